@@ -1,0 +1,38 @@
+import { Failure } from './failure.ts';
+
+export interface Deferred<T> {
+	readonly promise: Promise<T>;
+	resolve(value: T): void;
+	reject(error: unknown): void;
+}
+
+export function deferred<T>(): Deferred<T> {
+	let resolve!: (value: T) => void;
+	let reject!: (error: unknown) => void;
+	const promise = new Promise<T>((yes, no) => {
+		resolve = yes;
+		reject = no;
+	});
+	return { promise, resolve, reject };
+}
+
+/** Runs tasks one after the other, in the order in which they were queued. */
+export class Sequencer {
+	#tail: Promise<unknown> = Promise.resolve();
+
+	queue<T>(task: () => Promise<T>): Promise<T> {
+		const next = this.#tail.then(task, task);
+		this.#tail = next.catch(() => undefined);
+		return next;
+	}
+}
+
+/** What `AbortSignal` is to code that only asks; base knows neither Node nor the DOM. */
+export interface AbortSignalLike {
+	readonly aborted: boolean;
+}
+
+/** Throws the `cancelled` failure once the signal has fired. */
+export function checkAborted(signal: AbortSignalLike | undefined): void {
+	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+}

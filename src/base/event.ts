@@ -1,0 +1,44 @@
+import { type IDisposable, toDisposable } from './disposable.ts';
+
+export type Listener<T> = (value: T) => void;
+
+/** Subscribes a listener; the disposable ends the subscription. Shape-compatible with `vscode.Event`. */
+export type Event<T> = (listener: Listener<T>) => IDisposable;
+
+/** A typed event source. A listener that throws does not keep the others from hearing; its error goes to `onError`. */
+export class Emitter<T> implements IDisposable {
+	#listeners = new Set<Listener<T>>();
+	readonly #onError: (error: unknown) => void;
+
+	constructor(
+		onError: (error: unknown) => void = (error) => {
+			throw error;
+		},
+	) {
+		this.#onError = onError;
+	}
+
+	readonly event: Event<T> = (listener) => {
+		const entry: Listener<T> = (value) => listener(value);
+		this.#listeners.add(entry);
+		return toDisposable(() => this.#listeners.delete(entry));
+	};
+
+	get hasListeners(): boolean {
+		return this.#listeners.size > 0;
+	}
+
+	fire(value: T): void {
+		for (const listener of [...this.#listeners]) {
+			try {
+				listener(value);
+			} catch (error) {
+				this.#onError(error);
+			}
+		}
+	}
+
+	dispose(): void {
+		this.#listeners.clear();
+	}
+}

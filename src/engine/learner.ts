@@ -1,0 +1,134 @@
+import type { DeviceName } from '../protocol/recipe.ts';
+
+/** Sizes of a decoder-only transformer. */
+export interface ModelShape {
+	readonly vocabulary: number;
+	/** Longest prompt + completion, in tokens. */
+	readonly context: number;
+	readonly width: number;
+	readonly heads: number;
+	readonly layers: number;
+	readonly feedForward: number;
+}
+
+/** A named parameter; the flat parameter vector holds them in order, each row-major. */
+export interface ParameterSpec {
+	readonly name: string;
+	readonly shape: readonly number[];
+	/** Whether weight decay applies (matrices, not norms). */
+	readonly decay: boolean;
+}
+
+/** prompt + completion as token ids. `tokens` starts with the prompt. */
+export interface Sequence {
+	readonly tokens: readonly number[];
+	readonly promptLength: number;
+}
+
+export interface SampleRequest {
+	/** Token ids of each prompt (bos included); a prompt that occurs several times is prefilled once. */
+	readonly prompts: readonly (readonly number[])[];
+	/** One random stream per row, so that a row's completion does not depend on its neighbours. */
+	readonly seeds: readonly string[];
+	readonly maxNewTokens: number;
+	/** 0: greedy. Log-probabilities are of the logits divided by it (by 1 when greedy). */
+	readonly temperature: number;
+	readonly topP?: number;
+	/** Also end at any of these tokens, besides end-of-sequence. */
+	readonly stop?: readonly number[];
+}
+
+export interface Sample extends Sequence {
+	/** Nats, one per completion token, end-of-sequence included. */
+	readonly logprobs: Float32Array;
+	/** Nats, entropy of the distribution that each token was drawn from. */
+	readonly entropies: Float32Array;
+	/** Ended by length, not by end-of-sequence or a stop token. */
+	readonly truncated: boolean;
+}
+
+/** Per completion token of a sequence: entry t belongs to tokens[promptLength + t]. */
+export type PerToken = Float32Array;
+
+export interface SftRow extends Sequence {
+	/** Loss = -sum over rows and tokens of weight * logprob: the caller has normalised the weights. */
+	readonly weights: PerToken;
+}
+
+export interface GrpoRow extends Sequence {
+	/** Loss = sum over rows and tokens of weight * tokenLoss; `loss_type` is nothing but these weights. */
+	readonly weights: PerToken;
+	readonly advantage: number;
+	/** Log-probabilities under the policy that sampled; null: the current policy's own, detached (ratio exactly 1). */
+	readonly oldLogprobs: PerToken | null;
+	/** Log-probabilities under the reference; null when beta is 0. */
+	readonly refLogprobs: PerToken | null;
+}
+
+export interface OptimiserSettings {
+	readonly learningRate: number;
+	readonly beta1: number;
+	readonly beta2: number;
+	readonly epsilon: number;
+	readonly weightDecay: number;
+	/** Global gradient norm above which the gradient is scaled down to it; 0: no clipping. */
+	readonly maxGradNorm: number;
+}
+
+export interface GrpoSettings {
+	readonly epsilonLow: number;
+	readonly epsilonHigh: number;
+	/** 0: no KL term and no reference log-probabilities. */
+	readonly beta: number;
+	readonly temperature: number;
+}
+
+export interface UpdateResult {
+	readonly loss: number;
+	/** Before clipping. */
+	readonly gradNorm: number;
+	/** Per row, under the policy before the update, at the temperature of the settings. */
+	readonly logprobs: readonly PerToken[];
+	readonly entropies: readonly PerToken[];
+}
+
+/** Weights and optimiser moments, for checkpoints. The arrays are copies. */
+export interface LearnerState {
+	readonly parameters: Float32Array;
+	readonly firstMoments: Float32Array;
+	readonly secondMoments: Float32Array;
+	/** Updates since the optimiser was reset. */
+	readonly updates: number;
+}
+
+export interface ExecutionReport {
+	readonly provider: Exclude<DeviceName, 'auto'>;
+	readonly workers: number;
+	/** Providers that were tried before and why they were not taken. */
+	readonly tried: readonly { readonly provider: string; readonly error: string }[];
+}
+
+/**
+ * The learning service of the embedded engine: one policy, its reference and its optimiser.
+ * Results do not depend on how many workers share a batch: it is cut into micro-batches of fixed size, whose gradients
+ * are added in their order.
+ */
+export interface Learner {
+	readonly shape: ModelShape;
+	readonly parameters: readonly ParameterSpec[];
+	readonly execution: ExecutionReport;
+	sample(request: SampleRequest): Promise<Sample[]>;
+	/** Log-probabilities of completion tokens under the policy or the reference (which defaults to the policy's weights at `setReference`). */
+	logprobs(rows: readonly Sequence[], of: 'policy' | 'reference', temperature: number): Promise<PerToken[]>;
+	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult>;
+	/** An empty list of rows is an update with a zero gradient: moments decay, weight decay applies. */
+	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	/** The current weights become the reference. */
+	setReference(): void;
+	referenceParameters(): Float32Array | null;
+	restoreReference(parameters: Float32Array): void;
+	resetOptimiser(): void;
+	state(): LearnerState;
+	restore(state: LearnerState): void;
+	dispose(): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+
+export type Schema<T> = v.GenericSchema<unknown, T>;
+
+function pathOf(issue: v.BaseIssue<unknown>): string {
+	return (issue.path ?? [])
+		.map((item, i) =>
+			typeof item.key === 'number' ? `[${item.key}]` : i === 0 ? String(item.key) : `.${String(item.key)}`,
+		)
+		.join('');
+}
+
+export interface Fault {
+	/** Where in the value, such as `stages[1].beta`; empty for the value itself. */
+	readonly path: string;
+	readonly message: string;
+}
+
+export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: Fault[] };
+
+/** Decodes a value that came from another process, a file or a person; nothing is cast. */
+export function decode<T>(schema: Schema<T>, value: unknown): Decoded<T> {
+	const result = v.safeParse(schema, value);
+	if (result.success) return { ok: true, value: result.output };
+	return { ok: false, faults: result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message })) };
+}
+
+/** As {@link decode}, but throws a `Failure` with the first fault; `what` names the value: "run.json". */
+export function decodeOrThrow<T>(schema: Schema<T>, value: unknown, what: string): T {
+	const result = decode(schema, value);
+	if (result.ok) return result.value;
+	const fault = result.faults[0];
+	const at = fault?.path ? ` at ${fault.path}` : '';
+	throw new Failure('invalid', `${what} is not valid${at}: ${fault?.message ?? 'unknown fault'}.`);
+}

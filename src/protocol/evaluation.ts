@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+
+/** evaluations/step_N/<name>.json */
+export const evaluationSummarySchema = v.looseObject({
+	name: v.string(),
+	step: v.number(),
+	problems: v.number(),
+	samples: v.number(),
+	temperature: v.number(),
+	/** Mean over problems of the mean over samples, with a 95 % interval (Wilson score). */
+	accuracy: v.number(),
+	low: v.number(),
+	high: v.number(),
+});
+export type EvaluationSummary = v.InferOutput<typeof evaluationSummarySchema>;
+
+/** evaluations/step_N/<name>.jsonl, one line a sample. */
+export const evaluationLineSchema = v.looseObject({
+	problem: v.number(),
+	sample: v.number(),
+	prompt: v.string(),
+	completion: v.string(),
+	answer: v.optional(v.unknown()),
+	correct: v.boolean(),
+	truncated: v.boolean(),
+});
+export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;

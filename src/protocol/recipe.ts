@@ -1,0 +1,240 @@
+import * as v from 'valibot';
+import { engineNames } from './runRecord.ts';
+
+const described = <S extends v.GenericSchema>(schema: S, text: string) => v.pipe(schema, v.description(text));
+const count = (text: string, low = 1, high = 1e9) =>
+	described(
+		v.pipe(
+			v.number('must be a whole number'),
+			v.integer('must be a whole number'),
+			v.minValue(low, `must be at least ${low}`),
+			v.maxValue(high, `must be at most ${high}`),
+		),
+		text,
+	);
+const real = (text: string, low: number, high = Number.MAX_VALUE) =>
+	described(
+		v.pipe(
+			v.number('must be a number'),
+			v.minValue(low, `must be at least ${low}`),
+			v.maxValue(high, `must be at most ${high}`),
+		),
+		text,
+	);
+const flag = (text: string) => described(v.boolean('must be true or false'), text);
+const text = (words: string) =>
+	described(v.pipe(v.string('must be a text'), v.minLength(1, 'must not be empty')), words);
+const choice = <const T extends readonly string[]>(options: T, words: string) =>
+	described(v.picklist(options, `must be one of ${options.map((o) => `"${o}"`).join(', ')}`), words);
+
+export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
+export type TaskName = (typeof taskNames)[number];
+
+export const taskDatasetSchema = v.strictObject({
+	task: choice(
+		taskNames,
+		'A seeded task generator; problems never run out and the held-out ones are never trained on.',
+	),
+	digits: v.optional(count('Digits per operand (addition) or of the number (base-conversion).', 1, 9)),
+	subtraction: v.optional(flag('addition: also subtraction.')),
+	terms: v.optional(
+		count('Operands of an expression (arithmetic), numbers (countdown), or steps of a chain (modular).', 2, 8),
+	),
+	largest: v.optional(count('Largest number that appears in a problem.', 2, 1_000_000)),
+	base: v.optional(count('base-conversion: the target base.', 2, 16)),
+	length: v.optional(count('string: length of the word.', 1, 64)),
+	operation: v.optional(choice(['reverse', 'sort', 'both'], 'string: what to do with the word.')),
+	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
+});
+
+export const fileDatasetSchema = v.strictObject({
+	path: text('A JSONL file, relative to the recipe: one object per line.'),
+	prompt: v.optional(text('Name of the prompt column (default "prompt").')),
+	answer: v.optional(text('Name of the answer column (default "answer").')),
+	solution: v.optional(text('Name of the column with a worked solution for the cold start (default "solution").')),
+	heldOut: v.optional(
+		text('A JSONL file of problems that are never trained on; without it a share is held out by a hash of the prompt.'),
+	),
+	heldOutShare: v.optional(
+		real('Share of problems held out by hash when there is no heldOut file (default 0.1).', 0.001, 0.9),
+	),
+});
+
+export const modelSchema = v.union(
+	[
+		v.strictObject({
+			layers: count('Decoder blocks.', 1, 48),
+			width: count('Width of the residual stream; a multiple of heads.', 8, 4096),
+			heads: count('Attention heads.', 1, 64),
+			feedForward: v.optional(count('Width of the feed-forward layer (default 4 x width).', 8, 16384)),
+			context: v.optional(
+				count(
+					'Longest prompt + completion in tokens (default: what the data and max_completion_length need).',
+					8,
+					8192,
+				),
+			),
+		}),
+		v.strictObject({
+			path: text('A checkpoint folder of this engine, or a model folder or hub id for the pytorch engine.'),
+		}),
+	],
+	'must be {"layers", "width", "heads"} or {"path"}',
+);
+
+export const templateNames = ['r1', 'r1-conversation', 'plain'] as const;
+export const templateSchema = v.union(
+	[
+		v.picklist(templateNames),
+		v.strictObject({
+			prompt: text('Text around the problem; {prompt} stands for it.'),
+			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
+			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
+		}),
+	],
+	`must be one of ${templateNames.map((n) => `"${n}"`).join(', ')} or {"prompt", "think", "answer"}`,
+);
+
+export const builtInRewardNames = ['accuracy', 'format'] as const;
+export const rewardSchema = v.union(
+	[
+		v.strictObject({
+			use: choice(builtInRewardNames, 'A built-in reward.'),
+			weight: v.optional(real('Weight in the sum (default 1).', -1e6, 1e6)),
+		}),
+		v.strictObject({
+			file: text('A reward file, relative to the recipe.'),
+			name: v.optional(text('Which function of the file.')),
+			weight: v.optional(real('Weight in the sum (default 1).', -1e6, 1e6)),
+		}),
+	],
+	'must be {"use", "weight"} or {"file", "name", "weight"}',
+);
+
+const until = described(
+	v.strictObject({
+		heldOutAccuracy: real('The stage ends once the held-out sampled accuracy reaches this.', 0, 1),
+		every: v.optional(count('Steps between these measurements (default 20).')),
+		problems: v.optional(count('Held-out problems per measurement (default 256).', 1, 100_000)),
+	}),
+	'Ends the stage early by a measured quantity, never by the clock.',
+);
+
+const optimiser = {
+	steps: count('Optimiser updates at most.', 1, 10_000_000),
+	until: v.optional(until),
+	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
+	lr_scheduler_type: v.optional(
+		choice(
+			['constant', 'linear', 'cosine', 'constant_with_warmup'],
+			'Shape of the learning rate over the stage (default constant_with_warmup).',
+		),
+	),
+	warmup_steps: v.optional(count('Updates over which the rate rises linearly from 0.', 0)),
+	max_grad_norm: v.optional(real('Global gradient norm above which gradients are scaled down (default 1).', 0)),
+	weight_decay: v.optional(real('Decoupled weight decay on matrices (default 0).', 0, 10)),
+	adam_beta1: v.optional(real('AdamW beta1 (default 0.9).', 0, 0.99999)),
+	adam_beta2: v.optional(real('AdamW beta2 (default 0.999; 0.98 suits short runs).', 0, 0.99999)),
+	adam_epsilon: v.optional(real('AdamW epsilon (default 1e-8).', 1e-20, 1)),
+};
+
+export const sftStageSchema = v.strictObject({
+	type: v.literal('sft'),
+	...optimiser,
+	batch_size: v.optional(count('Worked solutions per update (default 64).', 1, 65_536)),
+});
+
+export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const;
+export type LossType = (typeof lossTypes)[number];
+
+export const grpoStageSchema = v.strictObject({
+	type: v.literal('grpo'),
+	...optimiser,
+	num_generations: v.optional(count('Completions per prompt, G (default 8).', 2, 1024)),
+	prompts_per_step: v.optional(count('Prompts per generation batch (default 16).', 1, 65_536)),
+	steps_per_generation: v.optional(
+		count('Parts into which a generation batch is split, one update each (default 1).', 1, 1024),
+	),
+	num_iterations: v.optional(count('Passes over each generation batch, mu (default 1).', 1, 64)),
+	max_completion_length: v.optional(count('Longest completion in tokens (default 64).', 1, 8192)),
+	temperature: v.optional(real('Sampling temperature; log-probabilities are taken at it too (default 1).', 0.01, 100)),
+	beta: v.optional(real('Weight of the KL term; 0 makes no reference forward at all (default 0).', 0, 1000)),
+	epsilon: v.optional(real('Lower clip range of the ratio (default 0.2).', 0, 1)),
+	epsilon_high: v.optional(real('Upper clip range of the ratio (default: epsilon).', 0, 100)),
+	loss_type: v.optional(choice(lossTypes, 'How token losses are averaged (default dapo, as in TRL).')),
+	scale_rewards: v.optional(
+		choice(['group', 'batch', 'none'], 'Which standard deviation divides the advantages (default group).'),
+	),
+	mask_truncated_completions: v.optional(flag('Leave truncated completions out of the loss (default false).')),
+	dynamic_sampling: v.optional(
+		flag('Sample again in place of groups whose rewards are all equal (DAPO; default false).'),
+	),
+	max_resamples: v.optional(count('dynamic_sampling: further generation batches at most (default 3).', 1, 64)),
+	skip_dead_groups: v.optional(
+		flag('Leave groups without advantage out of the update where that is exact (default true).'),
+	),
+	control: v.optional(
+		choice(['shuffle'], 'A control experiment: advantages are permuted over the batch, so nothing can be learned.'),
+	),
+});
+
+export const stageSchema = v.variant(
+	'type',
+	[sftStageSchema, grpoStageSchema],
+	'must be a stage of type "sft" or "grpo"',
+);
+
+export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
+export type DeviceName = (typeof deviceNames)[number];
+
+export const recipeSchema = v.strictObject({
+	$schema: v.optional(v.string()),
+	format: v.optional(v.literal(1, 'must be 1'), 1),
+	name: text('Name of the runs that this recipe starts.'),
+	engine: v.optional(choice(engineNames, 'Who trains (default embedded).'), 'embedded'),
+	device: v.optional(
+		choice(deviceNames, 'What to compute on; auto takes the best that works here and says so.'),
+		'auto',
+	),
+	workers: v.optional(count('Worker threads that share each batch (default: one per core).', 1, 256)),
+	whenBusy: v.optional(choice(['queue', 'share'], 'What to do when another run uses the same device (default queue).')),
+	seed: v.optional(count('Seed of everything random.', 0, 4294967295), 1),
+	dataset: v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...} or {"path": ...}'),
+	model: modelSchema,
+	template: v.optional(templateSchema, 'r1'),
+	rewards: v.optional(v.pipe(v.array(rewardSchema), v.minLength(1, 'needs at least one reward')), [
+		{ use: 'accuracy' },
+		{ use: 'format', weight: 0.2 },
+	]),
+	stages: v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+	evaluate: v.optional(
+		v.strictObject({
+			every: v.optional(count('Steps between evaluations (default 20).')),
+			problems: v.optional(count('Held-out problems per evaluation (default 256).', 1, 100_000)),
+			samples: v.optional(count('Completions per problem (default 1).', 1, 1024)),
+			temperature: v.optional(real('Sampling temperature of evaluations (default 1).', 0, 100)),
+		}),
+	),
+	checkpoint: v.optional(
+		v.strictObject({
+			every: v.optional(count('Steps between checkpoints (default 50).')),
+			keep: v.optional(count('How many of the newest checkpoints to keep beside the best (default 3).', 1, 10_000)),
+		}),
+	),
+	log: v.optional(
+		v.strictObject({
+			rolloutsEvery: v.optional(count('Generation batches between rollout files (default 1: all).')),
+			tokens: v.optional(flag('Also log each token with its log-probability and entropy (default true).')),
+		}),
+	),
+});
+
+/** A recipe as a person writes it, checked. */
+export type Recipe = v.InferOutput<typeof recipeSchema>;
+export type TaskDataset = v.InferOutput<typeof taskDatasetSchema>;
+export type FileDataset = v.InferOutput<typeof fileDatasetSchema>;
+export type RewardSpec = v.InferOutput<typeof rewardSchema>;
+export type SftStage = v.InferOutput<typeof sftStageSchema>;
+export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
+export type Stage = SftStage | GrpoStage;
+export type TemplateSpec = v.InferOutput<typeof templateSchema>;

@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+
+export const messageSchema = v.looseObject({ role: v.string(), content: v.nullable(v.string()) });
+const text = v.union([v.string(), v.array(messageSchema)]);
+const numbers = v.array(v.nullable(v.number()));
+
+/** One line of rollouts/step_N.jsonl. `group` is unique within the step; a group's rollouts answer one prompt. */
+export const rolloutLineSchema = v.looseObject({
+	step: v.number(),
+	stage: v.string(),
+	group: v.number(),
+	index: v.number(),
+	prompt: text,
+	completion: text,
+	answer: v.optional(v.unknown()),
+	/** Which row of the dataset, or the generator's key of the problem. */
+	row: v.optional(v.unknown()),
+	rewards: v.record(v.string(), v.nullable(v.number())),
+	/** Weighted sum of the rewards that are not null; null if all are. */
+	reward: v.nullable(v.number()),
+	advantage: v.nullable(v.number()),
+	truncated: v.boolean(),
+	/** One entry per completion token. Log-probabilities in nats, at the sampling temperature. */
+	tokens: v.optional(
+		v.object({
+			text: v.array(v.string()),
+			logprob: numbers,
+			oldLogprob: v.optional(numbers),
+			refLogprob: v.optional(numbers),
+			entropy: v.optional(numbers),
+		}),
+	),
+	extra: v.optional(v.record(v.string(), v.unknown())),
+});
+export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;

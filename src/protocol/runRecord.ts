@@ -1,0 +1,51 @@
+import * as v from 'valibot';
+
+export const runFormat = 1;
+
+export const engineNames = ['embedded', 'pytorch', 'ray'] as const;
+export type EngineName = (typeof engineNames)[number];
+
+export const runStatuses = ['starting', 'running', 'paused', 'finished', 'stopped', 'crashed'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+/** run.json: identity and state of a run. Unknown fields are kept. Times are seconds since the epoch. */
+export const runRecordSchema = v.looseObject({
+	format: v.number(),
+	id: v.string(),
+	name: v.string(),
+	engine: v.picklist(engineNames),
+	status: v.picklist(runStatuses),
+	/** Grows with every resume in place; readers start again when it does. */
+	attempt: v.number(),
+	stage: v.nullable(v.string()),
+	/** Optimiser updates done, over all stages. */
+	step: v.number(),
+	/** Upper bound; a stage may end earlier by a measured quantity. */
+	totalSteps: v.nullable(v.number()),
+	created: v.number(),
+	updated: v.number(),
+	heartbeat: v.number(),
+	host: v.string(),
+	boot: v.string(),
+	pid: v.number(),
+	/** Start time of the process as its system tells it; with pid and boot it names one process. */
+	processStart: v.string(),
+	/** What the engine computes on, in words: "cpu (2 workers)". */
+	device: v.string(),
+	parent: v.nullable(v.object({ run: v.string(), checkpoint: v.string() })),
+	seeds: v.record(v.string(), v.number()),
+	versions: v.record(v.string(), v.string()),
+	hashes: v.object({ recipe: v.string(), dataset: v.string(), rewards: v.string() }),
+	/** Tags and a note are the person's, not the engine's: they lie in annotations/. */
+	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
+});
+export type RunRecord = v.InferOutput<typeof runRecordSchema>;
+
+/** annotations/person.json: what a person says about a run; written by the lab, never by the engine. */
+export const runAnnotationSchema = v.looseObject({
+	format: v.literal(1),
+	name: v.optional(v.string()),
+	tags: v.optional(v.array(v.string())),
+	note: v.optional(v.string()),
+});
+export type RunAnnotation = v.InferOutput<typeof runAnnotationSchema>;
