@@ -1,0 +1,167 @@
+import * as v from 'valibot';
+import { runStatuses } from './runRecord.ts';
+
+/**
+ * Messages between the rollouts panel's host side and its webview. Both sides decode what they receive. A hidden
+ * webview hears nothing, so a `ready` is always answered with a complete `snapshot`; step news are numbered, and a gap
+ * makes the webview say `ready` again.
+ */
+
+const nullableNumber = v.nullable(v.number());
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** The steps that have rollouts, ascending, one entry a step in each column. */
+export const stepColumnsSchema = v.object({
+	step: v.array(v.number()),
+	/** Index into `stages`; -1 where the metrics do not name one. */
+	stage: v.array(v.number()),
+	stages: v.array(v.string()),
+	/** Mean total reward of the step, from its metrics; null where these do not tell it. */
+	reward: v.array(nullableNumber),
+	/** Share of groups whose rewards are all equal, 0..1 (`frac_reward_zero_std`); null where it is not told. */
+	dead: v.array(nullableNumber),
+});
+export type StepColumns = v.InferOutput<typeof stepColumnsSchema>;
+
+export const runHeaderSchema = v.object({
+	/** Folder of the run: kept in the webview's state, so that the panel can be revived. */
+	folder: v.string(),
+	name: v.string(),
+	/** As judged by the reader: `running` without a live engine is `crashed` here. */
+	status: v.nullable(v.picklist(runStatuses)),
+	stage: v.nullable(v.string()),
+	step: nullableNumber,
+	/** Tags around thinking and answer, as the run's template has them; null: none. */
+	think: v.nullable(v.tuple([v.string(), v.string()])),
+	answer: v.nullable(v.tuple([v.string(), v.string()])),
+	/** True: the prompt ends with the open think tag, so that a completion begins inside the thinking. */
+	opened: v.boolean(),
+	/** Weight of each reward by name; a name without an entry has no known weight. */
+	weights: v.array(v.tuple([v.string(), v.number()])),
+});
+export type RunHeader = v.InferOutput<typeof runHeaderSchema>;
+
+export const lengthUnits = ['tokens', 'characters'] as const;
+
+/** A group without its texts: enough for the list, the filters and the sort orders. Columns are parallel. */
+export const groupSummarySchema = v.object({
+	group: v.number(),
+	/** Beginning of the prompt; the whole of it comes with the group. */
+	prompt: v.string(),
+	answer: v.nullable(v.string()),
+	index: v.array(v.number()),
+	reward: v.array(nullableNumber),
+	advantage: v.array(nullableNumber),
+	truncated: v.array(v.boolean()),
+	length: v.array(v.number()),
+	/** Whether the accuracy reward calls it correct; null: no reward judges that. */
+	correct: v.array(v.nullable(v.boolean())),
+	/** Over the rewards that are not null; `std` is the sample one (n - 1), null below two. */
+	mean: nullableNumber,
+	std: nullableNumber,
+	/** All rewards equal (max = min): the group carries no learning signal. */
+	dead: v.boolean(),
+});
+export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
+
+export const stepFaultSchema = v.object({
+	/** Lines that could not be read. */
+	unreadable: count,
+	/** The first of them, in words: "line 3: not JSON". */
+	examples: v.array(v.string()),
+});
+
+export const rolloutDetailSchema = v.object({
+	index: v.number(),
+	/** null: not sent yet (large); ask for it with `load-completion`. */
+	completion: v.nullable(v.string()),
+	/** UTF-16 code units of the completion. */
+	size: count,
+	rewards: v.array(v.tuple([v.string(), nullableNumber])),
+	reward: nullableNumber,
+	advantage: nullableNumber,
+	correct: v.nullable(v.boolean()),
+	truncated: v.boolean(),
+	length: v.number(),
+	hasTokens: v.boolean(),
+	/** `extra` of the line as JSON text, shortened; null if there is none. */
+	extra: v.nullable(v.string()),
+});
+export type RolloutDetail = v.InferOutput<typeof rolloutDetailSchema>;
+
+const failure = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
+
+/** What one token was worth; columns are parallel, in nats. */
+export const tokenColumnsSchema = v.object({
+	text: v.array(v.string()),
+	logprob: v.array(nullableNumber),
+	oldLogprob: v.nullable(v.array(nullableNumber)),
+	refLogprob: v.nullable(v.array(nullableNumber)),
+	entropy: v.nullable(v.array(nullableNumber)),
+});
+export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
+
+export const rolloutsToWebviewSchema = v.variant('type', [
+	/** Complete: everything the webview needs to begin anew. */
+	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
+	/** News since message `sequence - 1`: columns of steps that were added or whose numbers changed. */
+	v.object({ type: v.literal('steps'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
+	/** Asks the webview to show a step (and group), as when the dashboard links to it. */
+	v.object({ type: v.literal('reveal'), step: v.number(), group: v.optional(v.number()) }),
+	v.object({
+		type: v.literal('step'),
+		request: count,
+		step: v.number(),
+		groups: v.array(groupSummarySchema),
+		lengthUnit: v.picklist(lengthUnits),
+		faults: stepFaultSchema,
+	}),
+	v.object({
+		type: v.literal('group'),
+		request: count,
+		step: v.number(),
+		group: v.number(),
+		prompt: v.string(),
+		/** The expected answer as text; null: none recorded. */
+		answer: v.nullable(v.string()),
+		/** The dataset row or problem key as text; null: none recorded. */
+		row: v.nullable(v.string()),
+		rollouts: v.array(rolloutDetailSchema),
+	}),
+	v.object({ type: v.literal('completion'), request: count, completion: v.string() }),
+	v.object({ type: v.literal('tokens'), request: count, tokens: tokenColumnsSchema }),
+	/** Rollouts of the step in which the text occurs: parallel columns. */
+	v.object({
+		type: v.literal('found'),
+		request: count,
+		group: v.array(v.number()),
+		index: v.array(v.number()),
+		count: v.array(v.number()),
+	}),
+	v.object({ type: v.literal('failed'), request: count, failure }),
+	/** A line for the live region, as after a copy. */
+	v.object({ type: v.literal('notice'), text: v.string() }),
+]);
+export type RolloutsToWebview = v.InferOutput<typeof rolloutsToWebviewSchema>;
+
+export const copyParts = ['completion', 'prompt', 'json'] as const;
+export type CopyPart = (typeof copyParts)[number];
+
+const place = { step: v.number(), group: v.number() };
+const searchText = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
+
+export const rolloutsToHostSchema = v.variant('type', [
+	v.object({ type: v.literal('ready') }),
+	v.object({ type: v.literal('load-step'), request: count, step: v.number() }),
+	v.object({ type: v.literal('load-group'), request: count, ...place }),
+	v.object({ type: v.literal('load-completion'), request: count, ...place, index: v.number() }),
+	v.object({ type: v.literal('load-tokens'), request: count, ...place, index: v.number() }),
+	/** Case-insensitive text search in the completions of one step. */
+	v.object({ type: v.literal('search'), request: count, step: v.number(), text: searchText }),
+	v.object({ type: v.literal('copy'), ...place, index: v.number(), part: v.picklist(copyParts) }),
+	v.object({ type: v.literal('open-text'), ...place, index: v.number() }),
+	v.object({ type: v.literal('open-dashboard') }),
+	/** An error of the webview's own code, for the log. */
+	v.object({ type: v.literal('error'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
+]);
+export type RolloutsToHost = v.InferOutput<typeof rolloutsToHostSchema>;
