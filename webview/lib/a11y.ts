@@ -1,0 +1,90 @@
+import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
+import { element, setText } from './dom.ts';
+
+/** Says things to screen readers without showing them. Bursts are joined: only the last of a second is said. */
+export class LiveRegion implements IDisposable {
+	readonly element = element('div', { class: 'visually-hidden', role: 'status', aria: { live: 'polite' } });
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	#next = '';
+
+	announce(text: string): void {
+		this.#next = text;
+		this.#timer ??= setTimeout(() => {
+			this.#timer = undefined;
+			// A text that is said twice must change in between, or it stays silent.
+			setText(this.element, '');
+			setText(this.element, this.#next);
+		}, 400);
+	}
+
+	dispose(): void {
+		clearTimeout(this.#timer);
+		this.element.remove();
+	}
+}
+
+/** Whether motion should be left out: the system's wish or VS Code's setting. */
+export function prefersReducedMotion(): boolean {
+	return (
+		document.body.classList.contains('vscode-reduce-motion') ||
+		window.matchMedia('(prefers-reduced-motion: reduce)').matches
+	);
+}
+
+/**
+ * Index of the item that gets the focus after a key; null for keys that do not move it.
+ * Pure; `columns` is 1 for a list or a toolbar.
+ */
+export function nextFocus(key: string, index: number, count: number, columns = 1): number | null {
+	if (count === 0) return null;
+	const clamp = (i: number): number => Math.max(0, Math.min(count - 1, i));
+	switch (key) {
+		case 'ArrowLeft':
+			return clamp(index - 1);
+		case 'ArrowRight':
+			return clamp(index + 1);
+		case 'ArrowUp':
+			return clamp(index - columns);
+		case 'ArrowDown':
+			return clamp(index + columns);
+		case 'Home':
+			return 0;
+		case 'End':
+			return count - 1;
+		default:
+			return null;
+	}
+}
+
+/**
+ * One tab stop for a group of controls, arrows to move inside it (the toolbar pattern). `items` is asked at each key,
+ * so that the group may change; hidden and disabled ones should not be in it.
+ */
+export function rovingFocus(container: HTMLElement, items: () => readonly HTMLElement[]): IDisposable {
+	const settle = (): void => {
+		const list = items();
+		const current = list.findIndex((item) => item.tabIndex === 0);
+		list.forEach((item, i) => {
+			item.tabIndex = i === Math.max(0, current) ? 0 : -1;
+		});
+	};
+	const onKey = (event: KeyboardEvent): void => {
+		const list = items();
+		const index = list.findIndex((item) => item === event.target || item.contains(event.target as Node));
+		if (index < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+		const next = nextFocus(event.key, index, list.length);
+		if (next === null) return;
+		event.preventDefault();
+		list.forEach((item, i) => {
+			item.tabIndex = i === next ? 0 : -1;
+		});
+		list[next]?.focus();
+	};
+	settle();
+	container.addEventListener('keydown', onKey);
+	container.addEventListener('focusin', settle);
+	return toDisposable(() => {
+		container.removeEventListener('keydown', onKey);
+		container.removeEventListener('focusin', settle);
+	});
+}

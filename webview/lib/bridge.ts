@@ -1,0 +1,135 @@
+import * as v from 'valibot';
+import { Disposable, type IDisposable, toDisposable } from '../../src/base/disposable.ts';
+import { Emitter, type Event } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import { decode, decodeOrThrow, type Schema } from '../../src/protocol/decode.ts';
+import {
+	type RequestParams,
+	type RequestResult,
+	type RequestTable,
+	toWebviewSchema,
+} from '../../src/protocol/webviewMessages.ts';
+
+interface WebviewApi {
+	postMessage(message: unknown): void;
+	getState(): unknown;
+	setState(state: unknown): void;
+}
+
+declare function acquireVsCodeApi(): WebviewApi;
+
+interface Pending {
+	readonly method: string;
+	resolve(result: unknown): void;
+	reject(error: Failure): void;
+}
+
+export interface BridgeOptions<In, State, Requests extends RequestTable> {
+	/** Decodes each event of the panel; one that does not fit is reported through `onFault` and goes no further. */
+	readonly events: Schema<In>;
+	readonly requests: Requests;
+	/** Decodes the saved state; one that does not fit is dropped. */
+	readonly state: Schema<State>;
+	readonly onFault: (message: string) => void;
+}
+
+/** The webview's side of the connection to its panel. Made once per page: the host hands out its API only once. */
+export class Bridge<In, Out, State, Requests extends RequestTable> extends Disposable {
+	readonly #api: WebviewApi;
+	readonly #options: BridgeOptions<In, State, Requests>;
+	readonly #events = this.register(new Emitter<In>((error) => this.#options.onFault(String(error))));
+	readonly #pending = new Map<number, Pending>();
+	#lastId = 0;
+
+	constructor(options: BridgeOptions<In, State, Requests>) {
+		super();
+		this.#options = options;
+		this.#api = acquireVsCodeApi();
+		const listener = (message: MessageEvent): void => this.#receive(message.data);
+		window.addEventListener('message', listener);
+		this.register(toDisposable(() => window.removeEventListener('message', listener)));
+		this.register(toDisposable(() => this.#rejectAll()));
+	}
+
+	readonly onEvent: Event<In> = (listener): IDisposable => this.#events.event(listener);
+
+	post(event: Out): void {
+		this.#api.postMessage({ kind: 'event', event });
+	}
+
+	/** Settles always: with the result, with the panel's failure, or `cancelled` when the signal fires or the page goes. */
+	request<M extends keyof Requests & string>(
+		method: M,
+		params: RequestParams<Requests, M>,
+		signal?: AbortSignal,
+	): Promise<RequestResult<Requests, M>> {
+		if (signal?.aborted || this.disposed) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
+		this.#lastId += 1;
+		const id = this.#lastId;
+		return new Promise((resolve, reject) => {
+			const abort = (): void => {
+				this.#pending.delete(id);
+				reject(new Failure('cancelled', 'Cancelled.'));
+			};
+			signal?.addEventListener('abort', abort, { once: true });
+			const settle = (): void => signal?.removeEventListener('abort', abort);
+			this.#pending.set(id, {
+				method,
+				resolve: (result) => {
+					settle();
+					resolve(result as RequestResult<Requests, M>);
+				},
+				reject: (error) => {
+					settle();
+					reject(error);
+				},
+			});
+			this.#api.postMessage({ kind: 'request', id, method, params });
+		});
+	}
+
+	restoreState(): State | undefined {
+		const saved = this.#api.getState();
+		if (saved === undefined || saved === null) return undefined;
+		const decoded = decode(this.#options.state, saved);
+		return decoded.ok ? decoded.value : undefined;
+	}
+
+	saveState(state: State): void {
+		this.#api.setState(state);
+	}
+
+	#receive(data: unknown): void {
+		const envelope = v.safeParse(toWebviewSchema, data);
+		// Other scripts of the page's frame may post messages too; only ours carry the envelope.
+		if (!envelope.success) return;
+		const message = envelope.output;
+		if (message.kind === 'event') {
+			const decoded = decode(this.#options.events, message.event);
+			if (decoded.ok) this.#events.fire(decoded.value);
+			else this.#options.onFault(`A message of the extension was not understood: ${decoded.faults[0]?.message ?? ''}`);
+			return;
+		}
+		const pending = this.#pending.get(message.id);
+		if (!pending) return;
+		this.#pending.delete(message.id);
+		if (!message.ok) {
+			pending.reject(new Failure(message.error.reason, message.error.message, message.error.action));
+			return;
+		}
+		try {
+			const table = this.#options.requests[pending.method];
+			pending.resolve(
+				table ? decodeOrThrow(table.result, message.result, `The answer to ${pending.method}`) : undefined,
+			);
+		} catch (error) {
+			pending.reject(Failure.from(error));
+		}
+	}
+
+	#rejectAll(): void {
+		const pending = [...this.#pending.values()];
+		this.#pending.clear();
+		for (const { reject } of pending) reject(new Failure('cancelled', 'The view was closed.'));
+	}
+}

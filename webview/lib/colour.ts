@@ -1,0 +1,84 @@
+/** Red, green, blue in 0..255 and alpha in 0..1. */
+export interface Colour {
+	readonly r: number;
+	readonly g: number;
+	readonly b: number;
+	readonly a: number;
+}
+
+const byte = (text: string): number => Number.parseInt(text, 16);
+
+/** Parses the forms in which VS Code writes theme colours: #rgb, #rgba, #rrggbb, #rrggbbaa, rgb(), rgba(). */
+export function parseColour(text: string): Colour | null {
+	const value = text.trim().toLowerCase();
+	if (value === 'transparent') return { r: 0, g: 0, b: 0, a: 0 };
+	const hex = /^#([0-9a-f]{3,8})$/.exec(value)?.[1];
+	if (hex !== undefined) {
+		const digits = hex.length <= 4 ? [...hex].map((c) => c + c).join('') : hex;
+		if (digits.length !== 6 && digits.length !== 8) return null;
+		const alpha = digits.length === 8 ? byte(digits.slice(6, 8)) / 255 : 1;
+		return { r: byte(digits.slice(0, 2)), g: byte(digits.slice(2, 4)), b: byte(digits.slice(4, 6)), a: alpha };
+	}
+	const parts = /^rgba?\(([^)]*)\)$/
+		.exec(value)?.[1]
+		?.split(/[\s,/]+/)
+		.filter(Boolean);
+	if (!parts || parts.length < 3) return null;
+	const [r, g, b, a = 1] = parts.map((part) => (part.endsWith('%') ? Number(part.slice(0, -1)) / 100 : Number(part)));
+	if (![r, g, b, a].every((x) => Number.isFinite(x))) return null;
+	return { r: r as number, g: g as number, b: b as number, a };
+}
+
+export function formatColour({ r, g, b, a }: Colour): string {
+	return `rgba(${Math.round(r)}, ${Math.round(g)}, ${Math.round(b)}, ${Number(a.toFixed(3))})`;
+}
+
+export function withAlpha(colour: Colour, a: number): Colour {
+	return { ...colour, a };
+}
+
+/** What one sees of `top` over an opaque `bottom`. */
+export function over(top: Colour, bottom: Colour): Colour {
+	const blend = (x: number, y: number): number => x * top.a + y * (1 - top.a);
+	return { r: blend(top.r, bottom.r), g: blend(top.g, bottom.g), b: blend(top.b, bottom.b), a: 1 };
+}
+
+/** Relative luminance (WCAG 2.1). */
+export function luminance({ r, g, b }: Colour): number {
+	const linear = (x: number): number => {
+		const c = x / 255;
+		return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+	};
+	return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+}
+
+/** Contrast ratio (WCAG 2.1) of two opaque colours: 1 to 21. */
+export function contrast(one: Colour, other: Colour): number {
+	const [low, high] = [luminance(one), luminance(other)].sort((x, y) => x - y) as [number, number];
+	return (high + 0.05) / (low + 0.05);
+}
+
+/**
+ * The colour nearest to `colour`, on the way to black or white, that has the contrast `ratio` against `background`.
+ * Its hue stays; only as much lightness changes as is needed.
+ */
+export function withContrast(colour: Colour, background: Colour, ratio: number): Colour {
+	const opaque = over(colour, background);
+	if (contrast(opaque, background) >= ratio) return opaque;
+	const target = luminance(background) < 0.18 ? 255 : 0;
+	const towards = (share: number): Colour => ({
+		r: opaque.r + (target - opaque.r) * share,
+		g: opaque.g + (target - opaque.g) * share,
+		b: opaque.b + (target - opaque.b) * share,
+		a: 1,
+	});
+	let low = 0;
+	let high = 1;
+	for (let i = 0; i < 20; i++) {
+		const middle = (low + high) / 2;
+		if (contrast(towards(middle), background) >= ratio) high = middle;
+		else low = middle;
+	}
+	// Rounding to bytes must not fall below the ratio again.
+	return towards(Math.min(1, high + 0.01));
+}

@@ -1,0 +1,255 @@
+// The only file that imports the webview toolkit, which is archived: to replace it, replace this file.
+import {
+	provideVSCodeDesignSystem,
+	vsCodeButton,
+	vsCodeCheckbox,
+	vsCodeDropdown,
+	vsCodeOption,
+	vsCodeTextField,
+} from '@vscode/webview-ui-toolkit';
+import { element, fill, setText, uniqueId } from './dom.ts';
+import { type IconName, icon } from './icons.ts';
+
+/** Registers the components that the functions below make. Call once, before the first of them. */
+export function registerControls(): void {
+	provideVSCodeDesignSystem().register(
+		vsCodeButton(),
+		vsCodeCheckbox(),
+		vsCodeDropdown(),
+		vsCodeOption(),
+		vsCodeTextField(),
+	);
+}
+
+export interface Control {
+	readonly element: HTMLElement;
+	setDisabled(disabled: boolean): void;
+	setHidden(hidden: boolean): void;
+}
+
+function control<T extends HTMLElement & { disabled: boolean }>(node: T, root: HTMLElement = node): Control {
+	return {
+		element: root,
+		setDisabled: (disabled) => {
+			if (node.disabled !== disabled) node.disabled = disabled;
+		},
+		setHidden: (hidden) => {
+			root.hidden = hidden;
+		},
+	};
+}
+
+export interface ButtonOptions {
+	/** Its name for people and assistive technology; the text of the button unless it is an icon alone. */
+	readonly label: string;
+	readonly appearance?: 'primary' | 'secondary' | 'icon';
+	readonly icon?: IconName;
+	/** Shown on hover; the label by default for icons. */
+	readonly title?: string;
+	/** A toggle: announced as pressed or not. */
+	readonly pressed?: boolean;
+	readonly onClick: () => void;
+}
+
+export interface ButtonControl extends Control {
+	setLabel(label: string, icon?: IconName): void;
+	setPressed(pressed: boolean): void;
+}
+
+type ToolkitButton = HTMLElement & { disabled: boolean; ariaPressed: string | null };
+
+export function button(options: ButtonOptions): ButtonControl {
+	const node = document.createElement('vscode-button') as ToolkitButton;
+	const isIcon = options.appearance === 'icon';
+	// The label precedes the appearance: the component would otherwise call itself "Icon Button".
+	node.setAttribute('aria-label', options.label);
+	node.setAttribute('appearance', options.appearance ?? 'secondary');
+	const base = control(node);
+	const setLabel = (label: string, name: IconName | undefined = options.icon): void => {
+		node.setAttribute('aria-label', label);
+		node.title = options.title ?? (isIcon ? label : '');
+		const symbol = name === undefined ? null : icon(name);
+		if (symbol && !isIcon) symbol.setAttribute('slot', 'start');
+		fill(node, symbol, isIcon ? null : label);
+	};
+	setLabel(options.label);
+	const setPressed = (pressed: boolean): void => {
+		node.setAttribute('aria-pressed', String(pressed));
+		node.classList.toggle('pressed', pressed);
+	};
+	if (options.pressed !== undefined) setPressed(options.pressed);
+	node.addEventListener('click', () => {
+		if (!node.disabled) options.onClick();
+	});
+	return { ...base, setLabel, setPressed };
+}
+
+export interface CheckboxOptions {
+	readonly label: string;
+	readonly title?: string;
+	readonly checked: boolean;
+	readonly onChange: (checked: boolean) => void;
+}
+
+export interface CheckboxControl extends Control {
+	setChecked(checked: boolean): void;
+}
+
+type ToolkitCheckbox = HTMLElement & { disabled: boolean; checked: boolean };
+
+export function checkbox(options: CheckboxOptions): CheckboxControl {
+	const node = document.createElement('vscode-checkbox') as ToolkitCheckbox;
+	node.textContent = options.label;
+	node.setAttribute('aria-label', options.label);
+	if (options.title !== undefined) node.title = options.title;
+	node.checked = options.checked;
+	if (options.checked) node.setAttribute('checked', '');
+	node.addEventListener('change', () => options.onChange(node.checked));
+	return {
+		...control(node),
+		setChecked: (checked) => {
+			if (node.checked !== checked) node.checked = checked;
+		},
+	};
+}
+
+export interface Choice {
+	readonly value: string;
+	readonly label: string;
+}
+
+export interface DropdownOptions {
+	readonly label: string;
+	/** Show the label beside it; it is announced in any case. */
+	readonly showLabel?: boolean;
+	readonly choices: readonly Choice[];
+	readonly value: string;
+	readonly onChange: (value: string) => void;
+}
+
+export interface DropdownControl extends Control {
+	setValue(value: string): void;
+	setChoices(choices: readonly Choice[], value: string): void;
+}
+
+type ToolkitDropdown = HTMLElement & { disabled: boolean; value: string };
+
+export function dropdown(options: DropdownOptions): DropdownControl {
+	const node = document.createElement('vscode-dropdown') as ToolkitDropdown;
+	node.setAttribute('aria-label', options.label);
+	const setChoices = (choices: readonly Choice[], value: string): void => {
+		fill(
+			node,
+			...choices.map((choice) => {
+				const option = document.createElement('vscode-option');
+				option.setAttribute('value', choice.value);
+				if (choice.value === value) option.setAttribute('selected', '');
+				option.textContent = choice.label;
+				return option;
+			}),
+		);
+		node.value = value;
+	};
+	setChoices(options.choices, options.value);
+	node.addEventListener('change', () => options.onChange(node.value));
+	const root = options.showLabel
+		? element('span', { class: 'labelled' }, element('span', { aria: { hidden: true } }, options.label), node)
+		: node;
+	return {
+		...control(node, root),
+		setChoices,
+		setValue: (value) => {
+			if (node.value !== value) node.value = value;
+		},
+	};
+}
+
+export interface TextFieldOptions {
+	readonly label: string;
+	readonly placeholder?: string;
+	readonly value?: string;
+	/** Shown inside, at the start. */
+	readonly icon?: IconName;
+	readonly onInput: (value: string) => void;
+}
+
+export interface TextFieldControl extends Control {
+	readonly value: string;
+	setValue(value: string): void;
+	focus(): void;
+}
+
+type ToolkitTextField = HTMLElement & { disabled: boolean; value: string };
+
+export function textField(options: TextFieldOptions): TextFieldControl {
+	const node = document.createElement('vscode-text-field') as ToolkitTextField;
+	node.setAttribute('aria-label', options.label);
+	if (options.placeholder !== undefined) node.setAttribute('placeholder', options.placeholder);
+	if (options.icon !== undefined) {
+		const symbol = icon(options.icon);
+		symbol.setAttribute('slot', 'start');
+		node.append(symbol);
+	}
+	node.value = options.value ?? '';
+	node.addEventListener('input', () => options.onInput(node.value));
+	return {
+		...control(node),
+		get value() {
+			return node.value;
+		},
+		setValue: (value) => {
+			if (node.value !== value) node.value = value;
+		},
+		focus: () => node.focus(),
+	};
+}
+
+export interface SliderOptions {
+	readonly label: string;
+	readonly title?: string;
+	readonly min: number;
+	readonly max: number;
+	readonly step: number;
+	readonly value: number;
+	readonly format: (value: number) => string;
+	readonly onInput: (value: number) => void;
+}
+
+export interface SliderControl extends Control {
+	setValue(value: number): void;
+}
+
+/** The toolkit has no slider: a native one, dressed by controls.css. */
+export function slider(options: SliderOptions): SliderControl {
+	const id = uniqueId('slider');
+	const input = element('input', {
+		id,
+		class: 'slider',
+		attributes: { type: 'range', min: options.min, max: options.max, step: options.step },
+	});
+	const output = element('output', { attributes: { for: id }, class: 'slider-value' });
+	const show = (value: number): void => {
+		setText(output, options.format(value));
+		input.setAttribute('aria-valuetext', options.format(value));
+	};
+	input.value = String(options.value);
+	show(options.value);
+	input.addEventListener('input', () => {
+		show(Number(input.value));
+		options.onInput(Number(input.value));
+	});
+	const root = element(
+		'span',
+		{ class: 'labelled', ...(options.title === undefined ? {} : { title: options.title }) },
+		element('label', { attributes: { for: id } }, options.label),
+		input,
+		output,
+	);
+	return {
+		...control(input, root),
+		setValue: (value) => {
+			input.value = String(value);
+			show(value);
+		},
+	};
+}

@@ -1,0 +1,82 @@
+export type Child = Node | string | number | null | undefined | false;
+
+export interface Properties {
+	readonly class?: string;
+	readonly id?: string;
+	readonly title?: string;
+	readonly role?: string;
+	readonly tabIndex?: number;
+	readonly hidden?: boolean;
+	/** Without the prefix: `{ label: 'Close' }` sets `aria-label`. */
+	readonly aria?: Readonly<Record<string, string | number | boolean | null | undefined>>;
+	readonly data?: Readonly<Record<string, string | number>>;
+	readonly attributes?: Readonly<Record<string, string | number>>;
+	readonly on?: { readonly [K in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[K]) => void };
+}
+
+/** Attributes that would make text into code or style; they are never set through {@link element}. */
+const forbidden = /^(on|style$|srcdoc$|href$|src$)/i;
+
+/**
+ * Builds an element. Children that are texts become text nodes: whatever a run folder or a model wrote stays text.
+ */
+export function element<K extends keyof HTMLElementTagNameMap>(
+	tag: K,
+	properties?: Properties | null,
+	...children: readonly Child[]
+): HTMLElementTagNameMap[K];
+export function element(tag: string, properties?: Properties | null, ...children: readonly Child[]): HTMLElement;
+export function element(tag: string, properties?: Properties | null, ...children: readonly Child[]): HTMLElement {
+	const node = document.createElement(tag);
+	if (properties) apply(node, properties);
+	append(node, children);
+	return node;
+}
+
+function apply(node: HTMLElement, properties: Properties): void {
+	if (properties.class !== undefined) node.className = properties.class;
+	if (properties.id !== undefined) node.id = properties.id;
+	if (properties.title !== undefined) node.title = properties.title;
+	if (properties.role !== undefined) node.setAttribute('role', properties.role);
+	if (properties.tabIndex !== undefined) node.tabIndex = properties.tabIndex;
+	if (properties.hidden !== undefined) node.hidden = properties.hidden;
+	for (const [name, value] of Object.entries(properties.aria ?? {})) setAria(node, name, value);
+	for (const [name, value] of Object.entries(properties.data ?? {})) node.dataset[name] = String(value);
+	for (const [name, value] of Object.entries(properties.attributes ?? {})) {
+		if (forbidden.test(name)) throw new TypeError(`The attribute ${name} is not set through element().`);
+		node.setAttribute(name, String(value));
+	}
+	for (const [name, listener] of Object.entries(properties.on ?? {})) {
+		node.addEventListener(name, listener as EventListener);
+	}
+}
+
+export function setAria(node: Element, name: string, value: string | number | boolean | null | undefined): void {
+	if (value === null || value === undefined) node.removeAttribute(`aria-${name}`);
+	else node.setAttribute(`aria-${name}`, String(value));
+}
+
+export function append(node: Node, children: readonly Child[]): void {
+	for (const child of children) {
+		if (child === null || child === undefined || child === false) continue;
+		node.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+	}
+}
+
+/** Replaces what is inside. */
+export function fill(node: Element, ...children: readonly Child[]): void {
+	node.replaceChildren();
+	append(node, children);
+}
+
+/** Sets the text if it differs, so that unchanged nodes cause no layout and no announcement. */
+export function setText(node: Node, text: string): void {
+	if (node.textContent !== text) node.textContent = text;
+}
+
+let lastId = 0;
+/** An id that no other element of the page has. */
+export function uniqueId(prefix: string): string {
+	lastId += 1;
+	return `${prefix}-${lastId}`;
+}

@@ -1,0 +1,166 @@
+import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
+import { Emitter, type Event } from '../../src/base/event.ts';
+import {
+	type Colour,
+	contrast,
+	formatColour,
+	luminance,
+	over,
+	parseColour,
+	withAlpha,
+	withContrast,
+} from './colour.ts';
+
+export type ThemeKind = 'dark' | 'light' | 'high-contrast-dark' | 'high-contrast-light';
+
+/** What drawing on a canvas needs to know of the theme; everything else is CSS variables in style sheets. */
+export interface Theme {
+	readonly kind: ThemeKind;
+	readonly highContrast: boolean;
+	readonly background: string;
+	readonly foreground: string;
+	/** Axis labels and other secondary text, at least 4.5:1. */
+	readonly secondary: string;
+	readonly grid: string;
+	readonly cursor: string;
+	readonly error: string;
+	readonly warning: string;
+	readonly selection: string;
+	readonly fontFamily: string;
+	/** CSS pixels. */
+	readonly fontSize: number;
+	/** Line colours, each with a contrast of at least 3:1 (4.5:1 in high contrast) against the background. */
+	readonly series: readonly string[];
+	/** The series colour, for areas. */
+	fill(index: number, alpha: number): string;
+	/** The name of the colour's source, for dashes: lines differ in more than colour in high contrast. */
+	dash(index: number): readonly number[];
+}
+
+/** Theme colours for series, in order, and what stands in where a theme lacks them (dark, light). */
+const seriesSources = [
+	['--vscode-charts-blue', '#4aa5f0', '#1a6fc4'],
+	['--vscode-charts-orange', '#e5944a', '#b8560f'],
+	['--vscode-charts-green', '#7fbf6a', '#2f7d32'],
+	['--vscode-charts-purple', '#b691e6', '#652d90'],
+	['--vscode-charts-red', '#f2777a', '#c4242b'],
+	['--vscode-charts-yellow', '#d8b94a', '#8a6a00'],
+	['--reasoning-lab-teal', '#4fc1b5', '#0f766e'],
+	['--reasoning-lab-pink', '#e58ac0', '#a3246f'],
+] as const;
+
+const dashes: readonly (readonly number[])[] = [
+	[],
+	[8, 4],
+	[2, 3],
+	[10, 3, 2, 3],
+	[4, 4],
+	[12, 4],
+	[1, 4],
+	[6, 2, 2, 2],
+];
+
+/** Reads variables; tests pass a table instead of a document. */
+export type ReadVariable = (name: string) => string;
+
+/** Builds the theme from VS Code's CSS variables. Pure apart from `read`. */
+export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
+	const dark = kind === 'dark' || kind === 'high-contrast-dark';
+	const highContrast = kind.startsWith('high-contrast');
+	const fallbackBackground: Colour = dark ? { r: 30, g: 30, b: 30, a: 1 } : { r: 255, g: 255, b: 255, a: 1 };
+	const colour = (name: string, fallback: string): Colour =>
+		parseColour(read(name)) ?? parseColour(fallback) ?? fallbackBackground;
+	const background = over(colour('--vscode-editor-background', dark ? '#1e1e1e' : '#ffffff'), fallbackBackground);
+	const foreground = withContrast(colour('--vscode-foreground', dark ? '#cccccc' : '#3b3b3b'), background, 4.5);
+	const secondary = withContrast(
+		colour('--vscode-descriptionForeground', dark ? '#9d9d9d' : '#717171'),
+		background,
+		4.5,
+	);
+	const least = highContrast ? 4.5 : 3;
+	const series = seriesSources.map(([name, forDark, forLight]) =>
+		withContrast(colour(name, dark ? forDark : forLight), background, least),
+	);
+	const line = over(withAlpha(foreground, highContrast ? 0.35 : 0.1), background);
+	return {
+		kind,
+		highContrast,
+		background: formatColour(background),
+		foreground: formatColour(foreground),
+		secondary: formatColour(secondary),
+		grid: formatColour(line),
+		cursor: formatColour(withContrast(colour('--vscode-focusBorder', dark ? '#0078d4' : '#005fb8'), background, 3)),
+		error: formatColour(
+			withContrast(colour('--vscode-errorForeground', dark ? '#f85149' : '#c72e2e'), background, 4.5),
+		),
+		warning: formatColour(
+			withContrast(colour('--vscode-editorWarning-foreground', dark ? '#cca700' : '#8a6300'), background, 4.5),
+		),
+		selection: formatColour(withAlpha(foreground, 0.12)),
+		fontFamily: read('--vscode-font-family').trim() || 'system-ui, sans-serif',
+		fontSize: Number.parseFloat(read('--vscode-font-size')) || 13,
+		series: series.map(formatColour),
+		fill: (index, alpha) => formatColour(withAlpha(series[index % series.length] as Colour, alpha)),
+		dash: (index) => (highContrast ? (dashes[index % dashes.length] ?? []) : []),
+	};
+}
+
+/** VS Code marks the body with the kind of its theme; without the mark the background decides. */
+export function readThemeKind(body: HTMLElement, read: ReadVariable): ThemeKind {
+	switch (body.dataset.vscodeThemeKind) {
+		case 'vscode-light':
+			return 'light';
+		case 'vscode-dark':
+			return 'dark';
+		case 'vscode-high-contrast':
+			return 'high-contrast-dark';
+		case 'vscode-high-contrast-light':
+			return 'high-contrast-light';
+		default: {
+			const background = parseColour(read('--vscode-editor-background'));
+			return background && luminance(background) > 0.5 ? 'light' : 'dark';
+		}
+	}
+}
+
+/** The document's theme, kept up to date. */
+export class ThemeWatcher implements IDisposable {
+	#theme: Theme;
+	readonly #changed = new Emitter<Theme>();
+	readonly #stop: IDisposable;
+
+	constructor() {
+		this.#theme = ThemeWatcher.#read();
+		const observer = new MutationObserver(() => {
+			this.#theme = ThemeWatcher.#read();
+			this.#changed.fire(this.#theme);
+		});
+		// VS Code changes the variables in html's style attribute and the marks on body.
+		observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style', 'class'] });
+		observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind'] });
+		this.#stop = toDisposable(() => observer.disconnect());
+	}
+
+	get theme(): Theme {
+		return this.#theme;
+	}
+
+	readonly onChange: Event<Theme> = (listener) => this.#changed.event(listener);
+
+	dispose(): void {
+		this.#stop.dispose();
+		this.#changed.dispose();
+	}
+
+	static #read(): Theme {
+		const style = getComputedStyle(document.documentElement);
+		const read: ReadVariable = (name) => style.getPropertyValue(name);
+		return buildTheme(readThemeKind(document.body, read), read);
+	}
+}
+
+/** Exported for tests: the contrast of two colours given as text; 0 when one cannot be parsed. */
+export function contrastOf(one: string, other: string): number {
+	const [a, b] = [parseColour(one), parseColour(other)];
+	return a && b ? contrast(a, b) : 0;
+}
