@@ -30,6 +30,8 @@ const choice = <const T extends readonly string[]>(options: T, words: string) =>
 export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
 export type TaskName = (typeof taskNames)[number];
 
+export const operationNames = ['reverse', 'sort', 'both'] as const;
+
 export const taskDatasetSchema = v.strictObject({
 	task: choice(
 		taskNames,
@@ -43,7 +45,7 @@ export const taskDatasetSchema = v.strictObject({
 	largest: v.optional(count('Largest number that appears in a problem.', 2, 1_000_000)),
 	base: v.optional(count('base-conversion: the target base.', 2, 16)),
 	length: v.optional(count('string: length of the word.', 1, 64)),
-	operation: v.optional(choice(['reverse', 'sort', 'both'], 'string: what to do with the word.')),
+	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
 	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
 });
 
@@ -120,15 +122,15 @@ const until = described(
 	'Ends the stage early by a measured quantity, never by the clock.',
 );
 
+export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
+export type SchedulerName = (typeof schedulerNames)[number];
+
 const optimiser = {
 	steps: count('Optimiser updates at most.', 1, 10_000_000),
 	until: v.optional(until),
 	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
 	lr_scheduler_type: v.optional(
-		choice(
-			['constant', 'linear', 'cosine', 'constant_with_warmup'],
-			'Shape of the learning rate over the stage (default constant_with_warmup).',
-		),
+		choice(schedulerNames, 'Shape of the learning rate over the stage (default constant_with_warmup).'),
 	),
 	warmup_steps: v.optional(count('Updates over which the rate rises linearly from 0.', 0)),
 	max_grad_norm: v.optional(real('Global gradient norm above which gradients are scaled down (default 1).', 0)),
@@ -156,7 +158,9 @@ export const grpoStageSchema = v.strictObject({
 		count('Parts into which a generation batch is split, one update each (default 1).', 1, 1024),
 	),
 	num_iterations: v.optional(count('Passes over each generation batch, mu (default 1).', 1, 64)),
-	max_completion_length: v.optional(count('Longest completion in tokens (default 64).', 1, 8192)),
+	max_completion_length: v.optional(
+		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 8192),
+	),
 	temperature: v.optional(real('Sampling temperature; log-probabilities are taken at it too (default 1).', 0.01, 100)),
 	beta: v.optional(real('Weight of the KL term; 0 makes no reference forward at all (default 0).', 0, 1000)),
 	epsilon: v.optional(real('Lower clip range of the ratio (default 0.2).', 0, 1)),

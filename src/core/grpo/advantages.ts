@@ -1,0 +1,79 @@
+export type ScaleRewards = 'group' | 'batch' | 'none';
+
+export interface Advantages {
+	/** One per row, in the order of the rewards. A row without reward has 0. */
+	readonly values: Float64Array;
+	/** One per group: fewer than two rewards, or all of them equal; its advantages are exactly 0. */
+	readonly dead: readonly boolean[];
+	/** One per group, sample standard deviation (n-1) of its rewards; NaN with fewer than two. */
+	readonly groupStd: Float64Array;
+}
+
+/** Added to the standard deviation, as in TRL. */
+export const stdEpsilon = 1e-4;
+
+/** Mean of the values that are not NaN; NaN if there are none. */
+export function mean(values: ArrayLike<number>): number {
+	let sum = 0;
+	let n = 0;
+	for (let i = 0; i < values.length; i++) {
+		const value = values[i] as number;
+		if (Number.isNaN(value)) continue;
+		sum += value;
+		n++;
+	}
+	return n === 0 ? Number.NaN : sum / n;
+}
+
+/** Sample standard deviation (n-1) of the values that are not NaN; NaN with fewer than two (TRL's `nanstd`). */
+export function sampleStd(values: ArrayLike<number>): number {
+	const centre = mean(values);
+	let squares = 0;
+	let n = 0;
+	for (let i = 0; i < values.length; i++) {
+		const value = values[i] as number;
+		if (Number.isNaN(value)) continue;
+		squares += (value - centre) ** 2;
+		n++;
+	}
+	return n < 2 ? Number.NaN : Math.sqrt(squares / (n - 1));
+}
+
+/**
+ * Group-relative advantages: A_i = (r_i - mean of the group) / (std + 1e-4), DeepSeekMath (Shao et al. 2024) section 4.1.2,
+ * with TRL's sample standard deviation. `scale` says whose: the group's, the whole batch's, or none (Dr. GRPO, Liu et al.
+ * 2025). A null reward is left out of mean and deviation and gets advantage 0. A dead group (largest reward = smallest)
+ * gets exactly 0, where floating point would leave about 1e-13 / 1e-4.
+ *
+ * @param rewards one per row; the rows of a group lie together
+ */
+export function computeAdvantages(
+	rewards: readonly (number | null)[],
+	groupSize: number,
+	scale: ScaleRewards,
+): Advantages {
+	if (!Number.isInteger(groupSize) || groupSize < 1 || rewards.length % groupSize !== 0) {
+		throw new RangeError(`${rewards.length} rewards are not groups of ${groupSize}`);
+	}
+	const all = Float64Array.from(rewards, (reward) => reward ?? Number.NaN);
+	const values = new Float64Array(all.length);
+	const groups = all.length / groupSize;
+	const groupStd = new Float64Array(groups);
+	const dead: boolean[] = [];
+	const batchStd = scale === 'batch' ? sampleStd(all) : Number.NaN;
+	for (let g = 0; g < groups; g++) {
+		const group = all.subarray(g * groupSize, (g + 1) * groupSize);
+		const valid = group.filter((reward) => !Number.isNaN(reward));
+		groupStd[g] = sampleStd(valid);
+		const isDead = valid.length < 2 || valid.every((reward) => reward === valid[0]);
+		dead.push(isDead);
+		if (isDead) continue;
+		const centre = mean(valid);
+		const divisor = scale === 'none' ? 1 : (scale === 'group' ? (groupStd[g] as number) : batchStd) + stdEpsilon;
+		for (let i = 0; i < groupSize; i++) {
+			const reward = group[i] as number;
+			values[g * groupSize + i] = Number.isNaN(reward) ? 0 : (reward - centre) / divisor;
+		}
+	}
+	return { values, dead, groupStd };
+}

@@ -1,0 +1,28 @@
+import type { SchedulerName } from '../../protocol/recipe.ts';
+
+export interface Schedule {
+	readonly learning_rate: number;
+	readonly lr_scheduler_type: SchedulerName;
+	readonly warmup_steps: number;
+	/** Updates of the stage. */
+	readonly steps: number;
+}
+
+/**
+ * The learning rate of an update, as in transformers' `optimization.py`: `index` counts from 0, so the first update of a
+ * warm-up has rate 0. `constant` knows no warm-up. `cosine` is half a period down to 0, `linear` a line down to 0.
+ */
+export function learningRateAt(schedule: Schedule, index: number): number {
+	const { learning_rate: peak, warmup_steps: warmup, steps } = schedule;
+	if (schedule.lr_scheduler_type === 'constant') return peak;
+	if (index < warmup) return (peak * index) / Math.max(1, warmup);
+	const rest = Math.max(1, steps - warmup);
+	switch (schedule.lr_scheduler_type) {
+		case 'constant_with_warmup':
+			return peak;
+		case 'linear':
+			return peak * Math.max(0, (steps - index) / rest);
+		case 'cosine':
+			return peak * Math.max(0, 0.5 * (1 + Math.cos((Math.PI * (index - warmup)) / rest)));
+	}
+}

@@ -1,0 +1,70 @@
+import { type ClipRange, clipSide } from './clippedLoss.ts';
+import { klEstimate } from './kl.ts';
+
+/** One row of an update, skipped rows included; arrays have one entry per completion token. */
+export interface UpdateRow {
+	/** Out of the loss and of these metrics: truncated under `mask_truncated_completions`. */
+	readonly masked: boolean;
+	readonly advantage: number;
+	/** Under the policy before the update; of a skipped row the sampler's serve. */
+	readonly logprobs: ArrayLike<number>;
+	/** null: the same as `logprobs` (first update of a batch). */
+	readonly oldLogprobs: ArrayLike<number> | null;
+	readonly refLogprobs: ArrayLike<number> | null;
+	readonly entropies: ArrayLike<number>;
+}
+
+export type Metrics = Record<string, number | null>;
+
+/** A value as it goes into metrics.jsonl: NaN and infinities mean "no valid sample". */
+export function metricValue(value: number): number | null {
+	return Number.isFinite(value) ? value : null;
+}
+
+/**
+ * Metrics of one update by TRL 1.13's names and definitions (`GRPOTrainer._compute_loss`): `kl` (only with beta above 0),
+ * `entropy`, `clip_ratio/low_mean|high_mean|region_mean` are means over all unmasked completion tokens of the update,
+ * `clip_ratio/low_min` and `high_max` the smallest and largest share of one completion.
+ */
+export function updateMetrics(rows: readonly UpdateRow[], settings: ClipRange & { readonly beta: number }): Metrics {
+	let tokens = 0;
+	let kl = 0;
+	let klTokens = 0;
+	let entropy = 0;
+	let low = 0;
+	let high = 0;
+	let lowMin = Number.POSITIVE_INFINITY;
+	let highMax = Number.NEGATIVE_INFINITY;
+	for (const row of rows) {
+		const length = row.logprobs.length;
+		if (row.masked || length === 0) continue;
+		let rowLow = 0;
+		let rowHigh = 0;
+		for (let t = 0; t < length; t++) {
+			const logprob = row.logprobs[t] as number;
+			entropy += row.entropies[t] as number;
+			if (settings.beta !== 0 && row.refLogprobs !== null) {
+				kl += klEstimate('k3', logprob, row.refLogprobs[t] as number);
+				klTokens++;
+			}
+			if (row.oldLogprobs === null) continue;
+			const side = clipSide(logprob, row.oldLogprobs[t] as number, row.advantage, settings);
+			if (side === 'low') rowLow++;
+			else if (side === 'high') rowHigh++;
+		}
+		tokens += length;
+		low += rowLow;
+		high += rowHigh;
+		lowMin = Math.min(lowMin, rowLow / length);
+		highMax = Math.max(highMax, rowHigh / length);
+	}
+	return {
+		...(settings.beta === 0 ? {} : { kl: metricValue(kl / klTokens) }),
+		entropy: metricValue(entropy / tokens),
+		'clip_ratio/low_mean': metricValue(low / tokens),
+		'clip_ratio/low_min': metricValue(lowMin),
+		'clip_ratio/high_mean': metricValue(high / tokens),
+		'clip_ratio/high_max': metricValue(highMax),
+		'clip_ratio/region_mean': metricValue((low + high) / tokens),
+	};
+}
