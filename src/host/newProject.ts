@@ -1,0 +1,102 @@
+import * as vscode from 'vscode';
+import { Failure } from '../base/failure.ts';
+import {
+	conflictsOf,
+	copyTemplate,
+	exists,
+	type OnConflict,
+	type ProjectTemplate,
+	projectTemplates,
+	templateFiles,
+} from './projectTemplates.ts';
+
+/** What a caller may answer in advance; whatever is missing is asked for. */
+export interface NewProjectAnswers {
+	readonly template?: ProjectTemplate['id'];
+	readonly folder?: vscode.Uri;
+	readonly onConflict?: OnConflict;
+	/** Open the recipe (and the folder, where it is not part of the workspace) when it is done; default true. */
+	readonly open?: boolean;
+}
+
+/** Scaffolds a project; resolves to its recipe, or undefined if the person changed their mind. */
+export async function newProject(
+	templates: vscode.Uri,
+	answers: NewProjectAnswers = {},
+): Promise<vscode.Uri | undefined> {
+	const template =
+		answers.template === undefined
+			? await pickTemplate()
+			: projectTemplates.find((candidate) => candidate.id === answers.template);
+	if (template === undefined) return undefined;
+	const folder = answers.folder ?? (await pickFolder(template));
+	if (folder === undefined) return undefined;
+	const files = await templateFiles(templates, template.id);
+	if (files.length === 0) throw new Failure('missing', `The template "${template.id}" has no files.`);
+	const conflicts = await conflictsOf(files, folder);
+	const onConflict = conflicts.length === 0 ? 'fail' : (answers.onConflict ?? (await askConflict(conflicts, folder)));
+	if (onConflict === undefined) return undefined;
+	await copyTemplate(files, folder, onConflict);
+	const recipe = vscode.Uri.joinPath(folder, template.recipe);
+	if (answers.open ?? true) await openProject(folder, recipe);
+	return recipe;
+}
+
+async function pickTemplate(): Promise<ProjectTemplate | undefined> {
+	const picked = await vscode.window.showQuickPick(
+		projectTemplates.map((template) => ({ label: template.label, detail: template.detail, template })),
+		{ title: 'New project', placeHolder: 'What to train on' },
+	);
+	return picked?.template;
+}
+
+/** The workspace's folder if it is empty, else one that the person chooses. */
+async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undefined> {
+	const folders = vscode.workspace.workspaceFolders ?? [];
+	const choices: (vscode.QuickPickItem & { uri: vscode.Uri | null })[] = [];
+	for (const folder of folders) {
+		if (folder.uri.scheme !== 'file') continue;
+		const inside = vscode.Uri.joinPath(folder.uri, template.id);
+		choices.push({ label: `$(folder) ${folder.name}`, description: folder.uri.fsPath, uri: folder.uri });
+		choices.push({ label: `$(new-folder) ${folder.name}/${template.id}`, description: 'new folder', uri: inside });
+	}
+	if (choices.length > 0) {
+		choices.push({ label: '$(folder-opened) Another folder', uri: null });
+		const picked = await vscode.window.showQuickPick(choices, { title: 'New project', placeHolder: 'Where to put it' });
+		if (picked === undefined) return undefined;
+		if (picked.uri !== null) return picked.uri;
+	}
+	const chosen = await vscode.window.showOpenDialog({
+		canSelectFiles: false,
+		canSelectFolders: true,
+		openLabel: 'Create project here',
+		title: 'Folder of the new project',
+	});
+	return chosen?.[0];
+}
+
+async function askConflict(conflicts: readonly string[], folder: vscode.Uri): Promise<OnConflict | undefined> {
+	const few = conflicts.slice(0, 4).join(', ');
+	const more = conflicts.length > 4 ? ` and ${conflicts.length - 4} more` : '';
+	const keep = 'Keep Mine';
+	const replace = 'Replace';
+	const answer = await vscode.window.showWarningMessage(
+		`${folder.fsPath} already has ${few}${more}.`,
+		{ modal: true, detail: 'Files that are kept stay as they are; replaced ones are lost.' },
+		keep,
+		replace,
+	);
+	return answer === keep ? 'keep' : answer === replace ? 'replace' : undefined;
+}
+
+async function openProject(folder: vscode.Uri, recipe: vscode.Uri): Promise<void> {
+	if (vscode.workspace.getWorkspaceFolder(recipe) !== undefined) {
+		if (await exists(recipe)) await vscode.window.showTextDocument(recipe, { preview: false });
+		return;
+	}
+	// Opening a folder restarts the extension host, so that nothing can follow it here.
+	await vscode.commands.executeCommand('vscode.openFolder', folder, {
+		forceReuseWindow: (vscode.workspace.workspaceFolders?.length ?? 0) === 0,
+		forceNewWindow: (vscode.workspace.workspaceFolders?.length ?? 0) > 0,
+	});
+}

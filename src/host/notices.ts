@@ -1,0 +1,57 @@
+import * as vscode from 'vscode';
+import { Failure } from '../base/failure.ts';
+
+/** Something that a notification offers to do. */
+export interface NoticeAction {
+	readonly title: string;
+	run(): unknown;
+}
+
+const ask = {
+	information: (text: string, items: readonly NoticeAction[]) => vscode.window.showInformationMessage(text, ...items),
+	warning: (text: string, items: readonly NoticeAction[]) => vscode.window.showWarningMessage(text, ...items),
+	error: (text: string, items: readonly NoticeAction[]) => vscode.window.showErrorMessage(text, ...items),
+};
+
+/** Shows failures: one sentence that says what and where, what to do, and buttons; details go to the log. */
+export class Notices {
+	readonly #log: vscode.LogOutputChannel;
+
+	constructor(log: vscode.LogOutputChannel) {
+		this.#log = log;
+	}
+
+	/** Does not wait for the person. Cancellation is no failure and is not shown. */
+	failure(error: unknown, actions: readonly NoticeAction[] = []): void {
+		const failure = Failure.from(error);
+		if (failure.reason === 'cancelled') return;
+		this.#log.error(failure.toString(), failure.cause ?? failure.stack ?? '');
+		const all =
+			actions.length > 0 || failure.reason !== 'internal'
+				? actions
+				: [{ title: 'Show Log', run: () => this.#log.show() }];
+		void this.#show('error', failure.toString(), all);
+	}
+
+	/** Asks nothing of the person; resolves when it was answered or closed. */
+	information(text: string, actions: readonly NoticeAction[] = []): Promise<void> {
+		return this.#show('information', text, actions);
+	}
+
+	warning(text: string, actions: readonly NoticeAction[] = []): Promise<void> {
+		return this.#show('warning', text, actions);
+	}
+
+	error(text: string, actions: readonly NoticeAction[] = []): Promise<void> {
+		return this.#show('error', text, actions);
+	}
+
+	async #show(level: keyof typeof ask, text: string, actions: readonly NoticeAction[]): Promise<void> {
+		const chosen = await ask[level](text, actions);
+		try {
+			await chosen?.run();
+		} catch (error) {
+			this.failure(error);
+		}
+	}
+}

@@ -1,0 +1,165 @@
+import { displayText, elapsedOf, flagsOf, isLive, nameOf, type RunView } from './runView.ts';
+
+/** One row of the *Runs* view, in words; drawing it is `runsTree.ts`. */
+export interface RunPresentation {
+	readonly label: string;
+	readonly description: string;
+	/** Codicon and theme colour. */
+	readonly icon: { readonly id: string; readonly color: string | null };
+	readonly contextValue: string;
+	/** Names and values, one a line. */
+	readonly tooltip: readonly (readonly [name: string, value: string])[];
+	/** What a screen reader says. */
+	readonly spoken: string;
+}
+
+type State = RunView['status'] | 'queued';
+
+const icons: Record<State, { readonly id: string; readonly color: string | null }> = {
+	starting: { id: 'watch', color: null },
+	queued: { id: 'clock', color: null },
+	running: { id: 'pulse', color: 'charts.green' },
+	paused: { id: 'debug-pause', color: 'charts.yellow' },
+	finished: { id: 'pass-filled', color: 'testing.iconPassed' },
+	stopped: { id: 'circle-slash', color: null },
+	crashed: { id: 'error', color: 'problemsErrorIcon.foreground' },
+	unreadable: { id: 'warning', color: 'problemsWarningIcon.foreground' },
+};
+
+const stateWords: Record<State, string> = {
+	starting: 'starting',
+	queued: 'waiting for the device',
+	running: 'running',
+	paused: 'paused',
+	finished: 'finished',
+	stopped: 'stopped',
+	crashed: 'crashed',
+	unreadable: 'unreadable',
+};
+
+export function stateOf(view: RunView): State {
+	return view.queued && view.status === 'starting' ? 'queued' : view.status;
+}
+
+export function stateText(view: RunView): string {
+	return stateWords[stateOf(view)];
+}
+
+/** `now` in seconds since the epoch. */
+export function presentRun(view: RunView, now: number): RunPresentation {
+	const label = nameOf(view);
+	const step = stepText(view);
+	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
+	const elapsed = elapsedOf(view, now);
+	const time = elapsed === null ? null : formatElapsed(elapsed);
+	// A running row's icon says that it runs; its stage says more. All other states are said in words as well.
+	const state = view.status === 'running' ? null : stateText(view);
+	const stage = isLive(view) && view.record?.stage ? displayText(view.record.stage, 40) : null;
+	return {
+		label,
+		description: joined([state, stage, step, reward, time]),
+		icon: icons[stateOf(view)],
+		contextValue: flagsOf(view).join(' '),
+		tooltip: tooltipOf(view, time),
+		spoken: [label, stateText(view), stage, step && `step ${step.replace('/', ' of ')}`, reward, time]
+			.filter(Boolean)
+			.join(', '),
+	};
+}
+
+function tooltipOf(view: RunView, time: string | null): [string, string][] {
+	const rows: [string, string][] = [['State', stateText(view)]];
+	const add = (name: string, value: string | null | undefined) => {
+		if (value) rows.push([name, value]);
+	};
+	const record = view.record;
+	add('Why', displayText(view.fault ?? record?.error?.message ?? '', 400));
+	add('To do', displayText(view.fault === null ? (record?.error?.action ?? '') : '', 400));
+	add('Stage', record?.stage && displayText(record.stage, 40));
+	add('Step', stepText(view));
+	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the newest step)`);
+	add('Held-out accuracy', view.accuracy === null ? null : formatShare(view.accuracy));
+	add('Elapsed', time);
+	add('Device', record && displayText(record.device, 80));
+	add('Engine', record?.engine);
+	add('Attempt', record && record.attempt > 1 ? String(record.attempt) : null);
+	add('Resumed from', record?.parent && displayText(record.parent.checkpoint, 200));
+	add('Tags', view.annotation?.tags?.map((tag) => displayText(tag, 40)).join(', '));
+	add('Note', view.annotation?.note && displayText(view.annotation.note, 400));
+	add('Folder', displayText(view.folder, 400));
+	return rows;
+}
+
+export interface StatusBarPresentation {
+	/** With codicons. */
+	readonly text: string;
+	readonly tooltip: string;
+	readonly spoken: string;
+}
+
+/** The active run in the status bar: stage, step, reward, tokens/s. */
+export function presentStatusBar(view: RunView): StatusBarPresentation {
+	const stage = view.record?.stage ? displayText(view.record.stage, 20) : null;
+	const state = view.status === 'running' ? null : stateText(view);
+	const parts = [
+		state,
+		stage,
+		stepText(view),
+		view.reward === null ? null : `reward ${formatReward(view.reward)}`,
+		view.status === 'running' && view.tokensPerSecond !== null ? `${formatRate(view.tokensPerSecond)} tok/s` : null,
+	];
+	return {
+		text: `$(${icons[stateOf(view)].id}) ${joined(parts)}`,
+		tooltip: `${nameOf(view)}: ${stateText(view)}. Open the dashboard.`,
+		spoken: `Reasoning Lab run ${nameOf(view)}, ${stateText(view)}, ${parts.filter(Boolean).join(', ')}`,
+	};
+}
+
+function joined(parts: readonly (string | null)[]): string {
+	return parts.filter((part) => part !== null && part !== '').join(' · ');
+}
+
+function stepText(view: RunView): string | null {
+	const record = view.record;
+	if (record === null) return null;
+	return record.totalSteps === null ? String(record.step) : `${record.step}/${record.totalSteps}`;
+}
+
+export function formatReward(value: number): string {
+	return value.toFixed(2).replace(/^-(0\.00)$/, '$1');
+}
+
+export function formatShare(value: number): string {
+	return `${(value * 100).toFixed(1)} %`;
+}
+
+function formatRate(value: number): string {
+	return value >= 10_000
+		? `${(value / 1000).toFixed(0)}k`
+		: value >= 1000
+			? `${(value / 1000).toFixed(1)}k`
+			: value.toFixed(0);
+}
+
+/** `12 s`, `3 min`, `2 h 05 min`, `3 d 4 h`. */
+export function formatElapsed(seconds: number): string {
+	const s = Math.floor(seconds);
+	if (s < 60) return `${s} s`;
+	const minutes = Math.floor(s / 60);
+	if (minutes < 60) return `${minutes} min`;
+	const hours = Math.floor(minutes / 60);
+	if (hours < 24) return `${hours} h ${String(minutes % 60).padStart(2, '0')} min`;
+	return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+/** Decimal units, as file managers show them. */
+export function formatBytes(bytes: number): string {
+	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+	let value = bytes;
+	let unit = 0;
+	while (value >= 1000 && unit < units.length - 1) {
+		value /= 1000;
+		unit++;
+	}
+	return `${unit === 0 || value >= 100 ? value.toFixed(0) : value.toFixed(1)} ${units[unit]}`;
+}

@@ -1,0 +1,78 @@
+import type { RunAnnotation, RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { ItemFlag } from './ids.ts';
+
+/** What the lists, the status bar and the notifications know of one run: a complete snapshot, replaced on change. */
+export interface RunView {
+	/** Absolute path; the identity of the run on this machine. */
+	readonly folder: string;
+	/** null: run.json is not there (yet) or cannot be read; `fault` says why. */
+	readonly record: RunRecord | null;
+	/** As judged from record, heartbeat and process: a `running` record without an engine reads as `crashed`. */
+	readonly status: RunStatus | 'unreadable';
+	/** The run waits for its device. */
+	readonly queued: boolean;
+	readonly fault: string | null;
+	readonly annotation: RunAnnotation | null;
+	/** Mean reward of the newest step that has one. */
+	readonly reward: number | null;
+	/** Newest held-out accuracy, 0 to 1. */
+	readonly accuracy: number | null;
+	/** Generated tokens per second at the newest step. */
+	readonly tokensPerSecond: number | null;
+}
+
+export function isLive(view: RunView): boolean {
+	return view.status === 'starting' || view.status === 'running' || view.status === 'paused';
+}
+
+/** Whether its engine can take it up again in place. */
+export function isResumable(view: RunView): boolean {
+	return view.status === 'stopped' || view.status === 'crashed';
+}
+
+/** The name a person gave it, else the recipe's. */
+export function nameOf(view: RunView): string {
+	for (const name of [view.annotation?.name, view.record?.name]) {
+		const shown = displayText(name ?? '');
+		if (shown !== '') return shown;
+	}
+	return displayText(folderName(view.folder));
+}
+
+export function flagsOf(view: RunView): ItemFlag[] {
+	const flags: ItemFlag[] = ['run'];
+	flags.push(isLive(view) ? 'live' : 'ended');
+	if (view.status === 'running') flags.push('running');
+	if (view.status === 'paused') flags.push('paused');
+	if (isResumable(view)) flags.push('resumable');
+	return flags;
+}
+
+/** Seconds from the start of the run to its last sign of life, or to now while it lives. */
+export function elapsedOf(view: RunView, now: number): number | null {
+	if (view.record === null) return null;
+	const end = isLive(view) ? now : Math.max(view.record.updated, view.record.heartbeat);
+	return Math.max(0, end - view.record.created);
+}
+
+/**
+ * Text of a run folder for one line on screen: run folders are not trusted, so control and direction-changing characters
+ * go, `$(icon)` is broken up, and the length is bounded.
+ */
+export function displayText(text: string, longest = 120): string {
+	const clean = text
+		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+		.replace(/\$\(/g, '$ (')
+		.replace(/\s+/g, ' ')
+		.trim();
+	return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+}
+
+function folderName(folder: string): string {
+	return (
+		folder
+			.split(/[\\/]/)
+			.filter((part) => part !== '')
+			.pop() ?? folder
+	);
+}

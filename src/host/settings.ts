@@ -1,0 +1,22 @@
+import * as vscode from 'vscode';
+import { settingIds } from './ids.ts';
+
+export type NotifyRunEnd = 'always' | 'crash' | 'never';
+
+/** The extension's settings, read when they are needed: a change holds from the next use. */
+export const settings = {
+	/** Node program for the engine; null: the editor's own. */
+	nodePath(): string | null {
+		return vscode.workspace.getConfiguration().get<string>(settingIds.nodePath)?.trim() || null;
+	},
+	whenBusy(): 'queue' | 'share' {
+		return vscode.workspace.getConfiguration().get<string>(settingIds.whenBusy) === 'share' ? 'share' : 'queue';
+	},
+	showStatusBar(): boolean {
+		return vscode.workspace.getConfiguration().get<boolean>(settingIds.showStatusBar) ?? true;
+	},
+	notifyRunEnd(): NotifyRunEnd {
+		const value = vscode.workspace.getConfiguration().get<string>(settingIds.notifyRunEnd);
+		return value === 'crash' || value === 'never' ? value : 'always';
+	},
+} as const;

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import {
+	commandIds,
+	containerId,
+	contextKeys,
+	extensionId,
+	itemFlags,
+	panelTypes,
+	settingIds,
+	viewIds,
+} from '../../../src/host/ids.ts';
+
+interface Menu {
+	readonly command: string;
+	readonly when?: string;
+}
+interface Manifest {
+	readonly name: string;
+	readonly publisher: string;
+	readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: string[] } };
+	readonly contributes: {
+		readonly commands: { command: string; title: string; category: string; enablement?: string }[];
+		readonly menus: Record<string, Menu[]>;
+		readonly keybindings: Menu[];
+		readonly views: Record<string, { id: string }[]>;
+		readonly viewsContainers: { activitybar: { id: string; icon: string }[] };
+		readonly viewsWelcome: { view: string; contents: string; when?: string }[];
+		readonly configuration: { properties: Record<string, Record<string, unknown>> };
+	};
+}
+
+const root = new URL('../../../', import.meta.url);
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as Manifest;
+const { contributes } = manifest;
+const commands = new Set<string>(Object.values(commandIds));
+
+function sorted(values: Iterable<string>): string[] {
+	return [...values].sort();
+}
+
+function conditions(): string[] {
+	return [
+		...contributes.commands.map((command) => command.enablement),
+		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.when)),
+		...contributes.keybindings.map((binding) => binding.when),
+		...contributes.viewsWelcome.map((welcome) => welcome.when),
+	].filter((condition) => condition !== undefined);
+}
+
+test('package.json and ids.ts name the same commands, settings, views and container', () => {
+	assert.equal(`${manifest.publisher}.${manifest.name}`, extensionId);
+	assert.deepEqual(sorted(contributes.commands.map((command) => command.command)), sorted(commands));
+	assert.deepEqual(sorted(Object.keys(contributes.configuration.properties)), sorted(Object.values(settingIds)));
+	assert.deepEqual(
+		sorted(Object.values(contributes.views).flatMap((views) => views.map((view) => view.id))),
+		sorted(Object.values(viewIds)),
+	);
+	assert.deepEqual(Object.keys(contributes.views), [containerId]);
+	assert.deepEqual(
+		contributes.viewsContainers.activitybar.map((container) => container.id),
+		[containerId],
+	);
+});
+
+test('every command has the category and is used only under its declared id', () => {
+	for (const command of contributes.commands) assert.equal(command.category, 'Reasoning Lab', command.command);
+	const used = [
+		...Object.values(contributes.menus).flatMap((menu) => menu.map((item) => item.command)),
+		...contributes.keybindings.map((binding) => binding.command),
+		...contributes.viewsWelcome.flatMap((welcome) =>
+			[...welcome.contents.matchAll(/command:(reasoningLab\.[\w.]+)/g)].map((match) => match[1] ?? ''),
+		),
+	];
+	for (const id of used) assert.ok(commands.has(id), id);
+});
+
+test('conditions use declared context keys, views and item flags, and every key is used', () => {
+	const known = new Set<string>([
+		...Object.values(contextKeys),
+		...Object.values(viewIds),
+		...Object.values(panelTypes),
+	]);
+	const used = new Set<string>();
+	for (const condition of conditions()) {
+		for (const [name] of condition.matchAll(/reasoningLab\.[\w.]+/g)) {
+			assert.ok(known.has(name), `${name} in ${condition}`);
+			used.add(name);
+		}
+		for (const [, flag] of condition.matchAll(/viewItem =~ \/\\b(\w+)\\b\//g)) {
+			assert.ok((itemFlags as readonly string[]).includes(flag ?? ''), condition);
+		}
+	}
+	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
+});
+
+test('every setting has a text and a scope; those that name programs are restricted', () => {
+	for (const [id, property] of Object.entries(contributes.configuration.properties)) {
+		assert.ok(property.description ?? property.markdownDescription, id);
+		assert.ok(property.scope, id);
+		if (property.scope === 'machine-overridable') {
+			assert.ok(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.includes(id), id);
+		}
+	}
+});
+
+test('icons are there', () => {
+	for (const container of contributes.viewsContainers.activitybar) {
+		assert.match(readFileSync(new URL(container.icon, root), 'utf8'), /currentColor/);
+	}
+});

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatBytes, formatElapsed, presentRun, presentStatusBar } from '../../../src/host/runPresentation.ts';
+import { displayText, type RunView } from '../../../src/host/runView.ts';
+import type { RunRecord } from '../../../src/protocol/runRecord.ts';
+
+const record: RunRecord = {
+	format: 1,
+	id: 'a1',
+	name: 'addition',
+	engine: 'embedded',
+	status: 'running',
+	attempt: 1,
+	stage: 'grpo',
+	step: 120,
+	totalSteps: 580,
+	created: 1000,
+	updated: 1290,
+	heartbeat: 1295,
+	host: 'h',
+	boot: 'b',
+	pid: 1,
+	processStart: 's',
+	device: 'cpu (2 workers)',
+	parent: null,
+	seeds: { run: 1 },
+	versions: {},
+	hashes: { recipe: '', dataset: '', rewards: '' },
+};
+const running: RunView = {
+	folder: '/w/runs/addition-1',
+	record,
+	status: 'running',
+	queued: false,
+	fault: null,
+	annotation: null,
+	reward: 0.8349,
+	accuracy: 0.5,
+	tokensPerSecond: 4321,
+};
+
+function row(view: RunView): string {
+	const { label, description, icon } = presentRun(view, 1200);
+	return `${icon.id}${icon.color ? `(${icon.color})` : ''} | ${label} | ${description}`;
+}
+
+test('rows of the Runs view', () => {
+	const rows = [
+		running,
+		{ ...running, status: 'starting' as const, record: { ...record, stage: null, step: 0 }, reward: null },
+		{
+			...running,
+			status: 'starting' as const,
+			queued: true,
+			record: { ...record, stage: null, step: 0 },
+			reward: null,
+		},
+		{ ...running, status: 'paused' as const },
+		{ ...running, status: 'finished' as const, annotation: { format: 1 as const, name: 'best so far', tags: ['x'] } },
+		{ ...running, status: 'stopped' as const, record: { ...record, totalSteps: null } },
+		{ ...running, status: 'crashed' as const, reward: -0.001 },
+		{ ...running, status: 'unreadable' as const, record: null, fault: 'run.json is damaged.', reward: null },
+	].map(row);
+	assert.deepEqual(rows, [
+		'pulse(charts.green) | addition | grpo · 120/580 · reward 0.83 · 3 min',
+		'watch | addition | starting · 0/580 · 3 min',
+		'clock | addition | waiting for the device · 0/580 · 3 min',
+		'debug-pause(charts.yellow) | addition | paused · grpo · 120/580 · reward 0.83 · 3 min',
+		'pass-filled(testing.iconPassed) | best so far | finished · 120/580 · reward 0.83 · 4 min',
+		'circle-slash | addition | stopped · 120 · reward 0.83 · 4 min',
+		'error(problemsErrorIcon.foreground) | addition | crashed · 120/580 · reward 0.00 · 4 min',
+		'warning(problemsWarningIcon.foreground) | addition-1 | unreadable',
+	]);
+});
+
+test('the words for menus, tooltips and screen readers', () => {
+	const crashed: RunView = {
+		...running,
+		status: 'crashed',
+		record: { ...record, error: { reason: 'full', message: 'The disk is full.', action: 'Free some space.' } },
+		annotation: { format: 1, tags: ['baseline', 'seed 1'], note: 'first try' },
+	};
+	const shown = presentRun(crashed, 2000);
+	assert.equal(shown.contextValue, 'run ended resumable');
+	assert.equal(presentRun(running, 1200).contextValue, 'run live running');
+	assert.equal(presentRun({ ...running, status: 'paused' }, 1200).contextValue, 'run live paused');
+	assert.equal(presentRun({ ...running, status: 'finished' }, 1200).contextValue, 'run ended');
+	assert.equal(shown.spoken, 'addition, crashed, step 120 of 580, reward 0.83, 4 min');
+	assert.deepEqual(shown.tooltip, [
+		['State', 'crashed'],
+		['Why', 'The disk is full.'],
+		['To do', 'Free some space.'],
+		['Stage', 'grpo'],
+		['Step', '120/580'],
+		['Reward', '0.83 (mean of the newest step)'],
+		['Held-out accuracy', '50.0 %'],
+		['Elapsed', '4 min'],
+		['Device', 'cpu (2 workers)'],
+		['Engine', 'embedded'],
+		['Tags', 'baseline, seed 1'],
+		['Note', 'first try'],
+		['Folder', '/w/runs/addition-1'],
+	]);
+});
+
+test('the status bar', () => {
+	assert.deepEqual(presentStatusBar(running), {
+		text: '$(pulse) grpo · 120/580 · reward 0.83 · 4.3k tok/s',
+		tooltip: 'addition: running. Open the dashboard.',
+		spoken: 'Reasoning Lab run addition, running, grpo, 120/580, reward 0.83, 4.3k tok/s',
+	});
+	assert.equal(
+		presentStatusBar({ ...running, status: 'paused' }).text,
+		'$(debug-pause) paused · grpo · 120/580 · reward 0.83',
+	);
+});
+
+test('text of run folders cannot forge icons, lines or direction, nor flood a row', () => {
+	assert.equal(displayText('a\u202Eb\nc\u0000d $(error) e'), 'a b c d $ (error) e');
+	assert.equal(displayText('x'.repeat(500)).length, 120);
+	const hostile = presentRun(
+		{ ...running, record: { ...record, name: '\u202E$(check)\n', stage: '$(bug)\u2066' } },
+		1200,
+	);
+	assert.equal(hostile.label, '$ (check)');
+	assert.equal(hostile.description, '$ (bug) · 120/580 · reward 0.83 · 3 min');
+	assert.equal(presentRun({ ...running, record: { ...record, name: '\u0007' } }, 1200).label, 'addition-1');
+});
+
+test('durations and sizes', () => {
+	assert.deepEqual([0, 59.9, 60, 3599, 3600, 7500, 86_400 * 3 + 3600 * 4].map(formatElapsed), [
+		'0 s',
+		'59 s',
+		'1 min',
+		'59 min',
+		'1 h 00 min',
+		'2 h 05 min',
+		'3 d 4 h',
+	]);
+	assert.deepEqual([0, 999, 1000, 1_250_000, 3.2e11].map(formatBytes), ['0 B', '999 B', '1.0 kB', '1.3 MB', '320 GB']);
+});
