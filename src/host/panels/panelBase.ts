@@ -1,0 +1,235 @@
+import { lstat } from 'node:fs/promises';
+import { basename, isAbsolute, join, normalize } from 'node:path';
+import type * as v from 'valibot';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
+import {
+	fromWebviewSchema,
+	panelStateSchema,
+	type RequestTable,
+	type WebviewRequest,
+	type WebviewResponse,
+} from '../../protocol/webviewMessages.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { appHtml, messageHtml } from './webviewHtml.ts';
+
+/** One webview app: its bundle `dist/webview/<name>.js|css`, its view type, and what it says and asks. */
+export interface PanelApp<Command, Requests extends RequestTable> {
+	readonly name: string;
+	readonly viewType: string;
+	readonly commands: Schema<Command>;
+	readonly requests: Requests;
+}
+
+/** Answers to an app's requests, one function per method. */
+export type RequestHandlers<T extends RequestTable> = {
+	readonly [M in keyof T]: (
+		params: v.InferOutput<T[M]['params']>,
+	) => v.InferInput<T[M]['result']> | Promise<v.InferInput<T[M]['result']>>;
+};
+
+export interface PanelContext {
+	readonly extensionUri: vscode.Uri;
+	readonly log: vscode.LogOutputChannel;
+}
+
+/**
+ * One panel on one run. The webview is thrown away whenever it is hidden, and hidden ones hear nothing: an app says
+ * `ready` whenever it has (re)started, and its panel answers with a complete snapshot.
+ */
+export abstract class RunPanel<Event, Command, Requests extends RequestTable> extends Disposable {
+	readonly runFolder: string;
+	protected readonly log: vscode.LogOutputChannel;
+	readonly #panel: vscode.WebviewPanel;
+	readonly #app: PanelApp<Command, Requests>;
+	#listening = false;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>, runFolder: string) {
+		super();
+		this.#panel = panel;
+		this.#app = app;
+		this.runFolder = runFolder;
+		this.log = context.log;
+		this.register(panel);
+		this.register(panel.onDidDispose(() => this.dispose()));
+		this.register(
+			panel.onDidChangeViewState(() => {
+				if (panel.visible || !this.#listening) return;
+				this.#listening = false;
+				this.onHidden();
+			}),
+		);
+		this.register(panel.webview.onDidReceiveMessage((message: unknown) => this.#receive(message)));
+	}
+
+	/** Loads the page; to be called at the end of the subclass's constructor, when it can answer. */
+	protected load(context: PanelContext): void {
+		const root = vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
+		const { webview } = this.#panel;
+		const uri = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
+		webview.options = { enableScripts: true, localResourceRoots: [root] };
+		webview.html = appHtml(
+			{ cspSource: webview.cspSource, script: uri(`${this.#app.name}.js`), style: uri(`${this.#app.name}.css`) },
+			this.#panel.title,
+		);
+	}
+
+	/** Whether the app is there and hears. */
+	protected get listening(): boolean {
+		return this.#listening;
+	}
+
+	protected set title(title: string) {
+		if (this.#panel.title !== title) this.#panel.title = title;
+	}
+
+	reveal(): void {
+		this.#panel.reveal(undefined, false);
+	}
+
+	/** Posts an event; a hidden app gets none and asks for a snapshot when it is back. */
+	protected post(event: Event): void {
+		if (this.#listening) void this.#panel.webview.postMessage({ kind: 'event', event });
+	}
+
+	/** Something the app said; `ready` asks for a snapshot. */
+	protected abstract onCommand(command: Command): void;
+
+	protected abstract readonly handlers: RequestHandlers<Requests>;
+
+	/** The webview is gone until it says `ready` again. */
+	protected onHidden(): void {}
+
+	#receive(message: unknown): void {
+		const decoded = decode(fromWebviewSchema, message);
+		if (!decoded.ok) {
+			this.log.warn(`${this.#app.name}: a message was not understood: ${decoded.faults[0]?.message ?? ''}`);
+			return;
+		}
+		this.#listening = true;
+		if (decoded.value.kind === 'request') {
+			void this.#answer(decoded.value);
+			return;
+		}
+		const command = decode(this.#app.commands, decoded.value.event);
+		if (command.ok) this.onCommand(command.value);
+		else this.log.warn(`${this.#app.name}: a command was not understood: ${command.faults[0]?.message ?? ''}`);
+	}
+
+	/** Every request is answered, with a result or with a failure. */
+	async #answer({ id, method, params }: WebviewRequest): Promise<void> {
+		let response: WebviewResponse;
+		try {
+			if (!Object.hasOwn(this.#app.requests, method)) {
+				throw new Failure('unsupported', `The view asked for "${method}", which its panel does not know.`);
+			}
+			const decoded = decodeOrThrow(
+				(this.#app.requests[method] as RequestTable[string]).params,
+				params,
+				`The request ${method}`,
+			);
+			const handler = this.handlers[method] as (params: unknown) => unknown;
+			response = { kind: 'response', id, ok: true, result: await handler(decoded) };
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason === 'internal') this.log.error(`${this.#app.name}: ${method}`, failure);
+			response = { kind: 'response', id, ok: false, error: failure.toJSON() };
+		}
+		if (!this.disposed) void this.#panel.webview.postMessage(response);
+	}
+}
+
+/**
+ * All panels of one app: at most one per run. Brings them back after a reload; what a saved state says is only the
+ * folder, and that is checked like any foreign path.
+ */
+export abstract class RunPanels<P extends { readonly runFolder: string; reveal(): void } & vscode.Disposable, Options>
+	extends Disposable
+	implements vscode.WebviewPanelSerializer
+{
+	protected readonly context: PanelContext;
+	readonly #viewType: string;
+	readonly #panels = new Map<string, P>();
+
+	constructor(context: PanelContext, viewType: string) {
+		super();
+		this.context = context;
+		this.#viewType = viewType;
+		this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
+		this.register({
+			dispose: () => {
+				for (const panel of [...this.#panels.values()]) panel.dispose();
+			},
+		});
+	}
+
+	/** The panel of a run: the one that is open, or a new one. */
+	open(runFolder: string, options?: Options): P {
+		const folder = normalize(runFolder);
+		const open = this.#panels.get(folder);
+		if (open) {
+			open.reveal();
+			if (options !== undefined) this.apply(open, options);
+			return open;
+		}
+		const panel = vscode.window.createWebviewPanel(this.#viewType, basename(folder), vscode.ViewColumn.Active, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.context.extensionUri, 'dist', 'webview')],
+		});
+		return this.#adopt(panel, folder, options);
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const folder = await checkRunFolder(state);
+			if (this.#panels.has(folder)) panel.dispose();
+			else this.#adopt(panel, folder, undefined);
+		} catch (error) {
+			panel.webview.html = messageHtml('This run cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	/** Makes the panel's controller. */
+	protected abstract create(panel: vscode.WebviewPanel, runFolder: string): P;
+
+	/** Hands the options of `open` to a panel. */
+	protected abstract apply(panel: P, options: Options): void;
+
+	#adopt(webviewPanel: vscode.WebviewPanel, folder: string, options: Options | undefined): P {
+		const panel = this.create(webviewPanel, folder);
+		this.#panels.set(folder, panel);
+		webviewPanel.onDidDispose(() => this.#panels.delete(folder));
+		if (options !== undefined) this.apply(panel, options);
+		return panel;
+	}
+}
+
+/** The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json. */
+export async function checkRunFolder(state: unknown): Promise<string> {
+	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');
+	if (!isAbsolute(runFolder)) {
+		throw new Failure(
+			'invalid',
+			'The saved state of the view names no absolute folder.',
+			'Open the run from the Runs view.',
+		);
+	}
+	const folder = normalize(runFolder);
+	try {
+		const [directory, record] = await Promise.all([lstat(folder), lstat(join(folder, runFiles.record))]);
+		if (!directory.isDirectory() || !record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		throw new Failure(
+			'missing',
+			`The run folder ${folder} is not there any more.`,
+			'Open another run from the Runs view.',
+			{
+				cause: error,
+			},
+		);
+	}
+	return folder;
+}
