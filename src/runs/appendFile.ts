@@ -1,0 +1,36 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { Failure } from '../base/failure.ts';
+
+/** A file of lines that grows: a line is whole and flushed, or it is not there. */
+export class AppendFile {
+	readonly #path: string;
+	#handle: FileHandle | null = null;
+	#size = 0;
+
+	constructor(path: string) {
+		this.#path = path;
+	}
+
+	/** Appends text that ends with `\n`. When it fails (`full`, `denied`) the file is cut back to what it was. */
+	async append(text: string): Promise<void> {
+		try {
+			if (this.#handle === null) {
+				this.#handle = await open(this.#path, 'a');
+				this.#size = (await this.#handle.stat()).size;
+			}
+			await this.#handle.appendFile(text);
+			await this.#handle.datasync();
+			this.#size += Buffer.byteLength(text);
+		} catch (error) {
+			await this.#handle?.truncate(this.#size).catch(() => undefined);
+			throw Failure.from(error, `Cannot write ${this.#path}`);
+		}
+	}
+
+	/** Closes the file; a later append opens it again. */
+	async close(): Promise<void> {
+		const handle = this.#handle;
+		this.#handle = null;
+		await handle?.close();
+	}
+}

@@ -1,0 +1,216 @@
+import { type FileHandle, link, lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { asidePath, renameOver } from './atomicFile.ts';
+import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
+
+/** The holder renews its lock this often. */
+export const heartbeatMs = 5000;
+/** A holder on another host that was silent for so long is taken for dead. */
+export const silentMs = 30_000;
+
+interface LockEntry extends ProcessIdentity {
+	readonly released: boolean;
+}
+
+const largestEntry = 64 << 10;
+
+function decodeEntry(text: string): LockEntry | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		if (typeof value !== 'object' || value === null) return null;
+		const { host, boot, pid, processStart, released } = value as Record<string, unknown>;
+		if (typeof host !== 'string' || typeof boot !== 'string' || typeof processStart !== 'string') return null;
+		if (typeof pid !== 'number') return null;
+		return { host, boot, pid, processStart, released: released === true };
+	} catch {
+		return null;
+	}
+}
+
+async function generations(folder: string): Promise<number[]> {
+	const names = await readdir(folder);
+	return names
+		.filter((name) => /^\d{1,9}$/.test(name))
+		.map(Number)
+		.sort((a, b) => a - b);
+}
+
+const fileOf = (folder: string, generation: number) => join(folder, String(generation).padStart(6, '0'));
+
+/**
+ * An exclusive lock between processes, which the leftovers of a dead holder do not block.
+ *
+ * The lock is a folder of numbered files; the highest number is the lock, its content names the holder. Who finds the
+ * highest number released or its holder dead creates the next one; creating fails if it is there, so of any number of
+ * contenders one wins. Numbers never go back: a release rewrites the file in place of deleting it, only lower numbers
+ * are deleted, and who created a number looks again whether a higher one is there. So a contender that acts on an old
+ * look cannot take a lock that somebody else has taken since.
+ */
+export class RunLock {
+	readonly #folder: string;
+	readonly #generation: number;
+	readonly #identity: ProcessIdentity;
+	#handle: FileHandle | null;
+	#timer: NodeJS.Timeout | null = null;
+
+	private constructor(folder: string, generation: number, identity: ProcessIdentity, handle: FileHandle) {
+		this.#folder = folder;
+		this.#generation = generation;
+		this.#identity = identity;
+		this.#handle = handle;
+		this.#timer = setInterval(() => void this.#renew(), heartbeatMs);
+		this.#timer.unref();
+	}
+
+	/**
+	 * Takes the lock or fails with `busy`, naming the process that holds it.
+	 * @param folder the lock's own folder; made if missing
+	 * @param what what is locked, for the sentence: "The run /a/b"
+	 */
+	static async acquire(folder: string, what: string): Promise<RunLock> {
+		const identity = await ownIdentity();
+		try {
+			await mkdir(folder, { recursive: true });
+			for (;;) {
+				const all = await generations(folder);
+				const newest = all.at(-1) ?? 0;
+				const holder = newest === 0 ? null : await holderOf(folder, newest);
+				if (holder === 'gone') continue;
+				if (holder !== null) {
+					const where = holder.host === identity.host ? '' : ` on ${holder.host}`;
+					throw new Failure(
+						'busy',
+						`${what} is in use by process ${holder.pid}${where}.`,
+						'Stop that one first, or wait until it ends.',
+					);
+				}
+				const lock = await RunLock.#create(folder, newest + 1, identity);
+				if (lock !== null) return lock;
+			}
+		} catch (error) {
+			throw Failure.from(error, `Cannot lock ${folder}`);
+		}
+	}
+
+	/** Who holds the lock now; null when nobody does. Takes nothing and writes nothing. */
+	static async holder(folder: string): Promise<ProcessIdentity | null> {
+		for (let attempt = 0; attempt < 10; attempt++) {
+			const newest = (await generations(folder).catch(() => [])).at(-1) ?? 0;
+			if (newest === 0) return null;
+			const holder = await holderOf(folder, newest, { wait: false });
+			if (holder !== 'gone') return holder;
+		}
+		return null;
+	}
+
+	static async #create(folder: string, generation: number, identity: ProcessIdentity): Promise<RunLock | null> {
+		const path = fileOf(folder, generation);
+		const aside = asidePath(path);
+		const handle = await open(aside, 'wx');
+		let kept = false;
+		try {
+			await handle.writeFile(JSON.stringify({ ...identity, released: false }));
+			// A link appears with its whole content at once, or fails if the name is taken.
+			if (!(await linkOrCopy(aside, path, JSON.stringify({ ...identity, released: false })))) return null;
+			const all = await generations(folder);
+			if (all.some((other) => other > generation)) {
+				await rm(path, { force: true });
+				return null;
+			}
+			for (const old of all) if (old < generation) await rm(fileOf(folder, old), { force: true });
+			kept = true;
+			return new RunLock(folder, generation, identity, handle);
+		} finally {
+			await rm(aside, { force: true });
+			if (!kept) await handle.close();
+		}
+	}
+
+	async #renew(): Promise<void> {
+		const now = new Date();
+		await this.#handle?.utimes(now, now).catch(() => undefined);
+	}
+
+	/** Gives the lock back; a second call does nothing. */
+	async release(): Promise<void> {
+		const handle = this.#handle;
+		if (handle === null) return;
+		this.#handle = null;
+		if (this.#timer !== null) clearInterval(this.#timer);
+		await handle.close();
+		const path = fileOf(this.#folder, this.#generation);
+		const aside = asidePath(path);
+		try {
+			const file = await open(aside, 'wx');
+			await file.writeFile(JSON.stringify({ ...this.#identity, released: true }));
+			await file.close();
+			await renameOver(aside, path);
+		} catch {
+			// A full disk or a deleted folder: the process ends soon, and a dead holder blocks nobody.
+			await rm(aside, { force: true }).catch(() => undefined);
+		}
+	}
+}
+
+async function linkOrCopy(aside: string, path: string, content: string): Promise<boolean> {
+	try {
+		await link(aside, path);
+		return true;
+	} catch (error) {
+		const code = (error as NodeJS.ErrnoException).code;
+		if (code === 'EEXIST') return false;
+		if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'EOPNOTSUPP' && code !== 'ENOSYS' && code !== 'EMLINK')
+			throw error;
+	}
+	// No hard links here (FAT, some network folders): exclusive creation, then the content; readers wait for it.
+	try {
+		const file = await open(path, 'wx');
+		await file.writeFile(content);
+		await file.close();
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+		throw error;
+	}
+}
+
+/** The live holder named by a generation's file, null when it is released or dead, 'gone' when the file vanished. */
+async function holderOf(
+	folder: string,
+	generation: number,
+	{ wait = true }: { wait?: boolean } = {},
+): Promise<ProcessIdentity | null | 'gone'> {
+	const path = fileOf(folder, generation);
+	for (let attempt = 0; ; attempt++) {
+		try {
+			const before = await lstat(path);
+			const readable = before.isFile() && before.size <= largestEntry;
+			const entry = readable ? decodeEntry(await readText(path)) : null;
+			const silent = Date.now() - before.mtimeMs;
+			if (entry !== null) {
+				if (entry.released) return null;
+				const state = await processState(entry);
+				if (state === 'alive') return entry;
+				if (state === 'dead') return null;
+				return Math.abs(silent) < silentMs ? entry : null;
+			}
+			// Unreadable: being written just now, or damaged.
+			if (Math.abs(silent) >= silentMs || (attempt >= 20 && !wait)) return null;
+			if (attempt >= 20) return { host: 'an unknown host', boot: '', pid: 0, processStart: '' };
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'gone';
+			throw error;
+		}
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+}
+
+async function readText(path: string): Promise<string> {
+	const file = await open(path, 'r');
+	try {
+		return await file.readFile('utf8');
+	} finally {
+		await file.close();
+	}
+}

@@ -1,0 +1,216 @@
+import type { Dirent } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+import { decode, decodeOrThrow } from '../protocol/decode.ts';
+import {
+	type EvaluationLine,
+	type EvaluationSummary,
+	evaluationLineSchema,
+	evaluationSummarySchema,
+} from '../protocol/evaluation.ts';
+import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
+import { type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
+import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
+import {
+	type RunAnnotation,
+	type RunRecord,
+	runAnnotationSchema,
+	runFormat,
+	runRecordSchema,
+} from '../protocol/runRecord.ts';
+import { LineSplitter, longestLine, parseLine } from './jsonLines.ts';
+import { runFiles, stepName, stepOf } from './runFiles.ts';
+import { listFolder, openRegular, readJson } from './safeFile.ts';
+
+export { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
+
+/** Largest run.json that is read. */
+const largestRecord = 1 << 20;
+
+/** Fails with `version` when a file says that a newer version wrote it. */
+function checkFormat(value: unknown, newest: number, path: string): void {
+	const format = typeof value === 'object' && value !== null ? (value as { format?: unknown }).format : undefined;
+	if (typeof format === 'number' && format > newest) {
+		throw new Failure(
+			'version',
+			`${path} has format ${format}; this version reads formats up to ${newest}.`,
+			'Update Reasoning Lab.',
+		);
+	}
+}
+
+/** run.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
+export async function readRecord(run: string): Promise<RunRecord> {
+	const value = await readJson(run, runFiles.record, largestRecord);
+	const path = join(run, runFiles.record);
+	checkFormat(value, runFormat, path);
+	return decodeOrThrow(runRecordSchema, value, path);
+}
+
+/** recipe.json as it is; what it holds is decoded by the core's own decoder of resolved recipes. */
+export async function readResolvedRecipe(run: string): Promise<unknown> {
+	const value = await readJson(run, runFiles.recipe);
+	checkFormat(value, 1, join(run, runFiles.recipe));
+	return value;
+}
+
+/**
+ * Lines of a file, in batches of about `chunkBytes`, each decoded; torn, foreign and over-long lines are left out.
+ * A missing file has no lines. Between batches other work gets its turn.
+ */
+export async function* readLines<S extends v.GenericSchema>(
+	run: string,
+	relative: string,
+	schema: S,
+	{ chunkBytes = 256 << 10, longest = longestLine }: { chunkBytes?: number; longest?: number } = {},
+): AsyncGenerator<v.InferOutput<S>[]> {
+	const handle = await openRegular(run, relative).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return null;
+		throw error;
+	});
+	if (handle === null) return;
+	try {
+		const splitter = new LineSplitter(longest);
+		const { size } = await handle.stat();
+		for (let position = 0; position < size; ) {
+			const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, size - position));
+			const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+			if (bytesRead === 0) break;
+			position += bytesRead;
+			const batch = decodeLines(splitter.push(buffer.subarray(0, bytesRead)), schema);
+			if (batch.length > 0) yield batch;
+		}
+	} finally {
+		await handle.close();
+	}
+}
+
+/** The lines that are what they should be. */
+export function decodeLines<S extends v.GenericSchema>(lines: readonly Uint8Array[], schema: S): v.InferOutput<S>[] {
+	const values: v.InferOutput<S>[] = [];
+	for (const line of lines) {
+		const decoded = decode(schema as v.GenericSchema<unknown, v.InferOutput<S>>, parseLine(line));
+		if (decoded.ok) values.push(decoded.value);
+	}
+	return values;
+}
+
+async function all<T>(batches: AsyncGenerator<T[]>): Promise<T[]> {
+	const values: T[] = [];
+	for await (const batch of batches) for (const value of batch) values.push(value);
+	return values;
+}
+
+/** All of metrics.jsonl, in the order of its steps. */
+export function readMetrics(run: string): Promise<MetricsLine[]> {
+	return all(readLines(run, runFiles.metrics, metricsLineSchema));
+}
+
+export function readEvents(run: string): Promise<EventLine[]> {
+	return all(readLines(run, runFiles.events, eventLineSchema));
+}
+
+const rolloutFile = (step: number) => `${runFiles.rollouts}/${stepName(step)}.jsonl`;
+
+/** The rollouts that first feed a step; empty when there are none. */
+export function readRollouts(run: string, step: number): Promise<RolloutLine[]> {
+	return all(readLines(run, rolloutFile(step), rolloutLineSchema));
+}
+
+/** As {@link readRollouts}, in batches, for files that are too large to hold. */
+export function streamRollouts(run: string, step: number): AsyncGenerator<RolloutLine[]> {
+	return readLines(run, rolloutFile(step), rolloutLineSchema);
+}
+
+/** Steps that have a rollout file, ascending. */
+export async function listRolloutSteps(run: string): Promise<number[]> {
+	const entries = await listFolder(run, runFiles.rollouts);
+	return entries
+		.filter((entry) => entry.isFile())
+		.map((entry) => ({ name: entry.name, step: stepOf(entry.name) }))
+		.filter(({ name, step }) => step !== null && name === `${stepName(step)}.jsonl`)
+		.map(({ step }) => step as number)
+		.sort((a, b) => a - b);
+}
+
+/** Summaries of all evaluations, by step and name; those that are unreadable are left out. */
+export async function readEvaluations(run: string): Promise<EvaluationSummary[]> {
+	const summaries: EvaluationSummary[] = [];
+	for (const folder of await listFolder(run, runFiles.evaluations)) {
+		const step = stepOf(folder.name);
+		if (step === null || !folder.isDirectory()) continue;
+		summaries.push(...(await readEvaluationsOf(run, step)));
+	}
+	return summaries.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
+}
+
+/** Summaries of one step. */
+export async function readEvaluationsOf(run: string, step: number): Promise<EvaluationSummary[]> {
+	const summaries: EvaluationSummary[] = [];
+	for (const entry of await listFolder(run, runFiles.evaluations, stepName(step))) {
+		if (!entry.isFile() || !/^[\w][\w.-]*\.json$/.test(entry.name)) continue;
+		const relative = `${runFiles.evaluations}/${stepName(step)}/${entry.name}`;
+		const value = await readJson(run, relative).catch(() => undefined);
+		const decoded = decode(evaluationSummarySchema, value);
+		if (decoded.ok) summaries.push(decoded.value);
+	}
+	return summaries;
+}
+
+/** The samples of one evaluation. */
+export function readEvaluationLines(run: string, step: number, name: string): Promise<EvaluationLine[]> {
+	if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('invalid', `"${name}" cannot name an evaluation.`);
+	return all(readLines(run, `${runFiles.evaluations}/${stepName(step)}/${name}.jsonl`, evaluationLineSchema));
+}
+
+/** What a person said about the run; empty when nothing. */
+export async function readAnnotation(run: string): Promise<RunAnnotation> {
+	const value = await readJson(run, runFiles.person, largestRecord).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return { format: 1 };
+		throw error;
+	});
+	checkFormat(value, 1, join(run, runFiles.person));
+	return decodeOrThrow(runAnnotationSchema, value, join(run, runFiles.person));
+}
+
+/** The last `bytes` of engine.log as text. */
+export async function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
+	const handle = await openRegular(run, runFiles.log).catch(() => null);
+	if (handle === null) return '';
+	try {
+		const { size } = await handle.stat();
+		const buffer = Buffer.alloc(Math.min(bytes, size));
+		await handle.read(buffer, 0, buffer.length, size - buffer.length);
+		return buffer.toString('utf8');
+	} finally {
+		await handle.close();
+	}
+}
+
+export interface DiskUse {
+	/** Bytes of all regular files. */
+	readonly total: number;
+	/** Bytes by name at the top of the run folder: `rollouts`, `checkpoints`, `metrics.jsonl`... */
+	readonly parts: Readonly<Record<string, number>>;
+}
+
+/** How much room the run takes; links are not followed. */
+export async function diskUse(run: string): Promise<DiskUse> {
+	const parts: Record<string, number> = {};
+	for (const entry of await readdir(run, { withFileTypes: true })) {
+		parts[entry.name] = await bytesOf(join(run, entry.name), entry);
+	}
+	return { total: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0), parts };
+}
+
+async function bytesOf(path: string, entry: Dirent): Promise<number> {
+	if (entry.isFile()) return (await lstat(path).catch(() => null))?.size ?? 0;
+	if (!entry.isDirectory()) return 0;
+	let sum = 0;
+	for (const inner of await readdir(path, { withFileTypes: true }).catch(() => [] as Dirent[])) {
+		sum += await bytesOf(join(path, inner.name), inner);
+	}
+	return sum;
+}

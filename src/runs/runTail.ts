@@ -1,0 +1,258 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
+import { Failure } from '../base/failure.ts';
+import type { EvaluationSummary } from '../protocol/evaluation.ts';
+import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
+import { type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
+import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import type { CheckpointInfo } from './checkpointFiles.ts';
+import { LineTail } from './lineTail.ts';
+import { runFiles } from './runFiles.ts';
+import { decodeLines, listCheckpoints, listRolloutSteps, readEvaluationsOf, readRecord } from './runReader.ts';
+import { effectiveStatus } from './runStatus.ts';
+import { listFolder } from './safeFile.ts';
+
+/**
+ * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `metrics`, `evaluations`,
+ * `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so when it says that the run has ended, all
+ * of the run has been told by the next `synced`.
+ */
+export type RunTailEvent =
+	/** Forget all that was told: the run was resumed or replaced, or its files were rewritten; it is told again from the start. */
+	| { readonly kind: 'reset' }
+	/** run.json changed, or the engine died; `status` is the effective one. */
+	| { readonly kind: 'record'; readonly record: RunRecord; readonly status: RunStatus }
+	/** New lines, each once. Long files come in several portions. */
+	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
+	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
+	/** New evaluations, each once. */
+	| { readonly kind: 'evaluations'; readonly summaries: readonly EvaluationSummary[] }
+	/** Steps whose rollout file is new, ascending, each once. */
+	| { readonly kind: 'rollouts'; readonly steps: readonly number[] }
+	/** All checkpoints that are there now. */
+	| { readonly kind: 'checkpoints'; readonly checkpoints: readonly CheckpointInfo[] }
+	/** Everything that was on disk when the round began has been told. */
+	| { readonly kind: 'synced' }
+	/** The run cannot be read now (missing, corrupt, newer version); the tail goes on looking. Told once per reason. */
+	| { readonly kind: 'error'; readonly failure: Failure };
+
+export interface RunTailOptions {
+	/** Between looks at the disk when no file event comes; default 1000. */
+	readonly pollMs?: number;
+	/** False: only polling. */
+	readonly watch?: boolean;
+}
+
+/**
+ * Follows a run folder, live, ended or not yet begun, and tells what it finds: first all that is there, then what comes.
+ * Works without the engine; file events make it quick, polling makes it sure.
+ */
+export class RunTail extends Disposable {
+	readonly folder: string;
+	readonly #pollMs: number;
+	readonly #watching: boolean;
+	readonly #emitter = this.register(new Emitter<RunTailEvent>());
+	readonly onEvent = this.#emitter.event;
+	#watcher: FSWatcher | null = null;
+	#timer: NodeJS.Timeout | null = null;
+	#round: Promise<void> | null = null;
+	#again = false;
+	#started = false;
+
+	#record: RunRecord | null = null;
+	#status: RunStatus | null = null;
+	#recordText = '';
+	#metrics: LineTail;
+	#events: LineTail;
+	#rollouts = new Set<number>();
+	#evaluations = new Set<string>();
+	#checkpoints = '';
+	#lastFailure = '';
+
+	constructor(folder: string, options: RunTailOptions = {}) {
+		super();
+		this.folder = folder;
+		this.#pollMs = options.pollMs ?? 1000;
+		this.#watching = options.watch ?? true;
+		this.#metrics = new LineTail(folder, runFiles.metrics);
+		this.#events = new LineTail(folder, runFiles.events);
+		this.register(
+			toDisposable(() => {
+				this.#watcher?.close();
+				if (this.#timer !== null) clearTimeout(this.#timer);
+			}),
+		);
+	}
+
+	/** Begins to follow; subscribe before. */
+	start(): this {
+		if (this.#started || this.disposed) return this;
+		this.#started = true;
+		void this.refresh();
+		return this;
+	}
+
+	/** Looks at once; resolves when all that was on disk at the call has been told. */
+	async refresh(): Promise<void> {
+		// A round that is under way may have passed what the caller means.
+		if (this.#round !== null) {
+			this.#again = true;
+			await this.#round;
+			if (this.#round !== null) await this.#round;
+			return;
+		}
+		await this.#begin();
+	}
+
+	#begin(): Promise<void> {
+		this.#again = false;
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = null;
+		const round = this.#look().finally(() => {
+			this.#round = null;
+			if (this.disposed) return;
+			if (this.#again) void this.#begin();
+			else if (this.#started) this.#schedule(this.#pollMs);
+		});
+		this.#round = round;
+		return round;
+	}
+
+	#schedule(delay: number): void {
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => void this.refresh(), delay);
+	}
+
+	/** A file event: look soon, but gather what comes together. */
+	#stir(): void {
+		if (this.#round !== null) this.#again = true;
+		else if (!this.disposed) this.#schedule(20);
+	}
+
+	#watchFolder(): void {
+		if (!this.#watching || !this.#started || this.#watcher !== null || this.disposed) return;
+		try {
+			this.#watcher = watch(this.folder, { persistent: false }, () => this.#stir());
+			this.#watcher.on('error', () => {
+				this.#watcher?.close();
+				this.#watcher = null;
+			});
+		} catch {
+			// Polling goes on.
+		}
+	}
+
+	#fire(event: RunTailEvent): void {
+		if (!this.disposed) this.#emitter.fire(event);
+	}
+
+	async #look(): Promise<void> {
+		try {
+			this.#watchFolder();
+			if (!(await this.#lookAtRecord())) return;
+			for (const [tail, kind] of [
+				[this.#events, 'events'],
+				[this.#metrics, 'metrics'],
+			] as const) {
+				for (;;) {
+					if (this.disposed) return;
+					const portion = await tail.read();
+					if (portion === 'replaced') {
+						this.#reset();
+						this.#again = true;
+						return;
+					}
+					if (portion === null) break;
+					if (kind === 'events') this.#tell(kind, decodeLines(portion, eventLineSchema));
+					else this.#tell(kind, decodeLines(portion, metricsLineSchema));
+				}
+			}
+			await this.#lookAtFolders();
+			this.#lastFailure = '';
+			this.#fire({ kind: 'synced' });
+		} catch (error) {
+			this.#fail(Failure.from(error, `Cannot follow ${this.folder}`));
+		}
+	}
+
+	#tell(kind: 'events' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
+		if (lines.length > 0) this.#fire({ kind, lines } as RunTailEvent);
+	}
+
+	/** @returns whether there is a readable run */
+	async #lookAtRecord(): Promise<boolean> {
+		let record: RunRecord;
+		try {
+			record = await readRecord(this.folder);
+		} catch (error) {
+			const failure = Failure.from(error);
+			// Not begun yet: the folder may be waiting for its engine.
+			this.#fail(failure);
+			return false;
+		}
+		if (this.#record !== null && (record.attempt !== this.#record.attempt || record.id !== this.#record.id)) {
+			this.#reset();
+		}
+		const status = await effectiveStatus(record);
+		const text = JSON.stringify(record);
+		if (text === this.#recordText && status === this.#status) return true;
+		this.#record = record;
+		this.#recordText = text;
+		this.#status = status;
+		this.#fire({ kind: 'record', record, status });
+		return true;
+	}
+
+	#fail(failure: Failure): void {
+		const key = `${failure.reason} ${failure.message}`;
+		if (key === this.#lastFailure) return;
+		this.#lastFailure = key;
+		this.#fire({ kind: 'error', failure });
+	}
+
+	#reset(): void {
+		this.#record = null;
+		this.#recordText = '';
+		this.#status = null;
+		this.#metrics = new LineTail(this.folder, runFiles.metrics);
+		this.#events = new LineTail(this.folder, runFiles.events);
+		this.#rollouts.clear();
+		this.#evaluations.clear();
+		this.#checkpoints = '';
+		this.#fire({ kind: 'reset' });
+	}
+
+	async #lookAtFolders(): Promise<void> {
+		const summaries: EvaluationSummary[] = [];
+		for (const entry of await listFolder(this.folder, runFiles.evaluations)) {
+			const match = /^step_(\d+)$/.exec(entry.name);
+			if (!match || !entry.isDirectory()) continue;
+			const files = await listFolder(this.folder, runFiles.evaluations, entry.name);
+			const fresh = files.some(
+				({ name }) =>
+					name.endsWith('.json') && !name.startsWith('.') && !this.#evaluations.has(`${entry.name}/${name}`),
+			);
+			if (!fresh) continue;
+			for (const summary of await readEvaluationsOf(this.folder, Number(match[1]))) {
+				const key = `${entry.name}/${summary.name}.json`;
+				if (this.#evaluations.has(key)) continue;
+				this.#evaluations.add(key);
+				summaries.push(summary);
+			}
+		}
+		summaries.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
+		if (summaries.length > 0) this.#fire({ kind: 'evaluations', summaries });
+
+		const steps = (await listRolloutSteps(this.folder)).filter((step) => !this.#rollouts.has(step));
+		for (const step of steps) this.#rollouts.add(step);
+		if (steps.length > 0) this.#fire({ kind: 'rollouts', steps });
+
+		const checkpoints = await listCheckpoints(this.folder);
+		const key = JSON.stringify(checkpoints);
+		if (key !== this.#checkpoints && (checkpoints.length > 0 || this.#checkpoints !== '')) {
+			this.#checkpoints = key;
+			this.#fire({ kind: 'checkpoints', checkpoints });
+		}
+	}
+}

@@ -1,0 +1,310 @@
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Sequencer } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import type { EvaluationLine, EvaluationSummary } from '../protocol/evaluation.ts';
+import type { EventLine } from '../protocol/eventLine.ts';
+import type { MetricsLine } from '../protocol/metricsLine.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import { type RunRecord, runFormat } from '../protocol/runRecord.ts';
+import { AppendFile } from './appendFile.ts';
+import { renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import {
+	type CheckpointInfo,
+	type CheckpointManifest,
+	deleteFolder,
+	listCheckpoints,
+	manifestName,
+	superfluous,
+} from './checkpointFiles.ts';
+import { formatLine } from './jsonLines.ts';
+import { ownIdentity } from './processIdentity.ts';
+import { rolloutPath, runFiles, stepName } from './runFiles.ts';
+import { heartbeatMs, RunLock } from './runLock.ts';
+import { readRecord } from './runReader.ts';
+import { recoverCheckpoints, supersede } from './supersede.ts';
+
+/** What the engine says about a new run; the writer adds format, status, times and the process. */
+export type InitialRecord = Pick<
+	RunRecord,
+	'id' | 'name' | 'engine' | 'stage' | 'totalSteps' | 'device' | 'parent' | 'seeds' | 'versions' | 'hashes'
+>;
+
+const now = () => Date.now() / 1000;
+
+/**
+ * The one writer of a run directory; only the engine has one. It holds the run's lock and renews the heartbeat. Everything
+ * goes through one queue, so what was asked first is on disk first; a call resolves when its bytes are flushed. Failures:
+ * `busy` (another engine), `full`, `denied`, and what was there before stays.
+ */
+export class RunWriter {
+	readonly folder: string;
+	readonly #lock: RunLock;
+	readonly #queue = new Sequencer();
+	readonly #metrics: AppendFile;
+	readonly #events: AppendFile;
+	#log: FileHandle | null = null;
+	#record: RunRecord;
+	#pending: Promise<void> | null = null;
+	#lastStep = 0;
+	#timer: NodeJS.Timeout;
+	#closed = false;
+
+	private constructor(folder: string, lock: RunLock, record: RunRecord) {
+		this.folder = folder;
+		this.#lock = lock;
+		this.#record = record;
+		this.#metrics = new AppendFile(join(folder, runFiles.metrics));
+		this.#events = new AppendFile(join(folder, runFiles.events));
+		this.#timer = setInterval(() => void this.updateRecord({}).catch(() => undefined), heartbeatMs);
+		this.#timer.unref();
+	}
+
+	/** Makes run.json in a folder that has none (prepareRun made the folder and recipe.json). Fails with `exists`, `busy`. */
+	static async create(folder: string, initial: InitialRecord): Promise<RunWriter> {
+		const lock = await RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
+		try {
+			if (await stat(join(folder, runFiles.record)).catch(() => null)) {
+				throw new Failure('exists', `${folder} already holds a run.`, 'Resume it, or start a new one from its recipe.');
+			}
+			const time = now();
+			const record: RunRecord = {
+				format: runFormat,
+				...initial,
+				status: 'starting',
+				attempt: 1,
+				step: 0,
+				created: time,
+				updated: time,
+				heartbeat: time,
+				...(await ownIdentity()),
+			};
+			const writer = new RunWriter(folder, lock, record);
+			await writer.#writeRecord();
+			return writer;
+		} catch (error) {
+			await lock.release();
+			throw error;
+		}
+	}
+
+	/**
+	 * Takes over an existing run (dead or ended) to resume it; call `setAside` before anything is written. Unknown fields
+	 * of run.json are kept, an old error is dropped.
+	 */
+	static async reopen(folder: string): Promise<RunWriter> {
+		const lock = await RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
+		try {
+			const { error: _, ...old } = await readRecord(folder);
+			const time = now();
+			const writer = new RunWriter(folder, lock, {
+				...old,
+				status: 'starting',
+				updated: time,
+				heartbeat: time,
+				...(await ownIdentity()),
+			});
+			await recoverCheckpoints(folder);
+			await writer.#writeRecord();
+			return writer;
+		} catch (error) {
+			await lock.release();
+			throw error;
+		}
+	}
+
+	/** run.json as it is or is about to be written. */
+	get record(): RunRecord {
+		return this.#record;
+	}
+
+	/** Changes fields of run.json; several calls before it is written make one write. */
+	updateRecord(patch: Partial<RunRecord>): Promise<void> {
+		this.#record = { ...this.#record, ...patch };
+		this.#pending ??= this.#queue.queue(() => {
+			this.#pending = null;
+			return this.#closed ? Promise.resolve() : this.#writeRecord();
+		});
+		return this.#pending;
+	}
+
+	async #writeRecord(): Promise<void> {
+		const time = now();
+		this.#record = { ...this.#record, updated: time, heartbeat: time };
+		await writeFileAtomic(join(this.folder, runFiles.record), `${JSON.stringify(this.#record, null, '\t')}\n`);
+	}
+
+	/** One line per optimiser step, strictly increasing. Values that are not finite are written as null. */
+	appendMetrics(line: MetricsLine): Promise<void> {
+		return this.#queue.queue(async () => {
+			if (line.step <= this.#lastStep) {
+				throw new Failure('internal', `Metrics of step ${line.step} come after those of step ${this.#lastStep}.`);
+			}
+			const { values, ...identity } = line;
+			await this.#metrics.append(formatLine({ ...identity, ...values }));
+			this.#lastStep = line.step;
+		});
+	}
+
+	/** The rollouts that first feed `step`: a whole file or none. */
+	writeRollouts(step: number, lines: Iterable<RolloutLine>): Promise<void> {
+		return this.#queue.queue(async () => {
+			await mkdir(join(this.folder, runFiles.rollouts), { recursive: true });
+			await writeFileAtomic(rolloutPath(this.folder, step), formatted(lines));
+		});
+	}
+
+	/** Adds an event; `time` is now, `step` the record's unless given. */
+	appendEvent(event: {
+		readonly type: string;
+		readonly step?: number;
+		readonly [key: string]: unknown;
+	}): Promise<void> {
+		const line: EventLine = { time: now(), ...event, step: event.step ?? this.#record.step };
+		return this.#queue.queue(() => this.#events.append(formatLine(line)));
+	}
+
+	/** evaluations/step_N/<name>.jsonl and then, as the sign that they are complete, <name>.json. */
+	writeEvaluation(
+		step: number,
+		name: string,
+		lines: Iterable<EvaluationLine>,
+		summary: EvaluationSummary,
+	): Promise<void> {
+		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" cannot name an evaluation.`);
+		return this.#queue.queue(async () => {
+			const folder = join(this.folder, runFiles.evaluations, stepName(step));
+			await mkdir(folder, { recursive: true });
+			await writeFileAtomic(join(folder, `${name}.jsonl`), formatted(lines));
+			await writeFileAtomic(join(folder, `${name}.json`), `${JSON.stringify(summary, null, '\t')}\n`);
+		});
+	}
+
+	/** An empty folder to write a checkpoint's files into; it counts only after `commitCheckpoint`. */
+	beginCheckpoint(step: number): Promise<string> {
+		return this.#queue.queue(async () => {
+			const aside = this.#checkpointAside(step);
+			await rm(aside, { recursive: true, force: true });
+			await mkdir(aside, { recursive: true });
+			return aside;
+		});
+	}
+
+	/**
+	 * Makes the files written aside a checkpoint: complete or absent, whatever happens. One of the same step is replaced.
+	 * @param score what the best is chosen by; null when not measured
+	 */
+	commitCheckpoint(
+		step: number,
+		options: { readonly stage?: string | null; readonly score?: number | null } = {},
+	): Promise<CheckpointInfo> {
+		return this.#queue.queue(async () => {
+			const aside = this.#checkpointAside(step);
+			const folder = join(this.folder, runFiles.checkpoints);
+			const path = join(folder, stepName(step));
+			try {
+				await writeManifest(aside, {
+					format: 1,
+					step,
+					stage: options.stage === undefined ? this.#record.stage : options.stage,
+					score: options.score ?? null,
+					time: now(),
+				});
+				const old = join(folder, `.${stepName(step)}.old`);
+				await rm(old, { recursive: true, force: true });
+				await rename(path, old).catch((error: NodeJS.ErrnoException) => {
+					if (error.code !== 'ENOENT') throw error;
+				});
+				await renameOver(aside, path);
+				await syncFolder(folder);
+				await rm(old, { recursive: true, force: true });
+			} catch (error) {
+				throw Failure.from(error, `Cannot write the checkpoint ${path}`);
+			}
+			const info = (await listCheckpoints(this.folder)).find((checkpoint) => checkpoint.step === step);
+			if (info === undefined) throw new Failure('corrupt', `The checkpoint ${path} is not there after it was written.`);
+			return info;
+		});
+	}
+
+	#checkpointAside(step: number): string {
+		return join(this.folder, runFiles.checkpoints, `.${stepName(step)}.tmp`);
+	}
+
+	/** Complete checkpoints, oldest first. */
+	listCheckpoints(): Promise<CheckpointInfo[]> {
+		return this.#queue.queue(() => listCheckpoints(this.folder));
+	}
+
+	/** Deletes all but the newest `keep` checkpoints and the best one; returns the steps that went. */
+	pruneCheckpoints(keep: number): Promise<number[]> {
+		return this.#queue.queue(async () => {
+			const gone = superfluous(await listCheckpoints(this.folder), Math.max(1, keep));
+			for (const { step } of gone) await deleteFolder(join(this.folder, runFiles.checkpoints), stepName(step));
+			return gone.map(({ step }) => step);
+		});
+	}
+
+	/**
+	 * Prepares a resume from the checkpoint of `step` (0: from the start): metrics, rollouts, evaluations, events and
+	 * checkpoints of later steps and whatever is torn move to superseded/<n>/, and the attempt grows. Events of type
+	 * `hyperparameters` stay, since they are replayed. What belongs to `step` itself stays.
+	 */
+	setAside(step: number): Promise<void> {
+		return this.#queue.queue(async () => {
+			await this.#metrics.close();
+			await this.#events.close();
+			await supersede(this.folder, step);
+			this.#lastStep = step;
+			this.#record = { ...this.#record, step, attempt: this.#record.attempt + 1 };
+			await this.#writeRecord();
+		});
+	}
+
+	/** A line for people in engine.log. Never fails: the run does not depend on it. */
+	log(text: string): void {
+		void this.#queue.queue(async () => {
+			try {
+				this.#log ??= await open(join(this.folder, runFiles.log), 'a');
+				await this.#log.appendFile(`${new Date().toISOString()} ${text}\n`);
+			} catch {
+				// A full disk stops the run where its data is written, not here.
+			}
+		});
+	}
+
+	/** Writes what is pending and gives the lock back. Set the final status before. */
+	async close(): Promise<void> {
+		if (this.#closed) return;
+		clearInterval(this.#timer);
+		try {
+			await this.#queue.queue(async () => {
+				this.#closed = true;
+				await this.#metrics.close();
+				await this.#events.close();
+				await this.#log?.close();
+			});
+		} finally {
+			await this.#lock.release();
+		}
+	}
+}
+
+function* formatted(lines: Iterable<unknown>): Iterable<string> {
+	for (const line of lines) yield formatLine(line);
+}
+
+async function writeManifest(folder: string, head: Omit<CheckpointManifest, 'files'>): Promise<void> {
+	const files: { name: string; bytes: number }[] = [];
+	for (const name of (await readdir(folder)).sort()) {
+		if (name === manifestName) continue;
+		const handle = await open(join(folder, name), 'r+');
+		try {
+			await handle.sync();
+			files.push({ name, bytes: (await handle.stat()).size });
+		} finally {
+			await handle.close();
+		}
+	}
+	await writeFileAtomic(join(folder, manifestName), `${JSON.stringify({ ...head, files }, null, '\t')}\n`);
+}

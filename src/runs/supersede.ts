@@ -1,0 +1,140 @@
+import type { Dirent } from 'node:fs';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import { readManifest } from './checkpointFiles.ts';
+import { parseLine, splitLines } from './jsonLines.ts';
+import { runFiles, stepOf } from './runFiles.ts';
+
+/**
+ * A checkpoint that replaces one of the same step is swapped in two renames; an end between them leaves the old one
+ * under another name. This brings it back and deletes what was never finished.
+ */
+export async function recoverCheckpoints(run: string): Promise<void> {
+	const folder = join(run, runFiles.checkpoints);
+	const names = await readdir(folder).catch(() => [] as string[]);
+	for (const name of names) {
+		const match = /^\.(step_\d+)\.(old|tmp|deleted)$/.exec(name);
+		if (!match) continue;
+		const [, step = '', kind] = match;
+		if (kind === 'old' && !names.includes(step)) await rename(join(folder, name), join(folder, step));
+		else await rm(join(folder, name), { recursive: true, force: true });
+	}
+}
+
+/**
+ * Moves everything past `step`, and whatever is torn, to superseded/<n>/. The moved lines are written there before they
+ * leave their file, so an end in the middle loses nothing; a second call finishes the work.
+ */
+export async function supersede(run: string, step: number): Promise<void> {
+	try {
+		await recoverCheckpoints(run);
+		const target = new Superseded(run);
+		await splitLog(run, runFiles.metrics, target, (line) => line.step <= step);
+		await splitLog(
+			run,
+			runFiles.events,
+			target,
+			(line) => line.step <= step || (line as { type?: unknown }).type === 'hyperparameters',
+		);
+		await moveSteps(run, runFiles.rollouts, target, (found) => found > step);
+		await moveSteps(run, runFiles.evaluations, target, (found) => found > step);
+		await moveSteps(run, runFiles.checkpoints, target, (found) => found > step);
+		await moveIncompleteCheckpoints(run, target);
+		await syncFolder(run);
+	} catch (error) {
+		throw Failure.from(error, `Cannot set aside what follows step ${step} in ${run}`);
+	}
+}
+
+/** superseded/<n>, made when the first thing moves there. */
+class Superseded {
+	readonly #run: string;
+	#path: string | null = null;
+
+	constructor(run: string) {
+		this.#run = run;
+	}
+
+	async folder(): Promise<string> {
+		if (this.#path !== null) return this.#path;
+		const parent = join(this.#run, runFiles.superseded);
+		await mkdir(parent, { recursive: true });
+		const taken = (await readdir(parent)).map(Number).filter(Number.isSafeInteger);
+		this.#path = join(parent, String(Math.max(0, ...taken) + 1));
+		await mkdir(this.#path);
+		return this.#path;
+	}
+}
+
+type SteppedLine = Record<string, unknown> & { step: number };
+
+async function splitLog(
+	run: string,
+	name: string,
+	target: Superseded,
+	keep: (line: SteppedLine) => boolean,
+): Promise<void> {
+	const path = join(run, name);
+	const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === 'ENOENT') return null;
+		throw error;
+	});
+	if (bytes === null) return;
+	const { lines, consumed } = splitLines(bytes);
+	const kept: Uint8Array[] = [];
+	const moved: Uint8Array[] = [];
+	for (const line of lines) {
+		const value = parseLine(line) as SteppedLine | undefined;
+		const whole = typeof value === 'object' && value !== null && typeof value.step === 'number';
+		(whole && keep(value) ? kept : moved).push(line);
+	}
+	if (consumed < bytes.length) moved.push(bytes.subarray(consumed));
+	if (moved.length === 0) return;
+	await writeFileAtomic(join(await target.folder(), name), joinLines(moved));
+	await writeFileAtomic(path, joinLines(kept));
+}
+
+function joinLines(lines: readonly Uint8Array[]): Uint8Array {
+	const newline = Uint8Array.of(0x0a);
+	return Buffer.concat(lines.flatMap((line) => [line, newline]));
+}
+
+async function moveSteps(
+	run: string,
+	name: string,
+	target: Superseded,
+	past: (step: number) => boolean,
+): Promise<void> {
+	const folder = join(run, name);
+	for (const entry of await entriesOf(folder)) {
+		// Left behind by a write that did not end.
+		if (entry.name.endsWith('.tmp')) {
+			await rm(join(folder, entry.name), { recursive: true, force: true });
+			continue;
+		}
+		const step = stepOf(entry.name);
+		if (step !== null && past(step)) await moveInto(folder, entry.name, join(await target.folder(), name));
+	}
+}
+
+async function moveIncompleteCheckpoints(run: string, target: Superseded): Promise<void> {
+	const folder = join(run, runFiles.checkpoints);
+	for (const entry of await entriesOf(folder)) {
+		if (stepOf(entry.name) === null || (await readManifest(join(folder, entry.name))) !== null) continue;
+		await moveInto(folder, entry.name, join(await target.folder(), runFiles.checkpoints));
+	}
+}
+
+async function moveInto(folder: string, name: string, target: string): Promise<void> {
+	await mkdir(target, { recursive: true });
+	await renameOver(join(folder, name), join(target, name));
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+	return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === 'ENOENT') return [];
+		throw error;
+	});
+}
