@@ -1,97 +1,108 @@
 // Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
-import { rm } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as esbuild from 'esbuild';
 
-const watch = process.argv.includes('--watch');
-const production = process.argv.includes('--production');
-const tests = process.argv.includes('--tests');
+/**
+ * Name of a bundle -> esbuild's options.
+ * @param {{ production?: boolean, tests?: boolean, dist?: string }} options `dist`: folder of the results
+ * @returns {Record<string, esbuild.BuildOptions>}
+ */
+export function bundles({ production = false, tests = false, dist = 'dist' } = {}) {
+	/** @type {esbuild.BuildOptions} */
+	const shared = {
+		bundle: true,
+		metafile: true,
+		sourcemap: production ? false : 'linked',
+		minify: production,
+		legalComments: 'none',
+		logLevel: 'warning',
+		define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
+	};
 
-/** @type {esbuild.BuildOptions} */
-const shared = {
-	bundle: true,
-	metafile: true,
-	sourcemap: production ? false : 'linked',
-	minify: production,
-	keepNames: false,
-	legalComments: 'none',
-	logLevel: 'warning',
-	define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
-};
-
-/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
-const nodeProgram = {
-	...shared,
-	platform: 'node',
-	format: 'esm',
-	target: 'node20',
-	banner: {
-		js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-	},
-	external: ['onnxruntime-node'],
-};
-
-const webviewApp = (name) => ({
-	...shared,
-	entryPoints: { [name]: `webview/${name}/main.ts` },
-	outdir: 'dist/webview',
-	platform: 'browser',
-	format: 'esm',
-	target: 'chrome130',
-	loader: { '.css': 'css', '.svg': 'text' },
-});
-
-/** name -> options; the metafile test reads dist/meta/NAME.json */
-export const bundles = {
-	host: {
+	/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
+	const nodeProgram = {
 		...shared,
-		entryPoints: { extension: 'src/extension.ts' },
-		outdir: 'dist',
+		outdir: dist,
+		platform: 'node',
+		format: 'esm',
+		target: 'node20',
+		banner: {
+			js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+		},
+		external: ['onnxruntime-node'],
+	};
+
+	/** What runs in the extension host, where `vscode` is. */
+	const hostModule = {
+		...shared,
+		outdir: dist,
 		outExtension: { '.js': '.cjs' },
 		platform: 'node',
 		format: 'cjs',
 		target: 'node20',
 		external: ['vscode'],
-	},
-	engine: {
-		...nodeProgram,
-		entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' },
-		outdir: 'dist',
-	},
-	cli: {
-		...nodeProgram,
-		entryPoints: { cli: 'src/cli.ts' },
-		outdir: 'dist',
-		banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
-	},
-	dashboard: webviewApp('dashboard'),
-	rollouts: webviewApp('rollouts'),
-	...(tests
-		? {
-				integration: {
-					...shared,
-					entryPoints: { 'test/integration': 'test/integration/run.ts' },
-					outdir: 'dist',
-					outExtension: { '.js': '.cjs' },
-					platform: 'node',
-					format: 'cjs',
-					target: 'node20',
-					external: ['vscode', 'mocha'],
-				},
-			}
-		: {}),
-};
+	};
 
-async function writeMeta(name, result) {
-	const { mkdir, writeFile } = await import('node:fs/promises');
-	await mkdir('dist/meta', { recursive: true });
-	await writeFile(`dist/meta/${name}.json`, JSON.stringify(result.metafile));
+	const webviewApp = (name) => ({
+		...shared,
+		entryPoints: { [name]: `webview/${name}/main.ts` },
+		outdir: join(dist, 'webview'),
+		platform: 'browser',
+		format: 'esm',
+		target: 'chrome130',
+		loader: { '.css': 'css', '.svg': 'text' },
+	});
+
+	return {
+		host: { ...hostModule, entryPoints: { extension: 'src/extension.ts' } },
+		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
+		cli: {
+			...nodeProgram,
+			entryPoints: { cli: 'src/cli.ts' },
+			banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
+		},
+		dashboard: webviewApp('dashboard'),
+		rollouts: webviewApp('rollouts'),
+		...(tests
+			? {
+					integration: {
+						...hostModule,
+						entryPoints: integrationEntryPoints(),
+						outdir: join(dist, 'test'),
+						external: ['vscode', 'mocha'],
+					},
+				}
+			: {}),
+	};
+}
+
+/** The runner and every suite as a file of its own: mocha loads the suites itself. */
+function integrationEntryPoints() {
+	const suites = readdirSync('test/integration/suites').filter((name) => name.endsWith('.test.ts'));
+	return {
+		integration: 'test/integration/run.ts',
+		...Object.fromEntries(suites.map((name) => [`suites/${name.slice(0, -3)}`, `test/integration/suites/${name}`])),
+	};
 }
 
 if (process.argv[1]?.endsWith('esbuild.mjs')) {
-	if (production) await rm('dist', { recursive: true, force: true });
-	if (watch) {
-		for (const options of Object.values(bundles)) await (await esbuild.context(options)).watch();
+	const has = (flag) => process.argv.includes(flag);
+	const all = Object.entries(bundles({ production: has('--production'), tests: has('--tests') }));
+	if (has('--production')) await rm('dist', { recursive: true, force: true });
+	if (has('--tests')) await rm('dist/test', { recursive: true, force: true }); // suites that are gone must not run
+	if (has('--watch')) {
+		for (const [, options] of all) await (await esbuild.context(options)).watch();
 	} else {
-		for (const [name, options] of Object.entries(bundles)) await writeMeta(name, await esbuild.build(options));
+		await mkdir('dist/meta', { recursive: true });
+		for (const [name, options] of all) {
+			try {
+				const { metafile } = await esbuild.build(options);
+				await writeFile(`dist/meta/${name}.json`, JSON.stringify(metafile));
+			} catch {
+				process.exitCode = 1; // esbuild has said what is wrong
+			}
+		}
 	}
 }

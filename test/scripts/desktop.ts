@@ -1,0 +1,51 @@
+/** The in-host suites in a desktop VS Code: one that is installed, or that an earlier download left in the cache. */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { runTests } from '@vscode/test-electron';
+import { cache, root } from './paths.ts';
+
+/** Programs of usual installations; `code` on the PATH is only a launcher. */
+const places = [
+	'/usr/share/code/code',
+	'/opt/visual-studio-code/code',
+	'/snap/code/current/usr/share/code/code',
+	'/Applications/Visual Studio Code.app/Contents/MacOS/Electron',
+	join(process.env.LOCALAPPDATA ?? '', 'Programs/Microsoft VS Code/Code.exe'),
+];
+
+/** Path of a VS Code program, or undefined. VSCODE_PATH names one. */
+export function findDesktop(): string | undefined {
+	const named = process.env.VSCODE_PATH;
+	if (named !== undefined) return existsSync(named) ? named : undefined;
+	return [...downloads(), ...places].find((path) => existsSync(path));
+}
+
+/** @vscode/test-electron keeps what it downloads in .vscode-test/vscode-PLATFORM-VERSION. */
+function downloads(): string[] {
+	if (!existsSync(cache)) return [];
+	return readdirSync(cache)
+		.filter((name) => name.startsWith('vscode-'))
+		.flatMap((name) =>
+			['code', 'Code.exe', 'Visual Studio Code.app/Contents/MacOS/Electron'].map((file) => join(cache, name, file)),
+		);
+}
+
+/** Writes the suites' results to `results`; resolves with the reason where they cannot run. */
+export async function runOnDesktop(results: string, workspace: string): Promise<string | undefined> {
+	const program = findDesktop();
+	if (program === undefined) return 'no VS Code is installed (VSCODE_PATH may name its program)';
+	const headless = process.platform === 'linux' && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY;
+	if (headless) return 'there is no display (try: xvfb-run npm test)';
+	try {
+		await runTests({
+			vscodeExecutablePath: program,
+			extensionDevelopmentPath: root,
+			extensionTestsPath: join(root, 'dist/test/integration.cjs'),
+			launchArgs: [workspace, '--disable-extensions', '--disable-workspace-trust', '--no-sandbox'],
+			extensionTestsEnv: { REASONING_LAB_TEST_RESULTS: results },
+		});
+	} catch (error) {
+		if (!existsSync(results)) throw error; // failures of tests are in the results
+	}
+	return undefined;
+}

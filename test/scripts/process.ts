@@ -1,0 +1,84 @@
+/** Child processes of the scripts: output to a log file, a time limit, and the whole process group ended with them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { root } from './paths.ts';
+
+export interface RunOptions {
+	readonly cwd?: string;
+	readonly env?: Readonly<Record<string, string | undefined>>;
+	/** Standard output and error go here instead of this terminal. */
+	readonly log?: string;
+	/** Standard output stays on this terminal though `log` takes standard error. */
+	readonly showOutput?: boolean;
+	readonly timeoutSeconds?: number;
+}
+
+/** Exit code of a command; 124 when it was ended because of its time limit, 127 when it could not be started. */
+export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<number> {
+	const log = options.log === undefined ? undefined : openLog(options.log);
+	try {
+		const child = spawn(command, args, {
+			cwd: options.cwd ?? root,
+			env: { ...process.env, ...options.env },
+			stdio: ['ignore', log === undefined || options.showOutput ? 'inherit' : log, log ?? 'inherit'],
+			detached: process.platform !== 'win32',
+		});
+		return await ended(child, options.timeoutSeconds);
+	} finally {
+		if (log !== undefined) closeSync(log);
+	}
+}
+
+function openLog(path: string): number {
+	mkdirSync(dirname(path), { recursive: true });
+	return openSync(path, 'a');
+}
+
+function ended(child: ChildProcess, timeoutSeconds: number | undefined): Promise<number> {
+	return new Promise((resolve) => {
+		let timedOut = false;
+		const timer =
+			timeoutSeconds === undefined
+				? undefined
+				: setTimeout(() => {
+						timedOut = true;
+						endGroup(child);
+					}, timeoutSeconds * 1000);
+		const interrupt = () => endGroup(child);
+		process.once('SIGINT', interrupt);
+		process.once('SIGTERM', interrupt);
+		const finish = (code: number) => {
+			clearTimeout(timer);
+			process.off('SIGINT', interrupt);
+			process.off('SIGTERM', interrupt);
+			resolve(timedOut ? 124 : code);
+		};
+		child.once('error', () => finish(127));
+		child.once('exit', (code) => finish(code ?? 1));
+	});
+}
+
+/** Asks a child and what it started to end, and insists after five seconds. */
+export function endGroup(child: ChildProcess): void {
+	const send = (signal: NodeJS.Signals) => {
+		if (child.pid === undefined) return;
+		try {
+			if (process.platform === 'win32') child.kill(signal);
+			else process.kill(-child.pid, signal);
+		} catch {
+			// It has ended already.
+		}
+	};
+	send('SIGTERM');
+	setTimeout(() => send('SIGKILL'), 5000).unref();
+}
+
+/** The last lines of a log file, for messages; empty where there is none. */
+export function tail(path: string, lines = 40): string {
+	try {
+		return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');
+	} catch {
+		return '';
+	}
+}

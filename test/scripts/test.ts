@@ -1,0 +1,122 @@
+/**
+ * `npm test [-- PHASE...]`: every check of the project on small configurations, from typecheck to a person's clicks in a
+ * real workbench. The last line is `N passed, N failed[, N skipped]` over all of it; the exit status is 1 on a failure.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { type Counts, readCounts, summary } from './counts.ts';
+import { artifacts, node, root } from './paths.ts';
+import { run, tail } from './process.ts';
+
+interface Phase {
+	readonly name: string;
+	readonly command: readonly [string, ...string[]];
+	/** A check that passes or fails as one; its output is shown only when it fails. */
+	readonly single?: boolean;
+	/** Phases without which this one makes no sense. */
+	readonly needs?: readonly string[];
+	readonly timeoutSeconds: number;
+}
+
+const tool = (name: string) => join(root, 'node_modules/.bin', name);
+
+const phases: readonly Phase[] = [
+	{ name: 'typecheck', command: [tool('tsc'), '-b'], single: true, timeoutSeconds: 180 },
+	{ name: 'lint', command: [tool('biome'), 'check', '--diagnostic-level=warn'], single: true, timeoutSeconds: 120 },
+	{ name: 'build', command: [node, 'esbuild.mjs', '--tests'], single: true, timeoutSeconds: 120 },
+	{ name: 'unit', command: nodeTests('unit', 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'), timeoutSeconds: 600 },
+	{ name: 'integration', command: [node, 'test/scripts/integration.ts'], needs: ['build'], timeoutSeconds: 600 },
+	{
+		name: 'e2e',
+		command: nodeTests('e2e', '--test-concurrency=1', 'test/e2e/**/*.test.ts'),
+		needs: ['build'],
+		timeoutSeconds: 900,
+	},
+];
+
+function nodeTests(name: string, ...args: string[]): [string, ...string[]] {
+	const reporters = ['./test/scripts/testReporter.ts', 'stdout', 'spec', relative(root, join(artifacts, `${name}.log`))];
+	return [
+		node,
+		'--test',
+		`--test-reporter=${reporters[0]}`,
+		`--test-reporter-destination=${reporters[1]}`,
+		`--test-reporter=${reporters[2]}`,
+		`--test-reporter-destination=${reporters[3]}`,
+		...args,
+	];
+}
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !phases.some((phase) => phase.name === name));
+if (unknown.length > 0) {
+	console.error(`Unknown phase ${unknown.join(', ')}: the phases are ${phases.map(({ name }) => name).join(', ')}.`);
+	process.exit(2);
+}
+/** A phase brings along what it needs. */
+const chosen = phases.filter(
+	({ name }) =>
+		wanted.length === 0 ||
+		wanted.includes(name) ||
+		phases.some((phase) => wanted.includes(phase.name) && phase.needs?.includes(name)),
+);
+
+if (wanted.length === 0) rmSync(artifacts, { recursive: true, force: true });
+mkdirSync(artifacts, { recursive: true });
+const scratch = mkdtempSync(join(tmpdir(), 'rl-test-'));
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const timings: string[] = [];
+const failed = new Set<string>();
+
+for (const phase of chosen) {
+	const missing = phase.needs?.find((name) => failed.has(name));
+	if (missing !== undefined) {
+		console.log(`\n${phase.name}: not run, because ${missing} failed`);
+		total.failed++;
+		continue;
+	}
+	if (!phase.single) console.log(`\n${phase.name}`);
+	const started = performance.now();
+	const counts = await runPhase(phase);
+	const seconds = ((performance.now() - started) / 1000).toFixed(1);
+	timings.push(`${phase.name} ${seconds} s`);
+	if (phase.single) console.log(`${counts.failed > 0 ? '✖' : '✔'} ${phase.name} (${seconds} s)`);
+	else console.log(`${phase.name}: ${summary(counts)} (${seconds} s)`);
+	total.passed += counts.passed;
+	total.failed += counts.failed;
+	total.skipped += counts.skipped;
+	if (counts.failed > 0) failed.add(phase.name);
+}
+
+async function runPhase({ name, command, single, timeoutSeconds }: Phase): Promise<Counts> {
+	const [program, ...args] = command;
+	const path = join(scratch, `${name}.json`);
+	const log = join(artifacts, `${name}.log`);
+	if (single) rmSync(log, { force: true });
+	const code = await run(program, args, {
+		timeoutSeconds,
+		env: { TEST_COUNTS: path, TEST_VERBOSE: name === 'e2e' ? '1' : undefined },
+		...(single ? { log } : {}),
+	});
+	if (code === 124) console.log(`✖ ${name} did not end within ${timeoutSeconds} s`);
+	if (single) {
+		if (code !== 0) console.log(tail(log, 80));
+		return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+	}
+	const counts = readCounts(path) ?? { passed: 0, failed: 0, skipped: 0 };
+	// A runner that died, or found nothing to run, is a failure too.
+	const broken = code !== 0 && counts.failed === 0;
+	const empty = counts.passed + counts.failed + counts.skipped === 0;
+	if (broken || empty) {
+		if (code !== 124) console.log(`✖ ${name} ${empty ? 'ran no test' : 'failed'} (exit status ${code})`);
+		counts.failed++;
+	}
+	return counts;
+}
+
+rmSync(scratch, { recursive: true, force: true });
+console.log(`\n${timings.join(', ')}`);
+console.log(`Logs and screenshots: ${relative(root, artifacts)}/`);
+console.log(summary(total));
+process.exit(total.failed > 0 ? 1 : 0);

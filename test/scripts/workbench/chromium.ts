@@ -1,0 +1,86 @@
+/** The browser of the end-to-end tests: one that is there, else Playwright's download, else Debian's package. */
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
+import { chromium, type LaunchOptions } from 'playwright-core';
+import { artifacts, node, root } from '../paths.ts';
+import { run } from '../process.ts';
+
+const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'microsoft-edge'];
+const places = [
+	'/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+	'/Applications/Chromium.app/Contents/MacOS/Chromium',
+	'/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+];
+
+export type Browser = { readonly launch: LaunchOptions } | { readonly missing: string };
+
+/** How to start a Chromium, or what was tried and the command that would install one. */
+export async function findChromium(say: (line: string) => void): Promise<Browser> {
+	const named = process.env.CHROMIUM_PATH;
+	if (named !== undefined && !existsSync(named)) {
+		return { missing: `CHROMIUM_PATH names ${named}, which does not exist` };
+	}
+	const present = named ?? installed();
+	if (present !== undefined) return { launch: withPath(present) };
+
+	const log = join(artifacts, 'browser-install.log');
+	say("No Chromium is installed: using Playwright's download");
+	const playwright = createRequire(join(root, 'package.json')).resolve('playwright-core/package.json');
+	const cli = join(dirname(playwright), 'cli.js');
+	const code = await run(node, [cli, 'install', 'chromium-headless-shell'], { log, timeoutSeconds: 300 });
+	if (code === 0 && (await starts(options))) return { launch: options };
+
+	const command = 'apt-get install -y chromium';
+	if (existsSync('/usr/bin/apt-get') && process.getuid?.() === 0) {
+		say(`Playwright's Chromium could not be had: installing Debian's as root (${command})`);
+		const env = { DEBIAN_FRONTEND: 'noninteractive' };
+		await run('apt-get', ['update', '-qq'], { log, env, timeoutSeconds: 300 });
+		await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], {
+			log,
+			env,
+			timeoutSeconds: 600,
+		});
+		const debian = installed();
+		if (debian !== undefined) return { launch: withPath(debian) };
+	}
+	return {
+		missing: `no Chromium is installed and none could be downloaded (log: ${log}). Run \`sudo ${command}\`, or set CHROMIUM_PATH`,
+	};
+}
+
+const options: LaunchOptions = {
+	headless: true,
+	args: [
+		'--no-sandbox', // the sandbox needs user namespaces, which containers often lack; only our own pages are opened
+		'--disable-gpu',
+		'--disable-quic',
+		'--no-first-run',
+		'--disable-background-networking',
+		'--disable-component-update',
+		'--disable-sync',
+	],
+};
+
+function withPath(executablePath: string): LaunchOptions {
+	return { ...options, executablePath };
+}
+
+async function starts(launch: LaunchOptions): Promise<boolean> {
+	try {
+		await (await chromium.launch(launch)).close();
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+function installed(): string | undefined {
+	for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+		for (const name of names) {
+			const path = join(folder, process.platform === 'win32' ? `${name}.exe` : name);
+			if (folder !== '' && existsSync(path)) return path;
+		}
+	}
+	return places.find((path) => existsSync(path));
+}

@@ -1,0 +1,178 @@
+/** One running browser workbench: a code-server process with folders of its own, on a free loopback port. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { node } from '../paths.ts';
+import { endGroup, run, tail } from '../process.ts';
+
+export interface ServerOptions {
+	/** Entry script of code-server, see install.ts. */
+	readonly entry: string;
+	readonly log: string;
+	/** User settings of the workbench, added to quiet defaults. */
+	readonly settings?: Readonly<Record<string, unknown>>;
+	/**
+	 * Whether the page may load an extension from its source folder and run test suites in the extension host.
+	 * The workbench then shows neither notification toasts nor dialogs.
+	 */
+	readonly testDriver?: boolean;
+	readonly env?: Readonly<Record<string, string | undefined>>;
+	/** Where user data and extensions are kept; by default a temporary folder that `dispose` removes. */
+	readonly home?: string;
+	/** By default a free one. */
+	readonly port?: number;
+}
+
+const quietSettings = {
+	'workbench.startupEditor': 'none',
+	'workbench.tips.enabled': false,
+	'workbench.secondarySideBar.defaultVisibility': 'hidden',
+	'chat.disableAIFeatures': true,
+	'telemetry.telemetryLevel': 'off',
+	'extensions.autoCheckUpdates': false,
+	'extensions.autoUpdate': false,
+	'extensions.ignoreRecommendations': true,
+	'update.mode': 'none',
+	'git.enabled': false,
+};
+
+export class Server {
+	readonly options: ServerOptions;
+	/** Its folders; short, because sockets lie in it and their paths are limited to about 104 bytes. */
+	readonly home: string;
+	/** Nobody else on this machine can use the workbench without it. */
+	readonly password: string = randomBytes(18).toString('base64url');
+	readonly environment: Record<string, string | undefined>;
+	port = 0;
+	private child: ChildProcess | undefined;
+
+	constructor(options: ServerOptions) {
+		this.options = options;
+		this.home = options.home ?? mkdtempSync(join(tmpdir(), 'rl-'));
+		for (const name of ['data/User', 'extensions', 'config', 'share', 'cache', 'state']) {
+			mkdirSync(join(this.home, name), { recursive: true });
+		}
+		mkdirSync(join(this.home, 'run'), { recursive: true, mode: 0o700 });
+		// It would otherwise write into the person's home folder.
+		this.environment = {
+			XDG_CONFIG_HOME: join(this.home, 'config'),
+			XDG_DATA_HOME: join(this.home, 'share'),
+			XDG_CACHE_HOME: join(this.home, 'cache'),
+			XDG_STATE_HOME: join(this.home, 'state'),
+			XDG_RUNTIME_DIR: join(this.home, 'run'),
+			PATH: `${dirname(node)}:${process.env.PATH ?? ''}`,
+			EXTENSIONS_GALLERY: '{}',
+			PASSWORD: this.password,
+			...options.env,
+		};
+		writeFileSync(join(this.home, 'server.yaml'), 'cert: false\n');
+		writeFileSync(
+			join(this.home, 'data/User/settings.json'),
+			JSON.stringify({ ...quietSettings, ...options.settings }, undefined, '\t'),
+		);
+	}
+
+	get origin(): string {
+		return `http://127.0.0.1:${this.port}`;
+	}
+
+	/** Installs a packaged extension into this workbench; before `start`. */
+	async installExtension(vsix: string): Promise<void> {
+		const code = await run(node, [...this.arguments(), '--install-extension', vsix], {
+			env: this.environment,
+			log: this.options.log,
+			timeoutSeconds: 120,
+		});
+		if (code !== 0) throw new Error(`The extension could not be installed:\n${tail(this.options.log, 15)}`);
+	}
+
+	/** Resolves when the server answers. */
+	async start(): Promise<void> {
+		mkdirSync(dirname(this.options.log), { recursive: true });
+		const log = openSync(this.options.log, 'a');
+		const from = fstatSync(log).size;
+		const address = `127.0.0.1:${this.options.port ?? 0}`;
+		const flags = ['--auth', 'password', '--bind-addr', address, '--disable-workspace-trust'];
+		if (this.options.testDriver) flags.push('--vscode-option', 'enable-smoke-test-driver');
+		this.child = spawn(node, [...this.arguments(), ...flags], {
+			env: { ...process.env, ...this.environment },
+			stdio: ['ignore', log, log],
+			detached: true,
+		});
+		closeSync(log);
+		const child = this.child;
+		for (let waited = 0; waited < 60_000; waited += 50) {
+			if (child.exitCode !== null) break;
+			const port = /HTTP server listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(
+				readFileSync(this.options.log).subarray(from).toString(),
+			)?.[1];
+			if (port !== undefined) {
+				this.port = Number(port);
+				return;
+			}
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		}
+		await this.dispose();
+		throw new Error(`The browser workbench did not start; its log is ${this.options.log}:\n${tail(this.options.log, 15)}`);
+	}
+
+	/** Resolves when the server ends by itself. */
+	ended(): Promise<void> {
+		const child = this.child;
+		if (child === undefined || child.exitCode !== null) return Promise.resolve();
+		return new Promise((resolve) => child.once('exit', () => resolve()));
+	}
+
+	/** Address of the workbench with a folder open, and in development mode with an extension loaded from its sources. */
+	url(folder: string, development?: { readonly extension: string; readonly suites?: string }): string {
+		const url = new URL(this.origin);
+		url.searchParams.set('folder', folder);
+		if (development !== undefined) {
+			const remote = (path: string) => `vscode-remote://127.0.0.1:${this.port}${path}`;
+			const payload = [['extensionDevelopmentPath', remote(development.extension)]];
+			if (development.suites !== undefined) payload.push(['extensionTestsPath', remote(development.suites)]);
+			url.searchParams.set('payload', JSON.stringify(payload));
+		}
+		return url.toString();
+	}
+
+	/** A new page that is logged in. */
+	async openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+		const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+		// The cookie of the login page, as a person's form would get it.
+		const answer = await context.request.post(`${this.origin}/login`, { form: { password: this.password } });
+		if (!answer.ok()) throw new Error(`The workbench refused the login (${answer.status()}).`);
+		return context.newPage();
+	}
+
+	async dispose(): Promise<void> {
+		if (this.child !== undefined && this.child.exitCode === null) {
+			endGroup(this.child);
+			await this.ended();
+		}
+		if (this.options.home === undefined) {
+			rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+		}
+	}
+
+	private arguments(): string[] {
+		return [
+			this.options.entry,
+			'--config',
+			join(this.home, 'server.yaml'),
+			'--user-data-dir',
+			join(this.home, 'data'),
+			'--extensions-dir',
+			join(this.home, 'extensions'),
+			'--disable-telemetry',
+			'--disable-update-check',
+			'--disable-getting-started-override',
+			// Extension hosts of closed pages would otherwise linger for three hours.
+			'--reconnection-grace-time',
+			'10',
+		];
+	}
+}
