@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { runStatuses } from './runRecord.ts';
 
-/**
- * Messages between the rollouts panel's host side and its webview. Both sides decode what they receive. A hidden
- * webview hears nothing, so a `ready` is always answered with a complete `snapshot`; step news are numbered, and a gap
- * makes the webview say `ready` again.
+/*
+ * Messages between the rollouts panel and its webview, in the envelope of webviewMessages.ts. A hidden webview hears
+ * nothing, so `ready` is always answered with a complete `snapshot`; news are numbered, and a gap makes the webview say
+ * `ready` again. Texts of completions travel only when they are asked for.
  */
 
 const nullableNumber = v.nullable(v.number());
@@ -34,8 +34,6 @@ export const runHeaderSchema = v.object({
 	/** Tags around thinking and answer, as the run's template has them; null: none. */
 	think: v.nullable(v.tuple([v.string(), v.string()])),
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
-	/** True: the prompt ends with the open think tag, so that a completion begins inside the thinking. */
-	opened: v.boolean(),
 	/** Weight of each reward by name; a name without an entry has no known weight. */
 	weights: v.array(v.tuple([v.string(), v.number()])),
 });
@@ -64,7 +62,7 @@ export const groupSummarySchema = v.object({
 });
 export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
 
-export const stepFaultSchema = v.object({
+export const stepFaultsSchema = v.object({
 	/** Lines that could not be read. */
 	unreadable: count,
 	/** The first of them, in words: "line 3: not JSON". */
@@ -73,7 +71,7 @@ export const stepFaultSchema = v.object({
 
 export const rolloutDetailSchema = v.object({
 	index: v.number(),
-	/** null: not sent yet (large); ask for it with `load-completion`. */
+	/** null: not sent yet (large); ask with `loadCompletion`. */
 	completion: v.nullable(v.string()),
 	/** UTF-16 code units of the completion. */
 	size: count,
@@ -82,14 +80,14 @@ export const rolloutDetailSchema = v.object({
 	advantage: nullableNumber,
 	correct: v.nullable(v.boolean()),
 	truncated: v.boolean(),
-	length: v.number(),
+	/** Length of the completion in tokens; null where the line does not tell it. */
+	tokens: nullableNumber,
+	/** Whether each token was logged: `loadTokens` brings them. */
 	hasTokens: v.boolean(),
 	/** `extra` of the line as JSON text, shortened; null if there is none. */
 	extra: v.nullable(v.string()),
 });
 export type RolloutDetail = v.InferOutput<typeof rolloutDetailSchema>;
-
-const failure = v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) });
 
 /** What one token was worth; columns are parallel, in nats. */
 export const tokenColumnsSchema = v.object({
@@ -101,67 +99,73 @@ export const tokenColumnsSchema = v.object({
 });
 export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
 
-export const rolloutsToWebviewSchema = v.variant('type', [
+export const rolloutsEventSchema = v.variant('type', [
 	/** Complete: everything the webview needs to begin anew. */
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
-	/** News since message `sequence - 1`: columns of steps that were added or whose numbers changed. */
-	v.object({ type: v.literal('steps'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
+	/** News since event `sequence - 1`: the steps that were added, changed or are gone. */
+	v.object({
+		type: v.literal('news'),
+		sequence: count,
+		run: runHeaderSchema,
+		changed: stepColumnsSchema,
+		gone: v.array(v.number()),
+	}),
 	/** Asks the webview to show a step (and group), as when the dashboard links to it. */
-	v.object({ type: v.literal('reveal'), step: v.number(), group: v.optional(v.number()) }),
-	v.object({
-		type: v.literal('step'),
-		request: count,
-		step: v.number(),
-		groups: v.array(groupSummarySchema),
-		lengthUnit: v.picklist(lengthUnits),
-		faults: stepFaultSchema,
-	}),
-	v.object({
-		type: v.literal('group'),
-		request: count,
-		step: v.number(),
-		group: v.number(),
-		prompt: v.string(),
-		/** The expected answer as text; null: none recorded. */
-		answer: v.nullable(v.string()),
-		/** The dataset row or problem key as text; null: none recorded. */
-		row: v.nullable(v.string()),
-		rollouts: v.array(rolloutDetailSchema),
-	}),
-	v.object({ type: v.literal('completion'), request: count, completion: v.string() }),
-	v.object({ type: v.literal('tokens'), request: count, tokens: tokenColumnsSchema }),
-	/** Rollouts of the step in which the text occurs: parallel columns. */
-	v.object({
-		type: v.literal('found'),
-		request: count,
-		group: v.array(v.number()),
-		index: v.array(v.number()),
-		count: v.array(v.number()),
-	}),
-	v.object({ type: v.literal('failed'), request: count, failure }),
-	/** A line for the live region, as after a copy. */
-	v.object({ type: v.literal('notice'), text: v.string() }),
+	v.object({ type: v.literal('reveal'), step: v.number(), group: v.nullable(v.number()) }),
 ]);
-export type RolloutsToWebview = v.InferOutput<typeof rolloutsToWebviewSchema>;
+export type RolloutsEvent = v.InferOutput<typeof rolloutsEventSchema>;
+
+export const rolloutsCommandSchema = v.variant('type', [
+	v.object({ type: v.literal('ready') }),
+	v.object({ type: v.literal('openDashboard') }),
+	/** An error of the webview's own code, for the log. */
+	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
+]);
+export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
 
 export const copyParts = ['completion', 'prompt', 'json'] as const;
 export type CopyPart = (typeof copyParts)[number];
 
-const place = { step: v.number(), group: v.number() };
-const searchText = v.pipe(v.string(), v.minLength(1), v.maxLength(1000));
+const step = { step: v.number() };
+const group = { ...step, group: v.number() };
+const rollout = { ...group, index: v.number() };
+const done = v.object({});
 
-export const rolloutsToHostSchema = v.variant('type', [
-	v.object({ type: v.literal('ready') }),
-	v.object({ type: v.literal('load-step'), request: count, step: v.number() }),
-	v.object({ type: v.literal('load-group'), request: count, ...place }),
-	v.object({ type: v.literal('load-completion'), request: count, ...place, index: v.number() }),
-	v.object({ type: v.literal('load-tokens'), request: count, ...place, index: v.number() }),
-	/** Case-insensitive text search in the completions of one step. */
-	v.object({ type: v.literal('search'), request: count, step: v.number(), text: searchText }),
-	v.object({ type: v.literal('copy'), ...place, index: v.number(), part: v.picklist(copyParts) }),
-	v.object({ type: v.literal('open-text'), ...place, index: v.number() }),
-	v.object({ type: v.literal('open-dashboard') }),
-	/** An error of the webview's own code, for the log. */
-	v.object({ type: v.literal('error'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
-]);
-export type RolloutsToHost = v.InferOutput<typeof rolloutsToHostSchema>;
+/** What the panel answers. A step whose file is gone fails with `missing`. */
+export const rolloutsRequests = {
+	loadStep: {
+		params: v.object(step),
+		result: v.object({
+			...step,
+			groups: v.array(groupSummarySchema),
+			lengthUnit: v.picklist(lengthUnits),
+			faults: stepFaultsSchema,
+		}),
+	},
+	loadGroup: {
+		params: v.object(group),
+		result: v.object({
+			...group,
+			prompt: v.string(),
+			/** The expected answer as text; null: none recorded. */
+			answer: v.nullable(v.string()),
+			/** The dataset row or problem key as text; null: none recorded. */
+			row: v.nullable(v.string()),
+			rollouts: v.array(rolloutDetailSchema),
+		}),
+	},
+	loadCompletion: { params: v.object(rollout), result: v.object({ completion: v.string() }) },
+	loadTokens: { params: v.object(rollout), result: tokenColumnsSchema },
+	/** Case-insensitive text search in the completions of one step: where it occurs, as parallel columns. */
+	search: {
+		params: v.object({ ...step, text: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)) }),
+		result: v.object({ group: v.array(v.number()), index: v.array(v.number()), count: v.array(v.number()) }),
+	},
+	/** To the clipboard. */
+	copy: { params: v.object({ ...rollout, part: v.picklist(copyParts) }), result: done },
+	/** As an untitled document beside the panel. */
+	openText: { params: v.object(rollout), result: done },
+} as const;
+export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;
+export type GroupContent = v.InferOutput<typeof rolloutsRequests.loadGroup.result>;
+export type FoundColumns = v.InferOutput<typeof rolloutsRequests.search.result>;

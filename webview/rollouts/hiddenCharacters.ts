@@ -3,9 +3,30 @@
  * bidirectional controls, zero-width characters, invisible operators, line and paragraph separators, fillers,
  * annotation and tag characters, lone surrogates. (Boucher and Anderson 2021, "Trojan Source".)
  */
-const hidden =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this finds
-	/[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e01ef}]|\p{Surrogate}/gu;
+const ranges: readonly (readonly [number, number])[] = [
+	[0x00, 0x08],
+	[0x0b, 0x1f],
+	[0x7f, 0x9f],
+	[0xad, 0xad],
+	[0x34f, 0x34f],
+	[0x61c, 0x61c],
+	[0x115f, 0x1160],
+	[0x17b4, 0x17b5],
+	[0x180b, 0x180e],
+	[0x200b, 0x200f],
+	[0x2028, 0x202e],
+	[0x2060, 0x206f],
+	[0x3164, 0x3164],
+	[0xd800, 0xdfff],
+	[0xfe00, 0xfe0f],
+	[0xfeff, 0xfeff],
+	[0xffa0, 0xffa0],
+	[0xfff9, 0xfffb],
+	[0x1d173, 0x1d17a],
+	[0xe0000, 0xe01ef],
+];
+const escaped = (code: number): string => `\\u{${code.toString(16)}}`;
+const hidden = new RegExp(`[${ranges.map(([low, high]) => `${escaped(low)}-${escaped(high)}`).join('')}]`, 'gu');
 
 const names: Readonly<Record<number, string>> = {
 	0: 'NUL',

@@ -17,7 +17,7 @@ function safeCut(text: string, start: number, at: number): number {
 		const code = text.charCodeAt(cut);
 		if (code >= 0xdc00 && code <= 0xdfff) continue;
 		if (code === 0x200d || text.charCodeAt(cut - 1) === 0x200d) continue;
-		if (/^[\p{Mark}\ufe0f]/u.test(text.slice(cut, cut + 2))) continue;
+		if (/^\p{Mark}/u.test(text.slice(cut, cut + 2))) continue;
 		return cut;
 	}
 	const code = text.charCodeAt(at);
