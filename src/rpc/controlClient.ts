@@ -1,0 +1,183 @@
+import { createConnection, type Socket } from 'node:net';
+import {
+	CancellationTokenSource,
+	createMessageConnection,
+	type MessageConnection,
+	SocketMessageReader,
+	SocketMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
+import { Failure } from '../base/failure.ts';
+import {
+	type ControlMethod,
+	type ControlParams,
+	type ControlResult,
+	controlMethods,
+	controlVersion,
+	runChanged,
+} from '../protocol/control.ts';
+import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
+import { fromResponseError } from './failureCodec.ts';
+
+/** How long a request may take, in milliseconds. What must wait for the end of a step or a checkpoint gets longer. */
+const patience: Record<ControlMethod, number> = {
+	initialize: 10_000,
+	'run/status': 10_000,
+	'run/pause': 600_000,
+	'run/resume': 60_000,
+	'run/stop': 600_000,
+	'run/checkpoint': 600_000,
+	'run/setHyperparameters': 60_000,
+	'policy/generate': 600_000,
+	'policy/score': 600_000,
+};
+
+const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
+
+/** A connection to an engine. Every request settles: with a result, a Failure, or `cancelled` by its signal. */
+export class ControlClient extends Disposable {
+	readonly #connection: MessageConnection;
+	readonly #pending = new Set<(failure: Failure) => void>();
+	readonly #changed = this.register(new Emitter<void>());
+	readonly #closed = this.register(new Emitter<void>());
+	#gone = false;
+	#engine: ControlResult<'initialize'> | null = null;
+	/** The run's files have news. */
+	readonly onChanged = this.#changed.event;
+	/** The connection has ended; told once, also after `dispose`. */
+	readonly onClosed = this.#closed.event;
+
+	private constructor(socket: Socket) {
+		super();
+		this.#connection = createMessageConnection(
+			new SocketMessageReader(socket),
+			new SocketMessageWriter(socket),
+			silent,
+		);
+		this.#connection.onNotification(runChanged, () => this.#changed.fire());
+		this.#connection.onError(() => socket.destroy());
+		const ended = () =>
+			this.#end(
+				new Failure(
+					'unavailable',
+					'The connection to the engine ended.',
+					'It may have ended; look at engine.log in the run folder.',
+				),
+			);
+		socket.on('close', ended);
+		this.register(
+			toDisposable(() => {
+				this.#end(new Failure('cancelled', 'The connection to the engine was closed.'));
+				this.#connection.dispose();
+				socket.destroy();
+			}),
+		);
+		this.#connection.listen();
+	}
+
+	/**
+	 * Connects and shows the token. Fails with `unavailable` when nobody listens, `denied`, or `version` when the two sides
+	 * do not understand each other.
+	 * @param name of the program, for the engine's log
+	 */
+	static async connect(socketPath: string, token: string, name: string): Promise<ControlClient> {
+		const socket = await dial(socketPath);
+		const client = new ControlClient(socket);
+		try {
+			const engine = await client.request('initialize', { protocol: controlVersion, token, client: name });
+			if (engine.protocol > controlVersion || engine.protocol < controlVersion - 1) {
+				throw new Failure(
+					'version',
+					`The engine speaks control protocol ${engine.protocol}, this program ${controlVersion}.`,
+					engine.protocol > controlVersion
+						? 'Update this program.'
+						: 'Stop the run with the version that started it, then resume it.',
+				);
+			}
+			client.#engine = engine;
+			return client;
+		} catch (error) {
+			client.dispose();
+			throw error;
+		}
+	}
+
+	/** What the engine said of itself. */
+	get engine(): ControlResult<'initialize'> {
+		if (this.#engine === null) throw new Failure('unavailable', 'The connection is not initialised.');
+		return this.#engine;
+	}
+
+	request<M extends ControlMethod>(
+		method: M,
+		params: ControlParams<M>,
+		signal?: AbortSignal,
+	): Promise<ControlResult<M>> {
+		if (this.#gone) return Promise.reject(new Failure('unavailable', 'The connection to the engine ended.'));
+		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
+		const cancel = new CancellationTokenSource();
+		return new Promise((resolve, reject) => {
+			const settle = () => {
+				clearTimeout(timer);
+				this.#pending.delete(fail);
+				signal?.removeEventListener('abort', abort);
+			};
+			const fail = (failure: Failure) => {
+				settle();
+				reject(failure);
+			};
+			const abort = () => {
+				cancel.cancel();
+				fail(new Failure('cancelled', 'Cancelled.'));
+			};
+			const timer = setTimeout(() => {
+				cancel.cancel();
+				fail(new Failure('timeout', `The engine did not answer ${method} within ${patience[method] / 1000} s.`));
+			}, patience[method]);
+			this.#pending.add(fail);
+			signal?.addEventListener('abort', abort, { once: true });
+			this.#connection.sendRequest(method, params, cancel.token).then(
+				(value) => {
+					settle();
+					try {
+						const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
+						resolve(decodeOrThrow(schema, value, `The engine's answer to ${method}`));
+					} catch (error) {
+						reject(error);
+					}
+				},
+				(error: unknown) => fail(fromResponseError(error, method)),
+			);
+		});
+	}
+
+	#end(failure: Failure): void {
+		if (this.#gone) return;
+		this.#gone = true;
+		for (const fail of [...this.#pending]) fail(failure);
+		this.#closed.fire();
+	}
+}
+
+function dial(path: string): Promise<Socket> {
+	return new Promise((resolve, reject) => {
+		const socket = createConnection(path);
+		const fail = (error: Error) => {
+			socket.destroy();
+			reject(
+				new Failure('unavailable', `No engine answers at ${path}: ${error.message}.`, 'Resume the run.', {
+					cause: error,
+				}),
+			);
+		};
+		socket.setTimeout(5000, () => fail(new Error('timed out')));
+		socket.once('error', fail);
+		socket.once('connect', () => {
+			socket.setTimeout(0);
+			socket.off('error', fail);
+			socket.on('error', () => socket.destroy());
+			resolve(socket);
+		});
+	});
+}

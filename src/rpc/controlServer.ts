@@ -1,0 +1,197 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmod, open, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+	createMessageConnection,
+	type MessageConnection,
+	SocketMessageReader,
+	SocketMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
+import {
+	type ControlMethod,
+	type ControlRequest,
+	type ControlResult,
+	controlMethods,
+	controlVersion,
+	runChanged,
+} from '../protocol/control.ts';
+import { decode, type Schema } from '../protocol/decode.ts';
+import type { ControlLocation } from './controlLocation.ts';
+import { toResponseError } from './failureCodec.ts';
+
+export type ControlHandlers = {
+	readonly [M in Exclude<ControlMethod, 'initialize'>]?: (
+		params: ControlRequest<M>,
+		signal: AbortSignal,
+	) => Promise<ControlResult<M>>;
+};
+
+export interface ControlServerOptions {
+	readonly location: ControlLocation;
+	/** The run's id, told to clients. */
+	readonly run: string;
+	/** True for `--serve`: only `policy/*`. */
+	readonly serving: boolean;
+	/** A method without a handler is answered with `unsupported`. */
+	readonly handlers: ControlHandlers;
+}
+
+/** A connection that has not shown the token by then is closed. */
+const initializeMs = 5000;
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/**
+ * The engine's control endpoint: JSON-RPC on a local socket, for any number of clients. The first message of each must be
+ * `initialize` with the token; anything else closes the connection. The caller holds the run's lock, so a socket file
+ * that is there is a dead engine's.
+ */
+export class ControlServer extends Disposable {
+	readonly #options: ControlServerOptions;
+	readonly #token = randomBytes(32).toString('base64url');
+	readonly #clients = new Set<MessageConnection>();
+	readonly #sockets = new Set<Socket>();
+	readonly #server: Server;
+
+	private constructor(options: ControlServerOptions) {
+		super();
+		this.#options = options;
+		this.#server = createServer((socket) => this.#accept(socket));
+	}
+
+	/** Listens and writes the token; fails with `denied` or `full` when that is not possible. */
+	static async listen(options: ControlServerOptions): Promise<ControlServer> {
+		const server = new ControlServer(options);
+		const { socketPath, tokenPath } = options.location;
+		const isFile = process.platform !== 'win32';
+		try {
+			await rm(tokenPath, { force: true });
+			const file = await open(tokenPath, 'wx', 0o600);
+			await file.writeFile(server.#token);
+			await file.close();
+			if (isFile) await rm(socketPath, { force: true });
+			await new Promise<void>((resolve, reject) => {
+				server.#server.once('error', reject);
+				server.#server.listen(socketPath, () => {
+					server.#server.off('error', reject);
+					resolve();
+				});
+			});
+			if (isFile) await chmod(socketPath, 0o600);
+		} catch (error) {
+			server.dispose();
+			throw Failure.from(error, `Cannot listen on ${socketPath}`);
+		}
+		server.#server.on('error', () => undefined);
+		// The endpoint serves the run; it does not keep the process alive.
+		server.#server.unref();
+		server.register(
+			toDisposable(() => {
+				server.#server.close();
+				for (const socket of server.#sockets) socket.destroy();
+				void rm(tokenPath, { force: true }).catch(() => undefined);
+			}),
+		);
+		return server;
+	}
+
+	/** Clients that have shown the token. */
+	get clients(): number {
+		return this.#clients.size;
+	}
+
+	/** Tells every client that the run's files have news. */
+	changed(): void {
+		for (const connection of this.#clients) void connection.sendNotification(runChanged).catch(() => undefined);
+	}
+
+	#accept(socket: Socket): void {
+		this.#sockets.add(socket);
+		const connection = createMessageConnection(
+			new SocketMessageReader(socket),
+			new SocketMessageWriter(socket),
+			silent,
+		);
+		const close = new AbortController();
+		const late = setTimeout(() => socket.destroy(), initializeMs);
+		socket.on('error', () => socket.destroy());
+		socket.on('close', () => {
+			clearTimeout(late);
+			close.abort();
+			this.#sockets.delete(socket);
+			this.#clients.delete(connection);
+			connection.dispose();
+		});
+		connection.onError(() => socket.destroy());
+		connection.onNotification(() => {
+			if (!this.#clients.has(connection)) socket.destroy();
+		});
+		connection.onRequest(async (method, params, token) => {
+			const cancel = new AbortController();
+			const subscription = token.onCancellationRequested(() => cancel.abort());
+			try {
+				if (!this.#clients.has(connection)) {
+					const result = this.#initialize(method, params);
+					clearTimeout(late);
+					this.#clients.add(connection);
+					return result;
+				}
+				return await this.#answer(method, params, AbortSignal.any([cancel.signal, close.signal]));
+			} catch (error) {
+				if (!this.#clients.has(connection)) setTimeout(() => socket.end(() => socket.destroy()), 10);
+				return toResponseError(error);
+			} finally {
+				subscription.dispose();
+			}
+		});
+		connection.listen();
+	}
+
+	#initialize(method: string, params: unknown): ControlResult<'initialize'> {
+		if (method !== 'initialize') throw new Failure('denied', 'The first request must be initialize.');
+		const { protocol, token } = parameters('initialize', params);
+		if (!timingSafeEqual(digest(token), digest(this.#token))) {
+			throw new Failure('denied', 'The token is not that of this engine.', 'Connect again.');
+		}
+		// A client speaks its own version and the one before, so an older client cannot; a newer one decides itself.
+		if (protocol < controlVersion) {
+			throw new Failure(
+				'version',
+				`The engine speaks control protocol ${controlVersion}, the client only ${protocol}.`,
+				'Update the program that connects.',
+			);
+		}
+		const { run, serving, handlers } = this.#options;
+		return { protocol: controlVersion, run, serving, capabilities: Object.keys(handlers) };
+	}
+
+	async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+		if (!Object.hasOwn(controlMethods, method) || method === 'initialize') {
+			throw new Failure('unsupported', `The engine does not know the request ${method}.`);
+		}
+		const known = method as keyof ControlHandlers;
+		const handler = this.#options.handlers[known] as ((params: unknown, signal: AbortSignal) => unknown) | undefined;
+		if (handler === undefined) {
+			throw new Failure(
+				'unsupported',
+				`This engine does not answer ${method}${this.#options.serving ? ' while it serves a checkpoint' : ''}.`,
+			);
+		}
+		return await handler(parameters(known, params), signal);
+	}
+}
+
+function parameters<M extends ControlMethod>(method: M, params: unknown): ControlRequest<M> {
+	const decoded = decode(controlMethods[method].params as unknown as Schema<ControlRequest<M>>, params ?? {});
+	if (decoded.ok) return decoded.value;
+	const fault = decoded.faults[0];
+	throw new Failure(
+		'invalid',
+		`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'wrong parameters'}.`,
+	);
+}
+
+/** What a client does wrong is answered to that client. */
+const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

@@ -1,0 +1,73 @@
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { ControlClient } from '../rpc/controlClient.ts';
+import type { ControlLocation } from '../rpc/controlLocation.ts';
+import { ControlServer, type ControlServerOptions } from '../rpc/controlServer.ts';
+import { currentPlatform } from './platform.ts';
+import { checkPrivateFolder, controlLocation, controlLocations } from './runtimeFolder.ts';
+
+/** The id under which a served checkpoint folder is found. */
+export const servedId = 'serve';
+
+/** Opens the engine's endpoint for a run folder (id: the run's) or a served checkpoint folder (id: {@link servedId}). */
+export async function openControl(
+	folder: string,
+	id: string,
+	options: Omit<ControlServerOptions, 'location' | 'run'>,
+): Promise<ControlServer> {
+	return ControlServer.listen({ ...options, run: id, location: await controlLocation(folder, id) });
+}
+
+/**
+ * Connects to the engine of a run: endpoint and token are found by the run's id and place in the user's own runtime
+ * folder, never read from the run. Fails with `unavailable` when no engine runs.
+ */
+export async function connectRun(folder: string, record: Pick<RunRecord, 'id'>, name: string): Promise<ControlClient> {
+	const client = await connectAt(folder, record.id, name);
+	if (client.engine.run === record.id) return client;
+	client.dispose();
+	throw new Failure('mismatch', `Another run answers for ${folder}.`);
+}
+
+/** Connects to `--serve <checkpoint folder>`. */
+export function connectServed(checkpoint: string, name: string): Promise<ControlClient> {
+	return connectAt(checkpoint, servedId, name);
+}
+
+async function connectAt(folder: string, id: string, name: string): Promise<ControlClient> {
+	for (const location of await controlLocations(folder, id)) {
+		const token = await readToken(location);
+		if (token !== null) return await ControlClient.connect(location.socketPath, token, name);
+	}
+	throw new Failure('unavailable', `No engine answers for ${folder}.`, 'Resume the run.');
+}
+
+/** The token, after the owners of its folder, the socket and the file itself were checked; null when there is none. */
+async function readToken({ socketPath, tokenPath }: ControlLocation): Promise<string | null> {
+	const folder = dirname(tokenPath);
+	if (!(await lstat(tokenPath).catch(() => null))) return null;
+	await checkPrivateFolder(folder);
+	if (currentPlatform().hasFileOwners) {
+		const socket = await lstat(socketPath).catch(() => null);
+		if (socket === null) return null;
+		if (!socket.isSocket() || socket.uid !== process.getuid?.()) {
+			throw new Failure('denied', `${socketPath} is not a socket of this user.`, 'Remove it, then try again.');
+		}
+	}
+	let file: Awaited<ReturnType<typeof open>>;
+	try {
+		file = await open(tokenPath, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
+	} catch (error) {
+		throw Failure.from(error, `Cannot read ${tokenPath}`);
+	}
+	try {
+		const info = await file.stat();
+		if (!info.isFile() || info.size > 1024) throw new Failure('denied', `${tokenPath} is not a token.`);
+		return await file.readFile('utf8');
+	} finally {
+		await file.close();
+	}
+}
