@@ -1,0 +1,277 @@
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
+
+/** Columns beyond this are not kept: a run folder is not trusted to be reasonable. */
+export const mostColumns = 1000;
+
+/** A range of rows, as columns of equal length; what crosses to a webview. Absent and null values are NaN. */
+export interface MetricChunk {
+	/** Index of the first row; rows from there on are replaced by the chunk's. */
+	readonly from: number;
+	readonly step: Float64Array;
+	/** Seconds since the epoch. */
+	readonly time: Float64Array;
+	/** Index into `stages`. */
+	readonly stage: Uint16Array;
+	/** Every stage name of the table, in order of appearance. */
+	readonly stages: readonly string[];
+	/** Metrics that have a value in these rows. */
+	readonly names: readonly string[];
+	/** One column per name. */
+	readonly values: readonly Float64Array[];
+}
+
+/** A run's metrics as columns that grow: one row a step, steps strictly increasing, NaN where there is no value. */
+export class MetricTable {
+	#length = 0;
+	#capacity = 0;
+	#step = new Float64Array(0);
+	#time = new Float64Array(0);
+	#stage = new Uint16Array(0);
+	#stages: string[] = [];
+	readonly #columns = new Map<string, Float64Array>();
+	readonly #counts = new Map<string, number>();
+	/** Names that were left out because there are too many. */
+	#dropped = 0;
+
+	get length(): number {
+		return this.#length;
+	}
+
+	get droppedNames(): number {
+		return this.#dropped;
+	}
+
+	/** Metric names in order of first appearance. */
+	get names(): readonly string[] {
+		return [...this.#columns.keys()];
+	}
+
+	get stages(): readonly string[] {
+		return this.#stages;
+	}
+
+	get step(): Float64Array {
+		return this.#step.subarray(0, this.#length);
+	}
+
+	get time(): Float64Array {
+		return this.#time.subarray(0, this.#length);
+	}
+
+	stageAt(row: number): string | undefined {
+		return row < 0 || row >= this.#length ? undefined : this.#stages[this.#stage[row] as number];
+	}
+
+	has(name: string): boolean {
+		return this.#columns.has(name);
+	}
+
+	/** A view of the column: valid until the next change of the table. */
+	column(name: string): Float64Array | undefined {
+		return this.#columns.get(name)?.subarray(0, this.#length);
+	}
+
+	/** Rows with a value. */
+	count(name: string): number {
+		return this.#counts.get(name) ?? 0;
+	}
+
+	value(name: string, row: number): number {
+		const column = this.#columns.get(name);
+		return column && row >= 0 && row < this.#length ? (column[row] as number) : Number.NaN;
+	}
+
+	/** The newest row with a value of this metric; -1 if there is none. */
+	lastRow(name: string): number {
+		const column = this.#columns.get(name);
+		if (!column) return -1;
+		for (let row = this.#length - 1; row >= 0; row--) if (!Number.isNaN(column[row])) return row;
+		return -1;
+	}
+
+	/** The first row whose step is at least `step`; the length if there is none. */
+	rowAtOrAfter(step: number): number {
+		let low = 0;
+		let high = this.#length;
+		while (low < high) {
+			const middle = (low + high) >>> 1;
+			if ((this.#step[middle] as number) < step) low = middle + 1;
+			else high = middle;
+		}
+		return low;
+	}
+
+	/** The row of exactly this step; -1 if there is none. */
+	rowOf(step: number): number {
+		const row = this.rowAtOrAfter(step);
+		return row < this.#length && this.#step[row] === step ? row : -1;
+	}
+
+	clear(): void {
+		this.truncate(0);
+		this.#columns.clear();
+		this.#counts.clear();
+		this.#stages = [];
+		this.#dropped = 0;
+	}
+
+	truncate(length: number): void {
+		if (length >= this.#length) return;
+		for (const [name, column] of this.#columns) {
+			let gone = 0;
+			for (let row = length; row < this.#length; row++) if (!Number.isNaN(column[row])) gone++;
+			if (gone > 0) this.#counts.set(name, (this.#counts.get(name) ?? 0) - gone);
+		}
+		this.#length = length;
+	}
+
+	/**
+	 * Appends lines. A line of the newest step adds to its row; a line of an earlier step means that the later ones were
+	 * superseded: they go, so that every step is there once.
+	 * @returns the first row that changed
+	 */
+	append(lines: readonly MetricsLine[]): number {
+		let changed = this.#length;
+		for (const line of lines) {
+			if (!Number.isFinite(line.step)) continue;
+			const last = this.#length > 0 ? (this.#step[this.#length - 1] as number) : Number.NEGATIVE_INFINITY;
+			if (line.step < last) this.truncate(this.rowAtOrAfter(line.step));
+			const same = this.#length > 0 && this.#step[this.#length - 1] === line.step;
+			const row = same ? this.#length - 1 : this.#addRow(line.step, line.time, line.stage);
+			changed = Math.min(changed, row);
+			for (const name in line.values) {
+				const value = line.values[name];
+				if (value !== null && value !== undefined) this.#set(name, row, value);
+				else this.#ensure(name);
+			}
+		}
+		return changed;
+	}
+
+	/**
+	 * Adds values that are known by step alone, such as evaluations that were read from their own files. The row is made if
+	 * there is none.
+	 * @returns the first row that changed
+	 */
+	merge(step: number, time: number, stage: string, values: Readonly<Record<string, number>>): number {
+		let row = this.rowOf(step);
+		if (row < 0) {
+			row = this.rowAtOrAfter(step);
+			this.#addRow(step, time, stage);
+			this.#moveLastTo(row);
+		}
+		for (const [name, value] of Object.entries(values)) this.#set(name, row, value);
+		return row;
+	}
+
+	/** Rows `from` to `to` (excluded) as copies. */
+	chunk(from: number, to: number): MetricChunk {
+		const names: string[] = [];
+		const values: Float64Array[] = [];
+		for (const [name, column] of this.#columns) {
+			if (!hasValue(column, from, to)) continue;
+			names.push(name);
+			values.push(column.slice(from, to));
+		}
+		return {
+			from,
+			step: this.#step.slice(from, to),
+			time: this.#time.slice(from, to),
+			stage: this.#stage.slice(from, to),
+			stages: [...this.#stages],
+			names,
+			values,
+		};
+	}
+
+	/** Takes over a chunk; false when it does not fit on: a chunk before it is missing, or its columns differ in length. */
+	applyChunk(chunk: MetricChunk): boolean {
+		const count = chunk.step.length;
+		const whole =
+			chunk.time.length === count &&
+			chunk.stage.length === count &&
+			chunk.names.length === chunk.values.length &&
+			chunk.values.every((column) => column.length === count);
+		if (!whole || chunk.from > this.#length || chunk.from < 0) return false;
+		this.truncate(chunk.from);
+		this.#grow(chunk.from + count);
+		this.#stages = [...chunk.stages];
+		this.#step.set(chunk.step, chunk.from);
+		this.#time.set(chunk.time, chunk.from);
+		this.#stage.set(chunk.stage, chunk.from);
+		for (const column of this.#columns.values()) column.fill(Number.NaN, chunk.from, chunk.from + count);
+		this.#length = chunk.from + count;
+		chunk.names.forEach((name, i) => {
+			const column = this.#ensure(name);
+			const values = chunk.values[i] as Float64Array;
+			if (!column) return;
+			column.set(values, chunk.from);
+			let present = 0;
+			for (const value of values) if (!Number.isNaN(value)) present++;
+			this.#counts.set(name, (this.#counts.get(name) ?? 0) + present);
+		});
+		return true;
+	}
+
+	#addRow(step: number, time: number, stage: string): number {
+		const row = this.#length;
+		this.#grow(row + 1);
+		this.#step[row] = step;
+		this.#time[row] = time;
+		let index = this.#stages.indexOf(stage);
+		if (index < 0 && this.#stages.length < 65_535) index = this.#stages.push(stage) - 1;
+		this.#stage[row] = Math.max(0, index);
+		for (const column of this.#columns.values()) column[row] = Number.NaN;
+		this.#length = row + 1;
+		return row;
+	}
+
+	#moveLastTo(row: number): void {
+		const last = this.#length - 1;
+		for (const column of [this.#step, this.#time, this.#stage, ...this.#columns.values()]) {
+			const value = column[last] as number;
+			column.copyWithin(row + 1, row, last);
+			column[row] = value;
+		}
+	}
+
+	#ensure(name: string): Float64Array | undefined {
+		let column = this.#columns.get(name);
+		if (column) return column;
+		if (this.#columns.size >= mostColumns) {
+			this.#dropped++;
+			return undefined;
+		}
+		column = new Float64Array(this.#capacity).fill(Number.NaN);
+		this.#columns.set(name, column);
+		return column;
+	}
+
+	#set(name: string, row: number, value: number): void {
+		const column = this.#ensure(name);
+		if (!column) return;
+		if (Number.isNaN(column[row])) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+		column[row] = value;
+	}
+
+	#grow(length: number): void {
+		if (length <= this.#capacity) return;
+		this.#capacity = Math.max(256, length, Math.ceil(this.#capacity * 1.5));
+		const grown = (old: Float64Array): Float64Array<ArrayBuffer> => {
+			const column = new Float64Array(this.#capacity).fill(Number.NaN);
+			column.set(old.subarray(0, this.#length));
+			return column;
+		};
+		this.#step = grown(this.#step);
+		this.#time = grown(this.#time);
+		const stage = new Uint16Array(this.#capacity);
+		stage.set(this.#stage.subarray(0, this.#length));
+		this.#stage = stage;
+		for (const [name, column] of this.#columns) this.#columns.set(name, grown(column));
+	}
+}
+
+function hasValue(column: Float64Array, from: number, to: number): boolean {
+	for (let row = from; row < to; row++) if (!Number.isNaN(column[row])) return true;
+	return false;
+}
