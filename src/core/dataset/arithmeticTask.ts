@@ -1,0 +1,87 @@
+import { Failure } from '../../base/failure.ts';
+import type { Random } from '../../base/random.ts';
+import { answersEqual } from './answer.ts';
+import type { Task, TaskProblem } from './problem.ts';
+import { digitSymbols, digitsOf } from './settings.ts';
+
+type Operator = '+' | '-' | '*';
+const operators: readonly Operator[] = ['+', '-', '*'];
+
+function apply(operator: Operator, a: number, b: number): number {
+	return operator === '+' ? a + b : operator === '-' ? a - b : a * b;
+}
+
+/** Products first, then sums, each from the left: `2+3*4-5=` gives `3*4=12;2+12=14;14-5=9`. */
+function workOut(numbers: readonly number[], signs: readonly Operator[]): { steps: string[]; value: number } {
+	const values = [...numbers];
+	const rest = [...signs];
+	const steps: string[] = [];
+	const reduce = (at: number) => {
+		const [a, operator, b] = [values[at] as number, rest[at] as Operator, values[at + 1] as number];
+		const value = apply(operator, a, b);
+		steps.push(`${a}${operator}${b}=${value}`);
+		values.splice(at, 2, value);
+		rest.splice(at, 1);
+	};
+	for (let at = rest.indexOf('*'); at >= 0; at = rest.indexOf('*')) reduce(at);
+	while (rest.length > 0) reduce(0);
+	return { steps, value: values[0] as number };
+}
+
+/** The same sum of the same products has the same key, in whatever order it is written. */
+function canonical(numbers: readonly number[], signs: readonly Operator[]): string {
+	const terms: { sign: '+' | '-'; factors: number[] }[] = [{ sign: '+', factors: [numbers[0] as number] }];
+	for (const [i, sign] of signs.entries()) {
+		const number = numbers[i + 1] as number;
+		if (sign === '*') terms.at(-1)?.factors.push(number);
+		else terms.push({ sign, factors: [number] });
+	}
+	return terms
+		.map(({ sign, factors }) => sign + factors.sort((a, b) => a - b).join('*'))
+		.sort()
+		.join('');
+}
+
+export interface ArithmeticSettings {
+	/** Operands. */
+	readonly terms: number;
+	/** Largest operand; the smallest is 1. */
+	readonly largest: number;
+}
+
+export function arithmeticTask({ terms, largest }: ArithmeticSettings): Task {
+	if (largest ** terms > Number.MAX_SAFE_INTEGER) {
+		throw new Failure(
+			'invalid',
+			`The task "arithmetic" with ${terms} terms up to ${largest} has results that are not exact.`,
+			'Choose fewer "terms" or a smaller "largest".',
+		);
+	}
+	let solution = terms - 2;
+	for (let step = 1; step < terms; step++) {
+		// A step over step + 1 operands: both sides together have at most one digit more than their product, each a sign.
+		const digits = digitsOf(largest ** (step + 1));
+		solution += digits + 1 + 1 + 2 + (digits + 1);
+	}
+	return {
+		name: 'arithmetic',
+		symbols: [...digitSymbols, ...operators, '=', ';'],
+		maxPromptLength: terms * digitsOf(largest) + terms,
+		maxSolutionLength: solution,
+		maxAnswerLength: digitsOf(largest ** terms) + 1,
+		sample(random: Random): TaskProblem {
+			const numbers = Array.from({ length: terms }, () => random.between(1, largest));
+			const signs = Array.from({ length: terms - 1 }, () => random.pick(operators));
+			const { steps, value } = workOut(numbers, signs);
+			const expression = numbers.map((number, i) => `${i === 0 ? '' : signs[i - 1]}${number}`).join('');
+			return {
+				prompt: `${expression}=`,
+				answer: String(value),
+				solution: steps.join(';'),
+				key: canonical(numbers, signs),
+				row: { expression, value },
+			};
+		},
+		verify: (question, answer) => question.answer !== null && answersEqual(question.answer, answer),
+	};
+}

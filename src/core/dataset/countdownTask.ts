@@ -1,0 +1,102 @@
+import type { Random } from '../../base/random.ts';
+import { evaluateExpression } from './expression.ts';
+import type { Question, Task, TaskProblem } from './problem.ts';
+import { digitSymbols, digitsOf } from './settings.ts';
+
+interface Node {
+	readonly text: string;
+	readonly value: number;
+	/** Binds as a sum: needs parentheses under `*` and on the right of `-`. */
+	readonly isSum: boolean;
+}
+
+const operators = ['+', '-', '*'] as const;
+
+function join(operator: (typeof operators)[number], left: Node, right: Node): Node {
+	const value =
+		operator === '+'
+			? left.value + right.value
+			: operator === '-'
+				? left.value - right.value
+				: left.value * right.value;
+	const wrap = (node: Node, needed: boolean) => (node.isSum && needed ? `(${node.text})` : node.text);
+	const text = `${wrap(left, operator === '*')}${operator}${wrap(right, operator !== '+')}`;
+	return { text, value, isSum: operator !== '*' };
+}
+
+/** One random way to combine all numbers; null when a value on the way leaves 1..largest. */
+function combineAll(
+	numbers: readonly number[],
+	largest: number,
+	random: Random,
+): { node: Node; steps: string[] } | null {
+	const nodes: Node[] = numbers.map((value) => ({ text: String(value), value, isSum: false }));
+	const steps: string[] = [];
+	while (nodes.length > 1) {
+		const left = nodes.splice(random.int(nodes.length), 1)[0] as Node;
+		const right = nodes.splice(random.int(nodes.length), 1)[0] as Node;
+		const operator = random.pick(operators);
+		const node = join(operator, left, right);
+		if (node.value < 1 || node.value > largest) return null;
+		steps.push(`${left.value}${operator}${right.value}=${node.value}`);
+		nodes.push(node);
+	}
+	return { node: nodes[0] as Node, steps };
+}
+
+function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
+	const sorted = (list: readonly number[]) => [...list].sort((x, y) => x - y).join();
+	return sorted(a) === sorted(b);
+}
+
+/** Reads numbers and target back from a row, which may come from a file: anything else is no question. */
+function readRow(row: Question['row']): { numbers: number[]; target: number } | null {
+	const { numbers, target } = row;
+	if (!Array.isArray(numbers) || numbers.length > 16 || typeof target !== 'number') return null;
+	return numbers.every((value) => typeof value === 'number') ? { numbers, target } : null;
+}
+
+export interface CountdownSettings {
+	/** How many numbers; each must be used exactly once. */
+	readonly terms: number;
+	/** Largest target; the numbers go up to a fifth of it. */
+	readonly largest: number;
+}
+
+/** `3,5,2:16=`: reach 16 with 3, 5 and 2, each once. Any expression that does is right. */
+export function countdownTask({ terms, largest }: CountdownSettings): Task {
+	const highest = Math.max(2, Math.ceil(largest / 5));
+	const width = digitsOf(largest);
+	const operand = digitsOf(highest);
+	return {
+		name: 'countdown',
+		symbols: [...digitSymbols, ...operators, '(', ')', ',', ':', '=', ';'],
+		maxPromptLength: terms * (operand + 1) + width + 1,
+		maxSolutionLength: (terms - 1) * (3 * width + 3) - 1,
+		maxAnswerLength: terms * operand + (terms - 1) + 2 * Math.max(0, terms - 2),
+		sample(random: Random): TaskProblem {
+			for (;;) {
+				const numbers = Array.from({ length: terms }, () => random.between(1, highest));
+				const worked = combineAll(numbers, largest, random);
+				if (worked === null) continue;
+				const { node, steps } = worked;
+				const shown = random.shuffle([...numbers]);
+				const sorted = [...numbers].sort((a, b) => a - b);
+				return {
+					prompt: `${shown.join(',')}:${node.value}=`,
+					answer: node.text,
+					solution: steps.join(';'),
+					key: `${sorted.join(',')}:${node.value}`,
+					row: { numbers: shown, target: node.value },
+				};
+			}
+		},
+		verify(question, answer) {
+			const asked = readRow(question.row);
+			const given = evaluateExpression(answer);
+			return (
+				asked !== null && given !== null && given.value === asked.target && sameNumbers(given.numbers, asked.numbers)
+			);
+		},
+	};
+}

@@ -1,0 +1,28 @@
+import type { TaskDataset } from '../../protocol/recipe.ts';
+import { type AdditionSettings, additionTask } from './additionTask.ts';
+import { type ArithmeticSettings, arithmeticTask } from './arithmeticTask.ts';
+import { type BaseConversionSettings, baseConversionTask } from './baseConversionTask.ts';
+import { type CountdownSettings, countdownTask } from './countdownTask.ts';
+import { type ModularSettings, modularTask } from './modularTask.ts';
+import type { Task } from './problem.ts';
+import { resolveTaskSettings } from './settings.ts';
+import { type StringSettings, stringTask } from './stringTask.ts';
+
+/** The task generator of a recipe's dataset; throws `invalid` for settings that make no task. */
+export function createTask(dataset: TaskDataset): Task {
+	const settings = resolveTaskSettings(dataset);
+	switch (settings.task) {
+		case 'addition':
+			return additionTask(settings as AdditionSettings);
+		case 'arithmetic':
+			return arithmeticTask(settings as ArithmeticSettings);
+		case 'countdown':
+			return countdownTask(settings as CountdownSettings);
+		case 'base-conversion':
+			return baseConversionTask(settings as BaseConversionSettings);
+		case 'string':
+			return stringTask(settings as StringSettings);
+		case 'modular':
+			return modularTask(settings as ModularSettings);
+	}
+}

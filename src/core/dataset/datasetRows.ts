@@ -1,0 +1,99 @@
+import { Failure } from '../../base/failure.ts';
+import { specialTokens } from '../text/tokenizer.ts';
+import { goldText } from './answer.ts';
+import type { Problem } from './problem.ts';
+
+/** Which column of a JSONL row holds what. */
+export interface DatasetColumns {
+	readonly prompt: string;
+	readonly answer: string;
+	readonly solution: string;
+}
+
+export const defaultColumns: DatasetColumns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
+
+export interface RowFault {
+	/** Counted from 1. */
+	readonly line: number;
+	/** What is wrong, without the place: "is not JSON". */
+	readonly message: string;
+	readonly action: string;
+}
+
+export type ParsedRow =
+	| { readonly kind: 'row'; readonly problem: Problem }
+	| { readonly kind: 'fault'; readonly fault: RowFault }
+	| { readonly kind: 'blank' };
+
+/** Problems with this text are the same problem: it decides the split. */
+export function promptKey(prompt: string): string {
+	return prompt.normalize('NFC').trim().replace(/\s+/g, ' ');
+}
+
+/** One line of a JSONL dataset. An answer of null means: unknown, accuracy does not apply. */
+export function parseDatasetLine(text: string, line: number, columns: DatasetColumns = defaultColumns): ParsedRow {
+	const bare = line === 1 && text.startsWith('\uFEFF') ? text.slice(1) : text;
+	if (bare.trim() === '') return { kind: 'blank' };
+	const fault = (message: string, action: string): ParsedRow => ({ kind: 'fault', fault: { line, message, action } });
+	let value: unknown;
+	try {
+		value = JSON.parse(bare);
+	} catch {
+		return fault('is not JSON', 'Write one JSON object on each line.');
+	}
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+		return fault('is not a JSON object', 'Write one JSON object on each line.');
+	}
+	const row = value as Record<string, unknown>;
+	const has = (column: string) => Object.hasOwn(row, column);
+	for (const [role, column] of [
+		['prompt', columns.prompt],
+		['answer', columns.answer],
+	] as const) {
+		if (has(column)) continue;
+		const others = Object.keys(row).slice(0, 8).join(', ');
+		const known = others === '' ? 'it has none' : `it has ${others}`;
+		return fault(`has no column "${column}" (${known})`, `Name the column in the recipe's dataset: "${role}".`);
+	}
+	const prompt = row[columns.prompt];
+	if (typeof prompt !== 'string')
+		return fault(`has a "${columns.prompt}" that is not a text`, 'Write the prompt as a text.');
+	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
+	const gold = row[columns.answer];
+	const answer = goldText(gold);
+	if (answer === null && gold !== null) {
+		return fault(
+			`has an "${columns.answer}" that cannot be compared`,
+			'Write the answer as a text or a number, or null if it is unknown.',
+		);
+	}
+	const solution = has(columns.solution) ? row[columns.solution] : null;
+	if (solution !== null && typeof solution !== 'string') {
+		return fault(`has a "${columns.solution}" that is not a text`, 'Write the solution as a text or leave it out.');
+	}
+	for (const part of [prompt, answer, solution]) {
+		const reserved = part === null ? undefined : specialTokens.find((token) => part.includes(token));
+		if (reserved) return fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+	}
+	return { kind: 'row', problem: { prompt, answer, solution, key: promptKey(prompt), row } };
+}
+
+/** All rows of a JSONL text. Throws `invalid` with the first faulty line, or when there is no row at all. */
+export function parseDataset(text: string, what: string, columns: DatasetColumns = defaultColumns): Problem[] {
+	const problems: Problem[] = [];
+	let line = 0;
+	for (let at = 0; at < text.length; ) {
+		const end = text.indexOf('\n', at);
+		const stop = end < 0 ? text.length : end;
+		const parsed = parseDatasetLine(text.slice(at, stop), ++line, columns);
+		if (parsed.kind === 'fault') {
+			throw new Failure('invalid', `${what}, line ${parsed.fault.line}, ${parsed.fault.message}.`, parsed.fault.action);
+		}
+		if (parsed.kind === 'row') problems.push(parsed.problem);
+		at = stop + 1;
+	}
+	if (problems.length === 0) {
+		throw new Failure('invalid', `${what} has no rows.`, 'Write one JSON object with prompt and answer on each line.');
+	}
+	return problems;
+}

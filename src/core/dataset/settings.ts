@@ -1,0 +1,38 @@
+import { Failure } from '../../base/failure.ts';
+import type { TaskDataset, TaskName } from '../../protocol/recipe.ts';
+
+/** Settings that each task reads, with their defaults. What is not listed does not apply to the task. */
+export const taskDefaults = {
+	addition: { digits: 3, subtraction: false },
+	arithmetic: { terms: 3, largest: 9 },
+	countdown: { terms: 3, largest: 60 },
+	'base-conversion': { digits: 4, base: 2 },
+	string: { length: 6, operation: 'reverse' },
+	modular: { terms: 3, modulus: 10 },
+} as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
+
+/**
+ * The dataset with every setting of its task filled in. Throws `invalid` for a setting that the task does not have, so
+ * that nobody believes it has an effect.
+ */
+export function resolveTaskSettings(dataset: TaskDataset): TaskDataset {
+	const defaults: Readonly<Record<string, unknown>> = taskDefaults[dataset.task];
+	for (const key of Object.keys(dataset)) {
+		if (key === 'task' || key in defaults || dataset[key as keyof TaskDataset] === undefined) continue;
+		throw new Failure(
+			'invalid',
+			`The task "${dataset.task}" has no setting "${key}".`,
+			`Remove it, or use one of: ${Object.keys(defaults).join(', ')}.`,
+		);
+	}
+	const given = Object.entries(dataset).filter(([, value]) => value !== undefined);
+	return { task: dataset.task, ...defaults, ...Object.fromEntries(given) } as TaskDataset;
+}
+
+/** The digits 0 to 9. */
+export const digitSymbols: readonly string[] = [...'0123456789'];
+
+/** Characters of the largest number of that many digits' worth: `digitsOf(999)` is 3. */
+export function digitsOf(value: number): number {
+	return String(Math.abs(Math.trunc(value))).length;
+}

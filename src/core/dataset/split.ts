@@ -1,0 +1,51 @@
+import { Failure } from '../../base/failure.ts';
+import { hashText, Random } from '../../base/random.ts';
+import type { Task, TaskProblem } from './problem.ts';
+
+/** Share of a task's problems that are never trained on. */
+export const taskHeldOutShare = 0.1;
+
+const splitSeed = 0x5eed;
+const maxDraws = 20_000;
+
+/** Whether a problem is held out: a hash of its canonical form, the same in every run and on every machine. */
+export function isHeldOut(key: string, share: number): boolean {
+	return hashText(key, splitSeed) < share * 4294967296;
+}
+
+/** A problem of the training side, distributed as the task's own. */
+export function sampleTraining(task: Task, random: Random, share = taskHeldOutShare): TaskProblem {
+	for (let i = 0; i < maxDraws; i++) {
+		const problem = task.sample(random);
+		if (!isHeldOut(problem.key, share)) return problem;
+	}
+	throw tooSmall(task);
+}
+
+/**
+ * The first n distinct held-out problems of a fixed list that depends on the task's settings alone. Fewer than n when the
+ * task has no more (small tasks); throws `invalid` when it has none.
+ */
+export function heldOutProblems(task: Task, n: number, share = taskHeldOutShare): TaskProblem[] {
+	const random = Random.of('held-out', task.name);
+	const seen = new Set<string>();
+	const problems: TaskProblem[] = [];
+	for (let idle = 0; problems.length < n && idle < maxDraws; ) {
+		const problem = task.sample(random);
+		idle++;
+		if (!isHeldOut(problem.key, share) || seen.has(problem.key)) continue;
+		seen.add(problem.key);
+		problems.push(problem);
+		idle = 0;
+	}
+	if (problems.length === 0) throw tooSmall(task);
+	return problems;
+}
+
+function tooSmall(task: Task): Failure {
+	return new Failure(
+		'invalid',
+		`The task "${task.name}" has too few different problems to hold some out.`,
+		'Make it larger: more digits, terms or length.',
+	);
+}

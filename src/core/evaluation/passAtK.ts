@@ -1,0 +1,11 @@
+/**
+ * Unbiased pass@k of one problem from n samples of which c are right: 1 - C(n-c, k) / C(n, k), as a product so that nothing
+ * overflows (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1). NaN when n is below k.
+ */
+export function passAtK(n: number, c: number, k: number): number {
+	if (n < k || k < 1) return Number.NaN;
+	if (n - c < k) return 1;
+	let miss = 1;
+	for (let i = n - c + 1; i <= n; i++) miss *= 1 - k / i;
+	return 1 - miss;
+}

@@ -1,0 +1,37 @@
+/** Edits (insertion, deletion, replacement, swap of neighbours) between two short texts. */
+export function editDistance(a: string, b: string): number {
+	const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+	for (let i = 1; i <= a.length; i++) {
+		const row = [i];
+		for (let j = 1; j <= b.length; j++) {
+			const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+			let best = Math.min(
+				(rows[i - 1]?.[j] as number) + 1,
+				(row[j - 1] as number) + 1,
+				(rows[i - 1]?.[j - 1] as number) + cost,
+			);
+			if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+				best = Math.min(best, (rows[i - 2]?.[j - 2] as number) + 1);
+			}
+			row.push(best);
+		}
+		rows.push(row);
+	}
+	return rows[a.length]?.[b.length] as number;
+}
+
+/** The known name that was probably meant; null when none is near (a third of its letters at most differ). */
+export function suggest(name: string, known: readonly string[]): string | null {
+	if (name.length > 64) return null;
+	const plain = (text: string) => text.toLowerCase().replace(/[_\s-]/g, '');
+	let best: string | null = null;
+	let least = Number.POSITIVE_INFINITY;
+	for (const candidate of known) {
+		const distance = editDistance(plain(name), plain(candidate));
+		if (distance < least && distance <= Math.max(1, Math.floor(candidate.length / 3))) {
+			best = candidate;
+			least = distance;
+		}
+	}
+	return best;
+}

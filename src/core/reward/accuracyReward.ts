@@ -1,0 +1,25 @@
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import { answersEqual, goldText } from '../dataset/answer.ts';
+import type { Question } from '../dataset/problem.ts';
+import { soleAnswer } from '../trace/parseTrace.ts';
+import type { Trace, TraceTags } from '../trace/trace.ts';
+
+/** A verifier of answers: a task's, or a dataset's. null: accuracy does not apply to the question. */
+export type Verifier = (question: Question, answer: string) => boolean | null;
+
+/** Exact after normalisation; null without a gold answer. */
+export const exactVerifier: Verifier = (question, answer) =>
+	question.answer === null ? null : answersEqual(question.answer, answer);
+
+/**
+ * 1 when the completion's one answer is right, 0 when it is wrong or when there is none or several, null when there is no
+ * gold answer to compare with (never 1).
+ */
+export function accuracyOf(row: ScoreRow, trace: Trace, tags: TraceTags, verify: Verifier): number | null {
+	const question: Question = { answer: goldText(row.answer), row: row.row };
+	// Asked first with an answer that may be wrong: a row without gold is null whatever the completion says.
+	const answer = soleAnswer(trace, tags);
+	const verdict = verify(question, answer ?? '');
+	if (verdict === null) return null;
+	return answer !== null && verdict ? 1 : 0;
+}

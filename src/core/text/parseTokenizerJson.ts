@@ -1,0 +1,37 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { specialTokens } from './specialTokens.ts';
+import { createTokenizer, type Tokenizer } from './tokenizer.ts';
+
+const fileSchema = v.looseObject({
+	added_tokens: v.array(v.looseObject({ id: v.number(), content: v.string() })),
+	model: v.looseObject({ type: v.literal('WordLevel'), vocab: v.record(v.string(), v.number()) }),
+});
+
+/** Reads a `tokenizer.json` that `renderTokenizerJson` wrote; throws `corrupt` or `invalid` for anything else. */
+export function parseTokenizerJson(text: string, what = 'tokenizer.json'): Tokenizer {
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch (error) {
+		throw new Failure('corrupt', `${what} is not JSON.`, 'Take the checkpoint before it.', { cause: error });
+	}
+	const file = decodeOrThrow(fileSchema, value, what);
+	const entries = Object.entries(file.model.vocab);
+	const symbols = new Array<string | undefined>(entries.length).fill(undefined);
+	for (const [symbol, id] of entries) {
+		if (!Number.isInteger(id) || id < 0 || id >= entries.length || symbols[id] !== undefined) {
+			throw new Failure(
+				'invalid',
+				`${what} is not valid: the ids of its vocabulary are not 0 to ${entries.length - 1}.`,
+			);
+		}
+		symbols[id] = symbol;
+	}
+	if (specialTokens.some((token, id) => symbols[id] !== token)) {
+		throw new Failure('invalid', `${what} is not of this engine: ids 0 to 2 are not ${specialTokens.join(' ')}.`);
+	}
+	const tagEnd = file.added_tokens.length;
+	return createTokenizer(symbols.slice(specialTokens.length, tagEnd) as string[], symbols.slice(tagEnd) as string[]);
+}

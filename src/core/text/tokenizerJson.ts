@@ -1,0 +1,50 @@
+import { bosToken, specialTokens } from './specialTokens.ts';
+
+/**
+ * A `tokenizer.json` of Hugging Face `tokenizers`: a WordLevel model over single characters, specials and tags as added
+ * tokens. `encode(text)` there prepends bos; with `add_special_tokens=False` it equals `Tokenizer.encode`.
+ *
+ * @param tagEnd ids below it are specials and tags
+ */
+export function renderTokenizerJson(symbols: readonly string[], tagEnd: number): string {
+	const added = symbols.slice(0, tagEnd).map((content, id) => ({
+		id,
+		content,
+		single_word: false,
+		lstrip: false,
+		rstrip: false,
+		normalized: false,
+		// Tags are text for whoever reads a completion: only specials are left out when decoding.
+		special: id < specialTokens.length,
+	}));
+	const bos = specialTokens[bosToken];
+	return `${JSON.stringify(
+		{
+			version: '1.0',
+			truncation: null,
+			padding: null,
+			added_tokens: added,
+			normalizer: null,
+			pre_tokenizer: { type: 'Split', pattern: { Regex: '[\\s\\S]' }, behavior: 'Isolated', invert: false },
+			post_processor: {
+				type: 'TemplateProcessing',
+				single: [{ SpecialToken: { id: bos, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }],
+				pair: [
+					{ SpecialToken: { id: bos, type_id: 0 } },
+					{ Sequence: { id: 'A', type_id: 0 } },
+					{ Sequence: { id: 'B', type_id: 0 } },
+				],
+				special_tokens: { [bos]: { id: bos, ids: [bosToken], tokens: [bos] } },
+			},
+			decoder: { type: 'Fuse' },
+			// WordLevel wants an unk token; one that is not in the vocabulary makes an unknown character an error there too.
+			model: {
+				type: 'WordLevel',
+				vocab: Object.fromEntries(symbols.map((symbol, id) => [symbol, id])),
+				unk_token: '[UNK]',
+			},
+		},
+		null,
+		2,
+	)}\n`;
+}

@@ -1,0 +1,43 @@
+import { Failure } from '../../base/failure.ts';
+import { type Template, templateTags } from './template.ts';
+import { createTokenizer, specialTokens, type Tokenizer } from './tokenizer.ts';
+
+/** The most symbols a vocabulary may have: character tokenizers of any script fit. */
+export const maxVocabulary = 65_536;
+
+const characterOrder = (a: string, b: string) => (a.codePointAt(0) as number) - (b.codePointAt(0) as number);
+
+/**
+ * The vocabulary for a template and the characters of a dataset: specials, tags, then characters by code point, so that
+ * the same characters give the same ids in whatever order they were met.
+ *
+ * @param characters single characters or texts; their code points are taken
+ */
+export function buildTokenizer(template: Template, characters: Iterable<string>): Tokenizer {
+	const tags = templateTags(template);
+	const known = new Set<string>();
+	const add = (text: string) => {
+		for (const character of text) known.add(character);
+	};
+	let frame = template.prompt.split('{prompt}').join('');
+	for (const tag of tags) frame = frame.split(tag).join('');
+	add(frame);
+	for (const text of characters) add(text);
+	const sorted = [...known].sort(characterOrder);
+	const broken = sorted.find((character) => !character.isWellFormed());
+	if (broken !== undefined) {
+		throw new Failure(
+			'invalid',
+			`The dataset holds a broken character (half a surrogate pair, U+${broken.charCodeAt(0).toString(16).toUpperCase()}).`,
+			'Remove it from the texts.',
+		);
+	}
+	if (sorted.length + tags.length + specialTokens.length > maxVocabulary) {
+		throw new Failure(
+			'invalid',
+			`The dataset has ${sorted.length} different characters, more than the ${maxVocabulary} that a vocabulary may hold.`,
+			'Train on texts with fewer different characters.',
+		);
+	}
+	return createTokenizer(tags, sorted);
+}

@@ -1,0 +1,158 @@
+import type { Span, TagMark, Trace, TraceFault, TraceFaultReason, TraceTags } from './trace.ts';
+
+const r1Tags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+const maxFaults = 100;
+
+/** What a completion of the template must show, in order. */
+interface Expected {
+	readonly section: TagMark['section'];
+	readonly kind: TagMark['kind'];
+	readonly text: string;
+}
+
+function expectedTags(tags: TraceTags): Expected[] {
+	const list: Expected[] = [];
+	if (tags.think) {
+		list.push(
+			{ section: 'think', kind: 'open', text: tags.think[0] },
+			{ section: 'think', kind: 'close', text: tags.think[1] },
+		);
+	}
+	if (tags.answer) {
+		list.push(
+			{ section: 'answer', kind: 'open', text: tags.answer[0] },
+			{ section: 'answer', kind: 'close', text: tags.answer[1] },
+		);
+	}
+	return list;
+}
+
+/** Every occurrence of every tag, in order; where two tags fit at one place, the longer one. Linear in the text. */
+function findTags(text: string, expected: readonly Expected[]): TagMark[] {
+	if (expected.length === 0) return [];
+	const sources = [...expected].sort((a, b) => b.text.length - a.text.length);
+	const pattern = new RegExp(
+		sources.map(({ text: tag }) => tag.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'),
+		'g',
+	);
+	const byText = new Map(expected.map((tag) => [tag.text, tag]));
+	const marks: TagMark[] = [];
+	for (const match of text.matchAll(pattern)) {
+		const { section, kind } = byText.get(match[0]) as Expected;
+		marks.push({ section, kind, start: match.index, end: match.index + match[0].length });
+	}
+	return marks;
+}
+
+/** From the first opening tag to its closing tag, or, unclosed, to the next tag or the end. */
+function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], length: number): Span | null {
+	const first = marks.findIndex((mark) => mark.section === section && mark.kind === 'open');
+	if (first < 0) return null;
+	const start = (marks[first] as TagMark).end;
+	const rest = marks.slice(first + 1);
+	const close = rest.find((mark) => mark.section === section && mark.kind === 'close') ?? rest[0];
+	return { start, end: close?.start ?? length };
+}
+
+const blank = /^\s*$/;
+
+/**
+ * Takes a completion apart and names every fault of its form: the tags of the template, each once, in order, nothing but
+ * white space around them, an answer that is not empty. Linear in the length of the completion, whatever is in it.
+ * A template without answer tags takes what follows the thinking as the answer.
+ */
+export function parseTrace(completion: string, tags: TraceTags = r1Tags): Trace {
+	const expected = expectedTags(tags);
+	const marks = findTags(completion, expected);
+	const faults: TraceFault[] = [];
+	const fault = (reason: TraceFaultReason, span: Span, message: string) => {
+		if (faults.length < maxFaults) faults.push({ reason, message, start: span.start, end: span.end });
+	};
+	const end: Span = { start: completion.length, end: completion.length };
+
+	checkTags(marks, expected, completion, fault, end);
+
+	const thinkSpan = tags.think ? sectionSpan('think', marks, completion.length) : null;
+	let answerSpan = tags.answer ? sectionSpan('answer', marks, completion.length) : null;
+	if (!tags.answer) {
+		const closed = tags.think ? marks.find((mark) => mark.section === 'think' && mark.kind === 'close') : undefined;
+		if (!tags.think) answerSpan = { start: 0, end: completion.length };
+		else if (closed) answerSpan = { start: closed.end, end: completion.length };
+	}
+	if (expected.length > 0) checkOutside(marks, tags, completion, fault);
+	const text = (span: Span | null) => (span === null ? null : completion.slice(span.start, span.end));
+	const answer = text(answerSpan);
+	if (answerSpan && blank.test(answer as string)) fault('empty', answerSpan, 'The answer is empty.');
+	return { think: text(thinkSpan), thinkSpan, answer, answerSpan, tags: marks, faults };
+}
+
+type Report = (reason: TraceFaultReason, span: Span, message: string) => void;
+
+function checkTags(
+	marks: readonly TagMark[],
+	expected: readonly Expected[],
+	text: string,
+	fault: Report,
+	end: Span,
+): void {
+	const seen = new Map<string, number>();
+	const open: TagMark[] = [];
+	let furthest = -1;
+	for (const mark of marks) {
+		const tag = text.slice(mark.start, mark.end);
+		const place = expected.findIndex((one) => one.text === tag);
+		const times = (seen.get(tag) ?? 0) + 1;
+		seen.set(tag, times);
+		if (times > 1) fault('repeated', mark, `${tag} occurs again.`);
+		else if (place < furthest) fault('reordered', mark, `${tag} comes after ${expected[furthest]?.text}.`);
+		furthest = Math.max(furthest, place);
+		const inside = open.at(-1);
+		if (mark.kind === 'open') {
+			if (inside) fault('nested', mark, `${tag} opens inside ${text.slice(inside.start, inside.end)}.`);
+			// Depth beyond a few is a fault already; the bound keeps hostile input linear.
+			if (open.length < 8) open.push(mark);
+			continue;
+		}
+		const opened = open.findLastIndex((one) => one.section === mark.section);
+		if (opened < 0) fault('unopened', mark, `${tag} closes what was not opened.`);
+		else open.splice(opened);
+	}
+	for (const mark of open) fault('unclosed', mark, `${text.slice(mark.start, mark.end)} is not closed.`);
+	for (const tag of expected) if (!seen.has(tag.text)) fault('missing', end, `${tag.text} is missing.`);
+}
+
+/** Text that lies in no section: before, between and after them only white space may stand. */
+function checkOutside(marks: readonly TagMark[], tags: TraceTags, text: string, fault: Report): void {
+	let from = 0;
+	let depth = 0;
+	const check = (to: number) => {
+		if (depth === 0 && to > from && !blank.test(text.slice(from, to))) {
+			fault('outside', { start: from, end: to }, 'Text stands outside the tags.');
+		}
+	};
+	for (const [i, mark] of marks.entries()) {
+		// Without think tags the thinking stands untagged before the answer.
+		if (tags.think || i > 0) check(mark.start);
+		depth = mark.kind === 'open' ? depth + 1 : Math.max(0, depth - 1);
+		from = mark.end;
+	}
+	// Without answer tags the answer follows the thinking.
+	if (tags.answer) check(text.length);
+}
+
+/**
+ * The answer that may be judged: the text between exactly one opening and one closing answer tag, with no tag inside; null
+ * otherwise, so that a completion cannot offer several answers. Trimmed.
+ */
+export function soleAnswer(trace: Trace, tags: TraceTags = r1Tags): string | null {
+	if (trace.answer === null || trace.answerSpan === null) return null;
+	const answers = trace.tags.filter((mark) => mark.section === 'answer');
+	if (tags.answer) {
+		const [open, close] = answers;
+		if (answers.length !== 2 || open?.kind !== 'open' || close?.kind !== 'close') return null;
+	} else if (trace.tags.length !== (tags.think ? 2 : 0)) return null;
+	const { start, end } = trace.answerSpan;
+	if (trace.tags.some((mark) => mark.start >= start && mark.end <= end)) return null;
+	const answer = trace.answer.trim();
+	return answer === '' ? null : answer;
+}
