@@ -21,7 +21,8 @@ function missingPackages() {
 	const locked = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
 	for (const [path, entry] of Object.entries(locked)) {
 		if (path === '' || entry.optional || entry.link) continue; // optional packages depend on the platform
-		if (installed[path]?.version !== entry.version) return `${path.replace('node_modules/', '')} is not ${entry.version}`;
+		if (installed[path]?.version !== entry.version)
+			return `${path.replace('node_modules/', '')} is not ${entry.version}`;
 	}
 	if (!existsSync(projectNode)) return 'Node 24 is missing';
 	return undefined;
@@ -63,7 +64,10 @@ if (script === undefined) {
 }
 const child = spawn(projectNode, [resolve(root, script), ...args], {
 	stdio: 'inherit',
-	env: { ...process.env, PATH: `${dirname(projectNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}` },
+	env: {
+		...process.env,
+		PATH: `${dirname(projectNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`,
+	},
 });
 // A terminal sends Ctrl+C to both; other senders know this process alone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

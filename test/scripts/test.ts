@@ -25,7 +25,11 @@ const phases: readonly Phase[] = [
 	{ name: 'typecheck', command: [tool('tsc'), '-b'], single: true, timeoutSeconds: 180 },
 	{ name: 'lint', command: [tool('biome'), 'check', '--diagnostic-level=warn'], single: true, timeoutSeconds: 120 },
 	{ name: 'build', command: [node, 'esbuild.mjs', '--tests'], single: true, timeoutSeconds: 120 },
-	{ name: 'unit', command: nodeTests('unit', 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'), timeoutSeconds: 600 },
+	{
+		name: 'unit',
+		command: nodeTests('unit', 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
+		timeoutSeconds: 600,
+	},
 	{ name: 'integration', command: [node, 'test/scripts/integration.ts'], needs: ['build'], timeoutSeconds: 600 },
 	{
 		name: 'e2e',
@@ -36,7 +40,12 @@ const phases: readonly Phase[] = [
 ];
 
 function nodeTests(name: string, ...args: string[]): [string, ...string[]] {
-	const reporters = ['./test/scripts/testReporter.ts', 'stdout', 'spec', relative(root, join(artifacts, `${name}.log`))];
+	const reporters = [
+		'./test/scripts/testReporter.ts',
+		'stdout',
+		'spec',
+		relative(root, join(artifacts, `${name}.log`)),
+	];
 	return [
 		node,
 		'--test',

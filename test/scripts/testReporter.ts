@@ -4,8 +4,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { basename, relative } from 'node:path';
-import { inspect } from 'node:util';
 import type { TestEvent } from 'node:test/reporters';
+import { inspect } from 'node:util';
 
 export default async function* testReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
 	const verbose = process.env.TEST_VERBOSE === '1';

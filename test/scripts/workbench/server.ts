@@ -116,7 +116,9 @@ export class Server {
 			await new Promise((resolve) => setTimeout(resolve, 50));
 		}
 		await this.dispose();
-		throw new Error(`The browser workbench did not start; its log is ${this.options.log}:\n${tail(this.options.log, 15)}`);
+		throw new Error(
+			`The browser workbench did not start; its log is ${this.options.log}:\n${tail(this.options.log, 15)}`,
+		);
 	}
 
 	/** Resolves when the server ends by itself. */
