@@ -1,0 +1,119 @@
+import { mkdir, rename, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { rolloutLineSchema } from '../protocol/rolloutLine.ts';
+import type { RunAnnotation } from '../protocol/runRecord.ts';
+import { writeFileAtomic } from './atomicFile.ts';
+import { deleteFolder, listCheckpoints, superfluous } from './checkpointFiles.ts';
+import { formatLine } from './jsonLines.ts';
+import { rolloutPath, runFiles, stepName } from './runFiles.ts';
+import { RunLock } from './runLock.ts';
+import { listRolloutSteps, readAnnotation, readLines } from './runReader.ts';
+import { listFolder } from './safeFile.ts';
+
+/** Changes what a person says about a run (name, tags, note); an undefined value takes the field away. */
+export async function annotateRun(
+	run: string,
+	change: {
+		readonly name?: string | undefined;
+		readonly tags?: readonly string[] | undefined;
+		readonly note?: string | undefined;
+	},
+): Promise<RunAnnotation> {
+	const annotation: RunAnnotation = { ...(await readAnnotation(run)), format: 1 };
+	for (const [key, value] of Object.entries(change)) {
+		if (value === undefined || value.length === 0) delete annotation[key];
+		else annotation[key] = value;
+	}
+	const folder = join(run, runFiles.annotations);
+	await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot write into ${run}`);
+	});
+	// A link would lead the write out of the run.
+	if (!(await listFolder(run)).some((entry) => entry.name === runFiles.annotations && entry.isDirectory())) {
+		throw new Failure('invalid', `${folder} is not a folder, so nothing is written there.`);
+	}
+	await writeFileAtomic(join(run, runFiles.person), `${JSON.stringify(annotation, null, '\t')}\n`);
+	return annotation;
+}
+
+export const renameRun = (run: string, name: string): Promise<RunAnnotation> => annotateRun(run, { name: name.trim() });
+
+export const tagRun = (run: string, tags: readonly string[]): Promise<RunAnnotation> =>
+	annotateRun(run, { tags: [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))] });
+
+export const noteRun = (run: string, note: string): Promise<RunAnnotation> => annotateRun(run, { note });
+
+/** Does something to a run that no engine may be at work on; fails with `busy` when one is. */
+export async function withIdleRun<T>(run: string, work: () => Promise<T>): Promise<T> {
+	const lock = await RunLock.acquire(join(run, runFiles.lock), `The run ${run}`);
+	try {
+		return await work();
+	} finally {
+		await lock.release();
+	}
+}
+
+const trashName = '.trash';
+
+/** Moves an idle run to `.trash` beside it. @returns where it lies now; `restoreRun` brings it back */
+export async function trashRun(run: string): Promise<string> {
+	const trash = join(dirname(run), trashName);
+	try {
+		await withIdleRun(run, async () => undefined);
+		await mkdir(trash, { recursive: true });
+		let target = join(trash, basename(run));
+		for (let i = 2; await stat(target).catch(() => null); i++) target = join(trash, `${basename(run)}-${i}`);
+		await rename(run, target);
+		return target;
+	} catch (error) {
+		throw Failure.from(error, `Cannot move ${run} to the trash`);
+	}
+}
+
+/** Brings a run back from `.trash`; fails with `exists` when its place is taken. */
+export async function restoreRun(trashed: string): Promise<string> {
+	const target = join(dirname(dirname(trashed)), basename(trashed));
+	if (basename(dirname(trashed)) !== trashName) throw new Failure('invalid', `${trashed} is not in a trash.`);
+	if (await stat(target).catch(() => null))
+		throw new Failure('exists', `${target} is there already.`, 'Rename it first.');
+	await rename(trashed, target).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot restore ${trashed}`);
+	});
+	return target;
+}
+
+/** Deletes all checkpoints of an idle run but the newest `keep` and the best. @returns bytes freed */
+export function pruneCheckpoints(run: string, keep: number): Promise<number> {
+	return withIdleRun(run, async () => {
+		let freed = 0;
+		for (const { step, bytes } of superfluous(await listCheckpoints(run), Math.max(1, keep))) {
+			await deleteFolder(join(run, runFiles.checkpoints), stepName(step));
+			freed += bytes;
+		}
+		return freed;
+	});
+}
+
+/** Rewrites the rollouts of an idle run without their token logs. @returns bytes freed */
+export function pruneTokenLogs(run: string): Promise<number> {
+	return withIdleRun(run, async () => {
+		let freed = 0;
+		for (const step of await listRolloutSteps(run)) {
+			const path = rolloutPath(run, step);
+			const before = (await stat(path)).size;
+			const lines: string[] = [];
+			let logged = false;
+			for await (const batch of readLines(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`, rolloutLineSchema)) {
+				for (const { tokens, ...line } of batch) {
+					logged ||= tokens !== undefined;
+					lines.push(formatLine(line));
+				}
+			}
+			if (!logged) continue;
+			await writeFileAtomic(path, lines);
+			freed += before - (await stat(path)).size;
+		}
+		return freed;
+	});
+}

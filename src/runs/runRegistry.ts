@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto';
+import type { Dirent } from 'node:fs';
+import { lstat, mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import * as v from 'valibot';
+import { decode } from '../protocol/decode.ts';
+import { writeFileAtomic } from './atomicFile.ts';
+import { currentPlatform } from './platform.ts';
+import { runFiles } from './runFiles.ts';
+import { readJson } from './safeFile.ts';
+
+/** The per-user data folder; REASONING_LAB_HOME sets another. */
+export function labHome(environment: NodeJS.ProcessEnv = process.env): string {
+	const set = environment.REASONING_LAB_HOME;
+	return set && isAbsolute(set) ? set : currentPlatform().dataFolder(environment);
+}
+
+const entrySchema = v.looseObject({ format: v.literal(1), path: v.string(), added: v.number() });
+
+/**
+ * The runs that this user's programs have started or opened, wherever they lie. One small file per run, so several
+ * processes add and remove at once without losing each other's.
+ */
+export class RunRegistry {
+	readonly #folder: string;
+
+	constructor(home = labHome()) {
+		this.#folder = join(home, 'runs');
+	}
+
+	async add(run: string): Promise<void> {
+		const path = await realpath(run);
+		await mkdir(this.#folder, { recursive: true });
+		const entry = { format: 1, path, added: Date.now() / 1000 };
+		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
+	}
+
+	/** Forgets a run; its folder stays. */
+	async remove(run: string): Promise<void> {
+		const path = await realpath(run).catch(() => run);
+		await rm(join(this.#folder, this.#name(path)), { force: true });
+	}
+
+	/** Known run folders that still are there, newest entry first. */
+	async list(): Promise<string[]> {
+		const found: { path: string; added: number }[] = [];
+		for (const name of await readdir(this.#folder).catch(() => [] as string[])) {
+			if (!name.endsWith('.json')) continue;
+			const value = await readJson(this.#folder, name, 64 << 10).catch(() => undefined);
+			const decoded = decode(entrySchema, value);
+			if (decoded.ok && (await isRunFolder(decoded.value.path))) found.push(decoded.value);
+		}
+		return found.sort((a, b) => b.added - a.added).map(({ path }) => path);
+	}
+
+	#name(path: string): string {
+		return `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.json`;
+	}
+}
+
+/** Whether a folder holds a run: run.json, or recipe.json of one that has not begun. */
+export async function isRunFolder(path: string): Promise<boolean> {
+	for (const name of [runFiles.record, runFiles.recipe]) {
+		if ((await lstat(join(path, name)).catch(() => null))?.isFile()) return true;
+	}
+	return false;
+}
+
+const passedOver = new Set(['node_modules', '__pycache__', 'dist', 'venv']);
+/** A workspace of more folders than this is not searched to its end. */
+const mostFolders = 20_000;
+
+/** Run folders in `runs/` anywhere below the given folders, to a depth; dependency and hidden folders are passed over. */
+export async function findRuns(folders: readonly string[], depth = 5): Promise<string[]> {
+	const found: string[] = [];
+	let level = [...new Set(folders)];
+	let visited = 0;
+	for (let i = 0; i <= depth && level.length > 0; i++) {
+		const next: string[] = [];
+		for (const folder of level) {
+			if (++visited > mostFolders) return found;
+			for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [] as Dirent[])) {
+				if (!entry.isDirectory() || entry.name.startsWith('.') || passedOver.has(entry.name)) continue;
+				const path = join(folder, entry.name);
+				if (entry.name === 'runs') found.push(...(await runsIn(path)));
+				else next.push(path);
+			}
+		}
+		level = next;
+	}
+	return found;
+}
+
+/** The run folders directly in a `runs` folder. */
+export async function runsIn(folder: string): Promise<string[]> {
+	const found: string[] = [];
+	for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [] as Dirent[])) {
+		if (!entry.isDirectory() || entry.name.startsWith('.')) continue;
+		const path = join(folder, entry.name);
+		if (await isRunFolder(path)) found.push(path);
+	}
+	return found;
+}
