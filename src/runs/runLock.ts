@@ -1,4 +1,4 @@
-import { type FileHandle, link, lstat, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { asidePath, renameOver } from './atomicFile.ts';
@@ -51,14 +51,12 @@ export class RunLock {
 	readonly #folder: string;
 	readonly #generation: number;
 	readonly #identity: ProcessIdentity;
-	#handle: FileHandle | null;
-	#timer: NodeJS.Timeout | null = null;
+	#timer: NodeJS.Timeout | null;
 
-	private constructor(folder: string, generation: number, identity: ProcessIdentity, handle: FileHandle) {
+	private constructor(folder: string, generation: number, identity: ProcessIdentity) {
 		this.#folder = folder;
 		this.#generation = generation;
 		this.#identity = identity;
-		this.#handle = handle;
 		this.#timer = setInterval(() => void this.#renew(), heartbeatMs);
 		this.#timer.unref();
 	}
@@ -107,44 +105,37 @@ export class RunLock {
 	static async #create(folder: string, generation: number, identity: ProcessIdentity): Promise<RunLock | null> {
 		const path = fileOf(folder, generation);
 		const aside = asidePath(path);
-		const handle = await open(aside, 'wx');
-		let kept = false;
+		const content = JSON.stringify({ ...identity, released: false });
 		try {
-			await handle.writeFile(JSON.stringify({ ...identity, released: false }));
+			await writeFile(aside, content, { flag: 'wx' });
 			// A link appears with its whole content at once, or fails if the name is taken.
-			if (!(await linkOrCopy(aside, path, JSON.stringify({ ...identity, released: false })))) return null;
+			if (!(await linkOrCopy(aside, path, content))) return null;
 			const all = await generations(folder);
 			if (all.some((other) => other > generation)) {
 				await rm(path, { force: true });
 				return null;
 			}
 			for (const old of all) if (old < generation) await rm(fileOf(folder, old), { force: true });
-			kept = true;
-			return new RunLock(folder, generation, identity, handle);
+			return new RunLock(folder, generation, identity);
 		} finally {
 			await rm(aside, { force: true });
-			if (!kept) await handle.close();
 		}
 	}
 
 	async #renew(): Promise<void> {
 		const now = new Date();
-		await this.#handle?.utimes(now, now).catch(() => undefined);
+		await utimes(fileOf(this.#folder, this.#generation), now, now).catch(() => undefined);
 	}
 
 	/** Gives the lock back; a second call does nothing. */
 	async release(): Promise<void> {
-		const handle = this.#handle;
-		if (handle === null) return;
-		this.#handle = null;
-		if (this.#timer !== null) clearInterval(this.#timer);
-		await handle.close();
+		if (this.#timer === null) return;
+		clearInterval(this.#timer);
+		this.#timer = null;
 		const path = fileOf(this.#folder, this.#generation);
 		const aside = asidePath(path);
 		try {
-			const file = await open(aside, 'wx');
-			await file.writeFile(JSON.stringify({ ...this.#identity, released: true }));
-			await file.close();
+			await writeFile(aside, JSON.stringify({ ...this.#identity, released: true }), { flag: 'wx' });
 			await renameOver(aside, path);
 		} catch {
 			// A full disk or a deleted folder: the process ends soon, and a dead holder blocks nobody.
@@ -165,9 +156,7 @@ async function linkOrCopy(aside: string, path: string, content: string): Promise
 	}
 	// No hard links here (FAT, some network folders): exclusive creation, then the content; readers wait for it.
 	try {
-		const file = await open(path, 'wx');
-		await file.writeFile(content);
-		await file.close();
+		await writeFile(path, content, { flag: 'wx' });
 		return true;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ownIdentity } from '../../../src/runs/processIdentity.ts';
+import { RunLock } from '../../../src/runs/runLock.ts';
+import { startHelper, temporaryFolder } from './runFixtures.ts';
+
+test('a live process holds the lock and is named', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	const holder = startHelper(context, 'lockHolder.ts', folder);
+	assert.equal(await holder.line(), 'held');
+	await assert.rejects(RunLock.acquire(folder, 'The run x'), {
+		reason: 'busy',
+		message: `The run x is in use by process ${holder.process.pid}.`,
+	});
+	assert.equal((await RunLock.holder(folder))?.pid, holder.process.pid);
+});
+
+test('a killed process does not block the lock', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	const holder = startHelper(context, 'lockHolder.ts', folder);
+	assert.equal(await holder.line(), 'held');
+	holder.process.kill('SIGKILL');
+	await holder.ended;
+	assert.equal(await RunLock.holder(folder), null);
+	const lock = await RunLock.acquire(folder, 'The run');
+	await lock.release();
+});
+
+test('a released lock can be taken again, and again by another process', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	for (let i = 0; i < 3; i++) await (await RunLock.acquire(folder, 'The run')).release();
+	const other = startHelper(context, 'lockHolder.ts', folder, 'release');
+	assert.equal(await other.line(), 'held');
+	await other.ended;
+	const lock = await RunLock.acquire(folder, 'The run');
+	assert.deepEqual(await readdir(folder), ['000005']);
+	await lock.release();
+	await lock.release();
+});
+
+test('of several processes that race for a stale lock one wins', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	for (let round = 0; round < 3; round++) {
+		const dead = startHelper(context, 'lockHolder.ts', folder);
+		assert.equal(await dead.line(), 'held');
+		dead.process.kill('SIGKILL');
+		await dead.ended;
+		const contenders = Array.from({ length: 4 }, () => startHelper(context, 'lockHolder.ts', folder));
+		const answers = await Promise.all(contenders.map((contender) => contender.line()));
+		assert.deepEqual(answers.sort(), ['busy', 'busy', 'busy', 'held']);
+		for (const contender of contenders) contender.process.kill('SIGKILL');
+		await Promise.all(contenders.map((contender) => contender.ended));
+	}
+});
+
+test('within one process contenders exclude each other too', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	for (let round = 0; round < 20; round++) {
+		const results = await Promise.allSettled(Array.from({ length: 8 }, () => RunLock.acquire(folder, 'The run')));
+		const won = results.filter((result) => result.status === 'fulfilled');
+		assert.equal(won.length, 1);
+		await won[0]?.value.release();
+	}
+});
+
+test('the reused process id of another start is not the holder', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	await mkdir(folder);
+	const entry = { ...(await ownIdentity()), processStart: '1', released: false };
+	await writeFile(join(folder, '000001'), JSON.stringify(entry));
+	await (await RunLock.acquire(folder, 'The run')).release();
+});
+
+test('a holder on another host counts while its heartbeat is young', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	await mkdir(folder);
+	const entry = { ...(await ownIdentity()), host: 'elsewhere.example', released: false };
+	const path = join(folder, '000007');
+	await writeFile(path, JSON.stringify(entry));
+	await assert.rejects(RunLock.acquire(folder, 'The run'), { reason: 'busy', message: /on elsewhere\.example/ });
+	const old = new Date(Date.now() - 60_000);
+	await utimes(path, old, old);
+	const lock = await RunLock.acquire(folder, 'The run');
+	const written = JSON.parse(await readFile(join(folder, '000008'), 'utf8'));
+	assert.equal(written.pid, process.pid);
+	await lock.release();
+});
+
+test('a damaged lock file does not block for ever', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	await mkdir(folder);
+	const path = join(folder, '000001');
+	await writeFile(path, '{"host": 5');
+	await assert.rejects(RunLock.acquire(folder, 'The run'), { reason: 'busy' });
+	const old = new Date(Date.now() - 60_000);
+	await utimes(path, old, old);
+	await (await RunLock.acquire(folder, 'The run')).release();
+});

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+	listCheckpoints,
+	listRolloutSteps,
+	readEvaluationLines,
+	readEvaluations,
+	readEvents,
+	readMetrics,
+	readRecord,
+	readRollouts,
+} from '../../../src/runs/runReader.ts';
+import { effectiveStatus } from '../../../src/runs/runStatus.ts';
+import { RunWriter } from '../../../src/runs/runWriter.ts';
+import { initialRecord, metricsLine, rollout, startHelper, temporaryFolder } from './runFixtures.ts';
+
+async function checkpoint(writer: RunWriter, step: number, content: string, score: number | null = null) {
+	const folder = await writer.beginCheckpoint(step);
+	await writeFile(join(folder, 'model.safetensors'), content);
+	return await writer.commitCheckpoint(step, { score });
+}
+
+const summary = (step: number) => ({
+	name: 'heldout',
+	step,
+	problems: 2,
+	samples: 1,
+	temperature: 1,
+	accuracy: 0.5,
+	low: 0.1,
+	high: 0.9,
+});
+
+test('what is written is read back', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	assert.equal((await readRecord(folder)).status, 'starting');
+	await writer.updateRecord({ status: 'running' });
+	await writer.writeRollouts(1, [rollout(1, 0), rollout(1, 1)]);
+	await writer.appendMetrics(metricsLine(1, { kl: Number.NaN, loss: Number.POSITIVE_INFINITY, entropy: null }));
+	await writer.appendEvent({ type: 'stage', name: 'grpo', index: 1 });
+	const line = { problem: 0, sample: 0, prompt: 'p', completion: 'c', correct: true, truncated: false };
+	await writer.writeEvaluation(1, 'heldout', [line], summary(1));
+	assert.deepEqual(await readMetrics(folder), [metricsLine(1, { kl: null, loss: null, entropy: null })]);
+	assert.doesNotMatch(await readFile(join(folder, 'metrics.jsonl'), 'utf8'), /NaN|Infinity/);
+	assert.deepEqual(await listRolloutSteps(folder), [1]);
+	assert.deepEqual(await readRollouts(folder, 1), [rollout(1, 0), rollout(1, 1)]);
+	assert.deepEqual(await readRollouts(folder, 2), []);
+	assert.equal((await readEvents(folder))[0]?.name, 'grpo');
+	assert.deepEqual(await readEvaluations(folder), [summary(1)]);
+	assert.deepEqual(await readEvaluationLines(folder, 1, 'heldout'), [line]);
+	const record = await readRecord(folder);
+	assert.equal(await effectiveStatus(record), 'running');
+	assert.equal(record.attempt, 1);
+	await writer.updateRecord({ status: 'finished', step: 1 });
+	await writer.close();
+	assert.equal((await readRecord(folder)).status, 'finished');
+});
+
+test('steps increase strictly', async (context) => {
+	const writer = await RunWriter.create(await temporaryFolder(context), initialRecord);
+	await writer.appendMetrics(metricsLine(2));
+	await assert.rejects(writer.appendMetrics(metricsLine(2)), { reason: 'internal' });
+	await writer.appendMetrics(metricsLine(3));
+	await writer.close();
+});
+
+test('a folder with a run is not begun again, and nothing changes there', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await assert.rejects(RunWriter.create(folder, initialRecord), { reason: 'busy' });
+	await writer.close();
+	const before = await readFile(join(folder, 'run.json'), 'utf8');
+	await assert.rejects(RunWriter.create(folder, { ...initialRecord, id: 'other' }), { reason: 'exists' });
+	assert.equal(await readFile(join(folder, 'run.json'), 'utf8'), before);
+});
+
+test('record changes are gathered and the last one is on disk', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await Promise.all(Array.from({ length: 50 }, (_, step) => writer.updateRecord({ step })));
+	assert.equal((await readRecord(folder)).step, 49);
+	await writer.close();
+});
+
+test('the newest checkpoints and the best are kept', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	for (const [step, score] of [
+		[10, 0.2],
+		[20, 0.9],
+		[30, 0.3],
+		[40, null],
+	] as const) {
+		await checkpoint(writer, step, `weights ${step}`, score);
+	}
+	assert.deepEqual(await writer.pruneCheckpoints(2), [10]);
+	const left = await listCheckpoints(folder);
+	assert.deepEqual(
+		left.map(({ step, best, bytes }) => ({ step, best, bytes })),
+		[
+			{ step: 20, best: true, bytes: 10 },
+			{ step: 30, best: false, bytes: 10 },
+			{ step: 40, best: false, bytes: 10 },
+		],
+	);
+	await writer.close();
+});
+
+test('a checkpoint is replaced whole, and one that was cut short is not one', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await checkpoint(writer, 5, 'old');
+	const { path } = await checkpoint(writer, 5, 'newer');
+	assert.equal(await readFile(join(path, 'model.safetensors'), 'utf8'), 'newer');
+	await checkpoint(writer, 6, 'whole');
+	await writeFile(join(folder, 'checkpoints', 'step_000006', 'model.safetensors'), 'who');
+	assert.deepEqual(
+		(await writer.listCheckpoints()).map(({ step }) => step),
+		[5],
+	);
+	// Begun but not committed.
+	await writeFile(join(await writer.beginCheckpoint(7), 'model.safetensors'), 'x');
+	assert.equal((await writer.listCheckpoints()).length, 1);
+	await writer.close();
+});
+
+test('an end between the two renames of a replaced checkpoint leaves the old one', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await checkpoint(writer, 5, 'old');
+	await writer.close();
+	const { rename } = await import('node:fs/promises');
+	await rename(join(folder, 'checkpoints', 'step_000005'), join(folder, 'checkpoints', '.step_000005.old'));
+	const again = await RunWriter.reopen(folder);
+	assert.equal((await again.listCheckpoints())[0]?.step, 5);
+	await again.close();
+});
+
+test('a resume sets aside what follows the checkpoint and repairs what is torn', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	for (let step = 1; step <= 6; step++) {
+		await writer.updateRecord({ step });
+		await writer.writeRollouts(step, [rollout(step, 0)]);
+		await writer.appendMetrics(metricsLine(step));
+		if (step % 2 === 0) await writer.writeEvaluation(step, 'heldout', [], summary(step));
+		if (step % 3 === 0) await checkpoint(writer, step, `w${step}`);
+		await writer.appendEvent({ type: 'alert', level: 'info', message: `step ${step}` });
+	}
+	await writer.appendEvent({ type: 'hyperparameters', changes: { learning_rate: 1e-3 }, fromStep: 7 });
+	await checkpoint(writer, 5, 'w5');
+	await writer.close();
+	await appendFile(join(folder, 'metrics.jsonl'), '{"step":7,"time":1');
+	await writeFile(join(folder, 'checkpoints', 'step_000006', 'model.safetensors'), '');
+	const first = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).split('\n').slice(0, 3).join('\n');
+
+	const again = await RunWriter.reopen(folder);
+	await assert.rejects(RunWriter.reopen(folder), { reason: 'busy' });
+	await again.setAside(3);
+	assert.equal(await readFile(join(folder, 'metrics.jsonl'), 'utf8'), `${first}\n`);
+	assert.deepEqual(await listRolloutSteps(folder), [1, 2, 3]);
+	assert.deepEqual(
+		(await readEvaluations(folder)).map(({ step }) => step),
+		[2],
+	);
+	assert.deepEqual(
+		(await listCheckpoints(folder)).map(({ step }) => step),
+		[3],
+	);
+	assert.deepEqual(
+		(await readEvents(folder)).map(({ type, step }) => `${type} ${step}`),
+		['alert 1', 'alert 2', 'alert 3', 'hyperparameters 6'],
+	);
+	const record = await readRecord(folder);
+	assert.equal(record.attempt, 2);
+	assert.equal(record.step, 3);
+	const aside = join(folder, 'superseded', '1');
+	assert.deepEqual((await readdir(aside)).sort(), [
+		'checkpoints',
+		'evaluations',
+		'events.jsonl',
+		'metrics.jsonl',
+		'rollouts',
+	]);
+	assert.equal((await readFile(join(aside, 'metrics.jsonl'), 'utf8')).split('\n').length, 5);
+	assert.deepEqual((await readdir(join(aside, 'checkpoints'))).sort(), ['step_000005', 'step_000006']);
+	await again.appendMetrics(metricsLine(4));
+	assert.equal((await readMetrics(folder)).length, 4);
+	await again.close();
+
+	const third = await RunWriter.reopen(folder);
+	await third.setAside(0);
+	assert.deepEqual((await readdir(join(folder, 'superseded'))).sort(), ['1', '2']);
+	assert.deepEqual(await readMetrics(folder), []);
+	assert.equal(third.record.attempt, 3);
+	await third.close();
+});
+
+test('unknown fields of run.json survive a resume, an old error does not', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await writer.updateRecord({ status: 'crashed', error: { reason: 'full', message: 'm' }, future: { a: 1 } });
+	await writer.close();
+	const again = await RunWriter.reopen(folder);
+	const record = await readRecord(folder);
+	assert.deepEqual(record.future, { a: 1 });
+	assert.equal(record.error, undefined);
+	await again.close();
+});
+
+test('a writer that is killed in the middle leaves a run that reopens with whole lines', async (context) => {
+	for (const delay of [15, 60, 140]) {
+		const folder = join(await temporaryFolder(context), 'run');
+		await mkdir(folder);
+		const writer = startHelper(context, 'steadyWriter.ts', folder);
+		assert.equal(await writer.line(), 'writing');
+		await new Promise((resolve) => setTimeout(resolve, delay));
+		writer.process.kill('SIGKILL');
+		await writer.ended;
+		assert.equal(await effectiveStatus(await readRecord(folder)), 'crashed');
+		const done = (await readMetrics(folder)).length;
+		const again = await RunWriter.reopen(folder);
+		const newest = (await again.listCheckpoints()).at(-1)?.step ?? 0;
+		// The writer makes a checkpoint after every fifth step's metrics, so at most that one may be missing.
+		assert.ok(newest > done - 10, `checkpoint ${newest} of ${done} steps`);
+		await again.setAside(newest);
+		const metrics = await readMetrics(folder);
+		assert.deepEqual(
+			metrics.map(({ step }) => step),
+			Array.from({ length: newest }, (_, i) => i + 1),
+		);
+		assert.deepEqual(
+			await listRolloutSteps(folder),
+			metrics.map(({ step }) => step),
+		);
+		for (const { step } of metrics) assert.equal((await readRollouts(folder, step)).length, 20);
+		assert.deepEqual(
+			(await readdir(join(folder, 'rollouts'))).filter((name) => name.startsWith('.')),
+			[],
+		);
+		await again.appendMetrics(metricsLine(newest + 1));
+		await again.close();
+		await rm(folder, { recursive: true });
+	}
+});
