@@ -1,0 +1,147 @@
+import { Failure } from '../../base/failure.ts';
+import type { GrpoStage, Recipe, TaskDataset } from '../../protocol/recipe.ts';
+import { createTask } from '../dataset/createTask.ts';
+import { resolveTemplate, type Template } from '../text/template.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
+import { defaultCompletionLength, type SequenceLengths, sequenceLengths } from './sequenceLengths.ts';
+
+/** A fault at a place of the recipe, such as `['stages', 1, 'beta']`. */
+export interface PathFault {
+	readonly path: readonly (string | number)[];
+	/** One sentence that names the key and says what to do. */
+	readonly message: string;
+}
+
+/** The embedded engine's limit: about four times as many floats (weights, two moments, gradient) lie in memory. */
+export const maxParameters = 200_000_000;
+/** Completions of one generation batch. */
+export const maxBatchRows = 65_536;
+
+/** Parameters of a decoder of these sizes, its embedding and output matrices included. */
+export function countParameters(
+	shape: { readonly layers: number; readonly width: number; readonly feedForward: number; readonly context: number },
+	vocabulary: number,
+): number {
+	const { layers, width, feedForward, context } = shape;
+	const block = 4 * width * width + 2 * width * feedForward + 2 * width;
+	return 2 * vocabulary * width + context * width + layers * block + width;
+}
+
+type Report = (path: PathFault['path'], message: string) => void;
+
+/** Collects what a thrown Failure says as a fault of that place. */
+function attempt<T>(report: Report, path: PathFault['path'], make: () => T): T | null {
+	try {
+		return make();
+	} catch (error) {
+		if (!(error instanceof Failure)) throw error;
+		report(path, error.toString());
+		return null;
+	}
+}
+
+/** What no single key can tell: faults between the keys of a recipe. Empty: the recipe can be resolved. */
+export function checkRecipe(recipe: Recipe): PathFault[] {
+	const faults: PathFault[] = [];
+	const report: Report = (path, message) => faults.push({ path, message });
+	checkName(recipe.name, report);
+	const template = attempt(report, ['template'], () => resolveTemplate(recipe.template));
+	const { dataset } = recipe;
+	const task = 'task' in dataset ? attempt(report, ['dataset'], () => createTask(dataset as TaskDataset)) : null;
+	const lengths = task && template ? sequenceLengths(task, template) : null;
+	checkRewards(recipe, template, report);
+	for (const [i, stage] of recipe.stages.entries()) {
+		const warmup = stage.warmup_steps ?? 0;
+		if (warmup > stage.steps) {
+			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
+		}
+		if (stage.type === 'grpo') checkGrpo(stage, i, report);
+	}
+	checkModel(recipe, lengths, report);
+	return faults;
+}
+
+function checkName(name: string, report: Report): void {
+	// Runs are folders named after it.
+	if (name.length > 80) report(['name'], `"name" has ${name.length} characters: 80 at most, it names folders.`);
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {
+		report(['name'], '"name" cannot name a folder: leave out \\ / : * ? " < > | and dots or blanks at its ends.');
+	}
+}
+
+function checkRewards(recipe: Recipe, template: Template | null, report: Report): void {
+	const seen = new Set<string>();
+	for (const [i, reward] of recipe.rewards.entries()) {
+		const name = 'use' in reward ? reward.use : `${reward.file}#${reward.name ?? ''}`;
+		if (seen.has(name))
+			report(['rewards', i], `The reward "${name}" is listed twice: add up its weights in one entry.`);
+		seen.add(name);
+		if (name === 'format' && template !== null && !template.think && !template.answer) {
+			report(
+				['rewards', i],
+				'The reward "format" needs tags, and the template has none: remove it or take template "r1".',
+			);
+		}
+	}
+	if (recipe.rewards.every((reward) => reward.weight === 0)) {
+		report(['rewards'], 'Every "weight" of "rewards" is 0, so nothing can be learned: raise one.');
+	}
+}
+
+function checkGrpo(stage: GrpoStage, index: number, report: Report): void {
+	const generations = stage.num_generations ?? recipeDefaults.grpo.num_generations;
+	const prompts = stage.prompts_per_step ?? recipeDefaults.grpo.prompts_per_step;
+	const parts = stage.steps_per_generation ?? recipeDefaults.grpo.steps_per_generation;
+	if (prompts % parts !== 0) {
+		report(
+			['stages', index, 'steps_per_generation'],
+			`"steps_per_generation" ${parts} does not split the ${prompts} groups of "prompts_per_step" evenly: ` +
+				`choose a divisor of ${prompts}.`,
+		);
+	}
+	if (prompts * generations > maxBatchRows) {
+		report(
+			['stages', index, 'prompts_per_step'],
+			`"prompts_per_step" x "num_generations" is ${prompts * generations} completions per batch, ` +
+				`more than ${maxBatchRows}: lower one of them.`,
+		);
+	}
+}
+
+/** max_completion_length of a stage, its default included. */
+export function completionLength(stage: GrpoStage, lengths: SequenceLengths | null): number {
+	const fallback = lengths === null ? recipeDefaults.fileCompletionLength : defaultCompletionLength(lengths);
+	return stage.max_completion_length ?? fallback;
+}
+
+function checkModel(recipe: Recipe, lengths: SequenceLengths | null, report: Report): void {
+	const { model } = recipe;
+	if ('path' in model) return;
+	const { layers, width, heads, context } = model;
+	if (width % heads !== 0) {
+		const below = Math.floor(width / heads) * heads;
+		const choices = below >= 8 ? `${below} or ${below + heads}` : `${below + heads}`;
+		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}: choose ${choices}.`);
+	}
+	const completions = recipe.stages.flatMap((stage) =>
+		stage.type === 'grpo' ? [completionLength(stage, lengths)] : lengths ? [lengths.completion] : [],
+	);
+	const needed = (lengths?.prompt ?? 2) + Math.max(1, ...completions);
+	if (context !== undefined && context < needed) {
+		report(
+			['model', 'context'],
+			`"context" ${context} is too short: prompt and completion take up to ${needed} tokens; ` +
+				`raise it to ${needed} or lower "max_completion_length".`,
+		);
+	}
+	const feedForward = model.feedForward ?? 4 * width;
+	const parameters = countParameters({ layers, width, feedForward, context: context ?? needed }, 128);
+	if (recipe.engine === 'embedded' && parameters > maxParameters) {
+		report(
+			['model'],
+			`A model of ${layers} layers of width ${width} has about ${Math.round(parameters / 1e6)} million parameters, and the ` +
+				`embedded engine takes ${maxParameters / 1e6} million at most: lower "width" or "layers".`,
+		);
+	}
+}

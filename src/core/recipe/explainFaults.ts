@@ -1,0 +1,150 @@
+import * as v from 'valibot';
+import type { PathFault } from './checkRecipe.ts';
+import { suggest } from './suggest.ts';
+
+/** The parts of a valibot schema that are walked here. */
+interface Node {
+	readonly type: string;
+	readonly message?: unknown;
+	readonly entries?: Readonly<Record<string, Node>>;
+	readonly wrapped?: Node;
+	readonly item?: Node;
+	readonly key?: string;
+	readonly options?: readonly unknown[];
+	readonly pipe?: readonly unknown[];
+}
+type Path = PathFault['path'];
+
+/** The name by which a sentence calls the place. */
+function nameOf(path: Path): string {
+	const last = path.at(-1);
+	if (last === undefined) return 'The recipe';
+	return typeof last === 'string' ? `"${last}"` : `Entry ${last + 1} of "${path.at(-2)}"`;
+}
+
+function shown(value: unknown): string {
+	const text = JSON.stringify(value) ?? String(value);
+	return text.length <= 40 ? text : `${text.slice(0, 37)}...`;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What a schema is once its optional wrapping is off; a pipe keeps its rules. */
+function unwrap(node: Node): Node {
+	return node.wrapped === undefined ? node : unwrap(node.wrapped);
+}
+
+/** A leaf, or the rules of a whole list: what valibot says of this place itself, not of places inside. */
+function ownFaults(node: Node, value: unknown, path: Path, out: PathFault[]): void {
+	const result = v.safeParse(node as unknown as v.GenericSchema, value);
+	if (result.success) return;
+	const issue = result.issues.find((one) => one.path === undefined) ?? result.issues[0];
+	const isOurs = /^(must|needs) /.test(issue.message);
+	const words = isOurs ? issue.message : `must be ${issue.expected ?? 'something else'}`;
+	const given = isObject(value) || Array.isArray(value) || words.startsWith('needs') ? '' : `, not ${shown(value)}`;
+	out.push({ path, message: `${nameOf(path)} ${words}${given}.` });
+}
+
+/** How many keys of a value an object schema knows, near misses counted half. */
+function likeness(option: Node, value: Record<string, unknown>): number {
+	const known = Object.keys(option.entries ?? {});
+	let score = 0;
+	for (const key of Object.keys(value)) score += known.includes(key) ? 1 : suggest(key, known) !== null ? 0.5 : 0;
+	return score;
+}
+
+function explainObject(node: Node, value: Record<string, unknown>, path: Path, out: PathFault[]): void {
+	const entries = node.entries ?? {};
+	const known = Object.keys(entries);
+	const mistyped = new Set<string>();
+	for (const key of Object.keys(value)) {
+		const entry = Object.hasOwn(entries, key) ? (entries[key] as Node) : undefined;
+		if (entry !== undefined) {
+			explain(entry, value[key], [...path, key], out);
+			continue;
+		}
+		const near = suggest(
+			key,
+			known.filter((name) => !Object.hasOwn(value, name)),
+		);
+		if (near !== null) mistyped.add(near);
+		const list = known.filter((name) => name !== '$schema').join(', ');
+		const advice = near === null ? `remove it (known here: ${list})` : `did you mean "${near}"?`;
+		out.push({
+			path: [...path, key],
+			message: `"${key.slice(0, 80)}" is not a key of a recipe here: ${advice}${near === null ? '.' : ''}`,
+		});
+	}
+	for (const [key, entry] of Object.entries(entries)) {
+		// A key that was only misspelled is not missing, too.
+		if (Object.hasOwn(value, key) || isOptional(entry) || mistyped.has(key)) continue;
+		const description = v.getDescription(entry as unknown as v.GenericSchema);
+		const what = description === undefined ? '' : `: ${description.replace(/\.$/, '')}`;
+		const where = path.length === 0 ? 'The recipe' : nameOf(path);
+		out.push({ path, message: `${where} lacks "${key}": add it${what === '' ? '' : ` (${what.slice(2)})`}.` });
+	}
+}
+
+function isOptional(node: Node): boolean {
+	return node.type === 'optional' || node.type === 'nullish' || node.type === 'exact_optional';
+}
+
+function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[]): void {
+	const options = (node.options ?? []) as readonly Node[];
+	const objects = options.filter((option) => option.entries !== undefined);
+	if (!isObject(value) || objects.length === 0) {
+		ownFaults(node, value, path, out);
+		return;
+	}
+	if (node.key !== undefined) {
+		const key = node.key;
+		const chosen = objects.find((option) => v.is(option.entries?.[key] as unknown as v.GenericSchema, value[key]));
+		if (chosen) explainObject(chosen, value, path, out);
+		else
+			out.push({
+				path: Object.hasOwn(value, key) ? [...path, key] : path,
+				message: `${nameOf(path)} ${String(node.message)}.`,
+			});
+		return;
+	}
+	const ranked = objects
+		.map((option) => ({ option, score: likeness(option, value) }))
+		.sort((a, b) => b.score - a.score);
+	const best = ranked[0];
+	if (best === undefined || best.score === 0) out.push({ path, message: `${nameOf(path)} ${String(node.message)}.` });
+	else explainObject(best.option, value, path, out);
+}
+
+function explain(schema: Node, value: unknown, path: Path, out: PathFault[]): void {
+	if (value === undefined && isOptional(schema)) return;
+	const node = unwrap(schema);
+	switch (node.type) {
+		case 'strict_object':
+			if (isObject(value)) explainObject(node, value, path, out);
+			else out.push({ path, message: `${nameOf(path)} must be an object {...}.` });
+			return;
+		case 'array': {
+			const before = out.length;
+			if (Array.isArray(value)) {
+				for (const [i, item] of value.entries()) explain(node.item as Node, item, [...path, i], out);
+			}
+			if (out.length === before) ownFaults(node, value, path, out);
+			return;
+		}
+		case 'union':
+		case 'variant':
+			explainChoice(node, value, path, out);
+			return;
+		default:
+			ownFaults(node, value, path, out);
+	}
+}
+
+/** Every fault of a value under a schema of strict objects, each as a sentence that names the key and says what to do. */
+export function explainFaults(schema: v.GenericSchema, value: unknown): PathFault[] {
+	const faults: PathFault[] = [];
+	explain(schema as unknown as Node, value, [], faults);
+	return faults;
+}

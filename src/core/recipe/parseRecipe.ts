@@ -1,0 +1,138 @@
+import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type Recipe, recipeSchema } from '../../protocol/recipe.ts';
+import { checkRecipe, type PathFault } from './checkRecipe.ts';
+import { explainFaults } from './explainFaults.ts';
+
+/** A fault at a place of the text. */
+export interface RecipeFault {
+	/** Where in the recipe, such as `stages[1].beta`; empty for the whole or for a fault of the syntax. */
+	readonly path: string;
+	/** One sentence that names the key and says what to do. */
+	readonly message: string;
+	/** UTF-16 code units. */
+	readonly offset: number;
+	readonly length: number;
+	/** Counted from 1. */
+	readonly line: number;
+	readonly column: number;
+}
+
+export type ParsedRecipe =
+	| { readonly ok: true; readonly recipe: Recipe }
+	| { readonly ok: false; readonly faults: readonly RecipeFault[] };
+
+const maxLength = 1_000_000;
+
+const syntaxWords: Readonly<Record<string, string>> = {
+	InvalidSymbol: 'This is no JSON value: texts stand in double quotes.',
+	InvalidNumberFormat: 'This is no number as JSON writes it.',
+	PropertyNameExpected: 'A key in double quotes is expected here.',
+	ValueExpected: 'A value is expected here.',
+	ColonExpected: 'A colon is expected here.',
+	CommaExpected: 'A comma is expected here.',
+	CloseBraceExpected: 'A closing } is missing.',
+	CloseBracketExpected: 'A closing ] is missing.',
+	EndOfFileExpected: 'The recipe ends before this: remove what follows it.',
+	UnexpectedEndOfComment: 'The comment is not closed: add */.',
+	UnexpectedEndOfString: 'The text is not closed: add a double quote.',
+};
+
+/** The value of a tree; keys stay own properties, whatever their name. Reports keys that occur twice. */
+function treeValue(node: Node, path: PathFault['path'], faults: { node: Node; fault: PathFault }[]): unknown {
+	if (node.type === 'array') return (node.children ?? []).map((child, i) => treeValue(child, [...path, i], faults));
+	if (node.type !== 'object') return node.value;
+	const value: Record<string, unknown> = {};
+	for (const property of node.children ?? []) {
+		const [keyNode, valueNode] = property.children ?? [];
+		if (keyNode === undefined || valueNode === undefined) continue;
+		const key = String(keyNode.value);
+		if (Object.hasOwn(value, key)) {
+			const message = `"${key.slice(0, 80)}" occurs twice here: remove one.`;
+			faults.push({ node: keyNode, fault: { path: [...path, key], message } });
+			continue;
+		}
+		const child = treeValue(valueNode, [...path, key], faults);
+		Object.defineProperty(value, key, { value: child, enumerable: true, configurable: true, writable: true });
+	}
+	return value;
+}
+
+/** `['stages', 1, 'beta']` as `stages[1].beta`. */
+export function formatPath(path: PathFault['path']): string {
+	return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
+}
+
+/** What to mark: the key of a property, else the value. */
+function nodeAt(root: Node, path: PathFault['path']): Node {
+	const node = findNodeAtLocation(root, [...path]) ?? root;
+	return node.parent?.type === 'property' ? (node.parent.children?.[0] ?? node) : node;
+}
+
+/**
+ * A recipe from its text, JSON with comments and trailing commas. Syntax, keys, types and the checks between keys are all
+ * reported with their place; a recipe that comes back can be resolved.
+ */
+export function parseRecipe(text: string): ParsedRecipe {
+	const starts = lineStarts(text);
+	const place = (path: string, message: string, offset: number, length: number): RecipeFault => {
+		const line = starts.findLastIndex((start) => start <= offset);
+		return { path, message, offset, length, line: line + 1, column: offset - (starts[line] as number) + 1 };
+	};
+	const fail = (message: string): ParsedRecipe => ({ ok: false, faults: [place('', message, 0, 0)] });
+	if (text.length > maxLength) return fail(`The recipe has more than ${maxLength} characters: it is no recipe.`);
+	if (text.trim() === '') return fail('The recipe is empty: start with {"name", "dataset", "model", "stages"}.');
+	let root: Node | undefined;
+	const errors: ParseError[] = [];
+	try {
+		root = parseTree(text, errors, { allowTrailingComma: true });
+	} catch (error) {
+		if (!(error instanceof RangeError)) throw error;
+		return fail('The recipe is nested too deeply.');
+	}
+	if (errors.length > 0 || root === undefined) {
+		const faults = errors.slice(0, 100).map(({ error, offset, length }) => {
+			const code = printParseErrorCode(error);
+			return place('', syntaxWords[code] ?? `This is no JSON (${code}).`, offset, length);
+		});
+		return faults.length > 0 ? { ok: false, faults } : fail('The recipe is no JSON object.');
+	}
+	const doubled: { node: Node; fault: PathFault }[] = [];
+	const value = treeValue(root, [], doubled);
+	const faults = doubled.map(({ node, fault }) => ({ fault, node }));
+	for (const fault of explainFaults(recipeSchema, value)) faults.push({ fault, node: nodeAt(root, fault.path) });
+	const decoded = decode(recipeSchema, value);
+	if (decoded.ok && faults.length === 0) {
+		for (const fault of checkRecipe(decoded.value)) faults.push({ fault, node: nodeAt(root, fault.path) });
+		if (faults.length === 0) return { ok: true, recipe: decoded.value };
+	}
+	if (!decoded.ok && faults.length === 0) {
+		// The explanation missed what the decoder saw: its own words, without a place, are better than none.
+		return {
+			ok: false,
+			faults: decoded.faults.map((fault) => place(fault.path, `${fault.path} ${fault.message}.`, 0, 0)),
+		};
+	}
+	return {
+		ok: false,
+		faults: faults
+			.map(({ fault, node }) => place(formatPath(fault.path), fault.message, node.offset, node.length))
+			.sort((a, b) => a.offset - b.offset),
+	};
+}
+
+function lineStarts(text: string): number[] {
+	const starts = [0];
+	for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+	return starts;
+}
+
+/** As {@link parseRecipe}, but throws `invalid` with the first fault; `what` names the file. */
+export function parseRecipeOrThrow(text: string, what: string): Recipe {
+	const parsed = parseRecipe(text);
+	if (parsed.ok) return parsed.recipe;
+	const [fault] = parsed.faults;
+	const others = parsed.faults.length > 1 ? ` (${parsed.faults.length - 1} more)` : '';
+	throw new Failure('invalid', `${what}, line ${fault?.line}, column ${fault?.column}: ${fault?.message}${others}`);
+}

@@ -1,0 +1,37 @@
+/** Defaults of a recipe, as the descriptions in src/protocol/recipe.ts state them. TRL's where TRL has one. */
+export const recipeDefaults = {
+	optimiser: {
+		lr_scheduler_type: 'constant_with_warmup',
+		warmup_steps: 0,
+		max_grad_norm: 1,
+		weight_decay: 0,
+		adam_beta1: 0.9,
+		adam_beta2: 0.999,
+		adam_epsilon: 1e-8,
+	},
+	until: { every: 20, problems: 256 },
+	sft: { batch_size: 64 },
+	grpo: {
+		num_generations: 8,
+		prompts_per_step: 16,
+		steps_per_generation: 1,
+		num_iterations: 1,
+		temperature: 1,
+		beta: 0,
+		epsilon: 0.2,
+		loss_type: 'dapo',
+		scale_rewards: 'group',
+		mask_truncated_completions: false,
+		dynamic_sampling: false,
+		max_resamples: 3,
+		skip_dead_groups: true,
+	},
+	/** max_completion_length of a file dataset; a task knows what it needs. */
+	fileCompletionLength: 64,
+	heldOutShare: 0.1,
+	evaluate: { every: 20, problems: 256, samples: 1, temperature: 1 },
+	checkpoint: { every: 50, keep: 3 },
+	log: { rolloutsEvery: 1, tokens: true },
+	sampleRows: 64,
+	trainRows: 32,
+} as const;
