@@ -1,0 +1,115 @@
+import { Failure } from '../../base/failure.ts';
+import type { ModelShape } from '../learner.ts';
+import {
+	decodeProgram,
+	type GradientVariant,
+	gradientName,
+	gradientProgram,
+	logprobsProgram,
+	prefillProgram,
+} from '../model/programs.ts';
+import type { Graph } from '../onnx/graph.ts';
+import { causalMask } from './causalMask.ts';
+import type { GradientJob, GradientResult, LogprobsJob, LogprobsResult, SampleJob, SampleResult } from './jobs.ts';
+import { ParameterStore, parameterViews } from './parameterStore.ts';
+import { type Feeds, type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
+import { Sampler } from './sampler.ts';
+
+/** Does the work of one worker: compiles programs when first needed, keeps copies of the weights, runs jobs one by one. */
+export class Executor {
+	readonly #shape: ModelShape;
+	readonly #provider: string;
+	readonly #tensors: Tensors;
+	readonly #weights: ParameterStore;
+	readonly #sessions = new Map<string, Promise<Session>>();
+	readonly #masks = new Map<number, Tensor>();
+
+	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
+		this.#shape = shape;
+		this.#provider = provider;
+		this.#tensors = tensors;
+		this.#weights = new ParameterStore(shape, tensors);
+	}
+
+	async sample(job: SampleJob): Promise<SampleResult> {
+		const sessions = {
+			prefill: await this.#session('prefill', () => prefillProgram(this.#shape)),
+			decode: await this.#session('decode', () => decodeProgram(this.#shape)),
+		};
+		return new Sampler(this.#shape, this.#tensors, sessions).run(job, this.#weights.feeds(job.weights));
+	}
+
+	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
+		const session = await this.#session('logprobs', () => logprobsProgram(this.#shape));
+		const results = await session.run({
+			...this.#weights.feeds(job.weights),
+			...this.#batchFeeds(job),
+		});
+		return { logprobs: floats(results.logprobs) };
+	}
+
+	async gradient(job: GradientJob): Promise<GradientResult> {
+		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
+		const { rows, tokens } = job.batch;
+		const feeds: Feeds = { ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) };
+		for (const [name, values] of Object.entries(job.perToken))
+			feeds[name] = this.#tensors.float(values, [rows, tokens]);
+		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
+		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
+		const fetches: Fetches = {
+			loss: null,
+			logprobs: null,
+			entropies: null,
+			...parameterViews(this.#shape, job.gradient, this.#tensors, gradientName),
+		};
+		const results = await session.run(feeds, fetches);
+		return {
+			loss: floats(results.loss)[0] ?? Number.NaN,
+			logprobs: floats(results.logprobs),
+			entropies: floats(results.entropies),
+			gradient: job.gradient,
+		};
+	}
+
+	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
+		const { rows, tokens, inputs, targets } = job.batch;
+		return {
+			tokens: this.#tensors.int32(inputs, [rows, tokens]),
+			targets: this.#tensors.int32(targets, [rows, tokens]),
+			mask: this.#mask(tokens),
+			'inverse temperature': this.#scalar(1 / job.temperature),
+		};
+	}
+
+	#scalar(value: number): Tensor {
+		return this.#tensors.float(Float32Array.of(value), []);
+	}
+
+	#mask(tokens: number): Tensor {
+		let mask = this.#masks.get(tokens);
+		if (mask === undefined) {
+			mask = this.#tensors.float(causalMask(tokens), [tokens, tokens]);
+			this.#masks.set(tokens, mask);
+		}
+		return mask;
+	}
+
+	#session(name: string, program: () => Graph): Promise<Session> {
+		let session = this.#sessions.get(name);
+		if (session === undefined) {
+			session = Session.create(program().encode(), { provider: this.#provider, threads: 1 });
+			this.#sessions.set(name, session);
+		}
+		return session;
+	}
+}
+
+function variantName(variant: GradientVariant): string {
+	return variant.kind === 'sft' ? 'sft' : `grpo${variant.old ? ' old' : ''}${variant.kl ? ' kl' : ''}`;
+}
+
+function floats(tensor: Tensor | undefined): Float32Array<ArrayBuffer> {
+	const data = tensor?.data;
+	if (!(data instanceof Float32Array)) throw new Failure('internal', 'A program gave no floating-point output.');
+	return data as Float32Array<ArrayBuffer>;
+}

@@ -1,0 +1,105 @@
+import type { FailureData } from '../../base/failure.ts';
+import type { ModelShape } from '../learner.ts';
+import type { GradientVariant } from '../model/programs.ts';
+
+/** What the main thread and the workers say to each other. */
+
+/** Where a job's weights lie; a worker copies them once per version. */
+export interface WeightsRef {
+	readonly slot: 'policy' | 'reference';
+	readonly version: number;
+	readonly buffer: SharedArrayBuffer;
+}
+
+/** Sequences shifted into inputs and targets, padded on the right: all arrays are [rows, tokens]. */
+export interface PackedSequences {
+	readonly rows: number;
+	readonly tokens: number;
+	readonly inputs: Int32Array<ArrayBuffer>;
+	readonly targets: Int32Array<ArrayBuffer>;
+}
+
+export interface OpenJob {
+	readonly kind: 'open';
+	readonly shape: ModelShape;
+	/** Tried in this order; the first that computes correctly is taken. */
+	readonly providers: readonly string[];
+}
+
+export interface OpenResult {
+	readonly provider: string;
+	readonly tried: readonly { readonly provider: string; readonly error: string }[];
+}
+
+export interface SampleJob {
+	readonly kind: 'sample';
+	readonly weights: WeightsRef;
+	/** Distinct prompts. */
+	readonly prompts: readonly Int32Array[];
+	/** Which prompt each row continues. */
+	readonly promptOf: Int32Array;
+	readonly seeds: readonly string[];
+	readonly maxNewTokens: number;
+	readonly temperature: number;
+	readonly topP: number;
+	/** Tokens that end a row, end-of-sequence included. */
+	readonly stop: readonly number[];
+}
+
+/** Completions one after the other. */
+export interface SampleResult {
+	readonly lengths: Int32Array<ArrayBuffer>;
+	readonly tokens: Int32Array<ArrayBuffer>;
+	readonly logprobs: Float32Array<ArrayBuffer>;
+	readonly entropies: Float32Array<ArrayBuffer>;
+	/** 1 where a row ended by length. */
+	readonly truncated: Uint8Array<ArrayBuffer>;
+}
+
+export interface LogprobsJob {
+	readonly kind: 'logprobs';
+	readonly weights: WeightsRef;
+	readonly batch: PackedSequences;
+	readonly temperature: number;
+}
+
+export interface LogprobsResult {
+	/** [rows, tokens] */
+	readonly logprobs: Float32Array<ArrayBuffer>;
+}
+
+export interface GradientJob {
+	readonly kind: 'gradient';
+	readonly weights: WeightsRef;
+	readonly variant: GradientVariant;
+	readonly batch: PackedSequences;
+	readonly temperature: number;
+	/** Inputs of the program besides the tokens, by name: [rows, tokens], [rows, 1] or a single number. */
+	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
+	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
+	readonly scalars: Readonly<Record<string, number>>;
+	/** Receives the gradient and comes back. */
+	readonly gradient: Float32Array<ArrayBuffer>;
+}
+
+export interface GradientResult {
+	readonly loss: number;
+	/** [rows, tokens] */
+	readonly logprobs: Float32Array<ArrayBuffer>;
+	readonly entropies: Float32Array<ArrayBuffer>;
+	/** Flat, in the order of the parameters. */
+	readonly gradient: Float32Array<ArrayBuffer>;
+}
+
+export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob;
+
+export interface JobResults {
+	open: OpenResult;
+	sample: SampleResult;
+	logprobs: LogprobsResult;
+	gradient: GradientResult;
+}
+
+export type Reply =
+	| { readonly id: number; readonly result: JobResults[Job['kind']] }
+	| { readonly id: number; readonly failure: FailureData };

@@ -1,0 +1,26 @@
+import type { DeviceName } from '../../protocol/recipe.ts';
+import type { ExecutionReport } from '../learner.ts';
+
+export type ProviderName = ExecutionReport['provider'];
+
+/** The runtime's own names of the execution providers. */
+export const runtimeNames: Readonly<Record<ProviderName, string>> = {
+	cpu: 'cpu',
+	cuda: 'cuda',
+	webgpu: 'webgpu',
+	directml: 'dml',
+	coreml: 'coreml',
+};
+
+/**
+ * What to try, best first, always ending with the processor. Of the graphics providers `auto` tries those that the
+ * platform's package of the runtime can hold.
+ */
+export function providerCandidates(device: DeviceName, platform: string, arch: string): ProviderName[] {
+	if (device === 'cpu') return ['cpu'];
+	if (device !== 'auto') return [device, 'cpu'];
+	if (platform === 'linux' && arch === 'x64') return ['cuda', 'webgpu', 'cpu'];
+	if (platform === 'win32') return ['directml', 'webgpu', 'cpu'];
+	if (platform === 'darwin') return ['webgpu', 'coreml', 'cpu'];
+	return ['cpu'];
+}

@@ -1,0 +1,113 @@
+import type * as Ort from 'onnxruntime-node';
+import { Failure } from '../../base/failure.ts';
+
+/** The only file that loads onnxruntime-node. */
+
+/**
+ * Version 1.30 reports to its maker by default on Linux; this must stand in the environment of the process before the
+ * library is loaded. A thread's own `process.env` is a copy that native code does not see, so the thread that starts
+ * workers calls this too.
+ */
+export function disableTelemetry(): void {
+	process.env.ORT_DISABLE_TELEMETRY = '1';
+}
+
+export type Tensor = Ort.Tensor;
+export type Feeds = Record<string, Tensor>;
+/** Output name to a tensor that receives it, or null: the runtime allocates one. */
+export type Fetches = Record<string, Tensor | null>;
+
+export interface SessionOptions {
+	readonly provider: string;
+	/** Threads within an operator; 0: the runtime's choice. */
+	readonly threads: number;
+}
+
+let library: Promise<typeof Ort> | undefined;
+
+async function load(): Promise<typeof Ort> {
+	disableTelemetry();
+	try {
+		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
+		return module.default ?? module;
+	} catch (cause) {
+		throw new Failure(
+			'unavailable',
+			`onnxruntime-node could not be loaded for ${process.platform} ${process.arch}.`,
+			'Install the package again, or use the pytorch engine.',
+			{ cause },
+		);
+	}
+}
+
+export function runtime(): Promise<typeof Ort> {
+	library ??= load();
+	return library;
+}
+
+/** The providers that this build of the runtime has, by the runtime's names. */
+export async function supportedProviders(): Promise<string[]> {
+	const ort = await runtime();
+	return ort.listSupportedBackends().map((backend) => backend.name);
+}
+
+/** Tensors over the given arrays, without copying. */
+export class Tensors {
+	readonly #ort: typeof Ort;
+
+	constructor(ort: typeof Ort) {
+		this.#ort = ort;
+	}
+
+	static async load(): Promise<Tensors> {
+		return new Tensors(await runtime());
+	}
+
+	float(data: Float32Array, shape: readonly number[]): Tensor {
+		return new this.#ort.Tensor('float32', data, shape);
+	}
+
+	double(data: Float64Array, shape: readonly number[]): Tensor {
+		return new this.#ort.Tensor('float64', data, shape);
+	}
+
+	int32(data: Int32Array, shape: readonly number[]): Tensor {
+		return new this.#ort.Tensor('int32', data, shape);
+	}
+
+	int64(data: BigInt64Array, shape: readonly number[]): Tensor {
+		return new this.#ort.Tensor('int64', data, shape);
+	}
+}
+
+/** A compiled program. `run` blocks its thread. */
+export class Session {
+	readonly #session: Ort.InferenceSession;
+
+	private constructor(session: Ort.InferenceSession) {
+		this.#session = session;
+	}
+
+	static async create(program: Uint8Array, options: SessionOptions): Promise<Session> {
+		const ort = await runtime();
+		const settings: Ort.InferenceSession.SessionOptions = {
+			executionProviders: [options.provider],
+			intraOpNumThreads: options.threads,
+			interOpNumThreads: 1,
+			executionMode: 'sequential',
+			logSeverityLevel: 3,
+			// Idle threads of a session would otherwise spin and take the cores from the other sessions.
+			extra: { session: { intra_op: { allow_spinning: '0' } } },
+		};
+		return new Session(await ort.InferenceSession.create(program, settings));
+	}
+
+	async run(feeds: Feeds, fetches?: Fetches): Promise<Record<string, Tensor>> {
+		const results = await (fetches ? this.#session.run(feeds, fetches) : this.#session.run(feeds));
+		return results as Record<string, Tensor>;
+	}
+
+	async release(): Promise<void> {
+		await this.#session.release();
+	}
+}

@@ -1,0 +1,77 @@
+import type { Random } from '../../base/random.ts';
+
+/** Draws tokens from rows of logits. After `choose` the fields hold what was drawn. */
+export class TokenChooser {
+	token = 0;
+	/** Nats, under softmax(logits / temperature). */
+	logprob = 0;
+	/** Nats, of softmax(logits / temperature). */
+	entropy = 0;
+	readonly #vocabulary: number;
+	readonly #inverseTemperature: number;
+	readonly #greedy: boolean;
+	readonly #topP: number;
+	readonly #weights: Float64Array;
+
+	/** Temperature 0 is greedy; its log-probabilities are at temperature 1. `topP` 1 keeps every token. */
+	constructor(vocabulary: number, temperature: number, topP: number) {
+		this.#vocabulary = vocabulary;
+		this.#greedy = temperature === 0;
+		this.#inverseTemperature = temperature === 0 ? 1 : 1 / temperature;
+		this.#topP = topP;
+		this.#weights = new Float64Array(vocabulary);
+	}
+
+	/** One row of `logits`, from `offset` on. Takes one number of the stream, unless greedy. */
+	choose(logits: Float32Array, offset: number, random: Random): void {
+		const n = this.#vocabulary;
+		const weights = this.#weights;
+		let best = 0;
+		let highest = Number.NEGATIVE_INFINITY;
+		for (let v = 0; v < n; v++) {
+			const x = logits[offset + v] as number;
+			if (x > highest) {
+				highest = x;
+				best = v;
+			}
+		}
+		let sum = 0;
+		let weighted = 0;
+		for (let v = 0; v < n; v++) {
+			const x = ((logits[offset + v] as number) - highest) * this.#inverseTemperature;
+			const w = Math.exp(x);
+			weights[v] = w;
+			sum += w;
+			weighted += w * x;
+		}
+		const logSum = Math.log(sum);
+		this.entropy = logSum - weighted / sum;
+		this.token = this.#greedy ? best : this.#topP < 1 ? this.#nucleus(sum, random) : draw(weights, n, sum, random);
+		this.logprob = ((logits[offset + this.token] as number) - highest) * this.#inverseTemperature - logSum;
+	}
+
+	/** Only the fewest most likely tokens whose probabilities reach top-p (Holtzman 2020, eq. 2). */
+	#nucleus(sum: number, random: Random): number {
+		const weights = this.#weights;
+		const order = Array.from({ length: this.#vocabulary }, (_, v) => v);
+		order.sort((a, b) => (weights[b] as number) - (weights[a] as number) || a - b);
+		let kept = 0;
+		let count = 0;
+		while (count < order.length && kept < this.#topP * sum) kept += weights[order[count++] as number] as number;
+		const nucleus = Float64Array.from(order.slice(0, count), (v) => weights[v] as number);
+		return order[draw(nucleus, count, kept, random)] as number;
+	}
+}
+
+/** An index below `n` with probability weights[i] / sum. */
+function draw(weights: Float64Array, n: number, sum: number, random: Random): number {
+	let u = random.next() * sum;
+	for (let i = 0; i < n - 1; i++) {
+		u -= weights[i] as number;
+		if (u < 0) return i;
+	}
+	// Rounding can leave a little of u: the last token that has any weight.
+	let last = n - 1;
+	while (last > 0 && weights[last] === 0) last--;
+	return last;
+}

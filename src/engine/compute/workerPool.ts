@@ -1,0 +1,124 @@
+import { Worker } from 'node:worker_threads';
+import { type Deferred, deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Job, JobResults, Reply } from './jobs.ts';
+
+export interface Dispatch<J extends Job> {
+	readonly job: J;
+	/** Buffers that move to the worker instead of being copied. */
+	readonly transfer: readonly ArrayBuffer[];
+}
+
+interface Task {
+	readonly make: () => Dispatch<Job>;
+	readonly done: Deferred<JobResults[Job['kind']]>;
+}
+
+interface Member {
+	readonly worker: Worker;
+	task: { readonly id: number; readonly done: Task['done'] } | null;
+}
+
+/** Worker threads that take jobs from one queue. A worker that dies fails all jobs: its sessions are lost. */
+export class WorkerPool {
+	readonly #members: Member[] = [];
+	readonly #script: URL;
+	#queue: Task[] = [];
+	#next = 1;
+	#failure: Failure | null = null;
+	#closing = false;
+
+	constructor(script: URL) {
+		this.#script = script;
+	}
+
+	get size(): number {
+		return this.#members.length;
+	}
+
+	add(): void {
+		const worker = new Worker(this.#script, { name: `compute ${this.#members.length}` });
+		const member: Member = { worker, task: null };
+		worker.on('message', (reply: Reply) => this.#settle(member, reply));
+		worker.on('error', (error) => this.#fail(error));
+		worker.on('exit', (code) => this.#fail(new Error(`exit code ${code}`)));
+		this.#members.push(member);
+		this.#pump();
+	}
+
+	/** Queues a job; `make` is called when a worker takes it. */
+	run<J extends Job>(make: () => Dispatch<J>): Promise<JobResults[J['kind']]> {
+		const task: Task = { make, done: deferred() };
+		this.#queue.push(task);
+		this.#pump();
+		return task.done.promise as Promise<JobResults[J['kind']]>;
+	}
+
+	/** The same job for every worker that is not the first. */
+	broadcast<J extends Job>(job: J): Promise<JobResults[J['kind']][]> {
+		return Promise.all(
+			this.#members.slice(1).map((member) => {
+				const task: Task = { make: () => ({ job, transfer: [] }), done: deferred() };
+				this.#start(member, task);
+				return task.done.promise as Promise<JobResults[J['kind']]>;
+			}),
+		);
+	}
+
+	async close(): Promise<void> {
+		this.#closing = true;
+		this.#fail(new Failure('cancelled', 'The learner was disposed.'));
+		await Promise.all(this.#members.map((member) => member.worker.terminate()));
+	}
+
+	#pump(): void {
+		if (this.#failure) {
+			for (const task of this.#queue.splice(0)) task.done.reject(this.#failure);
+			return;
+		}
+		for (const member of this.#members) {
+			if (member.task !== null) continue;
+			const task = this.#queue.shift();
+			if (task === undefined) return;
+			this.#start(member, task);
+		}
+	}
+
+	#start(member: Member, task: Task): void {
+		const id = this.#next++;
+		member.task = { id, done: task.done };
+		try {
+			const { job, transfer } = task.make();
+			member.worker.postMessage({ id, job }, transfer as ArrayBuffer[]);
+		} catch (error) {
+			member.task = null;
+			task.done.reject(error);
+		}
+	}
+
+	#settle(member: Member, reply: Reply): void {
+		const task = member.task;
+		if (task === null || task.id !== reply.id) return;
+		member.task = null;
+		this.#pump();
+		if ('result' in reply) task.done.resolve(reply.result);
+		else task.done.reject(new Failure(reply.failure.reason, reply.failure.message, reply.failure.action));
+	}
+
+	#fail(error: unknown): void {
+		if (this.#failure) return;
+		this.#failure = this.#closing
+			? Failure.from(error)
+			: new Failure(
+					'internal',
+					`A compute worker stopped: ${error instanceof Error ? error.message : String(error)}.`,
+					'Resume the run from its last checkpoint; with less memory, choose fewer workers or smaller batches.',
+					{ cause: error },
+				);
+		for (const member of this.#members) {
+			member.task?.done.reject(this.#failure);
+			member.task = null;
+		}
+		this.#pump();
+	}
+}

@@ -1,0 +1,67 @@
+import type { ModelShape } from '../learner.ts';
+import { add, multiply } from '../onnx/elementwise.ts';
+import type { Value } from '../onnx/graph.ts';
+import { concat, reshape, split, transpose } from '../onnx/layout.ts';
+import { matmul, matmulTransposed } from '../onnx/matmul.ts';
+import type { Dim } from '../onnx/onnxModel.ts';
+import { reduceSum } from '../onnx/reduction.ts';
+import { softmax } from '../onnx/softmax.ts';
+
+export interface Heads {
+	/** [rows, heads, tokens, headWidth], queries scaled by 1/sqrt(headWidth) (Vaswani 2017, eq. 1). */
+	readonly queries: Value;
+	readonly keys: Value;
+	readonly values: Value;
+}
+
+/** Cuts [rows, tokens, 3 width] into heads. */
+export function splitHeads(shape: ModelShape, qkv: Value): Heads {
+	const headWidth = shape.width / shape.heads;
+	const [q, k, v] = split(qkv, 3, 2).map((part) =>
+		transpose(reshape(part, [part.dim(0), part.dim(1), shape.heads, headWidth]), [0, 2, 1, 3]),
+	) as [Value, Value, Value];
+	return { queries: multiply(q, 1 / Math.sqrt(headWidth)), keys: k, values: v };
+}
+
+/** [rows, heads, tokens, headWidth] back to [rows, tokens, width]. */
+function mergeHeads(shape: ModelShape, x: Value): Value {
+	const merged = transpose(x, [0, 2, 1, 3]);
+	return reshape(merged, [merged.dim(0), merged.dim(1), shape.width]);
+}
+
+/** Attention among the tokens themselves; `mask` is added to the scores (0, or a large negative number). */
+export function selfAttention(shape: ModelShape, heads: Heads, mask: Value): Value {
+	const scores = add(matmulTransposed(heads.queries, heads.keys), mask);
+	return mergeHeads(shape, matmul(softmax(scores), heads.values));
+}
+
+/**
+ * One new token per row attends to the cache and to itself.
+ * `cachedKeys`, `cachedValues`: [rows, heads, slots, headWidth]; `mask`: [rows, 1, 1, slots], added to the cache's scores.
+ */
+export function cachedAttention(
+	shape: ModelShape,
+	heads: Heads,
+	cachedKeys: Value,
+	cachedValues: Value,
+	mask: Value,
+): Value {
+	const { queries, keys, values } = heads;
+	const cached = add(matmulTransposed(queries, cachedKeys), mask);
+	const own = reduceSum(multiply(queries, keys), [3]);
+	const weights = softmax(concat([cached, own], 3));
+	const read = add(matmul(allButLast(weights, cachedKeys.dim(2)), cachedValues), multiply(last(weights), values));
+	return mergeHeads(shape, read);
+}
+
+function allButLast(x: Value, size: Dim): Value {
+	const { graph } = x;
+	const inputs = [x, graph.integers([0]), graph.integers([-1]), graph.integers([3])];
+	return graph.node('Slice', inputs, [...x.shape.slice(0, 3), size]);
+}
+
+function last(x: Value): Value {
+	const { graph } = x;
+	const inputs = [x, graph.integers([-1]), graph.integers([Number.MAX_SAFE_INTEGER]), graph.integers([3])];
+	return graph.node('Slice', inputs, [...x.shape.slice(0, 3), 1]);
+}

@@ -1,0 +1,45 @@
+import { add, cast, clip, exp, minimum, multiply, negate, subtract, where } from '../onnx/elementwise.ts';
+import type { Value } from '../onnx/graph.ts';
+import { reduceSum } from '../onnx/reduction.ts';
+
+/** Sum of everything, as a scalar of shape []. */
+function total(x: Value): Value {
+	return reduceSum(x, undefined, false);
+}
+
+/** -sum of weight * logprob. All are [rows, tokens]. */
+export function sftLoss(logprobs: Value, weights: Value): Value {
+	return negate(total(multiply(logprobs, weights)));
+}
+
+export interface GrpoInputs {
+	/** [rows, tokens]; 0 where a position does not count. */
+	readonly weights: Value;
+	/** [rows, 1] */
+	readonly advantages: Value;
+	/** [rows, tokens]; absent: the current log-probabilities, detached. */
+	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
+	/** [rows, tokens]; absent when beta is 0. */
+	readonly reference?: { readonly logprobs: Value; readonly beta: Value };
+}
+
+/**
+ * sum of weight * (-min(ratio A, clip(ratio, low, high) A) + beta k3): DeepSeekMath (Shao 2024) eq. 3 per token, with
+ * separate clip bounds (DAPO, Yu 2025, eq. 8) and the k3 estimator exp(r) - r - 1, r = ref - logprob (eq. 4; Schulman 2020).
+ * How tokens are averaged is in the weights alone.
+ */
+export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
+	const { weights, advantages, old, reference } = inputs;
+	const graph = logprobs.graph;
+	// Positions that do not count hold arbitrary numbers, and exp of their differences could overflow: 0 * inf is NaN.
+	const counts = cast(weights, 'bool');
+	const difference = (a: Value, b: Value): Value => where(counts, subtract(a, b), graph.scalar(0));
+	const ratio = exp(difference(logprobs, old?.logprobs ?? logprobs.detach()));
+	const surrogate = multiply(ratio, advantages);
+	let tokenLoss = negate(old ? minimum(surrogate, multiply(clip(ratio, old.low, old.high), advantages)) : surrogate);
+	if (reference) {
+		const r = difference(reference.logprobs, logprobs);
+		tokenLoss = add(tokenLoss, multiply(subtract(subtract(exp(r), r), 1), reference.beta));
+	}
+	return total(multiply(tokenLoss, weights));
+}

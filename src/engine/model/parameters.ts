@@ -1,0 +1,76 @@
+import { Failure } from '../../base/failure.ts';
+import { Random } from '../../base/random.ts';
+import type { ModelShape, ParameterSpec } from '../learner.ts';
+
+interface Initialised extends ParameterSpec {
+	/** Standard deviation of the initial values; norms start at 1. */
+	readonly deviation: number | null;
+}
+
+/**
+ * The parameters of the transformer in their order in the flat vector. Initial deviations are 1/sqrt(inputs), divided by
+ * sqrt(2 layers) where a block writes into the residual stream (Radford 2019, section 2.3).
+ */
+function describe(shape: ModelShape): Initialised[] {
+	const { vocabulary, context, width, layers, feedForward } = shape;
+	const list: Initialised[] = [];
+	const matrix = (name: string, rows: number, columns: number, deviation: number) =>
+		list.push({ name, shape: [rows, columns], decay: true, deviation });
+	const norm = (name: string) => list.push({ name, shape: [width], decay: false, deviation: null });
+	matrix('embedding.tokens', vocabulary, width, 0.02);
+	matrix('embedding.positions', context, width, 0.02);
+	for (let layer = 0; layer < layers; layer++) {
+		const block = `blocks.${layer}`;
+		norm(`${block}.attention.norm`);
+		matrix(`${block}.attention.qkv`, width, 3 * width, 1 / Math.sqrt(width));
+		matrix(`${block}.attention.output`, width, width, 1 / Math.sqrt(2 * layers * width));
+		norm(`${block}.feed_forward.norm`);
+		matrix(`${block}.feed_forward.up`, width, feedForward, 1 / Math.sqrt(width));
+		matrix(`${block}.feed_forward.down`, feedForward, width, 1 / Math.sqrt(2 * layers * feedForward));
+	}
+	norm('norm');
+	matrix('head', width, vocabulary, 0.02);
+	return list;
+}
+
+export function parameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
+	return describe(shape).map(({ name, shape: size, decay }) => ({ name, shape: size, decay }));
+}
+
+export function elementCount(shape: readonly number[]): number {
+	return shape.reduce((n, d) => n * d, 1);
+}
+
+export function parameterCount(shape: ModelShape): number {
+	return describe(shape).reduce((n, spec) => n + elementCount(spec.shape), 0);
+}
+
+/** Initial weights: a flat vector that depends on the shape and the seed alone. */
+export function initialParameters(shape: ModelShape, seed: number): Float32Array {
+	const flat = new Float32Array(parameterCount(shape));
+	const random = Random.of(seed, 'parameters');
+	let offset = 0;
+	for (const spec of describe(shape)) {
+		const end = offset + elementCount(spec.shape);
+		if (spec.deviation === null) flat.fill(1, offset, end);
+		else for (let i = offset; i < end; i++) flat[i] = random.normal() * spec.deviation;
+		offset = end;
+	}
+	return flat;
+}
+
+/** Throws `invalid` unless the sizes make a model. */
+export function checkShape(shape: ModelShape): void {
+	for (const [name, size] of Object.entries(shape)) {
+		if (!Number.isInteger(size) || size < 1) {
+			throw new Failure('invalid', `The model's ${name} is ${size}.`, 'Give a whole number of at least 1.');
+		}
+	}
+	if (shape.width % shape.heads !== 0) {
+		throw new Failure(
+			'invalid',
+			`The model's width ${shape.width} is not a multiple of its ${shape.heads} heads.`,
+			'Choose a width that the number of heads divides.',
+		);
+	}
+}

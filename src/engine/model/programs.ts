@@ -1,0 +1,161 @@
+import type { ModelShape } from '../learner.ts';
+import { add, exp, multiply, negate } from '../onnx/elementwise.ts';
+import { gradients } from '../onnx/gradient.ts';
+import { Graph, type Value } from '../onnx/graph.ts';
+import { gather, oneHot } from '../onnx/indexing.ts';
+import { leadingRows } from '../onnx/layout.ts';
+import { reduceSum } from '../onnx/reduction.ts';
+import { logSoftmax } from '../onnx/softmax.ts';
+import { cachedAttention, selfAttention, splitHeads } from './attention.ts';
+import { grpoLoss, sftLoss } from './losses.ts';
+import { decoder, head } from './transformer.ts';
+import { inputWeights, type ModelWeights, variableWeights } from './weights.ts';
+
+/**
+ * The programs of the engine. Sizes known only at run time: `rows`, `tokens`, `slots`; so one session serves every batch.
+ * Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
+ */
+
+/** Which gradient program: what the loss needs decides what the graph holds. */
+export type GradientVariant =
+	| { readonly kind: 'sft' }
+	| {
+			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; else the ratio is exactly 1. */;
+			readonly old: boolean;
+			readonly kl: boolean;
+	  };
+
+export const gradientName = (parameter: string): string => `gradient ${parameter}`;
+export const cacheName = (part: 'keys' | 'values', layer: number): string => `${part} ${layer}`;
+
+/** Final hidden states of whole sequences. */
+function encodeSequences(
+	shape: ModelShape,
+	weights: ModelWeights,
+	tokens: Value,
+	keep?: (layer: number, keys: Value, values: Value) => void,
+): Value {
+	const mask = tokens.graph.input('mask', ['tokens', 'tokens']);
+	const embedded = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
+	return decoder(weights, embedded, (layer, qkv) => {
+		const heads = splitHeads(shape, qkv);
+		keep?.(layer, heads.keys, heads.values);
+		return selfAttention(shape, heads, mask);
+	});
+}
+
+/** log softmax(logits / temperature): [rows, tokens, vocabulary]. */
+function logDistribution(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
+	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	const inverseTemperature = graph.input('inverse temperature', []);
+	const logits = head(weights, encodeSequences(shape, weights, tokens));
+	return logSoftmax(multiply(logits, inverseTemperature));
+}
+
+function logprobsOfTargets(shape: ModelShape, distribution: Value): Value {
+	const targets = distribution.graph.input('targets', ['rows', 'tokens'], 'int32');
+	return reduceSum(multiply(distribution, oneHot(targets, shape.vocabulary)), [-1], false);
+}
+
+/** tokens, targets [rows, tokens] to logprobs [rows, tokens]. */
+export function logprobsProgram(shape: ModelShape): Graph {
+	const graph = new Graph();
+	const weights = inputWeights(graph, shape);
+	graph.output('logprobs', logprobsOfTargets(shape, logDistribution(shape, weights, graph)));
+	return graph;
+}
+
+/**
+ * One gradient. Inputs: tokens, targets, weights [rows, tokens]; for GRPO also advantages [rows, 1], and as the variant asks
+ * old logprobs with ratio low / high, reference logprobs with beta. Outputs: loss [], logprobs and entropies [rows, tokens],
+ * and the gradient of each parameter.
+ */
+export function gradientProgram(
+	shape: ModelShape,
+	variant: GradientVariant,
+	floatType: Graph['floatType'] = 'float32',
+): Graph {
+	const graph = new Graph(floatType);
+	const parameters = variableWeights(graph, shape);
+	const distribution = logDistribution(shape, parameters, graph);
+	const logprobs = logprobsOfTargets(shape, distribution);
+	const weights = graph.input('weights', ['rows', 'tokens']);
+	let loss: Value;
+	if (variant.kind === 'sft') {
+		loss = sftLoss(logprobs, weights);
+	} else {
+		loss = grpoLoss(logprobs, {
+			weights,
+			advantages: graph.input('advantages', ['rows', 1]),
+			...(variant.old
+				? {
+						old: {
+							logprobs: graph.input('old logprobs', ['rows', 'tokens']),
+							low: graph.input('ratio low', []),
+							high: graph.input('ratio high', []),
+						},
+					}
+				: {}),
+			...(variant.kl
+				? {
+						reference: {
+							logprobs: graph.input('reference logprobs', ['rows', 'tokens']),
+							beta: graph.input('beta', []),
+						},
+					}
+				: {}),
+		});
+	}
+	const all = gradients(loss, parameters.all);
+	graph.output('loss', loss);
+	graph.output('logprobs', logprobs);
+	graph.untracked(() => {
+		graph.output('entropies', negate(reduceSum(multiply(exp(distribution), distribution), [-1], false)));
+	});
+	parameters.all.forEach((parameter, i) => {
+		graph.output(gradientName(parameter.name), all[i] as Value);
+	});
+	return graph;
+}
+
+/**
+ * Reads prompts: tokens [rows, tokens], last [rows] (index of each row's last prompt token in the flattened rows and tokens)
+ * to logits [rows, vocabulary] and the cache entries [rows, heads, tokens, headWidth] of every layer.
+ */
+export function prefillProgram(shape: ModelShape): Graph {
+	const graph = new Graph();
+	const weights = inputWeights(graph, shape);
+	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	const last = graph.input('last', ['rows'], 'int32');
+	const hidden = encodeSequences(shape, weights, tokens, (layer, keys, values) => {
+		graph.output(cacheName('keys', layer), keys);
+		graph.output(cacheName('values', layer), values);
+	});
+	const flat = graph.node('Reshape', [hidden, graph.integers([-1, shape.width])], ['rows*tokens', shape.width]);
+	const states = graph.node('Gather', [flat, last], ['rows', shape.width], { attributes: { axis: 0 } });
+	graph.output('logits', head(weights, states));
+	return graph;
+}
+
+/**
+ * One step of every row: tokens, positions [rows], the cache [rows, heads, slots, headWidth] and its mask [rows, 1, 1, slots]
+ * to logits [rows, vocabulary] and the new cache entries [rows, heads, 1, headWidth].
+ */
+export function decodeProgram(shape: ModelShape): Graph {
+	const graph = new Graph();
+	const weights = inputWeights(graph, shape);
+	const tokens = graph.input('tokens', ['rows', 1], 'int32');
+	const positions = graph.input('positions', ['rows', 1], 'int32');
+	const mask = graph.input('mask', ['rows', 1, 1, 'slots']);
+	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
+	const cache = ['rows', shape.heads, 'slots', shape.width / shape.heads];
+	const hidden = decoder(weights, embedded, (layer, qkv) => {
+		const heads = splitHeads(shape, qkv);
+		graph.output(`new ${cacheName('keys', layer)}`, heads.keys);
+		graph.output(`new ${cacheName('values', layer)}`, heads.values);
+		const keys = graph.input(cacheName('keys', layer), cache);
+		return cachedAttention(shape, heads, keys, graph.input(cacheName('values', layer), cache), mask);
+	});
+	graph.output('logits', head(weights, hidden));
+	return graph;
+}

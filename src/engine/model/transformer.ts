@@ -1,0 +1,27 @@
+import { add, silu } from '../onnx/elementwise.ts';
+import type { Value } from '../onnx/graph.ts';
+import { linear } from '../onnx/matmul.ts';
+import { rmsNorm } from './rmsNorm.ts';
+import type { ModelWeights } from './weights.ts';
+
+/** Turns the queries, keys and values of a layer ([rows, tokens, 3 width]) into what its heads read ([rows, tokens, width]). */
+export type Attend = (layer: number, qkv: Value) => Value;
+
+/**
+ * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width].
+ * How tokens see each other (whole sequences, or one token and a cache) is the caller's `attend`.
+ */
+export function decoder(weights: ModelWeights, embedded: Value, attend: Attend): Value {
+	let x = embedded;
+	weights.blocks.forEach((block, layer) => {
+		const read = attend(layer, linear(rmsNorm(x, block.attentionNorm), block.qkv));
+		x = add(x, linear(read, block.attentionOutput));
+		x = add(x, linear(silu(linear(rmsNorm(x, block.feedForwardNorm), block.up)), block.down));
+	});
+	return x;
+}
+
+/** Scores of the next token: [..., width] to [..., vocabulary]. */
+export function head(weights: ModelWeights, x: Value): Value {
+	return linear(rmsNorm(x, weights.norm), weights.head);
+}

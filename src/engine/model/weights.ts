@@ -1,0 +1,69 @@
+import type { ModelShape, ParameterSpec } from '../learner.ts';
+import type { Graph, Value } from '../onnx/graph.ts';
+import { parameterSpecs } from './parameters.ts';
+
+export interface BlockWeights {
+	/** [width] */
+	readonly attentionNorm: Value;
+	/** [width, 3 width]: queries, keys, values side by side. */
+	readonly qkv: Value;
+	/** [width, width] */
+	readonly attentionOutput: Value;
+	/** [width] */
+	readonly feedForwardNorm: Value;
+	/** [width, feedForward] */
+	readonly up: Value;
+	/** [feedForward, width] */
+	readonly down: Value;
+}
+
+/** The parameters as tensors of a graph. */
+export interface ModelWeights {
+	readonly all: readonly Value[];
+	/** [vocabulary, width] */
+	readonly tokens: Value;
+	/** [context, width] */
+	readonly positions: Value;
+	readonly blocks: readonly BlockWeights[];
+	/** [width] */
+	readonly norm: Value;
+	/** [width, vocabulary] */
+	readonly head: Value;
+}
+
+/** Makes a tensor of every parameter; `bind` decides what it is: input, variable or constant. */
+export function bindWeights(shape: ModelShape, bind: (spec: ParameterSpec) => Value): ModelWeights {
+	const specs = parameterSpecs(shape);
+	const all = specs.map(bind);
+	const byName = new Map(specs.map((spec, i) => [spec.name, all[i] as Value]));
+	const get = (name: string): Value => {
+		const value = byName.get(name);
+		if (value === undefined) throw new RangeError(`The model has no parameter ${name}`);
+		return value;
+	};
+	return {
+		all,
+		tokens: get('embedding.tokens'),
+		positions: get('embedding.positions'),
+		blocks: Array.from({ length: shape.layers }, (_, layer) => ({
+			attentionNorm: get(`blocks.${layer}.attention.norm`),
+			qkv: get(`blocks.${layer}.attention.qkv`),
+			attentionOutput: get(`blocks.${layer}.attention.output`),
+			feedForwardNorm: get(`blocks.${layer}.feed_forward.norm`),
+			up: get(`blocks.${layer}.feed_forward.up`),
+			down: get(`blocks.${layer}.feed_forward.down`),
+		})),
+		norm: get('norm'),
+		head: get('head'),
+	};
+}
+
+/** Every parameter is an input of its own name: the host passes views of its flat vector, which are not copied. */
+export function inputWeights(graph: Graph, shape: ModelShape): ModelWeights {
+	return bindWeights(shape, (spec) => graph.input(spec.name, spec.shape));
+}
+
+/** The same, with gradients wanted. */
+export function variableWeights(graph: Graph, shape: ModelShape): ModelWeights {
+	return bindWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
+}

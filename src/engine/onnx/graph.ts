@@ -1,0 +1,191 @@
+import type { OnnxPort, OnnxTensor, Shape } from './onnxModel.ts';
+import {
+	type Attribute,
+	type Dim,
+	type ElementType,
+	encodeOnnxModel,
+	type OnnxModel,
+	type OnnxNode,
+} from './onnxModel.ts';
+
+/** The gradient of one input, from those of the outputs (in their order). */
+export type Backward = (...gradients: Value[]) => Value;
+
+/** One differentiable step: what reverse mode walks back through. */
+export interface TapeEntry {
+	readonly inputs: readonly Value[];
+	readonly outputs: readonly Value[];
+	/** One per input; null where no gradient exists (indices, shapes). Called only for inputs that are tracked. */
+	readonly backward: readonly (Backward | null)[];
+}
+
+/** A tensor in a graph that is being built. */
+export class Value {
+	readonly graph: Graph;
+	readonly name: string;
+	readonly shape: Shape;
+	readonly type: ElementType;
+	/** Whether a gradient may flow through it. */
+	readonly tracked: boolean;
+
+	constructor(graph: Graph, name: string, shape: Shape, type: ElementType, tracked = false) {
+		this.graph = graph;
+		this.name = name;
+		this.shape = shape;
+		this.type = type;
+		this.tracked = tracked;
+	}
+
+	/** The size along an axis (negative: from the end). */
+	dim(axis: number): Dim {
+		const d = this.shape.at(axis);
+		if (d === undefined) throw new RangeError(`${this.name} has no axis ${axis}`);
+		return d;
+	}
+
+	/** The same tensor, as a constant for differentiation. */
+	detach(): Value {
+		return new Value(this.graph, this.name, this.shape, this.type);
+	}
+}
+
+export interface NodeOptions {
+	readonly attributes?: Readonly<Record<string, Attribute>>;
+	/** Element type of the outputs; that of the first input if absent. */
+	readonly type?: ElementType;
+	readonly domain?: string;
+	readonly backward?: readonly (Backward | null)[];
+}
+
+/**
+ * An ONNX program under construction. The operators are functions over {@link Value} in the files beside this one, each
+ * with its gradient; this class only holds nodes, constants and the tape.
+ */
+export class Graph {
+	/** `float64` is for gradient checks. */
+	readonly floatType: 'float32' | 'float64';
+	readonly tape: TapeEntry[] = [];
+	readonly metadata: Record<string, string> = {};
+	#recording = true;
+	#nodes: OnnxNode[] = [];
+	#constants: OnnxTensor[] = [];
+	#inputs: OnnxPort[] = [];
+	#outputs: OnnxPort[] = [];
+	#cache = new Map<string, Value>();
+	#next = 0;
+
+	constructor(floatType: 'float32' | 'float64' = 'float32') {
+		this.floatType = floatType;
+	}
+
+	input(name: string, shape: Shape, type: ElementType = this.floatType): Value {
+		this.#inputs.push({ name, shape, type });
+		return new Value(this, name, shape, type);
+	}
+
+	/** An input that gradients are wanted for. */
+	variable(name: string, shape: readonly number[]): Value {
+		this.#inputs.push({ name, shape, type: this.floatType });
+		return new Value(this, name, shape, this.floatType, true);
+	}
+
+	output(name: string, value: Value): void {
+		this.#nodes.push({ op: 'Identity', domain: '', inputs: [value.name], outputs: [name], attributes: {} });
+		this.#outputs.push({ name, shape: value.shape, type: value.type });
+	}
+
+	/** Adds an operator with any number of outputs. */
+	nodes(op: string, inputs: readonly Value[], shapes: readonly Shape[], options: NodeOptions = {}): Value[] {
+		const type = options.type ?? inputs[0]?.type ?? this.floatType;
+		const tracked = this.#recording && options.backward !== undefined && inputs.some((v) => v.tracked);
+		const outputs = shapes.map((shape) => new Value(this, `t${this.#next++}`, shape, type, tracked));
+		this.#nodes.push({
+			op,
+			domain: options.domain ?? '',
+			inputs: inputs.map((v) => v.name),
+			outputs: outputs.map((v) => v.name),
+			attributes: options.attributes ?? {},
+		});
+		if (tracked && options.backward) this.tape.push({ inputs, outputs, backward: options.backward });
+		return outputs;
+	}
+
+	/** Adds an operator with one output. */
+	node(op: string, inputs: readonly Value[], shape: Shape, options: NodeOptions = {}): Value {
+		return this.nodes(op, inputs, [shape], options)[0] as Value;
+	}
+
+	/** Puts a step with a gradient of its own around nodes whose own gradients are not wanted. */
+	composite(inputs: readonly Value[], forward: () => Value, backward: readonly (Backward | null)[]): Value {
+		const inner = this.untracked(forward);
+		if (!this.#recording || !inputs.some((v) => v.tracked)) return inner;
+		const output = new Value(this, inner.name, inner.shape, inner.type, true);
+		this.tape.push({ inputs, outputs: [output], backward });
+		return output;
+	}
+
+	/** Runs `build` without recording: what it adds cannot be differentiated. */
+	untracked<T>(build: () => T): T {
+		const before = this.#recording;
+		this.#recording = false;
+		try {
+			return build();
+		} finally {
+			this.#recording = before;
+		}
+	}
+
+	constant(type: ElementType, shape: readonly number[], values: ArrayLike<number>, name?: string): Value {
+		const data = { float32: Float32Array, float64: Float64Array, int32: Int32Array, bool: Uint8Array } as const;
+		const array = type === 'int64' ? BigInt64Array.from(Array.from(values, (x) => BigInt(x))) : data[type].from(values);
+		return this.initializer(name ?? `c${this.#next++}`, type, shape, array);
+	}
+
+	/** A constant that is already in its binary form; the array is not copied. */
+	initializer(name: string, type: ElementType, shape: readonly number[], data: ArrayBufferView): Value {
+		const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+		this.#constants.push({ name, type, shape, data: bytes });
+		return new Value(this, name, shape, type);
+	}
+
+	/** A number of the graph's float type. */
+	scalar(x: number): Value {
+		return this.#cached(`scalar ${x}`, () => this.constant(this.floatType, [], [x]));
+	}
+
+	/** A vector of 64-bit integers: shapes and axes. */
+	integers(xs: readonly number[]): Value {
+		return this.#cached(`integers ${xs.join(' ')}`, () => this.constant('int64', [xs.length], xs));
+	}
+
+	#cached(key: string, make: () => Value): Value {
+		let value = this.#cache.get(key);
+		if (value === undefined) {
+			value = make();
+			this.#cache.set(key, value);
+		}
+		return value;
+	}
+
+	/** The program, without the nodes and constants that no output needs. Inputs stay. */
+	model(): OnnxModel {
+		const needed = new Set(this.#outputs.map((o) => o.name));
+		const nodes: OnnxNode[] = [];
+		for (const node of this.#nodes.toReversed()) {
+			if (!node.outputs.some((name) => needed.has(name))) continue;
+			nodes.push(node);
+			for (const name of node.inputs) needed.add(name);
+		}
+		return {
+			nodes: nodes.reverse(),
+			inputs: this.#inputs,
+			outputs: this.#outputs,
+			initializers: this.#constants.filter((c) => needed.has(c.name)),
+			metadata: this.metadata,
+		};
+	}
+
+	encode(): Uint8Array<ArrayBuffer> {
+		return encodeOnnxModel(this.model());
+	}
+}

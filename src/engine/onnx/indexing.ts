@@ -1,0 +1,33 @@
+import { cast, compare } from './elementwise.ts';
+import type { Value } from './graph.ts';
+import { asMatrix, fixed, product, reshape } from './layout.ts';
+import { transposedProduct } from './matmul.ts';
+
+/** Operators that address by index. */
+
+/** 1 where the last axis equals the index, else 0: [...] to [..., depth]. Equal and Cast, since OneHot has no f64 kernel. */
+export function oneHot(index: Value, depth: number): Value {
+	const graph = index.graph;
+	const steps = graph.constant(
+		index.type,
+		[depth],
+		Array.from({ length: depth }, (_, i) => i),
+	);
+	const column = graph.node('Unsqueeze', [index, graph.integers([-1])], [...index.shape, 1]);
+	return cast(compare('Equal', column, steps), graph.floatType);
+}
+
+/** Rows of a table by index: [n, ...] and [...] to [..., ...]. The gradient is a product with the one-hot matrix. */
+export function gather(table: Value, index: Value): Value {
+	const depth = fixed(table.dim(0));
+	return table.graph.node('Gather', [table, index], [...index.shape, ...table.shape.slice(1)], {
+		attributes: { axis: 0 },
+		backward: [
+			(d) => {
+				const flat = reshape(index, [product(index.shape)]);
+				return transposedProduct(oneHot(flat, depth), asMatrix(d));
+			},
+			null,
+		],
+	});
+}

@@ -1,0 +1,190 @@
+import type { Value } from './graph.ts';
+import type { Dim, Shape } from './onnxModel.ts';
+import { reduceSum } from './reduction.ts';
+
+/** Operators that move elements without changing them. */
+
+export function sameShape(a: Shape, b: Shape): boolean {
+	return a.length === b.length && a.every((d, i) => d === b[i]);
+}
+
+/** The product of sizes; a name when one of them is only known at run time. */
+export function product(dims: Shape): Dim {
+	const names = dims.filter((d) => typeof d === 'string');
+	const size = dims.reduce<number>((n, d) => (typeof d === 'number' ? n * d : n), 1);
+	if (names.length === 0) return size;
+	return size === 1 ? names.join('*') : `${names.join('*')}*${size}`;
+}
+
+export function fixed(d: Dim): number {
+	if (typeof d === 'string') throw new TypeError(`The size ${d} is not known before run time`);
+	return d;
+}
+
+/** NumPy's rule for the shape of an elementwise operation; two names are equal only if they are the same name. */
+export function broadcastShape(a: Shape, b: Shape): Dim[] {
+	const rank = Math.max(a.length, b.length);
+	return Array.from({ length: rank }, (_, i) => {
+		const x = a[i - rank + a.length] ?? 1;
+		const y = b[i - rank + b.length] ?? 1;
+		if (x === y || y === 1) return x;
+		if (x === 1) return y;
+		throw new TypeError(`Shapes [${a.join()}] and [${b.join()}] do not go together`);
+	});
+}
+
+/** Undoes broadcasting in a gradient: sums over the axes along which the operand was repeated. */
+export function sumTo(d: Value, shape: Shape): Value {
+	const extra = d.shape.length - shape.length;
+	const leading = Array.from({ length: extra }, (_, i) => i);
+	const summed = leading.length > 0 ? reduceSum(d, leading, false) : d;
+	const repeated = shape.flatMap((size, i) => (size === 1 && summed.shape[i] !== 1 ? [i] : []));
+	return repeated.length > 0 ? reduceSum(summed, repeated, true) : summed;
+}
+
+/** At most one size of `shape` may differ from x's by more than what its names say: ONNX infers that one. */
+export function reshape(x: Value, shape: Shape): Value {
+	if (sameShape(x.shape, shape)) return x;
+	let inferred = 0;
+	const target = shape.map((d, i) => {
+		if (typeof d === 'number') return d;
+		if (d === x.shape[i]) return 0;
+		inferred++;
+		return -1;
+	});
+	if (inferred > 1) throw new TypeError(`Cannot reshape [${x.shape.join()}] to [${shape.join()}]`);
+	return x.graph.node('Reshape', [x, x.graph.integers(target)], shape, {
+		backward: [(d) => reshapeLike(d, x), null],
+	});
+}
+
+/** x with the run-time shape of `like`. */
+export function reshapeLike(x: Value, like: Value): Value {
+	if (sameShape(x.shape, like.shape)) return x;
+	if (like.shape.filter((d) => typeof d === 'string').length < 2) return reshape(x, like.shape);
+	return x.graph.node('Reshape', [x, shapeOf(like)], like.shape, { backward: [(d) => reshapeLike(d, x), null] });
+}
+
+/** All leading axes as one: [..., n] to [*, n]. */
+export function asMatrix(x: Value): Value {
+	return reshape(x, [product(x.shape.slice(0, -1)), x.dim(-1)]);
+}
+
+export function transpose(x: Value, permutation: readonly number[]): Value {
+	const inverse = permutation.map((_, i) => permutation.indexOf(i));
+	const shape = permutation.map((p) => x.dim(p));
+	return x.graph.node('Transpose', [x], shape, {
+		attributes: { perm: permutation },
+		backward: [(d) => transpose(d, inverse)],
+	});
+}
+
+/** Exchanges the last two axes. */
+export function transposeLast(x: Value): Value {
+	const axes = x.shape.map((_, i) => i);
+	const n = axes.length;
+	return transpose(x, [...axes.slice(0, n - 2), n - 1, n - 2]);
+}
+
+/** Repeats x to the shape of `like`. */
+export function expandLike(x: Value, like: Value): Value {
+	if (sameShape(x.shape, like.shape)) return x;
+	const graph = x.graph;
+	const shape = like.shape.every((d) => typeof d === 'number')
+		? graph.integers(like.shape as readonly number[])
+		: shapeOf(like);
+	return graph.node('Expand', [x, shape], like.shape, { backward: [(d) => sumTo(d, x.shape), null] });
+}
+
+export function zerosLike(x: Value): Value {
+	return expandLike(x.graph.scalar(0), x);
+}
+
+export function concat(xs: readonly Value[], axis: number): Value {
+	const [first] = xs;
+	if (first === undefined) throw new TypeError('concat needs at least one tensor');
+	if (xs.length === 1) return first;
+	const sizes = xs.map((x) => x.dim(axis));
+	const total: Dim = sizes.every((d) => typeof d === 'number')
+		? sizes.reduce<number>((n, d) => n + fixed(d), 0)
+		: sizes.join('+');
+	const shape = first.shape.map((d, i) => (i === axis ? total : d));
+	const bounds = (index: number): [number, number] => {
+		const low = sizes.slice(0, index).reduce<number>((n, d) => n + fixed(d), 0);
+		return [low, low + fixed(sizes[index] as Dim)];
+	};
+	return first.graph.node('Concat', xs, shape, {
+		attributes: { axis },
+		backward: xs.map((_, i) => (d: Value) => slice(d, axis, ...bounds(i))),
+	});
+}
+
+/** x[low:high] along an axis. */
+export function slice(x: Value, axis: number, low: number, high: number): Value {
+	const graph = x.graph;
+	const shape = x.shape.map((d, i) => (i === axis ? high - low : d));
+	const inputs = [x, graph.integers([low]), graph.integers([high]), graph.integers([axis])];
+	const pad = (d: Value): Value => {
+		const before = x.shape.map((_, i) => (i === axis ? low : 0));
+		const after = x.shape.map((s, i) => (i === axis ? fixed(s) - high : 0));
+		return graph.node('Pad', [d, graph.integers([...before, ...after])], x.shape);
+	};
+	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
+}
+
+/** The first rows of a table, as many as `like` has along `axis`; the gradient is zero in the rows left out. */
+export function leadingRows(table: Value, like: Value, axis: number): Value {
+	const graph = table.graph;
+	const count = graph.node('Slice', [shapeOf(like), graph.integers([axis]), graph.integers([axis + 1])], [1], {
+		type: 'int64',
+	});
+	const shape = [like.dim(axis), ...table.shape.slice(1)];
+	const pad = (d: Value): Value => {
+		const missing = graph.node('Sub', [graph.integers([fixed(table.dim(0))]), count], [1], { type: 'int64' });
+		const rest = graph.integers(Array.from({ length: table.shape.length - 1 }, () => 0));
+		const none = graph.integers([0, ...table.shape.slice(1).map(() => 0)]);
+		const pads = graph.node('Concat', [none, missing, rest], [2 * table.shape.length], {
+			attributes: { axis: 0 },
+			type: 'int64',
+		});
+		return graph.node('Pad', [d, pads], table.shape);
+	};
+	return graph.node('Slice', [table, graph.integers([0]), count, graph.integers([0])], shape, {
+		backward: [pad, null, null, null],
+	});
+}
+
+/** The run-time shape of x: [rank], int64. */
+export function shapeOf(x: Value): Value {
+	return x.graph.node('Shape', [x], [x.shape.length], { type: 'int64' });
+}
+
+/** Equal parts along an axis. */
+export function split(x: Value, parts: number, axis: number): Value[] {
+	const size = fixed(x.dim(axis)) / parts;
+	const shape = x.shape.map((d, i) => (i === axis ? size : d));
+	const sizes = x.graph.integers(Array.from({ length: parts }, () => size));
+	const join = (...gradients: Value[]): Value => concat(gradients, axis);
+	return x.graph.nodes(
+		'Split',
+		[x, sizes],
+		Array.from({ length: parts }, () => shape),
+		{
+			attributes: { axis },
+			backward: [join, null],
+		},
+	);
+}
+
+/** Adds axes of size 1, at these places of the result. */
+export function unsqueeze(x: Value, axes: readonly number[]): Value {
+	const shape: Dim[] = [...x.shape];
+	for (const axis of axes) shape.splice(axis, 0, 1);
+	return x.graph.node('Unsqueeze', [x, x.graph.integers(axes)], shape, { backward: [(d) => squeeze(d, axes), null] });
+}
+
+/** Drops axes of size 1. */
+export function squeeze(x: Value, axes: readonly number[]): Value {
+	const shape = x.shape.filter((_, i) => !axes.includes(i));
+	return x.graph.node('Squeeze', [x, x.graph.integers(axes)], shape, { backward: [(d) => unsqueeze(d, axes), null] });
+}

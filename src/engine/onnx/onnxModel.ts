@@ -1,0 +1,105 @@
+import { ProtoWriter } from './protobuf.ts';
+
+export type ElementType = 'float32' | 'float64' | 'int32' | 'int64' | 'bool';
+
+/** TensorProto.DataType of onnx.proto. */
+export const elementTypeCodes: Readonly<Record<ElementType, number>> = {
+	float32: 1,
+	int32: 6,
+	int64: 7,
+	bool: 9,
+	float64: 11,
+};
+
+/** A size that is known, or the name of one that is given at run time. */
+export type Dim = number | string;
+export type Shape = readonly Dim[];
+export type Attribute = number | { readonly float: number } | readonly number[] | string;
+
+export interface OnnxNode {
+	readonly op: string;
+	readonly domain: string;
+	readonly inputs: readonly string[];
+	readonly outputs: readonly string[];
+	readonly attributes: Readonly<Record<string, Attribute>>;
+}
+
+export interface OnnxTensor {
+	readonly name: string;
+	readonly type: ElementType;
+	readonly shape: readonly number[];
+	/** Little-endian, row-major. */
+	readonly data: Uint8Array;
+}
+
+export interface OnnxPort {
+	readonly name: string;
+	readonly type: ElementType;
+	readonly shape: Shape;
+}
+
+export interface OnnxModel {
+	readonly nodes: readonly OnnxNode[];
+	readonly inputs: readonly OnnxPort[];
+	readonly outputs: readonly OnnxPort[];
+	readonly initializers: readonly OnnxTensor[];
+	readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** Version of the default operator set that the builder emits. */
+export const opset = 18;
+const irVersion = 9;
+
+function tensor(t: OnnxTensor): ProtoWriter {
+	const w = new ProtoWriter();
+	for (const d of t.shape) w.integer(1, d);
+	return w.integer(2, elementTypeCodes[t.type]).text(8, t.name).bytes(9, t.data);
+}
+
+function attribute(name: string, value: Attribute): ProtoWriter {
+	const w = new ProtoWriter().text(1, name);
+	if (typeof value === 'number') return w.integer(3, value).integer(20, 2);
+	if (typeof value === 'string') return w.text(4, value).integer(20, 3);
+	if ('float' in value) return w.float(2, value.float).integer(20, 1);
+	for (const item of value) w.integer(8, item);
+	return w.integer(20, 7);
+}
+
+function node(n: OnnxNode, index: number): ProtoWriter {
+	const w = new ProtoWriter();
+	for (const name of n.inputs) w.text(1, name);
+	for (const name of n.outputs) w.text(2, name);
+	w.text(3, `${n.op}_${index}`).text(4, n.op);
+	for (const [name, value] of Object.entries(n.attributes)) w.message(5, attribute(name, value));
+	return n.domain === '' ? w : w.text(7, n.domain);
+}
+
+function port(p: OnnxPort): ProtoWriter {
+	const shape = new ProtoWriter();
+	for (const d of p.shape) {
+		shape.message(1, typeof d === 'number' ? new ProtoWriter().integer(1, d) : new ProtoWriter().text(2, d));
+	}
+	const type = new ProtoWriter().integer(1, elementTypeCodes[p.type]).message(2, shape);
+	return new ProtoWriter().text(1, p.name).message(2, new ProtoWriter().message(1, type));
+}
+
+/** The bytes of an ONNX file (ModelProto of onnx.proto). */
+export function encodeOnnxModel(model: OnnxModel): Uint8Array<ArrayBuffer> {
+	const graph = new ProtoWriter();
+	model.nodes.forEach((n, i) => {
+		graph.message(1, node(n, i));
+	});
+	graph.text(2, 'reasoning-lab');
+	for (const t of model.initializers) graph.message(5, tensor(t));
+	for (const p of model.inputs) graph.message(11, port(p));
+	for (const p of model.outputs) graph.message(12, port(p));
+	const file = new ProtoWriter().integer(1, irVersion).text(2, 'reasoning-lab').message(7, graph);
+	const domains = new Set(['', ...model.nodes.map((n) => n.domain)]);
+	for (const domain of domains) {
+		file.message(8, new ProtoWriter().text(1, domain).integer(2, domain === '' ? opset : 1));
+	}
+	for (const [key, value] of Object.entries(model.metadata)) {
+		file.message(14, new ProtoWriter().text(1, key).text(2, value));
+	}
+	return file.finish();
+}

@@ -1,0 +1,37 @@
+import { multiply } from './elementwise.ts';
+import type { Value } from './graph.ts';
+import { expandLike, fixed, unsqueeze } from './layout.ts';
+
+/** Operators that sum over axes (opset 18: axes are an input). */
+
+function reducedShape(x: Value, axes: readonly number[], keep: boolean) {
+	return x.shape.flatMap((d, i) => (axes.includes(i) ? (keep ? [1] : []) : [d]));
+}
+
+function resolve(x: Value, axes: readonly number[] | undefined): number[] {
+	return (axes ?? x.shape.map((_, i) => i)).map((a) => (a < 0 ? a + x.shape.length : a));
+}
+
+/** Puts axes of size 1 back where a reduction dropped them. */
+function keepAxes(d: Value, axes: readonly number[], kept: boolean): Value {
+	return kept ? d : unsqueeze(d, axes);
+}
+
+/** Sum over `axes` (all if absent). */
+export function reduceSum(x: Value, axes?: readonly number[], keep = true): Value {
+	const over = resolve(x, axes);
+	return x.graph.node('ReduceSum', [x, x.graph.integers(over)], reducedShape(x, over, keep), {
+		attributes: { keepdims: keep ? 1 : 0 },
+		backward: [(d) => expandLike(keepAxes(d, over, keep), x), null],
+	});
+}
+
+/** Mean over `axes`, whose sizes must be known. */
+export function reduceMean(x: Value, axes: readonly number[], keep = true): Value {
+	const over = resolve(x, axes);
+	const share = 1 / over.reduce((n, a) => n * fixed(x.dim(a)), 1);
+	return x.graph.node('ReduceMean', [x, x.graph.integers(over)], reducedShape(x, over, keep), {
+		attributes: { keepdims: keep ? 1 : 0 },
+		backward: [(d) => expandLike(keepAxes(multiply(d, share), over, keep), x), null],
+	});
+}

@@ -1,0 +1,26 @@
+import { exp, multiply, subtract } from './elementwise.ts';
+import type { Value } from './graph.ts';
+import { reduceSum } from './reduction.ts';
+
+/** Softmax over the last axis. */
+export function softmax(x: Value): Value {
+	const y: Value = x.graph.node('Softmax', [x], x.shape, {
+		attributes: { axis: -1 },
+		backward: [
+			(d) => {
+				const dy = multiply(d, y);
+				return subtract(dy, multiply(y, reduceSum(dy, [-1])));
+			},
+		],
+	});
+	return y;
+}
+
+/** log(softmax(x)) over the last axis. */
+export function logSoftmax(x: Value): Value {
+	const y: Value = x.graph.node('LogSoftmax', [x], x.shape, {
+		attributes: { axis: -1 },
+		backward: [(d) => subtract(d, multiply(exp(y), reduceSum(d, [-1])))],
+	});
+	return y;
+}

@@ -1,0 +1,431 @@
+import { Sequencer } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { eosToken } from '../core/text/specialTokens.ts';
+import type { DeviceName } from '../protocol/recipe.ts';
+import { adamW, clipScale, globalNorm } from './compute/adamW.ts';
+import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
+import type {
+	GradientJob,
+	GradientResult,
+	PackedSequences,
+	SampleJob,
+	SampleResult,
+	WeightsRef,
+} from './compute/jobs.ts';
+import { type ProviderName, providerCandidates } from './compute/providers.ts';
+import { disableTelemetry } from './compute/runtime.ts';
+import { WorkerPool } from './compute/workerPool.ts';
+import type {
+	ExecutionReport,
+	GrpoRow,
+	GrpoSettings,
+	Learner,
+	LearnerState,
+	ModelShape,
+	OptimiserSettings,
+	ParameterSpec,
+	PerToken,
+	Sample,
+	SampleRequest,
+	Sequence,
+	SftRow,
+	UpdateResult,
+} from './learner.ts';
+import { checkShape, initialParameters, parameterCount, parameterSpecs } from './model/parameters.ts';
+import type { GradientVariant } from './model/programs.ts';
+
+/** Initial weights are drawn from the seed, or given. */
+export type LearnerOptions = LearnerSizes & ({ readonly seed: number } | { readonly parameters: Float32Array });
+
+export interface LearnerSizes {
+	readonly shape: ModelShape;
+	readonly device: DeviceName;
+	/** Worker threads; a graphics processor is fed by one. */
+	readonly workers: number;
+	/** Rows of a micro-batch of sampling, and of log-probabilities and gradients. Results depend on them, not on `workers`. */
+	readonly sampleRows: number;
+	readonly trainRows: number;
+}
+
+/** Beside this file, as TypeScript or as the bundle. */
+const workerScript = (): URL =>
+	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
+
+/** Starts the compute workers. Throws `invalid` for impossible sizes, `unavailable` if the runtime cannot be loaded. */
+export async function createLearner(options: LearnerOptions): Promise<Learner> {
+	checkShape(options.shape);
+	const count = parameterCount(options.shape);
+	const parameters = 'seed' in options ? initialParameters(options.shape, options.seed) : options.parameters;
+	if (parameters.length !== count) {
+		throw new Failure('mismatch', `The model has ${count} parameters, but ${parameters.length} were given.`);
+	}
+	disableTelemetry();
+	const pool = new WorkerPool(workerScript());
+	try {
+		pool.add();
+		const providers = providerCandidates(options.device, process.platform, process.arch);
+		const { provider, tried } = await pool.run(() => ({
+			job: { kind: 'open', shape: options.shape, providers },
+			transfer: [],
+		}));
+		const workers = provider === 'cpu' ? Math.max(1, options.workers) : 1;
+		while (pool.size < workers) pool.add();
+		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider] });
+		const execution: ExecutionReport = { provider: provider as ProviderName, workers, tried };
+		return new OrtLearner(options, pool, execution, parameters);
+	} catch (error) {
+		await pool.close();
+		throw error;
+	}
+}
+
+/** Weights in memory that the workers can read. */
+class SharedWeights {
+	readonly flat: Float32Array<SharedArrayBuffer>;
+	readonly #slot: WeightsRef['slot'];
+	#version = 0;
+
+	constructor(slot: WeightsRef['slot'], values: Float32Array) {
+		this.#slot = slot;
+		this.flat = new Float32Array(new SharedArrayBuffer(values.byteLength));
+		this.flat.set(values);
+	}
+
+	/** To be called after every change. */
+	changed(): void {
+		this.#version++;
+	}
+
+	get ref(): WeightsRef {
+		return { slot: this.#slot, version: this.#version, buffer: this.flat.buffer };
+	}
+}
+
+/** What a kind of update adds to the tokens of a micro-batch. */
+interface UpdateInputs<Row extends Sequence> {
+	readonly variant: GradientVariant;
+	readonly temperature: number;
+	perToken(rows: readonly Row[], tokens: number): GradientJob['perToken'];
+	perRow(rows: readonly Row[]): GradientJob['perRow'];
+	readonly scalars: GradientJob['scalars'];
+}
+
+class OrtLearner implements Learner {
+	readonly shape: ModelShape;
+	readonly parameters: readonly ParameterSpec[];
+	readonly execution: ExecutionReport;
+	readonly #options: LearnerOptions;
+	readonly #pool: WorkerPool;
+	readonly #policy: SharedWeights;
+	#reference: SharedWeights | null = null;
+	readonly #firstMoments: Float32Array;
+	readonly #secondMoments: Float32Array;
+	#updates = 0;
+	/** One operation at a time: an update must not change weights that others are reading. */
+	readonly #operations = new Sequencer();
+	#running = 0;
+	/** Gradient buffers that go to the workers and come back. */
+	#buffers: Float32Array<ArrayBuffer>[] = [];
+
+	constructor(options: LearnerOptions, pool: WorkerPool, execution: ExecutionReport, parameters: Float32Array) {
+		this.shape = options.shape;
+		this.parameters = parameterSpecs(options.shape);
+		this.execution = execution;
+		this.#options = options;
+		this.#pool = pool;
+		this.#policy = new SharedWeights('policy', parameters);
+		this.#firstMoments = new Float32Array(parameters.length);
+		this.#secondMoments = new Float32Array(parameters.length);
+	}
+
+	sample(request: SampleRequest): Promise<Sample[]> {
+		this.#checkPrompts(request);
+		return this.#operation(async () => {
+			const { prompts } = request;
+			const size = this.#options.sampleRows;
+			const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
+				const job = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), this.#policy.ref);
+				return this.#pool.run(() => ({ job, transfer: [] }));
+			});
+			const results = await Promise.all(parts);
+			return results.flatMap((result, i) => samples(request, i * size, result));
+		});
+	}
+
+	logprobs(rows: readonly Sequence[], of: 'policy' | 'reference', temperature: number): Promise<PerToken[]> {
+		return this.#operation(async () => {
+			const weights = of === 'policy' ? this.#policy : this.#reference;
+			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');
+			const output: PerToken[] = new Array(rows.length);
+			await Promise.all(
+				microBatches(rows, this.#options.trainRows).map(async (indices) => {
+					const batch = this.#pack(rows, indices);
+					const { logprobs } = await this.#pool.run(() => ({
+						job: { kind: 'logprobs', weights: weights.ref, batch, temperature },
+						transfer: [batch.inputs.buffer, batch.targets.buffer],
+					}));
+					indices.forEach((row, i) => {
+						output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch.tokens);
+					});
+				}),
+			);
+			return output;
+		});
+	}
+
+	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult> {
+		return this.#update(rows, optimiser, {
+			variant: { kind: 'sft' },
+			temperature: 1,
+			perToken: (part, tokens) => ({ weights: packPerToken(part, (i) => (part[i] as SftRow).weights, tokens) }),
+			perRow: () => ({}),
+			scalars: {},
+		});
+	}
+
+	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+		const old = rows.some((row) => row.oldLogprobs !== null);
+		const kl = settings.beta !== 0;
+		if (old && rows.some((row) => row.oldLogprobs === null)) {
+			throw new Failure('invalid', 'Either all rows of an update have old log-probabilities, or none.');
+		}
+		if (kl && rows.some((row) => row.refLogprobs === null)) {
+			throw new Failure('invalid', 'With beta above 0 every row needs reference log-probabilities.');
+		}
+		return this.#update(rows, optimiser, {
+			variant: { kind: 'grpo', old, kl },
+			temperature: settings.temperature,
+			perToken: (part, tokens) => ({
+				weights: packPerToken(part, (i) => (part[i] as GrpoRow).weights, tokens),
+				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, tokens) } : {}),
+				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, tokens) } : {}),
+			}),
+			perRow: (part) => ({ advantages: Float32Array.from(part, (row) => row.advantage) }),
+			scalars: {
+				...(old ? { 'ratio low': 1 - settings.epsilonLow, 'ratio high': 1 + settings.epsilonHigh } : {}),
+				...(kl ? { beta: settings.beta } : {}),
+			},
+		});
+	}
+
+	setReference(): void {
+		this.restoreReference(this.#policy.flat);
+	}
+
+	referenceParameters(): Float32Array | null {
+		return this.#reference === null ? null : Float32Array.from(this.#reference.flat);
+	}
+
+	restoreReference(parameters: Float32Array): void {
+		this.#checkIdle();
+		this.#checkLength(parameters);
+		if (this.#reference === null) {
+			this.#reference = new SharedWeights('reference', parameters);
+		} else {
+			this.#reference.flat.set(parameters);
+			this.#reference.changed();
+		}
+	}
+
+	resetOptimiser(): void {
+		this.#checkIdle();
+		this.#firstMoments.fill(0);
+		this.#secondMoments.fill(0);
+		this.#updates = 0;
+	}
+
+	state(): LearnerState {
+		this.#checkIdle();
+		return {
+			parameters: Float32Array.from(this.#policy.flat),
+			firstMoments: this.#firstMoments.slice(),
+			secondMoments: this.#secondMoments.slice(),
+			updates: this.#updates,
+		};
+	}
+
+	restore(state: LearnerState): void {
+		this.#checkIdle();
+		for (const vector of [state.parameters, state.firstMoments, state.secondMoments]) this.#checkLength(vector);
+		this.#policy.flat.set(state.parameters);
+		this.#policy.changed();
+		this.#firstMoments.set(state.firstMoments);
+		this.#secondMoments.set(state.secondMoments);
+		this.#updates = state.updates;
+	}
+
+	dispose(): Promise<void> {
+		return this.#pool.close();
+	}
+
+	async #operation<T>(run: () => Promise<T>): Promise<T> {
+		this.#running++;
+		try {
+			return await this.#operations.queue(run);
+		} finally {
+			this.#running--;
+		}
+	}
+
+	#checkIdle(): void {
+		if (this.#running > 0) throw new Failure('busy', 'The learner is in the middle of an operation.');
+	}
+
+	#checkLength(vector: Float32Array): void {
+		const count = this.#policy.flat.length;
+		if (vector.length !== count) {
+			throw new Failure('mismatch', `The model has ${count} parameters, but ${vector.length} values were given.`);
+		}
+	}
+
+	#checkPrompts(request: SampleRequest): void {
+		if (request.seeds.length !== request.prompts.length) {
+			throw new Failure(
+				'invalid',
+				`${request.prompts.length} prompts need as many seeds, not ${request.seeds.length}.`,
+			);
+		}
+		for (const prompt of request.prompts) {
+			if (prompt.length === 0) throw new Failure('invalid', 'A prompt has no tokens.');
+			if (prompt.length < this.shape.context) continue;
+			throw new Failure(
+				'invalid',
+				`A prompt of ${prompt.length} tokens leaves no room in the model's context of ${this.shape.context}.`,
+				'Choose a larger context or shorter prompts.',
+			);
+		}
+	}
+
+	#pack(rows: readonly Sequence[], indices: MicroBatch): PackedSequences {
+		const part = indices.map((i) => rows[i] as Sequence);
+		const longest = part.reduce((n, row) => Math.max(n, row.tokens.length), 0);
+		if (longest > this.shape.context) {
+			throw new Failure(
+				'invalid',
+				`A sequence of ${longest} tokens is longer than the model's context of ${this.shape.context}.`,
+				'Choose a larger context or shorter data.',
+			);
+		}
+		return pack(part, this.shape.context);
+	}
+
+	#update<Row extends Sequence>(
+		rows: readonly Row[],
+		optimiser: OptimiserSettings,
+		inputs: UpdateInputs<Row>,
+	): Promise<UpdateResult> {
+		return this.#operation(async () => {
+			const batches = microBatches(rows, this.#options.trainRows);
+			const results = batches.map((indices) => this.#gradient(rows, indices, inputs));
+			// One that fails must not leave the others' rejections unhandled.
+			for (const result of results) result.catch(() => undefined);
+			let total: Float32Array<ArrayBuffer> | null = null;
+			let loss = 0;
+			const logprobs: PerToken[] = new Array(rows.length);
+			const entropies: PerToken[] = new Array(rows.length);
+			// In the order of the micro-batches, whoever finishes first: sums of floats depend on their order.
+			for (const [index, promise] of results.entries()) {
+				const { result, tokens } = await promise;
+				loss += result.loss;
+				(batches[index] as MicroBatch).forEach((row, i) => {
+					logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, tokens);
+					entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, tokens);
+				});
+				if (total === null) {
+					total = result.gradient;
+				} else {
+					accumulate(total, result.gradient);
+					this.#buffers.push(result.gradient);
+				}
+			}
+			total ??= new Float32Array(this.#policy.flat.length);
+			const gradNorm = globalNorm(total);
+			this.#updates++;
+			adamW(
+				this.#policy.flat,
+				total,
+				this.#firstMoments,
+				this.#secondMoments,
+				this.parameters,
+				optimiser,
+				this.#updates,
+				clipScale(gradNorm, optimiser.maxGradNorm),
+			);
+			this.#policy.changed();
+			this.#buffers.push(total);
+			return { loss, gradNorm, logprobs, entropies };
+		});
+	}
+
+	async #gradient<Row extends Sequence>(
+		rows: readonly Row[],
+		indices: MicroBatch,
+		inputs: UpdateInputs<Row>,
+	): Promise<{ result: GradientResult; tokens: number }> {
+		const part = indices.map((i) => rows[i] as Row);
+		const batch = this.#pack(rows, indices);
+		const result = await this.#pool.run(() => {
+			const gradient = this.#buffers.pop() ?? new Float32Array(this.#policy.flat.length);
+			const job: GradientJob = {
+				kind: 'gradient',
+				weights: this.#policy.ref,
+				variant: inputs.variant,
+				batch,
+				temperature: inputs.temperature,
+				perToken: inputs.perToken(part, batch.tokens),
+				perRow: inputs.perRow(part),
+				scalars: inputs.scalars,
+				gradient,
+			};
+			return { job, transfer: [gradient.buffer, batch.inputs.buffer, batch.targets.buffer] };
+		});
+		return { result, tokens: batch.tokens };
+	}
+}
+
+function accumulate(total: Float32Array, part: Float32Array): void {
+	for (let i = 0; i < total.length; i++) total[i] = (total[i] as number) + (part[i] as number);
+}
+
+/** The job of rows [start, end) of a request; equal prompts become one. */
+function sampleJob(request: SampleRequest, start: number, end: number, weights: WeightsRef): SampleJob {
+	const known = new Map<string, number>();
+	const prompts: Int32Array[] = [];
+	const promptOf = Int32Array.from(request.prompts.slice(start, end), (prompt) => {
+		const key = prompt.join();
+		let index = known.get(key);
+		if (index === undefined) {
+			index = prompts.push(Int32Array.from(prompt)) - 1;
+			known.set(key, index);
+		}
+		return index;
+	});
+	return {
+		kind: 'sample',
+		weights,
+		prompts,
+		promptOf,
+		seeds: request.seeds.slice(start, end),
+		maxNewTokens: request.maxNewTokens,
+		temperature: request.temperature,
+		topP: request.topP ?? 1,
+		stop: [eosToken, ...(request.stop ?? [])],
+	};
+}
+
+function samples(request: SampleRequest, start: number, result: SampleResult): Sample[] {
+	let offset = 0;
+	return Array.from(result.lengths, (length, i) => {
+		const prompt = request.prompts[start + i] as readonly number[];
+		const end = offset + length;
+		const sample: Sample = {
+			tokens: [...prompt, ...result.tokens.subarray(offset, end)],
+			promptLength: prompt.length,
+			logprobs: result.logprobs.slice(offset, end),
+			entropies: result.entropies.slice(offset, end),
+			truncated: result.truncated[i] === 1,
+		};
+		offset = end;
+		return sample;
+	});
+}

@@ -1,0 +1,46 @@
+import { parentPort } from 'node:worker_threads';
+import { Failure } from '../base/failure.ts';
+import { Executor } from './compute/executor.ts';
+import type { Job, JobResults, Reply } from './compute/jobs.ts';
+import { probeProviders } from './compute/probe.ts';
+import { type ProviderName, runtimeNames } from './compute/providers.ts';
+import { Tensors } from './compute/runtime.ts';
+
+/** Entry point of a compute worker: takes one job at a time from the main thread. */
+
+let executor: Executor | undefined;
+
+async function perform(job: Job): Promise<JobResults[Job['kind']]> {
+	if (job.kind === 'open') {
+		const opened = await probeProviders(job.providers);
+		executor = new Executor(job.shape, runtimeNames[opened.provider as ProviderName], await Tensors.load());
+		return opened;
+	}
+	if (executor === undefined) throw new Failure('internal', 'A compute worker got work before it was opened.');
+	switch (job.kind) {
+		case 'sample':
+			return executor.sample(job);
+		case 'logprobs':
+			return executor.logprobs(job);
+		case 'gradient':
+			return executor.gradient(job);
+	}
+}
+
+/** The buffers of a result: they move to the main thread. */
+function transferList(result: JobResults[Job['kind']]): ArrayBuffer[] {
+	const buffers = Object.values(result).flatMap((value) =>
+		ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer ? [value.buffer] : [],
+	);
+	return [...new Set(buffers)];
+}
+
+const port = parentPort;
+port?.on('message', async ({ id, job }: { id: number; job: Job }) => {
+	try {
+		const result = await perform(job);
+		port.postMessage({ id, result } satisfies Reply, transferList(result));
+	} catch (error) {
+		port.postMessage({ id, failure: Failure.from(error, 'A computation failed').toJSON() } satisfies Reply);
+	}
+});
