@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, realpath } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { decodeResolvedRecipe, resolveRecipe } from '../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import { writeFileAtomic } from './atomicFile.ts';
+import { decodeRecipe, readRecipeFile, requireFile } from './recipeFile.ts';
+import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
+import { runFiles } from './runFiles.ts';
+import { listCheckpoints, readResolvedRecipe } from './runReader.ts';
+
+export interface RecipeChanges {
+	readonly seed?: number;
+	/** Changes of single keys, in their order. */
+	readonly set?: readonly RecipeOverride[];
+	/** `shuffle`: advantages are permuted, so nothing can be learned. */
+	readonly control?: 'shuffle';
+}
+
+export interface PreparedRun {
+	/** The new run folder; it holds recipe.json and waits for its engine. */
+	readonly folder: string;
+	readonly recipe: ResolvedRecipe;
+}
+
+function changed(value: unknown, changes: RecipeChanges): unknown {
+	return applyOverrides(value, [
+		...(changes.seed === undefined ? [] : [{ path: ['seed'], value: changes.seed }]),
+		...(changes.control === 'shuffle' ? shuffleOverrides(value) : []),
+		...(changes.set ?? []),
+	]);
+}
+
+/**
+ * Makes the folder of a new run from a recipe: `runs/<name>-<time>-<4 hex>` beside it, with the resolved recipe. Nothing
+ * is made when the recipe is at fault: `missing`, `invalid`; or `denied`, `full` when the folder cannot be written.
+ */
+export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
+	const path = resolve(recipePath);
+	const folder = dirname(path);
+	const value = changed(await readRecipeFile(path), changes);
+	let recipe: ResolvedRecipe;
+	try {
+		recipe = resolveRecipe(decodeRecipe(value, path), {
+			cores: availableParallelism(),
+			resolvePath: (relative) => resolve(folder, relative),
+		});
+	} catch (error) {
+		if (!(error instanceof Failure) || error.message.includes(path)) throw error;
+		throw new Failure(error.reason, `${path}: ${error.message}`, error.action);
+	}
+	await requireFiles(recipe, path);
+	return { folder: await makeRunFolder(join(folder, 'runs'), recipe), recipe };
+}
+
+/** A new run, beside the old one, that continues from one of its checkpoints with its recipe. */
+export interface PreparedChild extends PreparedRun {
+	readonly parentCheckpoint: string;
+}
+
+/** @param step of the checkpoint; null: the newest */
+export async function prepareChild(
+	parent: string,
+	step: number | null,
+	changes: RecipeChanges = {},
+): Promise<PreparedChild> {
+	const run = await realpath(parent).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read the run ${parent}`);
+	});
+	const what = join(run, runFiles.recipe);
+	const recipe = decodeResolvedRecipe(changed(await readResolvedRecipe(run), changes), what);
+	const checkpoints = await listCheckpoints(run);
+	const checkpoint = step === null ? checkpoints.at(-1) : checkpoints.find((candidate) => candidate.step === step);
+	if (checkpoint === undefined) {
+		const steps = checkpoints.map((candidate) => candidate.step).join(', ');
+		throw new Failure(
+			'missing',
+			step === null ? `${run} has no complete checkpoint.` : `${run} has no complete checkpoint of step ${step}.`,
+			steps === '' ? 'Start the recipe again.' : `It has those of steps ${steps}.`,
+		);
+	}
+	await requireFiles(recipe, what);
+	return { folder: await makeRunFolder(dirname(run), recipe), recipe, parentCheckpoint: checkpoint.path };
+}
+
+async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
+	if ('path' in recipe.dataset) {
+		await requireFile(recipe.dataset.path, 'dataset.path', path);
+		if (recipe.dataset.heldOut !== null) await requireFile(recipe.dataset.heldOut, 'dataset.heldOut', path);
+	}
+	if ('path' in recipe.model && recipe.engine === 'embedded')
+		await requireFile(recipe.model.path, 'model.path', path, 'any');
+	for (const [i, reward] of recipe.rewards.entries()) {
+		if ('file' in reward) await requireFile(reward.file, `rewards[${i}].file`, path);
+	}
+}
+
+async function makeRunFolder(runs: string, recipe: ResolvedRecipe): Promise<string> {
+	try {
+		await mkdir(runs, { recursive: true });
+		for (;;) {
+			const folder = join(runs, `${recipe.name}-${timestamp(new Date())}-${randomBytes(2).toString('hex')}`);
+			try {
+				await mkdir(folder);
+			} catch (error) {
+				if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
+				throw error;
+			}
+			await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(recipe, null, '\t')}\n`);
+			return await realpath(folder);
+		}
+	} catch (error) {
+		throw Failure.from(error, `Cannot make a run folder in ${runs}`);
+	}
+}
+
+/** Local time as yyyymmdd-hhmmss. */
+function timestamp(date: Date): string {
+	const two = (value: number) => String(value).padStart(2, '0');
+	const day = `${date.getFullYear()}${two(date.getMonth() + 1)}${two(date.getDate())}`;
+	return `${day}-${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`;
+}
+
+/** The run folder that a path inside it names, such as a checkpoint's; the path itself when it names none. */
+export function runOfCheckpoint(path: string): string {
+	const parent = dirname(path);
+	return basename(parent) === runFiles.checkpoints ? dirname(parent) : path;
+}

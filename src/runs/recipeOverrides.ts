@@ -1,0 +1,61 @@
+import { Failure } from '../base/failure.ts';
+
+/** A change of one key of a recipe: `stages.1.steps=50`. */
+export interface RecipeOverride {
+	readonly path: readonly string[];
+	readonly value: unknown;
+}
+
+/** Reads `key.key=value`; the value is JSON, or a plain text if it is not. Fails with `invalid`. */
+export function parseOverride(text: string): RecipeOverride {
+	const sign = text.indexOf('=');
+	const path = text.slice(0, Math.max(sign, 0)).split('.');
+	if (sign < 1 || path.some((part) => part === '')) {
+		throw new Failure('invalid', `"${text}" is not key=value.`, 'Write it like stages.1.steps=50.');
+	}
+	const written = text.slice(sign + 1);
+	try {
+		return { path, value: JSON.parse(written) };
+	} catch {
+		return { path, value: written };
+	}
+}
+
+/** The value with the changes applied; it is copied, not changed. Fails with `invalid` where a path leads nowhere. */
+export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverride[]): unknown {
+	const copy = structuredClone(recipe);
+	for (const { path, value } of overrides) {
+		let at: unknown = copy;
+		for (const [i, part] of path.entries()) {
+			const where = path.slice(0, i).join('.') || 'the recipe';
+			const index = /^\d+$/.test(part) ? Number(part) : null;
+			if (Array.isArray(at)) {
+				if (index === null || index >= at.length) {
+					throw new Failure(
+						'invalid',
+						`${path.join('.')}: ${where} has no entry ${part}; it has ${at.length}, from 0.`,
+					);
+				}
+			} else if (typeof at !== 'object' || at === null) {
+				throw new Failure('invalid', `${path.join('.')}: ${where} has no keys.`);
+			}
+			const holder = at as Record<string, unknown>;
+			if (part === '__proto__') throw new Failure('invalid', `"${part}" is not a key of a recipe.`);
+			if (i === path.length - 1) holder[part] = value;
+			else {
+				if (!Object.hasOwn(holder, part)) holder[part] = {};
+				at = holder[part];
+			}
+		}
+	}
+	return copy;
+}
+
+/** Permutes the advantages of every GRPO stage: the control experiment. */
+export function shuffleOverrides(recipe: unknown): RecipeOverride[] {
+	const stages = (recipe as { stages?: unknown } | null)?.stages;
+	if (!Array.isArray(stages)) return [];
+	return stages.flatMap((stage: { type?: unknown } | null, i) =>
+		stage?.type === 'grpo' ? [{ path: ['stages', String(i), 'control'], value: 'shuffle' }] : [],
+	);
+}

@@ -1,0 +1,65 @@
+import { Failure } from '../base/failure.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { type LaunchOptions, launchEngine } from './launchEngine.ts';
+import { prepareChild, prepareRun, type RecipeChanges } from './prepareRun.ts';
+import { listCheckpoints, readRecord } from './runReader.ts';
+import { RunRegistry } from './runRegistry.ts';
+import { claimsLife, effectiveStatus } from './runStatus.ts';
+
+export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'signal'> & {
+	/** Told the run's folder as soon as it is known, before the engine works. */
+	readonly onFolder?: (folder: string) => void;
+};
+
+export interface StartedRun {
+	readonly folder: string;
+	readonly record: RunRecord;
+}
+
+async function launch(folder: string, options: StartOptions, more: Partial<LaunchOptions>): Promise<StartedRun> {
+	options.onFolder?.(folder);
+	// A run that is not in the list of runs is still a run.
+	await new RunRegistry().add(folder).catch(() => undefined);
+	return { folder, record: await launchEngine(folder, { ...options, ...more }) };
+}
+
+/** Starts a new run of a recipe. */
+export async function startRun(recipePath: string, changes: RecipeChanges, options: StartOptions): Promise<StartedRun> {
+	const { folder } = await prepareRun(recipePath, changes);
+	return launch(folder, options, {});
+}
+
+/** Continues an ended or crashed run in its folder, from its newest checkpoint. Fails with `busy` while it runs. */
+export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
+	const record = await readRecord(folder).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return null;
+		throw error;
+	});
+	if (record === null) return launch(folder, options, {});
+	const status = await effectiveStatus(record);
+	if (claimsLife({ status })) {
+		throw new Failure('busy', `The run ${folder} is ${status} (process ${record.pid}).`, 'Open it, or stop it first.');
+	}
+	if (status === 'finished') {
+		const last = (await listCheckpoints(folder)).at(-1)?.step;
+		throw new Failure(
+			'invalid',
+			`The run ${folder} has finished; there is nothing left to resume.`,
+			last === undefined
+				? 'Start its recipe again.'
+				: `Start a new run from one of its checkpoints (the newest is of step ${last}).`,
+		);
+	}
+	return launch(folder, options, { resume: true });
+}
+
+/** Starts a new run from a checkpoint of another. @param step null: the newest */
+export async function branchRun(
+	parent: string,
+	step: number | null,
+	changes: RecipeChanges,
+	options: StartOptions,
+): Promise<StartedRun> {
+	const { folder, parentCheckpoint } = await prepareChild(parent, step, changes);
+	return launch(folder, options, { parentCheckpoint });
+}
