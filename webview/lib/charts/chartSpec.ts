@@ -1,0 +1,195 @@
+/** How the numbers of an axis are written. */
+export type ChartUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate';
+
+export interface ChartLine {
+	/** Column of the table; the identity of the line. */
+	readonly metric: string;
+	readonly label: string;
+	/** Index into the theme's series colours. */
+	readonly colour: number;
+	/** Drawn thin and dashed: limits of what another line means. */
+	readonly minor?: boolean;
+}
+
+/** An area around a line. */
+export type ChartBand =
+	/** Plus and minus one `by`, around `of`. */
+	| {
+			readonly kind: 'spread';
+			readonly of: string;
+			readonly by: string;
+			readonly label: string;
+			readonly colour: number;
+	  }
+	/** From one column to another. */
+	| {
+			readonly kind: 'between';
+			readonly low: string;
+			readonly high: string;
+			/** The line that it belongs to and is hidden with. */
+			readonly of: string;
+			readonly label: string;
+			readonly colour: number;
+	  };
+
+/** What a chart shows, by names of columns; drawing is `plot.ts`. */
+export interface ChartSpec {
+	readonly id: string;
+	readonly title: string;
+	readonly kind: 'lines' | 'stack';
+	readonly lines: readonly ChartLine[];
+	readonly bands: readonly ChartBand[];
+	readonly unit: ChartUnit;
+	/** Words under the axis: "tokens", "s". */
+	readonly unitLabel: string;
+}
+
+/**
+ * What rows without a value between values look like: `kept` as gaps; `bridged` (a metric of every n-th row); `dotted`:
+ * bridged, with a dot at each value and never smoothed (a metric that is measured now and then, such as an evaluation).
+ */
+export type GapStyle = 'kept' | 'bridged' | 'dotted';
+
+/** One column of an uPlot chart. */
+export interface Layer {
+	readonly role: 'edge' | 'raw' | 'line' | 'area';
+	readonly metric: string;
+	readonly colour: number;
+	readonly minor: boolean;
+	readonly gaps: GapStyle;
+	/** All rows. */
+	readonly values: Float64Array;
+}
+
+/** What layers are made of: columns and their averages. */
+export interface ColumnSource {
+	readonly length: number;
+	column(name: string): Float64Array | undefined;
+	/** The average to draw instead of the column, or the column itself when nothing is smoothed. */
+	smoothed(name: string): Float64Array | undefined;
+	gaps(name: string): GapStyle;
+}
+
+export interface Layers {
+	readonly layers: readonly Layer[];
+	/** Upper and lower layer of each filled area. */
+	readonly areas: readonly { readonly high: number; readonly low: number; readonly colour: number }[];
+}
+
+/**
+ * The layers of a chart, back to front: band edges, raw lines behind their averages, lines. A stack's layers are running
+ * totals, the topmost first, so that each area covers what is under it.
+ */
+export function layersOf(
+	spec: ChartSpec,
+	source: ColumnSource,
+	options: { readonly hidden: ReadonlySet<string>; readonly smoothing: boolean },
+): Layers {
+	const shown = spec.lines.filter(
+		(line) => !options.hidden.has(line.metric) && source.column(line.metric) !== undefined,
+	);
+	return spec.kind === 'stack' ? stackLayers(shown, source) : lineLayers(spec, shown, source, options);
+}
+
+function lineLayers(
+	spec: ChartSpec,
+	shown: readonly ChartLine[],
+	source: ColumnSource,
+	options: { readonly hidden: ReadonlySet<string>; readonly smoothing: boolean },
+): Layers {
+	const layers: Layer[] = [];
+	const areas: { high: number; low: number; colour: number }[] = [];
+	for (const band of spec.bands) {
+		if (options.hidden.has(band.of) || options.hidden.has(bandKey(band))) continue;
+		const edges = bandEdges(band, source);
+		if (!edges) continue;
+		const edge = (values: Float64Array): number =>
+			layers.push({
+				role: 'edge',
+				metric: bandKey(band),
+				colour: band.colour,
+				minor: true,
+				gaps: source.gaps(band.of),
+				values,
+			}) - 1;
+		areas.push({ high: edge(edges.high), low: edge(edges.low), colour: band.colour });
+	}
+	const layer = (line: ChartLine, role: Layer['role'], values: Float64Array): void => {
+		layers.push({
+			role,
+			metric: line.metric,
+			colour: line.colour,
+			minor: line.minor ?? false,
+			gaps: source.gaps(line.metric),
+			values,
+		});
+	};
+	if (options.smoothing) {
+		for (const line of shown) {
+			if (source.gaps(line.metric) !== 'dotted') layer(line, 'raw', source.column(line.metric) as Float64Array);
+		}
+	}
+	for (const line of shown) {
+		const values = drawn(line.metric, source);
+		if (values) layer(line, 'line', values);
+	}
+	return { layers, areas };
+}
+
+function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers {
+	const totals: Layer[] = [];
+	let below: Float64Array | null = null;
+	for (const line of shown) {
+		const values = source.smoothed(line.metric) as Float64Array;
+		const total = new Float64Array(source.length);
+		for (let row = 0; row < total.length; row++) {
+			const value = values[row] as number;
+			const under: number = below === null ? Number.NaN : (below[row] as number);
+			// A phase that did not happen takes no time; where no phase is known there is nothing to draw.
+			total[row] = Number.isNaN(value) ? under : (Number.isNaN(under) ? 0 : under) + value;
+		}
+		totals.push({ role: 'area', metric: line.metric, colour: line.colour, minor: false, gaps: 'kept', values: total });
+		below = total;
+	}
+	return { layers: totals.reverse(), areas: [] };
+}
+
+/** The values of the main line: smoothed, unless single measurements stand for themselves. */
+function drawn(name: string, source: ColumnSource): Float64Array | undefined {
+	return source.gaps(name) === 'dotted' ? source.column(name) : source.smoothed(name);
+}
+
+/** The name under which a band is hidden. */
+export function bandKey(band: ChartBand): string {
+	return band.kind === 'spread' ? `${band.of} \u00b1 ${band.by}` : `${band.low} .. ${band.high}`;
+}
+
+function bandEdges(band: ChartBand, source: ColumnSource): { low: Float64Array; high: Float64Array } | null {
+	if (band.kind === 'between') {
+		const [low, high] = [drawn(band.low, source), drawn(band.high, source)];
+		return low && high ? { low, high } : null;
+	}
+	const [centre, spread] = [source.smoothed(band.of), source.smoothed(band.by)];
+	if (!centre || !spread) return null;
+	return {
+		low: centre.map((value, i) => value - (spread[i] as number)),
+		high: centre.map((value, i) => value + (spread[i] as number)),
+	};
+}
+
+/** The layers at some rows, for uPlot: null where there is nothing to draw; on a log axis also what is not positive. */
+export function columnsAt(layers: readonly Layer[], rows: Int32Array, log: boolean): (number | null)[][] {
+	return layers.map(({ values }) => {
+		const column = new Array<number | null>(rows.length);
+		for (let i = 0; i < rows.length; i++) {
+			const value = values[rows[i] as number] as number;
+			column[i] = Number.isFinite(value) && (!log || value > 0) ? value : null;
+		}
+		return column;
+	});
+}
+
+/** Whether a log axis would show anything. */
+export function canBeLog(layers: readonly Layer[]): boolean {
+	return layers.some(({ role, values }) => role !== 'edge' && values.some((value) => value > 0));
+}

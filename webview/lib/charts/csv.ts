@@ -1,0 +1,38 @@
+export interface CsvColumn {
+	readonly name: string;
+	readonly values: ArrayLike<number | string>;
+}
+
+/**
+ * Columns as CSV (RFC 4180): a header, CRLF, an empty cell where there is no value, numbers with all their digits. Texts
+ * that a spreadsheet would take for a formula are quoted with an apostrophe.
+ */
+export function toCsv(columns: readonly CsvColumn[], rows: ArrayLike<number>): string {
+	const lines = [columns.map((column) => cell(column.name)).join(',')];
+	for (let i = 0; i < rows.length; i++) {
+		const row = rows[i] as number;
+		lines.push(columns.map(({ values }) => cell(values[row] ?? '')).join(','));
+	}
+	return `${lines.join('\r\n')}\r\n`;
+}
+
+function cell(value: number | string): string {
+	if (typeof value === 'number') return Number.isFinite(value) ? String(value) : '';
+	const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+	return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A file name made of what a person or a run folder wrote: letters, digits, dots and dashes. */
+export function fileNameOf(...parts: readonly string[]): string {
+	const name = parts
+		.map((part) =>
+			part
+				.normalize('NFKD')
+				.replace(/[^A-Za-z0-9._]+/g, '-')
+				.replace(/^[-.]+|[-.]+$/g, '')
+				.slice(0, 80),
+		)
+		.filter((part) => part !== '')
+		.join('-');
+	return name === '' ? 'export' : name;
+}

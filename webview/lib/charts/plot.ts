@@ -1,0 +1,336 @@
+import uPlot from 'uplot';
+import { Disposable, toDisposable } from '../../../src/base/disposable.ts';
+import { element, setAria } from '../dom.ts';
+import type { Theme } from '../theme.ts';
+import { type ChartSpec, type ColumnSource, columnsAt, type Layers, layersOf } from './chartSpec.ts';
+import { nearestRow, pickRows, rowsOfRange } from './pickRows.ts';
+import { actOnLink, plotActionOf } from './plotKeys.ts';
+import type { PlotLink } from './plotLink.ts';
+import { drawMarks, type PlotMark } from './plotMarks.ts';
+import { formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
+
+export interface PlotOptions {
+	readonly link: PlotLink;
+	readonly source: ColumnSource;
+	readonly theme: () => Theme;
+	/** Ascending in x, on the axis in use. */
+	readonly marks: () => readonly PlotMark[];
+	/** Enter or the app's own key on a row. */
+	readonly onOpen: (row: number) => void;
+	/** The values at a row, in words, for assistive technology. */
+	readonly describe: (row: number) => string;
+}
+
+/** What may change how a plot is built. */
+export interface PlotSettings {
+	readonly hidden: ReadonlySet<string>;
+	readonly smoothing: boolean;
+	readonly log: boolean;
+}
+
+const height = 168;
+
+/** One chart on a canvas. It draws only while it is in view, and what its link says. */
+export class Plot extends Disposable {
+	readonly element: HTMLElement;
+	readonly #options: PlotOptions;
+	#spec: ChartSpec;
+	#settings: PlotSettings = { hidden: new Set(), smoothing: false, log: false };
+	#plot: uPlot | null = null;
+	#built = '';
+	#layers: Layers = { layers: [], areas: [] };
+	#visible = false;
+	#stale = true;
+	#frame = 0;
+	#width = 0;
+
+	constructor(spec: ChartSpec, options: PlotOptions) {
+		super();
+		this.#spec = spec;
+		this.#options = options;
+		this.element = element('div', {
+			class: 'plot',
+			role: 'slider',
+			tabIndex: 0,
+			aria: {
+				label: `${spec.title}, cursor`,
+				orientation: 'horizontal',
+				roledescription: 'chart cursor',
+				keyshortcuts: 'ArrowLeft ArrowRight Home End Plus Minus 0 Enter Escape',
+			},
+		});
+		this.element.style.height = `${height}px`;
+		this.element.addEventListener('keydown', (event) => this.#onKey(event));
+		this.element.addEventListener('focus', () => this.#announceCursor());
+		const resize = new ResizeObserver(([entry]) => this.#resize(entry?.contentRect.width ?? 0));
+		resize.observe(this.element);
+		const intersection = new IntersectionObserver(([entry]) => this.#setVisible(entry?.isIntersecting ?? false), {
+			rootMargin: '160px',
+		});
+		intersection.observe(this.element);
+		this.register(toDisposable(() => resize.disconnect()));
+		this.register(toDisposable(() => intersection.disconnect()));
+		this.register(toDisposable(() => cancelAnimationFrame(this.#frame)));
+		this.register(toDisposable(() => this.#destroy()));
+		this.register(options.link.onViewChange(() => this.update()));
+		this.register(options.link.onCursorChange(() => this.#showCursor()));
+		this.#announceCursor();
+	}
+
+	/** The canvas with axes and lines, for export; null before the first drawing. */
+	get canvas(): HTMLCanvasElement | null {
+		return this.#plot?.ctx.canvas ?? null;
+	}
+
+	get spec(): ChartSpec {
+		return this.#spec;
+	}
+
+	setSpec(spec: ChartSpec): void {
+		this.#spec = spec;
+		this.update();
+	}
+
+	setSettings(settings: PlotSettings): void {
+		this.#settings = settings;
+		this.update();
+	}
+
+	/** The theme changed: colours are part of how a plot is built. */
+	rebuild(): void {
+		this.#built = '';
+		this.update();
+	}
+
+	/** Draws at the next frame in which the chart is in view. */
+	update(): void {
+		this.#stale = true;
+		if (!this.#visible || this.#frame !== 0) return;
+		this.#frame = requestAnimationFrame(() => {
+			this.#frame = 0;
+			this.draw();
+		});
+	}
+
+	/** Draws at once if something changed; export does so for charts out of view. */
+	draw(): void {
+		if (!this.#stale || this.#width === 0 || this.disposed) return;
+		this.#stale = false;
+		const { link } = this.#options;
+		this.#layers = layersOf(this.#spec, this.#options.source, this.#settings);
+		const { x } = link;
+		const { from, to } = rowsOfRange(x, link.range);
+		const columns = this.#layers.layers.map((layer) => layer.values);
+		const rows = pickRows(columns, from, to, Math.max(32, this.#width));
+		const data = [
+			Array.from(rows, (row) => x[row] as number),
+			...columnsAt(this.#layers.layers, rows, this.#settings.log),
+		] as uPlot.AlignedData;
+		const shape = this.#shape();
+		if (shape !== this.#built || !this.#plot) {
+			this.#destroy();
+			this.#plot = new uPlot(this.#configuration(), data, this.element);
+			this.#built = shape;
+		} else {
+			this.#plot.setData(data, false);
+		}
+		const plot = this.#plot;
+		plot.batch(() => plot.setScale('x', link.shown));
+		this.#showCursor();
+	}
+
+	#setVisible(visible: boolean): void {
+		this.#visible = visible;
+		if (visible && this.#stale) this.update();
+	}
+
+	#resize(width: number): void {
+		const rounded = Math.floor(width);
+		if (rounded === 0 || rounded === this.#width) return;
+		this.#width = rounded;
+		this.#plot?.setSize({ width: rounded, height });
+		this.update();
+	}
+
+	#destroy(): void {
+		this.#plot?.destroy();
+		this.#plot = null;
+	}
+
+	/** All that a built plot depends on besides data and scales. */
+	#shape(): string {
+		const { layers, areas } = this.#layers;
+		return JSON.stringify([
+			layers.map(({ role, metric, colour, minor, gaps }) => [role, metric, colour, minor, gaps]),
+			areas,
+			this.#settings.log,
+			this.#settings.smoothing,
+			this.#options.link.axis,
+			this.#spec.unit,
+		]);
+	}
+
+	#configuration(): uPlot.Options {
+		const theme = this.#options.theme();
+		const { link } = this.#options;
+		const font = `${Math.max(10, theme.fontSize - 2)}px ${theme.fontFamily}`;
+		const { unit } = this.#spec;
+		const axis: uPlot.Axis = {
+			stroke: theme.secondary,
+			font,
+			grid: { stroke: theme.grid, width: 1 },
+			ticks: { show: false },
+			gap: 4,
+		};
+		return {
+			width: this.#width,
+			height,
+			padding: [6, 8, 0, 0],
+			legend: { show: false },
+			pxAlign: 1,
+			scales: {
+				x: { time: false, auto: false, range: (_u, min, max) => [min, max] },
+				y: this.#settings.log
+					? { distr: 3, log: 10, range: (_u, min, max) => uPlot.rangeLog(min, max, 10, false) }
+					: { range: (_u, min, max) => yRange(min, max, unit, this.#spec.kind === 'stack') },
+			},
+			axes: [
+				{
+					...axis,
+					size: 22,
+					space: link.axis === 'step' ? 48 : 60,
+					incrs: link.axis === 'step' ? stepSteps : timeSteps,
+					values: (_u, splits) => splits.map((value) => formatX(value, link.axis)),
+				},
+				{
+					...axis,
+					space: 30,
+					size: (u, values) => axisWidth(u, values, font),
+					values: (_u, splits) => splits.map((value) => (value === null ? '' : formatTick(value, unit))),
+				},
+			],
+			series: [{}, ...this.#layers.layers.map((layer) => this.#series(layer, theme))],
+			bands: this.#layers.areas.map(({ high, low, colour }) => ({
+				series: [high + 1, low + 1] as [number, number],
+				fill: theme.fill(colour, theme.highContrast ? 0.35 : 0.18),
+			})),
+			cursor: {
+				y: false,
+				move: (u, left, top) => [this.#snap(u, left), top],
+				points: { size: (_u, i) => (this.#layers.layers[i - 1]?.role === 'line' ? 6 : 0) },
+				drag: { x: true, y: false, setScale: false, dist: 4 },
+				focus: { prox: -1 },
+				bind: {
+					dblclick: () => () => {
+						link.reset();
+						return null;
+					},
+					mouseleave: (_u, _target, handler) => (event) => {
+						handler(event);
+						link.setCursor(null);
+						return null;
+					},
+				},
+			},
+			hooks: {
+				setCursor: [(u) => this.#cursorMoved(u)],
+				setSelect: [(u) => this.#selected(u)],
+				draw: [(u) => drawMarks(u, this.#options.marks(), this.#options.theme())],
+			},
+		};
+	}
+
+	#series(layer: Layers['layers'][number], theme: Theme): uPlot.Series {
+		const stroke = theme.series[layer.colour % theme.series.length] ?? theme.foreground;
+		const dots = layer.gaps === 'dotted' && layer.role === 'line';
+		const base: uPlot.Series = {
+			spanGaps: layer.gaps !== 'kept',
+			points: { show: dots, size: 5, fill: stroke, stroke },
+		};
+		const dash = [...theme.dash(layer.colour)];
+		switch (layer.role) {
+			case 'edge':
+				return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
+			case 'raw':
+				return { ...base, stroke: theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), width: 1 };
+			case 'area':
+				return { ...base, stroke, width: 1, fill: theme.fill(layer.colour, 0.45), points: { show: false } };
+			case 'line':
+				return {
+					...base,
+					stroke,
+					width: layer.minor ? 1 : 1.5,
+					...(layer.minor ? { dash: [3, 3] } : dash.length > 0 ? { dash } : {}),
+				};
+		}
+	}
+
+	/** The cursor stands on rows only. */
+	#snap(u: uPlot, left: number): number {
+		if (left < 0) return left;
+		const { x } = this.#options.link;
+		const row = nearestRow(x, u.posToVal(left, 'x'));
+		return row < 0 ? left : Math.max(0, Math.min(u.over.clientWidth, u.valToPos(x[row] as number, 'x')));
+	}
+
+	#cursorMoved(u: uPlot): void {
+		const { left } = u.cursor;
+		if (left === undefined || left < 0) return;
+		this.#options.link.setCursor(nearestRow(this.#options.link.x, u.posToVal(left, 'x')));
+	}
+
+	#showCursor(): void {
+		const { link } = this.#options;
+		const row = link.cursor;
+		const plot = this.#plot;
+		if (plot && this.#visible) {
+			const at = row === null ? undefined : link.x[row];
+			const { min, max } = link.shown;
+			const inside = at !== undefined && at >= min && at <= max;
+			plot.setCursor({ left: inside ? plot.valToPos(at, 'x') : -10, top: inside ? 0 : -10 }, false);
+		}
+		if (document.activeElement === this.element) this.#announceCursor();
+	}
+
+	#announceCursor(): void {
+		const { link, describe } = this.#options;
+		const { x } = link;
+		const last = Math.max(0, x.length - 1);
+		const row = link.cursor ?? last;
+		setAria(this.element, 'valuemin', 0);
+		setAria(this.element, 'valuemax', last);
+		setAria(this.element, 'valuenow', row);
+		setAria(this.element, 'valuetext', x.length === 0 ? 'no data yet' : describe(row));
+	}
+
+	#selected(u: uPlot): void {
+		const { left, width } = u.select;
+		if (width < 4) return;
+		this.#options.link.setRange({ min: u.posToVal(left, 'x'), max: u.posToVal(left + width, 'x') });
+		u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		const action = plotActionOf({
+			key: event.key,
+			shift: event.shiftKey,
+			control: event.ctrlKey || event.metaKey || event.altKey,
+		});
+		if (!action) return;
+		event.preventDefault();
+		const { link, onOpen } = this.#options;
+		if (action.kind === 'open') onOpen(link.cursor ?? link.x.length - 1);
+		else actOnLink(link, action);
+		this.#announceCursor();
+	}
+}
+
+/** Room for the longest tick, in CSS pixels. */
+function axisWidth(u: uPlot, values: readonly string[] | null, font: string): number {
+	if (!values || values.length === 0) return 36;
+	u.ctx.save();
+	u.ctx.font = font;
+	const widest = values.reduce((width, value) => Math.max(width, u.ctx.measureText(value).width), 0);
+	u.ctx.restore();
+	return Math.max(32, Math.ceil(widest) + 12);
+}

@@ -1,0 +1,168 @@
+import { Disposable } from '../../../src/base/disposable.ts';
+import { Emitter } from '../../../src/base/event.ts';
+import { nearestRow } from './pickRows.ts';
+
+export type XAxis = 'step' | 'time';
+export interface Range {
+	readonly min: number;
+	readonly max: number;
+}
+
+/** What linked charts share: the x axis, the range in view, the row under the cursor. Charts draw what it says. */
+export class PlotLink extends Disposable {
+	readonly #viewChanged = this.register(new Emitter<void>());
+	readonly #cursorChanged = this.register(new Emitter<number | null>());
+	#step: Float64Array = new Float64Array(0);
+	#elapsed: Float64Array = new Float64Array(0);
+	#axis: XAxis = 'step';
+	#range: Range | null = null;
+	#following = true;
+	#cursor: number | null = null;
+
+	/** Axis, range or following changed. */
+	readonly onViewChange = this.#viewChanged.event;
+	/** The row under the cursor changed. */
+	readonly onCursorChange = this.#cursorChanged.event;
+
+	get axis(): XAxis {
+		return this.#axis;
+	}
+
+	/** All rows: steps, or seconds since the first row. Ascending. */
+	get x(): Float64Array {
+		return this.#axis === 'step' ? this.#step : this.#elapsed;
+	}
+
+	get elapsed(): Float64Array {
+		return this.#elapsed;
+	}
+
+	/** null: everything there is. */
+	get range(): Range | null {
+		return this.#range;
+	}
+
+	/** Whether the view moves on with new rows. */
+	get following(): boolean {
+		return this.#following;
+	}
+
+	get cursor(): number | null {
+		return this.#cursor;
+	}
+
+	/** The range that charts show: the chosen one, or all rows. */
+	get shown(): Range {
+		const { x } = this;
+		if (this.#range) return this.#range;
+		if (x.length === 0) return { min: 0, max: 1 };
+		const [min, max] = [x[0] as number, x[x.length - 1] as number];
+		return min === max ? { min: min - 0.5, max: max + 0.5 } : { min, max };
+	}
+
+	/** New rows, or other rows than before. A view that follows moves with them. */
+	setRows(step: Float64Array, time: Float64Array): void {
+		const end = this.x.at(-1);
+		this.#step = step;
+		this.#elapsed = elapsedOf(time);
+		if (this.#cursor !== null && this.#cursor >= step.length) this.setCursor(null);
+		const newEnd = this.x.at(-1);
+		if (this.#following && this.#range && end !== undefined && newEnd !== undefined && newEnd !== end) {
+			const width = this.#range.max - this.#range.min;
+			this.#range = { min: newEnd - width, max: newEnd };
+		}
+	}
+
+	setAxis(axis: XAxis): void {
+		if (axis === this.#axis) return;
+		// The same rows stay in view on the other axis.
+		const rows = this.#range ? [nearestRow(this.x, this.#range.min), nearestRow(this.x, this.#range.max)] : null;
+		this.#axis = axis;
+		const [min, max] = rows ? [this.x[rows[0] as number], this.x[rows[1] as number]] : [];
+		this.#range = min !== undefined && max !== undefined && min < max ? { min, max } : null;
+		this.#viewChanged.fire();
+	}
+
+	/** Shows a part; the view stays there. */
+	setRange(range: Range): void {
+		const { x } = this;
+		if (x.length < 2) return;
+		const [first, last] = [x[0] as number, x[x.length - 1] as number];
+		const min = Math.max(first, Math.min(range.min, range.max));
+		const max = Math.min(last, Math.max(range.min, range.max));
+		// Not less than one row's width: a view of nothing could only be left by a reset.
+		if (!(max - min >= (last - first) / Math.max(1, x.length * 2))) return;
+		this.#range = min <= first && max >= last ? null : { min, max };
+		this.#following = this.#range === null ? this.#following : false;
+		this.#viewChanged.fire();
+	}
+
+	/** Zooms by a factor (below 1: closer) around the cursor, or around the middle. */
+	zoom(factor: number): void {
+		const { min, max } = this.shown;
+		const centre = this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2);
+		this.setRange({ min: centre - (centre - min) * factor, max: centre + (max - centre) * factor });
+	}
+
+	/** Shows everything and follows. */
+	reset(): void {
+		this.#range = null;
+		this.#following = true;
+		this.#viewChanged.fire();
+	}
+
+	/** Stops following: what is in view now stays. Following again keeps the width of the view. */
+	setFollowing(following: boolean): void {
+		if (following === this.#following) return;
+		if (!following && this.#range === null && this.x.length > 0) this.#range = this.shown;
+		this.#following = following;
+		const end = this.x.at(-1);
+		if (following && this.#range && end !== undefined) {
+			const width = this.#range.max - this.#range.min;
+			const all = end - width <= (this.x[0] as number);
+			this.#range = all ? null : { min: end - width, max: end };
+		}
+		this.#viewChanged.fire();
+	}
+
+	setCursor(row: number | null): void {
+		const valid = row !== null && row >= 0 && row < this.x.length ? row : null;
+		if (valid === this.#cursor) return;
+		this.#cursor = valid;
+		this.#cursorChanged.fire(valid);
+	}
+
+	/** Moves the cursor by rows, from the end of what is in view if it is nowhere; brings it into view. */
+	moveCursor(rows: number): void {
+		const { x } = this;
+		if (x.length === 0) return;
+		const from = this.#cursor ?? nearestRow(x, this.shown.max);
+		this.cursorTo(Math.max(0, Math.min(x.length - 1, this.#cursor === null ? from : from + rows)));
+	}
+
+	cursorTo(row: number): void {
+		const at = this.x[row];
+		if (at === undefined) return;
+		const { min, max } = this.shown;
+		if (this.#range && (at < min || at > max)) {
+			const shift = at < min ? at - min : at - max;
+			this.#range = { min: min + shift, max: max + shift };
+			this.#following = false;
+			this.#viewChanged.fire();
+		}
+		this.setCursor(row);
+	}
+}
+
+/** Seconds since the first row. A clock that was set back does not turn the axis back. */
+export function elapsedOf(time: Float64Array): Float64Array {
+	const elapsed = new Float64Array(time.length);
+	const start = time[0] ?? 0;
+	let last = 0;
+	for (let row = 0; row < time.length; row++) {
+		const value = (time[row] as number) - start;
+		if (value > last) last = value;
+		elapsed[row] = last;
+	}
+	return elapsed;
+}

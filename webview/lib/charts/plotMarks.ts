@@ -1,0 +1,76 @@
+import type uPlot from 'uplot';
+import type { Theme } from '../theme.ts';
+
+/** Something that happened at an x position. */
+export interface PlotMark {
+	readonly x: number;
+	readonly kind: 'stage' | 'checkpoint' | 'hyperparameters' | 'alert' | 'lifecycle';
+	readonly label: string;
+}
+
+/** Draws stage boundaries as labelled lines, other marks as small shapes on the lower edge. Device pixels. */
+export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): void {
+	const { ctx, bbox } = u;
+	const ratio = devicePixelRatio;
+	ctx.save();
+	ctx.beginPath();
+	ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+	ctx.clip();
+	let labelEnd = Number.NEGATIVE_INFINITY;
+	const lastOfKind = new Map<string, number>();
+	for (const mark of marks) {
+		const x = Math.round(u.valToPos(mark.x, 'x', true));
+		if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
+		if (mark.kind === 'stage') {
+			ctx.strokeStyle = theme.secondary;
+			ctx.lineWidth = ratio;
+			ctx.setLineDash([4 * ratio, 3 * ratio]);
+			ctx.beginPath();
+			ctx.moveTo(x + 0.5, bbox.top);
+			ctx.lineTo(x + 0.5, bbox.top + bbox.height);
+			ctx.stroke();
+			ctx.font = `${Math.max(9, theme.fontSize - 3) * ratio}px ${theme.fontFamily}`;
+			ctx.textBaseline = 'top';
+			ctx.fillStyle = theme.secondary;
+			const width = ctx.measureText(mark.label).width;
+			const left = x + 4 * ratio;
+			if (left > labelEnd && left + width < bbox.left + bbox.width) {
+				ctx.fillText(mark.label, left, bbox.top + 2 * ratio);
+				labelEnd = left + width + 4 * ratio;
+			}
+			continue;
+		}
+		// A thousand checkpoints are not a thousand shapes on top of each other.
+		if (x - (lastOfKind.get(mark.kind) ?? Number.NEGATIVE_INFINITY) < 3 * ratio) continue;
+		lastOfKind.set(mark.kind, x);
+		drawShape(ctx, mark.kind, x, bbox.top + bbox.height - 1, 4 * ratio, theme);
+	}
+	ctx.restore();
+}
+
+function drawShape(
+	ctx: CanvasRenderingContext2D,
+	kind: PlotMark['kind'],
+	x: number,
+	bottom: number,
+	size: number,
+	theme: Theme,
+): void {
+	ctx.setLineDash([]);
+	ctx.fillStyle = kind === 'alert' ? theme.warning : kind === 'hyperparameters' ? theme.cursor : theme.secondary;
+	ctx.beginPath();
+	if (kind === 'checkpoint') {
+		ctx.moveTo(x - size, bottom);
+		ctx.lineTo(x + size, bottom);
+		ctx.lineTo(x, bottom - size * 1.4);
+	} else if (kind === 'lifecycle') {
+		ctx.rect(x - size / 4, bottom - size * 2, size / 2, size * 2);
+	} else {
+		ctx.moveTo(x, bottom);
+		ctx.lineTo(x + size, bottom - size);
+		ctx.lineTo(x, bottom - 2 * size);
+		ctx.lineTo(x - size, bottom - size);
+	}
+	ctx.closePath();
+	ctx.fill();
+}

@@ -1,0 +1,52 @@
+import { formatClock, formatDuration, formatNumber, formatPercent } from '../format.ts';
+import type { ChartUnit } from './chartSpec.ts';
+
+/** A value in a legend or a table. */
+export function formatValue(value: number | null | undefined, unit: ChartUnit): string {
+	if (value === null || value === undefined || Number.isNaN(value)) return '\u2013';
+	if (unit === 'share') return formatPercent(value);
+	if (unit === 'seconds') return formatDuration(value);
+	return formatNumber(value);
+}
+
+/** A tick of the y axis: short, without the unit of the whole axis. */
+export function formatTick(value: number, unit: ChartUnit): string {
+	if (unit === 'share') return `${formatNumber(value * 100, 3)}%`;
+	const size = Math.abs(value);
+	if (size >= 1e9) return `${formatNumber(value / 1e9, 3)}G`;
+	if (size >= 1e6) return `${formatNumber(value / 1e6, 3)}M`;
+	if (size >= 1e4) return `${formatNumber(value / 1e3, 3)}k`;
+	return formatNumber(value, 3);
+}
+
+export function formatX(value: number, axis: 'step' | 'time'): string {
+	return axis === 'step' ? formatNumber(value, 6) : formatClock(value);
+}
+
+/** Distances between ticks of a time axis, in seconds. */
+export const timeSteps = [
+	1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+	2_592_000,
+];
+/** Distances between ticks of a step axis. */
+export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) => x * 10 ** i)).flat();
+
+/**
+ * What a linear y axis spans for values between `low` and `high`: a little room on both sides, from 0 when the values
+ * come near it, shares within 0 and 1.
+ */
+export function yRange(low: number | null, high: number | null, unit: ChartUnit, fromZero: boolean): [number, number] {
+	if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+	const spread = high - low;
+	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || 0.5;
+	let min = low - room;
+	let max = high + room;
+	if (low >= 0 && (fromZero || low < spread)) min = 0;
+	if (high <= 0 && -high < spread) max = 0;
+	if (unit === 'share' && low >= 0 && high <= 1) {
+		min = Math.max(0, min);
+		max = Math.min(1, max);
+		if (high === 1) max = 1.02;
+	}
+	return min < max ? [min, max] : [min, min + 1];
+}
