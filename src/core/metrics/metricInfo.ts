@@ -1,0 +1,58 @@
+import type { LossType } from '../../protocol/recipe.ts';
+
+/** share: 0 to 1; rate: per second; nats: natural logarithms. */
+export type MetricUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate';
+
+export const metricGroups = [
+	'reward',
+	'evaluation',
+	'policy',
+	'clipping',
+	'lengths',
+	'optimiser',
+	'speed',
+	'time',
+	'other',
+] as const;
+/** Which charts a metric belongs with. */
+export type MetricGroup = (typeof metricGroups)[number];
+
+export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
+	reward: 'Reward',
+	evaluation: 'Evaluation',
+	policy: 'Policy',
+	clipping: 'Clipping',
+	lengths: 'Completion length',
+	optimiser: 'Optimiser',
+	speed: 'Speed',
+	time: 'Time per phase',
+	other: 'Other',
+};
+
+export interface MetricInfo {
+	/** The canonical name: TRL's where TRL has one. */
+	readonly name: string;
+	readonly title: string;
+	readonly unit: MetricUnit;
+	/** Over what it was averaged or taken: "completions of the generation batch". */
+	readonly over: string;
+	/** A sentence or two for a person. */
+	readonly explanation: string;
+	/** Which way is good; null: neither by itself. */
+	readonly better: 'up' | 'down' | null;
+	readonly group: MetricGroup;
+	/** Whether its axis is logarithmic unless the person says otherwise. */
+	readonly logScale: boolean;
+	/** False: a name that the catalogue does not know, described by its form alone. */
+	readonly known: boolean;
+}
+
+/** Settings of the stage on which the meaning of some metrics depends; what is absent is not known. */
+export interface MetricContext {
+	readonly stage?: 'sft' | 'grpo' | null;
+	readonly lossType?: LossType | null;
+	readonly beta?: number | null;
+	readonly scaleRewards?: 'group' | 'batch' | 'none' | null;
+	/** Updates per generation batch: num_iterations x steps_per_generation. */
+	readonly updatesPerBatch?: number | null;
+}
