@@ -6,7 +6,7 @@ import { Failure } from '../base/failure.ts';
 import { decodeResolvedRecipe, resolveRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { writeFileAtomic } from './atomicFile.ts';
-import { decodeRecipe, readRecipeFile, requireFile } from './recipeFile.ts';
+import { readRecipeFile, requireFile } from './recipeFile.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
 import { runFiles } from './runFiles.ts';
 import { listCheckpoints, readResolvedRecipe } from './runReader.ts';
@@ -40,10 +40,11 @@ function changed(value: unknown, changes: RecipeChanges): unknown {
 export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
 	const path = resolve(recipePath);
 	const folder = dirname(path);
-	const value = changed(await readRecipeFile(path), changes);
+	const plain = Object.values(changes).every((change) => change === undefined);
+	const written = await readRecipeFile(path, plain ? undefined : (value) => changed(value, changes));
 	let recipe: ResolvedRecipe;
 	try {
-		recipe = resolveRecipe(decodeRecipe(value, path), {
+		recipe = resolveRecipe(written, {
 			cores: availableParallelism(),
 			resolvePath: (relative) => resolve(folder, relative),
 		});

@@ -1,13 +1,18 @@
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
+import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { decode } from '../protocol/decode.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { ControlClient } from '../rpc/controlClient.ts';
 import type { ControlLocation } from '../rpc/controlLocation.ts';
 import { ControlServer, type ControlServerOptions } from '../rpc/controlServer.ts';
+import { writeFileAtomic } from './atomicFile.ts';
 import { currentPlatform } from './platform.ts';
+import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 import { checkPrivateFolder, controlLocation, controlLocations } from './runtimeFolder.ts';
+import { readJson } from './safeFile.ts';
 
 /** The id under which a served checkpoint folder is found. */
 export const servedId = 'serve';
@@ -18,8 +23,30 @@ export async function openControl(
 	id: string,
 	options: Omit<ControlServerOptions, 'location' | 'run'>,
 ): Promise<ControlServer> {
-	return ControlServer.listen({ ...options, run: id, location: await controlLocation(folder, id) });
+	const location = await controlLocation(folder, id);
+	const server = await ControlServer.listen({ ...options, run: id, location });
+	await writeFileAtomic(identityPath(location), JSON.stringify(await ownIdentity()), { mode: 0o600 });
+	return server;
 }
+
+const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.token$/, '.process');
+
+/**
+ * The process that serves a run, as it said in the user's own runtime folder: the pid in run.json is for judging whether
+ * it lives, this one may be signalled. Null when none is known or it does not live.
+ */
+export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'>): Promise<ProcessIdentity | null> {
+	for (const location of await controlLocations(folder, record.id)) {
+		const path = identityPath(location);
+		if (!(await lstat(path).catch(() => null))) continue;
+		await checkPrivateFolder(dirname(path));
+		const decoded = decode(identitySchema, await readJson(dirname(path), basename(path), 4096));
+		if (decoded.ok && (await processState(decoded.value)) === 'alive') return decoded.value;
+	}
+	return null;
+}
+
+const identitySchema = v.object({ host: v.string(), boot: v.string(), pid: v.number(), processStart: v.string() });
 
 /**
  * Connects to the engine of a run: endpoint and token are found by the run's id and place in the user's own runtime

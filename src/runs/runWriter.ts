@@ -46,7 +46,7 @@ export class RunWriter {
 	#log: FileHandle | null = null;
 	#record: RunRecord;
 	#pending: Promise<void> | null = null;
-	#lastStep = 0;
+	#lastStep = -1;
 	#timer: NodeJS.Timeout;
 	#closed = false;
 
@@ -246,7 +246,7 @@ export class RunWriter {
 	}
 
 	/**
-	 * Prepares a resume from the checkpoint of `step` (0: from the start): metrics, rollouts, evaluations, events and
+	 * Prepares a resume from the checkpoint of `step` (-1: from the start): metrics, rollouts, evaluations, events and
 	 * checkpoints of later steps and whatever is torn move to superseded/<n>/, and the attempt grows. Events of type
 	 * `hyperparameters` stay, since they are replayed. What belongs to `step` itself stays.
 	 */
@@ -256,7 +256,7 @@ export class RunWriter {
 			await this.#events.close();
 			await supersede(this.folder, step);
 			this.#lastStep = step;
-			this.#record = { ...this.#record, step, attempt: this.#record.attempt + 1 };
+			this.#record = { ...this.#record, step: Math.max(0, step), attempt: this.#record.attempt + 1 };
 			await this.#writeRecord();
 		});
 	}
