@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import {
+	type CheckpointState,
+	checkpointFiles,
+	checkpointFormat,
+	checkpointStateSchema,
+} from '../../protocol/checkpointState.ts';
+import { decode } from '../../protocol/decode.ts';
+import { readManifest } from '../../runs/checkpointFiles.ts';
+import { openRegular } from '../../runs/safeFile.ts';
+import type { LearnerState, ParameterSpec } from '../learner.ts';
+import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.ts';
+
+export interface CheckpointContent {
+	readonly state: Omit<CheckpointState, 'files' | 'format'>;
+	readonly learner: LearnerState;
+	readonly reference: Float32Array | null;
+	/** The text of tokenizer.json. */
+	readonly tokenizer: string;
+}
+
+/** A checkpoint that was read and whose files are whole. Its tensors are still by name: only a model knows their order. */
+export interface StoredCheckpoint {
+	readonly folder: string;
+	readonly state: CheckpointState;
+	readonly model: ReadonlyMap<string, NamedTensor>;
+	readonly optimizer: ReadonlyMap<string, NamedTensor>;
+	readonly reference: ReadonlyMap<string, NamedTensor> | null;
+	readonly tokenizer: string;
+}
+
+const firstMoment = 'exp_avg.';
+const secondMoment = 'exp_avg_sq.';
+
+/** Cuts a flat parameter vector into named tensors (views). */
+function split(flat: Float32Array, parameters: readonly ParameterSpec[], prefix = ''): NamedTensor[] {
+	let offset = 0;
+	return parameters.map(({ name, shape }) => {
+		const size = shape.reduce((a, b) => a * b, 1);
+		offset += size;
+		return { name: prefix + name, shape, data: flat.subarray(offset - size, offset) };
+	});
+}
+
+/** Writes the files of a checkpoint into an empty folder; who calls makes them durable and gives them their name. */
+export async function writeCheckpointFiles(
+	folder: string,
+	parameters: readonly ParameterSpec[],
+	content: CheckpointContent,
+): Promise<void> {
+	const { learner, reference, tokenizer } = content;
+	const contents: Record<string, Buffer> = {
+		// "pt" is what Hugging Face's loaders expect of a model.
+		[checkpointFiles.model]: encodeSafetensors(split(learner.parameters, parameters), { format: 'pt' }),
+		[checkpointFiles.optimizer]: encodeSafetensors([
+			...split(learner.firstMoments, parameters, firstMoment),
+			...split(learner.secondMoments, parameters, secondMoment),
+		]),
+		...(reference ? { [checkpointFiles.reference]: encodeSafetensors(split(reference, parameters)) } : {}),
+		[checkpointFiles.tokenizer]: Buffer.from(tokenizer),
+	};
+	const files: CheckpointState['files'] = {};
+	try {
+		for (const [name, bytes] of Object.entries(contents)) {
+			await writeFile(join(folder, name), bytes);
+			files[name] = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+		}
+		const state = { format: checkpointFormat, ...content.state, files };
+		await writeFile(join(folder, checkpointFiles.state), `${JSON.stringify(state, null, '\t')}\n`);
+	} catch (error) {
+		throw Failure.from(error, `The checkpoint of step ${content.state.step} could not be written`);
+	}
+}
+
+function damaged(folder: string, why: string): Failure {
+	return new Failure('corrupt', `The checkpoint ${folder} is damaged: ${why}.`, 'Take another checkpoint.');
+}
+
+const maxStateBytes = 16 * 1024 * 1024;
+/** One file of tensors is read whole. */
+const maxTensorBytes = 2 ** 31 - 1;
+
+async function readWhole(folder: string, name: string, maxBytes: number): Promise<Buffer> {
+	const handle = await openRegular(folder, name);
+	try {
+		const { size } = await handle.stat();
+		if (size > maxBytes) throw damaged(folder, `${name} is larger than a checkpoint's (${size} bytes)`);
+		return await handle.readFile();
+	} finally {
+		await handle.close();
+	}
+}
+
+/** state.json of a checkpoint folder. Throws `missing`, `corrupt` or `version`. */
+export async function readCheckpointState(folder: string): Promise<CheckpointState> {
+	const text = await readWhole(folder, checkpointFiles.state, maxStateBytes).catch((error: unknown) => {
+		if ((error as Failure).reason !== 'missing') throw error;
+		throw new Failure(
+			'missing',
+			`${folder} is not a checkpoint of the embedded engine: it has no ${checkpointFiles.state}.`,
+			'Name a folder such as <run>/checkpoints/step_000100.',
+		);
+	});
+	let value: unknown;
+	try {
+		value = JSON.parse(text.toString('utf8'));
+	} catch {
+		throw damaged(folder, `${checkpointFiles.state} is not JSON`);
+	}
+	const format = (value as { format?: unknown } | null)?.format;
+	if (typeof format === 'number' && format > checkpointFormat) {
+		throw new Failure('version', `The checkpoint ${folder} has the newer format ${format}.`, 'Update Reasoning Lab.');
+	}
+	const result = decode(checkpointStateSchema, value);
+	if (!result.ok) {
+		const fault = result.faults[0];
+		throw damaged(folder, `${checkpointFiles.state} is not valid at ${fault?.path}: ${fault?.message}`);
+	}
+	return result.value;
+}
+
+/** Reads a checkpoint and checks every file against the sizes and hashes of state.json. Throws `missing`, `corrupt`, `version`. */
+export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> {
+	const state = await readCheckpointState(folder);
+	if ((await readManifest(folder)) === null) throw damaged(folder, 'files are missing or cut short');
+	const read = async (name: string): Promise<Buffer> => {
+		const expected = state.files[name];
+		if (!expected) throw damaged(folder, `${checkpointFiles.state} does not list ${name}`);
+		const bytes = await readWhole(folder, name, maxTensorBytes);
+		if (bytes.length !== expected.bytes) {
+			throw damaged(folder, `${name} has ${bytes.length} bytes instead of ${expected.bytes}`);
+		}
+		if (createHash('sha256').update(bytes).digest('hex') !== expected.sha256) {
+			throw damaged(folder, `the content of ${name} does not match its hash`);
+		}
+		return bytes;
+	};
+	const tensors = async (name: string) => decodeSafetensors(await read(name), join(folder, name));
+	return {
+		folder,
+		state,
+		model: await tensors(checkpointFiles.model),
+		optimizer: await tensors(checkpointFiles.optimizer),
+		reference: checkpointFiles.reference in state.files ? await tensors(checkpointFiles.reference) : null,
+		tokenizer: (await read(checkpointFiles.tokenizer)).toString('utf8'),
+	};
+}
+
+function flatten(
+	checkpoint: StoredCheckpoint,
+	tensors: ReadonlyMap<string, NamedTensor>,
+	parameters: readonly ParameterSpec[],
+	prefix = '',
+): Float32Array {
+	const sizes = parameters.map(({ shape }) => shape.reduce((a, b) => a * b, 1));
+	const flat = new Float32Array(sizes.reduce((a, b) => a + b, 0));
+	let offset = 0;
+	for (const [i, { name, shape }] of parameters.entries()) {
+		const tensor = tensors.get(prefix + name);
+		if (!tensor || tensor.shape.join() !== shape.join()) {
+			throw new Failure(
+				'mismatch',
+				`The checkpoint ${checkpoint.folder} is of another model: it has no ${prefix}${name} of shape [${shape.join(', ')}].`,
+				'Take a checkpoint of a run with the same model.',
+			);
+		}
+		flat.set(tensor.data, offset);
+		offset += sizes[i] as number;
+	}
+	return flat;
+}
+
+/** The weights in the order of a model's parameters. Throws `mismatch` if the checkpoint is of another model. */
+export function storedParameters(checkpoint: StoredCheckpoint, parameters: readonly ParameterSpec[]): Float32Array {
+	return flatten(checkpoint, checkpoint.model, parameters);
+}
+
+export function storedLearnerState(checkpoint: StoredCheckpoint, parameters: readonly ParameterSpec[]): LearnerState {
+	return {
+		parameters: storedParameters(checkpoint, parameters),
+		firstMoments: flatten(checkpoint, checkpoint.optimizer, parameters, firstMoment),
+		secondMoments: flatten(checkpoint, checkpoint.optimizer, parameters, secondMoment),
+		updates: checkpoint.state.updates,
+	};
+}
+
+export function storedReference(
+	checkpoint: StoredCheckpoint,
+	parameters: readonly ParameterSpec[],
+): Float32Array | null {
+	return checkpoint.reference === null ? null : flatten(checkpoint, checkpoint.reference, parameters);
+}

@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+
+export type EngineArguments =
+	| {
+			readonly kind: 'run';
+			/** The run directory. */
+			readonly run: string;
+			/** Continue an earlier attempt in place. */
+			readonly resume: boolean;
+			/** A new run that starts from this checkpoint folder of another one. */
+			readonly parentCheckpoint: string | null;
+	  }
+	| { readonly kind: 'serve'; readonly checkpoint: string };
+
+export const engineUsage =
+	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder>.';
+
+/** Reads the engine's command line (without node and script). Throws `invalid`. */
+export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
+	const values = new Map<string, string>();
+	let resume = false;
+	for (let i = 0; i < argv.length; i++) {
+		const name = argv[i] as string;
+		if (name === '--resume') {
+			resume = true;
+			continue;
+		}
+		if (name !== '--run' && name !== '--serve' && name !== '--parent-checkpoint') {
+			throw new Failure('invalid', `The engine does not know the argument ${JSON.stringify(name)}.`, engineUsage);
+		}
+		const value = argv[++i];
+		if (value === undefined || value === '') throw new Failure('invalid', `${name} needs a folder.`, engineUsage);
+		if (values.has(name)) throw new Failure('invalid', `${name} is given twice.`, engineUsage);
+		values.set(name, resolve(cwd, value));
+	}
+	const run = values.get('--run');
+	const checkpoint = values.get('--serve');
+	const parentCheckpoint = values.get('--parent-checkpoint') ?? null;
+	if ((run === undefined) === (checkpoint === undefined)) {
+		throw new Failure('invalid', 'The engine needs either --run or --serve.', engineUsage);
+	}
+	if (checkpoint !== undefined) {
+		if (resume || parentCheckpoint) throw new Failure('invalid', '--serve stands alone.', engineUsage);
+		return { kind: 'serve', checkpoint };
+	}
+	if (resume && parentCheckpoint) {
+		throw new Failure('invalid', '--resume and --parent-checkpoint exclude each other.', engineUsage);
+	}
+	return { kind: 'run', run: run as string, resume, parentCheckpoint };
+}

@@ -1,0 +1,218 @@
+import { Random } from '../../base/random.ts';
+import { learningRateAt } from '../../core/grpo/learningRate.ts';
+import { countTokens, isSkippable, tokenWeights } from '../../core/grpo/lossWeights.ts';
+import { rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
+import { type Metrics, metricValue, updateMetrics } from '../../core/grpo/stepMetrics.ts';
+import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
+import { type GenerationBatch, type Rollout, sampleBatch } from './generationBatch.ts';
+import { rolloutLines } from './rolloutLines.ts';
+import { optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
+
+/** A rollout on its way through the updates of its batch. */
+export interface TrainingRow {
+	readonly rollout: Rollout;
+	readonly advantage: number;
+	/** Truncated under `mask_truncated_completions`: out of the loss. */
+	readonly masked: boolean;
+	/** Completion tokens. */
+	readonly length: number;
+	/** Under the policy that sampled, by the training graph; null until they are known. */
+	oldLogprobs: PerToken | null;
+	refLogprobs: PerToken | null;
+}
+
+function trainingRows(host: StageHost, stage: ResolvedGrpoStage, batch: GenerationBatch): TrainingRow[] {
+	const advantages = [...batch.advantages.values];
+	if (stage.control === 'shuffle') {
+		Random.of(host.parts.recipe.seed, 'control', host.progress.generations).shuffle(advantages);
+	}
+	return batch.rollouts.map((rollout, i) => ({
+		rollout,
+		advantage: advantages[i] as number,
+		masked: stage.mask_truncated_completions && rollout.sample.truncated,
+		length: rollout.sample.tokens.length - rollout.sample.promptLength,
+		oldLogprobs: null,
+		refLogprobs: null,
+	}));
+}
+
+/** Cuts the batch into the parts of `steps_per_generation`, shuffled as TRL does when there are several. */
+function partition(host: StageHost, rows: readonly TrainingRow[], parts: number): TrainingRow[][] {
+	const order = [...rows];
+	if (parts > 1) Random.of(host.parts.recipe.seed, 'parts', host.progress.generations).shuffle(order);
+	return Array.from({ length: parts }, (_, p) =>
+		order.slice(Math.floor((p * order.length) / parts), Math.floor(((p + 1) * order.length) / parts)),
+	);
+}
+
+interface Part {
+	/** All of its rows, as the metrics count them. */
+	readonly rows: readonly TrainingRow[];
+	/** Those that the update needs, with their token weights. */
+	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
+}
+
+function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
+	const generationTokens = countTokens(parts.flat());
+	return parts.map((rows) => {
+		const weights = tokenWeights(rows, {
+			lossType: stage.loss_type,
+			maxCompletionLength: stage.max_completion_length,
+			generationTokens,
+			stepsPerGeneration: stage.steps_per_generation,
+		});
+		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
+		const kept = stage.skip_dead_groups
+			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta))
+			: weighed;
+		return { rows, kept };
+	});
+}
+
+/**
+ * Old log-probabilities are the training graph's own. The first update needs none (ratio exactly 1); if more follow, the
+ * rows of later parts get theirs from one pass before the first update, those of the first part from that update itself.
+ * The sampler's are not used: they differ by about 2e-5.
+ */
+async function prepareLogprobs(host: StageHost, stage: ResolvedGrpoStage, parts: readonly Part[]): Promise<void> {
+	const { learner } = host.parts;
+	const later = parts.slice(1).flatMap((part) => part.kept.map(({ row }) => row));
+	if (later.length > 0) {
+		const samples = later.map((row) => row.rollout.sample);
+		const logprobs = await host.watch.measure('logprobs', () => learner.logprobs(samples, 'policy', stage.temperature));
+		for (const [i, row] of later.entries()) row.oldLogprobs = logprobs[i] as PerToken;
+	}
+	if (stage.beta > 0) {
+		const rows = parts.flatMap((part) => part.kept.map(({ row }) => row));
+		const samples = rows.map((row) => row.rollout.sample);
+		const logprobs = await host.watch.measure('logprobs', () =>
+			learner.logprobs(samples, 'reference', stage.temperature),
+		);
+		for (const [i, row] of rows.entries()) row.refLogprobs = logprobs[i] as PerToken;
+	}
+}
+
+async function update(
+	host: StageHost,
+	stage: ResolvedGrpoStage,
+	part: Part,
+	learningRate: number,
+): Promise<{ metrics: Metrics; result: UpdateResult }> {
+	const rows: GrpoRow[] = part.kept.map(({ row, weight }) => ({
+		tokens: row.rollout.sample.tokens,
+		promptLength: row.rollout.sample.promptLength,
+		weights: new Float32Array(row.length).fill(weight),
+		advantage: row.advantage,
+		oldLogprobs: row.oldLogprobs,
+		refLogprobs: row.refLogprobs,
+	}));
+	const range = { epsilonLow: stage.epsilon, epsilonHigh: stage.epsilon_high, beta: stage.beta };
+	const result = await host.watch.measure('update', () =>
+		host.parts.learner.updateGrpo(
+			rows,
+			{ ...range, temperature: stage.temperature },
+			optimiserSettings(stage, learningRate),
+		),
+	);
+	const place = new Map(part.kept.map(({ row }, i) => [row, i]));
+	const metrics = updateMetrics(
+		part.rows.map((row) => {
+			const i = place.get(row);
+			// A row that the update could do without was not recomputed: the sampler's values stand for it.
+			const logprobs = i === undefined ? row.rollout.sample.logprobs : (result.logprobs[i] as PerToken);
+			return {
+				masked: row.masked,
+				advantage: row.advantage,
+				logprobs,
+				entropies: i === undefined ? row.rollout.sample.entropies : (result.entropies[i] as PerToken),
+				oldLogprobs: i === undefined ? null : row.oldLogprobs,
+				refLogprobs: row.refLogprobs,
+			};
+		}),
+		range,
+	);
+	return {
+		result,
+		metrics: {
+			loss: metricValue(result.loss),
+			grad_norm: metricValue(result.gradNorm),
+			learning_rate: learningRate,
+			...metrics,
+		},
+	};
+}
+
+/** How far the sampler's log-probabilities are from the training graph's, over the rows of a first update. */
+function samplingDifference(part: Part, logprobs: readonly PerToken[]): Metrics {
+	let sum = 0;
+	let count = 0;
+	let largest = 0;
+	for (const [i, { row }] of part.kept.entries()) {
+		const graph = logprobs[i] as PerToken;
+		for (let t = 0; t < graph.length; t++) {
+			const difference = Math.abs((graph[t] as number) - (row.rollout.sample.logprobs[t] as number));
+			sum += difference;
+			count++;
+			if (difference > largest) largest = difference;
+		}
+	}
+	return {
+		'sampling/sampling_logp_difference/mean': count === 0 ? null : sum / count,
+		'sampling/sampling_logp_difference/max': count === 0 ? null : largest,
+	};
+}
+
+/**
+ * Group relative policy optimisation (DeepSeekMath, Shao et al. 2024): sample a batch of groups, score it, and make
+ * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimiser update.
+ */
+export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
+	const { parts, progress, watch } = host;
+	for (;;) {
+		let start = performance.now();
+		const stage = stageInForce();
+		// A run without KL keeps no reference; one that gets a KL term on the way takes the policy of that moment.
+		if (stage.beta > 0 && parts.learner.referenceParameters() === null) parts.learner.setReference();
+		const batchStart = progress.step;
+		const batch = await sampleBatch(host, stage);
+		const rows = trainingRows(host, stage, batch);
+		const weighed = weigh(stage, partition(host, rows, stage.steps_per_generation));
+		const updates = Math.min(stage.num_iterations * weighed.length, stage.steps - progress.stageStep);
+		await prepareLogprobs(host, stage, updates > 1 ? weighed : weighed.slice(0, 1));
+		if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery === 0) {
+			host.writeRollouts(batchStart + 1, rolloutLines(host, stage, rows));
+		}
+		const generateSeconds = watch.seconds('generate');
+		for (let u = 0; u < updates; u++) {
+			const part = weighed[u % weighed.length] as Part;
+			const { metrics, result } = await update(host, stage, part, learningRateAt(stage, progress.stageStep));
+			if (u === 0) {
+				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
+				Object.assign(
+					metrics,
+					rolloutMetrics(
+						rows.map(({ rollout, length }) => ({
+							rewards: rollout.rewards,
+							reward: rollout.reward,
+							length,
+							truncated: rollout.sample.truncated,
+						})),
+						parts.scorers.map(({ description }) => description.name),
+						batch.advantages.dead,
+					),
+					samplingDifference(part, result.logprobs),
+					{
+						'throughput/completions': batch.sampled / generateSeconds,
+						'throughput/tokens': batch.sampledTokens / generateSeconds,
+					},
+				);
+			}
+			metrics.num_tokens = progress.tokens;
+			metrics.step_time = (performance.now() - start) / 1000;
+			const verdict = await host.endUpdate({ metrics, batchStart, batchEnds: u === updates - 1 });
+			if (verdict !== 'next') return verdict;
+			start = performance.now();
+		}
+	}
+}

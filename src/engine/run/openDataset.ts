@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { createTask } from '../../core/dataset/createTask.ts';
+import { type DatasetColumns, parseDataset } from '../../core/dataset/datasetRows.ts';
+import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import { rowsSource, splitRows } from '../../core/dataset/rowsSource.ts';
+import { taskSource } from '../../core/dataset/taskSource.ts';
+import type { ResolvedDataset } from '../../core/recipe/resolvedRecipe.ts';
+import type { TaskDataset } from '../../protocol/recipe.ts';
+
+export interface OpenedDataset {
+	readonly source: ProblemSource;
+	/** SHA-256 of the generator's settings or of the files' content: a resume checks that nothing has changed. */
+	readonly hash: string;
+}
+
+/** Rows are held in memory, and one text of JavaScript holds about 512 MB. */
+const largestDataset = 500_000_000;
+
+async function readDataset(path: string): Promise<string> {
+	const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+		if (error.code !== 'ENOENT') throw Failure.from(error, `The dataset ${path} cannot be read`);
+		throw new Failure('missing', `The dataset ${path} does not exist.`, 'Correct the path in the recipe.');
+	});
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile()) {
+			throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Name a JSONL file in the recipe.');
+		}
+		if (stat.size > largestDataset) {
+			throw new Failure(
+				'unsupported',
+				`The dataset ${path} has ${stat.size} bytes; this engine reads up to ${largestDataset}.`,
+				'Train on a part of it, or use the pytorch engine.',
+			);
+		}
+		return await handle.readFile('utf8');
+	} finally {
+		await handle.close();
+	}
+}
+
+const hashOf = (...texts: readonly string[]) => {
+	const hash = createHash('sha256');
+	for (const text of texts) hash.update(text).update('\0');
+	return hash.digest('hex');
+};
+
+/** Opens a recipe's dataset. Throws `missing` and `invalid` (naming file and line) before any work. */
+export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDataset> {
+	if ('task' in dataset) {
+		return { source: taskSource(createTask(dataset as TaskDataset)), hash: hashOf(JSON.stringify(dataset)) };
+	}
+	const columns: DatasetColumns = dataset;
+	const text = await readDataset(dataset.path);
+	const rows = parseDataset(text, dataset.path, columns);
+	const heldOutText = dataset.heldOut === null ? null : await readDataset(dataset.heldOut);
+	const heldOut = heldOutText === null ? null : parseDataset(heldOutText, dataset.heldOut as string, columns);
+	return {
+		source: rowsSource(basename(dataset.path), splitRows(rows, heldOut, dataset.heldOutShare)),
+		hash: hashOf(JSON.stringify({ ...dataset, path: '', heldOut: '' }), text, heldOutText ?? ''),
+	};
+}

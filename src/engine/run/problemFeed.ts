@@ -1,0 +1,113 @@
+import { Failure } from '../../base/failure.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
+import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import { renderCompletion, renderPrompt, type Template } from '../../core/text/template.ts';
+import { eosToken, type Tokenizer } from '../../core/text/tokenizer.ts';
+
+/** A problem as the policy sees it. */
+export interface PosedProblem {
+	readonly problem: Problem;
+	/** The problem inside its template. */
+	readonly prompt: string;
+	/** bos + prompt. */
+	readonly promptTokens: readonly number[];
+}
+
+/** A problem with the completion that it teaches. */
+export interface WorkedProblem extends PosedProblem {
+	/** Prompt and completion, end-of-sequence included. */
+	readonly tokens: readonly number[];
+}
+
+/** After so many rows in a row that cannot be used, the dataset is taken to hold none. */
+const patience = 10_000;
+
+/**
+ * Hands out training problems in their seeded order, as tokens. The cursor is one integer: how many problems were read.
+ * Rows that do not fit the context, or lack what the stage needs, are left out and counted.
+ */
+export class ProblemFeed {
+	readonly #source: ProblemSource;
+	readonly #tokenizer: Tokenizer;
+	readonly #template: Template;
+	readonly #context: number;
+	readonly #seed: number;
+	readonly #onLeftOut: (count: number, why: string) => void;
+	#leftOut = 0;
+	cursor = 0;
+
+	constructor(options: {
+		readonly source: ProblemSource;
+		readonly tokenizer: Tokenizer;
+		readonly template: Template;
+		/** Tokens. */
+		readonly context: number;
+		readonly seed: number;
+		/** Called when a row was left out and the count reached a power of two. */
+		readonly onLeftOut: (count: number, why: string) => void;
+	}) {
+		this.#source = options.source;
+		this.#tokenizer = options.tokenizer;
+		this.#template = options.template;
+		this.#context = options.context;
+		this.#seed = options.seed;
+		this.#onLeftOut = options.onLeftOut;
+	}
+
+	/** The next n problems that leave room for `completionLength` tokens. */
+	nextPosed(n: number, completionLength: number): PosedProblem[] {
+		return this.#take(n, (problem) => {
+			const posed = this.pose(problem);
+			return posed.promptTokens.length + completionLength <= this.#context
+				? posed
+				: `longer than the context of ${this.#context} tokens`;
+		});
+	}
+
+	/** The next n problems with worked solutions that fit the context. */
+	nextWorked(n: number): WorkedProblem[] {
+		return this.#take(n, (problem) => {
+			const { solution, answer } = problem;
+			if (solution === null || answer === null) return 'without a worked solution';
+			const posed = this.pose(problem);
+			const completion = this.#tokenizer.encode(renderCompletion(this.#template, { solution, answer }));
+			const tokens = [...posed.promptTokens, ...completion, eosToken];
+			return tokens.length <= this.#context
+				? { ...posed, tokens }
+				: `longer than the context of ${this.#context} tokens`;
+		});
+	}
+
+	/** Held-out problems whose prompts leave room for an answer. */
+	heldOut(n: number): PosedProblem[] {
+		const posed = this.#source.heldOut(n).map((problem) => this.pose(problem));
+		return posed.filter((problem) => problem.promptTokens.length < this.#context);
+	}
+
+	pose(problem: Problem): PosedProblem {
+		const prompt = renderPrompt(this.#template, problem.prompt);
+		return { problem, prompt, promptTokens: this.#tokenizer.encodePrompt(prompt) };
+	}
+
+	#take<T extends PosedProblem>(n: number, accept: (problem: Problem) => T | string): T[] {
+		const taken: T[] = [];
+		for (let missed = 0; taken.length < n; ) {
+			const result = accept(this.#source.training(this.#seed, this.cursor++));
+			if (typeof result !== 'string') {
+				taken.push(result);
+				missed = 0;
+				continue;
+			}
+			this.#leftOut++;
+			if ((this.#leftOut & (this.#leftOut - 1)) === 0) this.#onLeftOut(this.#leftOut, result);
+			if (++missed === patience) {
+				throw new Failure(
+					'invalid',
+					`${this.#source.name}: the last ${patience} rows were all left out (${result}).`,
+					'Set a larger "context" in the recipe\'s model, or use other data.',
+				);
+			}
+		}
+		return taken;
+	}
+}

@@ -1,0 +1,75 @@
+import { Failure } from '../../base/failure.ts';
+import { hashText } from '../../base/random.ts';
+import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.ts';
+import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
+import { templateTags } from '../../core/text/template.ts';
+import type { Tokenizer } from '../../core/text/tokenizer.ts';
+import { buildTokenizer } from '../../core/text/vocabulary.ts';
+import type { ModelShape } from '../learner.ts';
+import type { StoredCheckpoint } from './checkpointFolder.ts';
+
+export interface ModelAndTokenizer {
+	readonly shape: ModelShape;
+	readonly tokenizer: Tokenizer;
+	/** Names the vocabulary: two that differ in any symbol or id differ in it. */
+	readonly vocabulary: string;
+}
+
+export function vocabularyHash(tokenizer: Tokenizer): string {
+	return hashText(JSON.stringify(tokenizer.symbols)).toString(16).padStart(8, '0');
+}
+
+/**
+ * The sizes of the model and its vocabulary: from the recipe and the data, or, when weights are taken over, from their
+ * checkpoint, after it was checked that it fits. Throws `mismatch` when it does not.
+ */
+export function resolveModel(
+	recipe: ResolvedRecipe,
+	source: ProblemSource,
+	weights: StoredCheckpoint | null,
+): ModelAndTokenizer {
+	const built = buildTokenizer(recipe.template, source.symbols);
+	const wanted = 'path' in recipe.model ? null : recipe.model;
+	if (weights === null) {
+		if (wanted === null) throw new Failure('internal', 'A model folder was not opened.');
+		const shape: ModelShape = {
+			vocabulary: built.size,
+			context: wanted.context ?? contextNeeded(recipe, source),
+			width: wanted.width,
+			heads: wanted.heads,
+			layers: wanted.layers,
+			feedForward: wanted.feedForward,
+		};
+		return { shape, tokenizer: built, vocabulary: vocabularyHash(built) };
+	}
+	const { shape } = weights.state;
+	const tokenizer = parseTokenizerJson(weights.tokenizer, `${weights.folder}/tokenizer.json`);
+	const other = (what: string) =>
+		new Failure(
+			'mismatch',
+			`The checkpoint ${weights.folder} is of another model: ${what}.`,
+			'Take a checkpoint that fits the recipe, or change the recipe.',
+		);
+	if (tokenizer.size !== shape.vocabulary) {
+		throw other(`its tokenizer has ${tokenizer.size} symbols, its weights ${shape.vocabulary}`);
+	}
+	for (const size of ['layers', 'width', 'heads', 'feedForward', 'context'] as const) {
+		const value = wanted?.[size];
+		if (value != null && value !== shape[size]) throw other(`its ${size} is ${shape[size]}, the recipe's ${value}`);
+	}
+	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
+		throw other(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
+	}
+	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
+	if (missing !== undefined) throw other(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
+	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
+}
+
+/** Tokens that the recipe's longest sequence needs. */
+function contextNeeded(recipe: ResolvedRecipe, source: ProblemSource): number {
+	const limits = recipe.stages.flatMap((stage) => (stage.type === 'grpo' ? [stage.max_completion_length] : []));
+	const teaches = recipe.stages.some((stage) => stage.type === 'sft');
+	return contextFor(sequenceLengths(source, recipe.template), limits, teaches);
+}

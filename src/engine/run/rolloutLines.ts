@@ -1,0 +1,48 @@
+import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { PerToken } from '../learner.ts';
+import type { TrainingRow } from './grpoStage.ts';
+import type { StageHost } from './stageHost.ts';
+
+/** Micro-nats: f32 log-probabilities are no better, and the files are half as long. */
+function rounded(values: PerToken): number[] {
+	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
+}
+
+/** The rollouts of a generation batch, as rollouts/step_N.jsonl holds them. */
+export function* rolloutLines(
+	host: StageHost,
+	stage: ResolvedGrpoStage,
+	rows: readonly TrainingRow[],
+): Generator<RolloutLine> {
+	const { tokenizer, recipe } = host.parts;
+	const step = host.progress.step + 1;
+	for (const [i, { rollout, advantage, oldLogprobs, refLogprobs }] of rows.entries()) {
+		const { posed, sample } = rollout;
+		yield {
+			step,
+			stage: stage.type,
+			group: Math.floor(i / stage.num_generations),
+			index: i % stage.num_generations,
+			prompt: posed.prompt,
+			completion: rollout.completion,
+			answer: posed.problem.answer,
+			row: posed.problem.row,
+			rewards: { ...rollout.rewards },
+			reward: rollout.reward,
+			advantage,
+			truncated: sample.truncated,
+			...(recipe.log.tokens
+				? {
+						tokens: {
+							text: sample.tokens.slice(sample.promptLength).map((token) => tokenizer.symbols[token] ?? ''),
+							logprob: rounded(sample.logprobs),
+							...(oldLogprobs ? { oldLogprob: rounded(oldLogprobs) } : {}),
+							...(refLogprobs ? { refLogprob: rounded(refLogprobs) } : {}),
+							entropy: rounded(sample.entropies),
+						},
+					}
+				: {}),
+		};
+	}
+}

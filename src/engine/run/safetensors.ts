@@ -1,0 +1,93 @@
+import { Failure } from '../../base/failure.ts';
+
+/** A named f32 tensor, row-major. */
+export interface NamedTensor {
+	readonly name: string;
+	readonly shape: readonly number[];
+	readonly data: Float32Array;
+}
+
+const maxHeader = 100_000_000;
+
+/**
+ * The safetensors file format (huggingface.co/docs/safetensors): u64 little-endian header length, JSON header padded
+ * with spaces to 8 bytes, then the tensors without gaps. F32 only.
+ */
+export function encodeSafetensors(tensors: readonly NamedTensor[], metadata: Record<string, string> = {}): Buffer {
+	const header: Record<string, unknown> = { __metadata__: metadata };
+	let offset = 0;
+	for (const tensor of tensors) {
+		const end = offset + tensor.data.byteLength;
+		header[tensor.name] = { dtype: 'F32', shape: tensor.shape, data_offsets: [offset, end] };
+		offset = end;
+	}
+	let text = Buffer.from(JSON.stringify(header));
+	const padding = (8 - (text.length % 8)) % 8;
+	if (padding > 0) text = Buffer.concat([text, Buffer.alloc(padding, 0x20)]);
+	const file = Buffer.alloc(8 + text.length + offset);
+	file.writeBigUInt64LE(BigInt(text.length), 0);
+	text.copy(file, 8);
+	let at = 8 + text.length;
+	for (const { data } of tensors) {
+		Buffer.from(data.buffer, data.byteOffset, data.byteLength).copy(file, at);
+		at += data.byteLength;
+	}
+	return file;
+}
+
+interface Entry {
+	readonly dtype: string;
+	readonly shape: readonly number[];
+	readonly data_offsets: readonly [number, number];
+}
+
+function isEntry(value: unknown): value is Entry {
+	const entry = value as Partial<Entry> | null;
+	return (
+		typeof entry === 'object' &&
+		entry !== null &&
+		typeof entry.dtype === 'string' &&
+		Array.isArray(entry.shape) &&
+		entry.shape.every((n) => Number.isSafeInteger(n) && n >= 0) &&
+		Array.isArray(entry.data_offsets) &&
+		entry.data_offsets.length === 2 &&
+		entry.data_offsets.every((n) => Number.isSafeInteger(n) && n >= 0)
+	);
+}
+
+/**
+ * The tensors of a safetensors file, by name. `what` names the file in errors. Throws `corrupt` for a damaged or
+ * truncated file and `unsupported` for a tensor that is not F32.
+ */
+export function decodeSafetensors(file: Buffer, what: string): Map<string, NamedTensor> {
+	const broken = (why: string) =>
+		new Failure('corrupt', `${what} is damaged: ${why}.`, 'Resume from another checkpoint.');
+	if (file.length < 8) throw broken('it is shorter than its header');
+	const length = Number(file.readBigUInt64LE(0));
+	if (length > maxHeader || 8 + length > file.length) throw broken('it is shorter than its header says');
+	let header: unknown;
+	try {
+		header = JSON.parse(file.toString('utf8', 8, 8 + length));
+	} catch {
+		throw broken('its header is not JSON');
+	}
+	if (typeof header !== 'object' || header === null) throw broken('its header is not an object');
+	const tensors = new Map<string, NamedTensor>();
+	const start = 8 + length;
+	for (const [name, entry] of Object.entries(header)) {
+		if (name === '__metadata__') continue;
+		if (!isEntry(entry)) throw broken(`the entry of ${JSON.stringify(name)} is malformed`);
+		if (entry.dtype !== 'F32') {
+			throw new Failure('unsupported', `${what} holds ${entry.dtype} tensors; this engine reads F32.`);
+		}
+		const [from, to] = entry.data_offsets;
+		const size = entry.shape.reduce((a, b) => a * b, 1);
+		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not fit its shape`);
+		if (start + to > file.length) throw broken('it ends before its last tensor');
+		// Copied: the tensor must be aligned to four bytes and outlive the file's buffer.
+		const data = new Float32Array(size);
+		Buffer.from(data.buffer).set(file.subarray(start + from, start + to));
+		tensors.set(name, { name, shape: entry.shape, data });
+	}
+	return tensors;
+}

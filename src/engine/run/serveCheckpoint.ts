@@ -1,0 +1,61 @@
+import { availableParallelism } from 'node:os';
+import { deferred, Sequencer } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
+import { openControl, servedId } from '../../runs/runControl.ts';
+import { parameterSpecs } from '../model/parameters.ts';
+import { createLearner } from '../ortLearner.ts';
+import { readCheckpoint, storedParameters, storedReference } from './checkpointFolder.ts';
+import { PolicyService } from './policyService.ts';
+import type { EngineProcess } from './runEngine.ts';
+
+/** Rows of a micro-batch; nothing needs to be repeated bit for bit here. */
+const rows = 64;
+
+/** Answers `policy/*` with the weights of a checkpoint; trains and writes nothing. Ends when it is told to. */
+export function serveCheckpoint(folder: string): EngineProcess {
+	const done = deferred<void>();
+	const serve = async (): Promise<number> => {
+		const alive = setInterval(() => undefined, 1 << 30);
+		try {
+			const checkpoint = await readCheckpoint(folder);
+			const { shape } = checkpoint.state;
+			const tokenizer = parseTokenizerJson(checkpoint.tokenizer, `${folder}/tokenizer.json`);
+			const specs = parameterSpecs(shape);
+			const learner = await createLearner({
+				shape,
+				parameters: storedParameters(checkpoint, specs),
+				device: 'auto',
+				workers: availableParallelism(),
+				sampleRows: rows,
+				trainRows: rows,
+			});
+			const reference = storedReference(checkpoint, specs);
+			if (reference) learner.restoreReference(reference);
+			const turns = new Sequencer();
+			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
+			const server = await openControl(folder, servedId, {
+				serving: true,
+				handlers: {
+					'policy/generate': (params) => policy.generate(params),
+					'policy/score': (params) => policy.score(params),
+				},
+			});
+			process.stdout.write(`${JSON.stringify({ serving: folder, step: checkpoint.state.step })}\n`);
+			try {
+				await done.promise;
+			} finally {
+				server.dispose();
+				await learner.dispose();
+			}
+			return 0;
+		} catch (error) {
+			const failure = Failure.from(error);
+			process.stderr.write(`${failure.toString()}\n`);
+			return failure.reason === 'internal' ? 1 : 2;
+		} finally {
+			clearInterval(alive);
+		}
+	};
+	return { stop: () => done.resolve(), crash: (error) => done.reject(error), exit: serve() };
+}

@@ -1,0 +1,59 @@
+import type { ProblemSource } from '../../core/dataset/problemSource.ts';
+import type { Metrics } from '../../core/grpo/stepMetrics.ts';
+import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { Template } from '../../core/text/template.ts';
+import type { Tokenizer } from '../../core/text/tokenizer.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { Scorer } from '../../protocol/scorer.ts';
+import type { Learner, OptimiserSettings } from '../learner.ts';
+import type { ProblemFeed } from './problemFeed.ts';
+import type { Progress } from './progress.ts';
+import type { Stopwatch } from './stopwatch.ts';
+
+/** What a run trains with; all of it is there before the first step. */
+export interface TrainingParts {
+	readonly recipe: ResolvedRecipe;
+	readonly learner: Learner;
+	readonly source: ProblemSource;
+	readonly feed: ProblemFeed;
+	readonly tokenizer: Tokenizer;
+	readonly template: Template;
+	readonly scorers: readonly Scorer[];
+	/** The built-in accuracy with the dataset's verifier: what evaluations count, whatever the recipe rewards. */
+	readonly accuracy: Scorer;
+}
+
+/** One optimiser update that has happened. */
+export interface UpdateReport {
+	readonly metrics: Metrics;
+	/** The last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
+	readonly batchEnds: boolean;
+	/** Updates done before the batch. */
+	readonly batchStart: number;
+}
+
+/** What a stage's loop does next. */
+export type Verdict = 'next' | 'stage-over' | 'stop';
+
+/** What a stage needs of the run around it. */
+export interface StageHost {
+	readonly parts: TrainingParts;
+	readonly progress: Progress;
+	readonly watch: Stopwatch;
+	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
+	endUpdate(report: UpdateReport): Promise<Verdict>;
+	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
+	writeRollouts(step: number, lines: Iterable<RolloutLine>): void;
+	alert(level: 'info' | 'warning' | 'error', message: string): void;
+}
+
+export function optimiserSettings(stage: ResolvedStage, learningRate: number): OptimiserSettings {
+	return {
+		learningRate,
+		beta1: stage.adam_beta1,
+		beta2: stage.adam_beta2,
+		epsilon: stage.adam_epsilon,
+		weightDecay: stage.weight_decay,
+		maxGradNorm: stage.max_grad_norm,
+	};
+}

@@ -1,0 +1,172 @@
+import { type Deferred, deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Hyperparameters } from '../../protocol/control.ts';
+
+/** What the training side does when a request reaches its moment. */
+export interface GateHooks {
+	/** Training stands still; records it. */
+	paused(): Promise<void>;
+	continued(): Promise<void>;
+	/** Writes a checkpoint of this moment; returns its folder. */
+	checkpoint(): Promise<string>;
+	/** Takes the changes over from the next step on; returns that step. */
+	setHyperparameters(changes: Hyperparameters): Promise<number>;
+}
+
+type Request =
+	| { readonly type: 'checkpoint'; readonly done: Deferred<string> }
+	| { readonly type: 'hyperparameters'; readonly changes: Hyperparameters; readonly done: Deferred<number> }
+	| { readonly type: 'job'; readonly run: () => Promise<void>; readonly fail: (error: unknown) => void };
+
+export interface StopRequest {
+	readonly checkpoint: boolean;
+}
+
+/**
+ * Where requests from outside meet training: they are queued and carried out between generation batches (jobs on the
+ * policy also between updates), so that nothing ever changes in the middle of a batch. Requests are answered when they
+ * have happened.
+ */
+export class StepGate {
+	readonly #abort = new AbortController();
+	#requests: Request[] = [];
+	#pausers: Deferred<void>[] = [];
+	#wantsPause = false;
+	#isPaused = false;
+	#stop: StopRequest | null = null;
+	#closed: Failure | null = null;
+	#wake: Deferred<void> | null = null;
+
+	/** Fires when the run is asked to stop; what waits outside of training listens to it. */
+	get stopSignal(): AbortSignal {
+		return this.#abort.signal;
+	}
+
+	get stopRequest(): StopRequest | null {
+		return this.#stop;
+	}
+
+	get isPaused(): boolean {
+		return this.#isPaused;
+	}
+
+	/** Resolves once training stands still. */
+	pause(): Promise<void> {
+		if (this.#closed) return Promise.reject(this.#closed);
+		if (this.#isPaused && this.#wantsPause) return Promise.resolve();
+		this.#wantsPause = true;
+		const done = deferred<void>();
+		this.#pausers.push(done);
+		this.#notify();
+		return done.promise;
+	}
+
+	/** Withdraws the pause, also one that has not happened yet. */
+	async resume(): Promise<void> {
+		if (this.#closed) throw this.#closed;
+		this.#wantsPause = false;
+		for (const waiting of this.#pausers.splice(0)) {
+			waiting.reject(new Failure('cancelled', 'The run was told to go on before it had paused.'));
+		}
+		this.#notify();
+	}
+
+	stop(request: StopRequest): void {
+		if (this.#stop || this.#closed) return;
+		this.#stop = request;
+		this.#abort.abort();
+		this.#notify();
+	}
+
+	checkpoint(): Promise<string> {
+		const done = deferred<string>();
+		return this.#queue({ type: 'checkpoint', done }, done);
+	}
+
+	setHyperparameters(changes: Hyperparameters): Promise<number> {
+		const done = deferred<number>();
+		return this.#queue({ type: 'hyperparameters', changes, done }, done);
+	}
+
+	/** Runs a task while training does not use the learner. */
+	withLearner<T>(task: () => Promise<T>): Promise<T> {
+		const done = deferred<T>();
+		const run = () => task().then(done.resolve, done.reject);
+		return this.#queue({ type: 'job', run, fail: done.reject }, done);
+	}
+
+	/** Between two updates of one batch: only jobs on the policy run. */
+	async betweenUpdates(): Promise<void> {
+		for (let i = 0; i < this.#requests.length; ) {
+			const request = this.#requests[i] as Request;
+			if (request.type !== 'job') {
+				i++;
+				continue;
+			}
+			this.#requests.splice(i, 1);
+			await request.run();
+		}
+	}
+
+	/** Between two batches: everything that was asked for happens; stays here while the run is paused. */
+	async betweenBatches(hooks: GateHooks): Promise<'continue' | 'stop'> {
+		for (;;) {
+			for (let request = this.#requests.shift(); request; request = this.#requests.shift()) {
+				await this.#carryOut(request, hooks);
+			}
+			if (this.#stop) return 'stop';
+			if (!this.#wantsPause) {
+				if (this.#isPaused) {
+					this.#isPaused = false;
+					await hooks.continued();
+				}
+				return 'continue';
+			}
+			if (!this.#isPaused) {
+				this.#isPaused = true;
+				await hooks.paused();
+			}
+			for (const waiting of this.#pausers.splice(0)) waiting.resolve();
+			this.#wake = deferred<void>();
+			// Something may have arrived while the hooks ran.
+			if (this.#requests.length === 0 && this.#wantsPause && !this.#stop && this.#pausers.length === 0) {
+				await this.#wake.promise;
+			}
+			this.#wake = null;
+		}
+	}
+
+	/** The run is over: everything that still waits is answered with the reason. */
+	close(reason: Failure): void {
+		if (this.#closed) return;
+		this.#closed = reason;
+		for (const waiting of this.#pausers.splice(0)) waiting.reject(reason);
+		for (const request of this.#requests.splice(0)) {
+			if (request.type === 'job') request.fail(reason);
+			else request.done.reject(reason);
+		}
+	}
+
+	#queue<T>(request: Request, done: Deferred<T>): Promise<T> {
+		if (this.#closed) return Promise.reject(this.#closed);
+		this.#requests.push(request);
+		this.#notify();
+		return done.promise;
+	}
+
+	#notify(): void {
+		this.#wake?.resolve();
+	}
+
+	async #carryOut(request: Request, hooks: GateHooks): Promise<void> {
+		if (request.type === 'job') return request.run();
+		try {
+			if (request.type === 'checkpoint') request.done.resolve(await hooks.checkpoint());
+			else request.done.resolve(await hooks.setHyperparameters(request.changes));
+		} catch (error) {
+			request.done.reject(error);
+			// A refused change is the client's matter; a checkpoint that cannot be written is the run's too.
+			if (request.type === 'checkpoint') throw error;
+		}
+	}
+}

@@ -1,0 +1,28 @@
+export type Phase = 'generate' | 'reward' | 'logprobs' | 'update' | 'checkpoint' | 'evaluate';
+
+/** Adds up wall-clock seconds by phase. Only what is shown to people depends on it. */
+export class Stopwatch {
+	#seconds = new Map<Phase, number>();
+
+	async measure<T>(phase: Phase, task: () => Promise<T>): Promise<T> {
+		const start = performance.now();
+		try {
+			return await task();
+		} finally {
+			this.#seconds.set(phase, (this.#seconds.get(phase) ?? 0) + (performance.now() - start) / 1000);
+		}
+	}
+
+	/** Seconds of a phase since the last `take`; 0 if it did not happen. */
+	seconds(phase: Phase): number {
+		return this.#seconds.get(phase) ?? 0;
+	}
+
+	/** `time/<phase>` of everything since the last call, rounded to microseconds, and starts again. */
+	take(): Record<string, number> {
+		const metrics: Record<string, number> = {};
+		for (const [phase, seconds] of this.#seconds) metrics[`time/${phase}`] = Math.round(seconds * 1e6) / 1e6;
+		this.#seconds.clear();
+		return metrics;
+	}
+}

@@ -1,0 +1,20 @@
+import { createRequire } from 'node:module';
+import { runFormat } from '../../protocol/runRecord.ts';
+
+/** Versions that a run's numbers depend on, for run.json and checkpoints. */
+export function engineVersions(): Record<string, string> {
+	let onnxruntime = 'unknown';
+	try {
+		const require = createRequire(import.meta.url);
+		const { version } = require('onnxruntime-node/package.json') as { version?: unknown };
+		if (typeof version === 'string') onnxruntime = version;
+	} catch {
+		// The learner will say what is wrong with the installation.
+	}
+	return {
+		node: process.versions.node,
+		onnxruntime,
+		run: String(runFormat),
+		platform: `${process.platform}-${process.arch}`,
+	};
+}
