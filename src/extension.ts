@@ -1,15 +1,75 @@
-import type * as vscode from 'vscode';
+import * as vscode from 'vscode';
+import { addControlCommands } from './host/commands/controlCommands.ts';
+import { addDescribeCommands } from './host/commands/describeCommands.ts';
+import { addDiskCommands } from './host/commands/diskCommands.ts';
+import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
+import { addStartCommands } from './host/commands/startCommands.ts';
+import { CommandTable } from './host/commandTable.ts';
+import { EndNotification } from './host/endNotification.ts';
+import { Notices } from './host/notices.ts';
+import { RolloutsPanels } from './host/panels/rolloutsPanel.ts';
+import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
+import { RunContext } from './host/runContext.ts';
+import { RunController } from './host/runController.ts';
+import { RunPicker } from './host/runPicker.ts';
+import { RegisteredRuns, WorkspaceRuns } from './host/runSources.ts';
+import { RunStarter } from './host/runStarter.ts';
+import { RunStore } from './host/runStore.ts';
 import { RunsTree } from './host/runsTree.ts';
+import { StatusBar } from './host/statusBar.ts';
+import { RunRegistry } from './runs/runRegistry.ts';
 
 /** What `activate` hands to whoever asks for the extension's exports: the tests. */
 export interface ExtensionApi {
 	/** How long `activate` took, in milliseconds. */
 	readonly activationMillis: number;
+	readonly runStore: RunStore;
 }
 
 /** Composition root: builds the objects and hands them to each other. */
 export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const start = performance.now();
-	context.subscriptions.push(new RunsTree());
-	return { activationMillis: performance.now() - start };
+	const keep = <T extends vscode.Disposable>(item: T): T => {
+		context.subscriptions.push(item);
+		return item;
+	};
+	const extension = context.extensionUri;
+	const storage = context.globalStorageUri;
+	const log = keep(vscode.window.createOutputChannel('Reasoning Lab', { log: true }));
+	const notices = new Notices(log);
+	const table = keep(new CommandTable(notices));
+
+	const registry = new RunRegistry();
+	const workspaceRuns = keep(new WorkspaceRuns());
+	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], (error) => log.error(String(error))));
+	const tree = keep(new RunsTree(store));
+	const picker = new RunPicker(store, tree);
+	const client = `Reasoning Lab ${(context.extension.packageJSON as { version: string }).version}`;
+	const controller = new RunController(store, notices, client);
+	const diagnostics = keep(new RecipeDiagnostics());
+	const rollouts = keep(new RolloutsPanels({ extensionUri: extension, log }));
+	const dashboards = rollouts;
+	const openDashboard = (folder: string) => dashboards.open(folder);
+	const starter = new RunStarter({ extension, store, tree, notices, diagnostics, openDashboard, openLog });
+
+	keep(new StatusBar(store));
+	keep(new RunContext(store));
+	keep(new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog }));
+	addStartCommands(table, {
+		picker,
+		starter,
+		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
+		storage,
+	});
+	addControlCommands(table, { picker, controller, notices });
+	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
+	addDescribeCommands(table, { picker, store });
+	addDiskCommands(table, { picker, store, registry, notices });
+
+	// The first look at disks comes after activation.
+	setImmediate(() => {
+		diagnostics.start();
+		store.start();
+	});
+	return { activationMillis: performance.now() - start, runStore: store };
 }

@@ -1,19 +1,104 @@
 import * as vscode from 'vscode';
-import { Disposable } from '../base/disposable.ts';
-import { viewIds } from './ids.ts';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { commandIds, viewIds } from './ids.ts';
+import { presentRun, type RunPresentation } from './runPresentation.ts';
+import type { RunStore } from './runStore.ts';
+import { isLive, type RunView } from './runView.ts';
 
-/** The *Runs* view: a native tree, newest run first. */
+/** The *Runs* view: a native tree, newest run first. Its elements are run folders. */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
-	constructor() {
+	readonly #store: RunStore;
+	readonly #view: vscode.TreeView<string>;
+	readonly #changed = new vscode.EventEmitter<string[] | undefined>();
+	readonly #shown = new Map<string, string>();
+	#order: readonly string[] = [];
+	readonly onDidChangeTreeData = this.#changed.event;
+
+	constructor(store: RunStore) {
 		super();
-		this.register(vscode.window.createTreeView(viewIds.runs, { treeDataProvider: this }));
+		this.#store = store;
+		this.register(this.#changed);
+		this.#view = this.register(
+			vscode.window.createTreeView(viewIds.runs, { treeDataProvider: this, canSelectMany: true }),
+		);
+		this.register(store.onDidChange(() => this.#update()));
+		// Elapsed times move on between the steps.
+		const clock = setInterval(() => {
+			if (this.#view.visible && this.#store.runs.some(isLive)) this.#update();
+		}, 1000);
+		this.register(toDisposable(() => clearInterval(clock)));
+	}
+
+	/** Folders that are selected in the view. */
+	get selection(): readonly string[] {
+		return this.#view.selection;
+	}
+
+	/** Brings the view up with the run selected; the focus stays where it is. */
+	async reveal(folder: string): Promise<void> {
+		if (this.#store.get(folder) !== undefined) await this.#view.reveal(folder, { select: true, focus: false });
+	}
+
+	getChildren(element?: string): string[] {
+		return element === undefined ? this.#store.runs.map((view) => view.folder) : [];
+	}
+
+	getParent(): undefined {
+		return undefined;
 	}
 
 	getTreeItem(folder: string): vscode.TreeItem {
-		return new vscode.TreeItem(folder);
+		const view = this.#store.get(folder);
+		if (view === undefined) return new vscode.TreeItem(folder);
+		const shown = presentRun(view, Date.now() / 1000);
+		const item = new vscode.TreeItem(shown.label, vscode.TreeItemCollapsibleState.None);
+		item.id = folder;
+		item.description = shown.description;
+		item.iconPath = new vscode.ThemeIcon(
+			shown.icon.id,
+			shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
+		);
+		item.contextValue = shown.contextValue;
+		item.accessibilityInformation = { label: shown.spoken };
+		item.command = { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
+		return item;
 	}
 
-	getChildren(): string[] {
-		return [];
+	/** Tooltips are made when they are asked for. */
+	resolveTreeItem(item: vscode.TreeItem, folder: string): vscode.TreeItem {
+		const view = this.#store.get(folder);
+		if (view !== undefined) item.tooltip = tooltipOf(presentRun(view, Date.now() / 1000));
+		return item;
 	}
+
+	/** Redraws the rows whose words changed, and the list only when runs came or went. */
+	#update(): void {
+		const now = Date.now() / 1000;
+		const order = this.#store.runs.map((view) => view.folder);
+		const changed = this.#store.runs.filter((view) => this.#remember(view, now)).map((view) => view.folder);
+		const sameOrder = order.length === this.#order.length && order.every((folder, i) => folder === this.#order[i]);
+		this.#order = order;
+		if (!sameOrder) {
+			for (const folder of this.#shown.keys()) if (this.#store.get(folder) === undefined) this.#shown.delete(folder);
+			this.#changed.fire(undefined);
+		} else if (changed.length > 0) {
+			this.#changed.fire(changed);
+		}
+	}
+
+	#remember(view: RunView, now: number): boolean {
+		const { label, description, icon, contextValue } = presentRun(view, now);
+		const words = JSON.stringify([label, description, icon, contextValue]);
+		if (this.#shown.get(view.folder) === words) return false;
+		this.#shown.set(view.folder, words);
+		return true;
+	}
+}
+
+/** Plain values only: text of a run folder becomes neither link, image nor HTML. */
+function tooltipOf(shown: RunPresentation): vscode.MarkdownString {
+	const text = new vscode.MarkdownString();
+	text.appendMarkdown('**').appendText(shown.label).appendMarkdown('**\n\n');
+	for (const [name, value] of shown.tooltip) text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown('  \n');
+	return text;
 }

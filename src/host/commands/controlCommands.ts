@@ -1,0 +1,98 @@
+import * as vscode from 'vscode';
+import { type Hyperparameters, hyperparametersSchema } from '../../protocol/control.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { currentHyperparameters } from '../currentHyperparameters.ts';
+import { commandIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import type { RunController } from '../runController.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { isLive, nameOf, type RunView } from '../runView.ts';
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly controller: RunController;
+	readonly notices: Notices;
+}
+
+/** Commands that talk to a live engine. */
+export function addControlCommands(table: CommandTable, { picker, controller, notices }: Needs): void {
+	table.add(commandIds.pauseRun, async (...args) => {
+		const question = {
+			title: 'Pause a run',
+			what: 'is running',
+			applies: (view: RunView) => view.status === 'running',
+		};
+		const view = await picker.one(args, question);
+		if (view !== undefined) await controller.pause(view);
+	});
+	table.add(commandIds.continueRun, async (...args) => {
+		const question = {
+			title: 'Continue a run',
+			what: 'is paused',
+			applies: (view: RunView) => view.status === 'paused',
+		};
+		const view = await picker.one(args, question);
+		if (view !== undefined) await controller.continue(view);
+	});
+	table.add(commandIds.stopRun, async (...args) => {
+		const views = await picker.many(args, { title: 'Stop a run', what: 'is alive', applies: isLive });
+		await Promise.all((views ?? []).map((view) => controller.stop(view)));
+	});
+	table.add(commandIds.saveCheckpoint, async (...args) => {
+		const view = await picker.one(args, { title: 'Save a checkpoint', what: 'is alive', applies: isLive });
+		if (view === undefined) return undefined;
+		const folder = await controller.checkpoint(view);
+		vscode.window.setStatusBarMessage(`Checkpoint of ${nameOf(view)} saved`, 5000);
+		return folder;
+	});
+	table.add(commandIds.setHyperparameters, async (...args) => {
+		const view = await picker.one(args, { title: 'Set hyper-parameters', what: 'is alive', applies: isLive });
+		if (view === undefined) return undefined;
+		const changes = givenChanges(args[1]) ?? (await askChanges(view));
+		if (changes === undefined) return undefined;
+		const fromStep = await controller.setHyperparameters(view, changes);
+		const words = Object.entries(changes).map(([name, value]) => `${name} = ${value}`);
+		void notices.information(`${nameOf(view)}: ${words.join(', ')} from step ${fromStep} on.`);
+		return fromStep;
+	});
+}
+
+function givenChanges(argument: unknown): Hyperparameters | undefined {
+	if (argument === undefined || argument === null || Array.isArray(argument)) return undefined;
+	const decoded = decode(hyperparametersSchema, argument);
+	return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : undefined;
+}
+
+const meanings: Readonly<Record<keyof Hyperparameters, string>> = {
+	learning_rate: 'Peak learning rate of AdamW',
+	beta: 'Weight of the KL term',
+	epsilon: 'Lower clip range of the ratio',
+	epsilon_high: 'Upper clip range of the ratio',
+	temperature: 'Sampling temperature',
+};
+
+async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
+	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
+	const picked = await vscode.window.showQuickPick(
+		Object.entries(meanings).map(([name, detail]) => {
+			const value = current[name as keyof Hyperparameters];
+			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
+		}),
+		{ title: `Hyper-parameters of ${nameOf(view)}`, placeHolder: 'What to change, from the next step on' },
+	);
+	if (picked === undefined) return undefined;
+	const text = await vscode.window.showInputBox({
+		title: picked.name,
+		prompt: picked.detail,
+		value: picked.description ?? '',
+		validateInput: (input) => (changeOf(picked.name, input) === null ? 'Enter a number of 0 or more.' : undefined),
+	});
+	return text === undefined ? undefined : (changeOf(picked.name, text) ?? undefined);
+}
+
+function changeOf(name: string, input: string): Hyperparameters | null {
+	const value = input.trim() === '' ? Number.NaN : Number(input);
+	const decoded = decode(hyperparametersSchema, { [name]: value });
+	return decoded.ok && Number.isFinite(value) ? decoded.value : null;
+}

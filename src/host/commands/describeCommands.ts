@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import { noteRun, renameRun, tagRun } from '../../runs/runActions.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import type { RunPicker } from '../runPicker.ts';
+import type { RunStore } from '../runStore.ts';
+import { nameOf, type RunView } from '../runView.ts';
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly store: RunStore;
+}
+
+/** Commands for what a person says about a run: its name, tags and note. The engine's own files stay as they are. */
+export function addDescribeCommands(table: CommandTable, { picker, store }: Needs): void {
+	/** Asks unless the caller has given the new text; an empty one takes the old away. */
+	const describe = async (
+		args: readonly unknown[],
+		title: string,
+		box: (view: RunView) => vscode.InputBoxOptions,
+		change: (folder: string, text: string) => Promise<unknown>,
+	) => {
+		const view = await picker.one(args, { title, what: 'is known', applies: () => true });
+		if (view === undefined) return;
+		const given = typeof args[1] === 'string' ? args[1] : undefined;
+		const text = given ?? (await vscode.window.showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));
+		if (text === undefined) return;
+		await change(view.folder, text);
+		await store.reload(view.folder);
+	};
+	table.add(commandIds.renameRun, (...args) =>
+		describe(
+			args,
+			'Rename',
+			(view) => ({ value: nameOf(view), prompt: "Empty: the recipe's name" }),
+			(folder, text) => renameRun(folder, text),
+		),
+	);
+	table.add(commandIds.editTags, (...args) =>
+		describe(
+			args,
+			'Edit tags',
+			(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Tags, separated by commas' }),
+			(folder, text) => tagRun(folder, text.split(',')),
+		),
+	);
+	table.add(commandIds.editNote, (...args) =>
+		describe(
+			args,
+			'Edit note',
+			(view) => ({ value: view.annotation?.note ?? '', prompt: 'A note, shown with the run' }),
+			(folder, text) => noteRun(folder, text.trim()),
+		),
+	);
+}

@@ -1,0 +1,115 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { pruneCheckpoints, pruneTokenLogs, restoreRun, trashRun } from '../../runs/runActions.ts';
+import { diskUse } from '../../runs/runReader.ts';
+import type { RunRegistry } from '../../runs/runRegistry.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { diskRows } from '../diskRows.ts';
+import { commandIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { formatBytes } from '../runPresentation.ts';
+import type { RunStore } from '../runStore.ts';
+import { isLive, nameOf, type RunView } from '../runView.ts';
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly store: RunStore;
+	readonly registry: RunRegistry;
+	readonly notices: Notices;
+}
+
+const ended = (view: RunView) => !isLive(view);
+/** Checkpoints that pruning leaves, beside the best. */
+const keptCheckpoints = 1;
+
+/** Commands for the room that runs take. What is deleted is asked for first; the trash can be undone. */
+export function addDiskCommands(table: CommandTable, { picker, store, registry, notices }: Needs): void {
+	table.add(commandIds.moveToTrash, async (...args) => {
+		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: ended });
+		if (views === undefined) return;
+		const trashed: string[] = [];
+		try {
+			for (const view of views) {
+				trashed.push(await trashRun(view.folder));
+				await registry.remove(view.folder);
+			}
+		} finally {
+			await store.refresh();
+		}
+		const undo = async () => {
+			for (const folder of trashed) await registry.add(await restoreRun(folder));
+			await store.refresh();
+		};
+		void notices.information(`${whatOf(views)} moved to the trash: the folder ".trash" beside the runs.`, [
+			{ title: 'Undo', run: undo },
+		]);
+	});
+	table.add(commandIds.showDiskUse, async (...args) => {
+		const view = await picker.one(args, { title: 'Show the disk use of a run', what: 'is known', applies: () => true });
+		if (view === undefined) return;
+		const use = await diskUse(view.folder);
+		const picked = await vscode.window.showQuickPick(
+			diskRows(use, ended(view)).map((row) => ({
+				...row,
+				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
+			})),
+			{ title: `${nameOf(view)} takes ${formatBytes(use.total)}`, placeHolder: 'Choose a part to make it smaller' },
+		);
+		if (picked?.prune === 'checkpoints') await askPruneCheckpoints([view]);
+		if (picked?.prune === 'tokens') await askPruneTokens([view]);
+	});
+	table.add(commandIds.pruneCheckpoints, async (...args) => {
+		const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: ended };
+		const views = await picker.many(args, question);
+		if (views !== undefined) await askPruneCheckpoints(views);
+	});
+	table.add(commandIds.pruneTokenLogs, async (...args) => {
+		const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: ended };
+		const views = await picker.many(args, question);
+		if (views !== undefined) await askPruneTokens(views);
+	});
+
+	function askPruneCheckpoints(views: readonly RunView[]): Promise<void> {
+		return prune(
+			views,
+			`Delete the checkpoints of ${whatOf(views)}?`,
+			'The newest and the best one stay. The others cannot be brought back.',
+			(folder) => pruneCheckpoints(folder, keptCheckpoints),
+		);
+	}
+
+	function askPruneTokens(views: readonly RunView[]): Promise<void> {
+		return prune(
+			views,
+			`Delete the token logs of ${whatOf(views)}?`,
+			'Prompts, completions and rewards stay; log-probabilities and entropies of single tokens cannot be brought back.',
+			pruneTokenLogs,
+		);
+	}
+
+	async function prune(
+		views: readonly RunView[],
+		ask: string,
+		detail: string,
+		work: (folder: string) => Promise<number>,
+	): Promise<void> {
+		if ((await vscode.window.showWarningMessage(ask, { modal: true, detail }, 'Delete')) !== 'Delete') return;
+		const freed = await withProgress({ title: 'Deleting' }, async (signal) => {
+			let sum = 0;
+			for (const view of views) {
+				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				sum += await work(view.folder);
+			}
+			return sum;
+		});
+		await store.refresh();
+		void notices.information(`${formatBytes(freed)} freed.`);
+	}
+}
+
+function whatOf(views: readonly RunView[]): string {
+	const [first] = views;
+	return views.length === 1 && first !== undefined ? nameOf(first) : `${views.length} runs`;
+}

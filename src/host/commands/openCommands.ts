@@ -1,0 +1,106 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { isRunFolder, type RunRegistry, runsIn } from '../../runs/runRegistry.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import type { RunPicker } from '../runPicker.ts';
+import type { WorkspaceRuns } from '../runSources.ts';
+import type { RunStore } from '../runStore.ts';
+import { nameOf, type RunView } from '../runView.ts';
+
+/** What opens a webview panel on a run. */
+export interface PanelOpener {
+	open(runFolder: string): unknown;
+}
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly store: RunStore;
+	readonly registry: RunRegistry;
+	readonly workspaceRuns: WorkspaceRuns;
+	readonly dashboards: PanelOpener;
+	readonly rollouts: PanelOpener;
+}
+
+const anyRun = (view: RunView) => view.record !== null;
+
+/** Commands that show something of a run. They work without trust and without an engine. */
+export function addOpenCommands(table: CommandTable, needs: Needs): void {
+	const { picker, store, registry, workspaceRuns, dashboards, rollouts } = needs;
+	table.add(commandIds.openDashboard, async (...args) => {
+		const question = { title: 'Open the dashboard of a run', what: 'can be read', applies: anyRun };
+		const view = await picker.one(args, question);
+		if (view !== undefined) dashboards.open(view.folder);
+	});
+	table.add(commandIds.openRollouts, async (...args) => {
+		const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
+		const view = await picker.one(args, question);
+		if (view !== undefined) rollouts.open(view.folder);
+	});
+	table.add(commandIds.openRunFolder, async (...args) => {
+		const question = { title: 'Open the folder of a run', what: 'is known', applies: () => true };
+		const view = await picker.one(args, question);
+		if (view !== undefined) await openFolder(vscode.Uri.file(view.folder));
+	});
+	table.add(commandIds.openLog, async (...args) => {
+		const view = await picker.one(args, { title: 'Open the log of a run', what: 'is known', applies: () => true });
+		if (view !== undefined) await openLog(view);
+	});
+	table.add(commandIds.addRunFolder, async (folder?: unknown) => {
+		const chosen =
+			typeof folder === 'string' ? folder : folder instanceof vscode.Uri ? folder.fsPath : await askFolder();
+		if (chosen === undefined) return;
+		const runs = (await isRunFolder(chosen)) ? [chosen] : await runsAt(chosen);
+		if (runs.length === 0) {
+			throw new Failure(
+				'invalid',
+				`${chosen} holds no runs.`,
+				'Choose a folder with a run.json, or one with "runs" in it.',
+			);
+		}
+		for (const run of runs) await registry.add(run);
+		await store.refresh();
+	});
+	table.add(commandIds.refreshRuns, async () => {
+		workspaceRuns.rescan();
+		await store.refresh();
+	});
+}
+
+/** A `runs` folder, or one that has such a folder. */
+async function runsAt(folder: string): Promise<string[]> {
+	const direct = await runsIn(folder);
+	return direct.length > 0 ? direct : runsIn(join(folder, 'runs'));
+}
+
+async function askFolder(): Promise<string | undefined> {
+	const chosen = await vscode.window.showOpenDialog({
+		canSelectFiles: false,
+		canSelectFolders: true,
+		title: 'A run folder, or a folder of runs',
+		openLabel: 'Add',
+	});
+	return chosen?.[0]?.fsPath;
+}
+
+export async function openLog(view: RunView): Promise<void> {
+	const path = join(view.folder, runFiles.log);
+	const stat = await lstat(path).catch(() => null);
+	// A link in a run folder could lead anywhere.
+	if (!stat?.isFile())
+		throw new Failure('missing', `${nameOf(view)} has no log.`, 'It is written once the engine starts.');
+	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
+}
+
+async function openFolder(folder: vscode.Uri): Promise<void> {
+	if (vscode.workspace.getWorkspaceFolder(folder) !== undefined) {
+		await vscode.commands.executeCommand('revealInExplorer', folder);
+	} else if (vscode.env.uiKind === vscode.UIKind.Desktop && vscode.env.remoteName === undefined) {
+		await vscode.commands.executeCommand('revealFileInOS', folder);
+	} else {
+		await vscode.commands.executeCommand('vscode.openFolder', folder, { forceNewWindow: true });
+	}
+}

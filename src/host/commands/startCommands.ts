@@ -1,0 +1,122 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import { type NewProjectAnswers, newProject } from '../newProject.ts';
+import { copyTemplate, exists, projectTemplates, templateFiles } from '../projectTemplates.ts';
+import { isRecipe } from '../recipeDiagnostics.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { formatBytes, formatShare } from '../runPresentation.ts';
+import type { RunStarter, StartPlace } from '../runStarter.ts';
+import { displayText, isResumable, nameOf, type RunView } from '../runView.ts';
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly starter: RunStarter;
+	/** media/templates */
+	readonly templates: vscode.Uri;
+	/** Where the demo is put when no folder of the workspace holds it. */
+	readonly storage: vscode.Uri;
+}
+
+/** Commands that start training, or what it starts from. Each resolves to the run's folder. */
+export function addStartCommands(table: CommandTable, { picker, starter, templates, storage }: Needs): void {
+	table.add(commandIds.startDemoRun, async (place?: unknown) =>
+		starter.start(await demoRecipe(templates, storage), placeOf(place)),
+	);
+	table.add(commandIds.newProject, (answers?: unknown) => newProject(templates, answersOf(answers)));
+	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
+		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe();
+		return uri && starter.start(uri, placeOf(place));
+	});
+	table.add(commandIds.resumeRun, async (...args) => {
+		const view = await picker.one(args, { title: 'Resume a run', what: 'can be resumed', applies: isResumable });
+		return view && starter.resume(view, placeOf(args[1]));
+	});
+	table.add(commandIds.resumeFromCheckpoint, async (...args) => {
+		const question = {
+			title: 'Resume from a checkpoint of a run',
+			what: 'can be read',
+			applies: (run: RunView) => run.record !== null,
+		};
+		const view = await picker.one(args, question);
+		if (view === undefined) return undefined;
+		const step = typeof args[1] === 'number' ? args[1] : await pickCheckpoint(view);
+		return step === undefined ? undefined : starter.branch(view, step, placeOf(args[2]));
+	});
+}
+
+function placeOf(argument: unknown): StartPlace {
+	const show = (argument as { show?: unknown } | null | undefined)?.show;
+	return typeof show === 'boolean' ? { show } : {};
+}
+
+function answersOf(argument: unknown): NewProjectAnswers {
+	if (typeof argument !== 'object' || argument === null) return {};
+	const { template, folder, onConflict, open } = argument as Record<string, unknown>;
+	const known = projectTemplates.find((candidate) => candidate.id === template);
+	return {
+		...(known ? { template: known.id } : {}),
+		...(folder instanceof vscode.Uri ? { folder } : {}),
+		...(onConflict === 'keep' || onConflict === 'replace' || onConflict === 'fail' ? { onConflict } : {}),
+		...(typeof open === 'boolean' ? { open } : {}),
+	};
+}
+
+/** The demo in a folder of the workspace, else a copy in the extension's own storage. */
+async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<vscode.Uri> {
+	const demo = projectTemplates.find((template) => template.id === 'demo');
+	if (demo === undefined) throw new Failure('missing', 'This version has no demo.');
+	for (const folder of vscode.workspace.workspaceFolders ?? []) {
+		const recipe = vscode.Uri.joinPath(folder.uri, demo.recipe);
+		if (folder.uri.scheme === 'file' && (await exists(recipe))) return recipe;
+	}
+	const target = vscode.Uri.joinPath(storage, 'demo');
+	// An older version's copy is replaced; its runs have recipes of their own.
+	await copyTemplate(await templateFiles(templates, demo.id), target, 'replace');
+	return vscode.Uri.joinPath(target, demo.recipe);
+}
+
+/** The recipe in the active editor, the only one, or one that is picked. */
+async function pickRecipe(): Promise<vscode.Uri | undefined> {
+	const active = vscode.window.activeTextEditor?.document.uri;
+	if (active !== undefined && isRecipe(active)) return active;
+	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
+	const recipes = found.filter(isRecipe).sort((a, b) => (a.path < b.path ? -1 : 1));
+	if (recipes.length === 0) {
+		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
+	}
+	if (recipes.length === 1) return recipes[0];
+	const picked = await vscode.window.showQuickPick(
+		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
+		{ title: 'Start a run', placeHolder: 'Which recipe' },
+	);
+	return picked?.uri;
+}
+
+async function pickCheckpoint(view: RunView): Promise<number | undefined> {
+	const checkpoints = await listCheckpoints(view.folder);
+	if (checkpoints.length === 0) {
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Start its recipe again.');
+	}
+	const picked = await vscode.window.showQuickPick(
+		checkpoints.reverse().map((checkpoint) => ({ ...describe(checkpoint), step: checkpoint.step })),
+		{ title: `Resume ${nameOf(view)} as a new run`, placeHolder: 'From which checkpoint', matchOnDescription: true },
+	);
+	return picked?.step;
+}
+
+function describe(checkpoint: CheckpointInfo): vscode.QuickPickItem {
+	const { step, stage, score, best, bytes, time } = checkpoint;
+	const parts = [
+		stage === null ? null : displayText(stage, 40),
+		score === null ? null : `accuracy ${formatShare(score)}`,
+		best ? 'best' : null,
+	];
+	return {
+		label: `Step ${step}`,
+		description: parts.filter((part) => part !== null).join(' · '),
+		detail: `${new Date(time * 1000).toLocaleString()} · ${formatBytes(bytes)}`,
+	};
+}

@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { type Hyperparameters, hyperparametersSchema } from '../protocol/control.ts';
+import { decode } from '../protocol/decode.ts';
+import { readEvents, readResolvedRecipe } from '../runs/runReader.ts';
+
+const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparameters)[];
+
+const recipeSchema = v.looseObject({ stages: v.array(v.looseObject({ type: v.string() })) });
+const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes: v.record(v.string(), v.number()) });
+
+/** What a run computes with now, as far as its recipe and its recorded changes tell. Unreadable files tell nothing. */
+export async function currentHyperparameters(run: string, stage: string | null): Promise<Hyperparameters> {
+	const current: Record<string, number> = {};
+	const take = (values: Readonly<Record<string, unknown>>) => {
+		for (const name of names) if (typeof values[name] === 'number') current[name] = values[name];
+	};
+	const recipe = decode(recipeSchema, await readResolvedRecipe(run).catch(() => null));
+	if (recipe.ok) {
+		const { stages } = recipe.value;
+		take(stages.findLast((candidate) => candidate.type === stage) ?? stages.at(-1) ?? {});
+	}
+	for (const event of await readEvents(run).catch(() => [])) {
+		const change = decode(changeSchema, event);
+		if (change.ok) take(change.value.changes);
+	}
+	return current;
+}

@@ -1,0 +1,39 @@
+import { readLogEnd } from '../runs/runReader.ts';
+import { formatElapsed, formatReward, formatShare } from './runPresentation.ts';
+import { displayText, elapsedOf, nameOf, type RunView } from './runView.ts';
+
+/** One sentence for the end of a run; for a crash, why. */
+export async function presentEnd(view: RunView): Promise<string> {
+	if (view.status === 'crashed' && view.record?.error === undefined) {
+		return endText(view, lastWords(await readLogEnd(view.folder, 4096).catch(() => '')));
+	}
+	return endText(view, null);
+}
+
+/** @param lastLine of the engine's log, for a crash that left no error in the record */
+export function endText(view: RunView, lastLine: string | null): string {
+	const name = nameOf(view);
+	const { record } = view;
+	const at = record === null ? '' : ` at step ${record.step}`;
+	if (view.status === 'crashed') {
+		if (record?.error) {
+			const action = record.error.action ? ` ${displayText(record.error.action, 300)}` : '';
+			return `${name} crashed${at}: ${displayText(record.error.message, 300)}${action}`;
+		}
+		const words = lastLine === null ? '' : ` Its log ends with: ${lastLine}`;
+		return `${name} crashed${at}: its engine ended without a word, as when it is killed or memory runs out.${words}`;
+	}
+	const elapsed = elapsedOf(view, 0);
+	const values = [
+		view.accuracy === null ? null : `held-out accuracy ${formatShare(view.accuracy)}`,
+		view.reward === null ? null : `reward ${formatReward(view.reward)}`,
+		elapsed === null ? null : formatElapsed(elapsed),
+	].filter((value) => value !== null);
+	const tail = values.length === 0 ? '' : `: ${values.join(', ')}`;
+	return `${name} ${view.status === 'finished' ? 'finished' : `stopped${at}`}${tail}.`;
+}
+
+function lastWords(log: string): string | null {
+	const line = log.trimEnd().split('\n').at(-1);
+	return line ? displayText(line, 200) : null;
+}

@@ -1,0 +1,35 @@
+import { lstat } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../base/failure.ts';
+import type { StartOptions } from '../runs/startRun.ts';
+import { settings } from './settings.ts';
+
+/** Fails in an untrusted workspace: training starts programs. */
+export function requireTrust(): void {
+	if (vscode.workspace.isTrusted) return;
+	throw new Failure('denied', 'This workspace is not trusted, so no training is started.', 'Trust it first.');
+}
+
+/** Which program runs which engine. Fails with `missing` when one of them is not there. */
+export async function launchSettings(extension: vscode.Uri): Promise<Pick<StartOptions, 'engine' | 'node'>> {
+	const engine = join(extension.fsPath, 'dist', 'engine.js');
+	if (!(await isFile(engine))) {
+		throw new Failure('missing', `The engine ${engine} is not there.`, 'Install Reasoning Lab again.');
+	}
+	const node = settings.nodePath();
+	if (node === null) return { engine };
+	if (isAbsolute(node) && !(await isFile(node))) {
+		throw new Failure(
+			'missing',
+			`The setting reasoningLab.node.path names ${node}, which is not there.`,
+			'Correct it.',
+		);
+	}
+	return { engine, node };
+}
+
+async function isFile(path: string): Promise<boolean> {
+	const stat = await lstat(path).catch(() => null);
+	return stat !== null && !stat.isDirectory();
+}

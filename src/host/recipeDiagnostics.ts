@@ -1,0 +1,75 @@
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
+import { faultsBeyondSchema } from './recipeFaults.ts';
+
+/** How long the text has to rest before it is looked at. */
+const restMs = 300;
+
+export function isRecipe(uri: vscode.Uri): boolean {
+	return uri.scheme === 'file' && uri.path.endsWith('.recipe.json');
+}
+
+/**
+ * Faults of open recipes that a JSON schema cannot say: those between keys, and files that are not there. What the schema
+ * says the JSON editor marks by itself; only a failed start shows those here as well, until the next edit.
+ */
+export class RecipeDiagnostics extends Disposable {
+	readonly #collection = this.register(vscode.languages.createDiagnosticCollection('reasoningLab'));
+	readonly #timers = new Map<string, NodeJS.Timeout>();
+
+	constructor() {
+		super();
+		this.register(vscode.workspace.onDidOpenTextDocument((document) => this.#schedule(document, 0)));
+		this.register(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#schedule(document, restMs)));
+		this.register(vscode.workspace.onDidSaveTextDocument((document) => this.#schedule(document, 0)));
+		this.register(vscode.workspace.onDidCloseTextDocument((document) => this.#collection.delete(document.uri)));
+		this.register(
+			toDisposable(() => {
+				for (const timer of this.#timers.values()) clearTimeout(timer);
+			}),
+		);
+	}
+
+	/** Looks at the recipes that are open already. */
+	start(): void {
+		for (const document of vscode.workspace.textDocuments) this.#schedule(document, 0);
+	}
+
+	/** Marks faults that a start met. */
+	show(uri: vscode.Uri, faults: readonly RecipeFault[]): void {
+		this.#collection.set(uri, faults.map(diagnosticOf));
+	}
+
+	#schedule(document: vscode.TextDocument, delay: number): void {
+		if (!isRecipe(document.uri)) return;
+		const key = document.uri.toString();
+		clearTimeout(this.#timers.get(key));
+		this.#timers.set(
+			key,
+			setTimeout(() => {
+				this.#timers.delete(key);
+				void this.#look(document);
+			}, delay),
+		);
+	}
+
+	async #look(document: vscode.TextDocument): Promise<void> {
+		if (document.isClosed) return;
+		const { version } = document;
+		const faults = await faultsBeyondSchema(document.getText(), document.uri.fsPath);
+		if (!document.isClosed && document.version === version) this.show(document.uri, faults);
+	}
+}
+
+function diagnosticOf(fault: RecipeFault): vscode.Diagnostic {
+	const line = fault.line - 1;
+	const column = fault.column - 1;
+	const diagnostic = new vscode.Diagnostic(
+		new vscode.Range(line, column, line, column + Math.max(1, fault.length)),
+		fault.message,
+		vscode.DiagnosticSeverity.Error,
+	);
+	diagnostic.source = 'Reasoning Lab';
+	return diagnostic;
+}

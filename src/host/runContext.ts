@@ -1,0 +1,34 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+import { type ContextKey, contextKeys } from './ids.ts';
+import type { RunStore } from './runStore.ts';
+import { isLive, isResumable, type RunView } from './runView.ts';
+
+const conditions: Readonly<Record<ContextKey, (view: RunView) => boolean>> = {
+	[contextKeys.hasRuns]: () => true,
+	[contextKeys.hasLiveRuns]: isLive,
+	[contextKeys.hasRunningRuns]: (view) => view.status === 'running',
+	[contextKeys.hasPausedRuns]: (view) => view.status === 'paused',
+	[contextKeys.hasResumableRuns]: isResumable,
+	[contextKeys.hasEndedRuns]: (view) => !isLive(view),
+};
+
+/** Keeps the context keys of `when` clauses in step with the runs. */
+export class RunContext extends Disposable {
+	readonly #last = new Map<string, boolean>();
+
+	constructor(store: RunStore) {
+		super();
+		this.register(
+			store.onDidChange(() => {
+				for (const [key, condition] of Object.entries(conditions)) this.#set(key, store.runs.some(condition));
+			}),
+		);
+	}
+
+	#set(key: string, value: boolean): void {
+		if ((this.#last.get(key) ?? false) === value) return;
+		this.#last.set(key, value);
+		void vscode.commands.executeCommand('setContext', key, value);
+	}
+}

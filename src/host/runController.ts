@@ -1,0 +1,110 @@
+import { Failure } from '../base/failure.ts';
+import type { ControlMethod, ControlParams, ControlResult, Hyperparameters } from '../protocol/control.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { connectRun } from '../runs/runControl.ts';
+import { endEngine } from './engineProcess.ts';
+import type { Notices } from './notices.ts';
+import { withProgress } from './progress.ts';
+import type { RunStore } from './runStore.ts';
+import { nameOf, type RunView } from './runView.ts';
+
+/** Tells live engines what to do, over their own endpoints; the answer comes when it has happened. */
+export class RunController {
+	readonly #store: RunStore;
+	readonly #notices: Notices;
+	readonly #client: string;
+
+	/** @param client what the engine's log calls this program */
+	constructor(store: RunStore, notices: Notices, client: string) {
+		this.#store = store;
+		this.#notices = notices;
+		this.#client = client;
+	}
+
+	async pause(view: RunView): Promise<void> {
+		try {
+			await withProgress({ title: `Pausing ${nameOf(view)}`, why: 'it ends its step first' }, (signal) =>
+				this.#request(view, 'run/pause', {}, signal),
+			);
+		} catch (error) {
+			// A pause that nobody waits for any more must not happen later.
+			if (Failure.from(error).reason === 'cancelled')
+				await this.#request(view, 'run/resume', {}).catch(() => undefined);
+			throw error;
+		}
+	}
+
+	async continue(view: RunView): Promise<void> {
+		await withProgress({ title: `Continuing ${nameOf(view)}` }, (signal) =>
+			this.#request(view, 'run/resume', {}, signal),
+		);
+	}
+
+	/** Ends the step, saves a checkpoint, ends the engine. What does not answer can be ended at once. */
+	async stop(view: RunView): Promise<void> {
+		try {
+			await withProgress(
+				{ title: `Stopping ${nameOf(view)}`, why: 'it ends its step and saves a checkpoint first' },
+				(signal) => this.#request(view, 'run/stop', { checkpoint: true }, signal),
+			);
+			await this.#store.reload(view.folder);
+		} catch (error) {
+			const failure = Failure.from(error);
+			await this.#store.reload(view.folder);
+			const now = this.#store.get(view.folder) ?? view;
+			// The connection may end before the answer is through.
+			if (now.status === 'stopped' || now.status === 'finished') return;
+			const text =
+				failure.reason === 'cancelled'
+					? `${nameOf(view)} still ends its step and saves a checkpoint. Ended at once, it can be resumed from the newest checkpoint.`
+					: `${nameOf(view)} does not stop: ${failure.message}`;
+			void this.#notices.warning(text, [{ title: 'End at Once', run: () => this.end(view) }]);
+		}
+	}
+
+	/** Ends the engine without waiting for its step; the run can be resumed from its newest checkpoint. */
+	async end(view: RunView): Promise<void> {
+		const record = (this.#store.get(view.folder) ?? view).record;
+		if (record === null) throw new Failure('missing', `${nameOf(view)} has no engine.`);
+		await withProgress({ title: `Ending ${nameOf(view)}` }, () => endEngine(record));
+		await this.#store.reload(view.folder);
+	}
+
+	/** @returns the folder of the checkpoint */
+	async checkpoint(view: RunView): Promise<string> {
+		const { path } = await withProgress(
+			{ title: `Saving a checkpoint of ${nameOf(view)}`, why: 'it ends its step first' },
+			(signal) => this.#request(view, 'run/checkpoint', {}, signal),
+		);
+		return path;
+	}
+
+	/** @returns the first step that the changes hold for */
+	async setHyperparameters(view: RunView, changes: Hyperparameters): Promise<number> {
+		const { fromStep } = await withProgress(
+			{ title: `Changing ${nameOf(view)}`, why: 'it ends its step first' },
+			(signal) => this.#request(view, 'run/setHyperparameters', changes, signal),
+		);
+		return fromStep;
+	}
+
+	async #request<M extends ControlMethod>(
+		view: RunView,
+		method: M,
+		params: ControlParams<M>,
+		signal?: AbortSignal,
+	): Promise<ControlResult<M>> {
+		const client = await connectRun(view.folder, recordOf(view), this.#client);
+		try {
+			return await client.request(method, params, signal);
+		} finally {
+			client.dispose();
+			await this.#store.reload(view.folder);
+		}
+	}
+}
+
+function recordOf(view: RunView): RunRecord {
+	if (view.record === null) throw new Failure('missing', view.fault ?? `${nameOf(view)} has no engine.`);
+	return view.record;
+}

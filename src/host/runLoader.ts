@@ -1,0 +1,56 @@
+import { Failure } from '../base/failure.ts';
+import type { RunAnnotation, RunRecord } from '../protocol/runRecord.ts';
+import { readAnnotation, readRecord } from '../runs/runReader.ts';
+import { effectiveStatus } from '../runs/runStatus.ts';
+import { readSummary } from './runSummary.ts';
+import type { RunView } from './runView.ts';
+
+/** Reads what the lists show of a run: a few small reads, whatever the length of the run. Never fails. */
+export async function loadRun(folder: string): Promise<RunView> {
+	try {
+		const record = await readRecord(folder);
+		const [status, summary, annotation] = await Promise.all([
+			effectiveStatus(record),
+			readSummary(folder).catch(() => null),
+			readAnnotation(folder).catch((): RunAnnotation | null => null),
+		]);
+		return {
+			folder,
+			record,
+			status,
+			queued: isQueued(record),
+			fault: null,
+			annotation,
+			reward: summary?.reward ?? null,
+			accuracy: summary?.accuracy ?? null,
+			tokensPerSecond: summary?.tokensPerSecond ?? null,
+		};
+	} catch (error) {
+		return {
+			folder,
+			record: null,
+			status: 'unreadable',
+			queued: false,
+			fault: Failure.from(error).toString(),
+			annotation: null,
+			reward: null,
+			accuracy: null,
+			tokensPerSecond: null,
+		};
+	}
+}
+
+/** While it waits for its device the engine says so in the device's place. */
+function isQueued(record: RunRecord): boolean {
+	return record.status === 'starting' && record.queued === true;
+}
+
+/** Whether two snapshots say the same, so that nothing need be drawn. Heartbeats alone are no news. */
+export function sameView(a: RunView, b: RunView): boolean {
+	return fingerprint(a) === fingerprint(b);
+}
+
+function fingerprint(view: RunView): string {
+	const record = view.record && { ...view.record, heartbeat: 0, updated: 0 };
+	return JSON.stringify([{ ...view, record }, view.record && view.status !== 'running' ? view.record.updated : 0]);
+}

@@ -1,0 +1,78 @@
+import * as vscode from 'vscode';
+import { Failure } from '../base/failure.ts';
+import { presentRun } from './runPresentation.ts';
+import type { RunStore } from './runStore.ts';
+import type { RunsTree } from './runsTree.ts';
+import type { RunView } from './runView.ts';
+
+export interface RunQuestion {
+	/** Heads the list: "Stop a run". */
+	readonly title: string;
+	/** Which runs the action is for. */
+	readonly applies: (view: RunView) => boolean;
+	/** Completes "No run ..." when there is none, and "NAME ..." when the named one is not: "is paused". */
+	readonly what: string;
+}
+
+/** What key bindings of the view pass in place of a run. */
+export const selectionArgument = 'selection';
+
+/** Finds the runs that a command is about: those it was called on, those selected, the only one, or one that is picked. */
+export class RunPicker {
+	readonly #store: RunStore;
+	readonly #tree: RunsTree;
+
+	constructor(store: RunStore, tree: RunsTree) {
+		this.#store = store;
+		this.#tree = tree;
+	}
+
+	/** undefined: the person changed their mind. */
+	async one(args: readonly unknown[], question: RunQuestion): Promise<RunView | undefined> {
+		return (await this.many(args.slice(0, 1), question))?.[0];
+	}
+
+	/** As {@link one}; a menu of the view passes all that are selected. */
+	async many(args: readonly unknown[], question: RunQuestion): Promise<RunView[] | undefined> {
+		await this.#store.ready;
+		const named = this.#named(args);
+		if (named.length > 0) {
+			const views = await Promise.all(named.map((folder) => this.#store.require(folder)));
+			const fit = views.filter(question.applies);
+			if (fit.length > 0) return fit;
+			const [first] = views;
+			throw new Failure('unsupported', `${first ? presentRun(first, 0).label : 'The run'} ${negated(question.what)}.`);
+		}
+		const candidates = this.#store.runs.filter(question.applies);
+		if (candidates.length === 0) throw new Failure('missing', `No run ${question.what}.`);
+		if (candidates.length === 1) return candidates;
+		const now = Date.now() / 1000;
+		const picked = await vscode.window.showQuickPick(
+			candidates.map((view) => {
+				const { label, description, icon } = presentRun(view, now);
+				return { label: `$(${icon.id}) ${label}`, description, view };
+			}),
+			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true },
+		);
+		return picked && [picked.view];
+	}
+
+	#named(args: readonly unknown[]): string[] {
+		const [first, selected] = args;
+		if (first === selectionArgument) return [...this.#tree.selection];
+		const folder = folderOf(first);
+		if (folder === null) return [];
+		const all = Array.isArray(selected) ? selected.map(folderOf).filter((entry) => entry !== null) : [];
+		return all.includes(folder) ? all : [folder];
+	}
+}
+
+function folderOf(argument: unknown): string | null {
+	if (typeof argument === 'string' && argument !== '') return argument;
+	if (argument instanceof vscode.Uri) return argument.fsPath;
+	return null;
+}
+
+function negated(what: string): string {
+	return what.replace(/^(is|has|can) /, (_, verb: string) => (verb === 'has' ? 'has no ' : `${verb} not `));
+}

@@ -1,0 +1,126 @@
+import * as vscode from 'vscode';
+import { Failure } from '../base/failure.ts';
+import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
+import { branchRun, resumeRun, type StartedRun, type StartOptions, startRun } from '../runs/startRun.ts';
+import { launchSettings, requireTrust } from './launchSettings.ts';
+import type { Notices } from './notices.ts';
+import { withProgress } from './progress.ts';
+import type { RecipeDiagnostics } from './recipeDiagnostics.ts';
+import { faultsOf } from './recipeFaults.ts';
+import type { RunStore } from './runStore.ts';
+import type { RunsTree } from './runsTree.ts';
+import { displayText, nameOf, type RunView } from './runView.ts';
+import { settings } from './settings.ts';
+
+export interface StartPlace {
+	/** Open the dashboard and show the run in the view; default true. */
+	readonly show?: boolean;
+}
+
+interface Needs {
+	readonly extension: vscode.Uri;
+	readonly store: RunStore;
+	readonly tree: RunsTree;
+	readonly notices: Notices;
+	readonly diagnostics: RecipeDiagnostics;
+	readonly openDashboard: (folder: string) => unknown;
+	readonly openLog: (view: RunView) => Promise<void>;
+}
+
+/** Starts engines: for a recipe, in place of one that ended, or from a checkpoint. All wait for trust. */
+export class RunStarter {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	/** @returns the run's folder; undefined when the recipe is at fault (which is shown) */
+	async start(recipe: vscode.Uri, place: StartPlace = {}): Promise<string | undefined> {
+		requireTrust();
+		const document = await vscode.workspace.openTextDocument(recipe);
+		if (document.isDirty && !(await document.save())) {
+			throw new Failure('denied', `${recipe.fsPath} could not be saved.`, 'Save it, then start the run.');
+		}
+		const { recipe: parsed, faults } = await faultsOf(document.getText(), recipe.fsPath);
+		if (faults.length > 0 || parsed === null) {
+			this.#needs.diagnostics.show(recipe, faults);
+			this.#showFaults(document, faults);
+			return undefined;
+		}
+		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
+		return this.#run(`Starting ${displayText(parsed.name)}`, place, (options) =>
+			startRun(recipe.fsPath, { set }, options),
+		);
+	}
+
+	resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {
+		requireTrust();
+		return this.#run(`Resuming ${nameOf(view)}`, place, (options) => resumeRun(view.folder, options));
+	}
+
+	/** A new run from a checkpoint. @param step null: the newest */
+	branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
+		requireTrust();
+		return this.#run(`Resuming ${nameOf(view)}`, place, (options) => branchRun(view.folder, step, {}, options));
+	}
+
+	/**
+	 * Shows the run as soon as it has a folder, and waits until its engine works. While it waits for its device the row
+	 * says so, and nothing else needs to wait with it.
+	 */
+	async #run(
+		title: string,
+		place: StartPlace,
+		begin: (options: StartOptions) => Promise<StartedRun>,
+	): Promise<string | undefined> {
+		const { store, tree, openDashboard } = this.#needs;
+		const launch = await launchSettings(this.#needs.extension);
+		let folder: string | null = null;
+		let shown: Promise<void> | null = null;
+		const show = async (run: string): Promise<void> => {
+			folder = await store.expect(run);
+			if (place.show ?? true) {
+				openDashboard(folder);
+				await tree.reveal(folder);
+			}
+		};
+		try {
+			const started = await withProgress({ title, why: 'its engine is being set up' }, (signal) =>
+				begin({
+					...launch,
+					signal,
+					onFolder: (run) => {
+						shown = show(run).catch(() => undefined);
+					},
+				}),
+			);
+			await shown;
+			folder = await store.expect(started.folder);
+			await tree.reveal(folder);
+			return folder;
+		} catch (error) {
+			await shown;
+			await store.refresh();
+			const failure = Failure.from(error);
+			const view = folder === null ? undefined : store.get(folder);
+			// It waits for its device, or the person no longer waits for it: the run goes on by itself.
+			if (view !== undefined && (view.queued || failure.reason === 'cancelled')) return view.folder;
+			const actions = view === undefined ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(view) }];
+			this.#needs.notices.failure(failure, actions);
+			return undefined;
+		}
+	}
+
+	#showFaults(document: vscode.TextDocument, faults: readonly RecipeFault[]): void {
+		const [first] = faults;
+		const more = faults.length > 1 ? ` And ${faults.length - 1} more.` : '';
+		const name = document.uri.path.split('/').pop() ?? '';
+		const text = first ? `${name}, line ${first.line}: ${first.message}${more}` : `${name} is not a recipe.`;
+		const goTo = async () => {
+			const position = new vscode.Position((first?.line ?? 1) - 1, (first?.column ?? 1) - 1);
+			await vscode.window.showTextDocument(document, { selection: new vscode.Range(position, position) });
+		};
+		void this.#needs.notices.error(text, [{ title: 'Go to Line', run: goTo }]);
+	}
+}

@@ -1,0 +1,56 @@
+import { Failure } from '../base/failure.ts';
+import type { MetricsLine } from '../protocol/metricsLine.ts';
+import { metricsLineSchema } from '../protocol/metricsLine.ts';
+import { splitLines } from '../runs/jsonLines.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { decodeLines } from '../runs/runReader.ts';
+import { openRegular } from '../runs/safeFile.ts';
+
+/** The newest values that one row of a list shows. */
+export interface RunSummary {
+	readonly reward: number | null;
+	readonly accuracy: number | null;
+	readonly tokensPerSecond: number | null;
+}
+
+const nothing: RunSummary = { reward: null, accuracy: null, tokensPerSecond: null };
+
+/** Metrics of how many bytes at the end of the file are looked at: some hundred steps. */
+const tailBytes = 128 << 10;
+
+/** Reads the end of metrics.jsonl; what is older than that is not looked for. */
+export async function readSummary(run: string): Promise<RunSummary> {
+	const handle = await openRegular(run, runFiles.metrics).catch((error: unknown) => {
+		if (error instanceof Failure && (error.reason === 'missing' || error.reason === 'invalid')) return null;
+		throw error;
+	});
+	if (handle === null) return nothing;
+	try {
+		const { size } = await handle.stat();
+		const buffer = Buffer.allocUnsafe(Math.min(tailBytes, size));
+		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
+		const { lines } = splitLines(buffer.subarray(0, bytesRead));
+		// A tail that does not start with the file starts inside a line.
+		return summarise(decodeLines(size > buffer.length ? lines.slice(1) : lines, metricsLineSchema));
+	} finally {
+		await handle.close();
+	}
+}
+
+export function summarise(lines: readonly MetricsLine[]): RunSummary {
+	return {
+		reward: newest(lines, ['reward']),
+		accuracy: newest(lines, ['eval/accuracy']),
+		tokensPerSecond: newest(lines.slice(-1), ['throughput/tokens']),
+	};
+}
+
+function newest(lines: readonly MetricsLine[], names: readonly string[]): number | null {
+	for (let i = lines.length - 1; i >= 0; i--) {
+		for (const name of names) {
+			const value = lines[i]?.values[name];
+			if (typeof value === 'number') return value;
+		}
+	}
+	return null;
+}

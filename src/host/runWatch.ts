@@ -1,0 +1,69 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { loadRun, sameView } from './runLoader.ts';
+import type { RunView } from './runView.ts';
+
+/** At most two looks a second, and one without a file event. */
+const pauseMs = 500;
+const pollMs = 2000;
+
+/** Follows one live run for the lists: file events make it quick, polling makes it sure. */
+export class RunWatch extends Disposable {
+	readonly #folder: string;
+	readonly #tell: (view: RunView) => void;
+	#watcher: FSWatcher | null = null;
+	#timer: NodeJS.Timeout | null = null;
+	#last: RunView;
+	#looked = 0;
+	#looking = false;
+
+	/** @param tell is called with each snapshot that says something new */
+	constructor(view: RunView, tell: (view: RunView) => void) {
+		super();
+		this.#folder = view.folder;
+		this.#last = view;
+		this.#tell = tell;
+		this.register(
+			toDisposable(() => {
+				this.#watcher?.close();
+				if (this.#timer !== null) clearTimeout(this.#timer);
+			}),
+		);
+		this.#watch();
+		this.#schedule(pauseMs);
+	}
+
+	/** Looks soon. */
+	stir(): void {
+		if (this.#looking) return;
+		this.#schedule(Math.max(0, pauseMs - (Date.now() - this.#looked)));
+	}
+
+	#watch(): void {
+		try {
+			this.#watcher = watch(this.#folder, { persistent: false }, () => this.stir());
+			this.#watcher.on('error', () => this.#watcher?.close());
+		} catch {
+			// Polling goes on.
+		}
+	}
+
+	#schedule(delay: number): void {
+		if (this.disposed) return;
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = setTimeout(() => void this.#look(), delay);
+	}
+
+	async #look(): Promise<void> {
+		this.#looking = true;
+		const view = await loadRun(this.#folder);
+		this.#looking = false;
+		this.#looked = Date.now();
+		if (this.disposed) return;
+		if (!sameView(view, this.#last)) {
+			this.#last = view;
+			this.#tell(view);
+		}
+		this.#schedule(pollMs);
+	}
+}
