@@ -7,11 +7,11 @@ import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
 import { type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { CheckpointInfo } from './checkpointFiles.ts';
+import { FolderNews } from './folderNews.ts';
 import { LineTail } from './lineTail.ts';
 import { runFiles } from './runFiles.ts';
-import { decodeLines, listCheckpoints, listRolloutSteps, readEvaluationsOf, readRecord } from './runReader.ts';
+import { decodeLines, readRecord } from './runReader.ts';
 import { effectiveStatus } from './runStatus.ts';
-import { listFolder } from './safeFile.ts';
 
 /**
  * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `metrics`, `evaluations`,
@@ -65,9 +65,8 @@ export class RunTail extends Disposable {
 	#recordText = '';
 	#metrics: LineTail;
 	#events: LineTail;
-	#rollouts = new Set<number>();
-	#evaluations = new Set<string>();
-	#checkpoints = '';
+	#folders: FolderNews;
+	#forced = false;
 	#lastFailure = '';
 
 	constructor(folder: string, options: RunTailOptions = {}) {
@@ -77,6 +76,7 @@ export class RunTail extends Disposable {
 		this.#watching = options.watch ?? true;
 		this.#metrics = new LineTail(folder, runFiles.metrics);
 		this.#events = new LineTail(folder, runFiles.events);
+		this.#folders = new FolderNews(folder);
 		this.register(
 			toDisposable(() => {
 				this.#watcher?.close();
@@ -93,23 +93,24 @@ export class RunTail extends Disposable {
 		return this;
 	}
 
-	/** Looks at once; resolves when all that was on disk at the call has been told. */
+	/** Looks at once, thoroughly; resolves when all that was on disk at the call has been told. */
 	async refresh(): Promise<void> {
-		// A round that is under way may have passed what the caller means.
+		this.#forced = true;
 		if (this.#round !== null) {
+			// The round that is under way may have passed what the caller means.
 			this.#again = true;
 			await this.#round;
-			if (this.#round !== null) await this.#round;
-			return;
 		}
-		await this.#begin();
+		await (this.#round ?? this.#begin());
 	}
 
 	#begin(): Promise<void> {
 		this.#again = false;
 		if (this.#timer !== null) clearTimeout(this.#timer);
 		this.#timer = null;
+		const forced = this.#forced;
 		const round = this.#look().finally(() => {
+			if (forced && !this.#again) this.#forced = false;
 			this.#round = null;
 			if (this.disposed) return;
 			if (this.#again) void this.#begin();
@@ -121,7 +122,9 @@ export class RunTail extends Disposable {
 
 	#schedule(delay: number): void {
 		if (this.#timer !== null) clearTimeout(this.#timer);
-		this.#timer = setTimeout(() => void this.refresh(), delay);
+		this.#timer = setTimeout(() => {
+			if (this.#round === null) void this.#begin();
+		}, delay);
 	}
 
 	/** A file event: look soon, but gather what comes together. */
@@ -150,30 +153,37 @@ export class RunTail extends Disposable {
 	async #look(): Promise<void> {
 		try {
 			this.#watchFolder();
-			if (!(await this.#lookAtRecord())) return;
-			for (const [tail, kind] of [
-				[this.#events, 'events'],
-				[this.#metrics, 'metrics'],
-			] as const) {
-				for (;;) {
-					if (this.disposed) return;
-					const portion = await tail.read();
-					if (portion === 'replaced') {
-						this.#reset();
-						this.#again = true;
-						return;
-					}
-					if (portion === null) break;
-					if (kind === 'events') this.#tell(kind, decodeLines(portion, eventLineSchema));
-					else this.#tell(kind, decodeLines(portion, metricsLineSchema));
-				}
-			}
-			await this.#lookAtFolders();
-			this.#lastFailure = '';
-			this.#fire({ kind: 'synced' });
+			// Files that are replaced while they are read begin anew, but not without end in one round.
+			for (let i = 0; i < 5; i++) if (await this.#tellNews()) return;
+			this.#again = true;
 		} catch (error) {
 			this.#fail(Failure.from(error, `Cannot follow ${this.folder}`));
 		}
+	}
+
+	/** @returns false when a file turned out to be replaced: what was told is reset and must be told again */
+	async #tellNews(): Promise<boolean> {
+		if (!(await this.#lookAtRecord())) return true;
+		for (const [tail, kind] of [
+			[this.#events, 'events'],
+			[this.#metrics, 'metrics'],
+		] as const) {
+			for (;;) {
+				if (this.disposed) return true;
+				const portion = await tail.read();
+				if (portion === 'replaced') {
+					this.#reset();
+					return false;
+				}
+				if (portion === null) break;
+				if (kind === 'events') this.#tell(kind, decodeLines(portion, eventLineSchema));
+				else this.#tell(kind, decodeLines(portion, metricsLineSchema));
+			}
+		}
+		await this.#lookAtFolders();
+		this.#lastFailure = '';
+		this.#fire({ kind: 'synced' });
+		return true;
 	}
 
 	#tell(kind: 'events' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
@@ -217,42 +227,16 @@ export class RunTail extends Disposable {
 		this.#status = null;
 		this.#metrics = new LineTail(this.folder, runFiles.metrics);
 		this.#events = new LineTail(this.folder, runFiles.events);
-		this.#rollouts.clear();
-		this.#evaluations.clear();
-		this.#checkpoints = '';
+		this.#folders = new FolderNews(this.folder);
 		this.#fire({ kind: 'reset' });
 	}
 
 	async #lookAtFolders(): Promise<void> {
-		const summaries: EvaluationSummary[] = [];
-		for (const entry of await listFolder(this.folder, runFiles.evaluations)) {
-			const match = /^step_(\d+)$/.exec(entry.name);
-			if (!match || !entry.isDirectory()) continue;
-			const files = await listFolder(this.folder, runFiles.evaluations, entry.name);
-			const fresh = files.some(
-				({ name }) =>
-					name.endsWith('.json') && !name.startsWith('.') && !this.#evaluations.has(`${entry.name}/${name}`),
-			);
-			if (!fresh) continue;
-			for (const summary of await readEvaluationsOf(this.folder, Number(match[1]))) {
-				const key = `${entry.name}/${summary.name}.json`;
-				if (this.#evaluations.has(key)) continue;
-				this.#evaluations.add(key);
-				summaries.push(summary);
-			}
-		}
-		summaries.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
+		const summaries = await this.#folders.evaluations(this.#forced);
 		if (summaries.length > 0) this.#fire({ kind: 'evaluations', summaries });
-
-		const steps = (await listRolloutSteps(this.folder)).filter((step) => !this.#rollouts.has(step));
-		for (const step of steps) this.#rollouts.add(step);
+		const steps = await this.#folders.rollouts(this.#forced);
 		if (steps.length > 0) this.#fire({ kind: 'rollouts', steps });
-
-		const checkpoints = await listCheckpoints(this.folder);
-		const key = JSON.stringify(checkpoints);
-		if (key !== this.#checkpoints && (checkpoints.length > 0 || this.#checkpoints !== '')) {
-			this.#checkpoints = key;
-			this.#fire({ kind: 'checkpoints', checkpoints });
-		}
+		const checkpoints = await this.#folders.checkpoints(this.#forced);
+		if (checkpoints !== null) this.#fire({ kind: 'checkpoints', checkpoints });
 	}
 }

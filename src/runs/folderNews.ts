@@ -1,0 +1,104 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EvaluationSummary } from '../protocol/evaluation.ts';
+import { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
+import { runFiles, stepName, stepOf } from './runFiles.ts';
+import { readEvaluationsOf } from './runReader.ts';
+
+/** Times of folders may be as coarse as this. */
+const coarsestMs = 2500;
+/** A folder is listed again only after this many times the time that listing took: large ones cost no more than 5 %. */
+const restFactor = 20;
+
+/** Tells cheaply whether a folder may have new entries. */
+class FolderChange {
+	readonly #path: string;
+	#seen = -1;
+	#restUntil = 0;
+
+	constructor(path: string) {
+		this.#path = path;
+	}
+
+	/** Names in the folder if they may have changed since the last call, else null. A link is no folder. */
+	async names(force: boolean): Promise<string[] | null> {
+		const info = await lstat(this.#path).catch(() => null);
+		if (info === null || !info.isDirectory()) {
+			const gone = this.#seen !== -1;
+			this.#seen = -1;
+			return gone ? [] : null;
+		}
+		const settled = Math.abs(Date.now() - info.mtimeMs) > coarsestMs;
+		if (info.mtimeMs === this.#seen && settled) return null;
+		const start = performance.now();
+		if (!force && start < this.#restUntil) return null;
+		const names = await readdir(this.#path).catch(() => []);
+		this.#restUntil = performance.now() + restFactor * (performance.now() - start);
+		// Not settled: something may still come under the same time, so the next look lists again.
+		this.#seen = settled ? info.mtimeMs : 0;
+		return names;
+	}
+}
+
+/** What is new in the folders of a run since the last look: rollouts, evaluations, checkpoints. */
+export class FolderNews {
+	readonly #run: string;
+	readonly #rolloutFolder: FolderChange;
+	readonly #evaluationFolder: FolderChange;
+	readonly #checkpointFolder: FolderChange;
+	#rollouts = new Set<number>();
+	#evaluations = new Set<string>();
+	#evaluatedSteps = new Set<number>();
+	#checkpoints = '[]';
+
+	constructor(run: string) {
+		this.#run = run;
+		this.#rolloutFolder = new FolderChange(join(run, runFiles.rollouts));
+		this.#evaluationFolder = new FolderChange(join(run, runFiles.evaluations));
+		this.#checkpointFolder = new FolderChange(join(run, runFiles.checkpoints));
+	}
+
+	/** Steps with a new rollout file, ascending. */
+	async rollouts(force: boolean): Promise<number[]> {
+		const steps: number[] = [];
+		for (const name of (await this.#rolloutFolder.names(force)) ?? []) {
+			const step = stepOf(name);
+			if (step === null || this.#rollouts.has(step) || name !== `${stepName(step)}.jsonl`) continue;
+			this.#rollouts.add(step);
+			steps.push(step);
+		}
+		return steps.sort((a, b) => a - b);
+	}
+
+	/** New evaluations, by step and name. An older step's folder is looked into once, the newest two's at every look. */
+	async evaluations(force: boolean): Promise<EvaluationSummary[]> {
+		const listed = await this.#evaluationFolder.names(force);
+		for (const name of listed ?? []) {
+			const step = stepOf(name);
+			if (step !== null && name === stepName(step) && !this.#evaluatedSteps.has(step)) this.#evaluatedSteps.add(step);
+		}
+		const steps = [...this.#evaluatedSteps].sort((a, b) => a - b);
+		const summaries: EvaluationSummary[] = [];
+		for (const [i, step] of steps.entries()) {
+			if (i < steps.length - 2 && this.#evaluations.has(stepName(step))) continue;
+			this.#evaluations.add(stepName(step));
+			for (const summary of await readEvaluationsOf(this.#run, step)) {
+				const key = `${step}/${summary.name}`;
+				if (this.#evaluations.has(key)) continue;
+				this.#evaluations.add(key);
+				summaries.push(summary);
+			}
+		}
+		return summaries;
+	}
+
+	/** All checkpoints, if they changed. */
+	async checkpoints(force: boolean): Promise<CheckpointInfo[] | null> {
+		if ((await this.#checkpointFolder.names(force)) === null) return null;
+		const checkpoints = await listCheckpoints(this.#run);
+		const text = JSON.stringify(checkpoints);
+		if (text === this.#checkpoints) return null;
+		this.#checkpoints = text;
+		return checkpoints;
+	}
+}
