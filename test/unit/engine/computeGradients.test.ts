@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Random } from '../../../src/base/random.ts';
+import { causalMask } from '../../../src/engine/compute/causalMask.ts';
+import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
+import { type GradientVariant, gradientName, gradientProgram } from '../../../src/engine/model/programs.ts';
+import { DoubleProgram, differenceError, type Feed, normals, somePlaces, tinyShape } from './computeHarness.ts';
+
+/** Finite differences of the whole model, in double precision. */
+
+const rows = 3;
+const tokens = 6;
+/** First completion token (as a target) and end of each row's completion. */
+const spans = [
+	[1, 6],
+	[2, 4],
+	[0, 5],
+] as const;
+
+function completionLength(row: number): number {
+	const [from, to] = spans[row] as readonly [number, number];
+	return to - from;
+}
+
+/** What `loss_type` comes down to: the weight of each completion token. */
+const weightings = {
+	/** grpo: mean over rows of the mean over a row's tokens */
+	grpo: (row: number) => 1 / rows / completionLength(row),
+	/** dapo and bnpo: mean over all tokens */
+	dapo: () => 1 / spans.reduce((n, [from, to]) => n + to - from, 0),
+	/** dr_grpo: over rows and the longest possible completion */
+	dr_grpo: () => 1 / (rows * tokens),
+	/** a truncated completion is masked: its weights are 0 */
+	masked: (row: number) => (row === 1 ? 0 : 1 / 10),
+} as const;
+
+function perToken(value: (row: number, token: number) => number, elsewhere: number): Feed {
+	const values = Array.from({ length: rows * tokens }, (_, i) => {
+		const [from, to] = spans[Math.floor(i / tokens)] as readonly [number, number];
+		const token = i % tokens;
+		return token >= from && token < to ? value(Math.floor(i / tokens), token) : elsewhere;
+	});
+	return { shape: [rows, tokens], values };
+}
+
+interface Check {
+	readonly variant: GradientVariant;
+	readonly weighting: keyof typeof weightings;
+	readonly temperature?: number;
+}
+
+const grpo = (old: boolean, kl: boolean): GradientVariant => ({ kind: 'grpo', old, kl });
+const checks: readonly Check[] = [
+	{ variant: { kind: 'sft' }, weighting: 'dapo' },
+	{ variant: { kind: 'sft' }, weighting: 'grpo', temperature: 0.7 },
+	{ variant: grpo(false, false), weighting: 'dapo' },
+	{ variant: grpo(false, true), weighting: 'grpo' },
+	{ variant: grpo(true, false), weighting: 'dr_grpo' },
+	{ variant: grpo(true, true), weighting: 'dapo' },
+	{ variant: grpo(true, true), weighting: 'grpo' },
+	{ variant: grpo(true, true), weighting: 'masked', temperature: 1.3 },
+];
+
+const specs = parameterSpecs(tinyShape);
+
+function parameterFeeds(flat: readonly number[]): Record<string, Feed> {
+	let offset = 0;
+	return Object.fromEntries(
+		specs.map(({ name, shape }) => {
+			const end = offset + elementCount(shape);
+			const feed: Feed = { shape, values: flat.slice(offset, end) };
+			offset = end;
+			return [name, feed];
+		}),
+	);
+}
+
+for (const { variant, weighting, temperature = 1 } of checks) {
+	const name =
+		variant.kind === 'sft'
+			? 'sft'
+			: `grpo, ${variant.old ? 'clipped ratios to old' : 'first update'}, ${variant.kl ? 'with' : 'without'} KL`;
+	test(`gradient of ${name}, ${weighting} weights, temperature ${temperature}`, async () => {
+		const random = Random.of('gradients', 5);
+		// Larger than initial weights, so that every path matters.
+		const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
+		const ids = () => Array.from({ length: rows * tokens }, () => random.int(tinyShape.vocabulary));
+		const inputs: Record<string, Feed> = {
+			tokens: { shape: [rows, tokens], values: ids(), type: 'int32' },
+			targets: { shape: [rows, tokens], values: ids(), type: 'int32' },
+			mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
+			'inverse temperature': { shape: [], values: [1 / temperature] },
+			weights: perToken(weightings[weighting], 0),
+		};
+		const program = await DoubleProgram.compile(gradientProgram(tinyShape, variant, 'float64'));
+		if (variant.kind === 'grpo') {
+			inputs.advantages = { shape: [rows, 1], values: [1.1, -0.8, -0.4] };
+			const probe = await DoubleProgram.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+			const { logprobs } = await probe.run({ ...parameterFeeds(flat), ...sftInputs(inputs) });
+			const now = (row: number, token: number) => logprobs?.[row * tokens + token] as number;
+			const low = 0.8;
+			const high = 1.28;
+			if (variant.old) {
+				// Ratios below, within and above the bounds in turn, for advantages of both signs.
+				const ratios = [0.6, 0.95, 1.1, 1.6];
+				inputs['old logprobs'] = perToken((r, t) => now(r, t) - Math.log(ratios[(r + t) % 4] as number), 1e3);
+				inputs['ratio low'] = { shape: [], values: [low] };
+				inputs['ratio high'] = { shape: [], values: [high] };
+			}
+			if (variant.kl) {
+				const noise = normals(random, rows * tokens, 0.4);
+				inputs['reference logprobs'] = perToken((r, t) => now(r, t) + (noise[r * tokens + t] as number), 1e3);
+				inputs.beta = { shape: [], values: [0.3] };
+			}
+		}
+		// The ratio of a first update is to the detached log-probabilities: its finite differences need those held fixed.
+		const run = variant.kind === 'grpo' && !variant.old ? await frozenRatio(variant, flat, inputs) : undefined;
+		const result = await program.run({ ...parameterFeeds(flat), ...inputs });
+		const gradient = specs.flatMap((spec) => result[gradientName(spec.name)] as number[]);
+		assert.equal(gradient.length, flat.length);
+		const loss = async (changed: readonly number[]) =>
+			run ? run(changed) : ((await program.run({ ...parameterFeeds(changed), ...inputs })).loss?.[0] as number);
+		if (run) assert.ok(Math.abs((result.loss?.[0] as number) - (await loss(flat))) < 1e-12);
+		let offset = 0;
+		const places = specs.flatMap((spec) => {
+			const size = elementCount(spec.shape);
+			const some = somePlaces(size, 6, random).map((i) => offset + i);
+			offset += size;
+			return some;
+		});
+		const error = await differenceError(flat, gradient, places, loss);
+		assert.ok(error < 1e-5, `relative error ${error}`);
+		assert.ok(gradient.some((x) => Math.abs(x) > 1e-3));
+	});
+}
+
+function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed> {
+	return Object.fromEntries(
+		['tokens', 'targets', 'mask', 'inverse temperature', 'weights'].map((name) => [name, inputs[name] as Feed]),
+	);
+}
+
+/** The loss of a first update as a function of the parameters, with the old log-probabilities held at `flat`'s. */
+async function frozenRatio(
+	variant: GradientVariant & { kind: 'grpo' },
+	flat: readonly number[],
+	inputs: Readonly<Record<string, Feed>>,
+): Promise<(changed: readonly number[]) => Promise<number>> {
+	const program = await DoubleProgram.compile(gradientProgram(tinyShape, { ...variant, old: true }, 'float64'));
+	const probe = await DoubleProgram.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+	const { logprobs } = await probe.run({ ...parameterFeeds(flat), ...sftInputs(inputs) });
+	const held: Record<string, Feed> = {
+		...inputs,
+		'old logprobs': { shape: [rows, tokens], values: logprobs as number[] },
+		'ratio low': { shape: [], values: [0.8] },
+		'ratio high': { shape: [], values: [1.28] },
+	};
+	return async (changed) => (await program.run({ ...parameterFeeds(changed), ...held })).loss?.[0] as number;
+}
+
+test('positions that do not count cannot turn the loss into NaN', async () => {
+	const program = await DoubleProgram.compile(gradientProgram(tinyShape, grpo(true, true), 'float64'));
+	const flat = Array.from(initialParameters(tinyShape, 3));
+	const result = await program.run({
+		...parameterFeeds(flat),
+		tokens: { shape: [rows, tokens], values: new Array(rows * tokens).fill(3), type: 'int32' },
+		targets: { shape: [rows, tokens], values: new Array(rows * tokens).fill(4), type: 'int32' },
+		mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
+		'inverse temperature': { shape: [], values: [1] },
+		weights: perToken(() => 0.1, 0),
+		advantages: { shape: [rows, 1], values: [1, -1, 1] },
+		'old logprobs': perToken(() => -2, -1e4),
+		'reference logprobs': perToken(() => -2, 1e4),
+		'ratio low': { shape: [], values: [0.8] },
+		'ratio high': { shape: [], values: [1.2] },
+		beta: { shape: [], values: [0.1] },
+	});
+	assert.ok(Number.isFinite(result.loss?.[0]));
+	for (const { name } of specs) assert.ok((result[gradientName(name)] as number[]).every(Number.isFinite));
+});

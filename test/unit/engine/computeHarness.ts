@@ -1,0 +1,98 @@
+import type { Random } from '../../../src/base/random.ts';
+import { Session, type Tensor, Tensors } from '../../../src/engine/compute/runtime.ts';
+import type { ModelShape, OptimiserSettings } from '../../../src/engine/learner.ts';
+import type { Graph } from '../../../src/engine/onnx/graph.ts';
+
+/** What the tests of the numerical part share. */
+
+export const tinyShape: ModelShape = { vocabulary: 7, context: 12, width: 8, heads: 2, layers: 2, feedForward: 12 };
+
+export const adam: OptimiserSettings = {
+	learningRate: 1e-2,
+	beta1: 0.9,
+	beta2: 0.98,
+	epsilon: 1e-8,
+	weightDecay: 0.1,
+	maxGradNorm: 1,
+};
+
+export function normals(random: Random, count: number, deviation = 1): number[] {
+	return Array.from({ length: count }, () => random.normal() * deviation);
+}
+
+export interface Feed {
+	readonly shape: readonly number[];
+	readonly values: readonly number[];
+	readonly type?: 'int32';
+}
+
+/** A double-precision program that is fed plain numbers. */
+export class DoubleProgram {
+	readonly #session: Session;
+	readonly #tensors: Tensors;
+
+	private constructor(session: Session, tensors: Tensors) {
+		this.#session = session;
+		this.#tensors = tensors;
+	}
+
+	static async compile(graph: Graph): Promise<DoubleProgram> {
+		const session = await Session.create(graph.encode(), { provider: 'cpu', threads: 1 });
+		return new DoubleProgram(session, await Tensors.load());
+	}
+
+	async run(feeds: Readonly<Record<string, Feed>>): Promise<Record<string, number[]>> {
+		const tensors: Record<string, Tensor> = {};
+		for (const [name, { shape, values, type }] of Object.entries(feeds)) {
+			tensors[name] =
+				type === 'int32'
+					? this.#tensors.int32(Int32Array.from(values), shape)
+					: this.#tensors.double(Float64Array.from(values), shape);
+		}
+		const results = await this.#session.run(tensors);
+		return Object.fromEntries(
+			Object.entries(results).map(([name, tensor]) => [name, Array.from(tensor.data as Float64Array)]),
+		);
+	}
+}
+
+/**
+ * Largest relative error of `gradient` against central differences of `loss` at the given places; errors of elements that
+ * are tiny beside the largest are measured against 1e-4 of that.
+ */
+export async function differenceError(
+	values: readonly number[],
+	gradient: readonly number[],
+	places: readonly number[],
+	loss: (values: readonly number[]) => Promise<number>,
+): Promise<number> {
+	const step = 1e-5;
+	const floor = 1e-4 * gradient.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
+	let worst = 0;
+	for (const place of places) {
+		const at = (delta: number) => loss(values.map((x, i) => (i === place ? x + delta : x)));
+		const difference = ((await at(step)) - (await at(-step))) / (2 * step);
+		const exact = gradient[place] as number;
+		const scale = Math.max(floor, Math.abs(difference), Math.abs(exact), Number.MIN_VALUE);
+		const error = Math.abs(difference - exact) / scale;
+		if (!(error <= worst)) worst = error;
+	}
+	return worst;
+}
+
+/** Up to `count` places of a vector, spread by the seed. */
+export function somePlaces(length: number, count: number, random: Random): number[] {
+	const all = Array.from({ length }, (_, i) => i);
+	return length <= count ? all : random.shuffle(all).slice(0, count);
+}
+
+/** Largest absolute difference of two vectors. */
+export function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
+	if (a.length !== b.length) return Number.POSITIVE_INFINITY;
+	let worst = 0;
+	for (let i = 0; i < a.length; i++) {
+		const d = Math.abs((a[i] as number) - (b[i] as number));
+		if (!(d <= worst)) worst = d;
+	}
+	return worst;
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { Random } from '../../../src/base/random.ts';
+import type {
+	GrpoRow,
+	GrpoSettings,
+	Learner,
+	Sample,
+	SampleRequest,
+	UpdateResult,
+} from '../../../src/engine/learner.ts';
+import { createLearner } from '../../../src/engine/ortLearner.ts';
+import { adam, distance, tinyShape } from './computeHarness.ts';
+
+const settings: GrpoSettings = { epsilonLow: 0.2, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };
+const learners: Learner[] = [];
+
+async function learner(workers: number, seed = 1): Promise<Learner> {
+	const made = await createLearner({ shape: tinyShape, seed, device: 'cpu', workers, sampleRows: 5, trainRows: 3 });
+	learners.push(made);
+	return made;
+}
+
+after(() => Promise.all(learners.map((made) => made.dispose())));
+
+/** Prompts of different lengths, each several times, not aligned with the micro-batches. */
+function request(step: number, overrides: Partial<SampleRequest> = {}): SampleRequest {
+	const random = Random.of('prompts', step);
+	const distinct = Array.from({ length: 4 }, (_, i) => [1, ...Array.from({ length: 1 + i }, () => 3 + random.int(4))]);
+	const prompts = distinct.flatMap((prompt) => [prompt, prompt, prompt]);
+	return { prompts, seeds: prompts.map((_, i) => `${step}/${i}`), maxNewTokens: 6, temperature: 0.9, ...overrides };
+}
+
+function grpoRows(samples: readonly Sample[], old: boolean, reference: readonly Float32Array[]): GrpoRow[] {
+	const tokens = samples.reduce((n, sample) => n + sample.logprobs.length, 0);
+	return samples.map((sample, i) => ({
+		tokens: sample.tokens,
+		promptLength: sample.promptLength,
+		weights: sample.logprobs.map(() => 1 / tokens),
+		advantage: Math.sin(i + 1),
+		oldLogprobs: old ? sample.logprobs : null,
+		refLogprobs: reference[i] ?? null,
+	}));
+}
+
+/** Two generation batches with two updates each; everything that came out. */
+async function train(policy: Learner, from = 0, to = 2): Promise<unknown[]> {
+	const outcome: unknown[] = [];
+	for (let step = from; step < to; step++) {
+		const samples = await policy.sample(request(step));
+		const reference = await policy.logprobs(samples, 'reference', settings.temperature);
+		const updates: UpdateResult[] = [];
+		for (const old of [false, true]) {
+			updates.push(await policy.updateGrpo(grpoRows(samples, old, reference), settings, adam));
+		}
+		outcome.push({ samples, reference, updates });
+	}
+	return outcome;
+}
+
+test('samples, updates and weights are the same bit for bit with 1, 2 and 3 workers', async () => {
+	const results: unknown[] = [];
+	for (const workers of [1, 2, 3]) {
+		const policy = await learner(workers);
+		assert.equal(policy.execution.workers, workers);
+		policy.setReference();
+		results.push({ outcome: await train(policy), state: policy.state() });
+	}
+	assert.deepEqual(results[1], results[0]);
+	assert.deepEqual(results[2], results[0]);
+});
+
+test('restored state continues bit for bit', async () => {
+	const one = await learner(2);
+	one.setReference();
+	await train(one, 0, 1);
+	const state = one.state();
+	const reference = one.referenceParameters() as Float32Array;
+	const expected = await train(one, 1, 3);
+	const other = await learner(2, 99);
+	other.restoreReference(reference);
+	other.restore(state);
+	assert.deepEqual(await train(other, 1, 3), expected);
+	assert.deepEqual(other.state(), one.state());
+	// And on the learner itself, whose workers hold later weights by now.
+	one.restore(state);
+	assert.deepEqual(await train(one, 1, 3), expected);
+});
+
+test('the log-probabilities of the sampler are those of the training graph', async () => {
+	const policy = await learner(2);
+	policy.setReference();
+	for (const temperature of [1, 0.7]) {
+		const samples = await policy.sample(request(7, { temperature, maxNewTokens: 50 }));
+		const exact = await policy.logprobs(samples, 'policy', temperature);
+		const rows = grpoRows(samples, false, exact);
+		const update = await policy.updateGrpo(rows, { ...settings, temperature }, { ...adam, learningRate: 0 });
+		samples.forEach((sample, i) => {
+			assert.ok(distance(sample.logprobs, exact[i] as Float32Array) < 1e-4);
+			assert.ok(distance(sample.logprobs, update.logprobs[i] as Float32Array) < 1e-4);
+			assert.ok(distance(sample.entropies, update.entropies[i] as Float32Array) < 1e-4);
+		});
+		assert.ok(samples.some((sample) => sample.tokens.length === tinyShape.context && sample.truncated));
+	}
+});
+
+test('rows that leave the batch do not change the completions of the others', async () => {
+	const policy = await learner(1);
+	const greedy = request(3, { temperature: 0, maxNewTokens: 8 });
+	const stopped = await policy.sample({ ...greedy, stop: [3, 4, 5] });
+	assert.ok(new Set(stopped.map((sample) => sample.tokens.length - sample.promptLength)).size > 1);
+	// Alone in its batch, a row has no neighbour that could leave.
+	for (const [i, prompt] of greedy.prompts.entries()) {
+		const [alone] = await policy.sample({ ...greedy, stop: [3, 4, 5], prompts: [prompt], seeds: ['other'] });
+		assert.deepEqual(alone?.tokens, stopped[i]?.tokens);
+		assert.ok(distance(alone?.logprobs ?? [], stopped[i]?.logprobs ?? [0]) < 1e-5);
+	}
+	// Drawn at random, a row's stream is its own too.
+	const sampled = await policy.sample(request(4, { stop: [3] }));
+	const third = request(4);
+	const [alone] = await policy.sample({
+		...third,
+		stop: [3],
+		prompts: third.prompts.slice(7, 8),
+		seeds: third.seeds.slice(7, 8),
+	});
+	assert.deepEqual(alone?.tokens, sampled[7]?.tokens);
+});
+
+test('completions end by end-of-sequence, by a stop token, by their length or by the context', async () => {
+	const policy = await learner(2);
+	const many = request(5, { maxNewTokens: 5 });
+	const samples = await policy.sample({ ...many, stop: [6] });
+	for (const sample of samples) {
+		const completion = sample.tokens.slice(sample.promptLength);
+		assert.equal(completion.length, sample.logprobs.length);
+		assert.equal(completion.length, sample.entropies.length);
+		const ends = completion.findIndex((token) => token === 2 || token === 6);
+		assert.equal(sample.truncated, ends < 0);
+		assert.equal(completion.length, ends < 0 ? 5 : ends + 1);
+	}
+	assert.ok(samples.some((sample) => sample.truncated) && samples.some((sample) => !sample.truncated));
+});
+
+test('tokens are drawn with their probabilities, within the nucleus if there is one', async () => {
+	const policy = await learner(2);
+	const prompt = [1, 4];
+	const count = 2000;
+	const draw = async (topP?: number) => {
+		const samples = await policy.sample({
+			prompts: Array.from({ length: count }, () => prompt),
+			seeds: Array.from({ length: count }, (_, i) => `draw ${i}`),
+			maxNewTokens: 1,
+			temperature: 1,
+			...(topP === undefined ? {} : { topP }),
+		});
+		const seen = new Map<number, { times: number; probability: number }>();
+		for (const { tokens, logprobs } of samples) {
+			const token = tokens[2] as number;
+			const entry = seen.get(token) ?? { times: 0, probability: Math.exp(logprobs[0] as number) };
+			entry.times++;
+			seen.set(token, entry);
+		}
+		return seen;
+	};
+	const all = await draw();
+	for (const { times, probability } of all.values()) {
+		// Five standard deviations of a binomial share.
+		const deviation = Math.sqrt((probability * (1 - probability)) / count);
+		assert.ok(Math.abs(times / count - probability) < 5 * deviation);
+	}
+	assert.equal(all.size, tinyShape.vocabulary);
+	const order = [...all].sort(([, a], [, b]) => b.probability - a.probability);
+	const kept = await draw(0.5);
+	let mass = 0;
+	const nucleus = order.filter(([, { probability }]) => {
+		const before = mass;
+		mass += probability;
+		return before < 0.5;
+	});
+	assert.deepEqual([...kept.keys()].sort(), nucleus.map(([token]) => token).sort());
+});
+
+test('an update without rows decays moments and weights', async () => {
+	const policy = await learner(1);
+	policy.setReference();
+	await train(policy, 0, 1);
+	const before = policy.state();
+	const result = await policy.updateGrpo([], settings, adam);
+	const state = policy.state();
+	assert.equal(result.loss, 0);
+	assert.equal(result.gradNorm, 0);
+	assert.equal(state.updates, before.updates + 1);
+	assert.deepEqual(
+		state.firstMoments,
+		before.firstMoments.map((m) => m * adam.beta1),
+	);
+	assert.notDeepEqual(state.parameters, before.parameters);
+	policy.resetOptimiser();
+	assert.equal(policy.state().updates, 0);
+	assert.ok(policy.state().firstMoments.every((m) => m === 0));
+});
+
+test('supervised updates lower the loss', async () => {
+	const policy = await learner(2);
+	const rows = [
+		[1, 3, 4, 5, 2],
+		[1, 4, 5, 6, 3, 2],
+		[1, 5, 6, 2],
+		[1, 6, 2],
+	].map((tokens) => {
+		const promptLength = 2;
+		return { tokens, promptLength, weights: Float32Array.from(tokens.slice(promptLength), () => 1 / 10) };
+	});
+	const first = await policy.updateSft(rows, adam);
+	let last = first;
+	for (let step = 0; step < 60; step++) last = await policy.updateSft(rows, adam);
+	assert.ok(last.loss < 0.1 * first.loss, `${first.loss} to ${last.loss}`);
+	const [greedy] = await policy.sample({ prompts: [[1, 4]], seeds: [''], maxNewTokens: 6, temperature: 0 });
+	assert.deepEqual(greedy?.tokens, [1, 4, 5, 6, 3, 2]);
+	assert.equal(greedy?.truncated, false);
+});
+
+test('impossible requests are refused with a reason', async () => {
+	const refused = (reason: string) => (error: unknown) => error instanceof Failure && error.reason === reason;
+	const policy = await learner(1);
+	const long = Array.from({ length: tinyShape.context }, () => 3);
+	assert.throws(() => policy.sample(request(0, { prompts: [long], seeds: ['a'] })), refused('invalid'));
+	assert.throws(() => policy.sample(request(0, { seeds: ['a'] })), refused('invalid'));
+	await assert.rejects(policy.logprobs([{ tokens: [...long, 3], promptLength: 1 }], 'policy', 1), refused('invalid'));
+	await assert.rejects(policy.logprobs([{ tokens: [1, 3], promptLength: 1 }], 'reference', 1), refused('missing'));
+	assert.throws(() => policy.restore({ ...policy.state(), firstMoments: new Float32Array(3) }), refused('mismatch'));
+	const running = policy.sample(request(0));
+	assert.throws(() => policy.setReference(), refused('busy'));
+	await running;
+	await assert.rejects(createLearner({ ...sizes, shape: { ...tinyShape, heads: 3 }, seed: 1 }), refused('invalid'));
+	await assert.rejects(createLearner({ ...sizes, parameters: new Float32Array(3) }), refused('mismatch'));
+	await policy.dispose();
+	await assert.rejects(policy.sample(request(0)), refused('cancelled'));
+});
+
+const sizes = { shape: tinyShape, device: 'cpu', workers: 1, sampleRows: 4, trainRows: 4 } as const;
+
+test('a device that is missing gives the processor and says why', async () => {
+	const missing = process.platform === 'darwin' ? 'directml' : 'coreml';
+	const policy = await createLearner({ ...sizes, device: missing, seed: 1 });
+	learners.push(policy);
+	assert.equal(policy.execution.provider, 'cpu');
+	assert.equal(policy.execution.tried[0]?.provider, missing);
+	assert.match(policy.execution.tried[0]?.error ?? '', /does not have it/);
+});
