@@ -181,7 +181,8 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		const updates = Math.min(stage.num_iterations * weighed.length, stage.steps - progress.stageStep);
 		await prepareLogprobs(host, stage, updates > 1 ? weighed : weighed.slice(0, 1));
 		if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery === 0) {
-			host.writeRollouts(batchStart + 1, rolloutLines(host, stage, rows));
+			// Made now, written meanwhile: the updates that follow change what the lines are made of.
+			host.writeRollouts(batchStart + 1, [...rolloutLines(host, stage, rows)]);
 		}
 		const generateSeconds = watch.seconds('generate');
 		for (let u = 0; u < updates; u++) {

@@ -43,7 +43,7 @@ export interface StageHost {
 	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
 	endUpdate(report: UpdateReport): Promise<Verdict>;
 	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
-	writeRollouts(step: number, lines: Iterable<RolloutLine>): void;
+	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
 	alert(level: 'info' | 'warning' | 'error', message: string): void;
 }
 

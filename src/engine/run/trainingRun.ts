@@ -124,7 +124,7 @@ export class TrainingRun implements StageHost, GateHooks {
 		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
 	}
 
-	writeRollouts(step: number, lines: Iterable<RolloutLine>): void {
+	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
 		this.#rollouts = this.#writer.writeRollouts(step, lines);
 		// Awaited at the end of the update; until then a failure is not unhandled.
 		this.#rollouts.catch(() => undefined);

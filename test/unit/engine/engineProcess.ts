@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { prepareRun } from '../../../src/runs/prepareRun.ts';
+
+const engineProgram = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+
+/** A recipe whose run takes about a second: one block of width 16 that learns sums of two digits. */
+export const tinyRecipe = {
+	name: 'tiny',
+	seed: 7,
+	workers: 1,
+	device: 'cpu',
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 16, heads: 2 },
+	stages: [
+		{ type: 'sft', steps: 30, learning_rate: 1e-2, batch_size: 16 },
+		{ type: 'grpo', steps: 20, num_generations: 4, prompts_per_step: 4, learning_rate: 1e-3 },
+	],
+	evaluate: { every: 10, problems: 8 },
+	checkpoint: { every: 8, keep: 2 },
+};
+
+/** A folder for runs and for the lab's own files, removed at the end. */
+export class Workplace {
+	readonly folder: string;
+
+	private constructor(folder: string) {
+		this.folder = folder;
+	}
+
+	static async make(): Promise<Workplace> {
+		return new Workplace(await mkdtemp(join(tmpdir(), 'engine-test-')));
+	}
+
+	/** Writes a recipe and prepares a run of it; returns the run folder. */
+	async prepare(recipe: object, name = 'tiny'): Promise<string> {
+		const path = join(this.folder, `${name}.recipe.json`);
+		await writeFile(path, JSON.stringify(recipe));
+		return (await prepareRun(path)).folder;
+	}
+
+	start(...args: string[]): Engine {
+		return new Engine(args, { REASONING_LAB_HOME: join(this.folder, 'home') });
+	}
+
+	/** Runs to the end; the exit status and what was said on stderr. */
+	run(...args: string[]): Promise<EngineExit> {
+		return this.start(...args).exit;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await rm(this.folder, { recursive: true, force: true });
+	}
+}
+
+export interface EngineExit {
+	readonly code: number | null;
+	readonly signal: string | null;
+	readonly stderr: string;
+}
+
+/** The engine as a process of its own. */
+export class Engine {
+	readonly process: ChildProcess;
+	readonly exit: Promise<EngineExit>;
+	/** Resolves with the first line on stdout. */
+	readonly firstLine: Promise<string>;
+
+	constructor(args: readonly string[], environment: Record<string, string>) {
+		const child = spawn(process.execPath, [engineProgram, ...args], {
+			env: { ...process.env, ...environment, NODE_OPTIONS: '' },
+			stdio: ['ignore', 'pipe', 'pipe'],
+		});
+		this.process = child;
+		let stderr = '';
+		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+			stderr += text;
+		});
+		let stdout = '';
+		this.firstLine = new Promise((resolve) => {
+			child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+				stdout += text;
+				const end = stdout.indexOf('\n');
+				if (end >= 0) resolve(stdout.slice(0, end));
+			});
+		});
+		this.exit = new Promise((resolve) => {
+			child.once('close', (code, signal) => resolve({ code, signal, stderr }));
+		});
+	}
+
+	kill(signal: NodeJS.Signals): void {
+		this.process.kill(signal);
+	}
+}
+
+export async function eventually<T>(look: () => Promise<T | null | undefined | false>, what: string): Promise<T> {
+	const end = Date.now() + 60_000;
+	for (;;) {
+		const found = await look();
+		if (found) return found;
+		if (Date.now() > end) throw new Error(`Waited for a minute: ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}

@@ -1,0 +1,52 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
+
+/** What a run must repeat exactly: everything but times. */
+export interface RunOutcome {
+	readonly metrics: readonly string[];
+	/** File name to hash. */
+	readonly rollouts: Readonly<Record<string, string>>;
+	readonly evaluations: Readonly<Record<string, string>>;
+	/** Hashes of the last checkpoint. */
+	readonly weights: string;
+	readonly optimizer: string;
+	readonly checkpoints: readonly number[];
+}
+
+const isTime = (name: string) => name === 'step_time' || name.startsWith('time/') || name.startsWith('throughput/');
+
+const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+
+async function hashes(folder: string, deep = false): Promise<Record<string, string>> {
+	const files: Record<string, string> = {};
+	for (const entry of (await readdir(folder, { withFileTypes: true }).catch(() => [])).sort((a, b) =>
+		a.name < b.name ? -1 : 1,
+	)) {
+		if (entry.isFile()) files[entry.name] = hashOf(await readFile(join(folder, entry.name)));
+		else if (deep) {
+			for (const [name, hash] of Object.entries(await hashes(join(folder, entry.name)))) {
+				files[`${entry.name}/${name}`] = hash;
+			}
+		}
+	}
+	return files;
+}
+
+export async function readOutcome(run: string): Promise<RunOutcome> {
+	const checkpoints = await listCheckpoints(run);
+	const last = checkpoints.at(-1);
+	const hashInLast = async (name: string) => (last ? hashOf(await readFile(join(last.path, name))) : '');
+	return {
+		metrics: (await readMetrics(run)).map(({ step, stage, values }) => {
+			const kept = Object.entries(values).filter(([name]) => !isTime(name));
+			return JSON.stringify({ step, stage, ...Object.fromEntries(kept) });
+		}),
+		rollouts: await hashes(join(run, 'rollouts')),
+		evaluations: await hashes(join(run, 'evaluations'), true),
+		weights: await hashInLast('model.safetensors'),
+		optimizer: await hashInLast('optimizer.safetensors'),
+		checkpoints: checkpoints.map(({ step }) => step),
+	};
+}
