@@ -24,6 +24,7 @@ export interface ExtensionApi {
 	/** How long `activate` took, in milliseconds. */
 	readonly activationMillis: number;
 	readonly runStore: RunStore;
+	readonly runsTree: RunsTree;
 }
 
 /** Composition root: builds the objects and hands them to each other. */
@@ -71,5 +72,5 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		diagnostics.start();
 		store.start();
 	});
-	return { activationMillis: performance.now() - start, runStore: store };
+	return { activationMillis: performance.now() - start, runStore: store, runsTree: tree };
 }

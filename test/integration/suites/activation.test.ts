@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-
-const id = 'reasoning-lab.reasoning-lab';
+import { commandIds, extensionId } from '../../../src/host/ids.ts';
+import { activated } from '../support/laboratory.ts';
 
 suite('activation', () => {
-	test('the extension activates and registers every command that it contributes', async () => {
-		const extension = vscode.extensions.getExtension(id);
-		assert.ok(extension, `${id} is not installed`);
-		await extension.activate();
-		assert.ok(extension.isActive);
+	test('the extension activates quickly and registers every command that it contributes', async () => {
+		const { activationMillis } = await activated();
+		assert.ok(activationMillis < 50, `activation took ${activationMillis.toFixed(1)} ms`);
 		const registered = new Set(await vscode.commands.getCommands(true));
-		const contributed: { command: string }[] = extension.packageJSON.contributes.commands;
-		assert.ok(contributed.length > 0);
-		const missing = contributed.map(({ command }) => command).filter((command) => !registered.has(command));
-		assert.deepEqual(missing, []);
+		const contributed: { command: string }[] =
+			vscode.extensions.getExtension(extensionId)?.packageJSON.contributes.commands;
+		assert.deepEqual(
+			contributed.map(({ command }) => command).filter((command) => !registered.has(command)),
+			[],
+		);
+		assert.equal(contributed.length, Object.keys(commandIds).length);
 	});
 });

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { commandIds } from '../../../src/host/ids.ts';
+import { activated, until, workspaceFolder } from '../support/laboratory.ts';
+
+const recipe = {
+	format: 1,
+	name: 'faulty',
+	dataset: { task: 'addition', digits: 2 },
+	model: { layers: 1, width: 30, heads: 4 },
+	stages: [{ type: 'sft', steps: 5, learning_rate: 0.001 }],
+};
+
+suite('recipes', () => {
+	let folder: string;
+
+	suiteSetup(async () => {
+		await activated();
+		folder = join(workspaceFolder(), 'recipes');
+		await mkdir(folder, { recursive: true });
+	});
+
+	async function open(name: string, value: unknown): Promise<vscode.TextDocument> {
+		const path = join(folder, name);
+		await writeFile(path, typeof value === 'string' ? value : JSON.stringify(value, null, '\t'));
+		return vscode.workspace.openTextDocument(vscode.Uri.file(path));
+	}
+
+	function faults(document: vscode.TextDocument): vscode.Diagnostic[] {
+		return vscode.languages.getDiagnostics(document.uri).filter((diagnostic) => diagnostic.source === 'Reasoning Lab');
+	}
+
+	test('are JSON with comments', async () => {
+		const document = await open('comments.recipe.json', '// a comment\n{}');
+		assert.equal(document.languageId, 'jsonc');
+	});
+
+	test('a fault between keys is marked at its key while the recipe is edited, and goes when it is mended', async () => {
+		const document = await open('faulty.recipe.json', recipe);
+		const [fault] = await until('the diagnostic', () => faults(document).length > 0 && faults(document));
+		assert.match(fault?.message ?? '', /"width" 30 is not a multiple of "heads" 4/);
+		assert.equal(document.getText(fault?.range), '"width"');
+		const edit = new vscode.WorkspaceEdit();
+		const value = document.getText().indexOf('30');
+		edit.replace(document.uri, new vscode.Range(document.positionAt(value), document.positionAt(value + 2)), '32');
+		await vscode.workspace.applyEdit(edit);
+		await until('no diagnostic', () => faults(document).length === 0);
+	});
+
+	test('a dataset that is not there is marked at its path', async () => {
+		const document = await open('missing.recipe.json', {
+			...recipe,
+			model: { layers: 1, width: 32, heads: 4 },
+			dataset: { path: 'data/nothing.jsonl' },
+		});
+		const [fault] = await until('the diagnostic', () => faults(document).length > 0 && faults(document));
+		assert.match(fault?.message ?? '', /no file "data\/nothing\.jsonl"/);
+		assert.equal(document.getText(fault?.range), '"data/nothing.jsonl"');
+	});
+
+	test('a faulty recipe is not started: its faults are marked and no run is made', async () => {
+		const document = await open('unstartable.recipe.json', { ...recipe, learning_rat: 1 });
+		assert.equal(await vscode.commands.executeCommand(commandIds.startRun, document.uri), undefined);
+		assert.match(faults(document)[0]?.message ?? '', /"learning_rat" is not a key/);
+		assert.ok(!(await readdir(folder)).includes('runs'));
+	});
+});

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import { commandIds, panelTypes } from '../../../src/host/ids.ts';
+import { isLive } from '../../../src/host/runView.ts';
+import { listCheckpoints } from '../../../src/runs/runReader.ts';
+import { activated, until, untilRun } from '../support/laboratory.ts';
+
+async function events(folder: string): Promise<string[]> {
+	const text = await readFile(join(folder, 'events.jsonl'), 'utf8');
+	return text
+		.split('\n')
+		.filter(Boolean)
+		.map((line) => JSON.parse(line).type as string);
+}
+
+suite('run control', () => {
+	let api: ExtensionApi;
+	let folder: string;
+
+	suiteSetup(async () => {
+		api = await activated();
+	});
+
+	suiteTeardown(async () => {
+		for (const view of api.runStore.runs.filter(isLive)) {
+			await vscode.commands.executeCommand(commandIds.stopRun, view.folder);
+		}
+	});
+
+	test('starts the demo, opens its dashboard and lists it while it runs', async function () {
+		this.timeout(90_000);
+		folder = await vscode.commands.executeCommand<string>(commandIds.startDemoRun);
+		assert.ok(folder, 'no run was started');
+		await untilRun(
+			api,
+			folder,
+			'the run trains',
+			(view) => view.status === 'running' && (view.record?.step ?? 0) >= 2,
+			60,
+		);
+		assert.match(api.runsTree.getTreeItem(folder).contextValue ?? '', /\blive\b.*\brunning\b/);
+		await until('a dashboard tab', () =>
+			vscode.window.tabGroups.all
+				.flatMap((group) => group.tabs)
+				.some(({ input }) => input instanceof vscode.TabInputWebview && input.viewType.endsWith(panelTypes.dashboard)),
+		);
+	});
+
+	test('pauses: the step stands still, and the row says so', async function () {
+		this.timeout(60_000);
+		await vscode.commands.executeCommand(commandIds.pauseRun, folder);
+		const paused = await untilRun(api, folder, 'paused', (view) => view.status === 'paused');
+		await new Promise((resolve) => setTimeout(resolve, 1500));
+		assert.equal(api.runStore.get(folder)?.record?.step, paused.record?.step);
+		assert.match(String(api.runsTree.getTreeItem(folder).description), /^paused · /);
+	});
+
+	test('continues where it paused', async function () {
+		this.timeout(60_000);
+		const step = api.runStore.get(folder)?.record?.step ?? 0;
+		await vscode.commands.executeCommand(commandIds.continueRun, folder);
+		await untilRun(
+			api,
+			folder,
+			'the next step',
+			(view) => view.status === 'running' && (view.record?.step ?? 0) > step,
+			30,
+		);
+	});
+
+	test('takes new hyper-parameters and saves a checkpoint on demand', async function () {
+		this.timeout(60_000);
+		const fromStep = await vscode.commands.executeCommand<number>(commandIds.setHyperparameters, folder, {
+			learning_rate: 0.0005,
+		});
+		assert.ok(fromStep > 0);
+		const checkpoint = await vscode.commands.executeCommand<string>(commandIds.saveCheckpoint, folder);
+		assert.ok((await listCheckpoints(folder)).some(({ path }) => path === checkpoint));
+	});
+
+	test('stops with a checkpoint, tells so in its events, and resumes in place', async function () {
+		this.timeout(90_000);
+		await vscode.commands.executeCommand(commandIds.stopRun, folder);
+		const stopped = await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
+		const step = stopped.record?.step ?? 0;
+		assert.equal((await listCheckpoints(folder)).at(-1)?.step, step);
+		const told = await events(folder);
+		for (const type of ['started', 'paused', 'continued', 'hyperparameters', 'checkpoint', 'stopped']) {
+			assert.ok(told.includes(type), `${type} in ${told}`);
+		}
+		assert.equal(await vscode.commands.executeCommand(commandIds.resumeRun, folder, { show: false }), folder);
+		await untilRun(
+			api,
+			folder,
+			'it goes on',
+			(view) => view.record?.attempt === 2 && view.status === 'running' && view.record.step > step,
+			40,
+		);
+	});
+
+	test('resumes from a checkpoint as a new run', async function () {
+		this.timeout(90_000);
+		await vscode.commands.executeCommand(commandIds.stopRun, folder);
+		await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
+		const [first] = await listCheckpoints(folder);
+		assert.ok(first);
+		const child = await vscode.commands.executeCommand<string>(commandIds.resumeFromCheckpoint, folder, first.step, {
+			show: false,
+		});
+		assert.ok(child && child !== folder);
+		const view = await untilRun(api, child, 'the child trains', (run) => run.status === 'running', 40);
+		assert.ok(view.record?.parent, 'the child names its parent');
+		await vscode.commands.executeCommand(commandIds.stopRun, child);
+		await untilRun(api, child, 'stopped', (run) => run.status === 'stopped');
+	});
+});

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import { commandIds } from '../../../src/host/ids.ts';
+import { activated, until, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
+
+suite('runs tree', () => {
+	let api: ExtensionApi;
+	let runs: string;
+
+	suiteSetup(async () => {
+		api = await activated();
+		runs = join(await realpath(workspaceFolder()), 'tree', 'runs');
+	});
+
+	function row(folder: string): vscode.TreeItem {
+		assert.ok(api.runsTree.getChildren().includes(folder), `${folder} is not in the tree`);
+		return api.runsTree.getTreeItem(folder);
+	}
+
+	test('lists runs of the workspace as they appear, with state, step and reward', async () => {
+		const finished = join(runs, 'finished');
+		const crashed = join(runs, 'crashed');
+		await writeRun(finished, { created: Date.now() / 1000 - 80 });
+		// It says that it runs, but its engine has been silent for long.
+		await writeRun(crashed, { status: 'running', name: 'lost', heartbeat: Date.now() / 1000 - 600 });
+		await untilRun(api, finished, 'the finished run is listed', () => true);
+		await untilRun(api, crashed, 'the crashed run is listed', () => true);
+		assert.equal(row(finished).label, 'fixture');
+		assert.equal(row(finished).description, 'finished · 3/3 · reward 0.75 · 1 min');
+		assert.equal(row(finished).contextValue, 'run ended');
+		assert.match(String(row(crashed).description), /^crashed · 3\/3 · reward 0.75/);
+		assert.equal(row(crashed).contextValue, 'run ended resumable');
+		assert.match(row(crashed).accessibilityInformation?.label ?? '', /^lost, crashed, step 3 of 3/);
+	});
+
+	test('shows a damaged run and goes on', async () => {
+		const folder = join(runs, 'damaged');
+		await writeRun(folder);
+		await untilRun(api, folder, 'the run is listed', () => true);
+		await vscode.workspace.fs.writeFile(vscode.Uri.file(join(folder, 'run.json')), Buffer.from('{"format": 1, '));
+		await vscode.commands.executeCommand(commandIds.refreshRuns);
+		await untilRun(api, folder, 'the damage is seen', (view) => view.status === 'unreadable');
+		assert.equal(row(folder).description, 'unreadable');
+		assert.match(api.runStore.get(folder)?.fault ?? '', /run\.json/);
+	});
+
+	test('names, tags and notes are the person’s and stay with the run', async () => {
+		const folder = join(runs, 'finished');
+		await vscode.commands.executeCommand(commandIds.renameRun, folder, 'baseline');
+		await vscode.commands.executeCommand(commandIds.editTags, folder, 'seed 1, good ,,seed 1');
+		await vscode.commands.executeCommand(commandIds.editNote, folder, 'before the new reward');
+		const view = await untilRun(api, folder, 'the note', (run) => run.annotation?.note !== undefined);
+		assert.equal(row(folder).label, 'baseline');
+		assert.deepEqual(view.annotation?.tags, ['seed 1', 'good']);
+		const text = Buffer.from(
+			await vscode.workspace.fs.readFile(vscode.Uri.file(join(folder, 'annotations', 'person.json'))),
+		).toString();
+		assert.equal(JSON.parse(text).note, 'before the new reward');
+		await vscode.commands.executeCommand(commandIds.renameRun, folder, '');
+		await until('the old name', () => row(folder).label === 'fixture');
+	});
+
+	test('a run that is moved to the trash leaves the list and lies beside the others', async () => {
+		const folder = join(runs, 'unwanted');
+		await writeRun(folder);
+		await untilRun(api, folder, 'the run is listed', () => true);
+		await vscode.commands.executeCommand(commandIds.moveToTrash, folder);
+		await until('the run is gone', () => api.runStore.get(folder) === undefined);
+		await vscode.workspace.fs.stat(vscode.Uri.file(join(runs, '.trash', 'unwanted', 'run.json')));
+	});
+
+	test('run folders elsewhere can be added', async () => {
+		const outside = join(await realpath(workspaceFolder()), '..', 'elsewhere', 'one');
+		await writeRun(outside, { id: 'outside', name: 'outside' });
+		await vscode.commands.executeCommand(commandIds.addRunFolder, outside);
+		await untilRun(api, outside, 'the added run is listed', () => true);
+	});
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import { extensionId } from '../../../src/host/ids.ts';
+import type { RunView } from '../../../src/host/runView.ts';
+import type { RunRecord } from '../../../src/protocol/runRecord.ts';
+
+/** The extension under test, activated. */
+export async function activated(): Promise<ExtensionApi> {
+	const extension = vscode.extensions.getExtension<ExtensionApi>(extensionId);
+	assert.ok(extension, `${extensionId} is not installed`);
+	return extension.activate();
+}
+
+export function workspaceFolder(): string {
+	const folder = vscode.workspace.workspaceFolders?.[0];
+	assert.ok(folder, 'the suites need a workspace folder');
+	return folder.uri.fsPath;
+}
+
+/** Polls until the condition holds; fails with what was waited for. */
+export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 20): Promise<T> {
+	for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
+		const value = condition();
+		if (value !== undefined && value !== false) return value;
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	}
+	throw new Error(`Waited ${seconds} s for: ${what}`);
+}
+
+export async function untilRun(
+	api: ExtensionApi,
+	folder: string,
+	what: string,
+	condition: (view: RunView) => boolean,
+	seconds?: number,
+): Promise<RunView> {
+	return until(
+		`${what} (now ${JSON.stringify(api.runStore.get(folder)?.record)})`,
+		() => {
+			const view = api.runStore.get(folder);
+			return view !== undefined && condition(view) && view;
+		},
+		seconds,
+	);
+}
+
+/** Writes the folder of a run that ended, as an engine leaves it. */
+export async function writeRun(folder: string, changes: Partial<RunRecord> = {}): Promise<void> {
+	await mkdir(folder, { recursive: true });
+	const now = Date.now() / 1000;
+	const record: RunRecord = {
+		format: 1,
+		id: 'fixture',
+		name: 'fixture',
+		engine: 'embedded',
+		status: 'finished',
+		attempt: 1,
+		stage: 'grpo',
+		step: 3,
+		totalSteps: 3,
+		created: now - 90,
+		updated: now - 10,
+		heartbeat: now - 10,
+		host: 'elsewhere',
+		boot: 'elsewhere',
+		pid: 1,
+		processStart: 'long ago',
+		device: 'cpu (2 workers)',
+		parent: null,
+		seeds: { run: 1 },
+		versions: {},
+		hashes: { recipe: '', dataset: '', rewards: '' },
+		...changes,
+	};
+	const lines = [1, 2, 3].map((step) =>
+		JSON.stringify({ step, time: now - 90 + step, stage: 'grpo', reward: 0.25 * step, 'eval/accuracy': 0.5 }),
+	);
+	await writeFile(join(folder, 'metrics.jsonl'), `${lines.join('\n')}\n{"step":4,"torn`);
+	await writeFile(join(folder, 'engine.log'), 'done\n');
+	await writeFile(join(folder, 'run.json'), JSON.stringify(record));
+}
