@@ -102,14 +102,8 @@ export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
 export const rolloutsEventSchema = v.variant('type', [
 	/** Complete: everything the webview needs to begin anew. */
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
-	/** News since event `sequence - 1`: the steps that were added, changed or are gone. */
-	v.object({
-		type: v.literal('news'),
-		sequence: count,
-		run: runHeaderSchema,
-		changed: stepColumnsSchema,
-		gone: v.array(v.number()),
-	}),
+	/** News since event `sequence - 1`: the steps that were added, or whose numbers changed. */
+	v.object({ type: v.literal('news'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
 	/** Asks the webview to show a step (and group), as when the dashboard links to it. */
 	v.object({ type: v.literal('reveal'), step: v.number(), group: v.nullable(v.number()) }),
 ]);

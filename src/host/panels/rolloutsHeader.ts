@@ -1,0 +1,27 @@
+import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
+import { resolveTemplate } from '../../core/text/template.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { RunHeader } from '../../protocol/rolloutsMessages.ts';
+import { readResolvedRecipe } from '../../runs/runReader.ts';
+
+export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
+
+/** What the panel needs of the run's recipe. A run without a readable one is shown with the usual tags, without weights. */
+export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
+	const value = await readResolvedRecipe(run).catch(() => undefined);
+	const recipe = decode(resolvedRecipeSchema, value);
+	if (!recipe.ok) {
+		const { think, answer } = resolveTemplate('r1');
+		return { think: pair(think), answer: pair(answer), weights: [] };
+	}
+	const { template, rewards } = recipe.value;
+	const weights: [string, number][] = [];
+	for (const reward of rewards) {
+		if (reward.name !== null) weights.push([reward.name, reward.weight]);
+	}
+	return { think: template.think, answer: template.answer, weights };
+}
+
+function pair(tags: readonly [string, string] | null): [string, string] | null {
+	return tags === null ? null : [tags[0], tags[1]];
+}

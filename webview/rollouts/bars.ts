@@ -1,0 +1,84 @@
+import type { GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
+import { element } from '../lib/dom.ts';
+import { formatNumber } from '../lib/format.ts';
+
+const namespace = 'http://www.w3.org/2000/svg';
+
+/** The span of rewards in a step, with 0 inside, so that bars of all groups can be compared. */
+export interface RewardRange {
+	readonly low: number;
+	readonly high: number;
+}
+
+export function rewardRange(groups: readonly GroupSummary[]): RewardRange {
+	let low = 0;
+	let high = 0;
+	for (const { reward } of groups) {
+		for (const value of reward) {
+			if (value === null) continue;
+			low = Math.min(low, value);
+			high = Math.max(high, value);
+		}
+	}
+	return low === high ? { low: 0, high: 1 } : { low, high };
+}
+
+/** Bars that fit in a row of the list. */
+const shown = 32;
+const barWidth = 5;
+const barHeight = 16;
+
+export interface Bar {
+	readonly x: number;
+	readonly y: number;
+	readonly height: number;
+}
+
+/** Where bars lie in a picture of the given height: from zero up or down, at least one pixel high. Null: no reward. */
+export function layoutBars(values: readonly (number | null)[], range: RewardRange, height: number): (Bar | null)[] {
+	const scale = height / (range.high - range.low);
+	const zero = range.high * scale;
+	return values.map((value, i) => {
+		if (value === null) return null;
+		const size = Math.max(1, Math.abs(value) * scale);
+		const y = value >= 0 ? zero - size : zero;
+		return { x: i * barWidth, y: Math.max(0, Math.min(height - 1, y)), height: size };
+	});
+}
+
+/** The group's rewards as small bars; what they say stands in the row's label, so they are hidden from readers. */
+export function rewardBars(group: GroupSummary, rows: ReadonlySet<number> | null, range: RewardRange): SVGSVGElement {
+	const svg = document.createElementNS(namespace, 'svg');
+	const values = group.reward.slice(0, shown);
+	const width = Math.max(1, values.length) * barWidth;
+	svg.setAttribute('class', 'reward-bars');
+	svg.setAttribute('width', String(width));
+	svg.setAttribute('height', String(barHeight));
+	svg.setAttribute('viewBox', `0 0 ${width} ${barHeight}`);
+	svg.setAttribute('aria-hidden', 'true');
+	layoutBars(values, range, barHeight).forEach((bar, i) => {
+		const rect = document.createElementNS(namespace, 'rect');
+		const kind = bar === null ? 'none' : group.correct[i] === true ? 'right' : 'wrong';
+		rect.setAttribute('class', `bar bar-${kind}${rows === null || rows.has(i) ? '' : ' bar-hidden'}`);
+		rect.setAttribute('x', String(i * barWidth));
+		rect.setAttribute('y', String(bar?.y ?? barHeight / 2));
+		rect.setAttribute('width', String(barWidth - 1));
+		rect.setAttribute('height', String(bar?.height ?? 1));
+		svg.append(rect);
+	});
+	return svg;
+}
+
+/** An advantage with its sign, as "+0.87". */
+export function signedNumber(value: number | null): string {
+	return value !== null && value > 0 ? `+${formatNumber(value, 3)}` : formatNumber(value, 3);
+}
+
+/** A bar that goes left or right from the middle; `largest` is the largest size in the group. */
+export function advantageBar(value: number | null, largest: number): HTMLElement {
+	const bar = element('span', { class: `advantage-fill ${(value ?? 0) < 0 ? 'negative' : 'positive'}` });
+	const share = value === null || largest === 0 ? 0 : Math.min(1, Math.abs(value) / largest) * 50;
+	bar.style.width = `${share}%`;
+	bar.style.left = (value ?? 0) < 0 ? `${50 - share}%` : '50%';
+	return element('span', { class: 'advantage-bar', aria: { hidden: true } }, bar);
+}

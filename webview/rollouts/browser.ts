@@ -1,0 +1,142 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { dropdown } from '../lib/controls.ts';
+import { element, setText } from '../lib/dom.ts';
+import { formatNumber, formatPercent } from '../lib/format.ts';
+import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
+import type { FilteredGroup } from './filters.ts';
+import { plainLabel } from './hiddenCharacters.ts';
+import type { GroupOrder } from './order.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+import { SelectionList } from './selectionList.ts';
+import type { StepRow } from './stepTable.ts';
+
+const stepHeight = 26;
+const groupHeight = 56;
+
+/** The two lists: steps with rollouts, and the groups of the open step. */
+export class Browser extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: RolloutsModel;
+	readonly #steps: SelectionList;
+	readonly #groups: SelectionList;
+	readonly #stepCount = element('span', { class: 'quiet' });
+	readonly #groupCount = element('span', { class: 'quiet' });
+	#stepTotal = 0;
+	#range: RewardRange = { low: 0, high: 1 };
+
+	constructor(model: RolloutsModel) {
+		super();
+		this.#model = model;
+		this.#steps = this.register(
+			new SelectionList({
+				label: 'Steps',
+				class: 'step-list',
+				rowHeight: stepHeight,
+				draw: (row, i) => drawStep(row, model.steps.rows[i] as StepRow),
+				onSelect: (i) => model.selectStep((model.steps.rows[i] as StepRow).step),
+			}),
+		);
+		this.#groups = this.register(
+			new SelectionList({
+				label: 'Groups',
+				class: 'group-list',
+				rowHeight: groupHeight,
+				draw: (row, i) => this.#drawGroup(row, model.groups[i] as FilteredGroup),
+				onSelect: (i) => model.selectGroup((model.groups[i] as FilteredGroup).summary.group),
+			}),
+		);
+		const order = dropdown({
+			label: 'Order of groups',
+			choices: [
+				{ value: 'file', label: 'As sampled' },
+				{ value: 'reward-high', label: 'Highest reward' },
+				{ value: 'reward-low', label: 'Lowest reward' },
+				{ value: 'spread', label: 'Widest spread' },
+				{ value: 'correct', label: 'Most correct' },
+			],
+			value: model.groupOrder,
+			onChange: (value) => model.setGroupOrder(value as GroupOrder),
+		});
+		this.element = element(
+			'nav',
+			{ class: 'browser', aria: { label: 'Steps and groups' } },
+			element('div', { class: 'list-head' }, element('h2', null, 'Steps'), this.#stepCount),
+			element(
+				'div',
+				{ class: 'column-names', aria: { hidden: true } },
+				element('span', null, 'Step'),
+				element('span', null, 'Mean reward'),
+				element('span', { title: 'Share of groups whose rewards are all equal' }, 'Dead'),
+			),
+			this.#steps.element,
+			element('div', { class: 'list-head' }, element('h2', null, 'Groups'), this.#groupCount, order.element),
+			this.#groups.element,
+		);
+	}
+
+	updateSteps(): void {
+		const { rows } = this.#model.steps;
+		const added = this.#stepTotal === 0 ? 0 : Math.max(0, rows.length - this.#stepTotal);
+		this.#stepTotal = rows.length;
+		const selected = this.#model.step === null ? -1 : this.#model.steps.indexOf(this.#model.step);
+		this.#steps.update(rows.length, selected, added);
+		setText(this.#stepCount, rows.length === 0 ? '' : String(rows.length));
+	}
+
+	updateGroups(): void {
+		const { groups, groupPosition, stepContent } = this.#model;
+		const all = stepContent.state === 'ready' ? stepContent.value.groups : [];
+		this.#range = rewardRange(all);
+		this.#groups.update(groups.length, groupPosition);
+		setText(
+			this.#groupCount,
+			all.length === 0 ? '' : groups.length === all.length ? String(all.length) : `${groups.length} of ${all.length}`,
+		);
+	}
+
+	#drawGroup(row: HTMLElement, { summary, rows, occurrences }: FilteredGroup): string {
+		const judged = summary.correct.filter((correct) => correct !== null);
+		const right = judged.filter(Boolean).length;
+		const passing = rows.length < summary.index.length ? new Set(rows) : null;
+		const prompt = plainLabel(summary.prompt, 160) || '(empty prompt)';
+		row.append(
+			element(
+				'span',
+				{ class: 'group-name' },
+				element('span', { class: 'group-number' }, String(summary.group)),
+				element('span', { class: 'group-prompt' }, prompt),
+			),
+			element(
+				'span',
+				{ class: 'group-facts' },
+				rewardBars(summary, passing, this.#range),
+				element('span', { class: 'group-mean', title: 'Mean reward' }, formatNumber(summary.mean, 3)),
+				element(
+					'span',
+					{ class: 'group-std', title: 'Standard deviation of the rewards' },
+					`±${formatNumber(summary.std, 2)}`,
+				),
+				judged.length > 0 && element('span', { class: 'group-correct', title: 'Correct' }, `${right}/${judged.length}`),
+				summary.dead && element('span', { class: 'badge dead', title: 'All rewards are equal' }, 'dead'),
+				occurrences > 0 &&
+					element('span', { class: 'badge found', title: 'Occurrences of the searched text' }, String(occurrences)),
+			),
+		);
+		const facts = [`Group ${summary.group}: ${prompt}`, `mean reward ${formatNumber(summary.mean, 3)}`];
+		if (judged.length > 0) facts.push(`${right} of ${judged.length} correct`);
+		if (summary.dead) facts.push('dead group');
+		if (passing) facts.push(`${rows.length} of ${summary.index.length} pass the filters`);
+		if (occurrences > 0) facts.push(`${occurrences} occurrences`);
+		return facts.join(', ');
+	}
+}
+
+function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow): string {
+	row.append(
+		element('span', { class: 'step-number' }, String(step)),
+		element('span', { class: 'step-reward' }, formatNumber(reward, 3)),
+		element('span', { class: 'step-dead' }, dead === null ? '–' : formatPercent(dead, 0)),
+	);
+	if (stage !== null) row.title = `Stage ${plainLabel(stage, 60)}`;
+	return `Step ${step}, mean reward ${formatNumber(reward, 3)}, ${dead === null ? 'dead share not recorded' : `${formatPercent(dead, 0)} dead groups`}`;
+}

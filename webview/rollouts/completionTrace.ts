@@ -1,0 +1,80 @@
+import { type Behaviour, findBehaviours } from '../../src/core/trace/behaviours.ts';
+import { parseTrace } from '../../src/core/trace/parseTrace.ts';
+import type { Span, Trace, TraceTags } from '../../src/core/trace/trace.ts';
+import type { Mark } from './marks.ts';
+import { type TextBlock, textBlocks } from './textBlocks.ts';
+
+export type RegionKind = 'think' | 'answer' | 'outside' | 'plain';
+
+/** A part of the completion that is set apart: thinking, answer, what stands outside of both, or all of it. */
+export interface Region extends Span {
+	readonly kind: RegionKind;
+}
+
+export interface RegionBlock extends TextBlock {
+	readonly region: Region;
+	/** The first block of its region carries the region's name. */
+	readonly first: boolean;
+}
+
+/** A completion taken apart for drawing. Offsets are UTF-16. */
+export interface CompletionTrace {
+	readonly text: string;
+	readonly trace: Trace;
+	readonly regions: readonly Region[];
+	readonly blocks: readonly RegionBlock[];
+	/** Tags, faults of form and reasoning behaviours, by start. */
+	readonly marks: readonly Mark[];
+	/** How often each behaviour was seen in the thinking. */
+	readonly behaviours: ReadonlyMap<Behaviour, number>;
+}
+
+/** Think and answer with their own tags, in the order of the text; blank stretches between them are left out. */
+function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
+	if (!tags.think && !tags.answer) return text === '' ? [] : [{ kind: 'plain', start: 0, end: text.length }];
+	const withTags = (span: Span, section: 'think' | 'answer'): Region => {
+		const open = trace.tags.find((tag) => tag.section === section && tag.kind === 'open' && tag.end === span.start);
+		const close = trace.tags.find((tag) => tag.section === section && tag.kind === 'close' && tag.start === span.end);
+		return { kind: section, start: open?.start ?? span.start, end: close?.end ?? span.end };
+	};
+	const sections: Region[] = [];
+	if (trace.thinkSpan) sections.push(withTags(trace.thinkSpan, 'think'));
+	if (trace.answerSpan) sections.push(withTags(trace.answerSpan, 'answer'));
+	sections.sort((a, b) => a.start - b.start);
+	const regions: Region[] = [];
+	let at = 0;
+	const outside = (end: number) => {
+		if (end > at && /\S/.test(text.slice(at, end))) regions.push({ kind: 'outside', start: at, end });
+	};
+	for (const section of sections) {
+		if (section.start < at || section.end <= section.start) continue;
+		outside(section.start);
+		regions.push(section);
+		at = section.end;
+	}
+	outside(text.length);
+	return regions;
+}
+
+export function traceCompletion(text: string, tags: TraceTags): CompletionTrace {
+	const trace = parseTrace(text, tags);
+	const regions = findRegions(text, trace, tags);
+	const marks: Mark[] = [];
+	for (const { start, end } of trace.tags) marks.push({ start, end, kind: 'tag' });
+	for (const { start, end, message } of trace.faults) {
+		if (end > start) marks.push({ start, end, kind: 'fault', title: message });
+	}
+	const behaviours = new Map<Behaviour, number>();
+	for (const { start, end, behaviour, title } of findBehaviours(text, trace)) {
+		marks.push({ start, end, kind: `behaviour-${behaviour}`, title });
+		behaviours.set(behaviour, (behaviours.get(behaviour) ?? 0) + 1);
+	}
+	marks.sort((a, b) => a.start - b.start || b.end - a.end);
+	const blocks = regions.flatMap((region) =>
+		textBlocks(text, region.start, region.end).map((block, i) => ({ ...block, region, first: i === 0 })),
+	);
+	return { text, trace, regions, blocks, marks, behaviours };
+}
+
+/** A prompt is shown as it is: no sections, no tags. */
+export const noTags: TraceTags = { think: null, answer: null };

@@ -1,0 +1,181 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { button, checkbox, dropdown, textField } from '../lib/controls.ts';
+import { element, setText } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import { activeFilters, type Filters } from './filters.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+
+/** A person types; the step is searched when they pause. */
+const typingMs = 200;
+
+/** A bound as typed: empty is none; null for what is no number. */
+export function parseBound(text: string): number | 'none' | null {
+	const trimmed = text.trim().replace('\u2212', '-').replace(',', '.');
+	if (trimmed === '') return 'none';
+	const value = Number(trimmed);
+	return Number.isFinite(value) ? value : null;
+}
+
+/** Search and filters of the open step, and how much passes them. */
+export class FilterBar extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: RolloutsModel;
+	readonly #search;
+	readonly #low;
+	readonly #high;
+	readonly #advantage;
+	readonly #correctness;
+	readonly #truncation;
+	readonly #hideDead;
+	readonly #clear;
+	readonly #toggle;
+	readonly #more = element('div', { class: 'filter-more' });
+	readonly #result = element('span', { class: 'filter-result', role: 'status' });
+	#timer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(model: RolloutsModel) {
+		super();
+		this.#model = model;
+		const { filters } = model;
+		const set = (patch: Partial<Filters>): void => model.setFilters({ ...model.filters, ...patch });
+		const soon = (task: () => void): void => {
+			clearTimeout(this.#timer);
+			this.#timer = setTimeout(task, typingMs);
+		};
+		this.register({ dispose: () => clearTimeout(this.#timer) });
+		this.#search = textField({
+			label: 'Search the completions of this step',
+			placeholder: 'Search completions',
+			icon: 'search',
+			value: filters.text,
+			onInput: (text) => soon(() => set({ text: text.slice(0, 1000) })),
+		});
+		const bound = (label: string, placeholder: string, key: 'rewardLow' | 'rewardHigh') =>
+			textField({
+				label,
+				placeholder,
+				value: filters[key] === null ? '' : String(filters[key]),
+				onInput: (text) => {
+					const value = parseBound(text);
+					if (value !== null) soon(() => set({ [key]: value === 'none' ? null : value }));
+				},
+			});
+		this.#low = bound('Lowest reward', 'min', 'rewardLow');
+		this.#high = bound('Highest reward', 'max', 'rewardHigh');
+		this.#advantage = dropdown({
+			label: 'Advantage',
+			choices: [
+				{ value: 'any', label: 'Any advantage' },
+				{ value: 'positive', label: 'Advantage > 0' },
+				{ value: 'zero', label: 'Advantage = 0' },
+				{ value: 'negative', label: 'Advantage < 0' },
+			],
+			value: filters.advantage,
+			onChange: (value) => set({ advantage: value as Filters['advantage'] }),
+		});
+		this.#correctness = dropdown({
+			label: 'Correctness',
+			choices: [
+				{ value: 'any', label: 'Right or wrong' },
+				{ value: 'correct', label: 'Correct' },
+				{ value: 'wrong', label: 'Wrong' },
+			],
+			value: filters.correctness,
+			onChange: (value) => set({ correctness: value as Filters['correctness'] }),
+		});
+		this.#truncation = dropdown({
+			label: 'Truncation',
+			choices: [
+				{ value: 'any', label: 'Any length' },
+				{ value: 'truncated', label: 'Truncated' },
+				{ value: 'complete', label: 'Complete' },
+			],
+			value: filters.truncation,
+			onChange: (value) => set({ truncation: value as Filters['truncation'] }),
+		});
+		this.#hideDead = checkbox({
+			label: 'Hide dead groups',
+			title: 'Groups whose rewards are all equal teach nothing',
+			checked: filters.hideDead,
+			onChange: (hideDead) => set({ hideDead }),
+		});
+		this.#clear = button({ label: 'Clear', icon: 'close', onClick: () => model.clearFilters() });
+		this.#toggle = button({
+			label: 'Filters',
+			icon: 'filter',
+			appearance: 'icon',
+			title: 'Show the filters',
+			pressed: activeFilters(filters) > 0,
+			onClick: () => this.#show(Boolean(this.#more.hidden)),
+		});
+		this.#low.element.classList.add('bound');
+		this.#high.element.classList.add('bound');
+		this.#more.append(
+			element(
+				'span',
+				{ class: 'labelled', role: 'group', aria: { label: 'Reward' } },
+				'Reward',
+				this.#low.element,
+				'–',
+				this.#high.element,
+			),
+			this.#advantage.element,
+			this.#correctness.element,
+			this.#truncation.element,
+			this.#hideDead.element,
+		);
+		this.#search.element.classList.add('search');
+		this.element = element(
+			'div',
+			{ class: 'filter-bar', role: 'search', aria: { label: 'Search and filters' } },
+			element(
+				'div',
+				{ class: 'filter-line' },
+				this.#search.element,
+				this.#toggle.element,
+				this.#clear.element,
+				this.#result,
+			),
+			this.#more,
+		);
+		this.#show(activeFilters({ ...filters, text: '' }) > 0);
+		this.update();
+	}
+
+	focus(): void {
+		this.#search.focus();
+	}
+
+	update(): void {
+		const { filters, groups, stepContent, searching, found, searchFailure } = this.#model;
+		this.#search.setValue(filters.text);
+		this.#advantage.setValue(filters.advantage);
+		this.#correctness.setValue(filters.correctness);
+		this.#truncation.setValue(filters.truncation);
+		this.#hideDead.setChecked(filters.hideDead);
+		if (filters.rewardLow === null && parseBound(this.#low.value) !== null) this.#low.setValue('');
+		if (filters.rewardHigh === null && parseBound(this.#high.value) !== null) this.#high.setValue('');
+		const active = activeFilters(filters);
+		this.#clear.setHidden(active === 0);
+		if (stepContent.state !== 'ready') {
+			setText(this.#result, '');
+			return;
+		}
+		const total = stepContent.value.groups.reduce((sum, group) => sum + group.index.length, 0);
+		const passing = groups.reduce((sum, group) => sum + group.rows.length, 0);
+		const occurrences = groups.reduce((sum, group) => sum + group.occurrences, 0);
+		const parts = [
+			active === 0 ? `${formatCount(total)} rollouts` : `${formatCount(passing)} of ${formatCount(total)} rollouts`,
+		];
+		if (searching) parts.push('searching…');
+		else if (searchFailure) parts.push(searchFailure.message);
+		else if (found) parts.push(`${formatCount(occurrences)} ${occurrences === 1 ? 'occurrence' : 'occurrences'}`);
+		setText(this.#result, parts.join(' · '));
+	}
+
+	#show(shown: boolean): void {
+		this.#more.hidden = !shown;
+		this.#toggle.setPressed(shown);
+		this.#toggle.element.setAttribute('aria-expanded', String(shown));
+	}
+}

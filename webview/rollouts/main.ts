@@ -1,0 +1,45 @@
+import './rollouts.css';
+import {
+	type RolloutsCommand,
+	type RolloutsEvent,
+	rolloutsEventSchema,
+	rolloutsRequests,
+} from '../../src/protocol/rolloutsMessages.ts';
+import { Bridge } from '../lib/bridge.ts';
+import { registerControls } from '../lib/controls.ts';
+import { App } from './app.ts';
+import { RolloutsModel } from './rolloutsModel.ts';
+import { type SavedState, savedStateSchema } from './savedState.ts';
+
+registerControls();
+
+const bridge = new Bridge<RolloutsEvent, RolloutsCommand, SavedState, typeof rolloutsRequests>({
+	events: rolloutsEventSchema,
+	requests: rolloutsRequests,
+	state: savedStateSchema,
+	onFault: (message) => report(message),
+});
+
+function report(message: string): void {
+	bridge.post({ type: 'fault', message: message.slice(0, 20_000) });
+}
+window.addEventListener('error', ({ message, error }) =>
+	report(error instanceof Error ? (error.stack ?? message) : message),
+);
+window.addEventListener('unhandledrejection', ({ reason }) => report(String(reason)));
+
+const model = new RolloutsModel(
+	(method, params, signal) => bridge.request(method, params, signal),
+	() => bridge.post({ type: 'ready' }),
+	bridge.restoreState(),
+);
+const root = document.getElementById('app');
+if (!root) throw new Error('The page has no #app.');
+new App(root, model, () => bridge.post({ type: 'openDashboard' }));
+
+model.onChange(() => {
+	const state = model.saved();
+	if (state) bridge.saveState(state);
+});
+bridge.onEvent((event) => model.receive(event));
+bridge.post({ type: 'ready' });

@@ -1,0 +1,375 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type {
+	GroupContent,
+	GroupSummary,
+	RolloutDetail,
+	RolloutsEvent,
+	RunHeader,
+	rolloutsRequests,
+	StepContent,
+} from '../../src/protocol/rolloutsMessages.ts';
+import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import { type FilteredGroup, type Filters, type Found, filterGroups, foundFromColumns, noFilters } from './filters.ts';
+import { type GroupOrder, type RowOrder, sortGroups, sortRows } from './order.ts';
+import type { Layout, SavedState, TokenView } from './savedState.ts';
+import { StepTable } from './stepTable.ts';
+
+type Requests = typeof rolloutsRequests;
+/** Asks the panel; `Bridge.request` is one. */
+export type Ask = <M extends keyof Requests>(
+	method: M,
+	params: RequestParams<Requests, M>,
+	signal?: AbortSignal,
+) => Promise<RequestResult<Requests, M>>;
+
+export type Load<T> =
+	| { readonly state: 'idle' | 'loading' }
+	| { readonly state: 'ready'; readonly value: T }
+	| { readonly state: 'failed'; readonly failure: Failure };
+
+/** What changed: views draw only what concerns them. */
+export type Change = 'run' | 'steps' | 'step' | 'groups' | 'group' | 'completion' | 'found' | 'view';
+
+const idle = { state: 'idle' } as const;
+const loading = { state: 'loading' } as const;
+
+/**
+ * Everything the panel shows and how one moves in it; knows no document. A choice that a person makes among groups or
+ * completions ends following, so that what is read stays; new steps are then only counted.
+ */
+export class RolloutsModel extends Disposable {
+	readonly #ask: Ask;
+	readonly #changed = this.register(new Emitter<ReadonlySet<Change>>());
+	readonly onChange = this.#changed.event;
+	readonly #needSnapshot: () => void;
+	#sequence = 0;
+	#stepAbort: AbortController | null = null;
+	#groupAbort: AbortController | null = null;
+	#searchAbort: AbortController | null = null;
+
+	run: RunHeader | null = null;
+	steps = StepTable.empty;
+	follow = true;
+	/** Steps that came since one stays. */
+	unseen = 0;
+	step: number | null = null;
+	group: number | null = null;
+	/** Index of the completion that keys act on. */
+	index: number | null = null;
+	stepContent: Load<StepContent> = idle;
+	groupContent: Load<GroupContent> = idle;
+	filters: Filters = noFilters;
+	found: Found | null = null;
+	searching = false;
+	searchFailure: Failure | null = null;
+	rowOrder: RowOrder = 'index';
+	groupOrder: GroupOrder = 'file';
+	layout: Layout = 'auto';
+	tokenView: TokenView = 'off';
+	/** Groups that pass the filters, in the chosen order. */
+	groups: readonly FilteredGroup[] = [];
+
+	constructor(ask: Ask, needSnapshot: () => void, saved?: SavedState) {
+		super();
+		this.#ask = ask;
+		this.#needSnapshot = needSnapshot;
+		if (!saved) return;
+		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView } = saved;
+		Object.assign(this, { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView });
+	}
+
+	saved(): SavedState | null {
+		if (!this.run) return null;
+		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView } = this;
+		return { runFolder: this.run.folder, step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView };
+	}
+
+	get live(): boolean {
+		const status = this.run?.status;
+		return status === 'running' || status === 'starting' || status === 'paused';
+	}
+
+	/** Takes an event of the panel. */
+	receive(event: RolloutsEvent): void {
+		if (event.type === 'reveal') {
+			this.selectStep(event.step, event.group);
+			return;
+		}
+		if (event.type === 'snapshot') {
+			this.#sequence = event.sequence;
+			this.run = event.run;
+			this.steps = StepTable.of(event.steps);
+			this.unseen = 0;
+			// A snapshot may follow a resume, which replaced files: nothing that was loaded before holds.
+			this.stepContent = idle;
+			this.#fire('run', 'steps');
+			this.#settle();
+			return;
+		}
+		if (event.sequence !== this.#sequence + 1) {
+			this.#needSnapshot();
+			return;
+		}
+		this.#sequence = event.sequence;
+		const before = this.steps;
+		this.run = event.run;
+		this.steps = before.with(event.changed);
+		const added = this.steps.rows.length - before.rows.length;
+		if (!(this.follow && this.live)) this.unseen += added;
+		this.#fire('run', 'steps');
+		if (added > 0) this.#settle();
+	}
+
+	/** After the list of steps changed: follow, keep, or take what is nearest. */
+	#settle(): void {
+		const { newest } = this.steps;
+		if (newest === null) {
+			this.#open(null, null);
+			return;
+		}
+		if (this.step === null || (this.follow && this.live)) {
+			if (this.step !== newest || this.stepContent.state === 'idle') this.#open(newest, null);
+		} else if (this.stepContent.state === 'idle') this.#open(this.step, this.group);
+	}
+
+	selectStep(step: number, group: number | null = null): void {
+		if (step !== this.steps.newest || group !== null) this.#stay();
+		if (step !== this.step || group !== null || this.stepContent.state === 'failed') this.#open(step, group);
+	}
+
+	/** Moves by so many steps; positive is newer. */
+	moveStep(by: number): void {
+		if (this.step === null) return;
+		const at = this.steps.nearest(this.step);
+		const row = this.steps.rows[Math.max(0, Math.min(this.steps.rows.length - 1, at - by))];
+		if (row && row.step !== this.step) this.selectStep(row.step);
+	}
+
+	selectGroup(group: number): void {
+		this.#stay();
+		if (group !== this.group || this.groupContent.state === 'failed') this.#openGroup(group);
+	}
+
+	moveGroup(by: number): void {
+		const at = this.groupPosition;
+		if (this.groups.length === 0) return;
+		const next = at === -1 ? 0 : Math.max(0, Math.min(this.groups.length - 1, at + by));
+		const group = this.groups[next]?.summary.group;
+		if (group !== undefined && group !== this.group) this.selectGroup(group);
+	}
+
+	selectCompletion(index: number): void {
+		this.#stay();
+		if (this.index === index) return;
+		this.index = index;
+		this.#fire('completion');
+	}
+
+	moveCompletion(by: number): void {
+		const rows = this.rows();
+		if (rows.length === 0) return;
+		const at = rows.findIndex((row) => row.index === this.index);
+		const next = rows[at === -1 ? 0 : Math.max(0, Math.min(rows.length - 1, at + by))];
+		if (next) this.selectCompletion(next.index);
+	}
+
+	setFollow(follow: boolean): void {
+		this.follow = follow;
+		if (follow) this.unseen = 0;
+		this.#fire('steps');
+		if (follow && this.steps.newest !== null && this.step !== this.steps.newest) this.#open(this.steps.newest, null);
+	}
+
+	setFilters(filters: Filters): void {
+		const text = filters.text !== this.filters.text;
+		this.filters = filters;
+		if (text) void this.#search();
+		this.#filter();
+		this.#fire('groups', 'group');
+		this.#leaveHidden();
+	}
+
+	clearFilters(): void {
+		this.setFilters(noFilters);
+	}
+
+	setRowOrder(order: RowOrder): void {
+		this.rowOrder = order;
+		this.#fire('group');
+	}
+
+	setGroupOrder(order: GroupOrder): void {
+		this.groupOrder = order;
+		this.#filter();
+		this.#fire('groups');
+	}
+
+	setLayout(layout: Layout): void {
+		this.layout = layout;
+		this.#fire('view');
+	}
+
+	setTokenView(view: TokenView): void {
+		this.tokenView = view;
+		this.#fire('view');
+	}
+
+	/** Loads the step again after a failure. */
+	retry(): void {
+		if (this.step !== null) this.#open(this.step, this.group);
+	}
+
+	/** Position of the open group among those that pass; -1 when the filters hide it. */
+	get groupPosition(): number {
+		return this.groups.findIndex(({ summary }) => summary.group === this.group);
+	}
+
+	/** The open group's numbers, whether it passes the filters or not. */
+	get summary(): GroupSummary | null {
+		if (this.stepContent.state !== 'ready') return null;
+		return this.stepContent.value.groups.find(({ group }) => group === this.group) ?? null;
+	}
+
+	/** The open group's rollouts that pass the filters, in the chosen order. */
+	rows(): RolloutDetail[] {
+		const summary = this.summary;
+		if (!summary || this.groupContent.state !== 'ready') return [];
+		const filtered = this.groups[this.groupPosition];
+		const byIndex = new Map(this.groupContent.value.rollouts.map((rollout) => [rollout.index, rollout]));
+		return sortRows(summary, filtered?.rows ?? [], this.rowOrder)
+			.map((row) => byIndex.get(summary.index[row] as number))
+			.filter((rollout) => rollout !== undefined);
+	}
+
+	/** A completion that was too large to come with its group. */
+	async loadCompletion(index: number): Promise<string> {
+		const { step, group } = this.#place();
+		return (await this.#ask('loadCompletion', { step, group, index })).completion;
+	}
+
+	loadTokens(index: number): Promise<RequestResult<Requests, 'loadTokens'>> {
+		return this.#ask('loadTokens', { ...this.#place(), index });
+	}
+
+	async copy(index: number, part: 'completion' | 'prompt' | 'json'): Promise<void> {
+		await this.#ask('copy', { ...this.#place(), index, part });
+	}
+
+	async openText(index: number): Promise<void> {
+		await this.#ask('openText', { ...this.#place(), index });
+	}
+
+	#place(): { step: number; group: number } {
+		if (this.step === null || this.group === null) throw new Failure('missing', 'No group is open.');
+		return { step: this.step, group: this.group };
+	}
+
+	#stay(): void {
+		if (!this.follow) return;
+		this.follow = false;
+		this.unseen = 0;
+		this.#fire('steps');
+	}
+
+	#open(step: number | null, group: number | null): void {
+		const sameStep = step === this.step && this.stepContent.state === 'ready';
+		this.#stepAbort?.abort();
+		this.step = step;
+		if (sameStep) {
+			this.#openGroup(group ?? this.group);
+			return;
+		}
+		this.group = group;
+		this.groupContent = idle;
+		this.found = null;
+		this.groups = [];
+		this.stepContent = step === null ? idle : loading;
+		this.#fire('step', 'groups', 'group');
+		if (step !== null) void this.#loadStep(step);
+	}
+
+	async #loadStep(step: number): Promise<void> {
+		const abort = new AbortController();
+		this.#stepAbort = abort;
+		try {
+			const value = await this.#ask('loadStep', { step }, abort.signal);
+			if (abort.signal.aborted) return;
+			this.stepContent = { state: 'ready', value };
+		} catch (error) {
+			if (abort.signal.aborted) return;
+			this.stepContent = { state: 'failed', failure: Failure.from(error) };
+		}
+		void this.#search();
+		this.#filter();
+		const wanted = this.summary ? this.group : (this.groups[0]?.summary.group ?? null);
+		this.#fire('step', 'groups');
+		this.#openGroup(wanted);
+	}
+
+	#openGroup(group: number | null): void {
+		this.#groupAbort?.abort();
+		if (group !== this.group) this.index = null;
+		this.group = group;
+		this.groupContent = group === null || this.stepContent.state !== 'ready' ? idle : loading;
+		this.#fire('group');
+		if (this.groupContent.state === 'loading' && group !== null) void this.#loadGroup(group);
+	}
+
+	async #loadGroup(group: number): Promise<void> {
+		const abort = new AbortController();
+		this.#groupAbort = abort;
+		try {
+			const value = await this.#ask('loadGroup', { step: this.step as number, group }, abort.signal);
+			if (abort.signal.aborted) return;
+			this.groupContent = { state: 'ready', value };
+		} catch (error) {
+			if (abort.signal.aborted) return;
+			this.groupContent = { state: 'failed', failure: Failure.from(error) };
+		}
+		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
+		this.#fire('group', 'completion');
+	}
+
+	async #search(): Promise<void> {
+		this.#searchAbort?.abort();
+		this.found = null;
+		this.searchFailure = null;
+		this.searching = false;
+		if (this.filters.text === '' || this.stepContent.state !== 'ready') return;
+		const abort = new AbortController();
+		this.#searchAbort = abort;
+		this.searching = true;
+		this.#fire('found');
+		try {
+			const { step } = this.stepContent.value;
+			const columns = await this.#ask('search', { step, text: this.filters.text }, abort.signal);
+			if (abort.signal.aborted) return;
+			this.found = foundFromColumns(columns);
+		} catch (error) {
+			if (abort.signal.aborted) return;
+			this.searchFailure = Failure.from(error);
+		}
+		this.searching = false;
+		this.#filter();
+		this.#fire('found', 'groups', 'group');
+		this.#leaveHidden();
+	}
+
+	/** When the filters hide the open group, the first one that passes is shown. */
+	#leaveHidden(): void {
+		const first = this.groups[0];
+		if (first && this.groupPosition === -1) this.#openGroup(first.summary.group);
+		else if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
+	}
+
+	#filter(): void {
+		const groups = this.stepContent.state === 'ready' ? this.stepContent.value.groups : [];
+		this.groups = sortGroups(filterGroups(groups, this.filters, this.found), this.groupOrder);
+	}
+
+	#fire(...changes: Change[]): void {
+		if (!this.disposed) this.#changed.fire(new Set(changes));
+	}
+}

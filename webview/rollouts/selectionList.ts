@@ -1,0 +1,84 @@
+import type { IDisposable } from '../../src/base/disposable.ts';
+import { nextFocus } from '../lib/a11y.ts';
+import { element, uniqueId } from '../lib/dom.ts';
+import { VirtualList } from '../lib/virtualList.ts';
+
+export interface SelectionListOptions {
+	readonly label: string;
+	readonly class: string;
+	/** CSS pixels. */
+	readonly rowHeight: number;
+	/** Fills a row; `label` becomes its name. */
+	readonly draw: (row: HTMLElement, index: number) => string;
+	readonly onSelect: (index: number) => void;
+}
+
+/** A virtual list box with one chosen row: arrows, Home and End choose; the focus stays on the list. */
+export class SelectionList implements IDisposable {
+	readonly element: HTMLElement;
+	readonly #list: VirtualList;
+	readonly #prefix = uniqueId('row');
+	readonly #rowHeight: number;
+	#count = 0;
+	#selected = -1;
+
+	constructor({ label, rowHeight, draw, onSelect, ...options }: SelectionListOptions) {
+		this.#rowHeight = rowHeight;
+		this.#list = new VirtualList({
+			label,
+			class: `selection-list ${options.class}`,
+			role: 'listbox',
+			rowRole: 'option',
+			rowHeight,
+			render: (index) => {
+				const row = element('div', {
+					class: 'selection-row',
+					id: `${this.#prefix}-${index}`,
+					aria: { selected: index === this.#selected },
+				});
+				row.setAttribute('aria-label', draw(row, index));
+				row.addEventListener('click', () => onSelect(index));
+				return row;
+			},
+		});
+		this.element = this.#list.element;
+		this.element.addEventListener('keydown', (event) => {
+			if (event.ctrlKey || event.altKey || event.metaKey) return;
+			if (event.key === 'ArrowLeft' || event.key === 'ArrowRight') return;
+			const page = Math.max(1, Math.floor(this.element.clientHeight / this.#rowHeight) - 1);
+			const by = { PageDown: page, PageUp: -page }[event.key];
+			const next =
+				by === undefined
+					? nextFocus(event.key, this.#selected, this.#count)
+					: Math.max(0, Math.min(this.#count - 1, this.#selected + by));
+			if (next === null) return;
+			event.preventDefault();
+			if (next !== this.#selected) onSelect(next);
+		});
+	}
+
+	/** Draws anew. `added` rows came on top: what is in view stays where it is. */
+	update(count: number, selected: number, added = 0): void {
+		const moved = selected !== this.#selected + added;
+		const { scrollTop } = this.element;
+		this.#count = count;
+		this.#selected = selected;
+		this.#list.setCount(count);
+		// At the very top one sees what is newest; further down what one reads must not move.
+		if (added > 0 && scrollTop > 0) this.element.scrollTop = scrollTop + added * this.#rowHeight;
+		this.#activate(moved);
+	}
+
+	#activate(reveal: boolean): void {
+		if (this.#selected < 0 || this.#selected >= this.#count) {
+			this.element.removeAttribute('aria-activedescendant');
+			return;
+		}
+		if (reveal) this.#list.reveal(this.#selected);
+		this.element.setAttribute('aria-activedescendant', `${this.#prefix}-${this.#selected}`);
+	}
+
+	dispose(): void {
+		this.#list.dispose();
+	}
+}

@@ -1,0 +1,143 @@
+import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
+import { element } from '../lib/dom.ts';
+import { VirtualList } from '../lib/virtualList.ts';
+import type { CompletionTrace, RegionBlock, RegionKind } from './completionTrace.ts';
+import { hiddenCharacters } from './hiddenCharacters.ts';
+import { type Mark, marksWithin, segments } from './marks.ts';
+
+/** Texts of more blocks than this are drawn only where they are in view. */
+const drawnWhole = 6;
+/** For the guess at a block's height before it is drawn: characters in a line, and the line's height in pixels. */
+const guess = { characters: 48, line: 19 };
+
+const regionNames: Readonly<Record<RegionKind, string | null>> = {
+	think: 'Thinking',
+	answer: 'Answer',
+	outside: 'Outside of the tags',
+	plain: null,
+};
+
+export interface TextBodyOptions {
+	readonly label: string;
+	readonly trace: CompletionTrace;
+	/** Occurrences of the searched text, by start. */
+	readonly found: readonly Mark[];
+	/** Whether behaviours are marked. */
+	readonly behaviours: boolean;
+}
+
+/** A text with its sections and marks. Long texts are virtualised; whatever they hold becomes text nodes. */
+export class TextBody implements IDisposable {
+	readonly element: HTMLElement;
+	readonly #options: TextBodyOptions;
+	readonly #marks: readonly Mark[];
+	readonly #longestMark: number;
+	readonly #list: VirtualList | null;
+
+	constructor(options: TextBodyOptions) {
+		this.#options = options;
+		const { trace, found, label } = options;
+		this.#marks = [...trace.marks, ...found].sort((a, b) => a.start - b.start);
+		this.#longestMark = this.#marks.reduce((longest, mark) => Math.max(longest, mark.end - mark.start), 0);
+		const { blocks } = trace;
+		if (blocks.length <= drawnWhole) {
+			this.#list = null;
+			this.element = element('div', { class: 'text-body', tabIndex: 0, role: 'group', aria: { label } });
+			this.element.append(...blocks.map((block) => this.#block(block)));
+			return;
+		}
+		this.#list = new VirtualList({
+			label,
+			role: 'group',
+			rowRole: 'presentation',
+			class: 'text-body',
+			position: 'none',
+			render: (i) => this.#block(blocks[i] as RegionBlock),
+			estimate: (i) => {
+				const block = blocks[i] as RegionBlock;
+				const lines = block.breaks + Math.ceil((block.end - block.start) / guess.characters);
+				return lines * guess.line;
+			},
+		});
+		this.element = this.#list.element;
+		this.#list.setCount(blocks.length);
+	}
+
+	/** Brings the first occurrence at or after an offset into view. */
+	reveal(offset: number): void {
+		const at = this.#options.trace.blocks.findIndex((block) => block.end > offset);
+		if (at === -1) return;
+		const row = this.#list ? this.#list.reveal(at) : (this.element.children[at] as HTMLElement | undefined);
+		row?.querySelector('.m-found')?.scrollIntoView({ block: 'nearest' });
+	}
+
+	dispose(): void {
+		this.#list?.dispose();
+		this.element.remove();
+	}
+
+	#block(block: RegionBlock): HTMLElement {
+		const { region } = block;
+		const node = element('div', { class: `block region-${region.kind}` });
+		const name = regionNames[region.kind];
+		if (block.first && name !== null) node.append(element('div', { class: 'region-name' }, name));
+		if (block.continued) node.append(element('span', { class: 'continued', title: 'The line goes on' }, '⤷'));
+		const text = element('div', { class: 'block-text' });
+		const whole = this.#options.trace.text;
+		// The block itself ends the line.
+		const end = whole.charCodeAt(block.end - 1) === 10 ? block.end - 1 : block.end;
+		appendMarked(text, whole, block.start, end, this.#within(block));
+		node.append(text);
+		if (block.first) node.classList.add('first');
+		return node;
+	}
+
+	#within(block: RegionBlock): Mark[] {
+		const within = marksWithin(this.#marks, this.#longestMark, block.start, block.end);
+		return this.#options.behaviours ? within : within.filter(({ kind }) => !kind.startsWith('behaviour-'));
+	}
+}
+
+/** Draws [start, end) of a text: marks as spans, hidden characters by name, everything else as text nodes. */
+export function appendMarked(node: HTMLElement, text: string, start: number, end: number, marks: Mark[]): void {
+	const hidden = hiddenCharacters(text, start, end).map(
+		(character): Mark => ({ start: character.start, end: character.end, kind: 'hidden', title: character.label }),
+	);
+	for (const segment of segments(start, end, [...marks, ...hidden])) {
+		const unseen = segment.marks.find(({ kind }) => kind === 'hidden');
+		const content = unseen ? (unseen.title ?? '') : text.slice(segment.start, segment.end);
+		if (segment.marks.length === 0) {
+			node.append(document.createTextNode(content));
+			continue;
+		}
+		const title = unseen
+			? `Hidden character ${unseen.title}`
+			: segment.marks.map((mark) => mark.title).filter((words) => words !== undefined);
+		const span = element(
+			segment.marks.some(({ kind }) => kind === 'found') ? 'mark' : 'span',
+			{ class: segment.marks.map(({ kind }) => `m-${kind}`).join(' ') },
+			content,
+		);
+		if (title.length > 0) span.title = typeof title === 'string' ? title : title.join('\n');
+		node.append(span);
+	}
+}
+
+/** Runs a task when the element comes near the view, and another when it has left it. */
+export function whileNear(
+	target: HTMLElement,
+	root: HTMLElement | null,
+	enter: () => void,
+	leave: () => void,
+): IDisposable {
+	const observer = new IntersectionObserver(
+		(entries) => {
+			const entry = entries.at(-1);
+			if (entry?.isIntersecting) enter();
+			else leave();
+		},
+		{ root, rootMargin: '600px' },
+	);
+	observer.observe(target);
+	return toDisposable(() => observer.disconnect());
+}

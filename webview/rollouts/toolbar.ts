@@ -1,0 +1,110 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { button, slider } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+
+/** Which step is open, how to get to others, and whether one follows the run. */
+export class Toolbar extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: RolloutsModel;
+	readonly #older;
+	readonly #newer;
+	readonly #scrubber;
+	readonly #input: HTMLInputElement;
+	readonly #follow;
+	readonly #unseen;
+	readonly #faults = element('span', { class: 'step-faults' });
+
+	constructor(model: RolloutsModel, actions: { help(): void; dashboard(): void; browse(): boolean }) {
+		super();
+		this.#model = model;
+		this.#older = button({
+			label: 'Older step',
+			icon: 'previous',
+			appearance: 'icon',
+			onClick: () => model.moveStep(-1),
+		});
+		this.#newer = button({ label: 'Newer step', icon: 'next', appearance: 'icon', onClick: () => model.moveStep(1) });
+		this.#scrubber = slider({
+			label: 'Step',
+			min: 0,
+			max: 0,
+			step: 1,
+			value: 0,
+			format: (value) => this.#stepAt(value),
+			onInput: (value) => this.#scrub(value),
+		});
+		this.#input = this.#scrubber.element.querySelector('input') as HTMLInputElement;
+		this.#follow = button({
+			label: 'Follow',
+			icon: 'follow',
+			appearance: 'icon',
+			title: 'Follow the newest step of the live run',
+			pressed: model.follow,
+			onClick: () => model.setFollow(!model.follow),
+		});
+		this.#unseen = button({ label: '', onClick: () => model.setFollow(true) });
+		this.#unseen.element.classList.add('unseen');
+		const browse = button({
+			label: 'Steps and groups',
+			icon: 'log',
+			appearance: 'icon',
+			pressed: false,
+			onClick: () => browse.setPressed(actions.browse()),
+		});
+		browse.element.classList.add('browse');
+		this.element = element(
+			'header',
+			{ class: 'toolbar', role: 'toolbar', aria: { label: 'Step' } },
+			browse.element,
+			this.#older.element,
+			this.#scrubber.element,
+			this.#newer.element,
+			this.#follow.element,
+			this.#unseen.element,
+			this.#faults,
+			element('span', { class: 'spacer' }),
+			button({ label: 'Open the dashboard', icon: 'chart', appearance: 'icon', onClick: actions.dashboard }).element,
+			button({ label: 'Keyboard shortcuts', icon: 'help', appearance: 'icon', onClick: actions.help }).element,
+		);
+	}
+
+	update(): void {
+		const { steps, step, follow, live, unseen, stepContent } = this.#model;
+		const last = steps.rows.length - 1;
+		const at = step === null ? -1 : steps.nearest(step);
+		this.#input.max = String(Math.max(0, last));
+		this.#scrubber.setValue(at === -1 ? 0 : last - at);
+		this.#scrubber.setDisabled(last < 1);
+		this.#older.setDisabled(at === -1 || at === last);
+		this.#newer.setDisabled(at <= 0);
+		this.#follow.setHidden(!live);
+		this.#follow.setPressed(follow);
+		this.#unseen.setHidden(unseen === 0 || follow);
+		this.#unseen.setLabel(unseen === 1 ? '1 new step' : `${unseen} new steps`);
+		const faults = stepContent.state === 'ready' ? stepContent.value.faults : null;
+		if (!faults || faults.unreadable === 0) {
+			fill(this.#faults);
+			return;
+		}
+		const text = faults.unreadable === 1 ? '1 line could not be read' : `${faults.unreadable} lines could not be read`;
+		const badge = element('span', { class: 'badge warning', title: faults.examples.join('\n'), tabIndex: 0 });
+		setText(badge, text);
+		badge.setAttribute('aria-label', `${text}: ${faults.examples.join('; ')}`);
+		badge.setAttribute('role', 'note');
+		fill(this.#faults, badge);
+	}
+
+	/** The slider counts steps from the oldest; its text is the step's own number. */
+	#stepAt(position: number): string {
+		const { rows } = this.#model?.steps ?? { rows: [] };
+		const row = rows[rows.length - 1 - position];
+		return row ? String(row.step) : '–';
+	}
+
+	#scrub(position: number): void {
+		const { rows } = this.#model.steps;
+		const row = rows[rows.length - 1 - position];
+		if (row) this.#model.selectStep(row.step);
+	}
+}
