@@ -168,12 +168,11 @@ const phrases: Readonly<Record<Behaviour, readonly string[]>> = {
 const byPhrase = new Map<string, Behaviour>();
 for (const behaviour of behaviours) for (const phrase of phrases[behaviour]) byPhrase.set(phrase, behaviour);
 
-const escapePhrase = (phrase: string) => phrase.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
-/** The longest phrase wins where several start; words are whole. */
+/** Phrases hold nothing that a pattern would take for its own. The longest phrase wins where several start; words are whole. */
 const pattern = new RegExp(
 	`(?<![\\p{L}\\p{N}_])(?:${[...byPhrase.keys()]
 		.sort((a, b) => b.length - a.length)
-		.map((phrase) => escapePhrase(phrase).replace(/'/g, "['\u2019]"))
+		.map((phrase) => phrase.replace(/'/g, "['\u2019]"))
 		.join('|')})(?![\\p{L}\\p{N}_])`,
 	'giu',
 );

@@ -8,7 +8,7 @@ export interface TextMatch {
  * it matches: `i` finds `I`, but `ss` does not find `ß`.
  */
 export function textPattern(text: string): RegExp {
-	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'giu');
+	return new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'giu');
 }
 
 /** Where a text occurs, whatever its case, without overlaps; at most `limit` places. An empty text occurs nowhere. */

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { behaviours, countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
+
+const found = (text: string) => findBehaviours(text).map((mark) => [mark.behaviour, text.slice(mark.start, mark.end)]);
+
+describe('reasoning behaviours', () => {
+	it('are marked where they show', () => {
+		assert.deepEqual(found("Wait, wait. Wait. That's an aha moment I can flag here."), [
+			['reflection', 'Wait'],
+			['reflection', 'wait'],
+			['reflection', 'Wait'],
+			['reflection', 'aha'],
+		]);
+		assert.deepEqual(found("First, we need the sum. Let\u2019s check: 5. That doesn't work, try again."), [
+			['subgoal-setting', 'First,'],
+			['verification', 'Let\u2019s check'],
+			['backtracking', "doesn't work"],
+			['backtracking', 'try again'],
+		]);
+		assert.deepEqual(found('Working backwards from 24'), [['backward-chaining', 'Working backwards']]);
+	});
+
+	it('are whole words', () => {
+		assert.deepEqual(found('waiter await maharaja actuallyx checkingaccount éwait'), []);
+		assert.deepEqual(found('3+5=8;8*2=16'), []);
+	});
+
+	it('are looked for in the thinking alone when there are tags', () => {
+		const text = 'Wait <think>hmm</think><answer>actually</answer>';
+		const marks = findBehaviours(text, parseTrace(text));
+		assert.deepEqual(
+			marks.map(({ start, end }) => text.slice(start, end)),
+			['hmm'],
+		);
+		const untagged = 'hmm, wait';
+		assert.equal(findBehaviours(untagged, parseTrace(untagged, { think: null, answer: null })).length, 2);
+	});
+
+	it('are counted, zeros included, and limited', () => {
+		const counts = countBehaviours(findBehaviours('wait '.repeat(20_000)));
+		assert.deepEqual(Object.keys(counts), [...behaviours]);
+		assert.equal(counts.reflection, 10_000);
+		assert.equal(counts.verification, 0);
+	});
+
+	it('do not overlap and come in order', () => {
+		const marks = findBehaviours(
+			"let me check that, double-check this: that's not right; wait, actually let's try another approach".repeat(50),
+		);
+		for (let i = 1; i < marks.length; i++) assert.ok((marks[i]?.start ?? 0) >= (marks[i - 1]?.end ?? 0));
+	});
+});
