@@ -25,13 +25,13 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 		} else if (event.type === 'test:summary') {
 			const { file, counts: summary, duration_ms } = event.data;
 			if (file !== undefined) {
-				const failed = summary.failed + summary.cancelled;
+				const failed = failures(summary);
 				const skipped = summary.skipped === 0 ? '' : `, ${summary.skipped} skipped`;
 				const text = `${basename(file, '.test.ts')}: ${summary.passed} passed${skipped}`;
 				yield `${failed > 0 ? '✖' : '✔'} ${text}${failed > 0 ? `, ${failed} failed` : ''} (${(duration_ms / 1000).toFixed(1)} s)\n`;
 			} else {
 				counts.passed = summary.passed;
-				counts.failed = summary.failed + summary.cancelled + summary.todo;
+				counts.failed = failures(summary);
 				counts.skipped = summary.skipped;
 			}
 		} else if (event.type === 'test:stderr' && verbose) {
@@ -39,6 +39,11 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 		}
 	}
 	if (process.env.TEST_COUNTS !== undefined) writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
+}
+
+/** Failed, cancelled and timed-out tests. */
+function failures(counts: { tests: number; passed: number; skipped: number; todo: number }): number {
+	return counts.tests - counts.passed - counts.skipped - counts.todo;
 }
 
 /** A test that failed only because one of its subtests did; that one is reported itself. */

@@ -1,0 +1,198 @@
+/**
+ * What an end-to-end test has: a workspace folder of its own, a browser workbench with the extension, the CLI, and the
+ * certainty that nothing of it stays: engines are ended, folders removed. A failing test leaves a screenshot.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { artifacts, node, root } from '../scripts/paths.ts';
+import { findChromium } from '../scripts/workbench/chromium.ts';
+import { installCodeServer } from '../scripts/workbench/install.ts';
+import { Server, type ServerOptions } from '../scripts/workbench/server.ts';
+import { type ThemeKind, WorkbenchPage } from './pages/workbenchPage.ts';
+
+export const screenshots = join(artifacts, 'screenshots');
+
+const browser = await findChromium(console.log);
+/** Why end-to-end tests cannot run here, or false: the `skip` option of a test. */
+export const skip: string | false = 'missing' in browser ? browser.missing : false;
+
+const themes: Record<ThemeKind, string> = {
+	'vs-dark': 'Dark Modern',
+	vs: 'Light Modern',
+	'hc-black': 'Default High Contrast',
+	'hc-light': 'Default High Contrast Light',
+};
+
+export class Laboratory {
+	readonly workspace = mkdtempSync(join(tmpdir(), 'rl-ws-'));
+	readonly server: Server;
+	private readonly name: string;
+	private readonly chrome: Browser;
+	private readonly pages: WorkbenchPage[] = [];
+
+	private constructor(name: string, server: Server, chrome: Browser) {
+		this.name = name;
+		this.server = server;
+		this.chrome = chrome;
+	}
+
+	/** A started workbench that ends with the test. */
+	static async open(
+		t: TestContext,
+		name: string,
+		{ vsix, ...options }: Partial<ServerOptions> & { vsix?: string } = {},
+	): Promise<Laboratory> {
+		if ('missing' in browser) throw new Error(browser.missing);
+		const server = new Server({
+			entry: await installCodeServer(console.log),
+			log: join(artifacts, `e2e-${name}-server.log`),
+			testDriver: true,
+			...options,
+			settings: { 'workbench.colorTheme': themes['vs-dark'], ...options.settings },
+		});
+		const lab = new Laboratory(name, server, await chromium.launch(browser.launch));
+		// `passed` is missing in the type declarations of Node 24.
+		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
+		if (vsix !== undefined) await server.installExtension(vsix);
+		await server.start();
+		return lab;
+	}
+
+	/** Opens the workspace with the extension, from its sources' build or (`installed`) as it was installed. */
+	async workbench(options: BrowserContextOptions & { installed?: boolean } = {}): Promise<WorkbenchPage> {
+		const { installed = false, ...context } = options;
+		const page = new WorkbenchPage(await this.server.openPage(this.chrome, context));
+		this.pages.push(page);
+		await page.open(this.server.url(this.workspace, installed ? undefined : { extension: root }));
+		return page;
+	}
+
+	/** Changes the colour theme and waits until it is on screen. */
+	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
+		// Workspace settings, since the workbench does not watch its user settings.
+		this.write('.vscode/settings.json', { 'workbench.colorTheme': themes[kind] });
+		await workbench.themed(kind);
+	}
+
+	write(path: string, content: string | object): string {
+		const target = join(this.workspace, path);
+		mkdirSync(join(target, '..'), { recursive: true });
+		writeFileSync(target, typeof content === 'string' ? content : JSON.stringify(content, undefined, '\t'));
+		return target;
+	}
+
+	/** The project's CLI in the environment of the workbench, so that both know the same runs. */
+	async cli(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+		try {
+			const { stdout, stderr } = await promisify(execFile)(node, [join(root, 'dist/cli.js'), ...args], {
+				cwd: this.workspace,
+				env: { ...process.env, ...this.server.environment },
+				timeout: 120_000,
+			});
+			return { code: 0, stdout, stderr };
+		} catch (error) {
+			const { code, stdout = '', stderr = '' } = error as { code?: number; stdout?: string; stderr?: string };
+			return { code: typeof code === 'number' ? code : 1, stdout, stderr };
+		}
+	}
+
+	/** Folders of the workspace's runs, oldest first. */
+	runs(folder = '.'): string[] {
+		const runs = join(this.workspace, folder, 'runs');
+		try {
+			return readdirSync(runs)
+				.map((name) => join(runs, name))
+				.filter((path) => statSync(path).isDirectory())
+				.sort((a, b) => statSync(a).birthtimeMs - statSync(b).birthtimeMs);
+		} catch {
+			return [];
+		}
+	}
+
+	async dispose(failed = false): Promise<void> {
+		if (failed) {
+			mkdirSync(screenshots, { recursive: true });
+			for (const [i, { page }] of this.pages.entries()) {
+				const path = join(screenshots, `${this.name}-failed${i > 0 ? `-${i}` : ''}.png`);
+				await page.screenshot({ path }).catch(() => undefined);
+			}
+		}
+		await this.chrome.close();
+		await this.server.dispose();
+		await this.endEngines();
+		rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+	}
+
+	/** Ends engines of this workspace that a failed test left behind; they are detached by design. */
+	private async endEngines(): Promise<void> {
+		for (const pid of enginesUnder(this.workspace)) {
+			process.kill(pid, 'SIGKILL');
+			await waitUntil(() => !isAlive(pid), 'the engine ends');
+		}
+	}
+}
+
+/** Process ids of engines whose command line names a run inside `folder` (Linux). */
+export function enginesUnder(folder: string): number[] {
+	const pids: number[] = [];
+	for (const name of readdirSync('/proc')) {
+		if (!/^\d+$/.test(name)) continue;
+		try {
+			const [, script = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
+			if (script.endsWith('engine.js') && args.some((arg) => arg.startsWith(folder))) pids.push(Number(name));
+		} catch {
+			// It has ended.
+		}
+	}
+	return pids;
+}
+
+export function isAlive(pid: number): boolean {
+	try {
+		return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+	} catch {
+		return false;
+	}
+}
+
+/** Polls until a condition holds; the error names it. */
+export async function waitUntil(
+	condition: () => boolean | Promise<boolean>,
+	what: string,
+	seconds = 60,
+): Promise<void> {
+	const deadline = Date.now() + seconds * 1000;
+	while (!(await condition())) {
+		if (Date.now() > deadline) throw new Error(`Waited ${seconds} s in vain until ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	}
+}
+
+/** The lines of a JSONL file that are whole. */
+export function readLines<T>(path: string): T[] {
+	let text: string;
+	try {
+		text = readFileSync(path, 'utf8');
+	} catch {
+		return [];
+	}
+	return text
+		.slice(0, text.lastIndexOf('\n') + 1)
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => JSON.parse(line));
+}
+
+/** Steps in a run's metrics.jsonl, in file order. */
+export function stepsOf(run: string): number[] {
+	return readLines<{ step: number }>(join(run, 'metrics.jsonl')).map(({ step }) => step);
+}
+
+export function recordOf(run: string): { status: string; step: number; pid: number; attempt: number } {
+	return JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
+}

@@ -1,0 +1,159 @@
+/** The workbench as a person uses it: command palette, side bar, quick picks, webview panels, notifications. */
+import type { Frame, Locator, Page } from 'playwright-core';
+
+/** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
+export const patience = 60_000;
+
+export type AppName = 'dashboard' | 'rollouts';
+
+/** Kinds of colour themes by the class that the workbench then has. */
+export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
+
+export class WorkbenchPage {
+	readonly page: Page;
+	constructor(page: Page) {
+		this.page = page;
+		page.setDefaultTimeout(patience);
+	}
+
+	async open(url: string): Promise<void> {
+		await this.page.goto(url, { waitUntil: 'domcontentloaded', timeout: patience });
+		await this.ready();
+	}
+
+	/** As F5 in the browser or "Reload Window" do. */
+	async reload(): Promise<void> {
+		await this.page.reload({ waitUntil: 'domcontentloaded', timeout: patience });
+		await this.ready();
+	}
+
+	private async ready(): Promise<void> {
+		await this.page.locator('.monaco-workbench .activitybar').waitFor();
+		await this.page.locator('.monaco-workbench .statusbar').waitFor();
+	}
+
+	/** Runs a command by its title in the palette. */
+	async command(title: string): Promise<void> {
+		const row = this.quickItems().filter({ hasText: title }).first();
+		// The palette may be opened before the extension's commands are known; then it is opened again.
+		for (let attempt = 0; ; attempt++) {
+			await this.page.keyboard.press('F1');
+			const input = this.quickInput();
+			await input.waitFor();
+			await input.fill(`>${title}`);
+			try {
+				await row.waitFor({ timeout: attempt < 5 ? 4000 : patience });
+				break;
+			} catch (error) {
+				if (attempt >= 5) throw error;
+				await this.page.keyboard.press('Escape');
+			}
+		}
+		await row.click();
+	}
+
+	/** The titles that the palette offers for a text. */
+	async commandsFor(text: string): Promise<string[]> {
+		await this.page.keyboard.press('F1');
+		await this.quickInput().fill(`>${text}`);
+		await this.quickItems().first().waitFor();
+		const titles = await this.quickItems().allInnerTexts();
+		await this.page.keyboard.press('Escape');
+		return titles.map((title) => title.split('\n')[0] ?? '');
+	}
+
+	quickInput(): Locator {
+		return this.page.locator('.quick-input-widget:visible input').first();
+	}
+
+	quickItems(): Locator {
+		return this.page.locator('.quick-input-widget:visible .monaco-list-row');
+	}
+
+	/** Chooses an item of the quick pick that is open. */
+	async pick(text: string | RegExp): Promise<void> {
+		await this.quickItems().filter({ hasText: text }).first().click();
+	}
+
+	async type(text: string): Promise<void> {
+		await this.quickInput().fill(text);
+		await this.page.keyboard.press('Enter');
+	}
+
+	/** Opens the extension's side bar. */
+	async openSideBar(): Promise<void> {
+		const tab = this.page.getByRole('tab', { name: /^Reasoning Lab/ });
+		await tab.waitFor();
+		if ((await tab.getAttribute('aria-selected')) !== 'true') await tab.click();
+		await this.page
+			.locator('.sidebar')
+			.getByRole('heading', { name: /^Reasoning Lab/ })
+			.waitFor();
+	}
+
+	/** Rows of the Runs tree whose accessible name has the text. */
+	run(name: string | RegExp): Locator {
+		return this.page.locator('.sidebar').getByRole('treeitem', { name });
+	}
+
+	/** Runs an inline action of a run's row. */
+	async runAction(name: string | RegExp, action: string | RegExp): Promise<void> {
+		const row = this.run(name).first();
+		await row.hover();
+		await row.getByRole('button', { name: action }).click();
+	}
+
+	statusBarItem(text: string | RegExp): Locator {
+		return this.page.locator('.statusbar').getByRole('button', { name: text });
+	}
+
+	editorTab(name: string | RegExp): Locator {
+		return this.page.locator('.editor-group-container').getByRole('tab', { name });
+	}
+
+	/** Toasts of a workbench without the test driver. */
+	toasts(): Locator {
+		return this.page.locator('.notifications-toasts .notification-toast');
+	}
+
+	/** Text of messages as screen readers hear it; the test driver suppresses toasts, not this. */
+	announcements(): Locator {
+		return this.page.locator('.monaco-alert');
+	}
+
+	/** The frame of a webview app that is on screen: the one whose page loaded that app's script. */
+	async app(name: AppName, timeout = patience): Promise<Frame> {
+		const deadline = Date.now() + timeout;
+		for (;;) {
+			const frame = await this.findApp(name);
+			if (frame !== undefined) return frame;
+			if (Date.now() > deadline) throw new Error(`No ${name} panel on screen after ${timeout / 1000} s`);
+			await this.page.waitForTimeout(100);
+		}
+	}
+
+	private async findApp(name: AppName): Promise<Frame | undefined> {
+		for (const outer of await this.page.locator('iframe.webview.ready').all()) {
+			try {
+				if (!(await outer.isVisible())) continue;
+				const inner = await (await outer.elementHandle({ timeout: 1000 }))?.contentFrame();
+				const active = await inner?.$('iframe#active-frame');
+				const frame = await active?.contentFrame();
+				if (!frame) continue;
+				if ((await frame.locator(`script[src*="/${name}.js"]`).count()) > 0) return frame;
+			} catch {
+				// The webview was replaced while it was looked at.
+			}
+		}
+		return undefined;
+	}
+
+	/** Resolves when a colour theme of that kind is on screen. */
+	async themed(kind: ThemeKind): Promise<void> {
+		await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
+	}
+
+	async closeSideBar(): Promise<void> {
+		if (await this.page.locator('.part.sidebar').isVisible()) await this.page.keyboard.press('Control+b');
+	}
+}
