@@ -19,6 +19,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		legalComments: 'none',
 		logLevel: 'warning',
 		define: { 'process.env.NODE_ENV': production ? '"production"' : '"development"' },
+		// A package's UMD build asks for its parts at run time, where a bundle has none: take its ES modules.
+		mainFields: ['module', 'main'],
 	};
 
 	/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
@@ -50,6 +52,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		entryPoints: { [name]: `webview/${name}/main.ts` },
 		outdir: join(dist, 'webview'),
 		platform: 'browser',
+		mainFields: ['browser', 'module', 'main'],
 		format: 'esm',
 		target: 'chrome130',
 		loader: { '.css': 'css', '.svg': 'text' },

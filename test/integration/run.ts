@@ -19,7 +19,8 @@ export async function run(): Promise<void> {
 	for (const name of readdirSync(suites).sort()) if (name.endsWith('.cjs')) mocha.addFile(join(suites, name));
 	const results: IntegrationResults = { passed: 0, skipped: [], failed: [] };
 	await new Promise<void>((resolve) => {
-		const runner = mocha.run(() => resolve());
+		const runner = start(mocha, results, resolve);
+		if (runner === null) return;
 		runner.on('pass', () => results.passed++);
 		runner.on('pending', (test) => results.skipped.push(test.fullTitle()));
 		runner.on('fail', (test, error) =>
@@ -29,4 +30,15 @@ export async function run(): Promise<void> {
 	const path = process.env.REASONING_LAB_TEST_RESULTS;
 	if (path !== undefined) writeFileSync(path, JSON.stringify(results));
 	if (results.failed.length > 0) throw new Error(`${results.failed.length} tests failed`);
+}
+
+/** A suite file that throws while it is loaded is a failure of its own, not the end of the runner. */
+function start(mocha: Mocha, results: IntegrationResults, done: () => void): Mocha.Runner | null {
+	try {
+		return mocha.run(done);
+	} catch (error) {
+		results.failed.push({ title: 'The suites could not be loaded', error: (error as Error)?.stack ?? String(error) });
+		done();
+		return null;
+	}
 }
