@@ -1,5 +1,4 @@
-/** How the numbers of an axis are written. */
-export type ChartUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate';
+import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 
 export interface ChartLine {
 	/** Column of the table; the identity of the line. */
@@ -39,7 +38,7 @@ export interface ChartSpec {
 	readonly kind: 'lines' | 'stack';
 	readonly lines: readonly ChartLine[];
 	readonly bands: readonly ChartBand[];
-	readonly unit: ChartUnit;
+	readonly unit: MetricUnit;
 	/** Words under the axis: "tokens", "s". */
 	readonly unitLabel: string;
 }

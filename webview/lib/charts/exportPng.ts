@@ -32,7 +32,10 @@ export function wrapEntries(widths: readonly number[], gap: number, width: numbe
 }
 
 /** A chart's canvas with title and legend on the theme's background, as PNG. */
-export async function chartPicture(chart: HTMLCanvasElement, options: PictureOptions): Promise<Uint8Array> {
+export async function chartPicture(
+	chart: HTMLCanvasElement,
+	options: PictureOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
 	const { theme } = options;
 	const ratio = devicePixelRatio;
 	const pad = 12 * ratio;

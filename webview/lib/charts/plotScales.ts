@@ -1,8 +1,8 @@
+import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
 import { formatClock, formatDuration, formatNumber, formatPercent } from '../format.ts';
-import type { ChartUnit } from './chartSpec.ts';
 
 /** A value in a legend or a table. */
-export function formatValue(value: number | null | undefined, unit: ChartUnit): string {
+export function formatValue(value: number | null | undefined, unit: MetricUnit): string {
 	if (value === null || value === undefined || Number.isNaN(value)) return '\u2013';
 	if (unit === 'share') return formatPercent(value);
 	if (unit === 'seconds') return formatDuration(value);
@@ -10,7 +10,7 @@ export function formatValue(value: number | null | undefined, unit: ChartUnit): 
 }
 
 /** A tick of the y axis: short, without the unit of the whole axis. */
-export function formatTick(value: number, unit: ChartUnit): string {
+export function formatTick(value: number, unit: MetricUnit): string {
 	if (unit === 'share') return `${formatNumber(value * 100, 3)}%`;
 	const size = Math.abs(value);
 	if (size >= 1e9) return `${formatNumber(value / 1e9, 3)}G`;
@@ -35,7 +35,7 @@ export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) =
  * What a linear y axis spans for values between `low` and `high`: a little room on both sides, from 0 when the values
  * come near it, shares within 0 and 1.
  */
-export function yRange(low: number | null, high: number | null, unit: ChartUnit, fromZero: boolean): [number, number] {
+export function yRange(low: number | null, high: number | null, unit: MetricUnit, fromZero: boolean): [number, number] {
 	if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
 	const spread = high - low;
 	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || 0.5;

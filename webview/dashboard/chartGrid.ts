@@ -1,0 +1,162 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { icon } from '../lib/icons.ts';
+import { type CardNeeds, type CardState, ChartCard } from './chartCard.ts';
+import { type ChartGroup, matchesFilter } from './chartCatalogue.ts';
+
+interface Section {
+	readonly root: HTMLElement;
+	readonly button: HTMLButtonElement;
+	readonly count: HTMLElement;
+	readonly grid: HTMLElement;
+}
+
+/** All charts of the run, by group. Cards live as long as their chart. */
+export class ChartGrid extends Disposable {
+	readonly element = element('div', { class: 'groups' });
+	readonly #needs: CardNeeds;
+	readonly #stateOf: (chart: string) => CardState;
+	readonly #onCollapse: (group: string, collapsed: boolean) => void;
+	readonly #cards = new Map<string, ChartCard>();
+	readonly #sections = new Map<string, Section>();
+	#groups: readonly ChartGroup[] = [];
+	#filter = '';
+	#collapsed: ReadonlySet<string>;
+	#key = '';
+
+	constructor(
+		needs: CardNeeds,
+		options: {
+			readonly stateOf: (chart: string) => CardState;
+			readonly collapsed: ReadonlySet<string>;
+			readonly onCollapse: (group: string, collapsed: boolean) => void;
+		},
+	) {
+		super();
+		this.#needs = needs;
+		this.#stateOf = options.stateOf;
+		this.#collapsed = options.collapsed;
+		this.#onCollapse = options.onCollapse;
+		this.register({ dispose: () => this.clear() });
+	}
+
+	/** Cards in the order on screen, those that the filter hides left out. */
+	get shown(): ChartCard[] {
+		return this.#groups.flatMap((group) =>
+			group.charts
+				.filter((spec) => matchesFilter(spec, this.#filter))
+				.flatMap((spec) => this.#cards.get(spec.id) ?? []),
+		);
+	}
+
+	setGroups(groups: readonly ChartGroup[]): void {
+		const key = JSON.stringify(groups);
+		if (key === this.#key) return;
+		this.#key = key;
+		this.#groups = groups;
+		const wanted = new Set(groups.flatMap((group) => group.charts.map((spec) => spec.id)));
+		for (const [id, card] of this.#cards) {
+			if (wanted.has(id)) continue;
+			card.element.remove();
+			card.dispose();
+			this.#cards.delete(id);
+		}
+		for (const spec of groups.flatMap((group) => group.charts)) {
+			const card = this.#cards.get(spec.id);
+			if (card) card.setSpec(spec);
+			else this.#cards.set(spec.id, new ChartCard(spec, this.#stateOf(spec.id), this.#needs));
+		}
+		for (const [id, section] of this.#sections) {
+			if (groups.some((group) => group.id === id)) continue;
+			section.root.remove();
+			this.#sections.delete(id);
+		}
+		this.#layout();
+	}
+
+	setFilter(filter: string): void {
+		this.#filter = filter;
+		this.#layout();
+	}
+
+	update(): void {
+		for (const card of this.#cards.values()) card.update();
+	}
+
+	applySettings(): void {
+		for (const card of this.#cards.values()) card.applySettings();
+	}
+
+	rebuild(): void {
+		for (const card of this.#cards.values()) card.rebuild();
+	}
+
+	clear(): void {
+		for (const card of this.#cards.values()) card.dispose();
+		this.#cards.clear();
+		this.#sections.clear();
+		this.#groups = [];
+		this.#key = '';
+		fill(this.element);
+	}
+
+	#layout(): void {
+		const roots: HTMLElement[] = [];
+		for (const group of this.#groups) {
+			const section = this.#section(group);
+			const shown = group.charts.filter((spec) => matchesFilter(spec, this.#filter));
+			setText(section.count, String(shown.length));
+			section.root.hidden = shown.length === 0;
+			const collapsed = this.#collapsed.has(group.id) && this.#filter === '';
+			section.grid.hidden = collapsed;
+			setAria(section.button, 'expanded', !collapsed);
+			reconcile(
+				section.grid,
+				shown.flatMap((spec) => this.#cards.get(spec.id)?.element ?? []),
+			);
+			roots.push(section.root);
+		}
+		reconcile(this.element, roots);
+	}
+
+	#section(group: ChartGroup): Section {
+		const known = this.#sections.get(group.id);
+		if (known) return known;
+		const gridId = uniqueId('group');
+		const count = element('span', { class: 'count', aria: { hidden: true } });
+		const button = element(
+			'button',
+			{
+				class: 'group-button',
+				attributes: { type: 'button' },
+				aria: { controls: gridId, expanded: true },
+				on: { click: () => this.#toggle(group.id) },
+			},
+			icon('expand'),
+			group.title,
+			count,
+		);
+		const grid = element('div', { class: 'grid', id: gridId });
+		const root = element('section', { class: 'group', data: { group: group.id } }, element('h2', null, button), grid);
+		const section = { root, button, count, grid };
+		this.#sections.set(group.id, section);
+		return section;
+	}
+
+	#toggle(group: string): void {
+		const collapsed = new Set(this.#collapsed);
+		if (!collapsed.delete(group)) collapsed.add(group);
+		this.#collapsed = collapsed;
+		this.#onCollapse(group, collapsed.has(group));
+		this.#layout();
+	}
+}
+
+/** Makes these the children, in this order, touching only what differs: a focused element keeps its focus. */
+function reconcile(parent: HTMLElement, children: readonly HTMLElement[]): void {
+	const wanted = new Set<Element>(children);
+	for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+	children.forEach((child, i) => {
+		if (parent.children[i] !== child) parent.insertBefore(child, parent.children[i] ?? null);
+	});
+}

@@ -1,0 +1,258 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type {
+	DashboardAction,
+	DashboardCommand,
+	DashboardEvent,
+	dashboardRequests,
+} from '../../src/protocol/dashboardMessages.ts';
+import { LiveRegion } from '../lib/a11y.ts';
+import type { Bridge } from '../lib/bridge.ts';
+import { PlotLink } from '../lib/charts/plotLink.ts';
+import type { PlotMark } from '../lib/charts/plotMarks.ts';
+import { element, setText } from '../lib/dom.ts';
+import { ThemeWatcher } from '../lib/theme.ts';
+import { Tooltip } from '../lib/tooltip.ts';
+import type { ChartCard } from './chartCard.ts';
+import { chartsOf } from './chartCatalogue.ts';
+import { ChartGrid } from './chartGrid.ts';
+import { DashboardModel } from './dashboardModel.ts';
+import { exportAll, exportChart, type SaveFile } from './exports.ts';
+import { statusWords } from './headerFacts.ts';
+import { RunHeader } from './runHeader.ts';
+import { NoticeView, noticeOf } from './runNotice.ts';
+import { Toolbar } from './toolbar.ts';
+import { defaultView, type SavedState, toggled, type ViewState } from './viewState.ts';
+
+export type DashboardBridge = Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>;
+
+/** Puts the parts of the dashboard together and passes news between them. */
+export class DashboardApp extends Disposable {
+	readonly #bridge: DashboardBridge;
+	readonly #model = this.register(new DashboardModel());
+	readonly #link = this.register(new PlotLink());
+	readonly #theme = this.register(new ThemeWatcher());
+	readonly #live = this.register(new LiveRegion());
+	readonly #tooltip: Tooltip;
+	readonly #header: RunHeader;
+	readonly #toolbar: Toolbar;
+	readonly #notice: NoticeView;
+	readonly #grid: ChartGrid;
+	readonly #noMatch = element('p', { class: 'no-match', hidden: true }, 'No chart matches the filter.');
+	readonly #flash = element('div', { class: 'flash', role: 'alert', hidden: true });
+	#flashTimer: ReturnType<typeof setTimeout> | undefined;
+	#view: ViewState;
+	#marks: readonly PlotMark[] = [];
+	#frame = 0;
+	#said = '';
+
+	constructor(root: HTMLElement, bridge: DashboardBridge) {
+		super();
+		this.#bridge = bridge;
+		this.#view = bridge.restoreState()?.view ?? defaultView;
+		this.#tooltip = this.register(new Tooltip(document.body));
+		const act = (action: DashboardAction): void => this.#ask(bridge.request('act', { action }));
+		this.#header = this.register(
+			new RunHeader({
+				model: this.#model,
+				tooltip: this.#tooltip,
+				act,
+				openRollouts: () => this.#openRollouts(this.#link.cursor),
+			}),
+		);
+		this.#link.setAxis(this.#view.axis);
+		this.#model.smoother.setWeight(this.#view.smoothing);
+		this.#toolbar = this.register(
+			new Toolbar({
+				model: this.#model,
+				link: this.#link,
+				view: this.#view,
+				onSmoothing: (weight) => {
+					this.#model.smoother.setWeight(weight);
+					this.#grid.applySettings();
+					this.#save({ smoothing: weight });
+				},
+				onAxis: (axis) => {
+					this.#link.setAxis(axis);
+					this.#placeMarks();
+					this.#save({ axis });
+				},
+				onFilter: (filter) => {
+					this.#grid.setFilter(filter);
+					this.#showEmptiness();
+					this.#save({ filter });
+				},
+				onExport: () => this.#export(() => exportAll(this.#model, this.#link, this.#saveFile)),
+			}),
+		);
+		this.#notice = new NoticeView(act);
+		this.#grid = this.register(
+			new ChartGrid(
+				{
+					model: this.#model,
+					link: this.#link,
+					tooltip: this.#tooltip,
+					theme: () => this.#theme.theme,
+					marks: () => this.#marks,
+					onOpen: (row) => this.#openRollouts(row),
+					onExport: (card, kind) =>
+						this.#export(() => exportChart(card, kind, this.#model, this.#link, this.#theme.theme, this.#saveFile)),
+					onToggle: (card) => this.#saveCard(card),
+				},
+				{
+					stateOf: (chart) => ({
+						hidden: new Set(
+							this.#view.hidden.filter((key) => key.startsWith(`${chart} `)).map((key) => key.slice(chart.length + 1)),
+						),
+						logToggled: this.#view.logToggled.includes(chart),
+						table: this.#view.tables.includes(chart),
+					}),
+					collapsed: new Set(this.#view.collapsed),
+					onCollapse: (group, collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, group, collapsed) }),
+				},
+			),
+		);
+		this.#grid.setFilter(this.#view.filter);
+		root.append(
+			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element),
+			this.#notice.element,
+			this.#grid.element,
+			this.#noMatch,
+			this.#flash,
+			this.#live.element,
+		);
+		this.register(this.#theme.onChange(() => this.#grid.rebuild()));
+		this.register(bridge.onEvent((event) => this.#receive(event)));
+		this.register(
+			this.#model.onChange((change) => {
+				if (change.kind === 'reset') this.#saveAll();
+				this.#schedule();
+			}),
+		);
+		const clock = setInterval(() => this.#header.render(), 1000);
+		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
+		document.addEventListener('keydown', onKey);
+		this.register({
+			dispose: () => {
+				clearInterval(clock);
+				clearTimeout(this.#flashTimer);
+				cancelAnimationFrame(this.#frame);
+				document.removeEventListener('keydown', onKey);
+			},
+		});
+		this.#render();
+		bridge.post({ type: 'ready' });
+	}
+
+	readonly #saveFile: SaveFile = (name, kind, bytes) => this.#bridge.request('save', { name, kind, bytes });
+
+	#receive(event: DashboardEvent): void {
+		if (this.#model.apply(event)) return;
+		this.#model.expectSnapshot();
+		this.#bridge.post({ type: 'resync' });
+	}
+
+	/** Draws once a frame, however many events come. */
+	#schedule(): void {
+		if (this.#frame !== 0) return;
+		this.#frame = requestAnimationFrame(() => {
+			this.#frame = 0;
+			this.#render();
+		});
+	}
+
+	#render(): void {
+		const { table } = this.#model;
+		this.#link.setRows(table.step, table.time);
+		this.#placeMarks();
+		this.#grid.setGroups(chartsOf(table.names.filter((name) => table.count(name) > 0)));
+		this.#grid.applySettings();
+		this.#grid.update();
+		this.#header.render();
+		this.#toolbar.render();
+		this.#showEmptiness();
+		this.#announce();
+	}
+
+	#showEmptiness(): void {
+		const { table, run, loading } = this.#model;
+		const empty = table.length === 0;
+		this.#toolbar.element.hidden = empty;
+		const hasGrpo = table.lastRow('reward') >= 0;
+		this.#notice.show(noticeOf(run, table.length, hasGrpo, loading && empty), empty);
+		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
+	}
+
+	/** A screen reader hears when the state of the run changes, not every step. */
+	#announce(): void {
+		const { run } = this.#model;
+		if (!run) return;
+		const words = `${run.name}: ${statusWords(run)}${run.stage ? `, stage ${run.stage}` : ''}`;
+		if (words === this.#said) return;
+		this.#said = words;
+		this.#live.announce(words);
+	}
+
+	#placeMarks(): void {
+		const { table, marks } = this.#model;
+		const { x } = this.#link;
+		this.#marks = marks.flatMap((mark): PlotMark[] => {
+			const row = Math.min(table.length - 1, table.rowAtOrAfter(mark.step));
+			const at = this.#link.axis === 'step' ? mark.step : x[row];
+			return at === undefined || row < 0 ? [] : [{ x: at, kind: mark.kind, label: mark.label }];
+		});
+	}
+
+	#openRollouts(row: number | null): void {
+		const step = row === null ? null : (this.#model.table.step[row] ?? null);
+		this.#ask(this.#bridge.request('openRollouts', { step }));
+	}
+
+	#ask(request: Promise<unknown>): void {
+		request.catch((error: unknown) => this.#say(Failure.from(error)));
+	}
+
+	#export(work: () => Promise<unknown>): void {
+		this.#ask(work());
+	}
+
+	#say(failure: Failure): void {
+		if (failure.reason === 'cancelled') return;
+		clearTimeout(this.#flashTimer);
+		setText(this.#flash, failure.toString());
+		this.#flash.hidden = false;
+		this.#flashTimer = setTimeout(() => {
+			this.#flash.hidden = true;
+		}, 8000);
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.target instanceof HTMLElement && event.target.matches('input, textarea, vscode-text-field')) return;
+		event.preventDefault();
+		this.#toolbar.focusFilter();
+	}
+
+	#saveCard(card: ChartCard): void {
+		const { id } = card.spec;
+		const { hidden, logToggled, table } = card.state;
+		this.#save({
+			hidden: [
+				...this.#view.hidden.filter((key) => !key.startsWith(`${id} `)),
+				...[...hidden].map((metric) => `${id} ${metric}`),
+			],
+			logToggled: toggled(this.#view.logToggled, id, logToggled),
+			tables: toggled(this.#view.tables, id, table),
+		});
+	}
+
+	#save(change: Partial<ViewState>): void {
+		this.#view = { ...this.#view, ...change };
+		this.#saveAll();
+	}
+
+	#saveAll(): void {
+		const { runFolder } = this.#model;
+		if (runFolder !== null) this.#bridge.saveState({ runFolder, view: this.#view });
+	}
+}

@@ -1,0 +1,71 @@
+import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import type { MetricContext } from '../../src/core/metrics/metricInfo.ts';
+import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { type LossType, lossTypes } from '../../src/protocol/recipe.ts';
+import type { ChartSpec } from '../lib/charts/chartSpec.ts';
+import type { Explanation } from '../lib/tooltip.ts';
+import { metricsOf } from './chartCatalogue.ts';
+
+const scales = ['group', 'batch', 'none'] as const;
+
+/** What the meaning of a metric depends on, in the stage of this name; without one, in the newest that is known. */
+export function metricContext(run: DashboardRun | null, stageName: string | undefined): MetricContext {
+	const name = stageName ?? run?.stage;
+	const stage = run?.stages.find((s) => s.name === name);
+	const type = stage?.type ?? name;
+	return {
+		stage: type === 'sft' || type === 'grpo' ? type : null,
+		lossType: lossTypes.find((known): known is LossType => known === stage?.lossType) ?? null,
+		beta: stage?.beta ?? null,
+		scaleRewards: scales.find((known) => known === stage?.scaleRewards) ?? null,
+		updatesPerBatch: stage?.updatesPerBatch ?? null,
+	};
+}
+
+const unitWords = {
+	number: null,
+	share: 'share, 0 to 1',
+	seconds: 'seconds',
+	tokens: 'tokens',
+	nats: 'nats',
+	rate: 'per second',
+} as const;
+
+export function explainMetric(name: string, context: MetricContext): Explanation {
+	const info = describeMetric(name, context);
+	const unit = unitWords[info.unit];
+	return {
+		title: info.title,
+		...(info.title === name ? {} : { name }),
+		paragraphs: [info.explanation],
+		facts: [
+			...(unit === null ? [] : ([['Unit', unit]] as const)),
+			['Over', info.over],
+			...(context.stage === 'grpo' && name === 'loss' && context.lossType
+				? ([['loss_type', context.lossType]] as const)
+				: []),
+		],
+	};
+}
+
+/** What a chart shows: its one metric in full, or each of its metrics in a line. */
+export function explainChart(spec: ChartSpec, context: MetricContext): Explanation {
+	const [only, ...more] = spec.lines;
+	const about = only ? explainMetric(only.metric, context) : null;
+	const bands = [...new Set(spec.bands.map((band) => band.label))];
+	const shaded = bands.length > 0 ? [`Shaded: ${bands.join(', ')}.`] : [];
+	if (about && more.length === 0) {
+		return { ...about, title: spec.title, paragraphs: [...about.paragraphs, ...shaded] };
+	}
+	return {
+		title: spec.title,
+		paragraphs: [...(spec.kind === 'stack' ? ['Stacked: the top edge is the sum of all phases.'] : []), ...shaded],
+		facts: metricsOf(spec)
+			.filter((name) => spec.lines.some((line) => line.metric === name))
+			.slice(0, 12)
+			.map((name) => {
+				const info = describeMetric(name, context);
+				return [info.title, info.explanation] as const;
+			}),
+	};
+}

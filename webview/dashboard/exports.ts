@@ -1,0 +1,79 @@
+import { Failure } from '../../src/base/failure.ts';
+import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
+import { rowsWithValues } from '../lib/charts/chartTable.ts';
+import { type CsvColumn, fileNameOf, toCsv } from '../lib/charts/csv.ts';
+import { chartPicture } from '../lib/charts/exportPng.ts';
+import { rowsOfRange } from '../lib/charts/pickRows.ts';
+import type { PlotLink } from '../lib/charts/plotLink.ts';
+import type { Theme } from '../lib/theme.ts';
+import type { ChartCard } from './chartCard.ts';
+import { metricsOf } from './chartCatalogue.ts';
+import type { DashboardModel } from './dashboardModel.ts';
+
+export type SaveFile = (
+	name: string,
+	kind: 'png' | 'csv',
+	bytes: Uint8Array<ArrayBuffer>,
+) => Promise<{ saved: boolean }>;
+
+/** Step, time, stage and these metrics by their recorded names, unsmoothed, in the range in view. */
+export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int32Array): string {
+	const stages = Array.from({ length: table.length }, (_, row) => table.stageAt(row) ?? '');
+	const columns: CsvColumn[] = [
+		{ name: 'step', values: table.step },
+		{ name: 'time', values: table.time },
+		{ name: 'stage', values: stages },
+		...metrics.map((name) => ({ name, values: table.column(name) ?? [] })),
+	];
+	return toCsv(columns, rows);
+}
+
+const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+export async function exportChart(
+	card: ChartCard,
+	kind: 'png' | 'csv',
+	model: DashboardModel,
+	link: PlotLink,
+	theme: Theme,
+	save: SaveFile,
+): Promise<void> {
+	const { spec } = card;
+	const runName = model.run?.name ?? 'run';
+	const name = `${fileNameOf(runName, spec.title)}.${kind}`;
+	if (kind === 'csv') {
+		const metrics = metricsOf(spec);
+		const { from, to } = rowsOfRange(link.x, link.range);
+		const rows = rowsWithValues(
+			metrics.map((metric) => model.column(metric)),
+			from,
+			to,
+		);
+		await save(name, kind, encode(csvOf(model.table, metrics, rows)));
+		return;
+	}
+	card.plot.draw();
+	const { canvas } = card.plot;
+	if (!canvas)
+		throw new Failure('unavailable', `${spec.title} has not been drawn yet.`, 'Show it as a chart, then save it.');
+	const legend = spec.lines
+		.filter((line) => !card.state.hidden.has(line.metric))
+		.map((line) => ({
+			label: line.label,
+			colour: theme.series[line.colour % theme.series.length] ?? theme.foreground,
+		}));
+	const first = spec.lines[0];
+	const over = first ? describeMetric(first.metric).over : '';
+	const smoothing = model.smoother.weight > 0 ? `, smoothed ${model.smoother.weight.toFixed(2)}` : '';
+	const axis = link.axis === 'step' ? 'by step' : 'by time';
+	const subtitle = `${runName}, ${axis}${smoothing}${over === '' ? '' : `; ${over}`}`;
+	await save(name, kind, await chartPicture(canvas, { title: spec.title, subtitle, legend, theme }));
+}
+
+export async function exportAll(model: DashboardModel, link: PlotLink, save: SaveFile): Promise<void> {
+	const { from, to } = rowsOfRange(link.x, link.range);
+	const rows = Int32Array.from({ length: to - from }, (_, i) => from + i);
+	const text = csvOf(model.table, model.table.names, rows);
+	await save(`${fileNameOf(model.run?.name ?? 'run', 'metrics')}.csv`, 'csv', encode(text));
+}

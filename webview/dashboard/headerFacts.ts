@@ -1,0 +1,73 @@
+import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
+import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+
+const live = ['starting', 'running', 'paused'];
+
+export function isLive(run: DashboardRun): boolean {
+	return run.status !== null && live.includes(run.status);
+}
+
+/** Seconds from the start of the run to now, or to its last sign of life. */
+export function elapsedSeconds(run: DashboardRun, now: number): number {
+	return Math.max(0, (isLive(run) ? now : run.updated) - run.created);
+}
+
+/** The words for a state, as the rest of the product has them. */
+export function statusWords(run: DashboardRun): string {
+	if (run.status === null) return 'unreadable';
+	if (run.status === 'starting' && run.queued) return 'waiting for the device';
+	return run.status;
+}
+
+/** How many of the newest rows tell the pace. */
+const paceRows = 50;
+
+/**
+ * Seconds to the end at the present pace: the median time between the newest rows of the stage, times the steps that are
+ * left. null when it cannot be told: nothing measured yet, not running, or another stage is still to come, whose pace is
+ * unknown. An upper bound, as a stage may end sooner by what it measures.
+ */
+export function remainingSeconds(run: DashboardRun, table: MetricTable): number | null {
+	if (run.status !== 'running') return null;
+	const last = table.length - 1;
+	const stage = table.stageAt(last);
+	if (last < 2 || stage === undefined) return null;
+	const index = run.stages.findIndex((s) => s.name === stage);
+	if (index >= 0 && index < run.stages.length - 1) return null;
+	const end = endOfStage(run, table, stage, index);
+	if (end === null) return null;
+	const gaps: number[] = [];
+	for (let row = last; row > 0 && gaps.length < paceRows && table.stageAt(row - 1) === stage; row--) {
+		const steps = (table.step[row] as number) - (table.step[row - 1] as number);
+		const seconds = (table.time[row] as number) - (table.time[row - 1] as number);
+		if (steps > 0 && seconds >= 0) gaps.push(seconds / steps);
+	}
+	if (gaps.length === 0) return null;
+	gaps.sort((a, b) => a - b);
+	const pace = gaps[Math.floor(gaps.length / 2)] as number;
+	return Math.max(0, end - (table.step[last] as number)) * pace;
+}
+
+/** The step at which the stage ends at the latest. */
+function endOfStage(run: DashboardRun, table: MetricTable, stage: string, index: number): number | null {
+	const steps = run.stages[index]?.steps;
+	if (steps === null || steps === undefined) return run.totalSteps;
+	let row = table.length - 1;
+	while (row > 0 && table.stageAt(row - 1) === stage) row--;
+	const before = row > 0 ? (table.step[row - 1] as number) : 0;
+	return Math.min(before + steps, run.totalSteps ?? Number.POSITIVE_INFINITY);
+}
+
+/** The newest value of the first of these metrics that has one. */
+export function newestValue(
+	table: MetricTable,
+	names: readonly string[],
+): { readonly metric: string; readonly value: number; readonly row: number } | null {
+	for (const metric of names) {
+		const row = table.lastRow(metric);
+		if (row >= 0) return { metric, value: table.value(metric, row), row };
+	}
+	return null;
+}
+
+export const accuracyNames = ['eval/heldout/accuracy', 'eval/accuracy'];

@@ -1,0 +1,187 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { formatValue } from '../lib/charts/plotScales.ts';
+import { type ButtonControl, button } from '../lib/controls.ts';
+import { element, fill, setAria, setText } from '../lib/dom.ts';
+import { formatCount, formatDuration } from '../lib/format.ts';
+import { type IconName, icon } from '../lib/icons.ts';
+import type { Tooltip } from '../lib/tooltip.ts';
+import type { DashboardModel } from './dashboardModel.ts';
+import { explainMetric, metricContext } from './explanations.ts';
+import { accuracyNames, elapsedSeconds, newestValue, remainingSeconds, statusWords } from './headerFacts.ts';
+
+export interface HeaderNeeds {
+	readonly model: DashboardModel;
+	readonly tooltip: Tooltip;
+	readonly act: (action: DashboardAction) => void;
+	readonly openRollouts: () => void;
+}
+
+const statusIcons: Readonly<Record<string, IconName>> = {
+	starting: 'clock',
+	running: 'play',
+	paused: 'pause',
+	finished: 'check',
+	stopped: 'stop',
+	crashed: 'error',
+	unreadable: 'warning',
+};
+
+interface Fact {
+	readonly root: HTMLElement;
+	readonly value: HTMLElement;
+}
+
+/** Who runs, how far it is, and what can be done with it. */
+export class RunHeader extends Disposable {
+	readonly element: HTMLElement;
+	readonly #needs: HeaderNeeds;
+	readonly #name = element('h1', { class: 'run-name' });
+	readonly #status = element('span', { class: 'status' });
+	readonly #progress: HTMLElement;
+	readonly #bar = element('div', { class: 'progress-bar' });
+	readonly #facts: Record<'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'accuracy' | 'device', Fact>;
+	readonly #actions: readonly { readonly action: DashboardAction; readonly control: ButtonControl }[];
+	readonly #rollouts: ButtonControl;
+	#statusKey = '';
+
+	constructor(needs: HeaderNeeds) {
+		super();
+		this.#needs = needs;
+		const context = () => metricContext(needs.model.run, undefined);
+		this.#facts = {
+			stage: this.#fact('Stage', () => ({
+				title: 'Stage',
+				paragraphs: [
+					'The part of the recipe that runs: sft is the cold start on worked solutions, grpo is reinforcement learning.',
+				],
+			})),
+			step: this.#fact('Step', () => ({
+				title: 'Step',
+				paragraphs: [
+					'Optimiser updates done, over all stages, and how many there are at most: a stage that ends by a measured accuracy may need fewer.',
+				],
+			})),
+			elapsed: this.#fact('Elapsed', () => ({
+				title: 'Elapsed',
+				paragraphs: [
+					'Time since the run was started; pauses and the time between a stop and its resume are part of it.',
+				],
+			})),
+			left: this.#fact('Left', () => ({
+				title: 'Time left, at most',
+				paragraphs: [
+					'Steps that are left at the median pace of the newest 50. Not told before the last stage, as the pace of a stage is known only once it runs.',
+				],
+			})),
+			reward: this.#fact('Reward', () => explainMetric('reward', context())),
+			accuracy: this.#fact('Held-out', () => explainMetric(accuracyNames[0] as string, context())),
+			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['What the engine computes on.'] })),
+		};
+		const action = (
+			name: DashboardAction,
+			label: string,
+			symbol: IconName,
+			appearance: 'icon' | 'secondary' | 'primary',
+		) => ({
+			action: name,
+			control: button({ label, icon: symbol, appearance, onClick: () => needs.act(name) }),
+		});
+		this.#actions = [
+			action('resume', 'Resume', 'resume', 'primary'),
+			action('pause', 'Pause', 'pause', 'secondary'),
+			action('continue', 'Continue', 'play', 'primary'),
+			action('stop', 'Stop', 'stop', 'secondary'),
+			action('checkpoint', 'Save checkpoint', 'checkpoint', 'icon'),
+			action('hyperparameters', 'Set hyper-parameters', 'sliders', 'icon'),
+			action('openLog', 'Open the log', 'log', 'icon'),
+			action('openFolder', 'Open the run folder', 'folder', 'icon'),
+		];
+		this.#rollouts = button({
+			label: 'Rollouts',
+			title: 'Open the rollouts of the step under the cursor',
+			icon: 'rollouts',
+			onClick: needs.openRollouts,
+		});
+		this.#progress = element(
+			'div',
+			{ class: 'progress', role: 'progressbar', aria: { label: 'Steps done', valuemin: 0 } },
+			this.#bar,
+		);
+		const controls = this.#actions.map(({ control }) => control.element);
+		this.element = element(
+			'header',
+			{ class: 'run-header' },
+			element(
+				'div',
+				{ class: 'run-title' },
+				this.#name,
+				this.#status,
+				element('span', { class: 'spacer' }),
+				element(
+					'div',
+					{ class: 'run-actions', role: 'toolbar', aria: { label: 'Run' } },
+					...controls.slice(0, 4),
+					this.#rollouts.element,
+					...controls.slice(4),
+				),
+			),
+			element('dl', { class: 'facts' }, ...Object.values(this.#facts).map((fact) => fact.root)),
+			this.#progress,
+		);
+		this.render();
+	}
+
+	/** Draws what the model says now; the clock calls it too. */
+	render(): void {
+		const { model } = this.#needs;
+		const { run } = model;
+		this.element.hidden = run === null;
+		if (run === null) return;
+		setText(this.#name, run.name);
+		this.#name.title = run.name;
+		this.#renderStatus(run);
+		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
+		this.#rollouts.setDisabled(model.table.lastRow('reward') < 0);
+		const show = (fact: Fact, text: string | null): void => {
+			fact.root.hidden = text === null;
+			setText(fact.value, text ?? '');
+		};
+		show(this.#facts.stage, run.stage);
+		show(
+			this.#facts.step,
+			run.totalSteps === null ? formatCount(run.step) : `${formatCount(run.step)} / ${formatCount(run.totalSteps)}`,
+		);
+		show(this.#facts.elapsed, formatDuration(Math.floor(elapsedSeconds(run, model.now()))));
+		const left = remainingSeconds(run, model.table);
+		show(this.#facts.left, left === null ? null : `\u2264 ${formatDuration(left)}`);
+		const reward = newestValue(model.table, ['reward']);
+		show(this.#facts.reward, reward && formatValue(reward.value, 'number'));
+		const accuracy = newestValue(model.table, accuracyNames);
+		show(this.#facts.accuracy, accuracy && formatValue(accuracy.value, 'share'));
+		show(this.#facts.device, run.device === '' ? null : run.device);
+		const total = run.totalSteps ?? 0;
+		this.#progress.classList.toggle('known', total > 0);
+		this.#bar.style.width = total > 0 ? `${Math.min(100, (100 * run.step) / total)}%` : '0';
+		setAria(this.#progress, 'valuemax', Math.max(total, run.step, 1));
+		setAria(this.#progress, 'valuenow', run.step);
+		setAria(this.#progress, 'valuetext', total > 0 ? `step ${run.step} of at most ${total}` : `step ${run.step}`);
+	}
+
+	#renderStatus(run: DashboardRun): void {
+		const words = statusWords(run);
+		const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
+		const key = `${words}${attempt}`;
+		if (key === this.#statusKey) return;
+		this.#statusKey = key;
+		this.#status.className = `status status-${run.status ?? 'unreadable'}`;
+		fill(this.#status, icon(statusIcons[run.status ?? 'unreadable'] ?? 'clock'), `${words}${attempt}`);
+	}
+
+	#fact(label: string, explanation: Parameters<Tooltip['explain']>[1]): Fact {
+		const value = element('dd', null);
+		const root = element('div', { class: 'fact', tabIndex: 0 }, element('dt', null, label), value);
+		this.register(this.#needs.tooltip.explain(root, explanation));
+		return { root, value };
+	}
+}

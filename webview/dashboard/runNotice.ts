@@ -1,0 +1,136 @@
+import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { type IconName, icon } from '../lib/icons.ts';
+
+/** A sentence about the run as a whole, with what can be done. */
+export interface RunNotice {
+	readonly kind: 'waiting' | 'info' | 'warning' | 'error';
+	readonly title: string;
+	readonly text: string;
+	readonly actions: readonly { readonly action: DashboardAction; readonly label: string }[];
+}
+
+/** What to say about a run; null when its charts say it all. Pure. */
+export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolean, loading: boolean): RunNotice | null {
+	if (run === null) {
+		return { kind: 'waiting', title: 'Opening the run', text: 'Reading its metrics.', actions: [] };
+	}
+	const log = { action: 'openLog', label: 'Open the log' } as const;
+	const folder = { action: 'openFolder', label: 'Open the run folder' } as const;
+	const resume = { action: 'resume', label: 'Resume' } as const;
+	const possible = (...actions: { action: DashboardAction; label: string }[]) =>
+		actions.filter(({ action }) => run.actions.includes(action));
+	if (run.fault) {
+		return {
+			kind: 'error',
+			title: 'This run cannot be read',
+			text: sentence(run.fault.message, run.fault.action),
+			actions: possible(folder, log),
+		};
+	}
+	if (run.status === 'crashed') {
+		const newest = run.checkpoints.at(-1);
+		const from = newest === undefined ? 'from its beginning' : `from the checkpoint of step ${newest}`;
+		const why = run.error ? sentence(run.error.message, run.error.action) : 'Its engine ended without a word.';
+		return {
+			kind: 'error',
+			title: 'The run crashed',
+			text: `${why} Resume goes on ${from}; the result is that of a run without the crash.`,
+			actions: possible(resume, log),
+		};
+	}
+	if (run.status === 'starting' && run.queued) {
+		return {
+			kind: 'waiting',
+			title: 'Waiting for the device',
+			text: 'Another run computes on it; this one begins as soon as that one ends.',
+			actions: possible({ action: 'stop', label: 'Stop waiting' }),
+		};
+	}
+	if (loading) return { kind: 'waiting', title: 'Opening the run', text: 'Reading its metrics.', actions: [] };
+	if (rows > 0) {
+		if (!hasGrpo && run.stage === 'sft' && (run.status === 'running' || run.status === 'paused')) {
+			return {
+				kind: 'info',
+				title: 'Cold start',
+				text: 'The model learns the format from worked solutions. Reward, KL, completions and dead groups appear with the first GRPO step.',
+				actions: [],
+			};
+		}
+		return null;
+	}
+	switch (run.status) {
+		case 'starting':
+			return {
+				kind: 'waiting',
+				title: 'Starting',
+				text: 'The engine loads the data and builds the model. Charts appear with the first step.',
+				actions: possible(log),
+			};
+		case 'running':
+		case 'paused':
+			return {
+				kind: 'waiting',
+				title: run.status === 'paused' ? 'Paused before the first step' : 'Waiting for the first step',
+				text: run.status === 'paused' ? 'Continue to begin.' : 'Charts appear with it.',
+				actions: possible({ action: 'continue', label: 'Continue' }, log),
+			};
+		default:
+			return {
+				kind: 'info',
+				title: 'No steps',
+				text: 'The run ended before its first step; its log says more.',
+				actions: possible(resume, log),
+			};
+	}
+}
+
+function sentence(message: string, action: string | null): string {
+	return action ? `${message} ${action}` : message;
+}
+
+const icons: Readonly<Record<RunNotice['kind'], IconName>> = {
+	waiting: 'clock',
+	info: 'info',
+	warning: 'warning',
+	error: 'error',
+};
+
+/** Draws a notice; keeps still while it says the same. */
+export class NoticeView {
+	readonly element = element('div', { class: 'notice', hidden: true });
+	readonly #act: (action: DashboardAction) => void;
+	#key = '';
+
+	constructor(act: (action: DashboardAction) => void) {
+		this.#act = act;
+	}
+
+	/** @param alone whether nothing else is on the page */
+	show(notice: RunNotice | null, alone: boolean): void {
+		const key = JSON.stringify([notice, alone]);
+		if (key === this.#key) return;
+		this.#key = key;
+		this.element.hidden = notice === null;
+		if (!notice) return;
+		this.element.className = `notice notice-${notice.kind}${alone ? ' notice-alone' : ''}`;
+		this.element.setAttribute('role', notice.kind === 'error' ? 'alert' : 'status');
+		fill(
+			this.element,
+			icon(icons[notice.kind]),
+			element('div', { class: 'notice-text' }, element('strong', null, notice.title), element('p', null, notice.text)),
+			notice.actions.length === 0
+				? null
+				: element(
+						'div',
+						{ class: 'notice-actions' },
+						...notice.actions.map(
+							({ action, label }, i) =>
+								button({ label, appearance: i === 0 ? 'primary' : 'secondary', onClick: () => this.#act(action) })
+									.element,
+						),
+					),
+		);
+	}
+}
