@@ -254,8 +254,7 @@ export class RunWriter {
 		return this.#queue.queue(async () => {
 			await this.#metrics.close();
 			await this.#events.close();
-			await supersede(this.folder, step);
-			this.#lastStep = step;
+			this.#lastStep = await supersede(this.folder, step);
 			this.#record = { ...this.#record, step: Math.max(0, step), attempt: this.#record.attempt + 1 };
 			await this.#writeRecord();
 		});

@@ -26,12 +26,13 @@ export async function recoverCheckpoints(run: string): Promise<void> {
 /**
  * Moves everything past `step`, and whatever is torn, to superseded/<n>/. The moved lines are written there before they
  * leave their file, so an end in the middle loses nothing; a second call finishes the work.
+ * @returns the step of the last line of metrics that stays; -1 when none does
  */
-export async function supersede(run: string, step: number): Promise<void> {
+export async function supersede(run: string, step: number): Promise<number> {
 	try {
 		await recoverCheckpoints(run);
 		const target = new Superseded(run);
-		await splitLog(run, runFiles.metrics, target, (line) => line.step <= step);
+		const last = await splitLog(run, runFiles.metrics, target, (line) => line.step <= step);
 		await splitLog(
 			run,
 			runFiles.events,
@@ -43,6 +44,7 @@ export async function supersede(run: string, step: number): Promise<void> {
 		await moveSteps(run, runFiles.checkpoints, target, (found) => found > step);
 		await moveIncompleteCheckpoints(run, target);
 		await syncFolder(run);
+		return last;
 	} catch (error) {
 		throw Failure.from(error, `Cannot set aside what follows step ${step} in ${run}`);
 	}
@@ -70,30 +72,36 @@ class Superseded {
 
 type SteppedLine = Record<string, unknown> & { step: number };
 
+/** Moves the lines that are not kept. @returns the step of the last one that is, or -1 */
 async function splitLog(
 	run: string,
 	name: string,
 	target: Superseded,
 	keep: (line: SteppedLine) => boolean,
-): Promise<void> {
+): Promise<number> {
 	const path = join(run, name);
 	const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
 		if (error.code === 'ENOENT') return null;
 		throw error;
 	});
-	if (bytes === null) return;
+	if (bytes === null) return -1;
 	const { lines, consumed } = splitLines(bytes);
+	let last = -1;
 	const kept: Uint8Array[] = [];
 	const moved: Uint8Array[] = [];
 	for (const line of lines) {
 		const value = parseLine(line) as SteppedLine | undefined;
 		const whole = typeof value === 'object' && value !== null && typeof value.step === 'number';
-		(whole && keep(value) ? kept : moved).push(line);
+		if (whole && keep(value)) {
+			kept.push(line);
+			last = value.step;
+		} else moved.push(line);
 	}
 	if (consumed < bytes.length) moved.push(bytes.subarray(consumed));
-	if (moved.length === 0) return;
+	if (moved.length === 0) return last;
 	await writeFileAtomic(join(await target.folder(), name), joinLines(moved));
 	await writeFileAtomic(path, joinLines(kept));
+	return last;
 }
 
 function joinLines(lines: readonly Uint8Array[]): Uint8Array {
