@@ -1,0 +1,195 @@
+"""Writes test/fixtures/golden/trl.json: what TRL's own code computes on small random batches.
+
+The methods are taken out of TRL's source and run on a stand-in trainer, so that no model, tokenizer or dataset is needed.
+
+Usage: pip install torch; python3 test/golden/makeTrlGolden.py path/to/trl-1.13.0/trl/trainer
+"""
+
+import ast
+import json
+import math
+import pathlib
+import random
+import sys
+import textwrap
+import types
+from collections import defaultdict
+
+import torch
+
+trainer_folder = pathlib.Path(sys.argv[1])
+trainer_source = (trainer_folder / "grpo_trainer.py").read_text()
+utils_source = (trainer_folder / "utils.py").read_text()
+
+
+def take(source, name):
+    """The text of a function or method by name, without its decorators."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return textwrap.dedent("\n".join(source.split("\n")[node.lineno - 1 : node.end_lineno]))
+    raise KeyError(name)
+
+
+space = {"torch": torch, "math": math}
+for name in ["nanstd", "nanmin", "nanmax"]:
+    exec(take(utils_source, name), space)
+exec(take(trainer_source, "_compute_loss"), space)
+
+# The part of _generate_and_score_completions between these two lines turns rewards into advantages and metrics.
+body = take(trainer_source, "_generate_and_score_completions").split("\n")
+first = next(i for i, line in enumerate(body) if "unscorable_mask = torch.isnan(rewards_per_func)" in line)
+last = next(i for i, line in enumerate(body) if '["frac_reward_zero_std"]' in line)
+part = textwrap.dedent("\n".join(body[first : last + 1]))
+exec(
+    "def advantages_of(self, rewards_per_func, num_generations, prompts, mode, device):\n"
+    + textwrap.indent(part, "    ")
+    + "\n    return all_process_advantages\n",
+    space,
+)
+
+accelerator = types.SimpleNamespace(
+    num_processes=1,
+    process_index=0,
+    gather=lambda x: x.reshape(-1) if x.dim() == 0 else x,
+    reduce=lambda x, reduction: x,
+    sync_gradients=True,
+)
+
+
+def trainer(**settings):
+    stand_in = types.SimpleNamespace(
+        accelerator=accelerator,
+        _metrics={"train": defaultdict(list)},
+        model=types.SimpleNamespace(training=True),
+        top_entropy_quantile=1.0,
+        off_policy_mask_threshold=None,
+        importance_sampling_level="token",
+        use_vllm=False,
+        aux_loss_enabled=False,
+        _entropy_bonus_enabled=False,
+        current_gradient_accumulation_steps=1,
+        multi_objective_aggregation="sum_then_normalize",
+    )
+    for key, value in settings.items():
+        setattr(stand_in, key, value)
+    return stand_in
+
+
+def metrics_of(stand_in):
+    values = {key: value[-1] for key, value in stand_in._metrics["train"].items()}
+    return {key: None if math.isnan(value) else value for key, value in values.items()}
+
+
+def advantage_cases(rng):
+    for index in range(40):
+        groups, size = rng.choice([1, 2, 4]), rng.choice([2, 4, 8])
+        names = ["accuracy", "format", "brevity"][: rng.choice([1, 2, 3])]
+        weights = [rng.choice([1.0, 0.2, -0.5, 2.0]) for _ in names]
+        scale = ["group", "batch", "none"][index % 3]
+        rows = []
+        for _ in range(groups):
+            dead = rng.random() < 0.2
+            same = [rng.choice([0.0, 1.0, 0.25]) for _ in names]
+            for _ in range(size):
+                drawn = [rng.choice([0.0, 1.0, round(rng.random(), 3), None]) for _ in names]
+                rows.append(same if dead else drawn)
+        stand_in = trainer(
+            scale_rewards=scale,
+            reward_weights=torch.tensor(weights, dtype=torch.float64),
+            reward_funcs=names,
+            reward_func_names=names,
+        )
+        tensor = torch.tensor([[math.nan if v is None else v for v in row] for row in rows], dtype=torch.float64)
+        values = space["advantages_of"](stand_in, tensor, size, [None] * len(rows), "train", "cpu")
+        yield {
+            "scale": scale,
+            "size": size,
+            "names": names,
+            "weights": weights,
+            "rewards": rows,
+            "advantages": values.tolist(),
+            "metrics": metrics_of(stand_in),
+        }
+
+
+def loss_cases(rng):
+    for index in range(48):
+        rows = rng.choice([1, 3, 6])
+        longest = rng.choice([4, 7])
+        lengths = [rng.randint(1, longest) for _ in range(rows)]
+        masked = [rng.random() < 0.25 for _ in range(rows)]
+        parts = rng.choice([1, 2])
+        other_tokens = rng.randint(1, 30) if parts > 1 else 0
+        beta = rng.choice([0.0, 0.04])
+        on_policy = rng.random() < 0.3
+        settings = {
+            "lossType": ["grpo", "bnpo", "dr_grpo", "dapo"][index % 4],
+            "beta": beta,
+            "epsilonLow": 0.2,
+            "epsilonHigh": rng.choice([0.2, 0.28]),
+            "maxCompletionLength": longest + rng.randint(0, 3),
+            "stepsPerGeneration": parts,
+        }
+        pad = max(lengths)
+
+        def table(make):
+            return torch.tensor([[make() if t < n else 0.0 for t in range(pad)] for n in lengths], dtype=torch.float64)
+
+        logprobs = table(lambda: -rng.random() * 3).requires_grad_()
+        old = None if on_policy else logprobs.detach() + table(lambda: rng.gauss(0, 0.3))
+        ref = logprobs.detach() + table(lambda: rng.gauss(0, 0.5))
+        entropies = table(lambda: rng.random() * 2)
+        mask = torch.tensor([[int(t < n and not m) for t in range(pad)] for n, m in zip(lengths, masked)])
+        advantages = torch.tensor([rng.choice([0.0, rng.gauss(0, 1)]) for _ in range(rows)], dtype=torch.float64)
+        stand_in = trainer(
+            beta=beta,
+            epsilon_low=settings["epsilonLow"],
+            epsilon_high=settings["epsilonHigh"],
+            loss_type=settings["lossType"],
+            max_completion_length=settings["maxCompletionLength"],
+            args=types.SimpleNamespace(delta=None, use_bias_correction_kl=False, steps_per_generation=parts),
+        )
+        stand_in._get_per_token_logps_and_entropies = lambda *a, **k: (logprobs, entropies, None)
+        tokens = int(mask.sum()) + other_tokens
+        inputs = {
+            "prompt_ids": torch.zeros(rows, 1),
+            "prompt_mask": torch.ones(rows, 1),
+            "completion_ids": torch.zeros(rows, pad),
+            "completion_mask": mask,
+            "advantages": advantages,
+            "num_items_in_batch": torch.tensor(tokens),
+            "ref_per_token_logps": ref,
+        }
+        if old is not None:
+            inputs["old_per_token_logps"] = old
+        loss = space["_compute_loss"](stand_in, None, inputs)
+        loss.backward()
+
+        def cut(values):
+            return [row[:n] for row, n in zip(values.tolist(), lengths)]
+
+        yield {
+            "settings": settings,
+            "generationTokens": tokens,
+            "rows": [
+                {
+                    "masked": masked[i],
+                    "advantage": advantages[i].item(),
+                    "logprobs": cut(logprobs.detach())[i],
+                    "oldLogprobs": None if old is None else cut(old)[i],
+                    "refLogprobs": cut(ref)[i],
+                    "entropies": cut(entropies)[i],
+                    "gradient": cut(logprobs.grad)[i],
+                }
+                for i in range(rows)
+            ],
+            "loss": loss.item(),
+            "metrics": metrics_of(stand_in),
+        }
+
+
+rng = random.Random(1)
+golden = {"advantages": list(advantage_cases(rng)), "losses": list(loss_cases(rng))}
+path = pathlib.Path(__file__).parent.parent / "fixtures" / "golden" / "trl.json"
+parts = [f'"{key}": [\n' + ",\n".join(json.dumps(case) for case in cases) + "\n]" for key, cases in golden.items()]
+path.write_text('{"source": "TRL 1.13.0, trl/trainer/grpo_trainer.py",\n' + ",\n".join(parts) + "}\n")
