@@ -1,0 +1,27 @@
+/** Bundles of dist/, made when a source is newer than they are. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { node, root } from './paths.ts';
+import { run } from './process.ts';
+
+const results = ['extension.cjs', 'engine.js', 'worker.js', 'cli.js', 'webview/dashboard.js', 'webview/rollouts.js'];
+const sources = ['src', 'webview', 'esbuild.mjs', 'package-lock.json'];
+
+/** Builds where that is needed; throws where it fails. esbuild's own messages go to standard error. */
+export async function buildIfStale(): Promise<void> {
+	const built = Math.min(...results.map((name) => modified(join(root, 'dist', name))));
+	const newest = Math.max(...sources.map((name) => newestUnder(join(root, name))));
+	if (built > newest) return;
+	const code = await run(node, ['esbuild.mjs'], { cwd: root });
+	if (code !== 0) throw new Error('The build failed; esbuild says why above.');
+}
+
+/** Time of the last change in milliseconds, 0 for what does not exist. */
+function modified(path: string): number {
+	return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function newestUnder(path: string): number {
+	if (!statSync(path).isDirectory()) return modified(path);
+	return readdirSync(path).reduce((newest, name) => Math.max(newest, newestUnder(join(path, name))), modified(path));
+}

@@ -1,0 +1,109 @@
+/**
+ * `npm run package [-- --target linux-x64]`: the VSIX of one platform, from production bundles and the native library of
+ * that platform alone. What goes in is listed here; nothing else can get in. Needs no network.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createVSIX } from '@vscode/vsce';
+import * as esbuild from 'esbuild';
+import { bundles } from '../../esbuild.mjs';
+import { cache, root } from './paths.ts';
+import { thirdPartyNotices } from './thirdPartyNotices.ts';
+
+interface Manifest {
+	readonly name: string;
+	readonly version: string;
+	readonly dependencies: Record<string, string>;
+	readonly [key: string]: unknown;
+}
+
+/** Files and folders of the repository that go in as they are. */
+const copied = ['LICENSE', 'README.md', 'CHANGELOG.md', 'media', 'syntaxes'];
+
+/** Packages that stay outside the bundles: the native runtime and what it requires when it runs. */
+const external = ['onnxruntime-node', 'onnxruntime-common'];
+
+/** Makes the VSIX and resolves to its path. */
+export async function makePackage(target: string, out?: string): Promise<string> {
+	const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+	const stage = join(cache, 'package', target);
+	rmSync(stage, { recursive: true, force: true });
+	mkdirSync(stage, { recursive: true });
+
+	const inputs = new Set<string>();
+	for (const options of Object.values(bundles({ production: true, dist: join(stage, 'dist') }))) {
+		const { metafile } = await esbuild.build({ ...options, absWorkingDir: root });
+		for (const input of Object.keys(metafile?.inputs ?? {})) inputs.add(input);
+	}
+	for (const name of copied) {
+		if (existsSync(join(root, name))) cpSync(join(root, name), join(stage, name), { recursive: true });
+	}
+	copyPictures(stage);
+	copyRuntime(stage, target);
+	writeFileSync(join(stage, 'ThirdPartyNotices.txt'), thirdPartyNotices(inputs, external));
+	writeFileSync(join(stage, '.vscodeignore'), '# Everything in this folder was put here to be shipped.\n');
+	writeFileSync(join(stage, 'package.json'), JSON.stringify(shippedManifest(manifest), undefined, '\t'));
+
+	const path = out ?? join(root, `${manifest.name}-${target}-${manifest.version}.vsix`);
+	await createVSIX({
+		cwd: stage,
+		packagePath: path,
+		target,
+		allowMissingRepository: true,
+		rewriteRelativeLinks: false,
+		skipLicense: false,
+	});
+	return path;
+}
+
+/** The manifest without what only development needs. */
+function shippedManifest({ scripts, devDependencies, allowScripts, private: _, ...rest }: Manifest): object {
+	const dependencies = Object.fromEntries(
+		Object.entries(rest.dependencies).filter(([name]) => external.includes(name)),
+	);
+	return { ...rest, dependencies };
+}
+
+/** Pictures that the README shows. */
+function copyPictures(stage: string): void {
+	const readme = join(root, 'README.md');
+	if (!existsSync(readme)) return;
+	for (const [, path] of readFileSync(readme, 'utf8').matchAll(/(?:!\[[^\]]*\]\(|<img[^>]+src=")([^)"\s]+)/g)) {
+		if (path === undefined || /^[a-z]+:/.test(path)) continue;
+		mkdirSync(dirname(join(stage, path)), { recursive: true });
+		cpSync(join(root, path), join(stage, path));
+	}
+}
+
+/** onnxruntime-node's JavaScript and the one platform's library; the packages that only its installer uses stay out. */
+function copyRuntime(stage: string, target: string): void {
+	const [platform, arch] = target.split('-');
+	const library = `bin/napi-v6/${platform}/${arch}`;
+	const source = join(root, 'node_modules/onnxruntime-node');
+	if (!existsSync(join(source, library))) throw new Error(`onnxruntime-node has no library for ${target}.`);
+	for (const name of external) {
+		const from = join(root, 'node_modules', name);
+		const to = join(stage, 'node_modules', name);
+		cpSync(join(from, 'dist'), join(to, 'dist'), {
+			recursive: true,
+			filter: (path) => statSync(path).isDirectory() || /\.c?js$|package\.json$/.test(path),
+		});
+		const { scripts, devDependencies, dependencies, ...manifest } = JSON.parse(
+			readFileSync(join(from, 'package.json'), 'utf8'),
+		);
+		const needed = Object.entries(dependencies ?? {}).filter(([dependency]) => external.includes(dependency));
+		writeFileSync(join(to, 'package.json'), JSON.stringify({ ...manifest, dependencies: Object.fromEntries(needed) }));
+	}
+	cpSync(join(source, library), join(stage, 'node_modules/onnxruntime-node', library), { recursive: true });
+}
+
+if (process.argv[1] === import.meta.filename) {
+	const { values } = parseArgs({
+		options: { target: { type: 'string', default: `${process.platform}-${process.arch}` }, out: { type: 'string' } },
+	});
+	const path = await makePackage(values.target, values.out === undefined ? undefined : resolve(values.out));
+	const files = readdirSync(join(cache, 'package', values.target), { recursive: true }).length;
+	const size = (statSync(path).size / 1e6).toFixed(1);
+	console.log(`${relative(root, path)}: ${size} MB, ${files} files`);
+}
