@@ -1,0 +1,95 @@
+import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import { claimsLife } from '../runs/runStatus.ts';
+import { RunTail, type RunTailEvent } from '../runs/runTail.ts';
+import type { CliOutput } from './cliOutput.ts';
+import { coloured, displayLines, eventText, plain, plainLine } from './progressText.ts';
+import { RunProgress } from './runProgress.ts';
+
+/** Between two plain lines when nothing special happens. */
+const plainEveryMs = 5000;
+/** Between two drawings of the live display. */
+const drawEveryMs = 100;
+
+export interface FollowOptions {
+	/** Lines of attempts before this one are not shown as news. */
+	readonly attempt: number;
+	/** Ends following without waiting for the run's end. */
+	readonly signal?: AbortSignal;
+}
+
+export interface RunEnd {
+	readonly record: RunRecord;
+	readonly status: RunStatus;
+}
+
+/** Follows a run until it ends, showing what comes. @returns how it ended; null when following was ended by the signal */
+export function followRun(folder: string, output: CliOutput, options: FollowOptions): Promise<RunEnd | null> {
+	const paint = output.colours ? coloured : plain;
+	const progress = new RunProgress();
+	const tail = new RunTail(folder, { pollMs: 500 });
+	let drawn = 0;
+	let drawTimer: NodeJS.Timeout | null = null;
+	let plainAt = 0;
+	let synced = false;
+
+	const erase = () => {
+		if (drawn > 0) output.draw(`\u001b[${drawn}A\u001b[0J`);
+		drawn = 0;
+	};
+	const draw = () => {
+		drawTimer = null;
+		erase();
+		const lines = displayLines(progress, output.columns, paint);
+		output.draw(lines.map((line) => `${line}\n`).join(''));
+		drawn = lines.length;
+	};
+	const say = (text: string) => {
+		if (output.isTerminal) erase();
+		output.line(text);
+		if (output.isTerminal) draw();
+	};
+	const show = (event: RunTailEvent) => {
+		if (output.json) {
+			if (event.kind !== 'synced') output.object(event);
+			return;
+		}
+		if (event.kind === 'events') {
+			for (const line of event.lines) {
+				const text =
+					synced || line.type === 'device' || line.type === 'alert' || line.type === 'stage' ? eventText(line) : null;
+				if (text !== null) say(paint('dim', text));
+			}
+		} else if (event.kind === 'evaluations' && synced) {
+			for (const { name, step, accuracy, low, high } of event.summaries) {
+				say(`${name} at step ${step}: ${accuracy.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`);
+			}
+		} else if (event.kind === 'error') say(`${event.failure}`);
+		if (output.isTerminal) drawTimer ??= setTimeout(draw, drawEveryMs);
+		else if (event.kind === 'metrics' && Date.now() - plainAt >= plainEveryMs) {
+			plainAt = Date.now();
+			say(plainLine(progress));
+		}
+	};
+
+	return new Promise((resolve) => {
+		const end = (result: RunEnd | null) => {
+			tail.dispose();
+			if (drawTimer !== null) clearTimeout(drawTimer);
+			if (output.isTerminal) draw();
+			resolve(result);
+		};
+		tail.onEvent((event) => {
+			progress.apply(event);
+			show(event);
+			if (event.kind !== 'synced') return;
+			synced = true;
+			const { record, status } = progress;
+			if (record !== null && status !== null && record.attempt >= options.attempt && !claimsLife({ status })) {
+				end({ record, status });
+			}
+		});
+		if (options.signal?.aborted) end(null);
+		else options.signal?.addEventListener('abort', () => end(null), { once: true });
+		tail.start();
+	});
+}

@@ -1,0 +1,97 @@
+import { Failure } from '../base/failure.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { failureOf } from '../runs/launchEngine.ts';
+import { readRecord } from '../runs/runReader.ts';
+import type { StartedRun, StartOptions } from '../runs/startRun.ts';
+import type { CliOutput } from './cliOutput.ts';
+import { followRun } from './followRun.ts';
+import { onInterrupt } from './interrupts.ts';
+import { summarizeRun } from './runSummary.ts';
+import { endEngineNow, stopEngine } from './stopEngine.ts';
+import { formatDuration } from './textForms.ts';
+
+export interface ForegroundOptions {
+	readonly output: CliOutput;
+	/** Return as soon as the engine works. */
+	readonly detach: boolean;
+	/** End with one line of JSON about before and after. */
+	readonly summary: boolean;
+	start(options: Pick<StartOptions, 'onFolder' | 'signal'>): Promise<StartedRun>;
+}
+
+/**
+ * Starts a run and stays with it: the engine is a process of its own, so a lost terminal does not end it. Ctrl+C stops it
+ * with a checkpoint, a second one ends it at once.
+ */
+export async function foregroundRun(options: ForegroundOptions): Promise<number> {
+	const { output } = options;
+	const startup = new AbortController();
+	let folder: string | null = null;
+	let started: StartedRun | null = null;
+	let stopping = false;
+
+	const stop = async (run: string, record: RunRecord) => {
+		stopping = true;
+		output.line('Stopping with a checkpoint; Ctrl+C again ends the run at once.');
+		await stopEngine(run, record, true);
+	};
+	const interrupted = async (count: number) => {
+		if (options.detach) {
+			startup.abort();
+			return;
+		}
+		if (folder === null) process.exit(130);
+		const record = started?.record ?? (await readRecord(folder).catch(() => null));
+		if (record === null) process.exit(130);
+		if (count > 1) await endEngineNow(folder, record);
+		else await stop(folder, record).catch(() => endEngineNow(folder as string, record));
+	};
+	const release = onInterrupt((count) => {
+		interrupted(count).catch((error: unknown) => output.line(Failure.from(error).toString()));
+	});
+	try {
+		started = await options.start({
+			signal: startup.signal,
+			onFolder: (path) => {
+				folder = path;
+				output.line(`Run ${path}`);
+			},
+		});
+		output.object({ kind: 'started', folder: started.folder, id: started.record.id, pid: started.record.pid });
+		if (options.detach) {
+			output.line(`Runs as process ${started.record.pid}. Follow it with reasoning-lab status, end it with stop.`);
+			return 0;
+		}
+		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
+		if (end === null) return 0;
+		return await report(started.folder, end.record, end.status, stopping, options);
+	} finally {
+		release();
+	}
+}
+
+async function report(
+	folder: string,
+	record: RunRecord,
+	status: string,
+	stopping: boolean,
+	{ output, summary }: ForegroundOptions,
+): Promise<number> {
+	output.object({ kind: 'ended', folder, status, step: record.step, ...(record.error ? { error: record.error } : {}) });
+	if (status === 'crashed' && record.error !== undefined) throw failureOf(record.error);
+	if (status === 'crashed' && !stopping) {
+		throw new Failure(
+			'internal',
+			`The engine of ${folder} ended without a word at step ${record.step}.`,
+			'Look at engine.log there; resume it with reasoning-lab resume.',
+		);
+	}
+	const took = formatDuration(record.updated - record.created);
+	output.line(
+		status === 'finished'
+			? `Finished after ${record.step} steps in ${took}: ${folder}`
+			: `Stopped at step ${record.step}. Resume it with: reasoning-lab resume ${folder}`,
+	);
+	if (summary) output.summary(await summarizeRun(folder));
+	return 0;
+}

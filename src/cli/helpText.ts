@@ -1,0 +1,24 @@
+import type { Verb } from './verb.ts';
+
+function columns(rows: readonly (readonly [string, string])[]): string[] {
+	const width = Math.max(...rows.map(([left]) => left.length));
+	return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+}
+
+export function helpText(verbs: readonly Verb[]): string {
+	return [
+		'reasoning-lab trains small reasoning models by GRPO on this machine.',
+		'',
+		'Usage: reasoning-lab VERB [options]',
+		'',
+		...columns(verbs.map(({ name, usage, summary }) => [`${name} ${usage}`.trim(), summary])),
+		'',
+		'Every verb has --json: machine-readable output, and nothing else, on stdout.',
+		'Exit status: 0 well, 1 a run failed, 2 bad input. reasoning-lab help VERB tells more.',
+	].join('\n');
+}
+
+export function verbHelp({ name, usage, summary, options }: Verb): string {
+	const rows = [...options, ['--json', 'Machine-readable output on stdout.'] as const];
+	return [`Usage: reasoning-lab ${`${name} ${usage}`.trim()}`, '', summary, '', ...columns(rows)].join('\n');
+}

@@ -1,0 +1,105 @@
+import type { EventLine } from '../protocol/eventLine.ts';
+import { printable } from './cliOutput.ts';
+import type { RunProgress } from './runProgress.ts';
+import { formatDuration, formatNumber, progressBar, sparkline } from './textForms.ts';
+
+/** Puts colours around a text, or does not. */
+export type Paint = (colour: 'bold' | 'dim' | 'green' | 'yellow' | 'red' | 'cyan', text: string) => string;
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+
+export const plain: Paint = (_, text) => text;
+export const coloured: Paint = (colour, text) => `\u001b[${codes[colour]}m${text}\u001b[0m`;
+
+function heldOut({ heldOut }: RunProgress): string | null {
+	if (heldOut === null) return null;
+	const { accuracy, low, high } = heldOut;
+	return `held-out ${accuracy.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+}
+
+/** The parts of a line that fit into `columns`. */
+function fitting(parts: readonly string[], columns: number, separator: string): string {
+	let line = '';
+	for (const part of parts) {
+		const next = line === '' ? part : line + separator + part;
+		if ([...next].length > columns) break;
+		line = next;
+	}
+	return line;
+}
+
+/** The live display: two or three lines, none wider than `columns`. */
+export function displayLines(progress: RunProgress, columns: number, paint: Paint): string[] {
+	const { record, last, status } = progress;
+	if (record === null) return [];
+	const total = record.totalSteps;
+	const eta = progress.eta;
+	const waiting = last === null && record.device.startsWith('waiting');
+	const head = fitting(
+		[
+			printable(record.name),
+			status === 'running' ? progress.stage : `${status}`,
+			`step ${progress.step}${total === null ? '' : `/${total}`}`,
+			formatDuration(progress.elapsed),
+			...(eta === null || status !== 'running' ? [] : [`at most ${formatDuration(eta)} left`]),
+			...(waiting ? [printable(record.device)] : []),
+		],
+		columns - 1,
+		'  ',
+	);
+	const width = Math.max(10, Math.min(50, columns - 8));
+	const percent = `${Math.floor(progress.share * 100)} %`.padStart(5);
+	const lines = [paint('bold', head), `${paint('green', progressBar(progress.share, width))} ${percent}`];
+	if (last === null) return lines;
+	const value = progress.history.at(-1);
+	const numbers = [
+		`${progress.shown} ${formatNumber(value)}`,
+		...[heldOut(progress) ?? []].flat(),
+		...(last.values.kl === undefined ? [] : [`kl ${formatNumber(last.values.kl)}`]),
+		...(last.values['completions/mean_length'] === undefined
+			? []
+			: [`length ${formatNumber(last.values['completions/mean_length'])}`]),
+		`${formatNumber(progress.secondsPerStep)} s/step`,
+	];
+	const text = fitting(numbers, columns - 1, '  ');
+	const room = columns - 2 - [...text].length;
+	const spark = room >= 8 ? ` ${paint('cyan', sparkline(progress.history, Math.min(40, room - 1)))}` : '';
+	return [...lines, text + spark];
+}
+
+/** One line for a log. */
+export function plainLine(progress: RunProgress): string {
+	const { record, last } = progress;
+	const total = record?.totalSteps;
+	const parts = [`${progress.stage} step ${progress.step}${total == null ? '' : `/${total}`}`];
+	if (last !== null) parts.push(`${progress.shown} ${formatNumber(progress.history.at(-1))}`);
+	const accuracy = heldOut(progress);
+	if (accuracy !== null) parts.push(accuracy);
+	if (progress.eta !== null) parts.push(`at most ${formatDuration(progress.eta)} left`);
+	return parts.join('  ');
+}
+
+/** What an event of the run says to a person; null: nothing worth a line. */
+export function eventText(event: EventLine): string | null {
+	const text = (value: unknown) =>
+		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 300);
+	switch (event.type) {
+		case 'stage':
+			return `stage ${text(event.name)} begins at step ${event.step}`;
+		case 'stage-ended':
+			return `stage ${text(event.name)} ended at step ${event.step} (${text(event.because)})`;
+		case 'device':
+			return `computes on ${text(event.took)}`;
+		case 'resumed':
+			return `resumed from step ${text(event.fromStep)} (attempt ${text(event.attempt)})`;
+		case 'hyperparameters':
+			return `hyper-parameters from step ${text(event.fromStep)}: ${text(event.changes)}`;
+		case 'paused':
+		case 'continued':
+			return `${event.type} at step ${event.step}`;
+		case 'alert':
+			return `${text(event.level)}: ${text(event.message)}`;
+		default:
+			return null;
+	}
+}

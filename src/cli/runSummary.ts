@@ -1,0 +1,105 @@
+import { Failure } from '../base/failure.ts';
+import type { EvaluationSummary } from '../protocol/evaluation.ts';
+import type { EventLine } from '../protocol/eventLine.ts';
+import type { MetricsLine } from '../protocol/metricsLine.ts';
+import { readEvaluations, readEvents, readMetrics } from '../runs/runReader.ts';
+
+export interface Accuracy {
+	readonly accuracy: number;
+	/** 95 % interval. */
+	readonly low: number;
+	readonly high: number;
+}
+
+/** What a GRPO run achieved; everything is computed from the run directory. */
+export interface RunSummary {
+	/** Held-out sampled accuracy where the grpo stage begins, before its first update. */
+	readonly before: Accuracy;
+	/** The same at the end. */
+	readonly after: Accuracy;
+	/** Wall time of the grpo stage without evaluations, pauses and gaps between attempts, in seconds. */
+	readonly trainingSeconds: number;
+	/** Median seconds of a generation batch with all its updates. */
+	readonly stepSeconds: number;
+	/** Optimiser updates per generation batch (the commonest). */
+	readonly updatesPerStep: number;
+	readonly run: string;
+}
+
+/** Fails with `missing` when the run has no grpo stage with two held-out evaluations. */
+export async function summarizeRun(folder: string): Promise<RunSummary> {
+	const [metrics, events, evaluations] = await Promise.all([
+		readMetrics(folder),
+		readEvents(folder),
+		readEvaluations(folder),
+	]);
+	const heldOut = evaluations.filter(({ name }) => name === 'heldout');
+	const lines = metrics.filter(({ stage, values }) => stage === 'grpo' && typeof values.step_time === 'number');
+	const first = lines[0];
+	// The stage's first update feeds on the weights of the step before.
+	const start = first === undefined ? undefined : heldOut.findLast(({ step }) => step < first.step);
+	const end = heldOut.at(-1);
+	if (start === undefined || end === undefined || end.step <= start.step) {
+		throw new Failure(
+			'missing',
+			`${folder} has no held-out evaluations before and after GRPO updates, so there is nothing to sum up.`,
+			'Let the run finish its grpo stage.',
+		);
+	}
+	const batches = generationBatches(lines);
+	return {
+		before: accuracyOf(start),
+		after: accuracyOf(end),
+		trainingSeconds: round(trainingSeconds(metrics, lines, events)),
+		stepSeconds: round(median(batches.map((batch) => sum(batch.map(({ values }) => values.step_time ?? 0))))),
+		updatesPerStep: median(batches.map((batch) => batch.length)),
+		run: folder,
+	};
+}
+
+const accuracyOf = ({ accuracy, low, high }: EvaluationSummary): Accuracy => ({ accuracy, low, high });
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const round = (seconds: number) => Math.round(seconds * 1e4) / 1e4;
+
+export function median(values: readonly number[]): number {
+	const sorted = [...values].sort((a, b) => a - b);
+	const middle = sorted.length >> 1;
+	if (sorted.length === 0) return 0;
+	return sorted.length % 2 === 1
+		? (sorted[middle] as number)
+		: ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+/** Only the first update of a generation batch has the batch's own metrics. */
+function generationBatches(lines: readonly MetricsLine[]): MetricsLine[][] {
+	const batches: MetricsLine[][] = [];
+	for (const line of lines) {
+		if (line.values['completions/mean_length'] !== undefined || batches.length === 0) batches.push([]);
+		batches.at(-1)?.push(line);
+	}
+	return batches;
+}
+
+const idle = new Set(['paused', 'continued', 'resumed', 'started', 'stopped', 'crashed']);
+
+/**
+ * Sums the time from each line to the next, less the evaluation in it. Where the run was paused or resumed in between,
+ * and for the first line, the step's own time stands for it.
+ */
+function trainingSeconds(
+	all: readonly MetricsLine[],
+	lines: readonly MetricsLine[],
+	events: readonly EventLine[],
+): number {
+	const breaks = events.filter(({ type }) => idle.has(type)).map(({ time }) => time);
+	const before = new Map(all.map((line, i) => [line, all[i - 1]]));
+	return sum(
+		lines.map((line) => {
+			const previous = before.get(line);
+			const own = line.values.step_time ?? 0;
+			if (previous === undefined || previous.stage !== 'grpo') return own;
+			if (breaks.some((time) => time >= previous.time && time <= line.time)) return own;
+			return Math.max(own, line.time - previous.time - (line.values['time/evaluate'] ?? 0));
+		}),
+	);
+}

@@ -1,0 +1,75 @@
+import { basename } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import { readAnnotation, readMetrics, readRecord } from '../runs/runReader.ts';
+import { effectiveStatus } from '../runs/runStatus.ts';
+import { printable } from './cliOutput.ts';
+import { findRun, knownRuns } from './findRun.ts';
+import { parseArguments } from './parseArguments.ts';
+import { formatDuration, formatNumber } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+interface RunState {
+	readonly folder: string;
+	readonly status: RunStatus | 'prepared' | 'unreadable';
+	readonly record: RunRecord | null;
+	readonly name: string;
+	/** The newest `reward` of the run. */
+	readonly reward: number | null;
+	readonly problem?: string;
+}
+
+async function stateOf(folder: string): Promise<RunState> {
+	const name = (await readAnnotation(folder).catch(() => null))?.name;
+	try {
+		const record = await readRecord(folder);
+		const metrics = await readMetrics(folder);
+		const reward = metrics.findLast(({ values }) => typeof values.reward === 'number')?.values.reward ?? null;
+		return { folder, status: await effectiveStatus(record), record, name: name ?? record.name, reward };
+	} catch (error) {
+		const failure = Failure.from(error);
+		const status = failure.reason === 'missing' ? 'prepared' : 'unreadable';
+		return { folder, status, record: null, name: name ?? basename(folder), reward: null, problem: failure.message };
+	}
+}
+
+/** Columns as wide as their widest cell; the last one is not padded. */
+function table(rows: readonly (readonly string[])[]): string[] {
+	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)));
+	return rows.map((row) =>
+		row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0))).join('  '),
+	);
+}
+
+function row({ folder, status, record, name, reward }: RunState): string[] {
+	const steps = record === null ? '-' : `${record.step}${record.totalSteps === null ? '' : `/${record.totalSteps}`}`;
+	const elapsed = record === null ? '-' : formatDuration(record.updated - record.created);
+	return [printable(name), status, record?.stage ?? '-', steps, formatNumber(reward), elapsed, folder].map((cell) =>
+		printable(cell),
+	);
+}
+
+export const statusVerb: Verb = {
+	name: 'status',
+	usage: '[run...]',
+	summary: 'Show runs: those named, or all that are known and below the current folder.',
+	options: [],
+	async run({ args, output }) {
+		const { positionals } = parseArguments('status', args, {}, { names: [], least: 0, most: Number.POSITIVE_INFINITY });
+		const folders = positionals.length > 0 ? await Promise.all(positionals.map(findRun)) : await knownRuns();
+		const states = await Promise.all(folders.map(stateOf));
+		states.sort((a, b) => (b.record?.created ?? 0) - (a.record?.created ?? 0));
+		output.object({ runs: states });
+		if (states.length === 0) {
+			output.line('There are no runs yet. Start one with: reasoning-lab run NAME.recipe.json');
+			return 0;
+		}
+		const head = ['name', 'status', 'stage', 'step', 'reward', 'time', 'folder'];
+		for (const line of table([head, ...states.map(row)])) output.line(line);
+		for (const { record, problem } of states) {
+			if (record?.error !== undefined) output.line(printable(`${record.name}: ${record.error.message}`));
+			else if (problem !== undefined && positionals.length > 0) output.line(printable(problem));
+		}
+		return 0;
+	},
+};

@@ -1,0 +1,55 @@
+/** 83 -> "1:23", 3723 -> "1:02:03". */
+export function formatDuration(seconds: number): string {
+	if (!Number.isFinite(seconds) || seconds < 0) return '-';
+	const whole = Math.round(seconds);
+	const two = (value: number) => String(value).padStart(2, '0');
+	const hours = Math.floor(whole / 3600);
+	const minutes = Math.floor((whole % 3600) / 60);
+	return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
+
+/** Three significant digits, without an exponent where that is short. */
+export function formatNumber(value: number | null | undefined): string {
+	if (value === null || value === undefined) return '-';
+	if (value === 0) return '0';
+	const size = Math.abs(value);
+	if (size < 0.001 || size >= 1e6) return value.toExponential(1);
+	return value.toFixed(size < 0.1 ? 4 : size < 10 ? 3 : size < 100 ? 1 : 0);
+}
+
+const levels = '▁▂▃▄▅▆▇█';
+
+/** The last `width` values as block characters between their least and greatest; gaps are blanks. */
+export function sparkline(values: readonly (number | null)[], width: number): string {
+	const shown = values.slice(-width);
+	const known = shown.filter((value) => value !== null);
+	const low = Math.min(...known);
+	const span = Math.max(...known) - low;
+	return shown
+		.map((value) => {
+			if (value === null) return ' ';
+			const level = span === 0 ? 3 : Math.floor(((value - low) / span) * levels.length);
+			return levels[Math.min(levels.length - 1, level)];
+		})
+		.join('');
+}
+
+/** A bar of `width` cells, filled to a share of 0 to 1 with eighths. */
+export function progressBar(share: number, width: number): string {
+	const eighths = Math.round(Math.min(1, Math.max(0, share)) * width * 8);
+	const full = Math.floor(eighths / 8);
+	const part = eighths % 8;
+	const partial = part === 0 ? '' : String.fromCodePoint(0x2590 - part);
+	return '█'.repeat(full) + partial + '░'.repeat(width - full - (partial === '' ? 0 : 1));
+}
+
+export function formatBytes(bytes: number): string {
+	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+	let value = bytes;
+	let unit = 0;
+	while (value >= 1000 && unit < units.length - 1) {
+		value /= 1000;
+		unit++;
+	}
+	return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}

@@ -1,0 +1,32 @@
+import { Failure } from '../base/failure.ts';
+import { helpText, verbHelp } from './helpText.ts';
+import { parseArguments } from './parseArguments.ts';
+import { resumeVerb } from './resumeVerb.ts';
+import { runVerb } from './runVerb.ts';
+import { statusVerb } from './statusVerb.ts';
+import { stopVerb } from './stopVerb.ts';
+import type { Verb } from './verb.ts';
+import { versionVerb } from './versionVerb.ts';
+
+const helpVerb: Verb = {
+	name: 'help',
+	usage: '[verb]',
+	summary: 'Say what there is, or what a verb does.',
+	options: [],
+	async run({ args, output }) {
+		const { positionals } = parseArguments('help', args, {}, { names: [], least: 0, most: 1 });
+		const [name] = positionals;
+		output.object({ verbs: verbs.map(({ name, usage, summary, options }) => ({ name, usage, summary, options })) });
+		output.line(name === undefined ? helpText(verbs) : verbHelp(findVerb(name)));
+		return 0;
+	},
+};
+
+export const verbs: readonly Verb[] = [runVerb, resumeVerb, statusVerb, stopVerb, helpVerb, versionVerb];
+
+/** Fails with `invalid` for an unknown name. */
+export function findVerb(name: string): Verb {
+	const verb = verbs.find((candidate) => candidate.name === name);
+	if (verb !== undefined) return verb;
+	throw new Failure('invalid', `reasoning-lab has no verb "${name}".`, 'See reasoning-lab help.');
+}
