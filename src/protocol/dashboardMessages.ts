@@ -92,14 +92,14 @@ export const metricChunkSchema = v.object({
 
 const sequence = count;
 export const dashboardEventSchema = v.variant('type', [
-	/** Begin anew: no rows yet; `rows` is how many follow in chunks. */
+	/** Begin anew: no rows yet; `rows` is how many follow in chunks, null while the run is still being read. */
 	v.object({
 		type: v.literal('snapshot'),
 		sequence,
 		runFolder: v.string(),
 		run: dashboardRunSchema,
 		marks: v.array(dashboardMarkSchema),
-		rows: count,
+		rows: v.nullable(count),
 	}),
 	v.object({ type: v.literal('run'), sequence, run: dashboardRunSchema }),
 	v.object({ type: v.literal('marks'), sequence, marks: v.array(dashboardMarkSchema) }),

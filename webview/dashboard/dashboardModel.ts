@@ -20,7 +20,8 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	#runFolder: string | null = null;
 	#marks: readonly DashboardMark[] = [];
 	#sequence: number | null = null;
-	#expected = 0;
+	/** Rows of the last snapshot; null: the host is still reading. */
+	#expected: number | null = null;
 	/** The host's clock minus ours, in seconds. */
 	#clock = 0;
 
@@ -40,12 +41,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 
 	/** Whether rows of the last snapshot are still on their way. */
 	get loading(): boolean {
-		return this.table.length < this.#expected;
-	}
-
-	/** Share of the snapshot's rows that are there. */
-	get loaded(): number {
-		return this.#expected === 0 ? 1 : Math.min(1, this.table.length / this.#expected);
+		return this.#expected === null || this.table.length < this.#expected;
 	}
 
 	/** Seconds since the epoch by the clock of the host. */

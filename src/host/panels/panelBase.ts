@@ -89,9 +89,10 @@ export abstract class RunPanel<Event, Command, Requests extends RequestTable> ex
 		this.#panel.reveal(undefined, false);
 	}
 
-	/** Posts an event; a hidden app gets none and asks for a snapshot when it is back. */
-	protected post(event: Event): void {
-		if (this.#listening) void this.#panel.webview.postMessage({ kind: 'event', event });
+	/** Posts an event; a hidden app gets none and asks for a snapshot when it is back. Resolves once it is on its way. */
+	protected post(event: Event): PromiseLike<unknown> {
+		if (!this.#listening || this.disposed) return Promise.resolve(false);
+		return this.#panel.webview.postMessage({ kind: 'event', event });
 	}
 
 	/** Something the app said; `ready` asks for a snapshot. */

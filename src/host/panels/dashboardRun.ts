@@ -1,0 +1,108 @@
+import * as v from 'valibot';
+import type { Failure } from '../../base/failure.ts';
+import type { DashboardAction, DashboardRun, DashboardStage } from '../../protocol/dashboardMessages.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import { displayText } from '../runView.ts';
+
+/** What of a recipe the meaning of metrics depends on. Foreign recipes may lack any of it. */
+const recipeFactsSchema = v.object({
+	stages: v.array(
+		v.looseObject({
+			type: v.string(),
+			steps: v.optional(v.number()),
+			loss_type: v.optional(v.string()),
+			beta: v.optional(v.number()),
+			scale_rewards: v.optional(v.string()),
+			num_iterations: v.optional(v.number()),
+			steps_per_generation: v.optional(v.number()),
+			num_generations: v.optional(v.number()),
+		}),
+	),
+});
+
+/** The stages of a frozen recipe; none when it cannot be read. */
+export function stagesOf(recipe: unknown): DashboardStage[] {
+	const decoded = decode(recipeFactsSchema, recipe);
+	if (!decoded.ok) return [];
+	return decoded.value.stages.slice(0, 100).map((stage) => ({
+		name: displayText(stage.type, 40),
+		type: displayText(stage.type, 40),
+		steps: stage.steps ?? null,
+		lossType: stage.loss_type === undefined ? null : displayText(stage.loss_type, 40),
+		beta: stage.beta ?? null,
+		scaleRewards: stage.scale_rewards === undefined ? null : displayText(stage.scale_rewards, 40),
+		updatesPerBatch: stage.type === 'grpo' ? (stage.num_iterations ?? 1) * (stage.steps_per_generation ?? 1) : null,
+		numGenerations: stage.num_generations ?? null,
+	}));
+}
+
+/** What can be done with a run in this state. */
+export function actionsFor(status: RunStatus | null): DashboardAction[] {
+	const always: DashboardAction[] = ['openLog', 'openFolder'];
+	switch (status) {
+		case 'starting':
+			return ['stop', ...always];
+		case 'running':
+			return ['pause', 'stop', 'checkpoint', 'hyperparameters', ...always];
+		case 'paused':
+			return ['continue', 'stop', 'checkpoint', 'hyperparameters', ...always];
+		case 'stopped':
+		case 'crashed':
+			return ['resume', ...always];
+		case 'finished':
+			return always;
+		case null:
+			return ['openFolder'];
+	}
+}
+
+export interface RunFacts {
+	readonly record: RunRecord | null;
+	/** As judged from record, heartbeat and process. */
+	readonly status: RunStatus | null;
+	readonly failure: Failure | null;
+	/** What a person calls it, or its folder's name. */
+	readonly name: string;
+	readonly stages: readonly DashboardStage[];
+	readonly checkpoints: readonly number[];
+	/** Seconds since the epoch. */
+	readonly now: number;
+}
+
+/** The run as the webview is told; every text of the folder is cut to one bounded line. */
+export function dashboardRunOf(facts: RunFacts): DashboardRun {
+	const { record, failure } = facts;
+	const status = record === null ? null : facts.status;
+	return {
+		name: displayText(facts.name),
+		status,
+		queued: record?.status === 'starting' && record.queued === true,
+		fault:
+			failure === null
+				? null
+				: {
+						message: displayText(failure.message, 1000),
+						action: failure.action ? displayText(failure.action, 400) : null,
+					},
+		error:
+			status === 'crashed' && record?.error
+				? {
+						message: displayText(record.error.message, 1000),
+						action: record.error.action ? displayText(record.error.action, 400) : null,
+					}
+				: null,
+		engine: record?.engine ?? '',
+		device: displayText(record?.device ?? '', 80),
+		attempt: record?.attempt ?? 1,
+		stage: record?.stage ? displayText(record.stage, 40) : null,
+		step: record?.step ?? 0,
+		totalSteps: record?.totalSteps ?? null,
+		created: record?.created ?? facts.now,
+		updated: record === null ? facts.now : Math.max(record.updated, record.heartbeat),
+		now: facts.now,
+		stages: [...facts.stages],
+		checkpoints: facts.checkpoints.slice(-1000),
+		actions: actionsFor(status),
+	};
+}

@@ -1,0 +1,270 @@
+import { basename } from 'node:path';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import type { Failure } from '../../base/failure.ts';
+import { MetricTable } from '../../core/metrics/metricTable.ts';
+import type { DashboardEvent, DashboardMark, DashboardStage } from '../../protocol/dashboardMessages.ts';
+import type { EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import { readAnnotation, readResolvedRecipe } from '../../runs/runReader.ts';
+import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
+import { withMarks } from './dashboardMarks.ts';
+import { dashboardRunOf, stagesOf } from './dashboardRun.ts';
+
+type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
+
+export interface DashboardSessionOptions {
+	/** Resolves when the webview has taken the event, so that a long run does not pile up on the way. */
+	readonly post: (event: DashboardEvent) => PromiseLike<unknown>;
+	/** The run has told its name, or another one. */
+	readonly onName: (name: string) => void;
+	/** Between two deltas: a fast run must not flood the webview. */
+	readonly newsMs?: number;
+	readonly pollMs?: number;
+	/** Bytes of metrics in one message. */
+	readonly chunkBytes?: number;
+}
+
+/**
+ * One run as its dashboard is told. Follows the run's files from the first on; each line is parsed once, and a webview that
+ * comes back gets the columns from memory.
+ */
+export class DashboardSession extends Disposable {
+	readonly #folder: string;
+	readonly #options: DashboardSessionOptions;
+	readonly #table = new MetricTable();
+	readonly #tail: RunTail;
+	#record: RunRecord | null = null;
+	#status: RunStatus | null = null;
+	#failure: Failure | null = null;
+	#name: string;
+	#stages: DashboardStage[] = [];
+	#recipeOf = '';
+	#checkpoints: number[] = [];
+	#marks: DashboardMark[] = [];
+	#rolloutSteps: number[] = [];
+	#evaluations: EvaluationSummary[] = [];
+	#synced = false;
+
+	#listening = false;
+	#sequence = 0;
+	/** Rows that the webview has as they are. */
+	#sent = 0;
+	#pumping = false;
+	#runDirty = false;
+	#marksDirty = false;
+	#timer: NodeJS.Timeout | null = null;
+
+	constructor(folder: string, options: DashboardSessionOptions) {
+		super();
+		this.#folder = folder;
+		this.#options = options;
+		this.#name = basename(folder);
+		this.#tail = this.register(new RunTail(folder, options.pollMs === undefined ? {} : { pollMs: options.pollMs }));
+		this.register(this.#tail.onEvent((event) => this.#take(event)));
+		this.register(
+			toDisposable(() => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+				this.#listening = false;
+			}),
+		);
+		this.#tail.start();
+	}
+
+	/** The webview is there (again): it gets everything, numbered from here on. */
+	begin(): void {
+		this.#listening = true;
+		this.#sendSnapshot();
+	}
+
+	/** The webview is gone; the run is followed on, so that its return is quick. */
+	sleep(): void {
+		this.#listening = false;
+	}
+
+	/** Looks at the run's files at once. */
+	refresh(): Promise<void> {
+		return this.#tail.refresh();
+	}
+
+	/** The newest step with rollouts that is not after `step`; without one the oldest there is. null: no rollouts yet. */
+	rolloutStepFor(step: number | null): number | null {
+		const steps = this.#rolloutSteps;
+		if (step === null) return steps.at(-1) ?? null;
+		let best = steps[0] ?? null;
+		for (const candidate of steps) if (candidate <= step) best = candidate;
+		return best;
+	}
+
+	#take(event: RunTailEvent): void {
+		switch (event.kind) {
+			case 'reset':
+				this.#table.clear();
+				this.#marks = [];
+				this.#rolloutSteps = [];
+				this.#evaluations = [];
+				this.#checkpoints = [];
+				this.#synced = false;
+				break;
+			case 'record':
+				this.#record = event.record;
+				this.#status = event.status;
+				this.#failure = null;
+				this.#runDirty = true;
+				void this.#readDescriptions(event.record);
+				break;
+			case 'events':
+				this.#marks = withMarks(this.#marks, event.lines);
+				this.#marksDirty = true;
+				break;
+			case 'metrics':
+				this.#touch(this.#table.append(event.lines));
+				break;
+			case 'evaluations':
+				this.#evaluations.push(...event.summaries);
+				break;
+			case 'rollouts':
+				this.#rolloutSteps = [...this.#rolloutSteps, ...event.steps].sort((a, b) => a - b);
+				break;
+			case 'checkpoints':
+				this.#checkpoints = event.checkpoints.map((checkpoint) => checkpoint.step).sort((a, b) => a - b);
+				this.#runDirty = true;
+				break;
+			case 'error':
+				this.#failure = event.failure;
+				this.#record = null;
+				this.#status = null;
+				this.#runDirty = true;
+				break;
+			case 'synced':
+				this.#mergeEvaluations();
+				if (!this.#synced) {
+					this.#synced = true;
+					this.#sendSnapshot();
+				}
+				break;
+		}
+		if (this.#runDirty || this.#marksDirty || this.#sent < this.#table.length) this.#schedule();
+	}
+
+	/** Rows from `row` on are not what the webview has. */
+	#touch(row: number): void {
+		this.#sent = Math.min(this.#sent, row);
+	}
+
+	/** Evaluations that the metrics do not tell, as another trainer's. */
+	#mergeEvaluations(): void {
+		for (const { name, step, accuracy, low, high } of this.#evaluations) {
+			const metric = `eval/${name}/accuracy`;
+			if (!Number.isNaN(this.#table.value(metric, this.#table.rowOf(step)))) continue;
+			const near = Math.min(this.#table.length - 1, this.#table.rowAtOrAfter(step));
+			const time = this.#table.time[near] ?? this.#record?.created ?? 0;
+			const stage = this.#table.stageAt(near) ?? this.#record?.stage ?? '';
+			this.#touch(
+				this.#table.merge(step, time, stage, { [metric]: accuracy, [`${metric}_low`]: low, [`${metric}_high`]: high }),
+			);
+		}
+		this.#evaluations = [];
+	}
+
+	/** The recipe, once per attempt, and what a person says about the run. Neither is needed to show it. */
+	async #readDescriptions(record: RunRecord): Promise<void> {
+		const key = `${record.id} ${record.attempt}`;
+		if (this.#recipeOf !== key) {
+			this.#recipeOf = key;
+			this.#stages = stagesOf(await readResolvedRecipe(this.#folder).catch(() => null));
+		}
+		const annotation = await readAnnotation(this.#folder).catch(() => null);
+		const name = annotation?.name?.trim() || record.name.trim() || basename(this.#folder);
+		if (name !== this.#name) {
+			this.#name = name;
+			this.#options.onName(name);
+		}
+		if (this.disposed) return;
+		this.#runDirty = true;
+		this.#schedule();
+	}
+
+	#runNow() {
+		return dashboardRunOf({
+			record: this.#record,
+			status: this.#status,
+			failure: this.#failure,
+			name: this.#name,
+			stages: this.#stages,
+			checkpoints: this.#checkpoints,
+			now: Date.now() / 1000,
+		});
+	}
+
+	#send(event: Unnumbered): PromiseLike<unknown> {
+		this.#sequence += 1;
+		return this.#options.post({ ...event, sequence: this.#sequence } as DashboardEvent);
+	}
+
+	#sendSnapshot(): void {
+		if (!this.#listening) return;
+		// Before all is read, a snapshot without rows says what is known; the one with rows comes after `synced`.
+		const rows = this.#synced ? this.#table.length : null;
+		if (!this.#synced && this.#record === null && this.#failure === null) return;
+		this.#sent = 0;
+		this.#runDirty = false;
+		this.#marksDirty = false;
+		this.#send({ type: 'snapshot', runFolder: this.#folder, run: this.#runNow(), marks: this.#marks, rows });
+		void this.#pump();
+	}
+
+	#schedule(): void {
+		if (!this.#listening || this.#timer !== null || this.disposed) return;
+		this.#timer = setTimeout(() => {
+			this.#timer = null;
+			this.#flush();
+		}, this.#options.newsMs ?? 200);
+	}
+
+	#flush(): void {
+		if (!this.#listening) return;
+		if (this.#sequence === 0) {
+			this.#sendSnapshot();
+			return;
+		}
+		if (this.#runDirty) {
+			this.#runDirty = false;
+			this.#send({ type: 'run', run: this.#runNow() });
+		}
+		if (this.#marksDirty) {
+			this.#marksDirty = false;
+			this.#send({ type: 'marks', marks: this.#marks });
+		}
+		void this.#pump();
+	}
+
+	/** Sends the rows that the webview does not have, a chunk at a time: other work of the host gets its turn between. */
+	async #pump(): Promise<void> {
+		if (this.#pumping || !this.#synced) return;
+		this.#pumping = true;
+		try {
+			while (this.#listening && this.#sent < this.#table.length && !this.disposed) {
+				const bytes = this.#options.chunkBytes ?? 2 << 20;
+				const rows = Math.max(64, Math.floor(bytes / (8 * (this.#table.names.length + 3))));
+				const from = this.#sent;
+				const to = Math.min(this.#table.length, from + rows);
+				this.#sent = to;
+				try {
+					await this.#send({ type: 'rows', chunk: toMessage(this.#table.chunk(from, to)) });
+				} catch {
+					// The webview went in the meantime; when it is back, it asks for a snapshot.
+					this.#listening = false;
+				}
+				await new Promise((resolve) => setImmediate(resolve));
+			}
+		} finally {
+			this.#pumping = false;
+		}
+	}
+}
+
+type RowsMessage = Extract<DashboardEvent, { type: 'rows' }>['chunk'];
+
+function toMessage(chunk: ReturnType<MetricTable['chunk']>): RowsMessage {
+	return { ...chunk, stages: [...chunk.stages], names: [...chunk.names], values: [...chunk.values] } as RowsMessage;
+}
