@@ -16,13 +16,25 @@ export interface PanelOpener {
 	open(runFolder: string): unknown;
 }
 
+/** Opens rollouts, at a step when the caller names one, as the dashboard does. */
+export interface RolloutsOpener {
+	open(runFolder: string, place?: { readonly step: number }): unknown;
+}
+
+/** A menu passes the selected items in its place. */
+function placeOf(argument: unknown): { readonly step: number } | undefined {
+	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
+	const { step } = argument as { readonly step?: unknown };
+	return typeof step === 'number' && Number.isFinite(step) ? { step } : undefined;
+}
+
 interface Needs {
 	readonly picker: RunPicker;
 	readonly store: RunStore;
 	readonly registry: RunRegistry;
 	readonly workspaceRuns: WorkspaceRuns;
 	readonly dashboards: PanelOpener;
-	readonly rollouts: PanelOpener;
+	readonly rollouts: RolloutsOpener;
 }
 
 const anyRun = (view: RunView) => view.record !== null;
@@ -38,7 +50,7 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 	table.add(commandIds.openRollouts, async (...args) => {
 		const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
-		if (view !== undefined) rollouts.open(view.folder);
+		if (view !== undefined) rollouts.open(view.folder, placeOf(args[1]));
 	});
 	table.add(commandIds.openRunFolder, async (...args) => {
 		const question = { title: 'Open the folder of a run', what: 'is known', applies: () => true };
