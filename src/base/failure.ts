@@ -59,8 +59,7 @@ export class Failure extends Error implements FailureData {
 	static from(error: unknown, doing?: string): Failure {
 		if (error instanceof Failure) return error;
 		const code = (error as { code?: unknown } | null)?.code;
-		const text = error instanceof Error ? error.message : String(error);
-		const message = doing === undefined ? text : `${doing}: ${text}`;
+		const message = sentence(doing, error);
 		switch (code) {
 			case 'ENOSPC':
 			case 'EDQUOT':
@@ -79,4 +78,15 @@ export class Failure extends Error implements FailureData {
 				return new Failure('internal', message, undefined, { cause: error });
 		}
 	}
+}
+
+/** "Cannot write x: no space left on device.": of a system error its words, without code and call. */
+function sentence(doing: string | undefined, error: unknown): string {
+	const raw = error instanceof Error ? error.message : String(error);
+	const text =
+		(error as { syscall?: unknown } | null)?.syscall === undefined
+			? raw
+			: raw.replace(/^[A-Z0-9]+: ([^,]+),.*$/s, '$1');
+	const whole = doing === undefined ? text : `${doing}: ${text}`;
+	return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { parseArguments } from './parseArguments.ts';
 import { resumeVerb } from './resumeVerb.ts';
@@ -22,7 +23,15 @@ const helpVerb: Verb = {
 	},
 };
 
-export const verbs: readonly Verb[] = [runVerb, resumeVerb, statusVerb, stopVerb, helpVerb, versionVerb];
+export const verbs: readonly Verb[] = [
+	runVerb,
+	resumeVerb,
+	statusVerb,
+	stopVerb,
+	exportOnnxVerb,
+	helpVerb,
+	versionVerb,
+];
 
 /** Fails with `invalid` for an unknown name. */
 export function findVerb(name: string): Verb {

@@ -1,0 +1,74 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { exportPolicyOnnx } from '../engine/model/exportPolicy.ts';
+import { parameterSpecs } from '../engine/model/parameters.ts';
+import { readCheckpoint, storedParameters } from '../engine/run/checkpointFolder.ts';
+import { checkpointFiles } from '../protocol/checkpointState.ts';
+import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { listCheckpoints } from '../runs/runReader.ts';
+import { findRun } from './findRun.ts';
+import { parseArguments } from './parseArguments.ts';
+import { formatBytes } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+/** The checkpoint folder that a person names: itself, or a run's newest or best one. */
+async function findCheckpoint(named: string, best: boolean): Promise<string> {
+	const path = resolve(named);
+	if ((await lstat(join(path, checkpointFiles.state)).catch(() => null))?.isFile()) return path;
+	const run = await findRun(named);
+	const checkpoints = await listCheckpoints(run);
+	const chosen = best ? checkpoints.find((checkpoint) => checkpoint.best) : checkpoints.at(-1);
+	if (chosen !== undefined) return chosen.path;
+	throw new Failure(
+		'missing',
+		`${run} has no complete checkpoint${best && checkpoints.length > 0 ? ' with a measured accuracy' : ''}.`,
+		'Let it run until its first checkpoint.',
+	);
+}
+
+export const exportOnnxVerb: Verb = {
+	name: 'export-onnx',
+	usage: '<run or checkpoint>',
+	summary: 'Write the policy as a standard ONNX file, with tokenizer.json beside it.',
+	options: [
+		['--out PATH', 'The file (NAME.onnx) or an existing folder; default: policy.onnx in the current folder.'],
+		['--best', 'Of a run: its best checkpoint in place of its newest.'],
+	],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments(
+			'export-onnx',
+			args,
+			{ out: { type: 'string' }, best: { type: 'boolean' } },
+			{ names: ['a run or a checkpoint'], least: 1, most: 1 },
+		);
+		const checkpoint = await readCheckpoint(await findCheckpoint(positionals[0] as string, values.best ?? false));
+		const out = await target(resolve(values.out ?? '.'));
+		const { shape, run, step } = checkpoint.state;
+		const bytes = exportPolicyOnnx(shape, storedParameters(checkpoint, parameterSpecs(shape)), {
+			run: run.name,
+			run_id: run.id,
+			step: String(step),
+		});
+		const tokenizer = join(dirname(out), checkpointFiles.tokenizer);
+		await writeFileAtomic(tokenizer, checkpoint.tokenizer);
+		await writeFileAtomic(out, bytes);
+		output.object({ onnx: out, tokenizer, bytes: bytes.length, step, run: run.id, checkpoint: checkpoint.folder });
+		output.line(
+			`${out} (${formatBytes(bytes.length)}, step ${step} of ${run.name}), with ${basename(tokenizer)} beside it`,
+		);
+		return 0;
+	},
+};
+
+/** A folder that is there gets policy.onnx, any other name is the file's. */
+async function target(path: string): Promise<string> {
+	const info = await lstat(path).catch(() => null);
+	if (info?.isDirectory()) return join(path, checkpointFiles.policy);
+	if (path.endsWith('.onnx')) return path;
+	throw new Failure(
+		'invalid',
+		`--out is ${path}, which is neither a folder nor a name that ends with .onnx.`,
+		'Name one.',
+	);
+}
