@@ -42,6 +42,8 @@ export function estimateAccuracy(correct: readonly (readonly boolean[])[]): Esti
 	const mean = means.reduce((a, b) => a + b, 0) / n;
 	const samples = correct.reduce((sum, list) => sum + list.length, 0);
 	const spread = means.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, n - 1);
-	const worth = spread === 0 ? n : (mean * (1 - mean) * n) / spread;
+	const alone = mean * (1 - mean);
+	// All right or all wrong says nothing about how alike the samples of a problem are.
+	const worth = alone === 0 ? n : spread === 0 ? samples : (alone * n) / spread;
 	return wilsonInterval(mean, Math.min(samples, Math.max(n, worth)));
 }

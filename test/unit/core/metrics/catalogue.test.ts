@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { rolloutMetrics } from '../../../../src/core/grpo/rolloutMetrics.ts';
+import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
+import { describeMetric, metricNames } from '../../../../src/core/metrics/catalogue.ts';
+import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
+import type { lossTypes } from '../../../../src/protocol/recipe.ts';
+
+describe('the metric catalogue', () => {
+	it('says what each metric is, its unit and over what', () => {
+		for (const name of metricNames) {
+			const info = describeMetric(name);
+			assert.ok(info.known && info.title && info.over, name);
+			assert.match(info.explanation, /[.:]$/, name);
+			assert.ok(metricGroups.includes(info.group));
+		}
+		assert.equal(new Set(metricNames.map((name) => describeMetric(name).title)).size, metricNames.length);
+	});
+
+	it('knows every metric that is computed', () => {
+		const computed = {
+			...rolloutMetrics([{ rewards: {}, reward: 1, length: 1, truncated: false }], ['accuracy'], [false]),
+			...updateMetrics([], { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 1 }),
+		};
+		for (const name of Object.keys(computed)) assert.ok(describeMetric(name).known, name);
+	});
+
+	it('describes names that are built from names', () => {
+		assert.equal(describeMetric('rewards/a/b/mean').title, 'a/b');
+		assert.equal(describeMetric('rewards/accuracy/std').better, null);
+		assert.equal(describeMetric('eval/heldout/accuracy').title, 'Held-out accuracy');
+		assert.match(describeMetric('eval/heldout/accuracy_low').explanation, /95 %/);
+		assert.deepEqual(
+			[describeMetric('time/generate').unit, describeMetric('time/generate').group],
+			['seconds', 'time'],
+		);
+		assert.equal(describeMetric('throughput/problems').unit, 'rate');
+	});
+
+	it('leaves foreign names as they are', () => {
+		for (const name of ['actor/ppo_kl', '__proto__', 'constructor', '', '<img>', 'time/']) {
+			const info = describeMetric(name);
+			assert.equal(info.known, false);
+			assert.equal(info.title, name);
+		}
+	});
+
+	it('explains the loss by its type', () => {
+		const loss = (lossType: (typeof lossTypes)[number]) =>
+			describeMetric('loss', { stage: 'grpo', lossType, beta: 0 }).explanation;
+		assert.match(loss('grpo'), /gives 0: a loss of 0 is no fault/);
+		for (const type of ['bnpo', 'dapo', 'dr_grpo'] as const)
+			assert.match(loss(type), /minus the mean advantage weighted by completion length/);
+		assert.match(describeMetric('loss', { stage: 'sft' }).explanation, /likelihood/);
+		assert.doesNotMatch(loss('dapo'), /KL/);
+		assert.match(describeMetric('loss', { lossType: 'dapo', beta: 0.1 }).explanation, /KL term/);
+		assert.match(
+			describeMetric('reward_std').explanation,
+			/sample standard deviation \(n - 1\) of their own group plus 1e-4/,
+		);
+		assert.match(describeMetric('reward_std', { scaleRewards: 'none' }).explanation, /nothing divides them/);
+	});
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as v from 'valibot';
+import { Failure } from '../../../../src/base/failure.ts';
+import { checkRecipe } from '../../../../src/core/recipe/checkRecipe.ts';
+import { decodeResolvedRecipe, resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
+import { editDistance, suggest } from '../../../../src/core/recipe/suggest.ts';
+import { type Recipe, recipeSchema, taskNames, templateNames } from '../../../../src/protocol/recipe.ts';
+
+const machine = { cores: 2, resolvePath: (path: string) => (path.startsWith('/') ? path : `/work/${path}`) };
+const recipe = (changes: object = {}): Recipe =>
+	v.parse(recipeSchema, {
+		name: 'addition',
+		dataset: { task: 'addition' },
+		model: { layers: 4, width: 128, heads: 4 },
+		stages: [
+			{ type: 'sft', steps: 180, learning_rate: 1e-3 },
+			{ type: 'grpo', steps: 400, learning_rate: 1e-4 },
+		],
+		...changes,
+	});
+
+describe('resolving a recipe', () => {
+	it('fills in every default', () => {
+		const resolved = resolveRecipe(recipe(), machine);
+		const optimiser = {
+			until: null,
+			lr_scheduler_type: 'constant_with_warmup',
+			warmup_steps: 0,
+			max_grad_norm: 1,
+			weight_decay: 0,
+			adam_beta1: 0.9,
+			adam_beta2: 0.999,
+			adam_epsilon: 1e-8,
+		};
+		assert.deepEqual(resolved, {
+			format: 1,
+			name: 'addition',
+			engine: 'embedded',
+			device: 'auto',
+			whenBusy: 'queue',
+			seed: 1,
+			workers: 2,
+			sampleRows: 64,
+			trainRows: 32,
+			dataset: { task: 'addition', digits: 3, subtraction: false },
+			// bos and 8 of the prompt, 24 + 4 of the worked completion with 4 tags and eos, and a fifth to explore.
+			model: { layers: 4, width: 128, heads: 4, feedForward: 512, context: 9 + 40 },
+			template: { name: 'r1', prompt: '{prompt}', think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
+			rewards: [
+				{ use: 'accuracy', name: 'accuracy', weight: 1 },
+				{ use: 'format', name: 'format', weight: 0.2 },
+			],
+			stages: [
+				{ type: 'sft', steps: 180, learning_rate: 1e-3, ...optimiser, batch_size: 64 },
+				{
+					type: 'grpo',
+					steps: 400,
+					learning_rate: 1e-4,
+					...optimiser,
+					num_generations: 8,
+					prompts_per_step: 16,
+					steps_per_generation: 1,
+					num_iterations: 1,
+					max_completion_length: 40,
+					temperature: 1,
+					beta: 0,
+					epsilon: 0.2,
+					epsilon_high: 0.2,
+					loss_type: 'dapo',
+					scale_rewards: 'group',
+					mask_truncated_completions: false,
+					dynamic_sampling: false,
+					max_resamples: 3,
+					skip_dead_groups: true,
+					control: null,
+				},
+			],
+			evaluate: { every: 20, problems: 256, samples: 1, temperature: 1 },
+			checkpoint: { every: 50, keep: 3 },
+			log: { rolloutsEvery: 1, tokens: true },
+		});
+	});
+
+	it('survives recipe.json for every task and template', () => {
+		for (const task of taskNames) {
+			for (const template of templateNames) {
+				const resolved = resolveRecipe(
+					recipe({ dataset: { task }, template, rewards: [{ use: 'accuracy' }] }),
+					machine,
+				);
+				assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(resolved))), resolved);
+			}
+		}
+		assert.throws(() => decodeResolvedRecipe({ ...resolveRecipe(recipe(), machine), extra: 1 }), Failure);
+		assert.throws(() => decodeResolvedRecipe(null), Failure);
+	});
+
+	it('keeps what was set, and makes paths absolute', () => {
+		const resolved = resolveRecipe(
+			recipe({
+				dataset: { path: 'train.jsonl', answer: 'gold', heldOut: '/data/test.jsonl' },
+				model: { path: 'runs/x/checkpoints/step_000010' },
+				rewards: [
+					{ file: 'rewards/a.reward.ts', weight: -1 },
+					{ use: 'accuracy', weight: 0 },
+				],
+				stages: [
+					{
+						type: 'grpo',
+						steps: 5,
+						learning_rate: 1,
+						epsilon: 0.1,
+						until: { heldOutAccuracy: 0.5, every: 7 },
+						control: 'shuffle',
+					},
+				],
+				workers: 3,
+				evaluate: { every: 9 },
+			}),
+			machine,
+		);
+		assert.deepEqual(resolved.dataset, {
+			path: '/work/train.jsonl',
+			prompt: 'prompt',
+			answer: 'gold',
+			solution: 'solution',
+			heldOut: '/data/test.jsonl',
+			heldOutShare: 0.1,
+		});
+		assert.deepEqual(resolved.model, { path: '/work/runs/x/checkpoints/step_000010' });
+		assert.deepEqual(resolved.rewards[0], { file: '/work/rewards/a.reward.ts', name: null, weight: -1 });
+		const [stage] = resolved.stages;
+		assert.ok(stage?.type === 'grpo');
+		assert.equal(stage.epsilon_high, 0.1);
+		assert.equal(stage.max_completion_length, 64);
+		assert.equal(stage.control, 'shuffle');
+		assert.deepEqual(stage.until, { heldOutAccuracy: 0.5, every: 7, problems: 256 });
+		assert.equal(resolved.workers, 3);
+		assert.deepEqual(resolved.evaluate, { every: 9, problems: 256, samples: 1, temperature: 1 });
+	});
+
+	it('leaves the context of a new model to the rows of a file', () => {
+		const resolved = resolveRecipe(recipe({ dataset: { path: 'x.jsonl' } }), machine);
+		assert.ok('context' in resolved.model && resolved.model.context === null);
+	});
+
+	it('cuts micro-batches so that every worker has some of the smallest batch', () => {
+		const sizes = (cores: number, changes: object = {}) => {
+			const { workers, sampleRows, trainRows } = resolveRecipe(recipe(changes), { ...machine, cores });
+			return [workers, sampleRows, trainRows];
+		};
+		assert.deepEqual(sizes(1), [1, 64, 32]);
+		assert.deepEqual(sizes(8), [8, 16, 8]);
+		assert.deepEqual(sizes(3), [3, 43, 22]);
+		const small = {
+			stages: [
+				{ type: 'grpo', steps: 1, learning_rate: 1, prompts_per_step: 4, num_generations: 4, steps_per_generation: 2 },
+			],
+		};
+		assert.deepEqual(sizes(2, small), [2, 8, 4]);
+		assert.deepEqual(sizes(64, small), [64, 1, 1]);
+	});
+
+	it('throws the first fault and says how many more there are', () => {
+		const bad = recipe({ name: 'a/b', model: { layers: 1, width: 9, heads: 2 } });
+		assert.equal(checkRecipe(bad).length, 2);
+		assert.throws(
+			() => resolveRecipe(bad, machine),
+			(error) => error instanceof Failure && /"name" cannot name a folder.*\(1 more\)/.test(error.message),
+		);
+	});
+
+	it('checks rewards and custom templates', () => {
+		const messages = (changes: object) =>
+			checkRecipe(recipe(changes))
+				.map((fault) => fault.message)
+				.join('\n');
+		assert.match(messages({ rewards: [{ use: 'accuracy' }, { use: 'accuracy' }] }), /"accuracy" is listed twice/);
+		assert.match(messages({ rewards: [{ use: 'accuracy', weight: 0 }] }), /Every "weight"/);
+		assert.match(messages({ template: 'plain' }), /"format" needs tags/);
+		assert.match(
+			messages({ template: { prompt: 'x', think: null, answer: null } }),
+			/Put \{prompt\} where the problem goes/,
+		);
+		assert.equal(messages({}), '');
+	});
+});
+
+describe('suggestions', () => {
+	it('are near names only', () => {
+		assert.equal(editDistance('kitten', 'sitting'), 3);
+		assert.equal(editDistance('abcd', 'abdc'), 1);
+		assert.equal(editDistance('', 'abc'), 3);
+		assert.equal(suggest('learningRate', ['learning_rate', 'steps']), 'learning_rate');
+		assert.equal(suggest('eposilon', ['epsilon', 'epsilon_high']), 'epsilon');
+		assert.equal(suggest('colour', ['steps', 'beta']), null);
+		assert.equal(suggest('x'.repeat(100_000), ['steps']), null);
+	});
+});
