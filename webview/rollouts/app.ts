@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion } from '../lib/a11y.ts';
-import { element, fill } from '../lib/dom.ts';
+import { element, fill, setText } from '../lib/dom.ts';
 import { Browser } from './browser.ts';
 import { emptyState } from './emptyState.ts';
 import { FilterBar } from './filterBar.ts';
@@ -22,6 +22,7 @@ export class App extends Disposable {
 	readonly #browser: Browser;
 	readonly #group: GroupView;
 	readonly #help = new Help();
+	readonly #heading = element('h1', { class: 'visually-hidden' }, 'Rollouts');
 	readonly #work: HTMLElement;
 	#shown: 'nothing' | 'empty' | 'work' = 'nothing';
 
@@ -59,8 +60,9 @@ export class App extends Disposable {
 		}
 		if (this.#shown !== 'work') {
 			this.#shown = 'work';
-			fill(this.#root, this.#toolbar.element, this.#work, this.#help.element, this.#live.element);
+			fill(this.#root, this.#heading, this.#toolbar.element, this.#work, this.#help.element, this.#live.element);
 		}
+		if (changes.has('run')) setText(this.#heading, `Rollouts of ${plainLabel(model.run?.name ?? '')}`);
 		if (changes.has('steps') || changes.has('step')) {
 			this.#toolbar.update();
 			this.#browser.updateSteps();
@@ -90,6 +92,7 @@ export class App extends Disposable {
 				: ` It is in stage “${plainLabel(run.stage, 60)}”${run.step === null ? '' : `, step ${run.step}`}.`;
 		fill(
 			this.#root,
+			this.#heading,
 			emptyState({
 				title: 'No rollouts yet',
 				text: cold

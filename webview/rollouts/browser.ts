@@ -65,7 +65,7 @@ export class Browser extends Disposable {
 				'div',
 				{ class: 'column-names', aria: { hidden: true } },
 				element('span', null, 'Step'),
-				element('span', null, 'Mean reward'),
+				element('span', null, 'Reward'),
 				element('span', { title: 'Share of groups whose rewards are all equal' }, 'Dead'),
 			),
 			this.#steps.element,
@@ -94,49 +94,49 @@ export class Browser extends Disposable {
 		);
 	}
 
-	#drawGroup(row: HTMLElement, { summary, rows, occurrences }: FilteredGroup): string {
+	#drawGroup(row: HTMLElement, { summary, rows, occurrences }: FilteredGroup): void {
 		const judged = summary.correct.filter((correct) => correct !== null);
 		const right = judged.filter(Boolean).length;
-		const passing = rows.length < summary.index.length ? new Set(rows) : null;
+		const size = summary.index.length;
+		const passing = rows.length < size ? new Set(rows) : null;
 		const prompt = plainLabel(summary.prompt, 160) || '(empty prompt)';
 		row.append(
 			element(
 				'span',
 				{ class: 'group-name' },
-				element('span', { class: 'group-number' }, String(summary.group)),
+				element('span', { class: 'group-number' }, unseen('Group '), summary.group, unseen(':')),
 				element('span', { class: 'group-prompt' }, prompt),
 			),
 			element(
 				'span',
 				{ class: 'group-facts' },
 				rewardBars(summary, passing, this.#range),
-				element('span', { class: 'group-mean', title: 'Mean reward' }, formatNumber(summary.mean, 3)),
-				element(
-					'span',
-					{ class: 'group-std', title: 'Standard deviation of the rewards' },
-					`±${formatNumber(summary.std, 2)}`,
-				),
-				judged.length > 0 && element('span', { class: 'group-correct', title: 'Correct' }, `${right}/${judged.length}`),
-				summary.dead && element('span', { class: 'badge dead', title: 'All rewards are equal' }, 'dead'),
+				fact('group-mean', 'Mean reward', ', mean reward ', formatNumber(summary.mean, 3)),
+				fact('group-std', 'Standard deviation of the rewards', ', deviation ', `±${formatNumber(summary.std, 2)}`),
+				judged.length > 0 && fact('group-correct', 'Correct', ', correct ', `${right}/${judged.length}`),
+				summary.dead && fact('badge dead', 'All rewards are equal', ', ', 'dead'),
+				passing && fact('quiet', 'Pass the filters', ', pass the filters ', `${rows.length} of ${size}`),
 				occurrences > 0 &&
-					element('span', { class: 'badge found', title: 'Occurrences of the searched text' }, String(occurrences)),
+					fact('badge found', 'Occurrences of the searched text', ', occurrences ', String(occurrences)),
 			),
 		);
-		const facts = [`Group ${summary.group}: ${prompt}`, `mean reward ${formatNumber(summary.mean, 3)}`];
-		if (judged.length > 0) facts.push(`${right} of ${judged.length} correct`);
-		if (summary.dead) facts.push('dead group');
-		if (passing) facts.push(`${rows.length} of ${summary.index.length} pass the filters`);
-		if (occurrences > 0) facts.push(`${occurrences} occurrences`);
-		return facts.join(', ');
 	}
 }
 
-function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow): string {
+/** Words that only screen readers need. */
+function unseen(words: string): HTMLElement {
+	return element('span', { class: 'visually-hidden' }, words);
+}
+
+function fact(name: string, title: string, words: string, value: string): HTMLElement {
+	return element('span', { class: name, title }, unseen(words), value);
+}
+
+function drawStep(row: HTMLElement, { step, stage, reward, dead }: StepRow): void {
 	row.append(
-		element('span', { class: 'step-number' }, String(step)),
-		element('span', { class: 'step-reward' }, formatNumber(reward, 3)),
-		element('span', { class: 'step-dead' }, dead === null ? '–' : formatPercent(dead, 0)),
+		element('span', { class: 'step-number' }, unseen('Step '), step),
+		element('span', { class: 'step-reward' }, unseen(', mean reward '), formatNumber(reward, 3)),
+		element('span', { class: 'step-dead' }, unseen(', dead groups '), formatPercent(dead, 0)),
 	);
 	if (stage !== null) row.title = `Stage ${plainLabel(stage, 60)}`;
-	return `Step ${step}, mean reward ${formatNumber(reward, 3)}, ${dead === null ? 'dead share not recorded' : `${formatPercent(dead, 0)} dead groups`}`;
 }

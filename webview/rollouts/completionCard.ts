@@ -131,35 +131,34 @@ export class CompletionCard implements IDisposable {
 		);
 	}
 
+	/** "Reward 1.2 = accuracy 1 × 1 + format 1 × 0.2", and the advantage below it. */
 	#rewards(): HTMLElement {
 		const { rollout } = this;
 		const { weights, largestAdvantage } = this.#context;
-		const table = element('dl', { class: 'rewards' });
-		for (const [name, value] of rollout.rewards) {
+		const parts = rollout.rewards.map(([name, value], i) => {
 			const weight = weights.get(name);
-			table.append(
-				element('dt', null, plainLabel(name, 60)),
-				element(
-					'dd',
-					{ title: value === null ? 'This reward does not apply here' : '' },
-					formatNumber(value, 3),
-					weight !== undefined &&
-						element('span', { class: 'weight', title: 'Weight in the sum' }, ` × ${formatNumber(weight, 3)}`),
-				),
+			return element(
+				'span',
+				{ class: 'component', title: value === null ? 'This reward does not apply here' : '' },
+				element('span', { class: 'quiet' }, i === 0 ? '= ' : '+ ', plainLabel(name, 60), ' '),
+				formatNumber(value, 3),
+				weight !== undefined &&
+					element('span', { class: 'quiet', title: 'Weight in the sum' }, ` × ${formatNumber(weight, 3)}`),
 			);
-		}
-		table.append(
-			element('dt', { class: 'sum' }, 'Reward'),
-			element('dd', { class: 'sum' }, formatNumber(rollout.reward, 4)),
+		});
+		return element(
+			'dl',
+			{ class: 'rewards' },
+			element('dt', null, 'Reward'),
+			element('dd', { class: 'components' }, element('strong', null, formatNumber(rollout.reward, 4)), ...parts),
 			element('dt', null, 'Advantage'),
 			element(
 				'dd',
 				{ class: 'advantage' },
-				advantageBar(rollout.advantage, largestAdvantage),
 				element('span', { class: 'advantage-value' }, signedNumber(rollout.advantage)),
+				advantageBar(rollout.advantage, largestAdvantage),
 			),
 		);
-		return table;
 	}
 
 	async #fill(): Promise<void> {

@@ -8,8 +8,8 @@ export interface SelectionListOptions {
 	readonly class: string;
 	/** CSS pixels. */
 	readonly rowHeight: number;
-	/** Fills a row; `label` becomes its name. */
-	readonly draw: (row: HTMLElement, index: number) => string;
+	/** Fills a row; its text, with what is hidden from sight, is its name. */
+	readonly draw: (row: HTMLElement, index: number) => void;
 	readonly onSelect: (index: number) => void;
 }
 
@@ -36,7 +36,7 @@ export class SelectionList implements IDisposable {
 					id: `${this.#prefix}-${index}`,
 					aria: { selected: index === this.#selected },
 				});
-				row.setAttribute('aria-label', draw(row, index));
+				draw(row, index);
 				row.addEventListener('click', () => onSelect(index));
 				return row;
 			},

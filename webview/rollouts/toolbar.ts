@@ -54,7 +54,7 @@ export class Toolbar extends Disposable {
 		});
 		browse.element.classList.add('browse');
 		this.element = element(
-			'header',
+			'div',
 			{ class: 'toolbar', role: 'toolbar', aria: { label: 'Step' } },
 			browse.element,
 			this.#older.element,

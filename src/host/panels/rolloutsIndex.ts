@@ -90,8 +90,9 @@ export class StepIndexBuilder {
 			if (!this.#allTokens) group.length = this.#characters.get(group.group) ?? [];
 			const rewards = group.reward.filter((reward) => reward !== null);
 			group.mean = finite(mean(rewards));
-			group.std = finite(sampleStd(rewards));
 			group.dead = rewards.length < 2 || rewards.every((reward) => reward === rewards[0]);
+			// Equal rewards leave some 1e-17 in floating point.
+			group.std = group.dead && rewards.length > 1 ? 0 : finite(sampleStd(rewards));
 		}
 		const faults = { unreadable: this.#unreadable, examples: this.#examples };
 		const lengthUnit = this.#allTokens ? 'tokens' : 'characters';

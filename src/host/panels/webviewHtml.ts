@@ -14,13 +14,13 @@ export function makeNonce(): string {
 
 /**
  * What a page may do: run the one script with the nonce, take style sheets of the extension, draw images that it made
- * itself. No network, no frames, no forms, no inline code or style.
+ * itself, and the one style element with its own nonce. No network, no frames, no forms, no other inline code or style.
  */
-export function contentSecurityPolicy(cspSource: string, nonce: string): string {
+export function contentSecurityPolicy(cspSource: string, nonce: string, styleNonce: string): string {
 	return [
 		"default-src 'none'",
 		`script-src 'nonce-${nonce}'`,
-		`style-src ${cspSource}`,
+		`style-src ${cspSource} 'nonce-${styleNonce}'`,
 		`font-src ${cspSource}`,
 		`img-src ${cspSource} blob:`,
 		"base-uri 'none'",
@@ -42,11 +42,15 @@ export function escapeHtml(text: string): string {
 
 /** The page of an app: it holds no data; everything comes by messages. */
 export function appHtml(resources: WebviewResources, title: string, nonce = makeNonce()): string {
+	// The controls' library probes for :focus-visible with a style element, and takes its nonce from this mark; it is
+	// another than the script's, so that a script's nonce stands nowhere that can be read.
+	const styleNonce = makeNonce();
 	return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${escapeHtml(contentSecurityPolicy(resources.cspSource, nonce))}">
+<meta http-equiv="Content-Security-Policy" content="${escapeHtml(contentSecurityPolicy(resources.cspSource, nonce, styleNonce))}">
+<meta property="csp-nonce" content="${styleNonce}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="stylesheet" href="${escapeHtml(resources.style)}">
 <title>${escapeHtml(title)}</title>
