@@ -7,6 +7,8 @@ import { addStartCommands } from './host/commands/startCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
 import { EndNotification } from './host/endNotification.ts';
 import { Notices } from './host/notices.ts';
+import { openAtStart } from './host/openAtStart.ts';
+import { DashboardPanels } from './host/panels/dashboardPanel.ts';
 import { RolloutsPanels } from './host/panels/rolloutsPanel.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { RunContext } from './host/runContext.ts';
@@ -25,6 +27,7 @@ export interface ExtensionApi {
 	readonly activationMillis: number;
 	readonly runStore: RunStore;
 	readonly runsTree: RunsTree;
+	readonly notices: Notices;
 }
 
 /** Composition root: builds the objects and hands them to each other. */
@@ -37,7 +40,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const extension = context.extensionUri;
 	const storage = context.globalStorageUri;
 	const log = keep(vscode.window.createOutputChannel('Reasoning Lab', { log: true }));
-	const notices = new Notices(log);
+	const notices = keep(new Notices(log));
 	const table = keep(new CommandTable(notices));
 
 	const registry = new RunRegistry();
@@ -49,7 +52,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const controller = new RunController(store, notices, client);
 	const diagnostics = keep(new RecipeDiagnostics());
 	const rollouts = keep(new RolloutsPanels({ extensionUri: extension, log }));
-	const dashboards = rollouts;
+	const dashboards = keep(new DashboardPanels({ extensionUri: extension, log }));
 	const openDashboard = (folder: string) => dashboards.open(folder);
 	const starter = new RunStarter({ extension, store, tree, notices, diagnostics, openDashboard, openLog });
 
@@ -71,6 +74,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	setImmediate(() => {
 		diagnostics.start();
 		store.start();
+		openAtStart(context.workspaceState, openDashboard);
 	});
-	return { activationMillis: performance.now() - start, runStore: store, runsTree: tree };
+	return { activationMillis: performance.now() - start, runStore: store, runsTree: tree, notices };
 }

@@ -24,13 +24,13 @@ export function endText(view: RunView, lastLine: string | null): string {
 		return `${name} crashed${at}: its engine ended without a word, as when it is killed or memory runs out.${words}`;
 	}
 	const elapsed = elapsedOf(view, 0);
+	const after = elapsed === null ? '' : ` after ${formatElapsed(elapsed)}`;
 	const values = [
 		view.accuracy === null ? null : `held-out accuracy ${formatShare(view.accuracy)}`,
 		view.reward === null ? null : `reward ${formatReward(view.reward)}`,
-		elapsed === null ? null : formatElapsed(elapsed),
 	].filter((value) => value !== null);
 	const tail = values.length === 0 ? '' : `: ${values.join(', ')}`;
-	return `${name} ${view.status === 'finished' ? 'finished' : `stopped${at}`}${tail}.`;
+	return `${name} ${view.status === 'finished' ? 'finished' : `stopped${at}`}${after}${tail}.`;
 }
 
 function lastWords(log: string): string | null {

@@ -1,4 +1,6 @@
 import * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 
 /** Something that a notification offers to do. */
@@ -13,11 +15,21 @@ const ask = {
 	error: (text: string, items: readonly NoticeAction[]) => vscode.window.showErrorMessage(text, ...items),
 };
 
+export interface Notice {
+	readonly level: keyof typeof ask;
+	readonly text: string;
+	readonly actions: readonly string[];
+}
+
 /** Shows failures: one sentence that says what and where, what to do, and buttons; details go to the log. */
-export class Notices {
+export class Notices extends Disposable {
 	readonly #log: vscode.LogOutputChannel;
+	readonly #shown = this.register(new Emitter<Notice>());
+	/** What was shown, as it is shown. */
+	readonly onDidShow = this.#shown.event;
 
 	constructor(log: vscode.LogOutputChannel) {
+		super();
 		this.#log = log;
 	}
 
@@ -47,6 +59,7 @@ export class Notices {
 	}
 
 	async #show(level: keyof typeof ask, text: string, actions: readonly NoticeAction[]): Promise<void> {
+		this.#shown.fire({ level, text, actions: actions.map((action) => action.title) });
 		const chosen = await ask[level](text, actions);
 		try {
 			await chosen?.run();

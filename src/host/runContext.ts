@@ -2,12 +2,12 @@ import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { type ContextKey, contextKeys } from './ids.ts';
 import type { RunStore } from './runStore.ts';
-import { isLive, isResumable, type RunView } from './runView.ts';
+import { isLive, isResumable, isRunning, type RunView } from './runView.ts';
 
 const conditions: Readonly<Record<ContextKey, (view: RunView) => boolean>> = {
 	[contextKeys.hasRuns]: () => true,
 	[contextKeys.hasLiveRuns]: isLive,
-	[contextKeys.hasRunningRuns]: (view) => view.status === 'running',
+	[contextKeys.hasRunningRuns]: isRunning,
 	[contextKeys.hasPausedRuns]: (view) => view.status === 'paused',
 	[contextKeys.hasResumableRuns]: isResumable,
 	[contextKeys.hasEndedRuns]: (view) => !isLive(view),

@@ -1,7 +1,7 @@
 import { Failure } from '../base/failure.ts';
 import type { RunAnnotation, RunRecord } from '../protocol/runRecord.ts';
 import { readAnnotation, readRecord } from '../runs/runReader.ts';
-import { effectiveStatus } from '../runs/runStatus.ts';
+import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
 import { readSummary } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
@@ -18,7 +18,7 @@ export async function loadRun(folder: string): Promise<RunView> {
 			folder,
 			record,
 			status,
-			queued: isQueued(record),
+			queued: claimsLife({ status }) && isQueued(record),
 			fault: null,
 			annotation,
 			reward: summary?.reward ?? null,
@@ -42,7 +42,7 @@ export async function loadRun(folder: string): Promise<RunView> {
 
 /** While it waits for its device the engine says so in the device's place. */
 function isQueued(record: RunRecord): boolean {
-	return record.status === 'starting' && record.queued === true;
+	return record.device.startsWith('waiting for ');
 }
 
 /** Whether two snapshots say the same, so that nothing need be drawn. Heartbeats alone are no news. */

@@ -1,4 +1,4 @@
-import { displayText, elapsedOf, flagsOf, isLive, nameOf, type RunView } from './runView.ts';
+import { displayText, elapsedOf, flagsOf, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
 /** One row of the *Runs* view, in words; drawing it is `runsTree.ts`. */
 export interface RunPresentation {
@@ -38,7 +38,7 @@ const stateWords: Record<State, string> = {
 };
 
 export function stateOf(view: RunView): State {
-	return view.queued && view.status === 'starting' ? 'queued' : view.status;
+	return view.queued && isLive(view) ? 'queued' : view.status;
 }
 
 export function stateText(view: RunView): string {
@@ -53,7 +53,7 @@ export function presentRun(view: RunView, now: number): RunPresentation {
 	const elapsed = elapsedOf(view, now);
 	const time = elapsed === null ? null : formatElapsed(elapsed);
 	// A running row's icon says that it runs; its stage says more. All other states are said in words as well.
-	const state = view.status === 'running' ? null : stateText(view);
+	const state = isRunning(view) ? null : stateText(view);
 	const stage = isLive(view) && view.record?.stage ? displayText(view.record.stage, 40) : null;
 	return {
 		label,
@@ -100,13 +100,13 @@ export interface StatusBarPresentation {
 /** The active run in the status bar: stage, step, reward, tokens/s. */
 export function presentStatusBar(view: RunView): StatusBarPresentation {
 	const stage = view.record?.stage ? displayText(view.record.stage, 20) : null;
-	const state = view.status === 'running' ? null : stateText(view);
+	const state = isRunning(view) ? null : stateText(view);
 	const parts = [
 		state,
 		stage,
 		stepText(view),
 		view.reward === null ? null : `reward ${formatReward(view.reward)}`,
-		view.status === 'running' && view.tokensPerSecond !== null ? `${formatRate(view.tokensPerSecond)} tok/s` : null,
+		isRunning(view) && view.tokensPerSecond !== null ? `${formatRate(view.tokensPerSecond)} tok/s` : null,
 	];
 	return {
 		text: `$(${icons[stateOf(view)].id}) ${joined(parts)}`,

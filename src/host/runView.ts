@@ -25,6 +25,11 @@ export function isLive(view: RunView): boolean {
 	return view.status === 'starting' || view.status === 'running' || view.status === 'paused';
 }
 
+/** Whether it computes now, as far as its record tells. */
+export function isRunning(view: RunView): boolean {
+	return view.status === 'running' && !view.queued;
+}
+
 /** Whether its engine can take it up again in place. */
 export function isResumable(view: RunView): boolean {
 	return view.status === 'stopped' || view.status === 'crashed';
@@ -42,7 +47,7 @@ export function nameOf(view: RunView): string {
 export function flagsOf(view: RunView): ItemFlag[] {
 	const flags: ItemFlag[] = ['run'];
 	flags.push(isLive(view) ? 'live' : 'ended');
-	if (view.status === 'running') flags.push('running');
+	if (isRunning(view)) flags.push('running');
 	if (view.status === 'paused') flags.push('paused');
 	if (isResumable(view)) flags.push('resumable');
 	return flags;

@@ -34,9 +34,18 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return this.#view.selection;
 	}
 
-	/** Brings the view up with the run selected; the focus stays where it is. */
+	/** Brings the view up with the run selected, as well as it can; the focus stays where it is. */
 	async reveal(folder: string): Promise<void> {
-		if (this.#store.get(folder) !== undefined) await this.#view.reveal(folder, { select: true, focus: false });
+		if (this.#store.get(folder) === undefined) return;
+		this.#update();
+		for (let attempt = 0; attempt < 5 && !this.disposed; attempt++) {
+			try {
+				return await this.#view.reveal(folder, { select: true, focus: false });
+			} catch {
+				// The editor takes a moment to read a list that has changed.
+				await new Promise((resolve) => setTimeout(resolve, 250));
+			}
+		}
 	}
 
 	getChildren(element?: string): string[] {

@@ -3,7 +3,7 @@ import { Disposable } from '../base/disposable.ts';
 import { commandIds, settingIds } from './ids.ts';
 import { presentStatusBar } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
-import { isLive, type RunView } from './runView.ts';
+import { isLive, isRunning, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
 /** The active run in the status bar; a click opens its dashboard. Hidden when nothing is alive. */
@@ -53,5 +53,5 @@ export class StatusBar extends Disposable {
 
 /** The newest run that computes, else the newest that is alive. */
 export function activeRun(runs: readonly RunView[]): RunView | null {
-	return runs.find((view) => view.status === 'running') ?? runs.find(isLive) ?? null;
+	return runs.find(isRunning) ?? runs.find(isLive) ?? null;
 }

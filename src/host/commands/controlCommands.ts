@@ -7,7 +7,7 @@ import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { RunController } from '../runController.ts';
 import type { RunPicker } from '../runPicker.ts';
-import { isLive, nameOf, type RunView } from '../runView.ts';
+import { isLive, isRunning, nameOf, type RunView } from '../runView.ts';
 
 interface Needs {
 	readonly picker: RunPicker;
@@ -21,7 +21,7 @@ export function addControlCommands(table: CommandTable, { picker, controller, no
 		const question = {
 			title: 'Pause a run',
 			what: 'is running',
-			applies: (view: RunView) => view.status === 'running',
+			applies: isRunning,
 		};
 		const view = await picker.one(args, question);
 		if (view !== undefined) await controller.pause(view);

@@ -6,7 +6,7 @@ import type { ExtensionApi } from '../../../src/extension.ts';
 import { commandIds, panelTypes } from '../../../src/host/ids.ts';
 import { isLive } from '../../../src/host/runView.ts';
 import { listCheckpoints } from '../../../src/runs/runReader.ts';
-import { activated, until, untilRun } from '../support/laboratory.ts';
+import { activated, notices, until, untilRun } from '../support/laboratory.ts';
 
 async function events(folder: string): Promise<string[]> {
 	const text = await readFile(join(folder, 'events.jsonl'), 'utf8');
@@ -33,7 +33,7 @@ suite('run control', () => {
 	test('starts the demo, opens its dashboard and lists it while it runs', async function () {
 		this.timeout(90_000);
 		folder = await vscode.commands.executeCommand<string>(commandIds.startDemoRun);
-		assert.ok(folder, 'no run was started');
+		assert.ok(folder, JSON.stringify(notices));
 		await untilRun(
 			api,
 			folder,
@@ -110,7 +110,7 @@ suite('run control', () => {
 		const child = await vscode.commands.executeCommand<string>(commandIds.resumeFromCheckpoint, folder, first.step, {
 			show: false,
 		});
-		assert.ok(child && child !== folder);
+		assert.ok(child && child !== folder, JSON.stringify(notices));
 		const view = await untilRun(api, child, 'the child trains', (run) => run.status === 'running', 40);
 		assert.ok(view.record?.parent, 'the child names its parent');
 		await vscode.commands.executeCommand(commandIds.stopRun, child);

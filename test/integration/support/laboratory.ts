@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { extensionId } from '../../../src/host/ids.ts';
+import type { Notice } from '../../../src/host/notices.ts';
 import type { RunView } from '../../../src/host/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 
@@ -11,8 +12,15 @@ import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 export async function activated(): Promise<ExtensionApi> {
 	const extension = vscode.extensions.getExtension<ExtensionApi>(extensionId);
 	assert.ok(extension, `${extensionId} is not installed`);
-	return extension.activate();
+	const api = await extension.activate();
+	if (!listening) api.notices.onDidShow((notice) => notices.push(notice));
+	listening = true;
+	return api;
 }
+
+let listening = false;
+/** Notifications that this suite file has seen. */
+export const notices: Notice[] = [];
 
 export function workspaceFolder(): string {
 	const folder = vscode.workspace.workspaceFolders?.[0];

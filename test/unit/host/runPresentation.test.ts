@@ -50,7 +50,6 @@ test('rows of the Runs view', () => {
 		{ ...running, status: 'starting' as const, record: { ...record, stage: null, step: 0 }, reward: null },
 		{
 			...running,
-			status: 'starting' as const,
 			queued: true,
 			record: { ...record, stage: null, step: 0 },
 			reward: null,
