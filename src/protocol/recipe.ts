@@ -141,7 +141,7 @@ const optimiser = {
 };
 
 export const sftStageSchema = v.strictObject({
-	type: v.literal('sft'),
+	type: described(v.literal('sft'), 'Cold start: imitation of worked solutions.'),
 	...optimiser,
 	batch_size: v.optional(count('Worked solutions per update (default 64).', 1, 65_536)),
 });
@@ -150,7 +150,7 @@ export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const;
 export type LossType = (typeof lossTypes)[number];
 
 export const grpoStageSchema = v.strictObject({
-	type: v.literal('grpo'),
+	type: described(v.literal('grpo'), 'Group relative policy optimisation.'),
 	...optimiser,
 	num_generations: v.optional(count('Completions per prompt, G (default 8).', 2, 1024)),
 	prompts_per_step: v.optional(count('Prompts per generation batch (default 16).', 1, 65_536)),
@@ -192,8 +192,8 @@ export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml
 export type DeviceName = (typeof deviceNames)[number];
 
 export const recipeSchema = v.strictObject({
-	$schema: v.optional(v.string()),
-	format: v.optional(v.literal(1, 'must be 1'), 1),
+	$schema: v.optional(described(v.string(), 'Where the schema of recipes lies, for other editors.')),
+	format: v.optional(described(v.literal(1, 'must be 1'), 'Version of the recipe format.'), 1),
 	name: text('Name of the runs that this recipe starts.'),
 	engine: v.optional(choice(engineNames, 'Who trains (default embedded).'), 'embedded'),
 	device: v.optional(
@@ -203,33 +203,57 @@ export const recipeSchema = v.strictObject({
 	workers: v.optional(count('Worker threads that share each batch (default: one per core).', 1, 256)),
 	whenBusy: v.optional(choice(['queue', 'share'], 'What to do when another run uses the same device (default queue).')),
 	seed: v.optional(count('Seed of everything random.', 0, 4294967295), 1),
-	dataset: v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...} or {"path": ...}'),
-	model: modelSchema,
-	template: v.optional(templateSchema, 'r1'),
-	rewards: v.optional(v.pipe(v.array(rewardSchema), v.minLength(1, 'needs at least one reward')), [
-		{ use: 'accuracy' },
-		{ use: 'format', weight: 0.2 },
-	]),
-	stages: v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+	dataset: described(
+		v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...} or {"path": ...}'),
+		'Where the problems come from: a task generator or a JSONL file.',
+	),
+	model: described(modelSchema, 'The policy: sizes of a new model, or where a trained one lies.'),
+	template: v.optional(
+		described(
+			templateSchema,
+			'How a problem is put and which tags its completion carries (default r1: think and answer tags, no words).',
+		),
+		'r1',
+	),
+	rewards: v.optional(
+		described(
+			v.pipe(v.array(rewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
+			'What a completion earns: the weighted sum of these (default: accuracy, and format with weight 0.2).',
+		),
+		[{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
+	),
+	stages: described(
+		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+		'What is done, in order: a cold start by imitation (sft), reinforcement learning (grpo). Steps are numbered through.',
+	),
 	evaluate: v.optional(
-		v.strictObject({
-			every: v.optional(count('Steps between evaluations (default 20).')),
-			problems: v.optional(count('Held-out problems per evaluation (default 256).', 1, 100_000)),
-			samples: v.optional(count('Completions per problem (default 1).', 1, 1024)),
-			temperature: v.optional(real('Sampling temperature of evaluations (default 1).', 0, 100)),
-		}),
+		described(
+			v.strictObject({
+				every: v.optional(count('Steps between evaluations (default 20).')),
+				problems: v.optional(count('Held-out problems per evaluation (default 256).', 1, 100_000)),
+				samples: v.optional(count('Completions per problem (default 1).', 1, 1024)),
+				temperature: v.optional(real('Sampling temperature of evaluations (default 1).', 0, 100)),
+			}),
+			'How well held-out problems are solved, and how often that is measured.',
+		),
 	),
 	checkpoint: v.optional(
-		v.strictObject({
-			every: v.optional(count('Steps between checkpoints (default 50).')),
-			keep: v.optional(count('How many of the newest checkpoints to keep beside the best (default 3).', 1, 10_000)),
-		}),
+		described(
+			v.strictObject({
+				every: v.optional(count('Steps between checkpoints (default 50).')),
+				keep: v.optional(count('How many of the newest checkpoints to keep beside the best (default 3).', 1, 10_000)),
+			}),
+			'How often weights and all state are saved.',
+		),
 	),
 	log: v.optional(
-		v.strictObject({
-			rolloutsEvery: v.optional(count('Generation batches between rollout files (default 1: all).')),
-			tokens: v.optional(flag('Also log each token with its log-probability and entropy (default true).')),
-		}),
+		described(
+			v.strictObject({
+				rolloutsEvery: v.optional(count('Generation batches between rollout files (default 1: all).')),
+				tokens: v.optional(flag('Also log each token with its log-probability and entropy (default true).')),
+			}),
+			'What is written beside the metrics.',
+		),
 	),
 });
 
