@@ -1,0 +1,47 @@
+import { readdir } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { type Bench, table, writeResults } from './measurement.ts';
+
+/**
+ * npm run bench [-- NAME ...] [--rounds N] [--against COMMAND [--against-pattern REGEXP]]
+ *
+ * Without names all benches run. `--against` runs another program in turns with the bench and prints the ratio: the
+ * command is run by the shell once per round and must print its figure (seconds per step for `engine`) in a line that the
+ * pattern finds; its first group is the number, and the last match counts.
+ */
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: {
+		rounds: { type: 'string', default: '3' },
+		against: { type: 'string' },
+		'against-pattern': { type: 'string', default: 'GRPO: ([0-9.]+) s/step' },
+	},
+});
+
+const suffix = '.bench.ts';
+const folder = new URL('./', import.meta.url);
+const known = (await readdir(folder))
+	.filter((file) => file.endsWith(suffix))
+	.map((file) => file.slice(0, -suffix.length));
+const unknown = positionals.filter((name) => !known.includes(name));
+const rounds = Number(values.rounds);
+if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
+	console.error(
+		unknown.length > 0
+			? `There is no bench ${unknown.join(', ')}. Benches: ${known.sort().join(', ')}.`
+			: '--rounds needs a whole number of at least 1.',
+	);
+	process.exit(2);
+}
+
+for (const name of positionals.length > 0 ? positionals : known.sort()) {
+	const { bench }: { bench: Bench } = await import(new URL(`${name}${suffix}`, folder).href);
+	console.log(`${name}: ${bench.title}`);
+	const measurements = await bench.run({
+		against: values.against ?? null,
+		againstPattern: new RegExp(values['against-pattern'], 'g'),
+		rounds,
+	});
+	console.log(table(measurements));
+	await writeResults(new URL('results.json', folder), measurements);
+}
