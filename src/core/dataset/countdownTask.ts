@@ -1,3 +1,4 @@
+import { Failure } from '../../base/failure.ts';
 import type { Random } from '../../base/random.ts';
 import { evaluateExpression } from './expression.ts';
 import type { Question, Task, TaskProblem } from './problem.ts';
@@ -65,7 +66,14 @@ export interface CountdownSettings {
 
 /** `3,5,2:16=`: reach 16 with 3, 5 and 2, each once. Any expression that does is right. */
 export function countdownTask({ terms, largest }: CountdownSettings): Task {
-	const highest = Math.max(2, Math.ceil(largest / 5));
+	if (largest < 5 * terms) {
+		throw new Failure(
+			'invalid',
+			`The task "countdown" with ${terms} terms and targets up to ${largest} has hardly any problems.`,
+			`Choose a "largest" of at least ${5 * terms}.`,
+		);
+	}
+	const highest = Math.ceil(largest / 5);
 	const width = digitsOf(largest);
 	const operand = digitsOf(highest);
 	return {

@@ -1,10 +1,13 @@
 import { Random } from '../../base/random.ts';
-import type { Task } from './problem.ts';
+import type { Problem, Task } from './problem.ts';
 import type { ProblemSource } from './problemSource.ts';
 import { heldOutProblems, sampleTraining } from './split.ts';
 
 /** Problems from a generator: they never run out, and the held-out ones are never trained on. */
 export function taskSource(task: Task): ProblemSource {
+	// The list of any length begins with the list of a smaller one.
+	let longest: readonly Problem[] = [];
+	let asked = 0;
 	return {
 		name: task.name,
 		symbols: task.symbols,
@@ -13,7 +16,13 @@ export function taskSource(task: Task): ProblemSource {
 		maxAnswerLength: task.maxAnswerLength,
 		hasSolutions: true,
 		training: (seed, index) => sampleTraining(task, Random.of(seed, 'problem', index)),
-		heldOut: (n) => heldOutProblems(task, n),
+		heldOut(n) {
+			if (n > asked) {
+				longest = heldOutProblems(task, n);
+				asked = n;
+			}
+			return longest.slice(0, n);
+		},
 		verify: (question, answer) => task.verify(question, answer),
 	};
 }

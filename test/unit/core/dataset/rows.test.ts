@@ -119,7 +119,11 @@ describe('a source of generated problems', () => {
 		assert.deepEqual(source.training(1, 5), source.training(1, 5));
 		assert.notDeepEqual(source.training(1, 5), source.training(2, 5));
 		assert.notDeepEqual(source.training(1, 5), source.training(1, 6));
-		assert.equal(source.heldOut(256).length, 256);
+		const held = source.heldOut(256);
+		assert.equal(held.length, 256);
+		assert.deepEqual(source.heldOut(16), held.slice(0, 16));
+		assert.deepEqual(taskSource(createTask({ task: 'addition' })).heldOut(16), held.slice(0, 16));
+		assert.equal(source.heldOut(300).length, 300);
 	});
 });
 
