@@ -37,6 +37,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 		drawn = 0;
 	};
 	const draw = () => {
+		if (drawTimer !== null) clearTimeout(drawTimer);
 		drawTimer = null;
 		erase();
 		const lines = displayLines(progress, output.columns, paint);
@@ -74,7 +75,6 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 	return new Promise((resolve) => {
 		const end = (result: RunEnd | null) => {
 			tail.dispose();
-			if (drawTimer !== null) clearTimeout(drawTimer);
 			if (output.isTerminal) draw();
 			resolve(result);
 		};

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
@@ -78,4 +78,17 @@ async function writeChunks(handle: FileHandle, parts: Iterable<string>): Promise
 		chunk = '';
 	}
 	if (chunk !== '') await handle.appendFile(chunk);
+}
+
+/** Makes a folder and those above it. Unlike a recursive mkdir it says of a read-only disk that it is read-only. */
+export async function ensureFolder(path: string): Promise<void> {
+	try {
+		await mkdir(path);
+	} catch (error) {
+		const code = (error as NodeJS.ErrnoException).code;
+		if (code === 'EEXIST') return;
+		if (code !== 'ENOENT' || dirname(path) === path) throw error;
+		await ensureFolder(dirname(path));
+		await ensureFolder(path);
+	}
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { ensureFolder } from './atomicFile.ts';
 import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 import { RunLock } from './runLock.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
@@ -30,7 +31,7 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<RunLoc
 	if (!/^[\w-]+$/.test(options.device)) throw new Failure('internal', `"${options.device}" cannot name a device.`);
 	const folder = join(options.folder ?? (await runtimeFolder()), `device-${options.device}`);
 	const tickets = join(folder, 'waiting');
-	await mkdir(tickets, { recursive: true });
+	await ensureFolder(tickets);
 	// The lock excludes; the tickets only see to the order, so a clash of names or clocks costs fairness, not safety.
 	const ticket = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`;
 	await writeFile(join(tickets, ticket), JSON.stringify(await ownIdentity()));

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { decodeResolvedRecipe, resolveRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
-import { writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { readRecipeFile, requireFile } from './recipeFile.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
 import { runFiles } from './runFiles.ts';
@@ -100,7 +100,7 @@ async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void>
 
 async function makeRunFolder(runs: string, recipe: ResolvedRecipe): Promise<string> {
 	try {
-		await mkdir(runs, { recursive: true });
+		await ensureFolder(runs);
 		for (;;) {
 			const folder = join(runs, `${recipe.name}-${timestamp(new Date())}-${randomBytes(2).toString('hex')}`);
 			try {

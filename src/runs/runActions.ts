@@ -1,9 +1,9 @@
-import { mkdir, rename, stat } from 'node:fs/promises';
+import { rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
-import { writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { deleteFolder, listCheckpoints, superfluous } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
@@ -26,7 +26,7 @@ export async function annotateRun(
 		else annotation[key] = value;
 	}
 	const folder = join(run, runFiles.annotations);
-	await mkdir(folder, { recursive: true }).catch((error: unknown) => {
+	await ensureFolder(folder).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot write into ${run}`);
 	});
 	// A link would lead the write out of the run.
@@ -61,7 +61,7 @@ export async function trashRun(run: string): Promise<string> {
 	const trash = join(dirname(run), trashName);
 	try {
 		await withIdleRun(run, async () => undefined);
-		await mkdir(trash, { recursive: true });
+		await ensureFolder(trash);
 		let target = join(trash, basename(run));
 		for (let i = 2; await stat(target).catch(() => null); i++) target = join(trash, `${basename(run)}-${i}`);
 		await rename(run, target);

@@ -1,7 +1,7 @@
-import { link, lstat, mkdir, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { asidePath, renameOver } from './atomicFile.ts';
+import { asidePath, ensureFolder, renameOver } from './atomicFile.ts';
 import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 
 /** The holder renews its lock this often. */
@@ -69,7 +69,7 @@ export class RunLock {
 	static async acquire(folder: string, what: string): Promise<RunLock> {
 		const identity = await ownIdentity();
 		try {
-			await mkdir(folder, { recursive: true });
+			await ensureFolder(folder);
 			for (;;) {
 				const all = await generations(folder);
 				const newest = all.at(-1) ?? 0;

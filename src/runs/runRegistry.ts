@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
-import { lstat, mkdir, readdir, realpath, rm } from 'node:fs/promises';
+import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
 import { decode } from '../protocol/decode.ts';
-import { writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { currentPlatform } from './platform.ts';
 import { runFiles } from './runFiles.ts';
 import { readJson } from './safeFile.ts';
@@ -30,7 +30,7 @@ export class RunRegistry {
 
 	async add(run: string): Promise<void> {
 		const path = await realpath(run);
-		await mkdir(this.#folder, { recursive: true });
+		await ensureFolder(this.#folder);
 		const entry = { format: 1, path, added: Date.now() / 1000 };
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}

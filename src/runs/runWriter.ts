@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
@@ -8,7 +8,7 @@ import type { MetricsLine } from '../protocol/metricsLine.ts';
 import type { RolloutLine } from '../protocol/rolloutLine.ts';
 import { type RunRecord, runFormat } from '../protocol/runRecord.ts';
 import { AppendFile } from './appendFile.ts';
-import { renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
 import {
 	type CheckpointInfo,
 	type CheckpointManifest,
@@ -149,7 +149,7 @@ export class RunWriter {
 	/** The rollouts that first feed `step`: a whole file or none. */
 	writeRollouts(step: number, lines: Iterable<RolloutLine>): Promise<void> {
 		return this.#queue.queue(async () => {
-			await mkdir(join(this.folder, runFiles.rollouts), { recursive: true });
+			await ensureFolder(join(this.folder, runFiles.rollouts));
 			await writeFileAtomic(rolloutPath(this.folder, step), formatted(lines));
 		});
 	}
@@ -174,7 +174,7 @@ export class RunWriter {
 		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" cannot name an evaluation.`);
 		return this.#queue.queue(async () => {
 			const folder = join(this.folder, runFiles.evaluations, stepName(step));
-			await mkdir(folder, { recursive: true });
+			await ensureFolder(folder);
 			await writeFileAtomic(join(folder, `${name}.jsonl`), formatted(lines));
 			await writeFileAtomic(join(folder, `${name}.json`), `${JSON.stringify(summary, null, '\t')}\n`);
 		});
@@ -185,7 +185,7 @@ export class RunWriter {
 		return this.#queue.queue(async () => {
 			const aside = this.#checkpointAside(step);
 			await rm(aside, { recursive: true, force: true });
-			await mkdir(aside, { recursive: true });
+			await ensureFolder(aside);
 			return aside;
 		});
 	}

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
 import { readManifest } from './checkpointFiles.ts';
 import { parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepOf } from './runFiles.ts';
@@ -62,7 +62,7 @@ class Superseded {
 	async folder(): Promise<string> {
 		if (this.#path !== null) return this.#path;
 		const parent = join(this.#run, runFiles.superseded);
-		await mkdir(parent, { recursive: true });
+		await ensureFolder(parent);
 		const taken = (await readdir(parent)).map(Number).filter(Number.isSafeInteger);
 		this.#path = join(parent, String(Math.max(0, ...taken) + 1));
 		await mkdir(this.#path);
@@ -136,7 +136,7 @@ async function moveIncompleteCheckpoints(run: string, target: Superseded): Promi
 }
 
 async function moveInto(folder: string, name: string, target: string): Promise<void> {
-	await mkdir(target, { recursive: true });
+	await ensureFolder(target);
 	await renameOver(join(folder, name), join(target, name));
 }
 
