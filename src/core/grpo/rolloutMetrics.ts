@@ -24,7 +24,9 @@ function lengths(name: string, values: readonly number[]): Metrics {
 /**
  * Metrics of a generation batch by TRL 1.13's names and definitions (`_generate_and_score_completions`): `reward`,
  * `reward_std` (sample deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` (share of dead
- * groups) and completion lengths in tokens.
+ * groups) and completion lengths in tokens. Two differences: `frac_reward_zero_std` looks at groups also when
+ * `scale_rewards` is batch (TRL then looks at the batch), and lengths of ended completions are null when there are none
+ * (TRL: 0).
  *
  * @param rewardNames every reward of the recipe, so that one that never applied shows as null
  * @param dead one per group, from `computeAdvantages`
