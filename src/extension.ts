@@ -74,7 +74,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	setImmediate(() => {
 		diagnostics.start();
 		store.start();
-		openAtStart(context.workspaceState, openDashboard);
+		openAtStart(context.workspaceState, async (folder) => {
+			await tree.reveal(await store.expect(folder));
+			openDashboard(folder);
+		});
 	});
 	return { activationMillis: performance.now() - start, runStore: store, runsTree: tree, notices };
 }

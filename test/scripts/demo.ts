@@ -8,8 +8,8 @@ import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { buildIfStale } from './build.ts';
-import { makePackage } from './package.ts';
 import { cache, node, root } from './paths.ts';
+import { run as execute } from './process.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { serveLogin } from './workbench/login.ts';
 import { Server } from './workbench/server.ts';
@@ -122,7 +122,9 @@ async function inDesktop(code: string, folder: string): Promise<number> {
 async function inBrowser(folder: string): Promise<number> {
 	const entry = await installCodeServer(console.log);
 	const vsix = join(cache, 'demo.vsix');
-	await makePackage(`${process.platform}-${process.arch}`, vsix);
+	const log = join(cache, 'demo-package.log');
+	const code = await execute(node, [join(root, 'test/scripts/package.ts'), '--out', vsix], { log });
+	if (code !== 0) throw new Error(`The extension could not be packaged; ${log} says why.`);
 	// The run is the person's own: its registry entry and control socket lie where their shell finds them too.
 	const { XDG_DATA_HOME, XDG_RUNTIME_DIR } = process.env;
 	const run = await startRun(folder, process.env);

@@ -1,6 +1,7 @@
 /**
  * The browser workbench of tests and demo: code-server (VS Code's own server and web client), from npm, on demand.
- * Every native module that is needed comes prebuilt, so install scripts stay off: no compiler, no headers, no root.
+ * The native modules that it cannot do without come prebuilt, so its install scripts stay off and neither root nor a
+ * compiler is needed. Where a compiler is there, two more are built: without them output channels stay empty.
  */
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -26,17 +27,39 @@ export async function installCodeServer(say: (line: string) => void): Promise<st
 	const log = join(cache, 'code-server-install.log');
 	rmSync(log, { force: true });
 	const server = join(partial, 'node_modules/code-server/lib/vscode');
-	await npm(['install', `code-server@${version}`], partial, log);
-	await npm(['install'], server, log);
+	await npm(['install', `code-server@${version}`, '--ignore-scripts'], partial, log);
+	await npm(['install', '--ignore-scripts'], server, log);
+	if (!(await buildLogWriter(partial, server, log))) {
+		say(`Its log writer could not be built (see ${log}): output channels will stay empty.`);
+	}
 	renameSync(partial, folder);
 	return entry;
 }
 
-async function npm(args: readonly string[], cwd: string, log: string): Promise<void> {
+/** Builds with the headers of this very Node, which its npm package carries. */
+async function buildLogWriter(folder: string, server: string, log: string): Promise<boolean> {
+	const { platform, arch } = process;
+	const name = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
+	try {
+		await npm(['install', `${name}@${process.versions.node}`, '--ignore-scripts'], folder, log);
+		const headers = join(folder, 'node_modules', name);
+		await npm(['rebuild', '@vscode/spdlog', '@vscode/native-watchdog'], server, log, { npm_config_nodedir: headers });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+async function npm(
+	args: readonly string[],
+	cwd: string,
+	log: string,
+	more: Readonly<Record<string, string>> = {},
+): Promise<void> {
 	const cli = process.env.npm_execpath;
 	const [command, prefix] = cli?.endsWith('.js') ? [node, [cli]] : ['npm', []];
-	const options = ['--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--no-save'];
-	const env = { PATH: `${dirname(node)}:${process.env.PATH ?? ''}`, npm_config_global: undefined };
+	const options = ['--omit=dev', '--no-audit', '--no-fund', '--no-save'];
+	const env = { PATH: `${dirname(node)}:${process.env.PATH ?? ''}`, npm_config_global: undefined, ...more };
 	const code = await run(command, [...prefix, ...args, ...options], { cwd, log, env, timeoutSeconds: 900 });
 	if (code !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}; its log is ${log}:\n${tail(log, 15)}`);
 }
