@@ -73,3 +73,6 @@ export const panelTypes = {
  */
 export const itemFlags = ['run', 'live', 'ended', 'running', 'paused', 'resumable'] as const;
 export type ItemFlag = (typeof itemFlags)[number];
+
+/** Language of completions that are shown as text: think and answer tags, words of reflection, numbers. */
+export const traceLanguage = 'reasoning-trace';

@@ -73,6 +73,7 @@ function folderOf(argument: unknown): string | null {
 	return null;
 }
 
+/** "is paused" -> "is not paused" */
 function negated(what: string): string {
-	return what.replace(/^(is|has|can) /, (_, verb: string) => (verb === 'has' ? 'has no ' : `${verb} not `));
+	return what.replace(/^(is|has|can) /, '$1 not ').replace(/^can not /, 'cannot ');
 }

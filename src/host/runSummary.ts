@@ -15,6 +15,9 @@ export interface RunSummary {
 
 const nothing: RunSummary = { reward: null, accuracy: null, tokensPerSecond: null };
 
+/** What the held-out measurements of a run are called; other trainers have only the last. */
+const accuracyNames = ['eval/heldout/accuracy', 'eval/until/accuracy', 'eval/accuracy'];
+
 /** Metrics of how many bytes at the end of the file are looked at: some hundred steps. */
 const tailBytes = 128 << 10;
 
@@ -40,7 +43,7 @@ export async function readSummary(run: string): Promise<RunSummary> {
 export function summarise(lines: readonly MetricsLine[]): RunSummary {
 	return {
 		reward: newest(lines, ['reward']),
-		accuracy: newest(lines, ['eval/accuracy']),
+		accuracy: newest(lines, accuracyNames),
 		tokensPerSecond: newest(lines.slice(-1), ['throughput/tokens']),
 	};
 }

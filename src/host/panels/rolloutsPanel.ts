@@ -5,7 +5,7 @@ import {
 	rolloutsCommandSchema,
 	rolloutsRequests,
 } from '../../protocol/rolloutsMessages.ts';
-import { commandIds, panelTypes } from '../ids.ts';
+import { commandIds, panelTypes, traceLanguage } from '../ids.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
 
@@ -39,7 +39,7 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 			},
 			openText: async ({ step, group, index }) => {
 				const content = await this.#session.text(step, group, index, 'completion');
-				const document = await vscode.workspace.openTextDocument({ content, language: 'plaintext' });
+				const document = await vscode.workspace.openTextDocument({ content, language: traceLanguage });
 				await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
 				return {};
 			},

@@ -19,6 +19,7 @@ interface Menu {
 interface Manifest {
 	readonly name: string;
 	readonly publisher: string;
+	readonly activationEvents: string[];
 	readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: string[] } };
 	readonly contributes: {
 		readonly commands: { command: string; title: string; category: string; enablement?: string }[];
@@ -103,6 +104,11 @@ test('every setting has a text and a scope; those that name programs are restric
 			assert.ok(manifest.capabilities.untrustedWorkspaces.restrictedConfigurations.includes(id), id);
 		}
 	}
+});
+
+test('a panel that comes back after a reload activates the extension; nothing activates it at every start', () => {
+	for (const type of Object.values(panelTypes)) assert.ok(manifest.activationEvents.includes(`onWebviewPanel:${type}`));
+	for (const event of manifest.activationEvents) assert.match(event, /^(workspaceContains|onWebviewPanel):/);
 });
 
 test('icons are there', () => {
