@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { lstat, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import {
+	createMessageConnection,
+	type MessageConnection,
+	SocketMessageReader,
+	SocketMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { Failure } from '../../../src/base/failure.ts';
+import { ControlClient } from '../../../src/rpc/controlClient.ts';
+import type { ControlLocation } from '../../../src/rpc/controlLocation.ts';
+import { type ControlHandlers, ControlServer } from '../../../src/rpc/controlServer.ts';
+
+async function locationOf(context: TestContext): Promise<ControlLocation> {
+	const folder = await mkdtemp(join(tmpdir(), 'rl-rpc-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	return { socketPath: join(folder, 's.sock'), tokenPath: join(folder, 's.token') };
+}
+
+async function serve(context: TestContext, handlers: ControlHandlers = {}) {
+	const location = await locationOf(context);
+	const server = await ControlServer.listen({ location, run: 'run-1', serving: false, handlers });
+	context.after(() => server.dispose());
+	const token = await readFile(location.tokenPath, 'utf8');
+	return { server, location, token };
+}
+
+async function connect(context: TestContext, location: ControlLocation, token: string): Promise<ControlClient> {
+	const client = await ControlClient.connect(location.socketPath, token, 'test');
+	context.after(() => client.dispose());
+	return client;
+}
+
+/** A connection that follows no rules, and the promise of its end. */
+function rawConnection(
+	context: TestContext,
+	location: ControlLocation,
+): { connection: MessageConnection; closed: Promise<void> } {
+	const socket = createConnection(location.socketPath);
+	context.after(() => socket.destroy());
+	const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+	socket.on('error', () => undefined);
+	const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+	connection.onError(() => undefined);
+	connection.listen();
+	return { connection, closed };
+}
+
+test('requests are answered after the token was shown', async (context) => {
+	const { server, location, token } = await serve(context, {
+		'run/setHyperparameters': async ({ learning_rate }) => ({ fromStep: (learning_rate ?? 0) * 10 }),
+	});
+	const client = await connect(context, location, token);
+	assert.deepEqual(client.engine, {
+		protocol: 1,
+		run: 'run-1',
+		serving: false,
+		capabilities: ['run/setHyperparameters'],
+	});
+	assert.deepEqual(await client.request('run/setHyperparameters', { learning_rate: 0.5 }), { fromStep: 5 });
+	assert.equal(server.clients, 1);
+});
+
+test('socket and token are for the user alone', { skip: process.platform === 'win32' }, async (context) => {
+	const { location } = await serve(context);
+	assert.equal((await stat(location.tokenPath)).mode & 0o777, 0o600);
+	assert.equal((await lstat(location.socketPath)).mode & 0o777, 0o600);
+	assert.ok((await readFile(location.tokenPath, 'utf8')).length >= 43);
+});
+
+test('a wrong token is refused and the connection closed', async (context) => {
+	const { server, location, token } = await serve(context);
+	for (const wrong of ['', 'x', `${token}x`, token.slice(1), token.toUpperCase()]) {
+		await assert.rejects(ControlClient.connect(location.socketPath, wrong, 'test'), { reason: 'denied' }, wrong);
+	}
+	const { connection, closed } = rawConnection(context, location);
+	await assert.rejects(connection.sendRequest('initialize', { protocol: 1, token: 'x', client: 't' }));
+	await closed;
+	assert.equal(server.clients, 0);
+});
+
+test('a first message that is not initialize ends the connection', async (context) => {
+	let reached = false;
+	const { location, token } = await serve(context, {
+		'run/stop': async () => {
+			reached = true;
+			throw new Failure('internal', 'reached');
+		},
+	});
+	const first = rawConnection(context, location);
+	await assert.rejects(first.connection.sendRequest('run/stop', { checkpoint: false }));
+	await first.closed;
+	const second = rawConnection(context, location);
+	await second.connection.sendNotification('initialize', { protocol: 1, token, client: 't' });
+	await second.closed;
+	const third = createConnection(location.socketPath);
+	const ended = new Promise<void>((resolve) => third.on('close', () => resolve()));
+	third.on('error', () => undefined);
+	third.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n{}');
+	third.write('Content-Length: 5\r\n\r\nhello');
+	await ended;
+	assert.equal(reached, false);
+});
+
+test('wrong parameters, unknown methods and failures come back typed', async (context) => {
+	const { location, token } = await serve(context, {
+		'run/stop': async () => {
+			throw new Failure('full', 'The disk is full.', 'Free some space.');
+		},
+		'run/pause': async () => {
+			throw new TypeError('a bug');
+		},
+	});
+	const client = await connect(context, location, token);
+	await assert.rejects(client.request('run/stop', { checkpoint: true }), {
+		name: 'Failure',
+		reason: 'full',
+		message: 'The disk is full.',
+		action: 'Free some space.',
+	});
+	await assert.rejects(client.request('run/stop', { checkpoint: 'yes' } as never), {
+		reason: 'invalid',
+		message: /run\/stop: checkpoint/,
+	});
+	await assert.rejects(client.request('run/pause', {}), { reason: 'internal', message: /a bug/ });
+	await assert.rejects(client.request('run/checkpoint', {}), { reason: 'unsupported' });
+	const { connection } = rawConnection(context, location);
+	await connection.sendRequest('initialize', { protocol: 1, token, client: 't' });
+	for (const method of ['constructor', '__proto__', 'initialize', 'run/fly']) {
+		await assert.rejects(connection.sendRequest(method, {}), undefined, method);
+	}
+});
+
+test('an answer of the wrong shape is an error, not a value', async (context) => {
+	const { location, token } = await serve(context, {
+		'run/checkpoint': async () => ({ path: 5 }) as never,
+	});
+	const client = await connect(context, location, token);
+	await assert.rejects(client.request('run/checkpoint', {}), {
+		reason: 'invalid',
+		message: /answer to run\/checkpoint/,
+	});
+});
+
+test('an older client is told to update, a newer one gets the version of the engine', async (context) => {
+	const { location, token } = await serve(context);
+	const old = rawConnection(context, location);
+	await assert.rejects(old.connection.sendRequest('initialize', { protocol: 0, token, client: 't' }), {
+		message: /control protocol 1, the client only 0/,
+	});
+	await old.closed;
+	const newer = rawConnection(context, location);
+	const answer = (await newer.connection.sendRequest('initialize', { protocol: 2, token, client: 't' })) as {
+		protocol: number;
+	};
+	assert.equal(answer.protocol, 1);
+});
+
+test('several clients are told of changes until they leave', async (context) => {
+	const { server, location, token } = await serve(context, { 'run/checkpoint': async () => ({ path: 'p' }) });
+	const clients = [await connect(context, location, token), await connect(context, location, token)];
+	const heard = clients.map((client) => new Promise<void>((resolve) => client.onChanged(() => resolve())));
+	server.changed();
+	await Promise.all(heard);
+	clients[0]?.dispose();
+	while (server.clients > 1) await new Promise((resolve) => setTimeout(resolve, 5));
+	assert.deepEqual(await clients[1]?.request('run/checkpoint', {}), { path: 'p' });
+});
+
+test('what is pending ends with the connection, whoever ends it', async (context) => {
+	let aborted = 0;
+	const never = (_: unknown, signal: AbortSignal) =>
+		new Promise<never>((_resolve, reject) => {
+			signal.addEventListener('abort', () => {
+				aborted++;
+				reject(new Failure('cancelled', 'Cancelled.'));
+			});
+		});
+	const { server, location, token } = await serve(context, { 'run/pause': never });
+	const first = await connect(context, location, token);
+	const pending = first.request('run/pause', {});
+	first.dispose();
+	await assert.rejects(pending, { reason: 'cancelled' });
+	await assert.rejects(first.request('run/pause', {}), { reason: 'unavailable' });
+	const second = await connect(context, location, token);
+	const cancel = new AbortController();
+	const cancelled = second.request('run/pause', {}, cancel.signal);
+	setTimeout(() => cancel.abort(), 10);
+	await assert.rejects(cancelled, { reason: 'cancelled' });
+	const third = await connect(context, location, token);
+	const lost = third.request('run/pause', {});
+	let closed = false;
+	third.onClosed(() => {
+		closed = true;
+	});
+	setTimeout(() => server.dispose(), 10);
+	await assert.rejects(lost, { reason: 'unavailable' });
+	assert.equal(closed, true);
+	// The handlers hear of it, too.
+	while (aborted < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+	await assert.rejects(stat(location.tokenPath));
+});
+
+test('nobody listening is one typed failure', async (context) => {
+	const location = await locationOf(context);
+	await assert.rejects(ControlClient.connect(location.socketPath, 't', 'test'), { reason: 'unavailable' });
+	await writeFile(location.socketPath, 'not a socket');
+	await assert.rejects(ControlClient.connect(location.socketPath, 't', 'test'), { reason: 'unavailable' });
+});
+
+test('the socket of a dead engine is replaced', { skip: process.platform === 'win32' }, async (context) => {
+	const location = await locationOf(context);
+	await writeFile(location.socketPath, 'left behind');
+	await writeFile(location.tokenPath, 'old');
+	const server = await ControlServer.listen({ location, run: 'r', serving: true, handlers: {} });
+	context.after(() => server.dispose());
+	const client = await connect(context, location, await readFile(location.tokenPath, 'utf8'));
+	await assert.rejects(client.request('run/pause', {}), { reason: 'unsupported', message: /while it serves/ });
+	await assert.rejects(
+		ControlServer.listen({
+			location: { ...location, socketPath: join(location.socketPath, 'x') },
+			run: 'r',
+			serving: true,
+			handlers: {},
+		}),
+		Failure,
+	);
+	await mkdir(join(location.tokenPath, '..'), { recursive: true });
+});
