@@ -1,0 +1,6 @@
+// Registers the run folders named by its arguments, after the registry's home.
+import { RunRegistry } from '../../../src/runs/runRegistry.ts';
+
+const [home = '', ...folders] = process.argv.slice(2);
+const registry = new RunRegistry(home);
+await Promise.all(folders.map((folder) => registry.add(folder)));
