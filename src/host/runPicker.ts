@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { presentRun } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
 import type { RunsTree } from './runsTree.ts';
-import type { RunView } from './runView.ts';
+import { nameOf, type RunView, sharedNames } from './runView.ts';
 
 export interface RunQuestion {
 	/** Heads the list: "Stop a run". */
@@ -41,15 +41,16 @@ export class RunPicker {
 			const fit = views.filter(question.applies);
 			if (fit.length > 0) return fit;
 			const [first] = views;
-			throw new Failure('unsupported', `${first ? presentRun(first, 0).label : 'The run'} ${negated(question.what)}.`);
+			throw new Failure('unsupported', `${first ? nameOf(first) : 'The run'} ${negated(question.what)}.`);
 		}
 		const candidates = this.#store.runs.filter(question.applies);
 		if (candidates.length === 0) throw new Failure('missing', `No run ${question.what}.`);
 		if (candidates.length === 1) return candidates;
 		const now = Date.now() / 1000;
+		const shared = sharedNames(this.#store.runs);
 		const picked = await vscode.window.showQuickPick(
 			candidates.map((view) => {
-				const { label, description, icon } = presentRun(view, now);
+				const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
 			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true },

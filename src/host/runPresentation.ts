@@ -45,9 +45,13 @@ export function stateText(view: RunView): string {
 	return stateWords[stateOf(view)];
 }
 
-/** `now` in seconds since the epoch. */
-export function presentRun(view: RunView, now: number): RunPresentation {
-	const label = nameOf(view);
+/**
+ * @param now in seconds since the epoch
+ * @param dated says when the run was started, too: several runs have its name
+ */
+export function presentRun(view: RunView, now: number, dated = false): RunPresentation {
+	const start = view.record === null ? null : formatTime(view.record.created, now);
+	const label = dated && start !== null ? `${nameOf(view)} ${start}` : nameOf(view);
 	const step = stepText(view);
 	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
 	const elapsed = elapsedOf(view, now);
@@ -60,14 +64,14 @@ export function presentRun(view: RunView, now: number): RunPresentation {
 		description: joined([state, stage, step, reward, time]),
 		icon: icons[stateOf(view)],
 		contextValue: flagsOf(view).join(' '),
-		tooltip: tooltipOf(view, time),
+		tooltip: tooltipOf(view, start, time),
 		spoken: [label, stateText(view), stage, step && `step ${step.replace('/', ' of ')}`, reward, time]
 			.filter(Boolean)
 			.join(', '),
 	};
 }
 
-function tooltipOf(view: RunView, time: string | null): [string, string][] {
+function tooltipOf(view: RunView, start: string | null, time: string | null): [string, string][] {
 	const rows: [string, string][] = [['State', stateText(view)]];
 	const add = (name: string, value: string | null | undefined) => {
 		if (value) rows.push([name, value]);
@@ -79,6 +83,7 @@ function tooltipOf(view: RunView, time: string | null): [string, string][] {
 	add('Step', stepText(view));
 	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the newest step)`);
 	add('Held-out accuracy', view.accuracy === null ? null : formatShare(view.accuracy));
+	add('Started', start);
 	add('Elapsed', time);
 	add('Device', record && displayText(record.device, 80));
 	add('Engine', record?.engine);
@@ -139,6 +144,19 @@ function formatRate(value: number): string {
 		: value >= 1000
 			? `${(value / 1000).toFixed(1)}k`
 			: value.toFixed(0);
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Local time of day, with the day unless it is today: `16:27`, `20 Nov 16:27`, `20 Nov 2025 16:27`. */
+export function formatTime(seconds: number, now: number): string {
+	const date = new Date(seconds * 1000);
+	const today = new Date(now * 1000);
+	const two = (value: number) => String(value).padStart(2, '0');
+	const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+	const day = `${date.getDate()} ${months[date.getMonth()]}`;
+	if (date.getFullYear() !== today.getFullYear()) return `${day} ${date.getFullYear()} ${time}`;
+	return date.toDateString() === today.toDateString() ? time : `${day} ${time}`;
 }
 
 /** `12 s`, `3 min`, `2 h 05 min`, `3 d 4 h`. */

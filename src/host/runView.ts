@@ -44,6 +44,18 @@ export function nameOf(view: RunView): string {
 	return displayText(folderName(view.folder));
 }
 
+/** Names that several runs have. */
+export function sharedNames(views: readonly RunView[]): ReadonlySet<string> {
+	const seen = new Set<string>();
+	const shared = new Set<string>();
+	for (const view of views) {
+		const name = nameOf(view);
+		if (seen.has(name)) shared.add(name);
+		seen.add(name);
+	}
+	return shared;
+}
+
 export function flagsOf(view: RunView): ItemFlag[] {
 	const flags: ItemFlag[] = ['run'];
 	flags.push(isLive(view) ? 'live' : 'ended');

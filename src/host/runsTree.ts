@@ -3,7 +3,7 @@ import { Disposable, toDisposable } from '../base/disposable.ts';
 import { commandIds, viewIds } from './ids.ts';
 import { presentRun, type RunPresentation } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
-import { isLive, type RunView } from './runView.ts';
+import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
 
 /** The *Runs* view: a native tree, newest run first. Its elements are run folders. */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
@@ -12,6 +12,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	readonly #changed = new vscode.EventEmitter<string[] | undefined>();
 	readonly #shown = new Map<string, string>();
 	#order: readonly string[] = [];
+	#shared: ReadonlySet<string> = new Set();
 	readonly onDidChangeTreeData = this.#changed.event;
 
 	constructor(store: RunStore) {
@@ -59,7 +60,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	getTreeItem(folder: string): vscode.TreeItem {
 		const view = this.#store.get(folder);
 		if (view === undefined) return new vscode.TreeItem(folder);
-		const shown = presentRun(view, Date.now() / 1000);
+		const shown = this.#present(view, Date.now() / 1000);
 		const item = new vscode.TreeItem(shown.label, vscode.TreeItemCollapsibleState.None);
 		item.id = folder;
 		item.description = shown.description;
@@ -76,13 +77,14 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	/** Tooltips are made when they are asked for. */
 	resolveTreeItem(item: vscode.TreeItem, folder: string): vscode.TreeItem {
 		const view = this.#store.get(folder);
-		if (view !== undefined) item.tooltip = tooltipOf(presentRun(view, Date.now() / 1000));
+		if (view !== undefined) item.tooltip = tooltipOf(this.#present(view, Date.now() / 1000));
 		return item;
 	}
 
 	/** Redraws the rows whose words changed, and the list only when runs came or went. */
 	#update(): void {
 		const now = Date.now() / 1000;
+		this.#shared = sharedNames(this.#store.runs);
 		const order = this.#store.runs.map((view) => view.folder);
 		const changed = this.#store.runs.filter((view) => this.#remember(view, now)).map((view) => view.folder);
 		const sameOrder = order.length === this.#order.length && order.every((folder, i) => folder === this.#order[i]);
@@ -95,8 +97,12 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		}
 	}
 
+	#present(view: RunView, now: number): RunPresentation {
+		return presentRun(view, now, this.#shared.has(nameOf(view)));
+	}
+
 	#remember(view: RunView, now: number): boolean {
-		const { label, description, icon, contextValue } = presentRun(view, now);
+		const { label, description, icon, contextValue } = this.#present(view, now);
 		const words = JSON.stringify([label, description, icon, contextValue]);
 		if (this.#shown.get(view.folder) === words) return false;
 		this.#shown.set(view.folder, words);

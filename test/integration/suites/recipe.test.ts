@@ -37,6 +37,41 @@ suite('recipes', () => {
 		assert.equal(document.languageId, 'jsonc');
 	});
 
+	test('the schema explains keys, offers values and marks unknown keys', async function () {
+		this.timeout(60_000);
+		const text = JSON.stringify({ ...recipe, model: { layers: 1, width: 32, heads: 4 }, unheard: 1 }, null, '\t');
+		const document = await open('schema.recipe.json', text);
+		await vscode.window.showTextDocument(document);
+		const at = (word: string, offset = 1) => document.positionAt(document.getText().indexOf(word) + offset);
+		const [marked] = await until(
+			'the schema to be read',
+			() => {
+				const found = vscode.languages
+					.getDiagnostics(document.uri)
+					.filter((diagnostic) => document.getText(diagnostic.range).includes('unheard'));
+				return found.length > 0 && found;
+			},
+			40,
+		);
+		assert.notEqual(marked?.source, 'Reasoning Lab');
+		const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(
+			'vscode.executeHoverProvider',
+			document.uri,
+			at('"learning_rate"', 3),
+		);
+		const words = hovers
+			.flatMap((hover) => hover.contents.map((c) => (typeof c === 'string' ? c : c.value)))
+			.join('\n');
+		assert.match(words, /AdamW/);
+		const offers = await vscode.commands.executeCommand<vscode.CompletionList>(
+			'vscode.executeCompletionItemProvider',
+			document.uri,
+			at('"addition"', 1),
+		);
+		const labels = offers.items.map((item) => (typeof item.label === 'string' ? item.label : item.label.label));
+		assert.ok(labels.includes('"countdown"'), labels.join());
+	});
+
 	test('a fault between keys is marked at its key while the recipe is edited, and goes when it is mended', async () => {
 		const document = await open('faulty.recipe.json', recipe);
 		const [fault] = await until('the diagnostic', () => faults(document).length > 0 && faults(document));

@@ -116,4 +116,16 @@ suite('run control', () => {
 		await vscode.commands.executeCommand(commandIds.stopRun, child);
 		await untilRun(api, child, 'stopped', (run) => run.status === 'stopped');
 	});
+
+	test('each end was notified once, with what to do next', async () => {
+		const ends = () => notices.filter((notice) => / stopped at step \d+ after /.test(notice.text));
+		await until('the notification of the last end', () => ends().length >= 3);
+		await new Promise((resolve) => setTimeout(resolve, 1500));
+		assert.equal(ends().length, 3, JSON.stringify(notices));
+		assert.deepEqual(ends()[0]?.actions, ['Open Dashboard', 'Open Log']);
+		assert.deepEqual(
+			notices.filter((notice) => notice.level === 'error'),
+			[],
+		);
+	});
 });

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatBytes, formatElapsed, presentRun, presentStatusBar } from '../../../src/host/runPresentation.ts';
-import { displayText, type RunView } from '../../../src/host/runView.ts';
+import {
+	formatBytes,
+	formatElapsed,
+	formatTime,
+	presentRun,
+	presentStatusBar,
+} from '../../../src/host/runPresentation.ts';
+import { displayText, type RunView, sharedNames } from '../../../src/host/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
+
+// Times of day are local.
+process.env.TZ = 'UTC';
 
 const record: RunRecord = {
 	format: 1,
@@ -93,6 +102,7 @@ test('the words for menus, tooltips and screen readers', () => {
 		['Step', '120/580'],
 		['Reward', '0.83 (mean of the newest step)'],
 		['Held-out accuracy', '50.0 %'],
+		['Started', '00:16'],
 		['Elapsed', '4 min'],
 		['Device', 'cpu (2 workers)'],
 		['Engine', 'embedded'],
@@ -124,6 +134,17 @@ test('text of run folders cannot forge icons, lines or direction, nor flood a ro
 	assert.equal(hostile.label, '$ (check)');
 	assert.equal(hostile.description, '$ (bug) · 120/580 · reward 0.83 · 3 min');
 	assert.equal(presentRun({ ...running, record: { ...record, name: '\u0007' } }, 1200).label, 'addition-1');
+});
+
+test('runs of one name are told apart by their start', () => {
+	const other = { ...running, annotation: { format: 1 as const, name: 'other' } };
+	assert.deepEqual([...sharedNames([running, other, running])], ['addition']);
+	assert.equal(presentRun(running, 1200, true).label, 'addition 00:16');
+	const noon = Date.UTC(2026, 10, 20, 12) / 1000;
+	assert.deepEqual(
+		[noon - 60, noon - 86_400, noon - 365 * 86_400].map((time) => formatTime(time, noon)),
+		['11:59', '19 Nov 12:00', '20 Nov 2025 12:00'],
+	);
 });
 
 test('durations and sizes', () => {
