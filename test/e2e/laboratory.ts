@@ -53,11 +53,11 @@ export class Laboratory {
 			log: join(artifacts, `e2e-${name}-server.log`),
 			testDriver: true,
 			...options,
-			settings: { 'workbench.colorTheme': themes['vs-dark'], ...options.settings },
 		});
 		const lab = new Laboratory(name, server, await chromium.launch(browser.launch));
 		// `passed` is missing in the type declarations of Node 24.
 		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
+		lab.writeTheme('vs-dark');
 		if (vsix !== undefined) await server.installExtension(vsix);
 		await server.start();
 		return lab;
@@ -74,9 +74,13 @@ export class Laboratory {
 
 	/** Changes the colour theme and waits until it is on screen. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
-		// Workspace settings, since the workbench does not watch its user settings.
-		this.write('.vscode/settings.json', { 'workbench.colorTheme': themes[kind] });
+		this.writeTheme(kind);
 		await workbench.themed(kind);
+	}
+
+	/** Into the workspace's settings, since the workbench does not watch its user settings. */
+	private writeTheme(kind: ThemeKind): void {
+		this.write('.vscode/settings.json', { 'workbench.colorTheme': themes[kind] });
 	}
 
 	write(path: string, content: string | object): string {
@@ -193,6 +197,16 @@ export function stepsOf(run: string): number[] {
 	return readLines<{ step: number }>(join(run, 'metrics.jsonl')).map(({ step }) => step);
 }
 
-export function recordOf(run: string): { status: string; step: number; pid: number; attempt: number } {
+export interface RecordedRun {
+	readonly id: string;
+	readonly status: string;
+	readonly step: number;
+	readonly pid: number;
+	readonly attempt: number;
+	readonly parent: { readonly run: string } | null;
+}
+
+/** A run's run.json; the engine replaces it as a whole, so it can be read at any time. */
+export function recordOf(run: string): RecordedRun {
 	return JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
 }

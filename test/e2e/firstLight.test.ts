@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isAlive, Laboratory, readLines, recordOf, screenshots, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+import { demoRecipe, smallRecipe } from './smallRecipe.ts';
+
+interface Rollout {
+	readonly group: number | string;
+	readonly index: number;
+	readonly prompt: string;
+	readonly completion: string;
+}
+
+test('train by GRPO, watch it, read its rollouts, through a reload and a resume', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'first-light');
+	lab.write(demoRecipe, smallRecipe(20_000));
+	const workbench = await lab.workbench();
+	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
+	let run = '';
+	let engine = 0;
+
+	await t.test('the demo starts from the command palette and opens its dashboard', async () => {
+		await workbench.command('Reasoning Lab: Start Demo Run');
+		await (await dashboard()).status(/running/);
+		[run = ''] = lab.runs();
+		engine = recordOf(run).pid;
+		assert.ok(isAlive(engine));
+	});
+
+	await t.test('the reward curve moves', async () => {
+		const page = await dashboard();
+		const reward = page.legend('Reward');
+		await reward.filter({ hasText: /\d/ }).waitFor();
+		const seen = new Set<string>();
+		await waitUntil(async () => seen.add(await reward.innerText()).size >= 4, 'the reward has had four values');
+		await page.toggleTable('Reward');
+		const rows = await page.rowCount('Reward');
+		await waitUntil(async () => (await page.rowCount('Reward')) > rows + 10, 'ten more steps are shown');
+		await page.toggleTable('Reward');
+		await workbench.page.screenshot({ path: join(screenshots, 'dashboard-live.png') });
+	});
+
+	await t.test('a group shows the think and answer text behind every reward', async () => {
+		await (await dashboard()).action('Rollouts').click();
+		const page = new RolloutsPage(await workbench.app('rollouts'));
+		await page.groups().nth(2).click();
+		await page.cards().nth(7).waitFor({ state: 'attached' });
+		assert.equal(await page.cards().count(), 8);
+		const card = page.cards().first();
+		await card.getByText('Answer', { exact: true }).first().waitFor();
+		const shown = (await card.locator('.block-text').allInnerTexts()).join('').replaceAll(/\s/g, '');
+		assert.match(shown, /<think>.*<\/think>.*<answer>/);
+		// The same text is in the step's file.
+		const step = await page.openStep();
+		const file = join(run, 'rollouts', `step_${String(step).padStart(6, '0')}.jsonl`);
+		const texts = readLines<Rollout>(file).map(({ completion }) => completion.replaceAll(/\s/g, ''));
+		assert.ok(texts.includes(shown), `${shown} is not in ${file}`);
+		await workbench.page.screenshot({ path: join(screenshots, 'rollouts-live.png') });
+	});
+
+	await t.test('pause holds the run, continue lets it go on', async () => {
+		await workbench.editorTab(/^addition/).click();
+		const page = await dashboard();
+		await page.action('Pause').click();
+		await page.status(/paused/);
+		assert.equal(recordOf(run).status, 'paused');
+		const held = stepsOf(run).length;
+		await new Promise((resolve) => setTimeout(resolve, 1500));
+		assert.equal(stepsOf(run).length, held);
+		await page.action('Continue').click();
+		await page.status(/running/);
+		await waitUntil(() => stepsOf(run).length > held, 'the run makes steps again');
+	});
+
+	await t.test('the engine outlives a reload, and the dashboard then shows every step once', async () => {
+		const before = recordOf(run).step;
+		await workbench.reload();
+		assert.ok(isAlive(engine));
+		const page = await dashboard();
+		await page.status(/running/);
+		await waitUntil(() => recordOf(run).step > before + 20, 'twenty more steps are done');
+		assert.equal(recordOf(run).pid, engine);
+		await page.action('Pause').click();
+		await page.status(/paused/);
+		const written = stepsOf(run);
+		assert.deepEqual(written, upTo(written.length));
+		await page.toggleTable('Loss');
+		await waitUntil(async () => (await page.rowCount('Loss')) === written.length, 'the table has every step');
+		assert.deepEqual(await page.tableSteps('Loss'), written);
+		await page.toggleTable('Loss');
+	});
+
+	await t.test('stop ends the engine with a checkpoint', async () => {
+		const page = await dashboard();
+		await page.action('Stop').click();
+		await page.status(/stopped/);
+		await waitUntil(() => !isAlive(engine), 'the engine has ended');
+	});
+
+	await t.test('resume goes on in the same run, and no step is doubled', async () => {
+		const { step } = recordOf(run);
+		const page = await dashboard();
+		await page.action('Resume').click();
+		await page.status(/running/);
+		await waitUntil(() => recordOf(run).step > step, 'the resumed run makes steps');
+		assert.equal(recordOf(run).attempt, 2);
+		await page.action('Stop').click();
+		await page.status(/stopped/);
+		const steps = stepsOf(run);
+		assert.deepEqual(steps, upTo(steps.length));
+		await page.toggleTable('Loss');
+		await waitUntil(async () => (await page.rowCount('Loss')) === steps.length, 'the table has every step');
+		assert.deepEqual(await page.tableSteps('Loss'), steps);
+		await page.toggleTable('Loss');
+	});
+
+	await t.test('resume from a checkpoint is a new run with a parent', async () => {
+		await workbench.command('Reasoning Lab: Resume from Checkpoint');
+		await workbench
+			.quickItems()
+			.filter({ hasText: /Step \d+/ })
+			.last()
+			.click();
+		await waitUntil(() => lab.runs().length === 2, 'there is a second run');
+		const branch = lab.runs()[1] ?? '';
+		await waitUntil(() => stepsOf(branch).length > 3, 'it makes steps');
+		const { parent } = recordOf(branch);
+		assert.equal(parent?.run, recordOf(run).id);
+		assert.equal((await lab.cli('stop', branch)).code, 0);
+		await workbench.openSideBar();
+		await workbench
+			.run(/^addition.*stopped/)
+			.nth(1)
+			.waitFor();
+		await workbench.page.screenshot({ path: join(screenshots, 'runs.png') });
+	});
+});
+
+function upTo(count: number): number[] {
+	return Array.from({ length: count }, (_, i) => i + 1);
+}

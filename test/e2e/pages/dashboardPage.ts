@@ -1,0 +1,69 @@
+/** The dashboard of one run, as a person sees it: status, actions, charts and their tables. */
+import type { Frame, Locator } from 'playwright-core';
+
+export class DashboardPage {
+	readonly frame: Frame;
+	constructor(frame: Frame) {
+		this.frame = frame;
+	}
+
+	/** Waits until the header tells this state. */
+	async status(words: RegExp): Promise<void> {
+		await this.frame.locator('.run-header .status').filter({ hasText: words }).waitFor();
+	}
+
+	action(name: string): Locator {
+		return this.frame.getByRole('toolbar', { name: 'Run' }).getByRole('button', { name, exact: true });
+	}
+
+	card(title: string): Locator {
+		return this.frame.getByRole('region', { name: title, exact: true });
+	}
+
+	/** The value of a chart's line at the newest step, as its legend tells it. */
+	legend(title: string): Locator {
+		return this.card(title).locator('.legend .value').first();
+	}
+
+	/** Step that the header tells. */
+	async step(): Promise<number> {
+		const text = await this.frame.getByRole('progressbar', { name: 'Steps done' }).getAttribute('aria-valuenow');
+		return Number(text);
+	}
+
+	/** Shows a chart as its table, or as the chart again. */
+	async toggleTable(title: string): Promise<void> {
+		const card = this.card(title);
+		await card.scrollIntoViewIfNeeded();
+		await card.hover();
+		await card.getByRole('button', { name: `${title} as a table` }).click();
+	}
+
+	/** Number of rows of a chart's table, header aside. */
+	async rowCount(title: string): Promise<number> {
+		const table = this.card(title).getByRole('table');
+		return Number(await table.getAttribute('aria-rowcount')) - 1;
+	}
+
+	/** First column of a chart's table, from top to bottom: the table draws only what is in view, so it is scrolled. */
+	async tableSteps(title: string): Promise<number[]> {
+		const rows = this.card(title).locator('.chart-table-rows');
+		const steps: number[] = [];
+		await rows.evaluate((element) => element.scrollTo({ top: 0 }));
+		for (;;) {
+			await this.frame.waitForTimeout(60);
+			const { shown, atEnd } = await rows.evaluate((element) => {
+				const shown = [...element.querySelectorAll('[role=row]')].map((row) => ({
+					index: Number(row.getAttribute('aria-rowindex')),
+					step: Number(row.querySelector('[role=rowheader]')?.textContent),
+				}));
+				const atEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 1;
+				element.scrollTo({ top: element.scrollTop + element.clientHeight - 44 });
+				return { shown, atEnd };
+			});
+			// Row 1 is the header; what was drawn before is drawn again at the seam.
+			for (const { index, step } of shown) steps[index - 2] = step;
+			if (atEnd) return steps;
+		}
+	}
+}
