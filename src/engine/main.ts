@@ -9,8 +9,13 @@ async function main(): Promise<number> {
 	const engine = args.kind === 'run' ? runEngine(args) : serveCheckpoint(args.checkpoint);
 	let asked = false;
 	const stop = () => {
-		// Who asks twice does not want to wait; what is on disk is complete at any moment.
-		if (asked) process.exit(143);
+		if (asked) {
+			// Who asks twice does not want to wait; what is on disk is whole at any moment. An orderly exit would wait for
+			// the compute threads.
+			process.removeAllListeners('SIGTERM');
+			process.kill(process.pid, 'SIGTERM');
+			return;
+		}
 		asked = true;
 		engine.stop();
 	};

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { basename } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
@@ -11,7 +12,7 @@ import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlServer } from '../../rpc/controlServer.ts';
 import { acquireDevice } from '../../runs/deviceQueue.ts';
 import { openControl } from '../../runs/runControl.ts';
-import { runFiles } from '../../runs/runFiles.ts';
+import { runFiles, stepName, stepOf } from '../../runs/runFiles.ts';
 import type { RunLock } from '../../runs/runLock.ts';
 import { listCheckpoints, readEvents, readMetrics, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
@@ -221,7 +222,12 @@ class EngineRun {
 	async #takeUp(writer: RunWriter, checkpoint: StoredCheckpoint | null): Promise<Past> {
 		const { run } = this.#args;
 		const step = checkpoint?.state.step ?? 0;
+		const damaged = await damagedCheckpoints(run);
 		await writer.setAside(checkpoint === null ? -1 : step);
+		if (damaged.length > 0) {
+			const message = `Set aside as damaged, in superseded: ${damaged.join(', ')}.`;
+			await writer.appendEvent({ type: 'alert', level: 'warning', message, step });
+		}
 		const events = await readEvents(run);
 		const last = (await readMetrics(run)).at(-1);
 		const stage = events.findLast((event) => event.type === 'stage' && event.step === step);
@@ -323,6 +329,13 @@ interface Past {
 }
 
 const nothingBefore: Past = { replay: [], announcedStage: null, evaluated: false };
+
+/** Checkpoint folders that are not whole, by name. */
+async function damagedCheckpoints(run: string): Promise<string[]> {
+	const whole = new Set((await listCheckpoints(run)).map(({ step }) => stepName(step)));
+	const names = await readdir(join(run, runFiles.checkpoints)).catch(() => []);
+	return names.filter((name) => stepOf(name) !== null && !whole.has(name)).sort();
+}
 
 function recordedChange(event: EventLine): RecordedChange[] {
 	if (event.type !== 'hyperparameters' || typeof event.fromStep !== 'number') return [];

@@ -114,7 +114,7 @@ export class StepGate {
 			for (let request = this.#requests.shift(); request; request = this.#requests.shift()) {
 				await this.#carryOut(request, hooks);
 			}
-			if (this.#stop) return 'stop';
+			if (this.#stop || this.#closed) return 'stop';
 			if (!this.#wantsPause) {
 				if (this.#isPaused) {
 					this.#isPaused = false;
@@ -145,6 +145,7 @@ export class StepGate {
 			if (request.type === 'job') request.fail(reason);
 			else request.done.reject(reason);
 		}
+		this.#notify();
 	}
 
 	#queue<T>(request: Request, done: Deferred<T>): Promise<T> {

@@ -77,6 +77,11 @@ export class TrainingRun implements StageHost, GateHooks {
 		let verdict = await this.#openGate();
 		while (verdict !== 'stop' && progress.stageIndex < stages.length) {
 			const stage = this.#stage();
+			// A checkpoint of another recipe may lie beyond this one's steps.
+			if (progress.stageStep >= stage.steps) {
+				this.#nextStage();
+				continue;
+			}
 			await this.#beginStage(stage);
 			verdict =
 				stage.type === 'sft'
@@ -114,9 +119,7 @@ export class TrainingRun implements StageHost, GateHooks {
 		const finished = stage.type;
 		if (stageEnds !== null) {
 			await this.#writer.appendEvent({ type: 'stage-ended', name: finished, because: stageEnds, step: progress.step });
-			progress.stageIndex++;
-			progress.stageStep = 0;
-			progress.hyperparameters = {};
+			this.#nextStage();
 		}
 		const due = passedMultiple(batchStart, progress.step, parts.recipe.checkpoint.every);
 		if (due || isBest || stageEnds !== null) await this.checkpoint();
@@ -216,6 +219,12 @@ export class TrainingRun implements StageHost, GateHooks {
 		return { ...this.#stage(), ...this.progress.hyperparameters } as ResolvedStage;
 	}
 
+	#nextStage(): void {
+		this.progress.stageIndex++;
+		this.progress.stageStep = 0;
+		this.progress.hyperparameters = {};
+	}
+
 	async #openGate(): Promise<Verdict> {
 		const isDue = (change: RecordedChange) => change.fromStep <= this.progress.step + 1;
 		for (const { changes } of this.#replay.filter(isDue)) {
@@ -227,7 +236,10 @@ export class TrainingRun implements StageHost, GateHooks {
 
 	async #beginStage(stage: ResolvedStage): Promise<void> {
 		const { progress, parts } = this;
-		await this.#writer.updateRecord({ stage: stage.type, status: 'running', step: progress.step });
+		// An upper bound: stages that ended early by a measured quantity have made it smaller.
+		const left = parts.recipe.stages.slice(progress.stageIndex).reduce((sum, { steps }) => sum + steps, 0);
+		const totalSteps = progress.step - progress.stageStep + left;
+		await this.#writer.updateRecord({ stage: stage.type, status: 'running', step: progress.step, totalSteps });
 		if (progress.stageStep === 0) {
 			if (this.#options.announcedStage !== progress.stageIndex) {
 				await this.#writer.appendEvent({

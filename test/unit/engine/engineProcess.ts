@@ -27,6 +27,7 @@ export const tinyRecipe = {
 /** A folder for runs and for the lab's own files, removed at the end. */
 export class Workplace {
 	readonly folder: string;
+	readonly #engines: Engine[] = [];
 
 	private constructor(folder: string) {
 		this.folder = folder;
@@ -44,7 +45,9 @@ export class Workplace {
 	}
 
 	start(...args: string[]): Engine {
-		return new Engine(args, { REASONING_LAB_HOME: join(this.folder, 'home') });
+		const engine = new Engine(args, { REASONING_LAB_HOME: join(this.folder, 'home') });
+		this.#engines.push(engine);
+		return engine;
 	}
 
 	/** Runs to the end; the exit status and what was said on stderr. */
@@ -53,6 +56,10 @@ export class Workplace {
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
+		for (const engine of this.#engines) {
+			engine.kill('SIGKILL');
+			await engine.exit;
+		}
 		await rm(this.folder, { recursive: true, force: true });
 	}
 }

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import type { ControlClient } from '../../../src/rpc/controlClient.ts';
+import { connectRun, connectServed } from '../../../src/runs/runControl.ts';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { effectiveStatus } from '../../../src/runs/runStatus.ts';
+import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { uninterrupted } from './killResume.ts';
+import { readOutcome } from './runOutcome.ts';
+
+/** Long enough to be met at work; a stop ends it. */
+const longRecipe = {
+	...tinyRecipe,
+	stages: [{ type: 'grpo', steps: 100_000, num_generations: 4, prompts_per_step: 4, learning_rate: 1e-3 }],
+	evaluate: { every: 1000, problems: 8 },
+	checkpoint: { every: 1000 },
+};
+
+async function connect(run: string): Promise<ControlClient> {
+	const record = await eventually(async () => {
+		const found = await readRecord(run).catch(() => null);
+		return found?.status === 'running' ? found : null;
+	}, 'the run works');
+	return connectRun(run, record, 'test');
+}
+
+test('pause, checkpoint, hyper-parameters, policy requests and stop over the socket', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(longRecipe);
+	const engine = place.start('--run', run);
+	const client = await connect(run);
+	let changes = 0;
+	client.onChanged(() => changes++);
+
+	const running = await client.request('run/status', {});
+	assert.equal(running.status, 'running');
+	await eventually(async () => (await client.request('run/status', {})).step > running.step, 'steps pass');
+
+	const paused = await client.request('run/pause', {});
+	assert.equal(paused.status, 'paused');
+	assert.equal((await readRecord(run)).status, 'paused');
+	await new Promise((resolve) => setTimeout(resolve, 300));
+	const still = await client.request('run/status', {});
+	assert.equal(still.step, paused.step);
+	assert.equal((await readMetrics(run)).at(-1)?.step, paused.step);
+
+	const { path } = await client.request('run/checkpoint', {});
+	assert.ok((await stat(path)).isDirectory());
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, paused.step);
+
+	const prompts = ['1+2=', '3+4='];
+	const request = { prompts, n: 3, maxTokens: 9, logprobs: true, seed: 5 };
+	const generated = await client.request('policy/generate', request);
+	assert.deepEqual(await client.request('policy/generate', request), generated);
+	assert.deepEqual(
+		generated.completions.map((list) => list.length),
+		[3, 3],
+	);
+	const first = generated.completions[0]?.[0];
+	assert.ok(first?.tokens);
+	assert.ok(first.tokens.text.length <= 9);
+	const text = first.tokens.text.filter((token) => !['<eos>', '<pad>', '<bos>'].includes(token));
+	assert.equal(text.join(''), first.text);
+	const scored = await client.request('policy/score', { prompts: ['1+2='], completions: [first.text] });
+	if (text.length === first.tokens.text.length || first.tokens.text.indexOf('<eos>') === text.length) {
+		assert.equal(scored.logprobs[0]?.length, text.length);
+		for (const [i, logprob] of (scored.logprobs[0] ?? []).entries()) {
+			assert.ok(Math.abs(logprob - (first.tokens.logprob[i] as number)) < 1e-3);
+		}
+	}
+	await assert.rejects(client.request('policy/generate', { prompts: ['what?'] }), /not in the vocabulary/);
+	await assert.rejects(client.request('policy/score', { prompts: ['1+2='], completions: [''], reference: true }), {
+		reason: 'unsupported',
+	});
+
+	const { fromStep } = await client.request('run/setHyperparameters', { learning_rate: 5e-4, temperature: 1.5 });
+	assert.equal(fromStep, paused.step + 1);
+	const event = (await readEvents(run)).find(({ type }) => type === 'hyperparameters');
+	assert.deepEqual(event?.changes, { learning_rate: 5e-4, temperature: 1.5 });
+
+	assert.equal((await client.request('run/resume', {})).error, undefined);
+	await eventually(async () => (await readMetrics(run)).some(({ step }) => step >= fromStep), 'it goes on');
+	const trained = (await readMetrics(run)).filter(({ step }) => step > 0);
+	const rates = trained.map(({ step, values }) => [step, values.learning_rate] as const);
+	assert.deepEqual(new Set(rates.filter(([step]) => step < fromStep).map(([, rate]) => rate)), new Set([1e-3]));
+	assert.deepEqual(new Set(rates.filter(([step]) => step >= fromStep).map(([, rate]) => rate)), new Set([5e-4]));
+
+	// A second client sees the same run, and both are answered.
+	const other = await connect(run);
+	const [a, b] = await Promise.all([other.request('run/pause', {}), client.request('run/pause', {})]);
+	assert.equal(a.step, b.step);
+	const stopped = await other.request('run/stop', { checkpoint: true });
+	assert.equal(stopped.status, 'stopped');
+	assert.equal((await engine.exit).code, 0);
+	const record = await readRecord(run);
+	assert.equal(record.status, 'stopped');
+	assert.equal(record.step, a.step);
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, a.step);
+	assert.ok(changes > 0);
+	client.dispose();
+	other.dispose();
+});
+
+test('pausing, sampling and checkpoints on request do not change what a run learns', async () => {
+	await using place = await Workplace.make();
+	const recipe = { ...tinyRecipe, checkpoint: { every: 8, keep: 100 } };
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const run = await place.prepare(recipe);
+	const engine = place.start('--run', run);
+	const client = await connect(run);
+	let disturbed = 0;
+	try {
+		for (;;) {
+			await client.request('run/pause', {});
+			await client.request('policy/generate', { prompts: ['1+2='], n: 4 });
+			await client.request('run/checkpoint', {});
+			await client.request('run/resume', {});
+			disturbed++;
+		}
+	} catch (error) {
+		assert.ok(error instanceof Failure, String(error));
+	}
+	const { code, stderr } = await engine.exit;
+	assert.equal(code, 0, stderr);
+	assert.ok(disturbed > 0);
+	const outcome = await readOutcome(run);
+	assert.deepEqual(outcome.metrics, expected.metrics);
+	assert.deepEqual(outcome.rollouts, expected.rollouts);
+	assert.equal(outcome.weights, expected.weights);
+});
+
+test('a change of hyper-parameters is repeated at its step when the run is killed and resumed', async () => {
+	await using place = await Workplace.make();
+	const recipe = {
+		...longRecipe,
+		stages: [{ ...longRecipe.stages[0], steps: 120 }],
+		evaluate: { every: 20, problems: 8 },
+		checkpoint: { every: 20 },
+	};
+	const changeAt = async (run: string): Promise<number> => {
+		const client = await connect(run);
+		await client.request('run/pause', {});
+		const { fromStep } = await client.request('run/setHyperparameters', { learning_rate: 2e-3, epsilon: 0.1 });
+		client.dispose();
+		return fromStep;
+	};
+	const run = await place.prepare(recipe);
+	const engine = place.start('--run', run);
+	const fromStep = await changeAt(run);
+	engine.kill('SIGKILL');
+	await engine.exit;
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	const rates = (await readMetrics(run)).filter(({ step }) => step > 0);
+	assert.equal(rates.length, 120);
+	for (const { step, values } of rates)
+		assert.equal(values.learning_rate, step < fromStep ? 1e-3 : 2e-3, `step ${step}`);
+	const first = await readOutcome(run);
+	// From the start again: only the event knows of the change now.
+	await rm(join(run, 'checkpoints'), { recursive: true });
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.deepEqual((await readOutcome(run)).metrics, first.metrics);
+});
+
+test('SIGTERM ends the batch, writes a checkpoint and says stopped; the run then resumes to the same end', async () => {
+	await using place = await Workplace.make();
+	const { outcome: expected } = await uninterrupted(place, tinyRecipe);
+	const run = await place.prepare(tinyRecipe);
+	const engine = place.start('--run', run);
+	await eventually(async () => (await readMetrics(run)).length >= 3, 'three steps');
+	engine.kill('SIGTERM');
+	assert.equal((await engine.exit).code, 0);
+	const record = await readRecord(run);
+	assert.equal(record.status, 'stopped');
+	assert.ok(record.step < 50);
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, record.step);
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.deepEqual((await readOutcome(run)).metrics, expected.metrics);
+	assert.equal((await readRecord(run)).attempt, 2);
+});
+
+test('a second SIGTERM ends the engine at once', async () => {
+	await using place = await Workplace.make();
+	const slow = { ...longRecipe, stages: [{ ...longRecipe.stages[0], prompts_per_step: 2000 }] };
+	const run = await place.prepare(slow);
+	const engine = place.start('--run', run);
+	await eventually(async () => (await readRecord(run).catch(() => null))?.status === 'running', 'the run works');
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	engine.kill('SIGTERM');
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	engine.kill('SIGTERM');
+	assert.equal((await engine.exit).signal, 'SIGTERM');
+	assert.equal(await effectiveStatus(await readRecord(run)), 'crashed');
+});
+
+test('--serve answers policy requests with the weights of a checkpoint and nothing else', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(tinyRecipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	const checkpoint = (await listCheckpoints(run)).at(-1);
+	assert.ok(checkpoint);
+	const engine = place.start('--serve', checkpoint.path);
+	const line = JSON.parse(await engine.firstLine) as { step: number };
+	assert.equal(line.step, checkpoint.step);
+	const client = await connectServed(checkpoint.path, 'test');
+	assert.equal(client.engine.serving, true);
+	const { completions } = await client.request('policy/generate', { prompts: ['1+2='], n: 2, stop: ['</answer>'] });
+	for (const { text } of completions[0] ?? []) assert.ok(!text.includes('</answer>'));
+	await assert.rejects(client.request('run/pause', {}), { reason: 'unsupported' });
+	client.dispose();
+	engine.kill('SIGTERM');
+	assert.equal((await engine.exit).code, 0);
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { chmod, cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runFiles } from '../../../src/runs/runFiles.ts';
+import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { type EngineExit, eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { uninterrupted } from './killResume.ts';
+import { readOutcome } from './runOutcome.ts';
+
+/** Exit status 2 and one sentence with its action on stderr; no stack, no second line of ours. */
+function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
+	assert.equal(code, 2, stderr);
+	assert.match(stderr, pattern);
+	assert.doesNotMatch(stderr, /\n\s+at /);
+}
+
+async function withDataset(place: Workplace, text: string | null, more: object = {}): Promise<string> {
+	const path = join(place.folder, 'train.jsonl');
+	await writeFile(path, '');
+	const run = await place.prepare({ ...tinyRecipe, dataset: { path: 'train.jsonl' }, ...more });
+	if (text === null) await rm(path);
+	else await writeFile(path, text);
+	return run;
+}
+
+const rows = Array.from({ length: 40 }, (_, i) => {
+	return JSON.stringify({ prompt: `${i}+1=`, answer: String(i + 1), solution: `${i}+1` });
+});
+
+for (const [what, text, reason, pattern] of [
+	['missing', null, 'missing', /train\.jsonl does not exist/],
+	['empty', '', 'invalid', /train\.jsonl has no rows/],
+	['damaged', `${rows[0]}\n${rows[1]}\n{"prompt": "x\n`, 'invalid', /train\.jsonl, line 3, is not JSON/],
+	['wrong', `${rows[0]}\n[1]\n`, 'invalid', /line 2, is not a JSON object/],
+	['without a column', '{"question": "1+1", "answer": "2"}\n', 'invalid', /line 1, has no column "prompt"/],
+] as const) {
+	test(`a dataset that is ${what} is refused before any work`, async () => {
+		await using place = await Workplace.make();
+		const run = await withDataset(place, text);
+		assertRefused(await place.run('--run', run), pattern);
+		const record = await readRecord(run);
+		assert.equal(record.status, 'crashed');
+		assert.equal(record.error?.reason, reason);
+		assert.match(record.error?.message ?? '', pattern);
+		assert.deepEqual(await readMetrics(run), []);
+	});
+}
+
+test('a dataset trains; rows that do not fit the context are left out and counted', async () => {
+	await using place = await Workplace.make();
+	const long = JSON.stringify({ prompt: `${'9'.repeat(60)}=`, answer: '9', solution: '9' });
+	const model = { ...tinyRecipe.model, context: 40 };
+	const stages = tinyRecipe.stages.map((stage) => ({
+		...stage,
+		...(stage.type === 'grpo' ? { max_completion_length: 20 } : {}),
+	}));
+	const run = await withDataset(place, `${[...rows, long, long].join('\n')}\n`, { model, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	assert.equal((await readMetrics(run)).length, 50);
+	const events = await readFile(join(run, runFiles.events), 'utf8');
+	assert.match(events, /left out so far: longer than the context of 40 tokens/);
+});
+
+test('a reward file, another engine and no worked solutions are refused', async () => {
+	await using place = await Workplace.make();
+	await writeFile(join(place.folder, 'brevity.reward.ts'), '');
+	const reward = await place.prepare({ ...tinyRecipe, rewards: [{ file: 'brevity.reward.ts', name: 'brevity' }] });
+	assertRefused(await place.run('--run', reward), /brevity\.reward\.ts cannot be used yet/);
+	assert.equal((await readRecord(reward)).error?.reason, 'unsupported');
+	const other = await place.prepare(tinyRecipe);
+	const recipe = JSON.parse(await readFile(join(other, 'recipe.json'), 'utf8')) as object;
+	await writeFile(join(other, 'recipe.json'), JSON.stringify({ ...recipe, engine: 'pytorch' }));
+	assertRefused(await place.run('--run', other), /cannot run a recipe of the "pytorch" engine/);
+	const bare = rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), solution: null }));
+	assertRefused(await place.run('--run', await withDataset(place, `${bare.join('\n')}\n`)), /no worked solutions/);
+});
+
+test('a second engine on the same run, and a run that is already there, are refused; the first one goes on', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare({ ...tinyRecipe, stages: [{ ...tinyRecipe.stages[0], steps: 400 }] });
+	const engine = place.start('--run', run);
+	await eventually(async () => (await readMetrics(run)).length > 2, 'steps pass');
+	assertRefused(await place.run('--run', run, '--resume'), /is in use by process \d+/);
+	assertRefused(await place.run('--run', run), /is in use by process \d+/);
+	assert.equal((await engine.exit).code, 0);
+	const record = await readRecord(run);
+	assert.equal(record.status, 'finished');
+	assert.equal(record.step, 400);
+	const before = await readOutcome(run);
+	assertRefused(await place.run('--run', run), /already holds a run/);
+	assert.deepEqual(await readOutcome(run), before);
+	assert.equal((await readRecord(run)).status, 'finished');
+});
+
+test('a checkpoint that is cut short, changed or of another model is refused, and nothing is lost', async () => {
+	await using place = await Workplace.make();
+	const parent = await place.prepare(tinyRecipe);
+	assert.equal((await place.run('--run', parent)).code, 0);
+	const checkpoint = (await listCheckpoints(parent)).at(-1)?.path as string;
+	const copy = async (name: string) => {
+		const path = join(place.folder, name, 'step_000050');
+		await cp(checkpoint, path, { recursive: true });
+		return path;
+	};
+	const child = async (from: string, recipe: object = tinyRecipe) =>
+		place.run('--run', await place.prepare(recipe), '--parent-checkpoint', from);
+
+	const cut = await copy('cut');
+	await truncate(join(cut, 'model.safetensors'), 1000);
+	assertRefused(await child(cut), /cut.step_000050 is damaged/);
+	const flipped = await copy('flipped');
+	const bytes = await readFile(join(flipped, 'optimizer.safetensors'));
+	bytes[5000] = (bytes[5000] as number) ^ 1;
+	await writeFile(join(flipped, 'optimizer.safetensors'), bytes);
+	assertRefused(await child(flipped), /optimizer\.safetensors does not match its hash/);
+	const headless = await copy('headless');
+	await rm(join(headless, 'state.json'));
+	assertRefused(await child(headless), /is not a checkpoint of the embedded engine/);
+	assertRefused(await child(join(place.folder, 'nowhere')), /is not a checkpoint/);
+	const wider = { ...tinyRecipe, model: { layers: 1, width: 32, heads: 2 } };
+	assertRefused(await child(checkpoint, wider), /is of another model: its width is 16, the recipe's 32/);
+	const words = { ...tinyRecipe, dataset: { task: 'string', length: 3 }, model: { path: checkpoint } };
+	assertRefused(await place.run('--run', await place.prepare(words)), /its vocabulary lacks ":"/);
+	assertRefused(await place.run('--serve', cut), /is damaged/);
+
+	// In place, the newest whole checkpoint is taken and the damaged one set aside.
+	const expected = await readOutcome(parent);
+	await truncate(join(checkpoint, 'model.safetensors'), 1000);
+	const { code, stderr } = await place.run('--run', parent, '--resume');
+	assert.equal(code, 0, stderr);
+	assert.deepEqual(await readOutcome(parent), expected);
+	assert.deepEqual(await readdir(join(parent, 'superseded', '1', 'checkpoints')), ['step_000050']);
+});
+
+test('a run from a checkpoint of another continues it, names its parent and can be resumed alone', async () => {
+	await using place = await Workplace.make();
+	const recipe = { ...tinyRecipe, checkpoint: { every: 10, keep: 100 } };
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const parent = await place.prepare(recipe);
+	assert.equal((await place.run('--run', parent)).code, 0);
+	const at30 = (await listCheckpoints(parent)).find(({ step }) => step === 30)?.path as string;
+	const run = await place.prepare(recipe);
+	assert.equal((await place.run('--run', run, '--parent-checkpoint', at30)).code, 0);
+	const record = await readRecord(run);
+	assert.deepEqual(record.parent, { run: (await readRecord(parent)).id, checkpoint: at30 });
+	const outcome = await readOutcome(run);
+	assert.equal(outcome.weights, expected.weights);
+	// Step 30 is measured anew, before the first update of the grpo stage.
+	assert.deepEqual(outcome.metrics.slice(1), expected.metrics.slice(30));
+	assert.match(outcome.metrics[0] ?? '', /^\{"step":30,"stage":"grpo","eval\/heldout\/accuracy"/);
+	await rm(parent, { recursive: true });
+	await rm(join(run, 'checkpoints', 'step_000050'), { recursive: true });
+	await rm(join(run, 'checkpoints', 'step_000040'), { recursive: true });
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.deepEqual((await readOutcome(run)).metrics, outcome.metrics);
+	assert.equal((await readOutcome(run)).weights, expected.weights);
+});
+
+test('a run does not resume when its recipe or its data have changed', async () => {
+	await using place = await Workplace.make();
+	const run = await withDataset(place, `${rows.join('\n')}\n`);
+	assert.equal((await place.run('--run', run)).code, 0);
+	await writeFile(join(place.folder, 'train.jsonl'), `${rows.slice(1).join('\n')}\n`);
+	assertRefused(await place.run('--run', run, '--resume'), /The dataset of the run .* has changed/);
+	await writeFile(join(place.folder, 'train.jsonl'), `${rows.join('\n')}\n`);
+	const path = join(run, 'recipe.json');
+	const text = await readFile(path, 'utf8');
+	await writeFile(path, text.replace('"batch_size": 16', '"batch_size": 8'));
+	assertRefused(await place.run('--run', run, '--resume'), /The recipe\.json of the run .* has changed/);
+	await writeFile(path, text);
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+});
+
+const isRoot = process.getuid?.() === 0;
+const asNobody = isRoot ? { skip: 'root may write anywhere' } : {};
+
+test('a folder that may not be written is refused', asNobody, async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(tinyRecipe);
+	await chmod(run, 0o500);
+	assertRefused(await place.run('--run', run), /permission denied/);
+	await chmod(run, 0o700);
+	assert.deepEqual(await readdir(run), ['recipe.json']);
+});
+
+/** Mounts a file system for the test; null where that is not allowed. */
+function mount(path: string, options: string): (() => void) | null {
+	if (!isRoot || process.platform !== 'linux') return null;
+	try {
+		execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', path], { stdio: 'ignore' });
+	} catch {
+		return null;
+	}
+	return () => execFileSync('umount', ['-l', path]);
+}
+
+test('a read-only disk is refused with one sentence', async (t) => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(tinyRecipe);
+	const disk = join(place.folder, 'disk');
+	await mkdir(disk);
+	const unmount = mount(disk, 'size=1m');
+	if (!unmount) return t.skip('needs root on Linux and mount');
+	try {
+		const moved = join(disk, 'run');
+		await cp(run, moved, { recursive: true });
+		execFileSync('mount', ['-o', 'remount,ro', disk]);
+		assertRefused(await place.run('--run', moved), /read-only file system/);
+		assert.deepEqual(await readdir(moved), ['recipe.json']);
+	} finally {
+		unmount();
+	}
+});
+
+test('a full disk ends the run with a typed error; after making room it resumes to the same end', async (t) => {
+	await using place = await Workplace.make();
+	const recipe = { ...tinyRecipe, checkpoint: { every: 4, keep: 100 } };
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const run = await place.prepare(recipe);
+	const disk = join(place.folder, 'disk');
+	await mkdir(disk);
+	const unmount = mount(disk, 'size=700k');
+	if (!unmount) return t.skip('needs root on Linux and mount');
+	try {
+		const moved = join(disk, 'run');
+		await cp(run, moved, { recursive: true });
+		assertRefused(await place.run('--run', moved), /no space left on device/i);
+		const record = await readRecord(moved);
+		assert.equal(record.status, 'crashed');
+		assert.equal(record.error?.reason, 'full');
+		const steps = (await readMetrics(moved)).map(({ step }) => step);
+		assert.ok(steps.length > 4 && steps.length < 50);
+		execFileSync('mount', ['-o', 'remount,size=50m', disk]);
+		const { code, stderr } = await place.run('--run', moved, '--resume');
+		assert.equal(code, 0, stderr);
+		assert.deepEqual(await readOutcome(moved), expected);
+		assert.equal((await readRecord(moved)).error, undefined);
+	} finally {
+		unmount();
+	}
+});

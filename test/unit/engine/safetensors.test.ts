@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { Random } from '../../../src/base/random.ts';
+import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../../../src/engine/run/safetensors.ts';
+
+const random = Random.of('safetensors');
+const tensors: NamedTensor[] = [[3, 4], [7], [], [2, 0]].map((shape, i) => ({
+	name: `block.${i}.weight`,
+	shape,
+	data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => random.normal()),
+}));
+
+test('tensors come back as they were; the header is as the format says', () => {
+	const file = encodeSafetensors(tensors, { format: 'pt' });
+	assert.deepEqual([...decodeSafetensors(file, 'file').values()], tensors);
+	const length = Number(file.readBigUInt64LE(0));
+	assert.equal((8 + length) % 8, 0);
+	const header = JSON.parse(file.toString('utf8', 8, 8 + length)) as Record<string, unknown>;
+	assert.deepEqual(header.__metadata__, { format: 'pt' });
+	assert.deepEqual(header['block.1.weight'], { dtype: 'F32', shape: [7], data_offsets: [48, 76] });
+	assert.equal(file.length, 8 + length + 4 * (12 + 7 + 1 + 0));
+});
+
+test('damaged files are refused, never read past their end', () => {
+	const file = encodeSafetensors(tensors);
+	for (let length = 0; length < file.length; length += 7) {
+		assert.throws(() => decodeSafetensors(file.subarray(0, length), 'file'), { reason: 'corrupt' });
+	}
+	for (let i = 0; i < 300; i++) {
+		const broken = Buffer.from(file);
+		broken[random.int(200)] = random.int(256);
+		try {
+			decodeSafetensors(broken, 'file');
+		} catch (error) {
+			assert.ok(error instanceof Failure, String(error));
+		}
+	}
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { type GateHooks, StepGate } from '../../../src/engine/run/stepGate.ts';
+
+function hooks(said: string[]): GateHooks {
+	return {
+		paused: async () => void said.push('paused'),
+		continued: async () => void said.push('continued'),
+		checkpoint: async () => {
+			said.push('checkpoint');
+			return 'folder';
+		},
+		setHyperparameters: async (changes) => {
+			said.push(JSON.stringify(changes));
+			return 7;
+		},
+	};
+}
+
+test('requests happen between batches in their order; jobs also between updates', async () => {
+	const gate = new StepGate();
+	const said: string[] = [];
+	const answers = [
+		gate.checkpoint(),
+		gate.setHyperparameters({ beta: 1 }),
+		gate.withLearner(async () => said.push('job')),
+	];
+	await gate.betweenUpdates();
+	assert.deepEqual(said, ['job']);
+	assert.equal(await gate.betweenBatches(hooks(said)), 'continue');
+	assert.deepEqual(said, ['job', 'checkpoint', '{"beta":1}']);
+	assert.deepEqual(await Promise.all(answers), ['folder', 7, 1]);
+});
+
+test('a pause is answered when it has happened; jobs and checkpoints go on in it', async () => {
+	const gate = new StepGate();
+	const said: string[] = [];
+	const pause = gate.pause().then(() => said.push('answered'));
+	await new Promise((resolve) => setImmediate(resolve));
+	assert.deepEqual(said, []);
+	const through = gate.betweenBatches(hooks(said)).then((verdict) => said.push(verdict));
+	await pause;
+	assert.ok(gate.isPaused);
+	await gate.checkpoint();
+	await gate.withLearner(async () => said.push('job'));
+	await gate.pause();
+	await gate.resume();
+	await through;
+	assert.deepEqual(said, ['paused', 'answered', 'checkpoint', 'job', 'continued', 'continue']);
+});
+
+test('a pause withdrawn before it happened is told so', async () => {
+	const gate = new StepGate();
+	const pause = gate.pause();
+	await gate.resume();
+	await assert.rejects(pause, { reason: 'cancelled' });
+	assert.equal(await gate.betweenBatches(hooks([])), 'continue');
+});
+
+test('a stop ends a pause; what waits when the run is over is answered with the reason', async () => {
+	const gate = new StepGate();
+	const through = gate.betweenBatches(hooks([]));
+	assert.equal(await through, 'continue');
+	await Promise.all([
+		gate.pause(),
+		gate.betweenBatches(hooks([])),
+		Promise.resolve().then(() => gate.stop({ checkpoint: false })),
+	]);
+	assert.deepEqual(gate.stopRequest, { checkpoint: false });
+	assert.ok(gate.stopSignal.aborted);
+	const late = gate.checkpoint();
+	gate.close(new Failure('unavailable', 'over'));
+	await assert.rejects(late, { reason: 'unavailable' });
+	await assert.rejects(gate.pause(), { reason: 'unavailable' });
+});
+
+test("a refused change is the asker's matter, a failed checkpoint the run's too", async () => {
+	const gate = new StepGate();
+	const failing: GateHooks = {
+		...hooks([]),
+		checkpoint: async () => {
+			throw new Failure('full', 'no room');
+		},
+		setHyperparameters: async () => {
+			throw new Failure('unsupported', 'no');
+		},
+	};
+	const change = gate.setHyperparameters({ beta: 1 });
+	change.catch(() => undefined);
+	assert.equal(await gate.betweenBatches(failing), 'continue');
+	await assert.rejects(change, { reason: 'unsupported' });
+	const checkpoint = gate.checkpoint();
+	checkpoint.catch(() => undefined);
+	await assert.rejects(gate.betweenBatches(failing), { reason: 'full' });
+	await assert.rejects(checkpoint, { reason: 'full' });
+});
