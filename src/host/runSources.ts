@@ -24,10 +24,18 @@ export class RegisteredRuns implements RunSource {
 	}
 }
 
-/** Run folders in `runs/` of the workspace's folders: searched once, then followed by file events. */
+/** A search may take this share of the time at most. */
+const searchShare = 0.01;
+const shortestPauseMs = 4000;
+
+/**
+ * Run folders in `runs/` of the workspace's folders. File events tell of new ones at once; as they are not certain, the
+ * folders are searched again now and then, the more rarely the longer a search takes.
+ */
 export class WorkspaceRuns extends Disposable implements RunSource {
 	readonly #changed = this.register(new Emitter<void>());
 	#search: Promise<Set<string>> | null = null;
+	#searchAgainAt = 0;
 
 	constructor() {
 		super();
@@ -44,6 +52,7 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 	}
 
 	async list(): Promise<readonly string[]> {
+		if (Date.now() >= this.#searchAgainAt) this.#search = null;
 		this.#search ??= this.#find();
 		return [...(await this.#search)];
 	}
@@ -55,12 +64,19 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 	}
 
 	async #find(): Promise<Set<string>> {
-		const roots = (vscode.workspace.workspaceFolders ?? [])
-			.filter((folder) => folder.uri.scheme === 'file')
-			.map((folder) => folder.uri.fsPath);
-		// The registry knows real paths; a run must not be listed under two names.
-		const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
-		return new Set(await findRuns(real));
+		const start = Date.now();
+		this.#searchAgainAt = Number.POSITIVE_INFINITY;
+		try {
+			const roots = (vscode.workspace.workspaceFolders ?? [])
+				.filter((folder) => folder.uri.scheme === 'file')
+				.map((folder) => folder.uri.fsPath);
+			// The registry knows real paths; a run must not be listed under two names.
+			const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
+			return new Set(await findRuns(real));
+		} finally {
+			const now = Date.now();
+			this.#searchAgainAt = now + Math.max(shortestPauseMs, (now - start) / searchShare);
+		}
 	}
 
 	async #found(folder: string): Promise<void> {
