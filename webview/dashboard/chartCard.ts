@@ -1,12 +1,12 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
-import { bandKey, type ChartSpec, canBeLog, layersOf } from '../lib/charts/chartSpec.ts';
+import { bandKey, type ChartSpec, canBeLog } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
-import { rowsOfRange } from '../lib/charts/pickRows.ts';
 import { Plot } from '../lib/charts/plot.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
 import type { PlotMark } from '../lib/charts/plotMarks.ts';
 import { formatValue, formatX } from '../lib/charts/plotScales.ts';
+import { rowsOfRange } from '../lib/charts/rowRange.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
@@ -36,7 +36,11 @@ export interface CardState {
 }
 
 interface LegendEntry {
-	readonly metric: string;
+	/** What is hidden with it: a metric, or a band's key. */
+	readonly key: string;
+	readonly colour: number;
+	/** null: a band, which has no value of its own. */
+	readonly metric: string | null;
 	readonly button: HTMLButtonElement;
 	readonly swatch: HTMLElement;
 	readonly value: HTMLElement;
@@ -156,7 +160,9 @@ export class ChartCard extends Disposable {
 
 	/** The numbers changed. */
 	update(): void {
-		this.plot.update();
+		// The first value above 0 makes a wanted logarithmic axis possible.
+		if (this.#showLog() !== this.plot.settings.log) this.applySettings();
+		else this.plot.update();
 		this.#showValues();
 		this.#fillTable();
 	}
@@ -164,16 +170,21 @@ export class ChartCard extends Disposable {
 	/** Smoothing, hidden lines or the axis changed. */
 	applySettings(): void {
 		const { model } = this.#needs;
-		const smoothing = model.smoother.weight > 0;
 		const { hidden } = this.#state;
-		const possible = canBeLog(layersOf(this.#spec, model, { hidden, smoothing: false }).layers);
-		const log = this.log && possible && this.#spec.kind === 'lines';
+		const log = this.#showLog();
+		this.plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
+	}
+
+	/** @returns whether the axis is to be logarithmic: if that is wanted and there is a value above 0 */
+	#showLog(): boolean {
+		const { model } = this.#needs;
+		const wanted = this.log && this.#spec.kind === 'lines';
+		const log = wanted && canBeLog(this.#spec, model, this.#state.hidden);
 		this.#log.setPressed(log);
 		this.#log.setHidden(this.#spec.kind === 'stack');
-		const impossible = this.log && !possible && model.length > 0;
-		this.#note.hidden = !impossible;
-		if (impossible) setText(this.#note, 'No value above 0: a logarithmic axis would be empty.');
-		this.plot.setSettings({ hidden, smoothing, log });
+		this.#note.hidden = !wanted || log || model.length === 0;
+		if (!this.#note.hidden) setText(this.#note, 'No value above 0: a logarithmic axis would be empty.');
+		return log;
 	}
 
 	rebuild(): void {
@@ -206,24 +217,10 @@ export class ChartCard extends Disposable {
 	}
 
 	#build(): void {
-		const { tooltip, model } = this.#needs;
-		this.#entries = this.#spec.lines.map((line) => {
-			const swatch = element('span', { class: 'swatch', aria: { hidden: true } });
-			const value = element('span', { class: 'value' });
-			const node = element(
-				'button',
-				{
-					class: 'legend-entry',
-					attributes: { type: 'button' },
-					on: { click: () => this.#toggleLine(line.metric) },
-				},
-				swatch,
-				element('span', { class: 'legend-label' }, line.label),
-				value,
-			);
-			tooltip.explain(node, () => explainMetric(line.metric, metricContext(model.run, this.#stage())));
-			return { metric: line.metric, button: node, swatch, value };
-		});
+		this.#entries = [
+			...this.#spec.lines.map((line) => this.#entry(line.metric, line.metric, line.label, line.colour)),
+			...this.#spec.bands.map((band) => this.#entry(bandKey(band), null, band.label, band.colour)),
+		];
 		fill(this.#legend, ...this.#entries.map((entry) => entry.button));
 		this.plot.setSpec(this.#spec);
 		this.#table?.dispose();
@@ -234,9 +231,32 @@ export class ChartCard extends Disposable {
 		this.#showValues();
 	}
 
-	#toggleLine(metric: string): void {
+	#entry(key: string, metric: string | null, label: string, colour: number): LegendEntry {
+		const { tooltip, model } = this.#needs;
+		const swatch = element('span', { class: metric === null ? 'swatch band' : 'swatch', aria: { hidden: true } });
+		const value = element('span', { class: 'value' });
+		// A lone line is named by the title.
+		const alone = metric !== null && this.#spec.lines.length === 1;
+		const button = element(
+			'button',
+			{
+				class: alone ? 'legend-entry alone' : 'legend-entry',
+				attributes: { type: 'button' },
+				on: { click: () => this.#toggle(key) },
+			},
+			swatch,
+			element('span', { class: 'legend-label' }, label),
+			value,
+		);
+		if (metric !== null) {
+			tooltip.explain(button, () => explainMetric(metric, metricContext(model.run, this.#stage())));
+		}
+		return { key, colour, metric, button, swatch, value };
+	}
+
+	#toggle(key: string): void {
 		const hidden = new Set(this.#state.hidden);
-		if (!hidden.delete(metric)) hidden.add(metric);
+		if (!hidden.delete(key)) hidden.add(key);
 		this.#change({ hidden });
 	}
 
@@ -276,13 +296,12 @@ export class ChartCard extends Disposable {
 
 	#paintLegend(): void {
 		const theme = this.#needs.theme();
-		for (const [i, entry] of this.#entries.entries()) {
-			const line = this.#spec.lines[i];
-			if (!line) continue;
-			const hidden = this.#state.hidden.has(entry.metric);
-			const colour = theme.series[line.colour % theme.series.length] ?? theme.foreground;
-			entry.swatch.style.background = hidden ? 'transparent' : colour;
-			entry.swatch.style.borderColor = colour;
+		for (const entry of this.#entries) {
+			const hidden = this.#state.hidden.has(entry.key);
+			const colour = theme.series[entry.colour % theme.series.length] ?? theme.foreground;
+			const fillColour = entry.metric === null ? theme.fill(entry.colour, 0.3) : colour;
+			entry.swatch.style.background = hidden ? 'transparent' : fillColour;
+			entry.swatch.style.borderColor = hidden || entry.metric !== null ? colour : 'transparent';
 			entry.button.classList.toggle('off', hidden);
 			setAria(entry.button, 'pressed', !hidden);
 		}
@@ -290,9 +309,9 @@ export class ChartCard extends Disposable {
 
 	#showValues(): void {
 		const { model, link } = this.#needs;
-		for (const entry of this.#entries) {
-			const row = link.cursor ?? model.table.lastRow(entry.metric);
-			setText(entry.value, this.#valueAt(entry.metric, row));
+		for (const { metric, value } of this.#entries) {
+			if (metric === null) continue;
+			setText(value, this.#valueAt(metric, link.cursor ?? model.table.lastRow(metric)));
 		}
 	}
 
@@ -305,10 +324,5 @@ export class ChartCard extends Disposable {
 		let at = row;
 		if (model.gaps(metric) !== 'kept') while (at > 0 && Number.isNaN(column[at])) at--;
 		return formatValue(column[at], unit);
-	}
-
-	/** Names under which lines and bands can be hidden. */
-	get keys(): string[] {
-		return [...this.#spec.lines.map((line) => line.metric), ...this.#spec.bands.map(bandKey)];
 	}
 }

@@ -42,12 +42,7 @@ class Names {
 	}
 }
 
-const lineOf = (metric: string, colour: number, label = describeMetric(metric).title, minor = false): ChartLine => ({
-	metric,
-	label,
-	colour,
-	minor,
-});
+const lineOf = (metric: string, colour: number): ChartLine => ({ metric, label: describeMetric(metric).title, colour });
 
 function chart(
 	id: string,
@@ -72,12 +67,12 @@ function chart(
 }
 
 /** A chart of one metric, if the run has it. */
-function single(names: Names, metric: string, colour = 0, title = describeMetric(metric).title): ChartSpec[] {
-	return chart(
-		metric,
-		title,
-		names.take(metric).map((name) => lineOf(name, colour)),
-	);
+function single(names: Names, metric: string, title = describeMetric(metric).title): ChartSpec[] {
+	return together(metric, title, names.take(metric));
+}
+
+function together(id: string, title: string, metrics: readonly string[]): ChartSpec[] {
+	return chart(id, title, metrics.map(lineOf));
 }
 
 /** A chart for each metric that matches and is not placed yet. */
@@ -89,7 +84,7 @@ function each(names: Names, pattern: RegExp): ChartSpec[] {
 export function chartsOf(metrics: readonly string[]): ChartGroup[] {
 	const names = new Names(metrics);
 	const groups: ChartGroup[] = [
-		{ id: 'reward', title: metricGroupTitles.reward, charts: rewardCharts(names) },
+		{ id: 'reward', title: 'Reward and accuracy', charts: rewardCharts(names) },
 		{ id: 'policy', title: metricGroupTitles.policy, charts: policyCharts(names) },
 		{ id: 'lengths', title: 'Completions', charts: completionCharts(names) },
 		{ id: 'optimiser', title: metricGroupTitles.optimiser, charts: optimiserCharts(names) },
@@ -107,17 +102,15 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const [reward] = names.take('reward');
 	const [deviation] = reward ? names.take('reward_std') : [];
 	const bands: ChartBand[] =
-		reward && deviation
-			? [{ kind: 'spread', of: reward, by: deviation, label: '\u00b1 1 standard deviation', colour: 0 }]
-			: [];
+		reward && deviation ? [{ kind: 'spread', of: reward, by: deviation, label: '\u00b1 1 deviation', colour: 0 }] : [];
 	const total = chart('reward', 'Reward', reward ? [lineOf(reward, 0)] : [], { bands });
 	const components = names.match(/^rewards\/.+\/mean$/s);
 	const deviations = names.match(/^rewards\/.+\/std$/s);
 	const componentBands = components.flatMap((of, i): ChartBand[] => {
 		const by = of.replace(/mean$/, 'std');
-		// With more than two the bands would hide the lines.
-		if (components.length > 2 || !deviations.includes(by)) return [];
-		return [{ kind: 'spread', of, by, label: '\u00b1 1 standard deviation', colour: i + 1 }];
+		// Several bands would hide each other and the lines.
+		if (components.length > 1 || !deviations.includes(by)) return [];
+		return [{ kind: 'spread', of, by, label: '\u00b1 1 deviation', colour: i + 1 }];
 	});
 	const parts = chart(
 		'rewards',
@@ -125,7 +118,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 		components.map((name, i) => lineOf(name, i + 1)),
 		{ bands: componentBands },
 	);
-	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std', 4)];
+	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std')];
 }
 
 function evaluationCharts(names: Names): ChartSpec[] {
@@ -146,27 +139,16 @@ function evaluationCharts(names: Names): ChartSpec[] {
 }
 
 function policyCharts(names: Names): ChartSpec[] {
-	const clip = names.take('clip_ratio/region_mean', 'clip_ratio/low_mean', 'clip_ratio/high_mean');
-	const limits = names.take('clip_ratio/low_min', 'clip_ratio/high_max');
-	const colours: Readonly<Record<string, number>> = {
-		'clip_ratio/region_mean': 0,
-		'clip_ratio/low_mean': 1,
-		'clip_ratio/high_mean': 2,
-		'clip_ratio/low_min': 1,
-		'clip_ratio/high_max': 2,
-	};
 	return [
-		...single(names, 'kl', 3, 'KL to the reference'),
-		...single(names, 'entropy', 1),
-		...chart('clip_ratio', 'Clip ratios', [
-			...clip.map((name) => lineOf(name, colours[name] ?? 0)),
-			...limits.map((name) => lineOf(name, colours[name] ?? 0, undefined, true)),
-		]),
-		...chart(
-			'sampling',
-			'Sampler difference',
-			names.match(/^sampling\/sampling_logp_difference\//).map((name, i) => lineOf(name, i, undefined, i > 0)),
+		...single(names, 'kl', 'KL to the reference'),
+		...single(names, 'entropy'),
+		...together(
+			'clip_ratio',
+			'Clip ratios',
+			names.take(...['region', 'low', 'high'].map((part) => `clip_ratio/${part}_mean`)),
 		),
+		...together('clip_extremes', 'Clip ratios, extremes', names.take('clip_ratio/low_min', 'clip_ratio/high_max')),
+		...together('sampling', 'Sampler difference', names.match(/^sampling\/sampling_logp_difference\//)),
 	];
 }
 
@@ -185,13 +167,13 @@ function completionCharts(names: Names): ChartSpec[] {
 	return [
 		...chart('lengths', 'Completion length', all.lines, { bands: all.bands }),
 		...chart('terminated', 'Length of ended completions', ended.lines, { bands: ended.bands }),
-		...single(names, 'completions/clipped_ratio', 4),
+		...single(names, 'completions/clipped_ratio'),
 		...each(names, /^completions\//),
 	];
 }
 
 function optimiserCharts(names: Names): ChartSpec[] {
-	return [...single(names, 'loss', 0), ...single(names, 'grad_norm', 1), ...single(names, 'learning_rate', 2)];
+	return [...single(names, 'loss'), ...single(names, 'grad_norm'), ...single(names, 'learning_rate')];
 }
 
 function speedCharts(names: Names): ChartSpec[] {
@@ -204,8 +186,8 @@ function speedCharts(names: Names): ChartSpec[] {
 			{ kind: 'stack' },
 		),
 		...each(names, /^throughput\//),
-		...single(names, 'step_time', 1),
-		...single(names, 'num_tokens', 2),
+		...single(names, 'step_time'),
+		...single(names, 'num_tokens'),
 	];
 }
 

@@ -26,6 +26,9 @@ import { defaultView, type SavedState, toggled, type ViewState } from './viewSta
 
 export type DashboardBridge = Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>;
 
+/** Between two drawings while the rows of a snapshot arrive. */
+const loadingMs = 300;
+
 /** Puts the parts of the dashboard together and passes news between them. */
 export class DashboardApp extends Disposable {
 	readonly #bridge: DashboardBridge;
@@ -44,13 +47,15 @@ export class DashboardApp extends Disposable {
 	#view: ViewState;
 	#marks: readonly PlotMark[] = [];
 	#frame = 0;
+	#pause: ReturnType<typeof setTimeout> | undefined;
+	#rendered = Number.NEGATIVE_INFINITY;
 	#said = '';
 
 	constructor(root: HTMLElement, bridge: DashboardBridge) {
 		super();
 		this.#bridge = bridge;
 		this.#view = bridge.restoreState()?.view ?? defaultView;
-		this.#tooltip = this.register(new Tooltip(document.body));
+		this.#tooltip = this.register(new Tooltip(root));
 		const act = (action: DashboardAction): void => this.#ask(bridge.request('act', { action }));
 		this.#header = this.register(
 			new RunHeader({
@@ -136,6 +141,7 @@ export class DashboardApp extends Disposable {
 			dispose: () => {
 				clearInterval(clock);
 				clearTimeout(this.#flashTimer);
+				clearTimeout(this.#pause);
 				cancelAnimationFrame(this.#frame);
 				document.removeEventListener('keydown', onKey);
 			},
@@ -152,12 +158,20 @@ export class DashboardApp extends Disposable {
 		this.#bridge.post({ type: 'resync' });
 	}
 
-	/** Draws once a frame, however many events come. */
+	/** Draws once a frame, however many events come; while a long run arrives, now and then. */
 	#schedule(): void {
-		if (this.#frame !== 0) return;
+		if (this.#frame !== 0 || this.#pause !== undefined) return;
+		if (this.#model.loading && performance.now() - this.#rendered < loadingMs) {
+			this.#pause = setTimeout(() => {
+				this.#pause = undefined;
+				this.#schedule();
+			}, loadingMs);
+			return;
+		}
 		this.#frame = requestAnimationFrame(() => {
 			this.#frame = 0;
 			this.#render();
+			this.#rendered = performance.now();
 		});
 	}
 
@@ -166,7 +180,6 @@ export class DashboardApp extends Disposable {
 		this.#link.setRows(table.step, table.time);
 		this.#placeMarks();
 		this.#grid.setGroups(chartsOf(table.names.filter((name) => table.count(name) > 0)));
-		this.#grid.applySettings();
 		this.#grid.update();
 		this.#header.render();
 		this.#toolbar.render();

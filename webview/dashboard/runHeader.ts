@@ -8,7 +8,7 @@ import { type IconName, icon } from '../lib/icons.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { explainMetric, metricContext } from './explanations.ts';
-import { accuracyNames, elapsedSeconds, newestValue, remainingSeconds, statusWords } from './headerFacts.ts';
+import { accuracyNames, elapsedSeconds, isLive, newestValue, remainingSeconds, statusWords } from './headerFacts.ts';
 
 export interface HeaderNeeds {
 	readonly model: DashboardModel;
@@ -88,7 +88,7 @@ export class RunHeader extends Disposable {
 			control: button({ label, icon: symbol, appearance, onClick: () => needs.act(name) }),
 		});
 		this.#actions = [
-			action('resume', 'Resume', 'resume', 'primary'),
+			action('resume', 'Resume', 'resume', 'secondary'),
 			action('pause', 'Pause', 'pause', 'secondary'),
 			action('continue', 'Continue', 'play', 'primary'),
 			action('stop', 'Stop', 'stop', 'secondary'),
@@ -161,8 +161,8 @@ export class RunHeader extends Disposable {
 		show(this.#facts.accuracy, accuracy && formatValue(accuracy.value, 'share'));
 		show(this.#facts.device, run.device === '' ? null : run.device);
 		const total = run.totalSteps ?? 0;
-		this.#progress.classList.toggle('known', total > 0);
-		this.#bar.style.width = total > 0 ? `${Math.min(100, (100 * run.step) / total)}%` : '0';
+		this.#progress.classList.toggle('known', total > 0 && isLive(run));
+		this.#bar.style.width = total > 0 && isLive(run) ? `${Math.min(100, (100 * run.step) / total)}%` : '0';
 		setAria(this.#progress, 'valuemax', Math.max(total, run.step, 1));
 		setAria(this.#progress, 'valuenow', run.step);
 		setAria(this.#progress, 'valuetext', total > 0 ? `step ${run.step} of at most ${total}` : `step ${run.step}`);

@@ -118,7 +118,7 @@ export class NoticeView {
 		this.element.setAttribute('role', notice.kind === 'error' ? 'alert' : 'status');
 		fill(
 			this.element,
-			icon(icons[notice.kind]),
+			element('span', { class: 'notice-icon' }, icon(icons[notice.kind])),
 			element('div', { class: 'notice-text' }, element('strong', null, notice.title), element('p', null, notice.text)),
 			notice.actions.length === 0
 				? null

@@ -33,7 +33,7 @@ export interface Theme {
 	readonly series: readonly string[];
 	/** The series colour, for areas. */
 	fill(index: number, alpha: number): string;
-	/** The name of the colour's source, for dashes: lines differ in more than colour in high contrast. */
+	/** In high contrast, how the lines of one chart are dashed, by their order; otherwise none is. */
 	dash(index: number): readonly number[];
 }
 
@@ -63,6 +63,11 @@ const dashes: readonly (readonly number[])[] = [
 /** Reads variables; tests pass a table instead of a document. */
 export type ReadVariable = (name: string) => string;
 
+/** Distance of two opaque colours in RGB, 0 to 442: what tells two lines apart is checked roughly. */
+function distance(one: Colour, other: Colour): number {
+	return Math.hypot(one.r - other.r, one.g - other.g, one.b - other.b);
+}
+
 /** Builds the theme from VS Code's CSS variables. Pure apart from `read`. */
 export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const dark = kind === 'dark' || kind === 'high-contrast-dark';
@@ -78,9 +83,14 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 		4.5,
 	);
 	const least = highContrast ? 4.5 : 3;
-	const series = seriesSources.map(([name, forDark, forLight]) =>
-		withContrast(colour(name, dark ? forDark : forLight), background, least),
-	);
+	const series: Colour[] = [];
+	for (const [name, forDark, forLight] of seriesSources) {
+		const ours = dark ? forDark : forLight;
+		const theirs = withContrast(colour(name, ours), background, least);
+		// Some themes give two of these names one colour.
+		const taken = series.some((other) => distance(other, theirs) < 60);
+		series.push(taken ? withContrast(parseColour(ours) ?? theirs, background, least) : theirs);
+	}
 	const line = over(withAlpha(foreground, highContrast ? 0.35 : 0.1), background);
 	return {
 		kind,
@@ -101,7 +111,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 		fontSize: Number.parseFloat(read('--vscode-font-size')) || 13,
 		series: series.map(formatColour),
 		fill: (index, alpha) => formatColour(withAlpha(series[index % series.length] as Colour, alpha)),
-		dash: (index) => (highContrast ? (dashes[index % dashes.length] ?? []) : []),
+		dash: (index) => (highContrast && index > 0 ? (dashes[index % dashes.length] ?? []) : []),
 	};
 }
 

@@ -20,16 +20,51 @@ export interface MetricChunk {
 	readonly values: readonly Float64Array[];
 }
 
+/**
+ * One metric; NaN past its last value. Columns grow at different rows, so that no one row has to move all of a long run.
+ */
+class Column {
+	values: Float64Array<ArrayBuffer>;
+	/** Rows with a value. */
+	count = 0;
+
+	constructor(capacity: number) {
+		this.values = new Float64Array(capacity).fill(Number.NaN);
+	}
+
+	reserve(length: number): void {
+		if (length <= this.values.length) return;
+		const grown = new Float64Array(Math.ceil(Math.max(length, this.values.length * 1.5)));
+		grown.set(this.values);
+		grown.fill(Number.NaN, this.values.length);
+		this.values = grown;
+	}
+
+	set(row: number, value: number): void {
+		if (Number.isNaN(value)) return;
+		this.reserve(row + 1);
+		if (Number.isNaN(this.values[row])) this.count++;
+		this.values[row] = value;
+	}
+
+	truncate(length: number, before: number): void {
+		const end = Math.min(before, this.values.length);
+		for (let row = length; row < end; row++) {
+			if (Number.isNaN(this.values[row])) continue;
+			this.count--;
+			this.values[row] = Number.NaN;
+		}
+	}
+}
+
 /** A run's metrics as columns that grow: one row a step, steps strictly increasing, NaN where there is no value. */
 export class MetricTable {
 	#length = 0;
-	#capacity = 0;
 	#step = new Float64Array(0);
 	#time = new Float64Array(0);
 	#stage = new Uint16Array(0);
 	#stages: string[] = [];
-	readonly #columns = new Map<string, Float64Array>();
-	readonly #counts = new Map<string, number>();
+	readonly #columns = new Map<string, Column>();
 	/** Names that were left out because there are too many. */
 	#dropped = 0;
 
@@ -68,24 +103,28 @@ export class MetricTable {
 
 	/** A view of the column: valid until the next change of the table. */
 	column(name: string): Float64Array | undefined {
-		return this.#columns.get(name)?.subarray(0, this.#length);
+		const column = this.#columns.get(name);
+		column?.reserve(this.#length);
+		return column?.values.subarray(0, this.#length);
 	}
 
 	/** Rows with a value. */
 	count(name: string): number {
-		return this.#counts.get(name) ?? 0;
+		return this.#columns.get(name)?.count ?? 0;
 	}
 
 	value(name: string, row: number): number {
 		const column = this.#columns.get(name);
-		return column && row >= 0 && row < this.#length ? (column[row] as number) : Number.NaN;
+		return column && row >= 0 && row < this.#length ? (column.values[row] ?? Number.NaN) : Number.NaN;
 	}
 
 	/** The newest row with a value of this metric; -1 if there is none. */
 	lastRow(name: string): number {
 		const column = this.#columns.get(name);
 		if (!column) return -1;
-		for (let row = this.#length - 1; row >= 0; row--) if (!Number.isNaN(column[row])) return row;
+		for (let row = Math.min(this.#length, column.values.length) - 1; row >= 0; row--) {
+			if (!Number.isNaN(column.values[row])) return row;
+		}
 		return -1;
 	}
 
@@ -110,18 +149,13 @@ export class MetricTable {
 	clear(): void {
 		this.truncate(0);
 		this.#columns.clear();
-		this.#counts.clear();
 		this.#stages = [];
 		this.#dropped = 0;
 	}
 
 	truncate(length: number): void {
 		if (length >= this.#length) return;
-		for (const [name, column] of this.#columns) {
-			let gone = 0;
-			for (let row = length; row < this.#length; row++) if (!Number.isNaN(column[row])) gone++;
-			if (gone > 0) this.#counts.set(name, (this.#counts.get(name) ?? 0) - gone);
-		}
+		for (const column of this.#columns.values()) column.truncate(length, this.#length);
 		this.#length = length;
 	}
 
@@ -169,9 +203,10 @@ export class MetricTable {
 		const names: string[] = [];
 		const values: Float64Array[] = [];
 		for (const [name, column] of this.#columns) {
-			if (!hasValue(column, from, to)) continue;
+			if (!hasValue(column.values, from, to)) continue;
+			column.reserve(to);
 			names.push(name);
-			values.push(column.slice(from, to));
+			values.push(column.values.slice(from, to));
 		}
 		return {
 			from,
@@ -199,16 +234,14 @@ export class MetricTable {
 		this.#step.set(chunk.step, chunk.from);
 		this.#time.set(chunk.time, chunk.from);
 		this.#stage.set(chunk.stage, chunk.from);
-		for (const column of this.#columns.values()) column.fill(Number.NaN, chunk.from, chunk.from + count);
 		this.#length = chunk.from + count;
 		chunk.names.forEach((name, i) => {
 			const column = this.#ensure(name);
 			const values = chunk.values[i] as Float64Array;
 			if (!column) return;
-			column.set(values, chunk.from);
-			let present = 0;
-			for (const value of values) if (!Number.isNaN(value)) present++;
-			this.#counts.set(name, (this.#counts.get(name) ?? 0) + present);
+			column.reserve(chunk.from + count);
+			column.values.set(values, chunk.from);
+			for (const value of values) if (!Number.isNaN(value)) column.count++;
 		});
 		return true;
 	}
@@ -221,57 +254,54 @@ export class MetricTable {
 		let index = this.#stages.indexOf(stage);
 		if (index < 0 && this.#stages.length < 65_535) index = this.#stages.push(stage) - 1;
 		this.#stage[row] = Math.max(0, index);
-		for (const column of this.#columns.values()) column[row] = Number.NaN;
 		this.#length = row + 1;
 		return row;
 	}
 
 	#moveLastTo(row: number): void {
 		const last = this.#length - 1;
-		for (const column of [this.#step, this.#time, this.#stage, ...this.#columns.values()]) {
+		for (const column of this.#columns.values()) column.reserve(this.#length);
+		const columns = [...this.#columns.values()].map((column) => column.values);
+		for (const column of [this.#step, this.#time, this.#stage, ...columns]) {
 			const value = column[last] as number;
 			column.copyWithin(row + 1, row, last);
 			column[row] = value;
 		}
 	}
 
-	#ensure(name: string): Float64Array | undefined {
+	#ensure(name: string): Column | undefined {
 		let column = this.#columns.get(name);
 		if (column) return column;
 		if (this.#columns.size >= mostColumns) {
 			this.#dropped++;
 			return undefined;
 		}
-		column = new Float64Array(this.#capacity).fill(Number.NaN);
+		column = new Column(Math.max(this.#length, 256) + 16 * (this.#columns.size % 64));
 		this.#columns.set(name, column);
 		return column;
 	}
 
 	#set(name: string, row: number, value: number): void {
-		const column = this.#ensure(name);
-		if (!column) return;
-		if (Number.isNaN(column[row])) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
-		column[row] = value;
+		this.#ensure(name)?.set(row, value);
 	}
 
 	#grow(length: number): void {
-		if (length <= this.#capacity) return;
-		this.#capacity = Math.max(256, length, Math.ceil(this.#capacity * 1.5));
-		const grown = (old: Float64Array): Float64Array<ArrayBuffer> => {
-			const column = new Float64Array(this.#capacity).fill(Number.NaN);
-			column.set(old.subarray(0, this.#length));
-			return column;
-		};
-		this.#step = grown(this.#step);
-		this.#time = grown(this.#time);
-		const stage = new Uint16Array(this.#capacity);
-		stage.set(this.#stage.subarray(0, this.#length));
+		if (length <= this.#step.length) return;
+		const capacity = Math.max(256, Math.ceil(length * 1.5));
+		const step = new Float64Array(capacity);
+		const time = new Float64Array(capacity);
+		const stage = new Uint16Array(capacity);
+		step.set(this.#step);
+		time.set(this.#time);
+		stage.set(this.#stage);
+		this.#step = step;
+		this.#time = time;
 		this.#stage = stage;
-		for (const [name, column] of this.#columns) this.#columns.set(name, grown(column));
 	}
 }
 
 function hasValue(column: Float64Array, from: number, to: number): boolean {
-	for (let row = from; row < to; row++) if (!Number.isNaN(column[row])) return true;
+	const end = Math.min(to, column.length);
+	for (let row = from; row < end; row++) if (!Number.isNaN(column[row])) return true;
 	return false;
 }

@@ -6,8 +6,6 @@ export interface ChartLine {
 	readonly label: string;
 	/** Index into the theme's series colours. */
 	readonly colour: number;
-	/** Drawn thin and dashed: limits of what another line means. */
-	readonly minor?: boolean;
 }
 
 /** An area around a line. */
@@ -54,7 +52,6 @@ export interface Layer {
 	readonly role: 'edge' | 'raw' | 'line' | 'area';
 	readonly metric: string;
 	readonly colour: number;
-	readonly minor: boolean;
 	readonly gaps: GapStyle;
 	/** All rows. */
 	readonly values: Float64Array;
@@ -107,7 +104,6 @@ function lineLayers(
 				role: 'edge',
 				metric: bandKey(band),
 				colour: band.colour,
-				minor: true,
 				gaps: source.gaps(band.of),
 				values,
 			}) - 1;
@@ -118,7 +114,6 @@ function lineLayers(
 			role,
 			metric: line.metric,
 			colour: line.colour,
-			minor: line.minor ?? false,
 			gaps: source.gaps(line.metric),
 			values,
 		});
@@ -147,7 +142,7 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 			// A phase that did not happen takes no time; where no phase is known there is nothing to draw.
 			total[row] = Number.isNaN(value) ? under : (Number.isNaN(under) ? 0 : under) + value;
 		}
-		totals.push({ role: 'area', metric: line.metric, colour: line.colour, minor: false, gaps: 'kept', values: total });
+		totals.push({ role: 'area', metric: line.metric, colour: line.colour, gaps: 'kept', values: total });
 		below = total;
 	}
 	return { layers: totals.reverse(), areas: [] };
@@ -189,6 +184,6 @@ export function columnsAt(layers: readonly Layer[], rows: Int32Array, log: boole
 }
 
 /** Whether a log axis would show anything. */
-export function canBeLog(layers: readonly Layer[]): boolean {
-	return layers.some(({ role, values }) => role !== 'edge' && values.some((value) => value > 0));
+export function canBeLog(spec: ChartSpec, source: ColumnSource, hidden: ReadonlySet<string>): boolean {
+	return spec.lines.some(({ metric }) => !hidden.has(metric) && source.column(metric)?.some((value) => value > 0));
 }

@@ -1,13 +1,14 @@
 import uPlot from 'uplot';
 import { Disposable, toDisposable } from '../../../src/base/disposable.ts';
+import { pickRows } from '../../../src/core/metrics/pickRows.ts';
 import { element, setAria } from '../dom.ts';
 import type { Theme } from '../theme.ts';
 import { type ChartSpec, type ColumnSource, columnsAt, type Layers, layersOf } from './chartSpec.ts';
-import { nearestRow, pickRows, rowsOfRange } from './pickRows.ts';
 import { actOnLink, plotActionOf } from './plotKeys.ts';
 import type { PlotLink } from './plotLink.ts';
 import { drawMarks, type PlotMark } from './plotMarks.ts';
 import { formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
+import { nearestRow, rowsOfRange } from './rowRange.ts';
 
 export interface PlotOptions {
 	readonly link: PlotLink;
@@ -40,6 +41,8 @@ export class Plot extends Disposable {
 	#built = '';
 	#layers: Layers = { layers: [], areas: [] };
 	#visible = false;
+	/** Data or settings are other ones than those that the layers were made of. */
+	#layersStale = true;
 	#stale = true;
 	#frame = 0;
 	#width = 0;
@@ -72,7 +75,7 @@ export class Plot extends Disposable {
 		this.register(toDisposable(() => intersection.disconnect()));
 		this.register(toDisposable(() => cancelAnimationFrame(this.#frame)));
 		this.register(toDisposable(() => this.#destroy()));
-		this.register(options.link.onViewChange(() => this.update()));
+		this.register(options.link.onViewChange(() => this.#redraw()));
 		this.register(options.link.onCursorChange(() => this.#showCursor()));
 		this.#announceCursor();
 	}
@@ -84,6 +87,10 @@ export class Plot extends Disposable {
 
 	get spec(): ChartSpec {
 		return this.#spec;
+	}
+
+	get settings(): PlotSettings {
+		return this.#settings;
 	}
 
 	setSpec(spec: ChartSpec): void {
@@ -102,8 +109,13 @@ export class Plot extends Disposable {
 		this.update();
 	}
 
-	/** Draws at the next frame in which the chart is in view. */
+	/** The data changed: draws at the next frame in which the chart is in view. */
 	update(): void {
+		this.#layersStale = true;
+		this.#redraw();
+	}
+
+	#redraw(): void {
 		this.#stale = true;
 		if (!this.#visible || this.#frame !== 0) return;
 		this.#frame = requestAnimationFrame(() => {
@@ -117,7 +129,8 @@ export class Plot extends Disposable {
 		if (!this.#stale || this.#width === 0 || this.disposed) return;
 		this.#stale = false;
 		const { link } = this.#options;
-		this.#layers = layersOf(this.#spec, this.#options.source, this.#settings);
+		if (this.#layersStale) this.#layers = layersOf(this.#spec, this.#options.source, this.#settings);
+		this.#layersStale = false;
 		const { x } = link;
 		const { from, to } = rowsOfRange(x, link.range);
 		const columns = this.#layers.layers.map((layer) => layer.values);
@@ -141,7 +154,7 @@ export class Plot extends Disposable {
 
 	#setVisible(visible: boolean): void {
 		this.#visible = visible;
-		if (visible && this.#stale) this.update();
+		if (visible && this.#stale) this.#redraw();
 	}
 
 	#resize(width: number): void {
@@ -149,7 +162,7 @@ export class Plot extends Disposable {
 		if (rounded === 0 || rounded === this.#width) return;
 		this.#width = rounded;
 		this.#plot?.setSize({ width: rounded, height });
-		this.update();
+		this.#redraw();
 	}
 
 	#destroy(): void {
@@ -161,7 +174,7 @@ export class Plot extends Disposable {
 	#shape(): string {
 		const { layers, areas } = this.#layers;
 		return JSON.stringify([
-			layers.map(({ role, metric, colour, minor, gaps }) => [role, metric, colour, minor, gaps]),
+			layers.map(({ role, metric, colour, gaps }) => [role, metric, colour, gaps]),
 			areas,
 			this.#settings.log,
 			this.#settings.smoothing,
@@ -198,7 +211,7 @@ export class Plot extends Disposable {
 				{
 					...axis,
 					size: 22,
-					space: link.axis === 'step' ? 48 : 60,
+					space: link.axis === 'step' ? 42 : 52,
 					incrs: link.axis === 'step' ? stepSteps : timeSteps,
 					values: (_u, splits) => splits.map((value) => formatX(value, link.axis)),
 				},
@@ -247,7 +260,8 @@ export class Plot extends Disposable {
 			spanGaps: layer.gaps !== 'kept',
 			points: { show: dots, size: 5, fill: stroke, stroke },
 		};
-		const dash = [...theme.dash(layer.colour)];
+		// In high contrast the lines of a chart differ in more than colour; a lone line stays whole.
+		const dash = [...theme.dash(this.#spec.lines.findIndex((line) => line.metric === layer.metric))];
 		switch (layer.role) {
 			case 'edge':
 				return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
@@ -259,8 +273,8 @@ export class Plot extends Disposable {
 				return {
 					...base,
 					stroke,
-					width: layer.minor ? 1 : 1.5,
-					...(layer.minor ? { dash: [3, 3] } : dash.length > 0 ? { dash } : {}),
+					width: 1.5,
+					...(dash.length > 0 ? { dash } : {}),
 				};
 		}
 	}

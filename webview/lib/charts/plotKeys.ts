@@ -1,5 +1,5 @@
-import { rowsOfRange } from './pickRows.ts';
 import type { PlotLink } from './plotLink.ts';
+import { rowsOfRange } from './rowRange.ts';
 
 export type PlotAction =
 	| { readonly kind: 'move'; readonly rows: number }

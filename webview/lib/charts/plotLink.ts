@@ -1,6 +1,6 @@
 import { Disposable } from '../../../src/base/disposable.ts';
 import { Emitter } from '../../../src/base/event.ts';
-import { nearestRow } from './pickRows.ts';
+import { nearestRow } from './rowRange.ts';
 
 export type XAxis = 'step' | 'time';
 export interface Range {

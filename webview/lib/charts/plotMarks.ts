@@ -31,6 +31,7 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): v
 			ctx.stroke();
 			ctx.font = `${Math.max(9, theme.fontSize - 3) * ratio}px ${theme.fontFamily}`;
 			ctx.textBaseline = 'top';
+			ctx.textAlign = 'left';
 			ctx.fillStyle = theme.secondary;
 			const width = ctx.measureText(mark.label).width;
 			const left = x + 4 * ratio;

@@ -1,11 +1,12 @@
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
-import { formatClock, formatDuration, formatNumber, formatPercent } from '../format.ts';
+import { formatClock, formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 
 /** A value in a legend or a table. */
 export function formatValue(value: number | null | undefined, unit: MetricUnit): string {
 	if (value === null || value === undefined || Number.isNaN(value)) return '\u2013';
 	if (unit === 'share') return formatPercent(value);
 	if (unit === 'seconds') return formatDuration(value);
+	if (unit === 'tokens' && Math.abs(value) >= 10_000) return formatCount(value);
 	return formatNumber(value);
 }
 
