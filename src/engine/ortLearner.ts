@@ -2,7 +2,7 @@ import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { eosToken } from '../core/text/specialTokens.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
-import { adamW, clipScale, globalNorm } from './compute/adamW.ts';
+import { AdamW, addInto } from './compute/adamW.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
 import type {
 	GradientJob,
@@ -118,9 +118,7 @@ class OrtLearner implements Learner {
 	readonly #pool: WorkerPool;
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
-	readonly #firstMoments: Float32Array;
-	readonly #secondMoments: Float32Array;
-	#updates = 0;
+	readonly #optimiser: AdamW;
 	/** One operation at a time: an update must not change weights that others are reading. */
 	readonly #operations = new Sequencer();
 	#running = 0;
@@ -134,8 +132,7 @@ class OrtLearner implements Learner {
 		this.#options = options;
 		this.#pool = pool;
 		this.#policy = new SharedWeights('policy', parameters);
-		this.#firstMoments = new Float32Array(parameters.length);
-		this.#secondMoments = new Float32Array(parameters.length);
+		this.#optimiser = new AdamW(this.parameters);
 	}
 
 	sample(request: SampleRequest): Promise<Sample[]> {
@@ -229,18 +226,16 @@ class OrtLearner implements Learner {
 
 	resetOptimiser(): void {
 		this.#checkIdle();
-		this.#firstMoments.fill(0);
-		this.#secondMoments.fill(0);
-		this.#updates = 0;
+		this.#optimiser.reset();
 	}
 
 	state(): LearnerState {
 		this.#checkIdle();
 		return {
 			parameters: Float32Array.from(this.#policy.flat),
-			firstMoments: this.#firstMoments.slice(),
-			secondMoments: this.#secondMoments.slice(),
-			updates: this.#updates,
+			firstMoments: this.#optimiser.firstMoments.slice(),
+			secondMoments: this.#optimiser.secondMoments.slice(),
+			updates: this.#optimiser.updates,
 		};
 	}
 
@@ -249,9 +244,9 @@ class OrtLearner implements Learner {
 		for (const vector of [state.parameters, state.firstMoments, state.secondMoments]) this.#checkLength(vector);
 		this.#policy.flat.set(state.parameters);
 		this.#policy.changed();
-		this.#firstMoments.set(state.firstMoments);
-		this.#secondMoments.set(state.secondMoments);
-		this.#updates = state.updates;
+		this.#optimiser.firstMoments.set(state.firstMoments);
+		this.#optimiser.secondMoments.set(state.secondMoments);
+		this.#optimiser.updates = state.updates;
 	}
 
 	dispose(): Promise<void> {
@@ -334,23 +329,12 @@ class OrtLearner implements Learner {
 				if (total === null) {
 					total = result.gradient;
 				} else {
-					accumulate(total, result.gradient);
+					await addInto(total, result.gradient);
 					this.#buffers.push(result.gradient);
 				}
 			}
 			total ??= new Float32Array(this.#policy.flat.length);
-			const gradNorm = globalNorm(total);
-			this.#updates++;
-			adamW(
-				this.#policy.flat,
-				total,
-				this.#firstMoments,
-				this.#secondMoments,
-				this.parameters,
-				optimiser,
-				this.#updates,
-				clipScale(gradNorm, optimiser.maxGradNorm),
-			);
+			const gradNorm = await this.#optimiser.step(this.#policy.flat, total, optimiser);
 			this.#policy.changed();
 			this.#buffers.push(total);
 			return { loss, gradNorm, logprobs, entropies };
@@ -381,10 +365,6 @@ class OrtLearner implements Learner {
 		});
 		return { result, tokens: batch.tokens };
 	}
-}
-
-function accumulate(total: Float32Array, part: Float32Array): void {
-	for (let i = 0; i < total.length; i++) total[i] = (total[i] as number) + (part[i] as number);
 }
 
 /** The job of rows [start, end) of a request; equal prompts become one. */

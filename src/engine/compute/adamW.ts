@@ -1,10 +1,52 @@
+import { setImmediate } from 'node:timers/promises';
 import type { OptimiserSettings, ParameterSpec } from '../learner.ts';
 import { elementCount } from '../model/parameters.ts';
 
+/** Elements that are worked through before other events of the thread get their turn: some milliseconds. */
+const stretch = 1 << 20;
+
+/** A run of elements of the flat vector that are treated alike. */
+interface Segment {
+	readonly start: number;
+	readonly end: number;
+	readonly decay: boolean;
+}
+
+function segmentsOf(specs: readonly ParameterSpec[]): Segment[] {
+	const segments: Segment[] = [];
+	let start = 0;
+	for (const { shape, decay } of specs) {
+		const stop = start + elementCount(shape);
+		for (; start < stop; start = Math.min(stop, start + stretch)) {
+			segments.push({ start, end: Math.min(stop, start + stretch), decay });
+		}
+	}
+	return segments;
+}
+
+/** Calls `work` for pieces of [0, length) in their order, letting other events in between. */
+async function inStretches(length: number, work: (start: number, end: number) => void): Promise<void> {
+	for (let start = 0; start < length; start += stretch) {
+		if (start > 0) await setImmediate();
+		work(start, Math.min(length, start + stretch));
+	}
+}
+
+/** total += part, elementwise. */
+export function addInto(total: Float32Array, part: Float32Array): Promise<void> {
+	return inStretches(total.length, (start, end) => {
+		for (let i = start; i < end; i++) total[i] = (total[i] as number) + (part[i] as number);
+	});
+}
+
 /** sqrt of the sum of squares of all elements, in double precision. */
-export function globalNorm(gradient: Float32Array): number {
+export async function globalNorm(gradient: Float32Array): Promise<number> {
 	let sum = 0;
-	for (let i = 0; i < gradient.length; i++) sum += (gradient[i] as number) ** 2;
+	await inStretches(gradient.length, (start, end) => {
+		let part = sum;
+		for (let i = start; i < end; i++) part += (gradient[i] as number) * (gradient[i] as number);
+		sum = part;
+	});
 	return Math.sqrt(sum);
 }
 
@@ -14,27 +56,52 @@ export function clipScale(norm: number, maxNorm: number): number {
 }
 
 /**
- * AdamW (Loshchilov and Hutter 2019, algorithm 2; the order of operations is torch.optim.AdamW's), in place:
- * p -= lr decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps).
- * `update` is t, from 1. Decay applies to the parameters whose specs say so.
+ * AdamW (Loshchilov and Hutter 2019, algorithm 2; the order of operations is torch.optim.AdamW's):
+ * p -= lr decay p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g²; p -= lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps),
+ * t being the number of updates. Decay applies to the parameters whose specs say so.
  */
-export function adamW(
-	parameters: Float32Array,
-	gradient: Float32Array,
-	firstMoments: Float32Array,
-	secondMoments: Float32Array,
-	specs: readonly ParameterSpec[],
-	settings: OptimiserSettings,
-	update: number,
-	scale: number,
-): void {
-	const { learningRate, beta1, beta2, epsilon, weightDecay } = settings;
-	const stepSize = learningRate / (1 - beta1 ** update);
-	const inverseRoot = 1 / Math.sqrt(1 - beta2 ** update);
-	let start = 0;
-	for (const spec of specs) {
-		const end = start + elementCount(spec.shape);
-		const keep = spec.decay ? 1 - learningRate * weightDecay : 1;
+export class AdamW {
+	readonly firstMoments: Float32Array;
+	readonly secondMoments: Float32Array;
+	/** Since the last reset. */
+	updates = 0;
+	readonly #segments: readonly Segment[];
+
+	constructor(specs: readonly ParameterSpec[]) {
+		this.#segments = segmentsOf(specs);
+		const count = this.#segments.at(-1)?.end ?? 0;
+		this.firstMoments = new Float32Array(count);
+		this.secondMoments = new Float32Array(count);
+	}
+
+	/** Changes `parameters` in place. Returns the global norm of the gradient before clipping. */
+	async step(parameters: Float32Array, gradient: Float32Array, settings: OptimiserSettings): Promise<number> {
+		const norm = await globalNorm(gradient);
+		const scale = clipScale(norm, settings.maxGradNorm);
+		this.updates++;
+		let sinceBreak = 0;
+		for (const segment of this.#segments) {
+			if (sinceBreak >= stretch) {
+				await setImmediate();
+				sinceBreak = 0;
+			}
+			this.#apply(segment, parameters, gradient, scale, settings);
+			sinceBreak += segment.end - segment.start;
+		}
+		return norm;
+	}
+
+	#apply(
+		{ start, end, decay }: Segment,
+		parameters: Float32Array,
+		gradient: Float32Array,
+		scale: number,
+		{ learningRate, beta1, beta2, epsilon, weightDecay }: OptimiserSettings,
+	): void {
+		const { firstMoments, secondMoments, updates } = this;
+		const stepSize = learningRate / (1 - beta1 ** updates);
+		const inverseRoot = 1 / Math.sqrt(1 - beta2 ** updates);
+		const keep = decay ? 1 - learningRate * weightDecay : 1;
 		for (let i = start; i < end; i++) {
 			const g = (gradient[i] as number) * scale;
 			const m = beta1 * (firstMoments[i] as number) + (1 - beta1) * g;
@@ -43,6 +110,11 @@ export function adamW(
 			secondMoments[i] = v;
 			parameters[i] = (parameters[i] as number) * keep - (stepSize * m) / (Math.sqrt(v) * inverseRoot + epsilon);
 		}
-		start = end;
+	}
+
+	reset(): void {
+		this.firstMoments.fill(0);
+		this.secondMoments.fill(0);
+		this.updates = 0;
 	}
 }

@@ -95,6 +95,8 @@ export class Session {
 			intraOpNumThreads: options.threads,
 			interOpNumThreads: 1,
 			executionMode: 'sequential',
+			// A plan of the memory is kept for each combination of input shapes; here every batch brings new ones.
+			enableMemPattern: false,
 			logSeverityLevel: 3,
 			// Idle threads of a session would otherwise spin and take the cores from the other sessions.
 			extra: { session: { intra_op: { allow_spinning: '0' } } },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adamW, clipScale, globalNorm } from '../../../src/engine/compute/adamW.ts';
+import { AdamW, addInto, clipScale, globalNorm } from '../../../src/engine/compute/adamW.ts';
 import type { OptimiserSettings, ParameterSpec } from '../../../src/engine/learner.ts';
 
 const settings: OptimiserSettings = {
@@ -9,7 +9,7 @@ const settings: OptimiserSettings = {
 	beta2: 0.99,
 	epsilon: 1e-8,
 	weightDecay: 0.5,
-	maxGradNorm: 1,
+	maxGradNorm: 0,
 };
 const specs: readonly ParameterSpec[] = [
 	{ name: 'norm', shape: [1], decay: false },
@@ -22,28 +22,36 @@ function near(actual: ArrayLike<number>, expected: readonly number[]): void {
 	});
 }
 
+/** An optimiser in the middle of its work. */
+function optimiser(updates: number, first: readonly number[], second: readonly number[]): AdamW {
+	const made = new AdamW(specs);
+	made.firstMoments.set(first);
+	made.secondMoments.set(second);
+	made.updates = updates;
+	return made;
+}
+
 // Loshchilov and Hutter 2019, algorithm 2, by hand. Gradient (3, 4, 0), parameters (1, 1, 2).
-test('the first update moves each parameter by the learning rate, after decay of matrices', () => {
+test('the first update moves each parameter by the learning rate, after decay of matrices', async () => {
 	const parameters = Float32Array.of(1, 1, 2);
-	const first = new Float32Array(3);
-	const second = new Float32Array(3);
-	adamW(parameters, Float32Array.of(3, 4, 0), first, second, specs, settings, 1, 1);
+	const adam = new AdamW(specs);
+	assert.equal(await adam.step(parameters, Float32Array.of(3, 4, 0), settings), 5);
+	assert.equal(adam.updates, 1);
 	// m = 0.1 g; v = 0.01 g²; m / (1 - 0.9) = g; v / (1 - 0.99) = g²: a step of 0.1 sign(g).
-	near(first, [0.3, 0.4, 0]);
-	near(second, [0.09, 0.16, 0]);
+	near(adam.firstMoments, [0.3, 0.4, 0]);
+	near(adam.secondMoments, [0.09, 0.16, 0]);
 	// 1 - 0.1; 1 (1 - 0.1 * 0.5) - 0.1; 2 (1 - 0.1 * 0.5)
 	near(parameters, [0.9, 0.85, 1.9]);
 });
 
-test('the second update corrects the bias by the number of updates', () => {
+test('the second update corrects the bias by the number of updates', async () => {
 	const parameters = Float32Array.of(0.9, 0.85, 1.9);
-	const first = Float32Array.of(0.3, 0.4, 0);
-	const second = Float32Array.of(0.09, 0.16, 0);
-	adamW(parameters, Float32Array.of(-1, 4, 2), first, second, specs, settings, 2, 1);
+	const adam = optimiser(1, [0.3, 0.4, 0], [0.09, 0.16, 0]);
+	await adam.step(parameters, Float32Array.of(-1, 4, 2), settings);
 	// m = (0.9 * 0.3 - 0.1, 0.9 * 0.4 + 0.4, 0.2) = (0.17, 0.76, 0.2)
-	near(first, [0.17, 0.76, 0.2]);
+	near(adam.firstMoments, [0.17, 0.76, 0.2]);
 	// v = (0.99 * 0.09 + 0.01, 0.99 * 0.16 + 0.16, 0.04) = (0.0991, 0.3184, 0.04)
-	near(second, [0.0991, 0.3184, 0.04]);
+	near(adam.secondMoments, [0.0991, 0.3184, 0.04]);
 	// 1 - 0.9² = 0.19; 1 - 0.99² = 0.0199. Steps: 0.1 * (m / 0.19) / sqrt(v / 0.0199)
 	// 0.17 / 0.19 = 0.8947368; sqrt(4.9798995) = 2.2315688; 0.0400945
 	// 0.76 / 0.19 = 4; sqrt(16) = 4; 0.1
@@ -51,32 +59,60 @@ test('the second update corrects the bias by the number of updates', () => {
 	near(parameters, [0.9 - 0.0400945, 0.85 * 0.95 - 0.1, 1.9 * 0.95 - 0.074246]);
 });
 
-test('a gradient of zero still decays moments and weights', () => {
+test('a gradient of zero still decays moments and weights', async () => {
 	const parameters = Float32Array.of(1, 1, 1);
-	const first = Float32Array.of(0.19, 0, 0);
-	const second = Float32Array.of(0.0199, 0, 0);
-	adamW(parameters, new Float32Array(3), first, second, specs, settings, 2, 1);
-	near(first, [0.171, 0, 0]);
-	near(second, [0.019701, 0, 0]);
+	const adam = optimiser(1, [0.19, 0, 0], [0.0199, 0, 0]);
+	await adam.step(parameters, new Float32Array(3), settings);
+	near(adam.firstMoments, [0.171, 0, 0]);
+	near(adam.secondMoments, [0.019701, 0, 0]);
 	// 0.171 / 0.19 = 0.9; sqrt(0.019701 / 0.0199) = 0.9949874; 0.0904534
 	near(parameters, [1 - 0.0904534, 0.95, 0.95]);
+	adam.reset();
+	assert.deepEqual([...adam.firstMoments, ...adam.secondMoments, adam.updates], [0, 0, 0, 0, 0, 0, 0]);
 });
 
 // torch.nn.utils.clip_grad_norm_: coefficient max_norm / (norm + 1e-6), at most 1, one norm over all parameters.
-test('gradients are scaled to the limit of one norm over all parameters', () => {
+test('gradients are scaled to the limit of one norm over all parameters', async () => {
 	const gradient = Float32Array.of(3, 4, 12);
-	assert.equal(globalNorm(gradient), 13);
 	assert.equal(clipScale(13, 1), 1 / 13.000001);
 	assert.equal(clipScale(13, 20), 1);
 	assert.equal(clipScale(13, 0), 1);
 	assert.equal(clipScale(0, 1), 1);
-	const first = new Float32Array(3);
-	adamW(new Float32Array(3), gradient, first, new Float32Array(3), specs, settings, 1, clipScale(13, 1));
-	near(first, [0.3 / 13, 0.4 / 13, 1.2 / 13]);
+	const adam = new AdamW(specs);
+	assert.equal(await adam.step(new Float32Array(3), gradient, { ...settings, maxGradNorm: 1 }), 13);
+	near(adam.firstMoments, [0.3 / 13, 0.4 / 13, 1.2 / 13]);
 });
 
-test('the norm is summed in double precision', () => {
+test('the norm is summed in double precision', async () => {
 	const gradient = new Float32Array(1 << 20).fill(1e-3);
 	gradient[0] = 100;
-	assert.ok(Math.abs(globalNorm(gradient) - Math.sqrt(1e4 + (2 ** 20 - 1) * 1e-6)) < 1e-5);
+	assert.ok(Math.abs((await globalNorm(gradient)) - Math.sqrt(1e4 + (2 ** 20 - 1) * 1e-6)) < 1e-5);
+});
+
+test('large vectors are worked through in stretches, none left out and none twice', async () => {
+	const sizes = [3, (1 << 21) + 5, 7, 1 << 20];
+	const large: ParameterSpec[] = sizes.map((n, i) => ({ name: `p${i}`, shape: [n], decay: i % 2 === 0 }));
+	const count = sizes.reduce((n, size) => n + size, 0);
+	const gradient = new Float32Array(count).fill(1);
+	await addInto(gradient, gradient.slice());
+	assert.ok(gradient.every((g) => g === 2));
+	assert.equal(await globalNorm(gradient), Math.sqrt(4 * count));
+	const parameters = new Float32Array(count).fill(1);
+	let turns = 0;
+	let next = setImmediate(function turn() {
+		turns++;
+		next = setImmediate(turn);
+	});
+	const adam = new AdamW(large);
+	await adam.step(parameters, gradient, settings);
+	clearImmediate(next);
+	assert.ok(turns > 0, 'other events had no turn');
+	let offset = 0;
+	for (const { shape, decay } of large) {
+		const end = offset + (shape[0] as number);
+		const expected = Math.fround((decay ? 0.95 : 1) - 0.1);
+		assert.ok(parameters.subarray(offset, end).every((p) => Math.abs(p - expected) < 1e-6));
+		offset = end;
+	}
+	assert.ok(adam.firstMoments.every((m) => m === Math.fround(0.2)));
 });
