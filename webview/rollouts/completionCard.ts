@@ -6,7 +6,7 @@ import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
 import { advantageBar, signedNumber } from './bars.ts';
-import { type CompletionTrace, traceCompletion } from './completionTrace.ts';
+import { type CompletionTrace, faultMessages, traceCompletion } from './completionTrace.ts';
 import { plainLabel } from './hiddenCharacters.ts';
 import type { Mark } from './marks.ts';
 import type { TokenView } from './savedState.ts';
@@ -214,7 +214,7 @@ export class CompletionCard implements IDisposable {
 	#drawFaults({ trace }: CompletionTrace): void {
 		const { faults } = trace;
 		if (faults.length === 0) return;
-		const messages = [...new Set(faults.map((fault) => fault.message))];
+		const messages = faultMessages(trace);
 		fill(
 			this.#faults,
 			element(

@@ -61,8 +61,9 @@ export function traceCompletion(text: string, tags: TraceTags): CompletionTrace 
 	const regions = findRegions(text, trace, tags);
 	const marks: Mark[] = [];
 	for (const { start, end } of trace.tags) marks.push({ start, end, kind: 'tag' });
-	for (const { start, end, message } of trace.faults) {
-		if (end > start) marks.push({ start, end, kind: 'fault', title: message });
+	for (const { start, end, message, reason } of trace.faults) {
+		// What stands outside is a region of its own, with its name.
+		if (end > start && reason !== 'outside') marks.push({ start, end, kind: 'fault', title: message });
 	}
 	const behaviours = new Map<Behaviour, number>();
 	for (const { start, end, behaviour, title } of findBehaviours(text, trace)) {
@@ -74,6 +75,17 @@ export function traceCompletion(text: string, tags: TraceTags): CompletionTrace 
 		textBlocks(text, region.start, region.end).map((block, i) => ({ ...block, region, first: i === 0 })),
 	);
 	return { text, trace, regions, blocks, marks, behaviours };
+}
+
+/** The faults in short sentences, each once; missing tags are told together. */
+export function faultMessages(trace: Trace): string[] {
+	const missing = trace.faults.filter(({ reason }) => reason === 'missing');
+	const others = trace.faults.filter(({ reason }) => reason !== 'missing').map(({ message }) => message);
+	const told =
+		missing.length < 2
+			? missing.map(({ message }) => message)
+			: [`Missing: ${missing.map(({ message }) => message.replace(/ is missing\.$/, '')).join(', ')}.`];
+	return [...new Set([...told, ...others])];
 }
 
 /** A prompt is shown as it is: no sections, no tags. */

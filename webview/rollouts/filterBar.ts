@@ -2,19 +2,11 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { button, checkbox, dropdown, textField } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { formatCount } from '../lib/format.ts';
-import { activeFilters, type Filters } from './filters.ts';
+import { activeFilters, type Filters, parseBound } from './filters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 /** A person types; the step is searched when they pause. */
 const typingMs = 200;
-
-/** A bound as typed: empty is none; null for what is no number. */
-export function parseBound(text: string): number | 'none' | null {
-	const trimmed = text.trim().replace('\u2212', '-').replace(',', '.');
-	if (trimmed === '') return 'none';
-	const value = Number(trimmed);
-	return Number.isFinite(value) ? value : null;
-}
 
 /** Search and filters of the open step, and how much passes them. */
 export class FilterBar extends Disposable {

@@ -28,6 +28,14 @@ export const noFilters: Filters = {
 	text: '',
 };
 
+/** A bound as typed: empty is none; null for what is no number. */
+export function parseBound(text: string): number | 'none' | null {
+	const trimmed = text.trim().replace('\u2212', '-').replace(',', '.');
+	if (trimmed === '') return 'none';
+	const value = Number(trimmed);
+	return Number.isFinite(value) ? value : null;
+}
+
 /** How many conditions are set; the text counts as one. */
 export function activeFilters(filters: Filters): number {
 	let active = 0;

@@ -12,6 +12,7 @@ import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Layout, TokenView } from './savedState.ts';
 import { TextBody, whileNear } from './textBody.ts';
+import { highestLevel, scaleEnd } from './tokenScale.ts';
 
 /** Groups whose completions are all shorter are shown as a grid, so that all are seen at once. */
 const shortCompletion = 900;
@@ -331,6 +332,15 @@ export class GroupView extends Disposable {
 	}
 
 	#drawLegend(): void {
+		const { tokenView } = this.#model;
+		if (tokenView !== 'off') {
+			const swatches = Array.from({ length: highestLevel + 1 }, (_, i) =>
+				element('span', { class: `swatch level-${i}`, aria: { hidden: true } }),
+			);
+			fill(this.#legend, element('span', { class: 'legend-item' }, '0 ', ...swatches, ` ${scaleEnd(tokenView)}`));
+			this.#legend.hidden = false;
+			return;
+		}
 		const totals = new Map<Behaviour, number>();
 		for (const counts of this.#behaviours.values()) {
 			for (const [behaviour, count] of counts) totals.set(behaviour, (totals.get(behaviour) ?? 0) + count);

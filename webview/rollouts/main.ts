@@ -23,9 +23,11 @@ const bridge = new Bridge<RolloutsEvent, RolloutsCommand, SavedState, typeof rol
 function report(message: string): void {
 	bridge.post({ type: 'fault', message: message.slice(0, 20_000) });
 }
-window.addEventListener('error', ({ message, error }) =>
-	report(error instanceof Error ? (error.stack ?? message) : message),
-);
+window.addEventListener('error', ({ message, error }) => {
+	// Not an error: rows that were measured made others come into view, which are measured in the next frame.
+	if (message.startsWith('ResizeObserver loop')) return;
+	report(error instanceof Error ? (error.stack ?? message) : message);
+});
 window.addEventListener('unhandledrejection', ({ reason }) => report(String(reason)));
 
 const model = new RolloutsModel(

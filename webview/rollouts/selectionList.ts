@@ -1,6 +1,6 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import { nextFocus } from '../lib/a11y.ts';
-import { element, uniqueId } from '../lib/dom.ts';
+import { element, setAria, uniqueId } from '../lib/dom.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 
 export interface SelectionListOptions {
@@ -55,6 +55,8 @@ export class SelectionList implements IDisposable {
 			event.preventDefault();
 			if (next !== this.#selected) onSelect(next);
 		});
+		// The list draws in the frame after a scroll, and this runs after it.
+		this.element.addEventListener('scroll', () => requestAnimationFrame(() => this.#nameActive()), { passive: true });
 	}
 
 	/** Draws anew. `added` rows came on top: what is in view stays where it is. */
@@ -70,12 +72,14 @@ export class SelectionList implements IDisposable {
 	}
 
 	#activate(reveal: boolean): void {
-		if (this.#selected < 0 || this.#selected >= this.#count) {
-			this.element.removeAttribute('aria-activedescendant');
-			return;
-		}
-		if (reveal) this.#list.reveal(this.#selected);
-		this.element.setAttribute('aria-activedescendant', `${this.#prefix}-${this.#selected}`);
+		if (reveal && this.#selected >= 0 && this.#selected < this.#count) this.#list.reveal(this.#selected);
+		this.#nameActive();
+	}
+
+	/** The chosen row can be named only while it is drawn. */
+	#nameActive(): void {
+		const id = `${this.#prefix}-${this.#selected}`;
+		setAria(this.element, 'activedescendant', this.element.querySelector(`#${id}`) ? id : null);
 	}
 
 	dispose(): void {

@@ -7,6 +7,8 @@ import { type Mark, marksWithin, segments } from './marks.ts';
 
 /** Texts of more blocks than this are drawn only where they are in view. */
 const drawnWhole = 6;
+/** Frames after which measured heights no longer change. */
+const settleFrames = 8;
 /** For the guess at a block's height before it is drawn: characters in a line, and the line's height in pixels. */
 const guess = { characters: 48, line: 19 };
 
@@ -33,6 +35,7 @@ export class TextBody implements IDisposable {
 	readonly #marks: readonly Mark[];
 	readonly #longestMark: number;
 	readonly #list: VirtualList | null;
+	#frame = 0;
 
 	constructor(options: TextBodyOptions) {
 		this.#options = options;
@@ -67,11 +70,25 @@ export class TextBody implements IDisposable {
 	reveal(offset: number): void {
 		const at = this.#options.trace.blocks.findIndex((block) => block.end > offset);
 		if (at === -1) return;
+		this.#approach(at, settleFrames);
+	}
+
+	/** Rows that come into view get other heights than were guessed, so the place is looked for until it holds still. */
+	#approach(at: number, frames: number): void {
 		const row = this.#list ? this.#list.reveal(at) : (this.element.children[at] as HTMLElement | undefined);
-		row?.querySelector('.m-found')?.scrollIntoView({ block: 'nearest' });
+		const mark = row?.querySelector('.m-found');
+		if (mark) {
+			const view = this.element.getBoundingClientRect();
+			const place = mark.getBoundingClientRect();
+			const outside = place.top < view.top || place.bottom > view.bottom;
+			if (outside) this.element.scrollTop += place.top - view.top - this.element.clientHeight / 3;
+		}
+		cancelAnimationFrame(this.#frame);
+		if (frames > 0) this.#frame = requestAnimationFrame(() => this.#approach(at, frames - 1));
 	}
 
 	dispose(): void {
+		cancelAnimationFrame(this.#frame);
 		this.#list?.dispose();
 		this.element.remove();
 	}

@@ -5,13 +5,19 @@ import type { TokenView } from './savedState.ts';
 /** Levels of colour, 0 (nothing unusual) to this. */
 export const highestLevel = 6;
 
-/**
- * How strongly a token is coloured. Log-probability: by surprise, -log p, in steps of three quarters of a nat; entropy: in
- * steps of 0.4 nats. Null where the value was not recorded.
- */
+/** Nats from one level to the next: of surprise, -log p, or of entropy. */
+const levelNats = { logprob: 0.75, entropy: 0.4 } as const;
+
+/** What the strongest colour stands for, in words. */
+export function scaleEnd(view: Exclude<TokenView, 'off'>): string {
+	const nats = formatNumber(levelNats[view] * highestLevel, 2);
+	return view === 'logprob' ? `log-probability ≤ −${nats}` : `entropy ≥ ${nats} nats`;
+}
+
+/** How strongly a token is coloured. Null where the value was not recorded. */
 export function tokenLevel(view: Exclude<TokenView, 'off'>, value: number | null | undefined): number | null {
 	if (value === null || value === undefined) return null;
-	const level = view === 'logprob' ? -value / 0.75 : value / 0.4;
+	const level = (view === 'logprob' ? -value : value) / levelNats[view];
 	return Math.max(0, Math.min(highestLevel, Math.floor(level)));
 }
 

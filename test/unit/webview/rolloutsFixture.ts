@@ -133,7 +133,7 @@ export function makeBatch({
 				reward,
 				truncated,
 				...(tokens
-					? { tokens: { text, logprob: entropy.map((value) => -Math.round(value * 1.4 * 1e4) / 1e4), entropy } }
+					? { tokens: { text, logprob: entropy.map((value) => 0 - Math.round(value * 1.4 * 1e4) / 1e4), entropy } }
 					: {}),
 			};
 		});

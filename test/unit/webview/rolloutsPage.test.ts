@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { rolloutPath } from '../../../src/runs/runFiles.ts';
+import { hiddenCharacters } from '../../../webview/rollouts/hiddenCharacters.ts';
+import { findChromium, launchChromium } from './chromium.ts';
+import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
+import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
+import type { ThemeName } from './vscodeThemes.ts';
+import type { WebviewOptions } from './webviewPage.ts';
+
+const chromium = findChromium();
+const options = { timeout: 120_000, skip: chromium === null ? 'no Chromium was found' : false };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+
+let root = '';
+let runs = 0;
+let browser: Browser;
+before(async () => {
+	root = await mkdtemp(join(tmpdir(), 'rollouts-page-'));
+	await mkdir(pictures, { recursive: true });
+	if (chromium !== null) browser = await launchChromium(chromium);
+});
+after(async () => {
+	await browser?.close();
+	await rm(root, { recursive: true, force: true });
+});
+
+const newRun = () => join(root, `run-${++runs}`);
+
+/** Opens the panel, and closes it with the test, which fails when the page had an error. */
+async function open(
+	t: TestContext,
+	run: string,
+	more: Omit<WebviewOptions, 'app' | 'onMessage'> = {},
+): Promise<RolloutsView> {
+	const view = await openRollouts(browser, run, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+const cards = '.card .block-text, .card .token';
+const text = (view: RolloutsView, selector: string) =>
+	view.page.locator(selector).evaluateAll((nodes) => nodes.map((node) => (node as HTMLElement).innerText));
+
+test('the panel is accessible in every theme and width', options, async (t) => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 3, 4], { groups: 6 });
+	const themes: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
+	const sizes = [
+		...themes.map((theme) => ({ theme, width: 1280, height: 860 })),
+		{ theme: 'dark' as const, width: 320, height: 800 },
+	];
+	for (const size of sizes) {
+		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
+			const view = await open(t, run, size);
+			await view.page.waitForSelector(cards);
+			assert.deepEqual(await view.violations(), []);
+			const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+			assert.ok(scroll[0] <= scroll[1], 'the page does not scroll sideways');
+			await view.page.screenshot({ path: join(pictures, `rollouts-${size.theme}-${size.width}.png`) });
+			if (size.theme !== 'dark' && size.theme !== 'light') return;
+			await view.page.keyboard.press('t');
+			await view.page.waitForSelector('.token');
+			assert.deepEqual(await view.violations(), []);
+			await view.page.screenshot({ path: join(pictures, `rollouts-tokens-${size.theme}-${size.width}.png`) });
+		});
+	}
+});
+
+test('everything can be reached by the keyboard', options, async (t) => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 3], { groups: 4, size: 4 });
+	const view = await open(t, run);
+	const { page } = view;
+	const title = page.locator('.group-title');
+	const shows = (words: string) =>
+		page.waitForFunction((wanted) => document.querySelector('.group-title')?.textContent === wanted, words);
+	await shows('Group 0 (1 of 4)');
+	await page.keyboard.press('j');
+	await shows('Group 1 (2 of 4)');
+	await page.keyboard.press('G');
+	await shows('Group 3 (4 of 4)');
+	await page.keyboard.press('k');
+	await shows('Group 2 (3 of 4)');
+	await page.waitForSelector('.card.selected[data-index="0"]');
+	await page.keyboard.press('ArrowRight');
+	await page.waitForSelector('.card.selected[data-index="1"]');
+	assert.equal(await page.evaluate(() => (document.activeElement as HTMLElement).dataset.index), '1');
+	await page.keyboard.press('c');
+	await page.waitForFunction(() =>
+		document.querySelector('[role=status].visually-hidden')?.textContent?.includes('copied'),
+	);
+	assert.equal(view.written[0], await view.session.text(3, 2, 1, 'completion'));
+	await page.keyboard.press('[');
+	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '2');
+	await page.keyboard.press('?');
+	assert.ok(await page.locator('dialog.help').isVisible());
+	assert.deepEqual(await view.violations(), []);
+	await page.keyboard.press('Escape');
+	assert.ok(!(await page.locator('dialog.help').isVisible()));
+	await page.keyboard.press('/');
+	await page.keyboard.type('jk?');
+	await page.waitForSelector('.empty');
+	assert.match((await text(view, '.empty'))[0] ?? '', /No rollout of this step passes the filters/);
+	assert.deepEqual(await view.violations(), []);
+	await page.keyboard.press('Escape');
+	await page.keyboard.press('x');
+	await title.waitFor();
+	await page.focus('.group-list');
+	await page.keyboard.press('End');
+	await shows('Group 3 (4 of 4)');
+	const active = await page.evaluate(() => {
+		const id = document.activeElement?.getAttribute('aria-activedescendant') ?? '';
+		return document.getElementById(id)?.getAttribute('aria-selected');
+	});
+	assert.equal(active, 'true');
+});
+
+test('crafted text stays text: no element is made of it and no script runs', options, async (t) => {
+	const run = newRun();
+	const attacks = [
+		'<img src=x onerror="window.attacked=1"><svg onload="window.attacked=2">',
+		'</script><script>window.attacked=3</script><style>body{display:none}</style>',
+		'</think></div></article><iframe srcdoc="<script>parent.attacked=4</script>"></iframe>',
+		'<a href="javascript:attacked=5">x</a><think><form><button autofocus onfocus="attacked=6">',
+		'abc\u202e\u2066\u200b\u0000\u001b[31m\u00ad\ufeffxyz',
+		'{{constructor.constructor("attacked=7")()}}<think>`',
+	];
+	const evil = attacks.join(' ');
+	await writeRecord(run, runRecord({ name: evil, stage: evil }));
+	const batch = makeBatch({ step: 1, groups: 2, size: attacks.length });
+	const lines = batch.map((line, i) => {
+		const attack = attacks[i % attacks.length] as string;
+		return {
+			...line,
+			stage: evil,
+			prompt: evil,
+			answer: evil,
+			row: { [evil]: evil },
+			completion: attack,
+			rewards: { ...line.rewards, [evil]: 1 },
+			extra: { [evil]: evil },
+			tokens: { text: [attack, '<b>', evil], logprob: [-1, -2, null] },
+		};
+	});
+	await writeRollouts(run, 1, lines);
+	await writeMetrics(run, [{ step: 1, lines: lines as never }]);
+	const view = await open(t, run);
+	const { page } = view;
+	const harmless = async () => {
+		assert.equal(await page.evaluate(() => (window as { attacked?: number }).attacked), undefined);
+		const bad =
+			'img, iframe, form, a, object, embed, style, #app script, base, [onerror], [onload], [onfocus], [srcdoc]';
+		assert.equal(await page.locator(bad).count(), 0);
+		assert.equal(await page.locator('script').count(), 1);
+	};
+	await page.waitForSelector(cards);
+	await harmless();
+	const shown = (await text(view, '.card .block-text')).join('\n');
+	assert.ok(shown.includes('onerror="window.attacked=1"'), shown.slice(0, 500));
+	const raw = await page.locator('#app').evaluate((node) => node.textContent ?? '');
+	assert.deepEqual(hiddenCharacters(raw), [], 'hidden characters are written out');
+	assert.ok((await text(view, '.m-hidden')).includes('RLO'));
+	await page.screenshot({ path: join(pictures, 'rollouts-hostile.png') });
+	await page.keyboard.press('/');
+	await page.keyboard.type('<img');
+	await page.waitForSelector('mark.m-found');
+	await harmless();
+	await page.keyboard.press('Escape');
+	await page.keyboard.press('t');
+	await page.waitForSelector('.token');
+	await page.hover('.token');
+	await harmless();
+	assert.deepEqual(await view.violations(), []);
+});
+
+test('a completion of 1 MB is drawn in part, and all of it can be reached', options, async (t) => {
+	const run = newRun();
+	await writeRecord(run, runRecord());
+	const long = `<think>${'one line without an end '.repeat(40_000)}needle</think><answer>${'y'.repeat(60_000)}</answer>`;
+	const batch = makeBatch({ step: 1, groups: 1, size: 3 }).map((line) => ({ ...line, completion: long }));
+	await writeRollouts(run, 1, batch);
+	const view = await open(t, run);
+	const { page } = view;
+	await page.waitForSelector('.card .virtual-list .block-text');
+	const drawn = () =>
+		page
+			.locator('.card')
+			.first()
+			.evaluate((card) => (card.textContent ?? '').length);
+	assert.ok((await drawn()) < 60_000, `${await drawn()} characters are in the document`);
+	const list = page.locator('.card .virtual-list').first();
+	// Heights are guesses until rows are measured, so the end is reached by going there until it is.
+	await list.evaluate(async (node) => {
+		for (let i = 0; i < 200; i++) {
+			node.scrollTop = node.scrollHeight;
+			await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+			if (node.scrollTop + node.clientHeight >= node.scrollHeight - 1) break;
+		}
+	});
+	assert.match(await list.innerText(), /y<\/answer>$/);
+	assert.ok((await drawn()) < 60_000);
+	await page.keyboard.press('/');
+	await page.keyboard.type('needle');
+	await page.waitForFunction(() => {
+		const mark = document.querySelector('.card mark.m-found');
+		const list = mark?.closest('.virtual-list');
+		if (!mark || !list) return false;
+		const [a, b] = [mark.getBoundingClientRect(), list.getBoundingClientRect()];
+		return a.top >= b.top && a.bottom <= b.bottom;
+	});
+});
+
+test('a step of 1,000 groups and a group of 1,000 completions are drawn in part', options, async (t) => {
+	const run = newRun();
+	await writeRecord(run, runRecord());
+	const many = makeBatch({ step: 1, groups: 1000, size: 2, sentences: 1, tokens: false });
+	const wide = makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false });
+	await writeRollouts(run, 1, many);
+	await writeRollouts(run, 2, wide);
+	const view = await open(t, run);
+	const { page } = view;
+	await page.waitForSelector(cards);
+	assert.equal(await page.locator('.card').count(), 1000);
+	assert.ok((await page.locator('.card-head').count()) < 60);
+	await page.locator('.card').last().scrollIntoViewIfNeeded();
+	await page.waitForFunction(() => document.querySelector('.card:last-of-type .card-head') !== null);
+	await page.keyboard.press('[');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 1000)');
+	assert.ok((await page.locator('.group-list .selection-row').count()) < 60);
+	await page.keyboard.press('G');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 999 (1000 of 1000)');
+	await page.waitForSelector('.group-list [aria-selected="true"][aria-posinset="1000"]');
+});
+
+test('new steps do not move what one reads', options, async (t) => {
+	const run = newRun();
+	await writeRun(
+		run,
+		Array.from({ length: 60 }, (_, i) => i + 1),
+		{ groups: 2, size: 2, tokens: false },
+	);
+	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	await writeRecord(run, runRecord({ status: 'running', heartbeat: Date.now() / 1000, ...(await ownIdentity()) }));
+	const view = await open(t, run);
+	const { page } = view;
+	await page.waitForSelector(cards);
+	await page.keyboard.press('j');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 1 (2 of 2)');
+	await page.locator('.step-list').evaluate((list) => {
+		list.scrollTop = 300;
+	});
+	await page.waitForFunction(() => document.querySelector('.step-list .selection-row') !== null);
+	const atTop = () =>
+		page.locator('.step-list').evaluate((list) => {
+			const top = list.getBoundingClientRect().top;
+			const row = [...list.querySelectorAll('.selection-row')].find(
+				(one) => one.getBoundingClientRect().bottom > top + 1,
+			);
+			return row?.querySelector('.step-number')?.lastChild?.textContent;
+		});
+	await page.waitForTimeout(100);
+	const before = await atTop();
+	await writeRollouts(run, 61, makeBatch({ step: 61, groups: 2, size: 2 }));
+	await writeRollouts(run, 62, makeBatch({ step: 62, groups: 2, size: 2 }));
+	await page.waitForFunction(() => document.querySelector('.unseen')?.textContent?.includes('2 new steps'));
+	assert.equal(await atTop(), before);
+	assert.equal(await page.locator('.group-title').innerText(), 'Group 1 (2 of 2)');
+	await page.waitForFunction(
+		() => document.querySelector('[role=status].visually-hidden')?.textContent === '2 new steps',
+	);
+	assert.deepEqual(await view.violations(), []);
+	await page.click('.unseen');
+	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '62');
+});
+
+test('where there is nothing to show, the panel says why and what to do', options, async (t) => {
+	const none = newRun();
+	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const alive = { heartbeat: Date.now() / 1000, ...(await ownIdentity()) };
+	await writeRecord(none, runRecord({ status: 'running', stage: 'sft', step: 7, ...alive }));
+	const waiting = await open(t, none);
+	await waiting.page.waitForSelector('.empty');
+	assert.match((await text(waiting, '.empty'))[0] ?? '', /cold start.*first GRPO step/s);
+	assert.deepEqual(await waiting.violations(), []);
+	await writeRollouts(none, 8, makeBatch({ step: 8 }));
+	await waiting.page.waitForSelector(cards);
+
+	const ended = newRun();
+	await writeRecord(ended, runRecord({ stage: 'sft' }));
+	const over = await open(t, ended);
+	await over.page.waitForSelector('.empty');
+	assert.match((await text(over, '.empty'))[0] ?? '', /wrote no rollouts/);
+
+	const pruned = newRun();
+	await writeRun(pruned, [1, 2], { groups: 2, size: 2 });
+	const view = await open(t, pruned);
+	await view.page.waitForSelector(cards);
+	await rm(rolloutPath(pruned, 1));
+	await view.page.keyboard.press('[');
+	await view.page.waitForSelector('.empty');
+	assert.match((await text(view, '.empty'))[0] ?? '', /rollouts of this step are gone.*another step/s);
+	assert.deepEqual(await view.violations(), []);
+	await view.page.keyboard.press(']');
+	await view.page.waitForSelector(cards);
+
+	const broken = newRun();
+	await writeRun(broken, [1], { groups: 1, size: 2 });
+	await writeFile(rolloutPath(broken, 1), 'nothing\nof use\n');
+	const unreadable = await open(t, broken);
+	await unreadable.page.waitForSelector('.empty');
+	assert.match((await text(unreadable, '.step-faults'))[0] ?? '', /2 lines could not be read/);
+});
+
+test('a view that comes back shows the same place', options, async (t) => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 3], { groups: 3, size: 3 });
+	const first = await openRollouts(browser, run);
+	await first.page.waitForSelector(cards);
+	await first.page.keyboard.press('[');
+	await first.page.keyboard.press('[');
+	await first.page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
+	await first.page.waitForSelector(cards);
+	await first.page.keyboard.press('j');
+	await first.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
+	const state = await first.state();
+	await first.close();
+	assert.equal((state as { runFolder: string }).runFolder, run);
+	const second = await open(t, run, { state });
+	await second.page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
+	assert.equal(await second.page.locator('.slider-value').innerText(), '1');
+	const spoilt = await open(t, run, { state: { runFolder: 5, step: '<img>' } });
+	await spoilt.page.waitForSelector(cards);
+	assert.equal(await spoilt.page.locator('.slider-value').innerText(), '3');
+});

@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { RolloutsSession } from '../../../src/host/panels/rolloutsSession.ts';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/rolloutsMessages.ts';
+import { runFiles } from '../../../src/runs/runFiles.ts';
+import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
+import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
+
+let root = '';
+let runs = 0;
+before(async () => {
+	root = await mkdtemp(join(tmpdir(), 'rollouts-session-'));
+});
+after(() => rm(root, { recursive: true, force: true }));
+
+const newRun = () => join(root, `run-${++runs}`);
+
+/** The panel's session and the webview's model, connected without a browser. */
+function connect(run: string, wake = true) {
+	const events: RolloutsEvent[] = [];
+	const waiting = new Set<() => void>();
+	let lose = 0;
+	const session = new RolloutsSession(run, {
+		post: (event) => {
+			const decoded = decodeOrThrow(rolloutsEventSchema, structuredClone(event), 'An event');
+			events.push(decoded);
+			if (lose > 0) lose--;
+			else model.receive(decoded);
+			for (const check of waiting) check();
+		},
+		onName: () => undefined,
+		warn: () => undefined,
+		newsMs: 5,
+		pollMs: 50,
+	});
+	const model: RolloutsModel = new RolloutsModel(
+		(method, params) => session.readers[method as keyof typeof session.readers](params as never) as never,
+		() => void session.begin(),
+	);
+	model.onChange(() => {
+		for (const check of waiting) check();
+	});
+	/** Resolves when the condition holds; the test's own limit ends a wait in vain. */
+	const until = (condition: () => boolean) =>
+		new Promise<void>((resolve) => {
+			const check = () => {
+				if (!condition()) return;
+				waiting.delete(check);
+				resolve();
+			};
+			waiting.add(check);
+			check();
+		});
+	const groupReady = () => until(() => model.groupContent.state === 'ready');
+	if (wake) void session.begin();
+	return {
+		session,
+		model,
+		events,
+		until,
+		groupReady,
+		loseNext: () => {
+			lose = 1;
+		},
+		dispose: () => {
+			session.dispose();
+			model.dispose();
+		},
+	};
+}
+
+const limit = { timeout: 20_000 };
+
+test('a finished run opens at its newest step and first group', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 5], { groups: 3, size: 4 });
+	const { model, groupReady, events, dispose } = connect(run);
+	await groupReady();
+	assert.equal(events[0]?.type, 'snapshot');
+	assert.deepEqual(
+		model.steps.rows.map(({ step }) => step),
+		[5, 2, 1],
+	);
+	assert.ok(model.steps.rows.every(({ reward, dead, stage }) => reward !== null && dead !== null && stage === 'grpo'));
+	assert.deepEqual([model.step, model.group, model.index, model.live], [5, 0, 0, false]);
+	assert.equal(model.rows().length, 4);
+	dispose();
+});
+
+test('a live run is followed until one chooses what to read; then new steps are only counted', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1], { groups: 2, size: 2 });
+	// This very process stands in for the engine's, so that the run reads as alive.
+	const { ownIdentity } = await import('../../../src/runs/processIdentity.ts');
+	const live = runRecord({ status: 'running', step: 1, heartbeat: Date.now() / 1000, ...(await ownIdentity()) });
+	await writeRecord(run, live);
+	const { model, groupReady, until, dispose } = connect(run);
+	await groupReady();
+	assert.ok(model.live && model.follow);
+	await writeRollouts(run, 2, makeBatch({ step: 2, groups: 2, size: 2 }));
+	await until(() => model.step === 2 && model.groupContent.state === 'ready');
+	assert.equal(model.unseen, 0);
+	model.selectGroup(1);
+	assert.equal(model.follow, false);
+	await until(() => model.groupContent.state === 'ready');
+	await writeRollouts(run, 3, makeBatch({ step: 3, groups: 2, size: 2 }));
+	await writeRollouts(run, 4, makeBatch({ step: 4, groups: 2, size: 2 }));
+	await until(() => model.unseen === 2);
+	assert.deepEqual([model.step, model.group], [2, 1]);
+	model.setFollow(true);
+	await until(() => model.step === 4 && model.groupContent.state === 'ready');
+	assert.equal(model.unseen, 0);
+	dispose();
+});
+
+test('metrics that come after their rollouts reach the list', limit, async () => {
+	const run = newRun();
+	await writeRecord(run, runRecord());
+	const lines = makeBatch({ step: 1, groups: 2, size: 2 });
+	await writeRollouts(run, 1, lines);
+	const { model, until, dispose } = connect(run);
+	await until(() => model.steps.rows.length === 1);
+	assert.equal(model.steps.rows[0]?.reward, null);
+	await writeMetrics(run, [{ step: 1, lines }]);
+	await until(() => model.steps.rows[0]?.reward !== null);
+	dispose();
+});
+
+test('a lost message is noticed by its number, and a snapshot is asked for', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1], { groups: 2, size: 2 });
+	const { model, groupReady, until, events, loseNext, dispose } = connect(run);
+	await groupReady();
+	loseNext();
+	await writeRollouts(run, 2, makeBatch({ step: 2, groups: 1, size: 2 }));
+	await until(() => events.length === 2);
+	await writeRollouts(run, 3, makeBatch({ step: 3, groups: 1, size: 2 }));
+	await until(() => model.steps.rows.length === 3);
+	assert.equal(events.at(-1)?.type, 'snapshot');
+	dispose();
+});
+
+test('a resume that sets files aside begins anew', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 3], { groups: 2, size: 2 });
+	const { model, groupReady, until, dispose } = connect(run);
+	await groupReady();
+	model.selectStep(3, 1);
+	await rm(join(run, runFiles.rollouts, 'step_000003.jsonl'));
+	await writeRecord(run, runRecord({ attempt: 2, step: 2 }));
+	await until(() => model.steps.rows.length === 2);
+	await until(() => model.stepContent.state === 'failed');
+	model.selectStep(2);
+	await until(() => model.groupContent.state === 'ready');
+	dispose();
+});
+
+test('who sleeps hears nothing, and gets everything on return', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1], { groups: 2, size: 2 });
+	const { session, model, groupReady, until, events, dispose } = connect(run);
+	await groupReady();
+	session.sleep();
+	const heard = events.length;
+	await writeRollouts(run, 2, makeBatch({ step: 2, groups: 1, size: 2 }));
+	await new Promise((resolve) => setTimeout(resolve, 200));
+	assert.equal(events.length, heard);
+	await session.begin();
+	await until(() => model.steps.rows.length === 2);
+	assert.equal(events.at(heard)?.type, 'snapshot');
+	dispose();
+});
+
+test('rollouts can be read where run.json cannot', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 2], { groups: 2, size: 2 });
+	await writeFile(join(run, runFiles.record), '{"format": 1, "torn');
+	const { model, groupReady, dispose } = connect(run);
+	await groupReady();
+	assert.deepEqual(
+		model.steps.rows.map(({ step }) => step),
+		[2, 1],
+	);
+	assert.equal(model.run?.status, null);
+	dispose();
+});
+
+test('a place that is asked for before the start is shown then', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 2, 3], { groups: 4, size: 2 });
+	const { session, model, until, dispose } = connect(run, false);
+	session.show({ step: 2, group: 3 });
+	await session.begin();
+	await until(() => model.groupContent.state === 'ready');
+	assert.deepEqual([model.step, model.group, model.follow], [2, 3, false]);
+	dispose();
+});
+
+test('the model moves among steps, groups and completions and stops at the ends', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 4, 9], { groups: 3, size: 4 });
+	const { model, until, groupReady, dispose } = connect(run);
+	const step = () => until(() => model.stepContent.state === 'ready' && model.groupContent.state === 'ready');
+	await groupReady();
+	model.moveStep(1);
+	assert.equal(model.step, 9);
+	model.moveStep(-1);
+	await step();
+	assert.equal(model.step, 4);
+	model.moveStep(-5);
+	await step();
+	assert.equal(model.step, 1);
+	model.moveGroup(1);
+	await step();
+	assert.equal(model.group, 1);
+	model.moveGroup(10);
+	await step();
+	assert.equal(model.group, 2);
+	model.moveCompletion(2);
+	assert.equal(model.index, 2);
+	model.moveCompletion(9);
+	assert.equal(model.index, 3);
+	model.setRowOrder('reward');
+	const rewards = model.rows().map((row) => row.reward ?? 0);
+	assert.deepEqual(
+		rewards,
+		[...rewards].sort((a, b) => b - a),
+	);
+	dispose();
+});
+
+test('filters that hide the open group lead to the first that passes; cleared, one stays there', limit, async () => {
+	const run = newRun();
+	await writeRecord(run, runRecord());
+	const batch = makeBatch({ step: 1, groups: 3, size: 2 }).map((entry) => ({
+		...entry,
+		completion: entry.group === 2 ? 'the needle' : 'hay',
+	}));
+	await writeRollouts(run, 1, batch);
+	const { model, until, groupReady, dispose } = connect(run);
+	await groupReady();
+	model.setFilters({ ...model.filters, text: 'needle' });
+	await until(() => model.found !== null && model.group === 2 && model.groupContent.state === 'ready');
+	assert.equal(model.groups.length, 1);
+	assert.equal(model.groups[0]?.occurrences, 2);
+	model.clearFilters();
+	assert.equal(model.groups.length, 3);
+	assert.equal(model.group, 2);
+	model.setFilters({ ...model.filters, text: 'nowhere' });
+	await until(() => model.found !== null && model.groups.length === 0);
+	assert.deepEqual(model.rows(), []);
+	dispose();
+});
+
+test('what was saved brings one back to the same place', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1, 2], { groups: 3, size: 3 });
+	const first = connect(run);
+	await first.groupReady();
+	first.model.selectStep(1, 2);
+	await first.until(() => first.model.groupContent.state === 'ready');
+	first.model.selectCompletion(1);
+	first.model.setRowOrder('length');
+	const saved = first.model.saved();
+	assert.ok(saved);
+	first.dispose();
+	const session = new RolloutsSession(run, {
+		post: (event) => model.receive(event),
+		onName: () => undefined,
+		warn: () => undefined,
+	});
+	const model: RolloutsModel = new RolloutsModel(
+		(method, params) => session.readers[method as keyof typeof session.readers](params as never) as never,
+		() => undefined,
+		saved,
+	);
+	const ready = new Promise<void>((resolve) => {
+		model.onChange((changes) => changes.has('completion') && resolve());
+	});
+	await session.begin();
+	await ready;
+	assert.deepEqual([model.step, model.group, model.index, model.rowOrder], [1, 2, 1, 'length']);
+	session.dispose();
+});
