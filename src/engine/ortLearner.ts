@@ -12,7 +12,7 @@ import type {
 	SampleResult,
 	WeightsRef,
 } from './compute/jobs.ts';
-import { type ProviderName, providerCandidates } from './compute/providers.ts';
+import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
@@ -64,14 +64,17 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	try {
 		pool.add();
 		const providers = providerCandidates(options.device, process.platform, process.arch);
+		const threads = Math.max(1, options.workers);
+		const rival = options.device === 'auto' ? { workers: threads, rows: options.trainRows } : null;
+		const { shape } = options;
 		const { provider, tried } = await pool.run(() => ({
-			job: { kind: 'open', shape: options.shape, providers },
+			job: { kind: 'open', shape, providers, rival },
 			transfer: [],
 		}));
-		const workers = provider === 'cpu' ? Math.max(1, options.workers) : 1;
+		const workers = provider === 'cpu' ? threads : 1;
 		while (pool.size < workers) pool.add();
-		await pool.broadcast({ kind: 'open', shape: options.shape, providers: [provider] });
-		const execution: ExecutionReport = { provider: provider as ProviderName, workers, tried };
+		await pool.broadcast({ kind: 'open', shape, providers: [provider], rival: null });
+		const execution: ExecutionReport = { provider, workers, tried };
 		return new OrtLearner(options, pool, execution, parameters);
 	} catch (error) {
 		await pool.close();

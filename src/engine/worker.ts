@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { Executor } from './compute/executor.ts';
 import type { Job, JobResults, Reply } from './compute/jobs.ts';
 import { probeProviders } from './compute/probe.ts';
-import { type ProviderName, runtimeNames } from './compute/providers.ts';
+import { runtimeNames } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
 
 /** Entry point of a compute worker: takes one job at a time from the main thread. */
@@ -12,8 +12,8 @@ let executor: Executor | undefined;
 
 async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	if (job.kind === 'open') {
-		const opened = await probeProviders(job.providers);
-		executor = new Executor(job.shape, runtimeNames[opened.provider as ProviderName], await Tensors.load());
+		const opened = await probeProviders(job);
+		executor = new Executor(job.shape, runtimeNames[opened.provider], await Tensors.load());
 		return opened;
 	}
 	if (executor === undefined) throw new Failure('internal', 'A compute worker got work before it was opened.');

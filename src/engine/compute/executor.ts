@@ -22,7 +22,6 @@ export class Executor {
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
 	readonly #sessions = new Map<string, Promise<Session>>();
-	readonly #masks = new Map<number, Tensor>();
 
 	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
 		this.#shape = shape;
@@ -71,27 +70,25 @@ export class Executor {
 		};
 	}
 
+	/** Frees the compiled programs. */
+	async release(): Promise<void> {
+		const sessions = [...this.#sessions.values()];
+		this.#sessions.clear();
+		for (const session of sessions) await (await session).release();
+	}
+
 	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
 		const { rows, tokens, inputs, targets } = job.batch;
 		return {
 			tokens: this.#tensors.int32(inputs, [rows, tokens]),
 			targets: this.#tensors.int32(targets, [rows, tokens]),
-			mask: this.#mask(tokens),
+			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
 			'inverse temperature': this.#scalar(1 / job.temperature),
 		};
 	}
 
 	#scalar(value: number): Tensor {
 		return this.#tensors.float(Float32Array.of(value), []);
-	}
-
-	#mask(tokens: number): Tensor {
-		let mask = this.#masks.get(tokens);
-		if (mask === undefined) {
-			mask = this.#tensors.float(causalMask(tokens), [tokens, tokens]);
-			this.#masks.set(tokens, mask);
-		}
-		return mask;
 	}
 
 	#session(name: string, program: () => Graph): Promise<Session> {

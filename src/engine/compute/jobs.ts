@@ -1,6 +1,7 @@
 import type { FailureData } from '../../base/failure.ts';
 import type { ModelShape } from '../learner.ts';
 import type { GradientVariant } from '../model/programs.ts';
+import type { ProviderName } from './providers.ts';
 
 /** What the main thread and the workers say to each other. */
 
@@ -23,11 +24,13 @@ export interface OpenJob {
 	readonly kind: 'open';
 	readonly shape: ModelShape;
 	/** Tried in this order; the first that computes correctly is taken. */
-	readonly providers: readonly string[];
+	readonly providers: readonly ProviderName[];
+	/** If given, a provider is also passed over when this many processor threads are faster on micro-batches of so many rows. */
+	readonly rival: { readonly workers: number; readonly rows: number } | null;
 }
 
 export interface OpenResult {
-	readonly provider: string;
+	readonly provider: ProviderName;
 	readonly tried: readonly { readonly provider: string; readonly error: string }[];
 }
 

@@ -1,5 +1,9 @@
-/** Slots are added in steps of this many tokens: a step costs a copy, unused slots cost time in every decode. */
+/**
+ * Slots are added in multiples of this many tokens, and by at least a quarter: growing costs a copy, unused slots cost
+ * time in every decode.
+ */
 const slotStep = 16;
+const growth = 1.25;
 
 /**
  * The keys and values of the rows that are being sampled, one array per layer and part, each [rows, heads, slots,
@@ -77,7 +81,7 @@ export class KeyValueCache {
 	/** Makes room for rows of `longest` tokens and one more. Returns whether the arrays were replaced. */
 	grow(longest: number): boolean {
 		if (longest + 1 <= this.slots) return false;
-		const slots = roundUp(longest + 1);
+		const slots = Math.max(roundUp(longest + 1), roundDown(this.slots * growth));
 		const width = this.#headWidth;
 		const segment = this.slots * width;
 		this.parts.forEach((part, index) => {
@@ -102,4 +106,8 @@ export const masked = -1e9;
 
 function roundUp(n: number): number {
 	return Math.ceil(n / slotStep) * slotStep;
+}
+
+function roundDown(n: number): number {
+	return Math.floor(n / slotStep) * slotStep;
 }

@@ -2,7 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ModelShape } from '../learner.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { Executor } from './executor.ts';
-import type { OpenResult } from './jobs.ts';
+import type { GradientJob, OpenJob, OpenResult } from './jobs.ts';
 import { type ProviderName, runtimeNames } from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
@@ -13,49 +13,90 @@ const tolerance = 0.02;
 
 /**
  * Tries execution providers in order by computing a small gradient and comparing it with the processor's; the first that
- * agrees is taken. The last candidate is `cpu`, which is not compared.
+ * agrees (and is not slower, if there is a rival) is taken. The last candidate is `cpu`, which is not compared.
  */
-export async function probeProviders(candidates: readonly string[]): Promise<OpenResult> {
+export async function probeProviders({ shape, providers, rival }: OpenJob): Promise<OpenResult> {
 	const tensors = await Tensors.load();
-	const supported = await supportedProviders();
 	const tried: { provider: string; error: string }[] = [];
-	for (const provider of candidates) {
+	for (const provider of providers) {
 		if (provider === 'cpu') return { provider, tried };
 		try {
-			const name = runtimeNames[provider as ProviderName];
-			if (!supported.includes(name)) throw new Error('this build of the runtime does not have it');
-			compare(await probe(name, tensors), await probe('cpu', tensors));
+			await checkGradient(provider, tensors);
+			if (rival) await checkSpeed(provider, tensors, shape, rival);
 			return { provider, tried };
 		} catch (error) {
 			tried.push({ provider, error: error instanceof Error ? error.message : String(error) });
 		}
 	}
-	throw new Failure('unavailable', `None of the execution providers ${candidates.join(', ')} works here.`);
+	throw new Failure('unavailable', `None of the execution providers ${providers.join(', ')} works here.`);
 }
 
-async function probe(provider: string, tensors: Tensors): Promise<Float32Array> {
-	const parameters = initialParameters(probeShape, 1);
-	const buffer = new SharedArrayBuffer(parameters.byteLength);
-	new Float32Array(buffer).set(parameters);
-	const result = await new Executor(probeShape, provider, tensors).gradient({
-		kind: 'gradient',
-		weights: { slot: 'policy', version: 1, buffer },
-		variant: { kind: 'sft' },
-		batch: { rows: 1, tokens: 4, inputs: Int32Array.of(1, 3, 4, 3), targets: Int32Array.of(3, 4, 3, 2) },
-		temperature: 1,
-		perToken: { weights: Float32Array.of(0.25, 0.25, 0.25, 0.25) },
-		perRow: {},
-		scalars: {},
-		gradient: new Float32Array(parameters.length),
-	});
-	return result.gradient;
-}
-
-function compare(actual: Float32Array, expected: Float32Array): void {
+async function checkGradient(provider: ProviderName, tensors: Tensors): Promise<void> {
+	if (!(await supportedProviders()).includes(runtimeNames[provider])) {
+		throw new Error('this build of the runtime does not have it');
+	}
+	const actual = await smallGradient(provider, tensors);
+	const expected = await smallGradient('cpu', tensors);
 	const largest = expected.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
 	actual.forEach((x, i) => {
 		if (!(Math.abs(x - (expected[i] as number)) <= tolerance * largest)) {
 			throw new Error('it computed a wrong gradient for a small model');
 		}
 	});
+}
+
+async function smallGradient(provider: ProviderName, tensors: Tensors): Promise<Float32Array> {
+	const executor = new Executor(probeShape, runtimeNames[provider], tensors);
+	const { gradient } = await executor.gradient(gradientJob(probeShape, 2, 4));
+	await executor.release();
+	return gradient;
+}
+
+/** Software drivers and small models: a provider that works may still be slower than the processor's threads. */
+async function checkSpeed(
+	provider: ProviderName,
+	tensors: Tensors,
+	shape: ModelShape,
+	{ workers, rows }: NonNullable<OpenJob['rival']>,
+): Promise<void> {
+	const own = await gradientTime(provider, tensors, shape, rows);
+	const processor = (await gradientTime('cpu', tensors, shape, rows)) / workers;
+	if (own <= processor) return;
+	const figures = `${own.toFixed(1)} against ${processor.toFixed(1)} ms for ${rows} rows`;
+	throw new Error(`the processor is faster for this model (${figures})`);
+}
+
+/** Milliseconds of a gradient whose program is compiled and warm. */
+async function gradientTime(
+	provider: ProviderName,
+	tensors: Tensors,
+	shape: ModelShape,
+	rows: number,
+): Promise<number> {
+	const executor = new Executor(shape, runtimeNames[provider], tensors);
+	const job = gradientJob(shape, rows, Math.min(shape.context, 128));
+	await executor.gradient(job);
+	const start = performance.now();
+	await executor.gradient(job);
+	const time = performance.now() - start;
+	await executor.release();
+	return time;
+}
+
+function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJob {
+	const parameters = initialParameters(shape, 1);
+	const buffer = new SharedArrayBuffer(parameters.byteLength);
+	new Float32Array(buffer).set(parameters);
+	const ids = (step: number) => Int32Array.from({ length: rows * tokens }, (_, i) => (i * step) % shape.vocabulary);
+	return {
+		kind: 'gradient',
+		weights: { slot: 'policy', version: 1, buffer },
+		variant: { kind: 'sft' },
+		batch: { rows, tokens, inputs: ids(3), targets: ids(7) },
+		temperature: 1,
+		perToken: { weights: new Float32Array(rows * tokens).fill(1 / (rows * tokens)) },
+		perRow: {},
+		scalars: {},
+		gradient: new Float32Array(parameters.length),
+	};
 }

@@ -93,6 +93,7 @@ export class WorkerPool {
 		} catch (error) {
 			member.task = null;
 			task.done.reject(error);
+			this.#pump();
 		}
 	}
 

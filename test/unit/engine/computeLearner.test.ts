@@ -10,19 +10,28 @@ import type {
 	SampleRequest,
 	UpdateResult,
 } from '../../../src/engine/learner.ts';
+import { initialParameters } from '../../../src/engine/model/parameters.ts';
 import { createLearner } from '../../../src/engine/ortLearner.ts';
 import { adam, distance, tinyShape } from './computeHarness.ts';
 
 const settings: GrpoSettings = { epsilonLow: 0.2, epsilonHigh: 0.28, beta: 0.05, temperature: 0.9 };
-const learners: Learner[] = [];
+const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3 } as const;
+const learners = new Map<number, Learner>();
 
-async function learner(workers: number, seed = 1): Promise<Learner> {
-	const made = await createLearner({ shape: tinyShape, seed, device: 'cpu', workers, sampleRows: 5, trainRows: 3 });
-	learners.push(made);
-	return made;
+/** A learner at its initial weights; tests share one per number of workers. */
+async function learner(workers: number): Promise<Learner> {
+	let shared = learners.get(workers);
+	if (shared === undefined) {
+		shared = await createLearner({ ...common, seed: 1, workers });
+		learners.set(workers, shared);
+	}
+	const parameters = initialParameters(tinyShape, 1);
+	const zeros = new Float32Array(parameters.length);
+	shared.restore({ parameters, firstMoments: zeros, secondMoments: zeros, updates: 0 });
+	return shared;
 }
 
-after(() => Promise.all(learners.map((made) => made.dispose())));
+after(() => Promise.all([...learners.values()].map((shared) => shared.dispose())));
 
 /** Prompts of different lengths, each several times, not aligned with the micro-batches. */
 function request(step: number, overrides: Partial<SampleRequest> = {}): SampleRequest {
@@ -78,11 +87,12 @@ test('restored state continues bit for bit', async () => {
 	const state = one.state();
 	const reference = one.referenceParameters() as Float32Array;
 	const expected = await train(one, 1, 3);
-	const other = await learner(2, 99);
+	const other = await createLearner({ ...common, seed: 99, workers: 1 });
 	other.restoreReference(reference);
 	other.restore(state);
 	assert.deepEqual(await train(other, 1, 3), expected);
 	assert.deepEqual(other.state(), one.state());
+	await other.dispose();
 	// And on the learner itself, whose workers hold later weights by now.
 	one.restore(state);
 	assert.deepEqual(await train(one, 1, 3), expected);
@@ -224,7 +234,7 @@ test('supervised updates lower the loss', async () => {
 
 test('impossible requests are refused with a reason', async () => {
 	const refused = (reason: string) => (error: unknown) => error instanceof Failure && error.reason === reason;
-	const policy = await learner(1);
+	const policy = await createLearner({ ...common, seed: 1, workers: 1 });
 	const long = Array.from({ length: tinyShape.context }, () => 3);
 	assert.throws(() => policy.sample(request(0, { prompts: [long], seeds: ['a'] })), refused('invalid'));
 	assert.throws(() => policy.sample(request(0, { seeds: ['a'] })), refused('invalid'));
@@ -234,18 +244,19 @@ test('impossible requests are refused with a reason', async () => {
 	const running = policy.sample(request(0));
 	assert.throws(() => policy.setReference(), refused('busy'));
 	await running;
-	await assert.rejects(createLearner({ ...sizes, shape: { ...tinyShape, heads: 3 }, seed: 1 }), refused('invalid'));
-	await assert.rejects(createLearner({ ...sizes, parameters: new Float32Array(3) }), refused('mismatch'));
+	await assert.rejects(
+		createLearner({ ...common, workers: 1, seed: 1, shape: { ...tinyShape, heads: 3 } }),
+		refused('invalid'),
+	);
+	await assert.rejects(createLearner({ ...common, workers: 1, parameters: new Float32Array(3) }), refused('mismatch'));
 	await policy.dispose();
 	await assert.rejects(policy.sample(request(0)), refused('cancelled'));
 });
 
-const sizes = { shape: tinyShape, device: 'cpu', workers: 1, sampleRows: 4, trainRows: 4 } as const;
-
 test('a device that is missing gives the processor and says why', async () => {
 	const missing = process.platform === 'darwin' ? 'directml' : 'coreml';
-	const policy = await createLearner({ ...sizes, device: missing, seed: 1 });
-	learners.push(policy);
+	const policy = await createLearner({ ...common, workers: 1, device: missing, seed: 1 });
+	await policy.dispose();
 	assert.equal(policy.execution.provider, 'cpu');
 	assert.equal(policy.execution.tried[0]?.provider, missing);
 	assert.match(policy.execution.tried[0]?.error ?? '', /does not have it/);
