@@ -139,7 +139,7 @@ export class FilterBar extends Disposable {
 	}
 
 	update(): void {
-		const { filters, groups, stepContent, searching, found, searchFailure } = this.#model;
+		const { filters, groups, step, stepContent, searching, found, searchFailure } = this.#model;
 		this.#search.setValue(filters.text);
 		this.#advantage.setValue(filters.advantage);
 		this.#correctness.setValue(filters.correctness);
@@ -150,7 +150,7 @@ export class FilterBar extends Disposable {
 		const active = activeFilters(filters);
 		this.#clear.setHidden(active === 0);
 		if (stepContent.state !== 'ready') {
-			setText(this.#result, '');
+			setText(this.#result, stepContent.state === 'loading' ? `Loading step ${step ?? ''}…` : '');
 			return;
 		}
 		const total = stepContent.value.groups.reduce((sum, group) => sum + group.index.length, 0);

@@ -1,4 +1,4 @@
-import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
+import { Disposable } from '../../src/base/disposable.ts';
 import { type Behaviour, behaviourTitles } from '../../src/core/trace/behaviours.ts';
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
@@ -11,7 +11,7 @@ import { plainLabel } from './hiddenCharacters.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Layout, TokenView } from './savedState.ts';
-import { TextBody, whileNear } from './textBody.ts';
+import { TextBody } from './textBody.ts';
 import { highestLevel, scaleEnd } from './tokenScale.ts';
 
 /** Groups whose completions are all shorter are shown as a grid, so that all are seen at once. */
@@ -41,7 +41,8 @@ export class GroupView extends Disposable {
 	readonly #order;
 	readonly #layoutChoice;
 	readonly #tokenChoice;
-	readonly #observed = new Set<IDisposable>();
+	/** Cards are built when they come near the view. */
+	readonly #near = new IntersectionObserver((entries) => this.#buildNear(entries), { scrollMargin: '600px' });
 	#cards: CompletionCard[] = [];
 	#promptBody: TextBody | null = null;
 	#shown = '';
@@ -115,6 +116,9 @@ export class GroupView extends Disposable {
 	/** Draws what the model holds; the same group with the same view is left as it is. */
 	update(): void {
 		const { stepContent, groupContent } = this.#model;
+		const loading = stepContent.state === 'loading' || groupContent.state === 'loading';
+		this.element.classList.toggle('loading', loading);
+		this.element.setAttribute('aria-busy', String(loading));
 		if (stepContent.state === 'failed') {
 			const { failure } = stepContent;
 			this.#showEmpty('failed', () =>
@@ -288,18 +292,19 @@ export class GroupView extends Disposable {
 				),
 		);
 		this.#strip.scrollTo(0, 0);
-		for (const card of this.#cards)
-			this.#observed.add(
-				whileNear(
-					card.element,
-					null,
-					() => card.build(),
-					() => undefined,
-				),
-			);
+		for (const card of this.#cards) this.#near.observe(card.element);
 		this.#applyLayout();
 		this.#drawLegend();
 		this.select(focused);
+	}
+
+	#buildNear(entries: readonly IntersectionObserverEntry[]): void {
+		const near = new Set(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target));
+		for (const card of this.#cards) {
+			if (!near.has(card.element)) continue;
+			this.#near.unobserve(card.element);
+			card.build();
+		}
 	}
 
 	#applyLayout(): void {
@@ -360,8 +365,7 @@ export class GroupView extends Disposable {
 	}
 
 	#clearCards(): void {
-		for (const observed of this.#observed) observed.dispose();
-		this.#observed.clear();
+		this.#near.disconnect();
 		for (const card of this.#cards) card.dispose();
 		this.#cards = [];
 		this.#behaviours = new Map();

@@ -1,4 +1,4 @@
-import { type IDisposable, toDisposable } from '../../src/base/disposable.ts';
+import type { IDisposable } from '../../src/base/disposable.ts';
 import { element } from '../lib/dom.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 import type { CompletionTrace, RegionBlock, RegionKind } from './completionTrace.ts';
@@ -138,23 +138,4 @@ export function appendMarked(node: HTMLElement, text: string, start: number, end
 		if (title.length > 0) span.title = typeof title === 'string' ? title : title.join('\n');
 		node.append(span);
 	}
-}
-
-/** Runs a task when the element comes near the view, and another when it has left it. */
-export function whileNear(
-	target: HTMLElement,
-	root: HTMLElement | null,
-	enter: () => void,
-	leave: () => void,
-): IDisposable {
-	const observer = new IntersectionObserver(
-		(entries) => {
-			const entry = entries.at(-1);
-			if (entry?.isIntersecting) enter();
-			else leave();
-		},
-		{ root, rootMargin: '600px' },
-	);
-	observer.observe(target);
-	return toDisposable(() => observer.disconnect());
 }

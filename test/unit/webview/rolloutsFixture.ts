@@ -137,7 +137,7 @@ export function makeBatch({
 					: {}),
 			};
 		});
-		const rewards = rows.map((row) => row.reward);
+		const rewards = rows.map((row) => row.reward as number);
 		const { values } = computeAdvantages(rewards, size, 'group');
 		for (const [i, row] of rows.entries()) lines.push({ ...row, advantage: values[i] ?? 0 } as RolloutLine);
 	}

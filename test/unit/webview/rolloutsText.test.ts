@@ -13,7 +13,7 @@ import { tokenBlocks, tokenLevel } from '../../../webview/rollouts/tokenScale.ts
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 
 /** Blocks follow one another, are not empty and not too long, and no cut parts a surrogate pair. */
-function checkBlocks(text: string, limits = blockLimits): void {
+function checkBlocks(text: string, limits: { characters: number; lines: number } = blockLimits): void {
 	const blocks = textBlocks(text, 0, text.length, limits);
 	let at = 0;
 	for (const { start, end, breaks, continued } of blocks) {
