@@ -118,7 +118,12 @@ function rewardCharts(names: Names): ChartSpec[] {
 		components.map((name, i) => lineOf(name, i + 1)),
 		{ bands: componentBands },
 	);
-	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std')];
+	const deviationsApart = together(
+		'reward_deviations',
+		'Deviation of components',
+		deviations.filter((name) => !componentBands.some((band) => band.kind === 'spread' && band.by === name)),
+	);
+	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std'), ...deviationsApart];
 }
 
 function evaluationCharts(names: Names): ChartSpec[] {

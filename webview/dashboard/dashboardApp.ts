@@ -19,8 +19,9 @@ import { ChartGrid } from './chartGrid.ts';
 import { DashboardModel } from './dashboardModel.ts';
 import { exportAll, exportChart, type SaveFile } from './exports.ts';
 import { statusWords } from './headerFacts.ts';
+import { NoticeView } from './noticeView.ts';
 import { RunHeader } from './runHeader.ts';
-import { NoticeView, noticeOf } from './runNotice.ts';
+import { noticeOf } from './runNotice.ts';
 import { Toolbar } from './toolbar.ts';
 import { defaultView, type SavedState, toggled, type ViewState } from './viewState.ts';
 

@@ -42,8 +42,8 @@ export function yRange(low: number | null, high: number | null, unit: MetricUnit
 	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || 0.5;
 	let min = low - room;
 	let max = high + room;
-	if (low >= 0 && (fromZero || low < spread)) min = 0;
-	if (high <= 0 && -high < spread) max = 0;
+	if (low >= 0 && (fromZero || low < spread || low === 0)) min = 0;
+	else if (high <= 0 && -high < spread) max = 0;
 	if (unit === 'share' && low >= 0 && high <= 1) {
 		min = Math.max(0, min);
 		max = Math.min(1, max);

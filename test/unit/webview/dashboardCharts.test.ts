@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
+import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
+import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
+import { csvOf } from '../../../webview/dashboard/exports.ts';
+import {
+	type ChartSpec,
+	type ColumnSource,
+	canBeLog,
+	columnsAt,
+	layersOf,
+} from '../../../webview/lib/charts/chartSpec.ts';
+import { rowsWithValues } from '../../../webview/lib/charts/chartTable.ts';
+import { fileNameOf, toCsv } from '../../../webview/lib/charts/csv.ts';
+import { wrapEntries } from '../../../webview/lib/charts/exportPng.ts';
+import { actOnLink, plotActionOf } from '../../../webview/lib/charts/plotKeys.ts';
+import { elapsedOf, PlotLink } from '../../../webview/lib/charts/plotLink.ts';
+import { formatTick, formatValue, yRange } from '../../../webview/lib/charts/plotScales.ts';
+import { nearestRow, rowsOfRange } from '../../../webview/lib/charts/rowRange.ts';
+import { SmoothedColumn } from '../../../webview/lib/charts/smoothing.ts';
+import { madeUpMetrics, madeUpRun } from './dashboardFixture.ts';
+
+const nan = Number.NaN;
+const noneHidden: ReadonlySet<string> = new Set();
+
+function sourceOf(
+	columns: Record<string, readonly number[]>,
+	smooth?: (values: Float64Array) => Float64Array,
+): ColumnSource {
+	const typed = new Map(Object.entries(columns).map(([name, values]) => [name, Float64Array.from(values)]));
+	return {
+		length: [...typed.values()][0]?.length ?? 0,
+		column: (name) => typed.get(name),
+		smoothed: (name) => {
+			const values = typed.get(name);
+			return values && smooth ? smooth(values) : values;
+		},
+		gaps: (name) => (name.startsWith('eval/') ? 'dotted' : 'kept'),
+	};
+}
+
+const spec = (changes: Partial<ChartSpec>): ChartSpec => ({
+	id: 'c',
+	title: 'C',
+	kind: 'lines',
+	lines: [{ metric: 'a', label: 'A', colour: 0 }],
+	bands: [],
+	unit: 'number',
+	unitLabel: '',
+	...changes,
+});
+
+describe('the charts of a run', () => {
+	const all = [...new Set([...madeUpMetrics({ sft: 30, grpo: 30 })].flatMap(({ values }) => Object.keys(values)))];
+
+	it('show every metric exactly once', () => {
+		const groups = chartsOf(all);
+		const shown = groups.flatMap((group) => group.charts.flatMap(metricsOf));
+		assert.deepEqual([...shown].sort(), [...all].sort());
+		assert.equal(
+			groups.some((group) => group.id === 'other'),
+			false,
+			'none of an engine’s own metrics is unknown',
+		);
+		const ids = groups.flatMap((group) => group.charts.map((chart) => chart.id));
+		assert.equal(new Set(ids).size, ids.length);
+	});
+
+	it('are grouped and named as in the catalogue', () => {
+		assert.deepEqual(
+			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
+			[
+				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Dead groups | Deviation of components',
+				'Policy | KL to the reference | Entropy | Clip ratios | Clip ratios, extremes | Sampler difference',
+				'Completions | Completion length | Length of ended completions | Truncated completions',
+				'Optimiser | Loss | Gradient norm | Learning rate',
+				'Speed | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
+			],
+		);
+	});
+
+	it('put what nobody knows under Other, by its own name', () => {
+		const hostile = '<img src=x onerror=alert(1)>';
+		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std']);
+		const other = groups.find((group) => group.id === 'other');
+		assert.deepEqual(
+			other?.charts.map((chart) => chart.title),
+			[hostile, '__proto__', 'constructor', 'objective/kl', 'Reward deviation'],
+		);
+		assert.equal(explainMetric(hostile, {}).title, hostile);
+	});
+
+	it('leave charts without metrics out', () => {
+		assert.deepEqual(chartsOf([]), []);
+		assert.deepEqual(
+			chartsOf(['loss']).map((group) => group.id),
+			['optimiser'],
+		);
+	});
+
+	it('are found by words of their title, lines and metrics', () => {
+		const [group] = chartsOf(['reward', 'reward_std', 'rewards/accuracy/mean', 'rewards/accuracy/std']);
+		const [reward, components] = group?.charts ?? [];
+		assert.ok(reward && components);
+		assert.ok(matchesFilter(reward, ''));
+		assert.ok(matchesFilter(reward, 'REWARD_std'));
+		assert.ok(matchesFilter(components, 'accuracy mean'));
+		assert.equal(matchesFilter(reward, 'accuracy'), false);
+	});
+
+	it('are explained for the stage at hand', () => {
+		const run = madeUpRun({
+			stages: [
+				{
+					name: 'sft',
+					type: 'sft',
+					steps: 4,
+					lossType: null,
+					beta: null,
+					scaleRewards: null,
+					updatesPerBatch: null,
+					numGenerations: null,
+				},
+				{
+					name: 'grpo',
+					type: 'grpo',
+					steps: 9,
+					lossType: 'grpo',
+					beta: 0,
+					scaleRewards: 'group',
+					updatesPerBatch: 1,
+					numGenerations: 8,
+				},
+			],
+		});
+		const loss = (stage: string) => explainMetric('loss', metricContext(run, stage)).paragraphs.join(' ');
+		assert.match(loss('sft'), /likelihood/i);
+		assert.match(loss('grpo'), /gives 0/);
+		const dapo = { ...run, stages: run.stages.map((stage) => ({ ...stage, lossType: 'dapo' })) };
+		assert.match(
+			explainMetric('loss', metricContext(dapo, 'grpo')).paragraphs.join(' '),
+			/weighted by completion length/,
+		);
+		const chart = chartsOf(['loss'])[0]?.charts[0];
+		assert.ok(chart);
+		assert.match(explainChart(chart, metricContext(run, 'grpo')).paragraphs.join(' '), /gives 0/);
+	});
+});
+
+describe('layers of a chart', () => {
+	it('put bands behind raw lines behind averages', () => {
+		const source = sourceOf({ a: [1, 2, 3], s: [0.5, 0.5, nan] }, (values) => values.map((value) => value + 10));
+		const { layers, areas } = layersOf(
+			spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] }),
+			source,
+			{ hidden: noneHidden, smoothing: true },
+		);
+		assert.deepEqual(
+			layers.map((layer) => layer.role),
+			['edge', 'edge', 'raw', 'line'],
+		);
+		assert.deepEqual(areas, [{ high: 0, low: 1, colour: 0 }]);
+		assert.deepEqual([...(layers[0]?.values ?? [])], [21.5, 22.5, nan]);
+		assert.deepEqual([...(layers[1]?.values ?? [])], [0.5, 1.5, nan]);
+		assert.deepEqual([...(layers[2]?.values ?? [])], [1, 2, 3]);
+		assert.deepEqual([...(layers[3]?.values ?? [])], [11, 12, 13]);
+	});
+
+	it('do not smooth evaluations', () => {
+		const source = sourceOf({ 'eval/x/accuracy': [1, nan, 3], low: [0, nan, 2], high: [2, nan, 4] }, () =>
+			Float64Array.of(9, 9, 9),
+		);
+		const { layers } = layersOf(
+			spec({
+				lines: [{ metric: 'eval/x/accuracy', label: 'A', colour: 0 }],
+				bands: [{ kind: 'between', of: 'eval/x/accuracy', low: 'eval/low', high: 'eval/high', label: 'i', colour: 0 }],
+			}),
+			source,
+			{ hidden: noneHidden, smoothing: true },
+		);
+		assert.deepEqual(
+			layers.map((layer) => [layer.role, [...layer.values]]),
+			[['line', [1, nan, 3]]],
+		);
+	});
+
+	it('hide a line with its band, or the band alone', () => {
+		const source = sourceOf({ a: [1], s: [0.5] });
+		const banded = spec({ bands: [{ kind: 'spread', of: 'a', by: 's', label: 'sd', colour: 0 }] });
+		const roles = (...hidden: string[]) =>
+			layersOf(banded, source, { hidden: new Set(hidden), smoothing: false }).layers.map((layer) => layer.role);
+		assert.deepEqual(roles(), ['edge', 'edge', 'line']);
+		assert.deepEqual(roles('a'), []);
+		assert.deepEqual(roles('a \u00b1 s'), ['line']);
+	});
+
+	it('stack phases; one that did not happen takes no time', () => {
+		const source = sourceOf({ a: [1, nan, nan], b: [2, 2, nan], c: [nan, 3, nan] });
+		const { layers } = layersOf(
+			spec({
+				kind: 'stack',
+				lines: ['a', 'b', 'c', 'gone'].map((metric, colour) => ({ metric, label: metric, colour })),
+			}),
+			source,
+			{ hidden: noneHidden, smoothing: false },
+		);
+		assert.deepEqual(
+			layers.map((layer) => [layer.metric, [...layer.values]]),
+			[
+				['c', [3, 5, nan]],
+				['b', [3, 2, nan]],
+				['a', [1, nan, nan]],
+			],
+		);
+	});
+
+	it('are drawn at some rows, on a log axis only above 0', () => {
+		const { layers } = layersOf(spec({}), sourceOf({ a: [1, nan, -2, 0, 5] }), {
+			hidden: noneHidden,
+			smoothing: false,
+		});
+		assert.deepEqual(columnsAt(layers, Int32Array.of(0, 1, 2, 3, 4), false), [[1, null, -2, 0, 5]]);
+		assert.deepEqual(columnsAt(layers, Int32Array.of(0, 2, 3, 4), true), [[1, null, null, 5]]);
+		assert.equal(canBeLog(spec({}), sourceOf({ a: [0, -1, nan] }), noneHidden), false);
+		assert.equal(canBeLog(spec({}), sourceOf({ a: [0, 1e-9] }), noneHidden), true);
+	});
+});
+
+describe('smoothing', () => {
+	it('is the debiased average, over the values that are there', () => {
+		const smoothed = new SmoothedColumn(0.5);
+		const column = Float64Array.of(4, nan, 8, 0);
+		// 4; then (0.5*2 + 0.5*8) / 0.75 = 20/3; then (0.5*5 + 0) / 0.875
+		assert.deepEqual([...smoothed.update(column)], [4, nan, 5 / 0.75, 2.5 / 0.875]);
+	});
+
+	it('gives the same whether rows come at once or one by one', () => {
+		const column = Float64Array.from({ length: 1000 }, (_, i) => (i % 7 === 0 ? nan : Math.sin(i)));
+		const whole = [...new SmoothedColumn(0.9).update(column)];
+		const step = new SmoothedColumn(0.9);
+		for (let i = 1; i <= column.length; i++) step.update(column.subarray(0, i));
+		assert.deepEqual([...step.update(column)], whole);
+		assert.deepEqual([...new SmoothedColumn(0).update(column)], [...column]);
+	});
+});
+
+describe('the link between charts', () => {
+	const linked = (count = 101) => {
+		const link = new PlotLink();
+		link.setRows(
+			Float64Array.from({ length: count }, (_, i) => i + 1),
+			Float64Array.from({ length: count }, (_, i) => 5000 + 2 * i),
+		);
+		return link;
+	};
+
+	it('zooms, keeps within the rows, and resets', () => {
+		const link = linked();
+		assert.deepEqual(link.shown, { min: 1, max: 101 });
+		link.setRange({ min: 80, max: 20 });
+		assert.deepEqual(link.range, { min: 20, max: 80 });
+		assert.equal(link.following, false);
+		link.zoom(0.5);
+		assert.deepEqual(link.range, { min: 35, max: 65 });
+		link.setRange({ min: 50, max: 50.0001 });
+		assert.deepEqual(link.range, { min: 35, max: 65 }, 'a view of nothing is refused');
+		link.setRange({ min: -5, max: 1000 });
+		assert.equal(link.range, null);
+		link.reset();
+		assert.equal(link.following, true);
+	});
+
+	it('follows the end with the width of the view, and stops when told', () => {
+		const link = linked();
+		link.setRange({ min: 91, max: 101 });
+		link.setFollowing(true);
+		assert.deepEqual(link.range, { min: 91, max: 101 });
+		const more = linked(111);
+		link.setRows(more.x, more.elapsed);
+		assert.deepEqual(link.range, { min: 101, max: 111 });
+		link.reset();
+		link.setFollowing(false);
+		assert.deepEqual(link.range, { min: 1, max: 111 });
+		const still = linked(121);
+		link.setRows(still.x, still.elapsed);
+		assert.deepEqual(link.shown, { min: 1, max: 111 });
+		link.setFollowing(true);
+		assert.deepEqual([link.range, link.shown.max], [{ min: 11, max: 121 }, 121]);
+	});
+
+	it('shows the same rows on the time axis', () => {
+		const link = linked();
+		link.setRange({ min: 11, max: 21 });
+		link.setAxis('time');
+		assert.deepEqual(link.range, { min: 20, max: 40 });
+		assert.deepEqual(
+			[...elapsedOf(Float64Array.of(10, 12, 11, 15))],
+			[0, 2, 2, 5],
+			'a clock set back does not turn time',
+		);
+	});
+
+	it('moves the cursor by keys and keeps it in view', () => {
+		const link = linked();
+		const press = (key: string, shift = false) => {
+			const action = plotActionOf({ key, shift, control: false });
+			assert.ok(action, key);
+			actOnLink(link, action);
+			return link.cursor;
+		};
+		assert.equal(press('ArrowLeft'), 100, 'it appears at the end');
+		assert.equal(press('ArrowLeft'), 99);
+		assert.equal(press('ArrowLeft', true), 89);
+		assert.equal(press('Home'), 0);
+		assert.equal(press('ArrowLeft'), 0);
+		assert.equal(press('End'), 100);
+		assert.equal(press('PageUp'), 90);
+		link.setRange({ min: 40, max: 60 });
+		assert.equal(press('Home'), 38);
+		assert.deepEqual(link.range, { min: 39, max: 59 });
+		press('0');
+		assert.equal(link.range, null);
+		press('+');
+		assert.ok(link.range && link.range.max - link.range.min < 60);
+		assert.equal(press('Escape'), null);
+		assert.equal(plotActionOf({ key: 'ArrowLeft', shift: false, control: true }), null);
+		assert.equal(plotActionOf({ key: 'Tab', shift: false, control: false }), null);
+	});
+
+	it('finds rows', () => {
+		const x = [1, 2, 4, 8];
+		assert.deepEqual(
+			[0, 1, 2.9, 3.1, 5.9, 6.1, 99].map((value) => nearestRow(x, value)),
+			[0, 0, 1, 2, 2, 3, 3],
+		);
+		assert.equal(nearestRow([], 1), -1);
+		assert.deepEqual(rowsOfRange(x, null), { from: 0, to: 4 });
+		assert.deepEqual(rowsOfRange(x, { min: 3, max: 4 }), { from: 1, to: 4 });
+		assert.deepEqual(rowsOfRange(x, { min: 2, max: 3 }), { from: 0, to: 3 });
+	});
+});
+
+describe('numbers of charts', () => {
+	it('are ranged with some room, from 0 when near it, shares within 0 and 1', () => {
+		assert.deepEqual(yRange(null, null, 'number', false), [0, 1]);
+		assert.deepEqual(yRange(0.2, 0.9, 'share', false), [0, 0.9 + 0.7 * 0.08]);
+		assert.deepEqual(
+			yRange(0.97, 1, 'share', false).map((value) => Number(value.toFixed(4))),
+			[0.9676, 1.02],
+		);
+		assert.deepEqual(yRange(5, 5, 'number', false), [4.5, 5.5]);
+		assert.deepEqual(yRange(100, 110, 'number', true)[0], 0);
+		assert.ok(yRange(100, 110, 'number', false)[0] > 90);
+		assert.deepEqual(yRange(0, 0, 'number', false), [0, 0.5]);
+	});
+
+	it('are written with their unit', () => {
+		assert.deepEqual(
+			[
+				formatValue(0.3047, 'share'),
+				formatValue(0.0421, 'seconds'),
+				formatValue(1_896_000, 'tokens'),
+				formatValue(nan, 'nats'),
+				formatTick(0.75, 'share'),
+				formatTick(12_500, 'rate'),
+				formatTick(1e-5, 'nats'),
+			],
+			['30.5 %', '42 ms', '1\u202f896\u202f000', '\u2013', '75%', '12.5k', '1e-5'],
+		);
+	});
+});
+
+describe('exports', () => {
+	it('write CSV that reads back (golden)', () => {
+		const table = new MetricTable();
+		table.append([
+			{ step: 1, time: 1763640000.25, stage: 'sft', values: { loss: 2.5 } },
+			{ step: 2, time: 1763640001.5, stage: 'grpo', values: { loss: 1e-7, 'a,"b"\nc': 0.1, '=HYPERLINK("x")': null } },
+		]);
+		assert.equal(
+			csvOf(table, ['loss', 'a,"b"\nc', '=HYPERLINK("x")'], Int32Array.of(0, 1)),
+			[
+				`step,time,stage,loss,"a,""b""\nc","'=HYPERLINK(""x"")"`,
+				'1,1763640000.25,sft,2.5,,',
+				'2,1763640001.5,grpo,1e-7,0.1,',
+				'',
+			].join('\r\n'),
+		);
+		assert.equal(toCsv([{ name: 'stage', values: ['+cmd', 'a b'] }], [0, 1]), "stage\r\n'+cmd\r\na b\r\n");
+	});
+
+	it('name files harmlessly', () => {
+		assert.equal(fileNameOf('run one', 'Reward components'), 'run-one-Reward-components');
+		assert.equal(fileNameOf('../../etc/passwd', 'x'), 'etc-passwd-x');
+		assert.equal(fileNameOf('\u4e2d', '..'), 'export');
+	});
+
+	it('wrap the legend of a picture', () => {
+		assert.deepEqual(wrapEntries([40, 40, 40, 200, 10], 10, 100), [[0, 1], [2], [3], [4]]);
+		assert.deepEqual(wrapEntries([], 10, 100), []);
+	});
+
+	it('leave out rows without a value in a table', () => {
+		assert.deepEqual(
+			[...rowsWithValues([Float64Array.of(1, nan, nan), Float64Array.of(nan, nan, 3), undefined], 0, 3)],
+			[0, 2],
+		);
+	});
+});

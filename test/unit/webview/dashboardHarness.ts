@@ -1,0 +1,96 @@
+import type { Browser } from 'playwright-core';
+import { Failure } from '../../../src/base/failure.ts';
+import { DashboardSession } from '../../../src/host/panels/dashboardSession.ts';
+import {
+	type DashboardAction,
+	dashboardCommandSchema,
+	type dashboardRequests,
+} from '../../../src/protocol/dashboardMessages.ts';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+
+export interface DashboardView extends Webview {
+	readonly session: DashboardSession;
+	/** What the person asked for, in order. */
+	readonly acts: DashboardAction[];
+	readonly rollouts: (number | null)[];
+	readonly saved: { readonly name: string; readonly bytes: Uint8Array }[];
+	/** How often the webview missed something. */
+	readonly resyncs: () => number;
+	readonly faults: readonly string[];
+}
+
+export interface DashboardHarnessOptions extends Omit<WebviewOptions, 'app' | 'onMessage'> {
+	/** Loses the event of this number, as a hidden webview does. */
+	readonly lose?: number;
+	/** The answer to an action fails. */
+	readonly failure?: Failure;
+	readonly chunkBytes?: number;
+}
+
+/** The panel's webview on a real run folder, told by the panel's own session. */
+export async function openDashboard(
+	browser: Browser,
+	run: string,
+	options: DashboardHarnessOptions = {},
+): Promise<DashboardView> {
+	const acts: DashboardAction[] = [];
+	const rollouts: (number | null)[] = [];
+	const saved: { name: string; bytes: Uint8Array }[] = [];
+	const faults: string[] = [];
+	let resyncs = 0;
+	let view: Webview | null = null;
+	const waiting: unknown[] = [];
+	const post = async (message: unknown): Promise<unknown> => {
+		if (view) return view.post(message).catch(() => undefined);
+		waiting.push(message);
+		return undefined;
+	};
+	const session = new DashboardSession(run, {
+		post: (event) => (event.sequence === options.lose ? Promise.resolve() : post({ kind: 'event', event })),
+		onName: () => undefined,
+		newsMs: 20,
+		pollMs: 100,
+		...(options.chunkBytes === undefined ? {} : { chunkBytes: options.chunkBytes }),
+	});
+	const answer = (method: keyof typeof dashboardRequests, params: unknown): unknown => {
+		if (options.failure) throw options.failure;
+		if (method === 'act') acts.push((params as { action: DashboardAction }).action);
+		if (method === 'openRollouts') rollouts.push(session.rolloutStepFor((params as { step: number | null }).step));
+		if (method === 'save') saved.push(params as { name: string; bytes: Uint8Array });
+		return method === 'save' ? { saved: true } : {};
+	};
+	const onMessage = (message: unknown): void => {
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		if (decoded.kind === 'event') {
+			const command = decodeOrThrow(dashboardCommandSchema, decoded.event, 'A command of the webview');
+			if (command.type === 'resync') resyncs++;
+			if (command.type === 'fault') faults.push(command.message);
+			else session.begin();
+			return;
+		}
+		const { id, method, params } = decoded;
+		try {
+			void post({ kind: 'response', id, ok: true, result: answer(method as keyof typeof dashboardRequests, params) });
+		} catch (error) {
+			void post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() });
+		}
+	};
+	view = await openWebview(browser, { ...options, app: 'dashboard', onMessage });
+	for (const message of waiting.splice(0)) await post(message);
+	const { close, ...rest } = view;
+	return {
+		...rest,
+		session,
+		acts,
+		rollouts,
+		saved,
+		resyncs: () => resyncs,
+		faults,
+		close: async () => {
+			session.dispose();
+			await close();
+		},
+	};
+}

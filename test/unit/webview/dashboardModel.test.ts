@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
+import {
+	type DashboardEvent,
+	type DashboardRun,
+	dashboardCommandSchema,
+	dashboardEventSchema,
+	dashboardRequests,
+} from '../../../src/protocol/dashboardMessages.ts';
+import { decode } from '../../../src/protocol/decode.ts';
+import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { DashboardModel, gapStyle } from '../../../webview/dashboard/dashboardModel.ts';
+import { elapsedSeconds, newestValue, remainingSeconds, statusWords } from '../../../webview/dashboard/headerFacts.ts';
+import { noticeOf } from '../../../webview/dashboard/runNotice.ts';
+import { madeUpRun } from './dashboardFixture.ts';
+
+function tableOf(steps: readonly number[], stage: (step: number) => string = () => 'grpo'): MetricTable {
+	const table = new MetricTable();
+	table.append(
+		steps.map((step) => ({ step, time: 1000 + 2 * step, stage: stage(step), values: { reward: step / 10 } })),
+	);
+	return table;
+}
+
+type RowsEvent = Extract<DashboardEvent, { type: 'rows' }>;
+const rows = (table: MetricTable, from: number, to: number, sequence: number): RowsEvent =>
+	({ type: 'rows', sequence, chunk: table.chunk(from, to) }) as RowsEvent;
+const snapshot = (sequence: number, count: number | null): DashboardEvent => ({
+	type: 'snapshot',
+	sequence,
+	runFolder: '/runs/a',
+	run: madeUpRun(),
+	marks: [],
+	rows: count,
+});
+
+describe('the model of the dashboard', () => {
+	it('takes a snapshot, its rows and numbered deltas', () => {
+		const model = new DashboardModel();
+		const table = tableOf([1, 2, 3, 4]);
+		const changes: string[] = [];
+		model.onChange((change) => changes.push(change.kind === 'rows' ? `rows ${change.row}` : change.kind));
+		assert.equal(model.apply(snapshot(7, 3)), true);
+		assert.equal(model.loading, true);
+		assert.equal(model.apply(rows(table, 0, 2, 8)), true);
+		assert.equal(model.apply(rows(table, 2, 3, 9)), true);
+		assert.equal(model.loading, false);
+		assert.equal(model.apply({ type: 'run', sequence: 10, run: madeUpRun({ status: 'paused' }) }), true);
+		assert.equal(model.apply(rows(table, 3, 4, 11)), true);
+		assert.deepEqual([...model.table.step], [1, 2, 3, 4]);
+		assert.equal(model.run?.status, 'paused');
+		assert.deepEqual(changes, ['reset', 'rows 0', 'rows 2', 'run', 'rows 3']);
+	});
+
+	it('asks for a snapshot when an event is missing, and takes nothing until it comes', () => {
+		const model = new DashboardModel();
+		const table = tableOf([1, 2, 3, 4]);
+		assert.equal(model.apply(rows(table, 0, 2, 1)), false, 'nothing precedes the first snapshot');
+		model.apply(snapshot(1, 2));
+		model.apply(rows(table, 0, 2, 2));
+		assert.equal(model.apply(rows(table, 3, 4, 4)), false);
+		model.expectSnapshot();
+		assert.equal(model.apply(rows(table, 2, 3, 3)), false, 'even if it would fit');
+		assert.equal(model.table.length, 2);
+		assert.equal(model.apply(snapshot(5, 4)), true);
+		assert.equal(model.table.length, 0);
+		assert.equal(model.apply(rows(table, 0, 4, 6)), true);
+		assert.equal(model.table.length, 4);
+	});
+
+	it('does not take a chunk that leaves a hole', () => {
+		const model = new DashboardModel();
+		const table = tableOf([1, 2, 3, 4]);
+		model.apply(snapshot(1, 4));
+		assert.equal(model.apply(rows(table, 2, 4, 2)), false);
+	});
+
+	it('replaces rows and what was smoothed from them', () => {
+		const model = new DashboardModel();
+		model.smoother.setWeight(0.5);
+		model.apply(snapshot(1, 4));
+		model.apply(rows(tableOf([1, 2, 3, 4]), 0, 4, 2));
+		const before = [...(model.smoothed('reward') ?? [])];
+		const other = new MetricTable();
+		other.append(
+			[1, 2, 3].map((step) => ({ step, time: step, stage: 'grpo', values: { reward: step < 3 ? step / 10 : 9 } })),
+		);
+		model.apply(rows(other, 2, 3, 3));
+		const after = [...(model.smoothed('reward') ?? [])];
+		assert.equal(after.length, 3);
+		assert.deepEqual(after.slice(0, 2), before.slice(0, 2));
+		assert.ok((after[2] as number) > 4);
+	});
+
+	it('still loads while the host reads', () => {
+		const model = new DashboardModel();
+		model.apply(snapshot(1, null));
+		assert.equal(model.loading, true);
+		model.apply(snapshot(2, 0));
+		assert.equal(model.loading, false);
+	});
+
+	it('knows gaps of metrics that are told now and then', () => {
+		const nan = Number.NaN;
+		assert.equal(gapStyle('reward', Float64Array.of(nan, 1, 2, 3, 4)), 'kept');
+		assert.equal(gapStyle('reward', Float64Array.of(1, nan, 3, nan, 5)), 'bridged');
+		assert.equal(gapStyle('eval/heldout/accuracy', Float64Array.of(1, 2, 3)), 'dotted');
+		assert.equal(gapStyle('reward', Float64Array.of(nan, 1, nan)), 'dotted', 'a lone value is a dot');
+	});
+});
+
+describe('messages of the dashboard', () => {
+	const table = tableOf([1, 2]);
+	it('are decoded, not cast', () => {
+		const good = decode(dashboardEventSchema, rows(table, 0, 2, 1));
+		assert.ok(good.ok);
+		for (const bad of [
+			{ ...rows(table, 0, 2, 1), sequence: -1 },
+			{ ...rows(table, 0, 2, 1), sequence: 1.5 },
+			{ type: 'rows', sequence: 1, chunk: { ...table.chunk(0, 2), step: [1, 2] } },
+			{ type: 'rows', sequence: 1, chunk: { ...table.chunk(0, 2), values: [new Float32Array(2)] } },
+			{ type: 'rows', sequence: 1, chunk: { ...table.chunk(0, 2), from: -3 } },
+			{ type: 'run', sequence: 1, run: { ...madeUpRun(), status: 'flying' } },
+			{ type: 'run', sequence: 1, run: { ...madeUpRun(), name: 'x'.repeat(5000) } },
+			{ type: 'surprise', sequence: 1 },
+			null,
+			'rows',
+		]) {
+			assert.equal(decode(dashboardEventSchema, bad).ok, false, JSON.stringify(bad)?.slice(0, 80));
+		}
+	});
+
+	it('of the webview are decoded as well', () => {
+		assert.ok(decode(dashboardCommandSchema, { type: 'ready' }).ok);
+		assert.equal(decode(dashboardCommandSchema, { type: 'run', command: 'rm' }).ok, false);
+		assert.equal(decode(dashboardCommandSchema, { type: 'fault', message: 'x'.repeat(30_000) }).ok, false);
+		assert.ok(decode(dashboardRequests.act.params, { action: 'pause' }).ok);
+		assert.equal(decode(dashboardRequests.act.params, { action: 'workbench.action.quit' }).ok, false);
+		assert.ok(decode(dashboardRequests.save.params, { name: 'a.csv', kind: 'csv', bytes: new Uint8Array(3) }).ok);
+		assert.equal(decode(dashboardRequests.save.params, { name: 'a', kind: 'exe', bytes: new Uint8Array(3) }).ok, false);
+		assert.equal(decode(dashboardRequests.save.params, { name: 'a', kind: 'csv', bytes: [1] }).ok, false);
+		assert.equal(decode(fromWebviewSchema, { kind: 'request', id: 'one', method: 'act' }).ok, false);
+	});
+});
+
+describe('the head of the dashboard', () => {
+	const stages = [
+		{ name: 'sft', type: 'sft', steps: 4 },
+		{ name: 'grpo', type: 'grpo', steps: 50 },
+	].map((stage) => ({
+		...stage,
+		lossType: null,
+		beta: null,
+		scaleRewards: null,
+		updatesPerBatch: null,
+		numGenerations: null,
+	}));
+
+	it('tells the time that is left only when it can', () => {
+		const table = tableOf([1, 2, 3, 4, 5, 6, 7, 8], (step) => (step <= 4 ? 'sft' : 'grpo'));
+		const run = madeUpRun({ stages, step: 8 });
+		// 2 s a step; grpo began after step 4 and ends at step 54 at the latest.
+		assert.equal(remainingSeconds(run, table), 2 * (54 - 8));
+		assert.equal(remainingSeconds(madeUpRun({ stages, status: 'paused' }), table), null);
+		assert.equal(
+			remainingSeconds(
+				run,
+				tableOf([1, 2, 3, 4], () => 'sft'),
+			),
+			null,
+			'the next stage has another pace',
+		);
+		assert.equal(remainingSeconds(madeUpRun({ totalSteps: 20 }), table), 2 * (20 - 8));
+		assert.equal(remainingSeconds(madeUpRun({ totalSteps: null }), table), null);
+		assert.equal(remainingSeconds(run, tableOf([])), null);
+	});
+
+	it('counts elapsed time to now while the engine lives, else to its last sign', () => {
+		assert.equal(elapsedSeconds(madeUpRun(), 1500), 500);
+		assert.equal(elapsedSeconds(madeUpRun({ status: 'crashed' }), 1500), 100);
+		assert.equal(statusWords(madeUpRun({ status: 'starting', queued: true })), 'waiting for the device');
+		assert.equal(statusWords(madeUpRun({ status: null })), 'unreadable');
+		assert.equal(newestValue(tableOf([1, 2]), ['kl', 'reward'])?.value, 0.2);
+		assert.equal(newestValue(tableOf([1, 2]), ['kl']), null);
+	});
+});
+
+describe('what is said about a run', () => {
+	it('says what is waited for, or why it ended and what to do', () => {
+		const title = (run: DashboardRun | null, count = 0, hasGrpo = false, loading = false) =>
+			noticeOf(run, count, hasGrpo, loading)?.title ?? null;
+		assert.equal(title(null), 'Opening the run');
+		assert.equal(title(madeUpRun({ status: 'starting' })), 'Starting');
+		assert.equal(title(madeUpRun({ status: 'starting', queued: true })), 'Waiting for the device');
+		assert.equal(title(madeUpRun()), 'Waiting for the first step');
+		assert.equal(title(madeUpRun({ stage: 'sft' }), 10), 'Cold start');
+		assert.equal(title(madeUpRun({ stage: 'sft', status: 'finished' }), 10), null);
+		assert.equal(title(madeUpRun(), 10, true), null);
+		assert.equal(title(madeUpRun({ status: 'stopped' })), 'No steps');
+		assert.equal(title(madeUpRun(), 0, false, true), 'Opening the run');
+	});
+
+	it('offers resume for a crash, from its newest checkpoint, and only what can be done', () => {
+		const crash = noticeOf(
+			madeUpRun({
+				status: 'crashed',
+				error: { message: 'The disk is full.', action: 'Free some space.' },
+				checkpoints: [50, 100],
+				actions: ['resume', 'openLog'],
+			}),
+			120,
+			true,
+			false,
+		);
+		assert.equal(crash?.kind, 'error');
+		assert.match(
+			crash?.text ?? '',
+			/^The disk is full\. Free some space\. Resume goes on from the checkpoint of step 100/,
+		);
+		assert.deepEqual(
+			crash?.actions.map(({ action }) => action),
+			['resume', 'openLog'],
+		);
+		const unreadable = noticeOf(
+			madeUpRun({ status: null, fault: { message: 'run.json is newer.', action: 'Update.' }, actions: ['openFolder'] }),
+			0,
+			false,
+			false,
+		);
+		assert.equal(unreadable?.text, 'run.json is newer. Update.');
+		assert.deepEqual(
+			unreadable?.actions.map(({ action }) => action),
+			['openFolder'],
+		);
+	});
+});
