@@ -72,6 +72,11 @@ export class Failure extends Error implements FailureData {
 				return new Failure('missing', message, undefined, { cause: error });
 			case 'EEXIST':
 				return new Failure('exists', message, undefined, { cause: error });
+			case 'ENOTDIR':
+			case 'EISDIR':
+			case 'ELOOP':
+			case 'ENAMETOOLONG':
+				return new Failure('invalid', message, undefined, { cause: error });
 			case 'ABORT_ERR':
 				return new Failure('cancelled', message, undefined, { cause: error });
 			default:

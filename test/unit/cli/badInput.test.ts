@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
+
+/** One sentence (and an action), no stack, status 2. */
+function assertRefused(ended: { status: number | null; stdout: string; stderr: string }, message: RegExp): void {
+	assert.match(ended.stderr, message);
+	assert.equal(ended.status, 2, ended.stderr);
+	assert.equal(ended.stderr.trimEnd().split('\n').length, 1, ended.stderr);
+	assert.match(ended.stderr, /^reasoning-lab: /);
+	assert.doesNotMatch(ended.stderr, /\bat .*\.ts:\d+/);
+}
+
+test('command lines that make no sense', async (context) => {
+	const place = await Workplace.make(context);
+	const cases: [string[], RegExp][] = [
+		[['fly'], /no verb "fly"/],
+		[['run'], /needs a recipe file/],
+		[['run', 'a', 'b'], /does not know what to do with "b"/],
+		[['run', '--fast', 'a'], /--fast/],
+		[['run', 'a', '--seed', 'x'], /--seed is "x", which is not a whole number/],
+		[['run', 'a', '--set', 'steps'], /"steps" is not key=value/],
+		[['run', 'a', '--control', 'mirror'], /only control experiment is "shuffle"/],
+		[['stop', 'nowhere'], /no run nowhere/],
+		[['status', '.'], /is not a run/],
+		[['resume', 'nowhere', '--checkpoint', '-1'], /checkpoint/],
+		[['export-onnx'], /needs a run or a checkpoint/],
+		[['help', 'fly'], /no verb "fly"/],
+	];
+	const all = await Promise.all(cases.map(([args]) => place.run(context, ...args)));
+	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[1] as RegExp);
+});
+
+test('recipes that cannot be run', async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('data.jsonl', '{"prompt":"1","answer":"1"}\n{"prompt":"2","answer"\n');
+	await place.write('empty.jsonl', '\n\n');
+	const stages = [{ type: 'grpo', steps: 1, learning_rate: 0.001 }];
+	const cases: [string, unknown, RegExp][] = [
+		['syntax', '{"name": ', /syntax\.recipe\.json, line 1/],
+		['key', { ...tinyRecipe, colour: 1 }, /line \d+, column \d+: "colour" is not a key/],
+		['type', { ...tinyRecipe, seed: 'one' }, /"seed" must be a whole number/],
+		['size', { ...tinyRecipe, model: { layers: 1, width: 15, heads: 2 } }, /"width" 15 is not a multiple/],
+		['gone', { ...tinyRecipe, dataset: { path: 'gone.jsonl' } }, /gone\.jsonl, which does not exist/],
+		['empty', { ...tinyRecipe, stages, dataset: { path: 'empty.jsonl' } }, /empty\.jsonl/],
+		['line', { ...tinyRecipe, stages, dataset: { path: 'data.jsonl' } }, /data\.jsonl.*line 2/],
+	];
+	for (const [name, value] of cases) await place.write(`${name}.recipe.json`, value);
+	const all = await Promise.all(cases.map(([name]) => place.run(context, 'run', `${name}.recipe.json`)));
+	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[2] as RegExp);
+	const missing = await place.run(context, 'run', 'no.recipe.json', '--json');
+	assertRefused(missing, /no\.recipe\.json does not exist/);
+	assert.deepEqual(
+		objects(missing.stdout).map(({ kind, error }) => [kind, (error as { reason: string }).reason]),
+		[['error', 'missing']],
+	);
+});
+
+test('folders that are not what they should be', async (context) => {
+	const place = await Workplace.make(context);
+	const path = await place.write('tiny.recipe.json', tinyRecipe);
+	await writeFile(join(place.folder, 'runs'), 'a file in the place of the folder');
+	assertRefused(await place.run(context, 'run', path), /Cannot make a run folder in/);
+	assert.deepEqual((await readdir(place.folder)).sort(), ['runs', 'tiny.recipe.json']);
+	const foreign = join(place.folder, 'foreign');
+	await mkdir(foreign);
+	await writeFile(join(foreign, 'run.json'), JSON.stringify({ format: 7 }));
+	assertRefused(await place.run(context, 'stop', foreign), /has format 7; this version reads formats up to 1/);
+	await writeFile(join(foreign, 'run.json'), '{"format":1,"name":"\u001b[2Jevil"}');
+	const { stderr } = await place.run(context, 'stop', foreign);
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the test
+	assert.doesNotMatch(stderr, /\u001b/);
+});

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { processState } from '../../../src/runs/processIdentity.ts';
+import { readRecord } from '../../../src/runs/runReader.ts';
+import { runsIn } from '../../../src/runs/runRegistry.ts';
+
+const cli = join(import.meta.dirname, '../../../src/cli.ts');
+
+/** A run of about a second on one worker. */
+export const tinyRecipe = {
+	name: 'tiny',
+	workers: 1,
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 16, heads: 2 },
+	stages: [
+		{ type: 'sft', steps: 3, learning_rate: 0.003, batch_size: 16 },
+		{ type: 'grpo', steps: 4, learning_rate: 0.001, prompts_per_step: 4, num_generations: 4, num_iterations: 2 },
+	],
+	evaluate: { problems: 16, every: 100 },
+	checkpoint: { every: 2 },
+};
+
+export interface Ended {
+	readonly status: number | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** A folder to work in, with its own registry and runtime folder, and the command line in it. */
+export class Workplace {
+	readonly folder: string;
+	readonly #environment: NodeJS.ProcessEnv;
+
+	private constructor(root: string, folder: string) {
+		this.folder = folder;
+		this.#environment = {
+			...process.env,
+			REASONING_LAB_HOME: join(root, 'home'),
+			XDG_RUNTIME_DIR: join(root, 'x'),
+			NO_COLOR: '1',
+		};
+	}
+
+	static async make(context: TestContext, within?: string): Promise<Workplace> {
+		const root = await mkdtemp(join(tmpdir(), 'rl-'));
+		const folder = within ?? join(root, 'work');
+		context.after(async () => {
+			await endEngines(join(folder, 'runs'));
+			await rm(root, { recursive: true, force: true });
+		});
+		await mkdir(join(root, 'x'), { mode: 0o700 });
+		await mkdir(folder, { recursive: true });
+		return new Workplace(root, folder);
+	}
+
+	async write(name: string, value: unknown): Promise<string> {
+		const path = join(this.folder, name);
+		await writeFile(path, typeof value === 'string' ? value : JSON.stringify(value));
+		return path;
+	}
+
+	start(context: TestContext, ...args: string[]): { process: ChildProcess; ended: Promise<Ended> } {
+		const child = spawn(process.execPath, [cli, ...args], {
+			cwd: this.folder,
+			env: this.#environment,
+			stdio: ['ignore', 'pipe', 'pipe'],
+		});
+		context.after(() => child.kill('SIGKILL'));
+		let stdout = '';
+		let stderr = '';
+		child.stdout.setEncoding('utf8').on('data', (text: string) => {
+			stdout += text;
+		});
+		child.stderr.setEncoding('utf8').on('data', (text: string) => {
+			stderr += text;
+		});
+		const ended = new Promise<Ended>((resolve) => {
+			child.on('close', (status) => resolve({ status, stdout, stderr }));
+		});
+		return { process: child, ended };
+	}
+
+	run(context: TestContext, ...args: string[]): Promise<Ended> {
+		return this.start(context, ...args).ended;
+	}
+}
+
+/** Engines outlive whoever started them; those of a test end with it. */
+async function endEngines(runs: string): Promise<void> {
+	for (const run of await runsIn(runs)) {
+		const record = await readRecord(run).catch(() => null);
+		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
+	}
+}
+
+/** The objects that `--json` printed; anything else on stdout throws. */
+export function objects(stdout: string): Record<string, unknown>[] {
+	return stdout
+		.split('\n')
+		.filter((line) => line !== '')
+		.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
