@@ -1,74 +1,12 @@
-import { Random } from '../../base/random.ts';
 import { learningRateAt } from '../../core/grpo/learningRate.ts';
-import { countTokens, isSkippable, tokenWeights } from '../../core/grpo/lossWeights.ts';
 import { rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
 import { type Metrics, metricValue, updateMetrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
-import { type GenerationBatch, type Rollout, sampleBatch } from './generationBatch.ts';
+import { sampleBatch } from './generationBatch.ts';
 import { rolloutLines } from './rolloutLines.ts';
-import { optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
-
-/** A rollout on its way through the updates of its batch. */
-export interface TrainingRow {
-	readonly rollout: Rollout;
-	readonly advantage: number;
-	/** Truncated under `mask_truncated_completions`: out of the loss. */
-	readonly masked: boolean;
-	/** Completion tokens. */
-	readonly length: number;
-	/** Under the policy that sampled, by the training graph; null until they are known. */
-	oldLogprobs: PerToken | null;
-	refLogprobs: PerToken | null;
-}
-
-function trainingRows(host: StageHost, stage: ResolvedGrpoStage, batch: GenerationBatch): TrainingRow[] {
-	const advantages = [...batch.advantages.values];
-	if (stage.control === 'shuffle') {
-		Random.of(host.parts.recipe.seed, 'control', host.progress.generations).shuffle(advantages);
-	}
-	return batch.rollouts.map((rollout, i) => ({
-		rollout,
-		advantage: advantages[i] as number,
-		masked: stage.mask_truncated_completions && rollout.sample.truncated,
-		length: rollout.sample.tokens.length - rollout.sample.promptLength,
-		oldLogprobs: null,
-		refLogprobs: null,
-	}));
-}
-
-/** Cuts the batch into the parts of `steps_per_generation`, shuffled as TRL does when there are several. */
-function partition(host: StageHost, rows: readonly TrainingRow[], parts: number): TrainingRow[][] {
-	const order = [...rows];
-	if (parts > 1) Random.of(host.parts.recipe.seed, 'parts', host.progress.generations).shuffle(order);
-	return Array.from({ length: parts }, (_, p) =>
-		order.slice(Math.floor((p * order.length) / parts), Math.floor(((p + 1) * order.length) / parts)),
-	);
-}
-
-interface Part {
-	/** All of its rows, as the metrics count them. */
-	readonly rows: readonly TrainingRow[];
-	/** Those that the update needs, with their token weights. */
-	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
-}
-
-function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
-	const generationTokens = countTokens(parts.flat());
-	return parts.map((rows) => {
-		const weights = tokenWeights(rows, {
-			lossType: stage.loss_type,
-			maxCompletionLength: stage.max_completion_length,
-			generationTokens,
-			stepsPerGeneration: stage.steps_per_generation,
-		});
-		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
-		const kept = stage.skip_dead_groups
-			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta))
-			: weighed;
-		return { rows, kept };
-	});
-}
+import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
+import { type Part, partition, trainingRows, weigh } from './trainingRow.ts';
 
 /**
  * Old log-probabilities are the training graph's own. The first update needs none (ratio exactly 1); if more follow, the
@@ -115,6 +53,7 @@ async function update(
 			optimiserSettings(stage, learningRate),
 		),
 	);
+	checkFinite(result, host.progress.step + 1);
 	const place = new Map(part.kept.map(({ row }, i) => [row, i]));
 	const metrics = updateMetrics(
 		part.rows.map((row) => {
@@ -163,12 +102,16 @@ function samplingDifference(part: Part, logprobs: readonly PerToken[]): Metrics 
 	};
 }
 
+/** So many batches without any advantage are worth a word. */
+const barrenBatches = 10;
+
 /**
  * Group relative policy optimisation (DeepSeekMath, Shao et al. 2024): sample a batch of groups, score it, and make
  * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimiser update.
  */
 export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
+	let barren = 0;
 	for (;;) {
 		let start = performance.now();
 		const stage = stageInForce();
@@ -176,8 +119,13 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		if (stage.beta > 0 && parts.learner.referenceParameters() === null) parts.learner.setReference();
 		const batchStart = progress.step;
 		const batch = await sampleBatch(host, stage);
-		const rows = trainingRows(host, stage, batch);
-		const weighed = weigh(stage, partition(host, rows, stage.steps_per_generation));
+		barren = batch.advantages.dead.every((dead) => dead) ? barren + 1 : 0;
+		if (barren === barrenBatches) {
+			const message = `In ${barren} batches in a row every group had equal rewards, so nothing was learned.`;
+			host.alert('warning', `${message} The problems may be too hard or too easy, or the rewards too coarse.`);
+		}
+		const rows = trainingRows(stage, batch, parts.recipe.seed, progress.generations);
+		const weighed = weigh(stage, partition(rows, stage.steps_per_generation, parts.recipe.seed, progress.generations));
 		const updates = Math.min(stage.num_iterations * weighed.length, stage.steps - progress.stageStep);
 		await prepareLogprobs(host, stage, updates > 1 ? weighed : weighed.slice(0, 1));
 		if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery === 0) {

@@ -1,8 +1,8 @@
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { PerToken } from '../learner.ts';
-import type { TrainingRow } from './grpoStage.ts';
 import type { StageHost } from './stageHost.ts';
+import type { TrainingRow } from './trainingRow.ts';
 
 /** Micro-nats: f32 log-probabilities are no better, and the files are half as long. */
 function rounded(values: PerToken): number[] {

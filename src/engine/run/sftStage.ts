@@ -2,7 +2,7 @@ import { learningRateAt } from '../../core/grpo/learningRate.ts';
 import { metricValue } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedSftStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { SftRow } from '../learner.ts';
-import { optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
+import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
 
 /**
  * Supervised fine-tuning on worked solutions: mean negative log-probability over the completion tokens of the batch
@@ -25,6 +25,7 @@ export async function runSftStage(host: StageHost, stage: () => ResolvedSftStage
 		const result = await host.watch.measure('update', () =>
 			learner.updateSft(rows, optimiserSettings(settings, learningRate)),
 		);
+		checkFinite(result, host.progress.step + 1);
 		host.progress.tokens += tokens;
 		const seconds = (performance.now() - start) / 1000;
 		let entropy = 0;

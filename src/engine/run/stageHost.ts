@@ -1,3 +1,4 @@
+import { Failure } from '../../base/failure.ts';
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
@@ -5,7 +6,7 @@ import type { Template } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { Scorer } from '../../protocol/scorer.ts';
-import type { Learner, OptimiserSettings } from '../learner.ts';
+import type { Learner, OptimiserSettings, UpdateResult } from '../learner.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 import type { Progress } from './progress.ts';
 import type { Stopwatch } from './stopwatch.ts';
@@ -56,4 +57,14 @@ export function optimiserSettings(stage: ResolvedStage, learningRate: number): O
 		weightDecay: stage.weight_decay,
 		maxGradNorm: stage.max_grad_norm,
 	};
+}
+
+/** A gradient that is no number has spoilt the weights: the run must not go on, nor write a checkpoint of them. */
+export function checkFinite(result: UpdateResult, step: number): void {
+	if (Number.isFinite(result.loss) && Number.isFinite(result.gradNorm)) return;
+	throw new Failure(
+		'invalid',
+		`Training diverged: the gradient of step ${step} is not a finite number.`,
+		'Lower the learning rate, then start from a checkpoint before it.',
+	);
 }

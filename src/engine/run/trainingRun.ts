@@ -88,7 +88,7 @@ export class TrainingRun implements StageHost, GateHooks {
 					? await runSftStage(this, () => this.#stageInForce() as ResolvedSftStage)
 					: await runGrpoStage(this, () => this.#stageInForce() as ResolvedGrpoStage);
 		}
-		if (verdict === 'stop') {
+		if (verdict === 'stop' && progress.stageIndex < stages.length) {
 			if (this.#gate.stopRequest?.checkpoint) await this.checkpoint();
 			return 'stopped';
 		}

@@ -28,6 +28,8 @@ export const tinyRecipe = {
 export class Workplace {
 	readonly folder: string;
 	readonly #engines: Engine[] = [];
+	/** Added to the environment of the engines. */
+	readonly environment: Record<string, string> = {};
 
 	private constructor(folder: string) {
 		this.folder = folder;
@@ -45,7 +47,10 @@ export class Workplace {
 	}
 
 	start(...args: string[]): Engine {
-		const engine = new Engine(args, { REASONING_LAB_HOME: join(this.folder, 'home') });
+		const engine = new Engine(args, {
+			REASONING_LAB_HOME: join(this.folder, 'home'),
+			...this.environment,
+		});
 		this.#engines.push(engine);
 		return engine;
 	}

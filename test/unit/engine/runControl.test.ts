@@ -213,3 +213,43 @@ test('--serve answers policy requests with the weights of a checkpoint and nothi
 	engine.kill('SIGTERM');
 	assert.equal((await engine.exit).code, 0);
 });
+
+test('two runs that queue for a device compute one after the other', {
+	skip: process.platform !== 'linux',
+}, async () => {
+	await using place = await Workplace.make();
+	// A queue of its own: other runs of this machine are none of the test's business.
+	place.environment.XDG_RUNTIME_DIR = place.folder;
+	const queued = { ...longRecipe, whenBusy: 'queue' };
+	const [a, b] = [await place.prepare(queued, 'a'), await place.prepare({ ...tinyRecipe, whenBusy: 'queue' }, 'b')];
+	const first = place.start('--run', a);
+	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run works');
+	const second = place.start('--run', b);
+	const waiting = await eventually(async () => {
+		const record = await readRecord(b).catch(() => null);
+		return record?.device.startsWith('waiting') ? record : null;
+	}, 'the second run waits');
+	assert.match(waiting.device, new RegExp(`waiting for cpu \\(process ${first.process.pid}\\)`));
+	const before = (await readMetrics(a)).length;
+	await eventually(async () => (await readMetrics(a)).length > before, 'the first run goes on');
+	assert.deepEqual(await readMetrics(b), []);
+	first.kill('SIGTERM');
+	assert.equal((await first.exit).code, 0);
+	assert.equal((await second.exit).code, 0);
+	assert.equal((await readMetrics(b)).length, 50);
+	assert.equal((await readRecord(b)).device, 'cpu (1 worker)');
+});
+
+test('a run that waits for a device can be stopped', { skip: process.platform !== 'linux' }, async () => {
+	await using place = await Workplace.make();
+	place.environment.XDG_RUNTIME_DIR = place.folder;
+	const queued = { ...longRecipe, whenBusy: 'queue' };
+	const [a, b] = [await place.prepare(queued, 'a'), await place.prepare(queued, 'b')];
+	place.start('--run', a);
+	await eventually(async () => (await readMetrics(a)).length > 0, 'the first run works');
+	const second = place.start('--run', b);
+	await eventually(async () => (await readRecord(b).catch(() => null))?.device.startsWith('waiting'), 'it waits');
+	second.kill('SIGTERM');
+	assert.equal((await second.exit).code, 0);
+	assert.equal((await readRecord(b)).status, 'stopped');
+});

@@ -159,6 +159,32 @@ test('a run from a checkpoint of another continues it, names its parent and can 
 	assert.equal((await readOutcome(run)).weights, expected.weights);
 });
 
+test('a model folder gives a run its weights; at learning rate 0 they stay as they were', async () => {
+	await using place = await Workplace.make();
+	const { outcome } = await uninterrupted(place, tinyRecipe);
+	const parent = await place.prepare(tinyRecipe);
+	assert.equal((await place.run('--run', parent)).code, 0);
+	const path = (await listCheckpoints(parent)).at(-1)?.path as string;
+	const stages = [{ ...tinyRecipe.stages[1], steps: 3, learning_rate: 0 }];
+	const run = await place.prepare({ ...tinyRecipe, model: { path }, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const child = await readOutcome(run);
+	assert.equal(child.weights, outcome.weights);
+	// Measured before the first update.
+	assert.match(child.metrics[0] ?? '', /^\{"step":0,"stage":"grpo","eval/);
+	assert.equal(child.metrics.length, 4);
+});
+
+test('a run that diverges ends with a typed error and keeps its last whole checkpoint', async () => {
+	await using place = await Workplace.make();
+	const sft = { ...tinyRecipe.stages[0], steps: 500, learning_rate: 10, max_grad_norm: 0, weight_decay: 10 };
+	const run = await place.prepare({ ...tinyRecipe, stages: [sft] });
+	assertRefused(await place.run('--run', run), /Training diverged: the gradient of step \d+/);
+	assert.equal((await readRecord(run)).error?.reason, 'invalid');
+	assert.ok((await readMetrics(run)).every(({ values }) => values.loss !== null));
+});
+
 test('a run does not resume when its recipe or its data have changed', async () => {
 	await using place = await Workplace.make();
 	const run = await withDataset(place, `${rows.join('\n')}\n`);

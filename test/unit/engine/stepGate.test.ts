@@ -38,7 +38,7 @@ test('a pause is answered when it has happened; jobs and checkpoints go on in it
 	const said: string[] = [];
 	const pause = gate.pause().then(() => said.push('answered'));
 	await new Promise((resolve) => setImmediate(resolve));
-	assert.deepEqual(said, []);
+	assert.equal(said.length, 0);
 	const through = gate.betweenBatches(hooks(said)).then((verdict) => said.push(verdict));
 	await pause;
 	assert.ok(gate.isPaused);

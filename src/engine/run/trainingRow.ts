@@ -1,0 +1,79 @@
+import { Random } from '../../base/random.ts';
+import { countTokens, isSkippable, tokenWeights } from '../../core/grpo/lossWeights.ts';
+import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { PerToken } from '../learner.ts';
+import type { GenerationBatch, Rollout } from './generationBatch.ts';
+
+/** A rollout on its way through the updates of its batch. */
+export interface TrainingRow {
+	readonly rollout: Rollout;
+	readonly advantage: number;
+	/** Truncated under `mask_truncated_completions`: out of the loss. */
+	readonly masked: boolean;
+	/** Completion tokens. */
+	readonly length: number;
+	/** Under the policy that sampled, by the training graph; null until they are known. */
+	oldLogprobs: PerToken | null;
+	refLogprobs: PerToken | null;
+}
+
+/** The rows of a batch; under `control: shuffle` with their advantages permuted. */
+export function trainingRows(
+	stage: ResolvedGrpoStage,
+	batch: GenerationBatch,
+	seed: number,
+	generation: number,
+): TrainingRow[] {
+	const advantages = [...batch.advantages.values];
+	if (stage.control === 'shuffle') {
+		Random.of(seed, 'control', generation).shuffle(advantages);
+	}
+	return batch.rollouts.map((rollout, i) => ({
+		rollout,
+		advantage: advantages[i] as number,
+		masked: stage.mask_truncated_completions && rollout.sample.truncated,
+		length: rollout.sample.tokens.length - rollout.sample.promptLength,
+		oldLogprobs: null,
+		refLogprobs: null,
+	}));
+}
+
+/** Cuts the batch into the parts of `steps_per_generation`, shuffled as TRL does when there are several. */
+export function partition(
+	rows: readonly TrainingRow[],
+	parts: number,
+	seed: number,
+	generation: number,
+): TrainingRow[][] {
+	const order = [...rows];
+	if (parts > 1) Random.of(seed, 'parts', generation).shuffle(order);
+	return Array.from({ length: parts }, (_, p) =>
+		order.slice(Math.floor((p * order.length) / parts), Math.floor(((p + 1) * order.length) / parts)),
+	);
+}
+
+/** What one update of a batch is made of. */
+export interface Part {
+	/** All of its rows, as the metrics count them. */
+	readonly rows: readonly TrainingRow[];
+	/** Those that the update needs, with their token weights. */
+	readonly kept: readonly { readonly row: TrainingRow; readonly weight: number }[];
+}
+
+/** The token weights of each part's rows, and which rows its update can do without. */
+export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][]): Part[] {
+	const generationTokens = countTokens(parts.flat());
+	return parts.map((rows) => {
+		const weights = tokenWeights(rows, {
+			lossType: stage.loss_type,
+			maxCompletionLength: stage.max_completion_length,
+			generationTokens,
+			stepsPerGeneration: stage.steps_per_generation,
+		});
+		const weighed = rows.map((row, i) => ({ row, weight: weights[i] as number }));
+		const kept = stage.skip_dead_groups
+			? weighed.filter(({ row, weight }) => !isSkippable({ weight, advantage: row.advantage }, stage.beta))
+			: weighed;
+		return { rows, kept };
+	});
+}

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { computeAdvantages } from '../../../src/core/grpo/advantages.ts';
+import { decodeSafetensors } from '../../../src/engine/run/safetensors.ts';
+import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
+import { listCheckpoints, readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+
+const grpo = { type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
+const warm = { ...tinyRecipe.stages[0], steps: 150 };
+const lengthOf = (row: RolloutLine) => row.tokens?.logprob.length as number;
+
+function weightedAdvantage(rows: readonly RolloutLine[]): number {
+	const tokens = rows.reduce((sum, row) => sum + lengthOf(row), 0);
+	return rows.reduce((sum, row) => sum + lengthOf(row) * (row.advantage as number), 0) / tokens;
+}
+
+const close = (a: number | null | undefined, b: number, what: string, tolerance = 1e-5) =>
+	assert.ok(typeof a === 'number' && Math.abs(a - b) < tolerance, `${what}: ${a} against ${b}`);
+
+test('rollouts, rewards, advantages and losses of a run agree with each other, for every loss', async () => {
+	await using place = await Workplace.make();
+	const losses = ['grpo', 'bnpo', 'dapo', 'dr_grpo'] as const;
+	const stages = [warm, ...losses.map((loss_type) => ({ ...grpo, loss_type, max_completion_length: 16 }))];
+	const run = await place.prepare({ ...tinyRecipe, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const metrics = await readMetrics(run);
+	assert.deepEqual(
+		metrics.map(({ step }) => step),
+		Array.from({ length: 150 + 24 }, (_, i) => i + 1),
+	);
+	let live = 0;
+	for (const [s, loss] of losses.entries()) {
+		for (const { step, values } of metrics.slice(150 + 6 * s, 156 + 6 * s)) {
+			const rows = await readRollouts(run, step);
+			assert.equal(rows.length, 24);
+			for (const [i, row] of rows.entries()) {
+				assert.equal(row.step, step);
+				assert.deepEqual([row.group, row.index], [Math.floor(i / 4), i % 4]);
+				assert.equal(row.prompt, rows[row.group * 4]?.prompt);
+				close(row.reward, (row.rewards.accuracy as number) + 0.2 * (row.rewards.format as number), 'reward');
+			}
+			const { values: advantages, dead } = computeAdvantages(
+				rows.map((row) => row.reward),
+				4,
+				'group',
+			);
+			assert.deepEqual(
+				rows.map((row) => row.advantage),
+				[...advantages],
+			);
+			close(values.frac_reward_zero_std, dead.filter((d) => d).length / 6, 'dead');
+			close(values.reward, rows.reduce((sum, row) => sum + (row.reward as number), 0) / 24, 'mean reward');
+			const tokens = rows.reduce((sum, row) => sum + lengthOf(row), 0);
+			close(values['completions/mean_length'], tokens / 24, 'length');
+			// At the first update the ratio is 1, so the loss is what the normalisation makes of the advantages.
+			const expected = {
+				grpo: 0,
+				bnpo: -weightedAdvantage(rows),
+				dapo: -weightedAdvantage(rows),
+				dr_grpo: (-weightedAdvantage(rows) * tokens) / (24 * 16),
+			}[loss];
+			close(values.loss, expected, `${loss} at ${step}`);
+			assert.equal(values['clip_ratio/region_mean'], 0);
+			assert.equal('kl' in values, false);
+			if (!dead.every((d) => d)) {
+				live++;
+				assert.ok((values.grad_norm as number) > 0);
+				assert.ok((values['sampling/sampling_logp_difference/max'] as number) < 1e-4);
+			}
+		}
+	}
+	assert.ok(live > 6, 'groups differ in their rewards');
+});
+
+test("several updates a batch clip, a reference gives KL, and only the first line has the rollouts' metrics", async () => {
+	await using place = await Workplace.make();
+	const stage = { ...grpo, steps: 11, num_iterations: 2, steps_per_generation: 3, beta: 0.05, learning_rate: 5e-3 };
+	const run = await place.prepare({ ...tinyRecipe, stages: [warm, stage], checkpoint: { every: 31, keep: 100 } });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const lines = (await readMetrics(run)).slice(150);
+	assert.equal(lines.length, 11);
+	const isFirst = (step: number) => (step - 151) % 6 === 0;
+	for (const { step, values } of lines) {
+		assert.equal('reward' in values, isFirst(step), `step ${step}`);
+		assert.equal((await readRollouts(run, step)).length, isFirst(step) ? 24 : 0);
+		assert.ok((values.kl as number) >= 0);
+		if (step === 151) close(values.kl, 0, 'the reference is the policy', 1e-6);
+	}
+	assert.ok(lines.some(({ values }) => (values['clip_ratio/region_mean'] as number) > 0));
+	assert.ok((lines.at(-1)?.values.kl as number) > 1e-5);
+	// Due at step 155, but only between batches: 6 updates make one, and the stage's end cuts the second.
+	const steps = (await listCheckpoints(run)).map(({ step }) => step).filter((step) => step > 150);
+	assert.deepEqual(steps, [156, 161]);
+	const row = (await readRollouts(run, 151))[0];
+	assert.equal(row?.tokens?.refLogprob?.length, row?.tokens?.logprob.length);
+});
+
+async function lastWeights(run: string): Promise<Float32Array> {
+	const last = (await listCheckpoints(run)).at(-1)?.path as string;
+	const tensors = decodeSafetensors(await readFile(join(last, 'model.safetensors')), 'model');
+	return Float32Array.from([...tensors.values()].flatMap(({ data }) => [...data]));
+}
+
+test('leaving out groups without advantage changes neither weights nor metrics', async () => {
+	await using place = await Workplace.make();
+	const of = async (skip_dead_groups: boolean) => {
+		const stages = [warm, { ...grpo, steps: 8, skip_dead_groups }];
+		const run = await place.prepare({ ...tinyRecipe, stages });
+		assert.equal((await place.run('--run', run)).code, 0);
+		return run;
+	};
+	const [skipping, complete] = [await of(true), await of(false)];
+	const [a, b] = [await readMetrics(skipping), await readMetrics(complete)];
+	assert.ok(a.slice(150).some(({ values }) => (values.frac_reward_zero_std as number) > 0));
+	for (const [i, { step, values }] of a.entries()) {
+		for (const name of ['loss', 'reward', 'entropy', 'num_tokens', 'clip_ratio/region_mean', 'frac_reward_zero_std']) {
+			if (values[name] != null) close(values[name], b[i]?.values[name] as number, `${name} at ${step}`, 1e-3);
+		}
+	}
+	const [w, v] = [await lastWeights(skipping), await lastWeights(complete)];
+	const difference = w.reduce((most, value, i) => Math.max(most, Math.abs(value - (v[i] as number))), 0);
+	// Only the order of sums differs.
+	assert.ok(difference < 1e-3, String(difference));
+});
+
+test('shuffled advantages are a permutation over the batch; dynamic sampling fills the batch with live groups', async () => {
+	await using place = await Workplace.make();
+	const stages = [
+		{ ...tinyRecipe.stages[0], steps: 300 },
+		{ ...grpo, control: 'shuffle' },
+		{ ...grpo, steps: 10, dynamic_sampling: true, max_resamples: 20, learning_rate: 1e-6 },
+	];
+	const run = await place.prepare({ ...tinyRecipe, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	let moved = 0;
+	for (let step = 301; step <= 306; step++) {
+		const rows = await readRollouts(run, step);
+		const { values } = computeAdvantages(
+			rows.map((row) => row.reward),
+			4,
+			'group',
+		);
+		const recorded = rows.map((row) => row.advantage as number);
+		assert.deepEqual([...recorded].sort(), [...values].sort());
+		if (recorded.some((value, i) => value !== values[i])) moved++;
+	}
+	assert.ok(moved > 0);
+	const lines = (await readMetrics(run)).slice(306);
+	const dead = lines.map(({ values }) => values.frac_reward_zero_std as number);
+	assert.ok(dead.filter((share) => share === 0).length >= 8, dead.join());
+});
+
+test('the sft stage learns, ends by what it measures, and records each measurement', async () => {
+	await using place = await Workplace.make();
+	const sft = { ...warm, steps: 2000, until: { heldOutAccuracy: 0.25, every: 20, problems: 8 } };
+	const run = await place.prepare({ ...tinyRecipe, stages: [sft] });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const lines = await readMetrics(run);
+	const last = lines.at(-1);
+	assert.ok(last && last.step < 2000 && last.step % 20 === 0);
+	const measured = lines.filter(({ values }) => values['eval/heldout/accuracy'] !== undefined);
+	assert.deepEqual(
+		measured.map(({ step }) => step),
+		Array.from({ length: last.step / 20 }, (_, i) => 20 * (i + 1)),
+	);
+	for (const { step, values } of measured) {
+		assert.equal((values['eval/heldout/accuracy'] as number) >= 0.25, step === last.step);
+		const low = values['eval/heldout/accuracy_low'] as number;
+		assert.ok(low <= (values['eval/heldout/accuracy'] as number));
+	}
+	const samples = await readFile(
+		join(run, 'evaluations', `step_${String(last.step).padStart(6, '0')}`, 'heldout.jsonl'),
+		'utf8',
+	);
+	const right = samples
+		.trim()
+		.split('\n')
+		.filter((line) => (JSON.parse(line) as { correct: boolean }).correct).length;
+	assert.equal(right / samples.trim().split('\n').length, last.values['eval/heldout/accuracy']);
+	assert.match(await readFile(join(run, 'events.jsonl'), 'utf8'), /"stage-ended","name":"sft","because":"until"/);
+	assert.ok((lines[0]?.values.loss as number) > 2 && (last.values.loss as number) < 1);
+});
