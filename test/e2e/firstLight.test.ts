@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isAlive, Laboratory, readLines, recordOf, screenshots, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { inOrder, isAlive, Laboratory, readLines, recordOf, skip, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { demoRecipe, smallRecipe } from './smallRecipe.ts';
@@ -20,8 +20,9 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 	let run = '';
 	let engine = 0;
+	const step = inOrder(t);
 
-	await t.test('the demo starts from the command palette and opens its dashboard', async () => {
+	await step('the demo starts from the command palette and opens its dashboard', async () => {
 		await workbench.command('Reasoning Lab: Start Demo Run');
 		await (await dashboard()).status(/running/);
 		[run = ''] = lab.runs();
@@ -29,7 +30,7 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		assert.ok(isAlive(engine));
 	});
 
-	await t.test('the reward curve moves', async () => {
+	await step('the reward curve moves', async () => {
 		const page = await dashboard();
 		const reward = page.legend('Reward');
 		await reward.filter({ hasText: /\d/ }).waitFor();
@@ -39,10 +40,10 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		const rows = await page.rowCount('Reward');
 		await waitUntil(async () => (await page.rowCount('Reward')) > rows + 10, 'ten more steps are shown');
 		await page.toggleTable('Reward');
-		await workbench.page.screenshot({ path: join(screenshots, 'dashboard-live.png') });
+		await workbench.screenshot('dashboard-live');
 	});
 
-	await t.test('a group shows the think and answer text behind every reward', async () => {
+	await step('a group shows the think and answer text behind every reward', async () => {
 		await (await dashboard()).action('Rollouts').click();
 		const page = new RolloutsPage(await workbench.app('rollouts'));
 		await page.groups().nth(2).click();
@@ -53,14 +54,14 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		const shown = (await card.locator('.block-text').allInnerTexts()).join('').replaceAll(/\s/g, '');
 		assert.match(shown, /<think>.*<\/think>.*<answer>/);
 		// The same text is in the step's file.
-		const step = await page.openStep();
-		const file = join(run, 'rollouts', `step_${String(step).padStart(6, '0')}.jsonl`);
+		const open = await page.openStep();
+		const file = join(run, 'rollouts', `step_${String(open).padStart(6, '0')}.jsonl`);
 		const texts = readLines<Rollout>(file).map(({ completion }) => completion.replaceAll(/\s/g, ''));
 		assert.ok(texts.includes(shown), `${shown} is not in ${file}`);
-		await workbench.page.screenshot({ path: join(screenshots, 'rollouts-live.png') });
+		await workbench.screenshot('rollouts-live');
 	});
 
-	await t.test('pause holds the run, continue lets it go on', async () => {
+	await step('pause holds the run, continue lets it go on', async () => {
 		await workbench.editorTab(/^addition/).click();
 		const page = await dashboard();
 		await page.action('Pause').click();
@@ -74,7 +75,7 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		await waitUntil(() => stepsOf(run).length > held, 'the run makes steps again');
 	});
 
-	await t.test('the engine outlives a reload, and the dashboard then shows every step once', async () => {
+	await step('the engine outlives a reload, and the dashboard then shows every step once', async () => {
 		const before = recordOf(run).step;
 		await workbench.reload();
 		assert.ok(isAlive(engine));
@@ -92,19 +93,19 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		await page.toggleTable('Loss');
 	});
 
-	await t.test('stop ends the engine with a checkpoint', async () => {
+	await step('stop ends the engine with a checkpoint', async () => {
 		const page = await dashboard();
 		await page.action('Stop').click();
 		await page.status(/stopped/);
 		await waitUntil(() => !isAlive(engine), 'the engine has ended');
 	});
 
-	await t.test('resume goes on in the same run, and no step is doubled', async () => {
-		const { step } = recordOf(run);
+	await step('resume goes on in the same run, and no step is doubled', async () => {
+		const before = recordOf(run).step;
 		const page = await dashboard();
 		await page.action('Resume').click();
 		await page.status(/running/);
-		await waitUntil(() => recordOf(run).step > step, 'the resumed run makes steps');
+		await waitUntil(() => recordOf(run).step > before, 'the resumed run makes steps');
 		assert.equal(recordOf(run).attempt, 2);
 		await page.action('Stop').click();
 		await page.status(/stopped/);
@@ -116,7 +117,7 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 		await page.toggleTable('Loss');
 	});
 
-	await t.test('resume from a checkpoint is a new run with a parent', async () => {
+	await step('resume from a checkpoint is a new run with a parent', async () => {
 		await workbench.command('Reasoning Lab: Resume from Checkpoint');
 		await workbench
 			.quickItems()
@@ -134,7 +135,7 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 			.run(/^addition.*stopped/)
 			.nth(1)
 			.waitFor();
-		await workbench.page.screenshot({ path: join(screenshots, 'runs.png') });
+		await workbench.screenshot('runs');
 	});
 });
 

@@ -9,13 +9,11 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
-import { artifacts, node, root } from '../scripts/paths.ts';
+import { artifacts, node, root, screenshots } from '../scripts/paths.ts';
 import { findChromium } from '../scripts/workbench/chromium.ts';
 import { installCodeServer } from '../scripts/workbench/install.ts';
 import { Server, type ServerOptions } from '../scripts/workbench/server.ts';
 import { type ThemeKind, WorkbenchPage } from './pages/workbenchPage.ts';
-
-export const screenshots = join(artifacts, 'screenshots');
 
 const browser = await findChromium(console.log);
 /** Why end-to-end tests cannot run here, or false: the `skip` option of a test. */
@@ -57,7 +55,6 @@ export class Laboratory {
 		const lab = new Laboratory(name, server, await chromium.launch(browser.launch));
 		// `passed` is missing in the type declarations of Node 24.
 		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
-		lab.writeTheme('vs-dark');
 		if (vsix !== undefined) await server.installExtension(vsix);
 		await server.start();
 		return lab;
@@ -66,7 +63,7 @@ export class Laboratory {
 	/** Opens the workspace with the extension, from its sources' build or (`installed`) as it was installed. */
 	async workbench(options: BrowserContextOptions & { installed?: boolean } = {}): Promise<WorkbenchPage> {
 		const { installed = false, ...context } = options;
-		const page = new WorkbenchPage(await this.server.openPage(this.chrome, context));
+		const page = new WorkbenchPage(await this.server.openPage(this.chrome, { colorScheme: 'dark', ...context }));
 		this.pages.push(page);
 		await page.open(this.server.url(this.workspace, installed ? undefined : { extension: root }));
 		return page;
@@ -74,13 +71,9 @@ export class Laboratory {
 
 	/** Changes the colour theme and waits until it is on screen. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
-		this.writeTheme(kind);
-		await workbench.themed(kind);
-	}
-
-	/** Into the workspace's settings, since the workbench does not watch its user settings. */
-	private writeTheme(kind: ThemeKind): void {
+		// Workspace settings, since the workbench does not watch its user settings.
 		this.write('.vscode/settings.json', { 'workbench.colorTheme': themes[kind] });
+		await workbench.themed(kind);
 	}
 
 	write(path: string, content: string | object): string {
@@ -134,26 +127,43 @@ export class Laboratory {
 
 	/** Ends engines of this workspace that a failed test left behind; they are detached by design. */
 	private async endEngines(): Promise<void> {
-		for (const pid of enginesUnder(this.workspace)) {
+		for (const { pid } of enginesUnder(this.workspace)) {
 			process.kill(pid, 'SIGKILL');
 			await waitUntil(() => !isAlive(pid), 'the engine ends');
 		}
 	}
 }
 
-/** Process ids of engines whose command line names a run inside `folder` (Linux). */
-export function enginesUnder(folder: string): number[] {
-	const pids: number[] = [];
+/** Subtests that build on each other: after one that fails the rest is not tried. */
+export function inOrder(t: TestContext): (name: string, body: () => Promise<void>) => Promise<void> {
+	return async (name, body) => {
+		let failed = false;
+		await t.test(name, async () => {
+			try {
+				await body();
+			} catch (error) {
+				failed = true;
+				throw error;
+			}
+		});
+		if (failed) throw new Error(`What follows "${name}" was not tried.`);
+	};
+}
+
+/** Engines whose command line names a run inside `folder` (Linux). */
+export function enginesUnder(folder: string): { readonly pid: number; readonly script: string }[] {
+	const engines: { pid: number; script: string }[] = [];
 	for (const name of readdirSync('/proc')) {
 		if (!/^\d+$/.test(name)) continue;
 		try {
 			const [, script = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-			if (script.endsWith('engine.js') && args.some((arg) => arg.startsWith(folder))) pids.push(Number(name));
+			if (!script.endsWith('engine.js') || !args.some((arg) => arg.startsWith(folder))) continue;
+			engines.push({ pid: Number(name), script });
 		} catch {
 			// It has ended.
 		}
 	}
-	return pids;
+	return engines;
 }
 
 export function isAlive(pid: number): boolean {

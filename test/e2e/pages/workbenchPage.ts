@@ -1,5 +1,7 @@
 /** The workbench as a person uses it: command palette, side bar, quick picks, webview panels, notifications. */
+import { join } from 'node:path';
 import type { Frame, Locator, Page } from 'playwright-core';
+import { screenshots } from '../../scripts/paths.ts';
 
 /** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
 export const patience = 60_000;
@@ -151,6 +153,12 @@ export class WorkbenchPage {
 	/** Resolves when a colour theme of that kind is on screen. */
 	async themed(kind: ThemeKind): Promise<void> {
 		await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
+	}
+
+	/** Keeps a picture among the test's artefacts, without what hovers where the mouse was left. */
+	async screenshot(name: string): Promise<void> {
+		await this.page.mouse.move(0, 0);
+		await this.page.screenshot({ path: join(screenshots, `${name}.png`) });
 	}
 
 	async closeSideBar(): Promise<void> {

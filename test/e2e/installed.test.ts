@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { makePackage } from '../scripts/package.ts';
+import { cache } from '../scripts/paths.ts';
+import { enginesUnder, inOrder, isAlive, Laboratory, recordOf, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+import { demoRecipe, smallRecipe } from './smallRecipe.ts';
+
+const vsix = join(cache, 'e2e.vsix');
+
+before(async () => {
+	if (skip) return;
+	rmSync(vsix, { force: true });
+	await makePackage(`${process.platform}-${process.arch}`, vsix);
+});
+
+test('the package installs, and its engine trains from where it is installed', { skip }, async (t) => {
+	// Without the test driver: the workbench that a person has, with its notifications.
+	const lab = await Laboratory.open(t, 'installed', { vsix, testDriver: false });
+	lab.write(demoRecipe, smallRecipe(100));
+	const workbench = await lab.workbench({ installed: true });
+	const step = inOrder(t);
+
+	await step('it takes its files from the folder of installed extensions', async () => {
+		await workbench.command('Reasoning Lab: Start Demo Run');
+		await waitUntil(() => enginesUnder(lab.workspace).length > 0, 'the engine has started');
+		const [engine] = enginesUnder(lab.workspace);
+		assert.ok(engine?.script.startsWith(join(lab.server.home, 'extensions')), engine?.script);
+		await new DashboardPage(await workbench.app('dashboard')).status(/running|finished/);
+		const [run = ''] = lab.runs();
+		await waitUntil(() => recordOf(run).status === 'finished', 'the run finishes');
+		assert.equal(stepsOf(run).length, 160);
+		await waitUntil(() => !isAlive(recordOf(run).pid), 'the engine ends');
+	});
+
+	await step('one notification tells that the run has ended', async () => {
+		const toast = workbench.toasts().filter({ hasText: /addition/ });
+		await toast.first().waitFor();
+		assert.equal(await toast.count(), 1);
+		await workbench.screenshot('installed-finished');
+	});
+
+	await step('it says nothing again after a reload', async () => {
+		await workbench.reload();
+		await new DashboardPage(await workbench.app('dashboard')).status(/finished/);
+		await workbench.page.waitForTimeout(2000);
+		assert.equal(
+			await workbench
+				.toasts()
+				.filter({ hasText: /addition/ })
+				.count(),
+			0,
+		);
+	});
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import axe from 'axe-core';
+import type { Frame } from 'playwright-core';
+import { inOrder, Laboratory, skip } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+import type { AppName } from './pages/workbenchPage.ts';
+import { smallRecipe } from './smallRecipe.ts';
+
+const kinds = ['vs-dark', 'vs', 'hc-black', 'hc-light'] as const;
+const widths = { narrow: 640, wide: 1900 } as const;
+
+/** Violations of WCAG 2 A and AA, in words. */
+async function violations(frame: Frame): Promise<string[]> {
+	// Evaluated by the debugger, which the page's content security policy does not concern.
+	await frame.evaluate(axe.source);
+	const results = await frame.evaluate(async () => {
+		const { axe } = window as unknown as { axe: typeof import('axe-core') };
+		return await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
+	});
+	assert.ok(results.passes.length > 0, 'axe found nothing to check');
+	return results.violations.flatMap(({ id, help, nodes }) =>
+		nodes.map(({ target, failureSummary }) => `${id}: ${help} (${target.join(' ')}) ${failureSummary ?? ''}`),
+	);
+}
+
+test('the panels in every theme, narrow and wide', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'looks');
+	const step = inOrder(t);
+	const workbench = await lab.workbench();
+
+	for (const kind of kinds) {
+		await step(`an empty workspace offers to start the demo, ${kind}`, async () => {
+			await lab.setTheme(workbench, kind);
+			await workbench.openSideBar();
+			await workbench.page.locator('.sidebar').getByRole('button', { name: 'Start Demo Run' }).waitFor();
+			await workbench.screenshot(`empty-${kind}`);
+		});
+	}
+
+	const recipe = lab.write('whole.recipe.json', { ...smallRecipe(40), name: 'whole' });
+	const { code, stderr } = await lab.cli('run', recipe);
+	assert.equal(code, 0, stderr);
+	await workbench.runAction(/^whole/, /Open Dashboard/);
+
+	const ready: Record<AppName, () => Promise<Frame>> = {
+		dashboard: async () => {
+			const page = new DashboardPage(await workbench.app('dashboard'));
+			await page.legend('Reward').filter({ hasText: /\d/ }).waitFor();
+			return page.frame;
+		},
+		rollouts: async () => {
+			const page = new RolloutsPage(await workbench.app('rollouts'));
+			await page.cards().first().getByText('Answer', { exact: true }).first().waitFor();
+			return page.frame;
+		},
+	};
+
+	for (const app of ['dashboard', 'rollouts'] as const) {
+		if (app === 'rollouts') {
+			await new DashboardPage(await workbench.app('dashboard')).action('Rollouts').click();
+			await ready.rollouts();
+		}
+		for (const kind of kinds) {
+			await step(`${app}, ${kind}: no violation of WCAG 2.1 AA`, async () => {
+				await lab.setTheme(workbench, kind);
+				const frame = await ready[app]();
+				await frame.locator(`body[data-vscode-theme-kind="${bodyKinds[kind]}"]`).waitFor();
+				await workbench.screenshot(`${app}-${kind}`);
+				assert.deepEqual(await violations(frame), []);
+			});
+		}
+		await lab.setTheme(workbench, 'vs-dark');
+		for (const [name, width] of Object.entries(widths)) {
+			await step(`${app}, ${name}: nothing is cut off sideways`, async () => {
+				await workbench.page.setViewportSize({ width, height: 900 });
+				if (name === 'narrow') await workbench.closeSideBar();
+				const frame = await ready[app]();
+				await workbench.screenshot(`${app}-${name}`);
+				const overflow = await frame.evaluate(
+					() => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+				);
+				assert.ok(overflow <= 0, `the page is ${overflow} px wider than its panel`);
+			});
+		}
+		await workbench.page.setViewportSize({ width: 1400, height: 900 });
+	}
+});
+
+/** What VS Code calls the kinds of themes in a webview's body. */
+const bodyKinds = {
+	'vs-dark': 'vscode-dark',
+	vs: 'vscode-light',
+	'hc-black': 'vscode-high-contrast',
+	'hc-light': 'vscode-high-contrast-light',
+} as const;
