@@ -93,7 +93,8 @@ test('restored state continues bit for bit', async () => {
 	assert.deepEqual(await train(other, 1, 3), expected);
 	assert.deepEqual(other.state(), one.state());
 	await other.dispose();
-	// And on the learner itself, whose workers hold later weights by now.
+	// And on the learner itself, once its workers hold the later weights.
+	await one.sample(request(1));
 	one.restore(state);
 	assert.deepEqual(await train(one, 1, 3), expected);
 });
@@ -113,6 +114,20 @@ test('the log-probabilities of the sampler are those of the training graph', asy
 		});
 		assert.ok(samples.some((sample) => sample.tokens.length === tinyShape.context && sample.truncated));
 	}
+});
+
+test('the cache of the sampler keeps what it holds while it grows and rows leave', async () => {
+	// With 40 symbols end-of-sequence comes late.
+	const shape = { ...tinyShape, vocabulary: 40, context: 90 };
+	const policy = await createLearner({ ...common, shape, seed: 2, workers: 1 });
+	const samples = await policy.sample(request(8, { maxNewTokens: 90, temperature: 1 }));
+	const exact = await policy.logprobs(samples, 'policy', 1);
+	await policy.dispose();
+	assert.ok(samples.some((sample) => sample.tokens.length > 40));
+	assert.ok(new Set(samples.map((sample) => sample.tokens.length)).size > 3);
+	samples.forEach((sample, i) => {
+		assert.ok(distance(sample.logprobs, exact[i] as Float32Array) < 1e-4);
+	});
 });
 
 test('rows that leave the batch do not change the completions of the others', async () => {
