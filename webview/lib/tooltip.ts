@@ -86,7 +86,10 @@ export class Tooltip extends Disposable {
 	}
 
 	readonly #onScroll = (): void => {
-		if (!this.#box.matches(':hover')) this.hide();
+		if (this.#box.matches(':hover') || !this.#anchor) return;
+		// What has the focus may just be scrolling into view.
+		if (this.#anchor.contains(document.activeElement)) this.#place(this.#anchor);
+		else this.hide();
 	};
 
 	#hideSoon(): void {
@@ -118,6 +121,10 @@ export class Tooltip extends Disposable {
 		}
 		this.#box.showPopover();
 		anchor.setAttribute('aria-describedby', this.#box.id);
+		this.#place(anchor);
+	}
+
+	#place(anchor: HTMLElement): void {
 		const { left, top } = placeTooltip(
 			anchor.getBoundingClientRect(),
 			{ width: this.#box.offsetWidth, height: this.#box.offsetHeight },

@@ -81,7 +81,7 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 			await route.abort();
 		}
 	});
-	await page.exposeFunction('hostPost', (text: string) => onMessage(JSON.parse(text)));
+	await page.exposeFunction('hostPost', (text: string) => onMessage(JSON.parse(text, revive)));
 	const { kind, variables } = themes[theme];
 	await page.addInitScript(
 		({ saved, mark, colours, still }) => {
@@ -89,7 +89,14 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 			api.savedState = saved;
 			Object.assign(window, {
 				acquireVsCodeApi: () => ({
-					postMessage: (message: unknown) => api.hostPost(JSON.stringify(message)),
+					postMessage: (message: unknown) =>
+						api.hostPost(
+							JSON.stringify(message, (_, value) =>
+								value instanceof Uint8Array
+									? { $bytes: (value as Uint8Array & { toBase64(): string }).toBase64() }
+									: value,
+							),
+						),
 					getState: () => api.savedState,
 					setState: (next: unknown) => {
 						api.savedState = structuredClone(next);
@@ -120,6 +127,12 @@ export async function openWebview(browser: Browser, options: WebviewOptions): Pr
 		violations: () => violations(page),
 		close: () => context.close(),
 	};
+}
+
+/** Bytes cross as base64 here; VS Code hands them over as they are. */
+function revive(_key: string, value: unknown): unknown {
+	const bytes = (value as { $bytes?: unknown } | null)?.$bytes;
+	return typeof bytes === 'string' ? new Uint8Array(Buffer.from(bytes, 'base64')) : value;
 }
 
 async function violations(page: Page): Promise<string[]> {

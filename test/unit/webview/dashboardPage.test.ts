@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { Failure } from '../../../src/base/failure.ts';
+import { ownIdentity } from '../../../src/runs/processIdentity.ts';
+import { RunWriter } from '../../../src/runs/runWriter.ts';
+import { findChromium, launchChromium } from './chromium.ts';
+import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
+import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
+import { type ThemeName, themes } from './vscodeThemes.ts';
+
+const chromium = findChromium();
+
+describe('the dashboard in a browser', { skip: chromium === null ? 'no Chromium was found' : false }, () => {
+	let browser: Browser;
+	let root: string;
+	let runs = 0;
+	before(async () => {
+		browser = await launchChromium(chromium as string);
+		root = await mkdtemp(join(tmpdir(), 'dashboard-page-'));
+	});
+	after(async () => {
+		await browser?.close();
+		await rm(root, { recursive: true, force: true });
+	});
+
+	const withRun = async (
+		run: WrittenRun,
+		options: DashboardHarnessOptions,
+		look: (view: DashboardView) => Promise<void>,
+	): Promise<void> => {
+		const folder = join(root, `run${runs++}`);
+		await writeMetricsRun(folder, run);
+		const view = await openDashboard(browser, folder, options);
+		try {
+			await look(view);
+			assert.deepEqual(view.errors, []);
+			assert.deepEqual(view.faults, []);
+		} finally {
+			await view.close();
+		}
+	};
+
+	/** Waits until a chart has been drawn on its canvas. */
+	const drawn = async (view: DashboardView, chart = 'reward'): Promise<void> => {
+		// Charts out of view are not drawn.
+		await view.page.locator(`[data-chart="${chart}"]`).scrollIntoViewIfNeeded();
+		await view.page.locator(`[data-chart="${chart}"] canvas`).waitFor();
+	};
+	const following = (view: DashboardView, expected: boolean) =>
+		view.page.waitForSelector(`vscode-checkbox[aria-checked="${expected}"]`);
+	/** Share of pixels of a chart's canvas that are not its background. */
+	const ink = (view: DashboardView, chart: string) =>
+		view.page.evaluate((id) => {
+			const canvas = document.querySelector<HTMLCanvasElement>(`[data-chart="${id}"] canvas`);
+			const context = canvas?.getContext('2d');
+			if (!canvas || !context) return 0;
+			const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+			let painted = 0;
+			for (let i = 3; i < data.length; i += 4) if ((data[i] as number) > 40) painted++;
+			return painted / (data.length / 4);
+		}, chart);
+	const text = (view: DashboardView, selector: string) => view.page.locator(selector).first().innerText();
+
+	for (const theme of Object.keys(themes) as ThemeName[]) {
+		it(`has no accessibility violations: ${theme}`, async () => {
+			await withRun({}, { theme, width: 1000, height: 900 }, async (view) => {
+				await drawn(view);
+				assert.ok((await ink(view, 'reward')) > 0.01);
+				assert.deepEqual(await view.violations(), []);
+				await view.page.locator('[data-chart="reward"] vscode-button').nth(1).click();
+				await view.page.locator('[data-chart="reward"] .about').focus();
+				await view.page.waitForSelector('.tooltip:popover-open');
+				assert.deepEqual(await view.violations(), []);
+			});
+		});
+	}
+
+	it('says in the head who runs and how far it is', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			assert.equal(await text(view, '.run-name'), 'addition');
+			assert.match(await text(view, '.status'), /finished/);
+			const facts = await text(view, '.facts');
+			for (const part of ['grpo', '520 / 520', '4 min', 'cpu (2 workers)', '85'])
+				assert.ok(facts.includes(part), facts);
+		});
+	});
+
+	it('fits 320 pixels without scrolling sideways, and a wide window with many columns', async () => {
+		await withRun({}, { width: 320, height: 700 }, async (view) => {
+			await drawn(view);
+			const wide = await view.page.evaluate(() => document.documentElement.scrollWidth);
+			assert.ok(wide <= 320, `${wide}`);
+			assert.deepEqual(await view.violations(), []);
+			await view.page.setViewportSize({ width: 2200, height: 900 });
+			const columns = await view.page.evaluate(
+				() => getComputedStyle(document.querySelector('.grid') as Element).gridTemplateColumns.split(' ').length,
+			);
+			assert.ok(columns >= 5, `${columns}`);
+			await view.page.waitForFunction(() => {
+				const plot = document.querySelector('[data-chart="reward"] .plot');
+				const canvas = plot?.querySelector('canvas');
+				return canvas && Math.abs(canvas.clientWidth - (plot?.clientWidth ?? 0)) < 2;
+			});
+		});
+	});
+
+	it('links the cursor of all charts, by pointer and by keys, and opens the rollouts of its step', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			await page.locator('[data-chart="reward"] .u-over').hover({ position: { x: 120, y: 40 } });
+			await page.waitForFunction(() => /^step \d+ /.test(document.querySelector('.readout')?.textContent ?? ''));
+			const step = Number(/^step (\d+)/.exec(await text(view, '.readout'))?.[1]);
+			const row = [...madeUpMetrics()].find((line) => line.step === step);
+			const dead = await text(view, '[data-chart="frac_reward_zero_std"] .value');
+			assert.equal(dead, `${((row?.values.frac_reward_zero_std ?? Number.NaN) * 100).toFixed(1)} %`);
+			const plot = page.locator('[data-chart="reward"] .plot');
+			await plot.focus();
+			await page.keyboard.press('ArrowRight');
+			await page.waitForFunction(
+				(next) => document.querySelector('.readout')?.textContent?.startsWith(next),
+				`step ${step + 1} `,
+			);
+			assert.match((await plot.getAttribute('aria-valuetext')) ?? '', new RegExp(`^step ${step + 1}: Reward [0-9.]+$`));
+			await page.keyboard.press('Enter');
+			await page.waitForTimeout(50);
+			assert.deepEqual(view.rollouts, [null], 'the session knows of no rollouts in this run');
+		});
+	});
+
+	it('zooms by dragging and by keys, and resets', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			const over = page.locator('[data-chart="reward"] .u-over');
+			const box = await over.boundingBox();
+			assert.ok(box);
+			await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
+			await page.mouse.down();
+			await page.mouse.move(box.x + box.width * 0.75, box.y + 50, { steps: 5 });
+			await page.mouse.up();
+			await page.mouse.move(2, 2);
+			await page.waitForFunction(() => document.querySelector('.readout')?.textContent?.includes('\u2013'));
+			const [low, high] = (await text(view, '.readout')).split(' \u2013 ').map(Number) as [number, number];
+			assert.ok(Math.abs(low - 130) < 15 && Math.abs(high - 390) < 15, `${low} ${high}`);
+			await following(view, false);
+			await page.locator('[data-chart="loss"] .plot').focus();
+			await page.keyboard.press('0');
+			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '');
+			await following(view, true);
+			await page.keyboard.press('+');
+			await page.waitForFunction(() => document.querySelector('.readout')?.textContent?.includes('\u2013'));
+			await over.dblclick({ position: { x: 50, y: 50 } });
+			await page.mouse.move(2, 2);
+			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '');
+		});
+	});
+
+	it('explains a number on hover and on focus, and leaves on Escape', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view, 'loss');
+			const { page } = view;
+			await page.locator('[data-chart="loss"] .about').focus();
+			await page.waitForSelector('.tooltip:popover-open');
+			const loss = await text(view, '.tooltip');
+			assert.match(loss, /dapo/);
+			assert.match(loss, /weighted by completion length/);
+			await page.keyboard.press('Escape');
+			await page.waitForSelector('.tooltip:popover-open', { state: 'detached' });
+			await page.locator('.fact', { hasText: 'Reward' }).hover();
+			await page.waitForSelector('.tooltip:popover-open');
+			assert.match(await text(view, '.tooltip'), /weighted sum/);
+		});
+	});
+
+	it('tells each chart as a table, newest rows in reach', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			await page.locator('[data-chart="accuracy"] vscode-button[aria-label$="as a table"]').click();
+			const table = page.locator('[data-chart="accuracy"] [role="table"]');
+			await table.waitFor();
+			assert.equal(await table.getAttribute('aria-rowcount'), '27');
+			assert.match(await table.innerText(), /Held-out accuracy[\s\S]*5\.\d %/);
+			assert.deepEqual(await view.violations(), []);
+		});
+	});
+
+	it('filters charts by text and says when none is left', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			await page.keyboard.press('/');
+			await page.keyboard.type('clip');
+			await page.waitForFunction(() => document.querySelectorAll('.card').length > 0);
+			assert.deepEqual(await page.locator('.card h3').allInnerTexts(), [
+				'Clip ratios',
+				'Clip ratios, extremes',
+				'Truncated completions',
+			]);
+			await page.keyboard.type('zzz');
+			await page.locator('.no-match').waitFor();
+			assert.equal(await page.locator('.card').count(), 0);
+		});
+	});
+
+	it('keeps what a person chose, and the folder, over a reload', async () => {
+		const folder = join(root, 'kept');
+		await writeMetricsRun(folder);
+		const first = await openDashboard(browser, folder);
+		await drawn(first);
+		await first.page.locator('.slider').fill('0.9');
+		await first.page.locator('[data-chart="reward"] .legend-entry').nth(1).click();
+		await first.page.locator('.group-button', { hasText: 'Speed' }).click();
+		const state = (await first.state()) as { runFolder: string; view: { smoothing: number; hidden: string[] } };
+		assert.equal(state.runFolder, folder);
+		assert.equal(state.view.smoothing, 0.9);
+		await first.close();
+		const second = await openDashboard(browser, folder, { state });
+		await drawn(second);
+		assert.equal(await second.page.locator('.slider').inputValue(), '0.9');
+		assert.equal(
+			await second.page.locator('[data-chart="reward"] .legend-entry').nth(1).getAttribute('aria-pressed'),
+			'false',
+		);
+		assert.equal(
+			await second.page.locator('.group-button', { hasText: 'Speed' }).getAttribute('aria-expanded'),
+			'false',
+		);
+		assert.deepEqual(second.errors, []);
+		await second.close();
+		const nonsense = await openDashboard(browser, folder, { state: { runFolder: 7, view: 'x' } });
+		await drawn(nonsense);
+		assert.deepEqual(nonsense.errors, []);
+		await nonsense.close();
+	});
+
+	it('saves a picture of a chart and its numbers', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			await page.locator('[data-chart="reward"] vscode-button[aria-label$="as PNG"]').click();
+			await page.locator('[data-chart="reward"] vscode-button[aria-label$="as CSV"]').click();
+			await page.locator('.toolbar vscode-button[aria-label$="as CSV"]').click();
+			for (let i = 0; i < 200 && view.saved.length < 3; i++) await page.waitForTimeout(20);
+			assert.deepEqual(view.saved.map(({ name }) => name).sort(), [
+				'addition-Reward.csv',
+				'addition-Reward.png',
+				'addition-metrics.csv',
+			]);
+			const file = (name: string) => Buffer.from(view.saved.find((saved) => saved.name === name)?.bytes ?? []);
+			const png = file('addition-Reward.png');
+			assert.deepEqual([...png.subarray(1, 4)].map((code) => String.fromCharCode(code)).join(''), 'PNG');
+			assert.ok(png.readUInt32BE(16) > 200 && png.readUInt32BE(20) > 200, 'width and height');
+			const rows = file('addition-Reward.csv').toString().trim().split('\r\n');
+			assert.equal(rows[0], 'step,time,stage,reward,reward_std');
+			assert.equal(rows.length, 401);
+			const all = file('addition-metrics.csv').toString().trim().split('\r\n');
+			assert.equal(all.length, 521);
+		});
+	});
+
+	it('offers what the state of the run allows, and says what failed', async () => {
+		const now = Date.now() / 1000;
+		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
+		const failure = new Failure('unavailable', 'The engine does not answer.', 'Open its log.');
+		await withRun({ record: { ...alive, status: 'running' } }, { failure }, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			const names = await page
+				.locator('.run-actions vscode-button:visible')
+				.evaluateAll((nodes) => nodes.map((node) => node.getAttribute('aria-label')));
+			assert.deepEqual(names, [
+				'Pause',
+				'Stop',
+				'Rollouts',
+				'Save checkpoint',
+				'Set hyper-parameters',
+				'Open the log',
+				'Open the run folder',
+			]);
+			await page.locator('vscode-button[aria-label="Pause"]').click();
+			await page.locator('.flash').waitFor();
+			assert.equal(await text(view, '.flash'), 'The engine does not answer. Open its log.');
+		});
+	});
+
+	it('says why a run crashed and offers to resume it', async () => {
+		const record = {
+			status: 'crashed',
+			error: { reason: 'full', message: 'The disk is full.', action: 'Free some space.' },
+		} as const;
+		await withRun({ record }, {}, async (view) => {
+			await drawn(view);
+			assert.match(await text(view, '.notice'), /The run crashed[\s\S]*The disk is full\. Free some space\./);
+			await view.page.locator('.notice vscode-button[aria-label="Resume"]').click();
+			await view.page.waitForTimeout(50);
+			assert.deepEqual(view.acts, ['resume']);
+			assert.deepEqual(await view.violations(), []);
+		});
+	});
+
+	it('shows the cold start while there is no GRPO yet', async () => {
+		const now = Date.now() / 1000;
+		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
+		await withRun({ sft: 40, grpo: 0, record: { ...alive, status: 'running' } }, {}, async (view) => {
+			await drawn(view, 'loss');
+			assert.match(await text(view, '.notice'), /Cold start/);
+			assert.equal(await view.page.locator('[data-chart="reward"]').count(), 0);
+			await view.page.locator('[data-chart="loss"] .about').focus();
+			await view.page.waitForSelector('.tooltip:popover-open');
+			assert.match(await text(view, '.tooltip'), /likelihood/);
+		});
+	});
+
+	it('follows a live run without losing or doubling a step, whatever is lost on the way', async () => {
+		const folder = join(root, 'live');
+		const writer = await RunWriter.create(folder, {
+			id: 'live',
+			name: 'live',
+			engine: 'embedded',
+			stage: 'grpo',
+			totalSteps: 300,
+			device: 'cpu',
+			parent: null,
+			seeds: {},
+			versions: {},
+			hashes: { recipe: '', dataset: '', rewards: '' },
+		});
+		const lines = [...madeUpMetrics({ sft: 0, grpo: 300 })];
+		for (const line of lines.slice(0, 50)) await writer.appendMetrics(line);
+		const view = await openDashboard(browser, folder, { lose: 4, chunkBytes: 8000 });
+		await drawn(view);
+		for (const line of lines.slice(50)) await writer.appendMetrics(line);
+		await view.session.refresh();
+		const plot = view.page.locator('[data-chart="reward"] .plot');
+		for (let i = 0; i < 100; i++) {
+			await plot.focus();
+			await view.page.keyboard.press('End');
+			if (/^step 300:/.test((await plot.getAttribute('aria-valuetext')) ?? '')) break;
+			await view.page.waitForTimeout(50);
+		}
+		assert.match((await plot.getAttribute('aria-valuetext')) ?? '', /^step 300:/);
+		assert.equal(await plot.getAttribute('aria-valuemax'), '299', 'one row a step');
+		assert.ok(view.resyncs() >= 1);
+		assert.deepEqual([view.errors, view.faults], [[], []]);
+		await view.close();
+		await writer.close();
+	});
+
+	it('shows hostile names as text', async () => {
+		const bad = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
+		const extra = () => ({ [bad]: 1, 'javascript:alert(1)': 2, [`${'long'.repeat(500)}`]: 3, '\u202ereversed': 4 });
+		await withRun({ sft: 3, grpo: 5, extra, record: { name: bad, device: bad } }, { width: 700 }, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			assert.ok((await page.locator('.card h3').allInnerTexts()).includes(bad));
+			assert.equal(await page.locator('#app img, #app script, body img').count(), 0);
+			assert.equal(await page.title(), 'dashboard');
+			assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 700);
+		});
+	});
+});
