@@ -29,6 +29,7 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 	let folder: string | null = null;
 	let started: StartedRun | null = null;
 	let stopping = false;
+	let ended = false;
 
 	const stop = async (run: string, record: RunRecord) => {
 		stopping = true;
@@ -43,8 +44,15 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		if (folder === null) process.exit(130);
 		const record = started?.record ?? (await readRecord(folder).catch(() => null));
 		if (record === null) process.exit(130);
-		if (count > 1) await endEngineNow(folder, record);
-		else await stop(folder, record).catch(() => endEngineNow(folder as string, record));
+		if (count > 1) {
+			ended = true;
+			await endEngineNow(folder, record);
+			return;
+		}
+		await stop(folder, record).catch(async () => {
+			// Nobody answers; unless that is because the second Ctrl+C came meanwhile.
+			if (!ended) await endEngineNow(folder as string, record);
+		});
 	};
 	const release = onInterrupt((count) => {
 		interrupted(count).catch((error: unknown) => output.line(Failure.from(error).toString()));
@@ -65,6 +73,11 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
 		if (end === null) return 0;
 		return await report(started.folder, end.record, end.status, stopping, options);
+	} catch (error) {
+		if (!ended || folder === null) throw error;
+		output.object({ kind: 'ended', folder, status: 'crashed' });
+		output.line(`Ended at once. Resume it with: reasoning-lab resume ${folder}`);
+		return 0;
 	} finally {
 		release();
 	}
@@ -90,8 +103,8 @@ async function report(
 	output.line(
 		status === 'finished'
 			? `Finished after ${record.step} steps in ${took}: ${folder}`
-			: `Stopped at step ${record.step}. Resume it with: reasoning-lab resume ${folder}`,
+			: `${status === 'stopped' ? 'Stopped' : 'Ended'} at step ${record.step}. Resume it with: reasoning-lab resume ${folder}`,
 	);
-	if (summary) output.summary(await summarizeRun(folder));
+	if (summary && status === 'finished') output.summary(await summarizeRun(folder));
 	return 0;
 }

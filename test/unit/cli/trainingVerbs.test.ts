@@ -123,13 +123,14 @@ test('Ctrl+C stops with a checkpoint, twice ends at once', {
 		const foreground = place.start(context, ...args);
 		let run = args[0] === 'resume' ? (args[1] as string) : '';
 		const attempt = run === '' ? 1 : (await readRecord(run)).attempt + 1;
+		const step = run === '' ? 2 : (await readRecord(run)).step + 2;
 		await until(async () => {
 			if (run === '') {
 				const fresh = (await readdir(runs)).find((name) => !before.has(name));
 				if (fresh === undefined) return false;
 				run = join(runs, fresh);
 			}
-			return (await readRecord(run)).attempt === attempt && (await readMetrics(run)).length > 2;
+			return (await readRecord(run)).attempt === attempt && (await readMetrics(run)).length > step;
 		});
 		return { foreground, run };
 	};
@@ -148,7 +149,8 @@ test('Ctrl+C stops with a checkpoint, twice ends at once', {
 	second.foreground.process.kill('SIGINT');
 	await new Promise((resolve) => setTimeout(resolve, 300));
 	second.foreground.process.kill('SIGINT');
-	assert.equal((await second.foreground.ended).status, 0);
+	const killed = await second.foreground.ended;
+	assert.equal(killed.status, 0, killed.stdout + killed.stderr);
 	assert.ok(['crashed', 'running'].includes((await readRecord(run)).status));
 });
 
