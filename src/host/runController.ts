@@ -66,7 +66,7 @@ export class RunController {
 	async end(view: RunView): Promise<void> {
 		const record = (this.#store.get(view.folder) ?? view).record;
 		if (record === null) throw new Failure('missing', `${nameOf(view)} has no engine.`);
-		await withProgress({ title: `Ending ${nameOf(view)}` }, () => endEngine(record));
+		await withProgress({ title: `Ending ${nameOf(view)}` }, () => endEngine(view.folder, record));
 		await this.#store.reload(view.folder);
 	}
 
