@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inOrder, isAlive, Laboratory, recordOf, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { skip } from '../support/chromium.ts';
+import { inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { smallRecipe } from './smallRecipe.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { inOrder, isAlive, Laboratory, readLines, recordOf, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { skip } from '../support/chromium.ts';
+import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { demoRecipe, smallRecipe } from './smallRecipe.ts';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { makePackage } from '../scripts/package.ts';
 import { cache } from '../scripts/paths.ts';
-import { enginesUnder, inOrder, isAlive, Laboratory, recordOf, skip, stepsOf, waitUntil } from './laboratory.ts';
+import { skip } from '../support/chromium.ts';
+import { enginesUnder, inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { demoRecipe, smallRecipe } from './smallRecipe.ts';
 

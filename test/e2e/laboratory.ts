@@ -8,16 +8,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { artifacts, node, root, screenshots } from '../scripts/paths.ts';
-import { findChromium } from '../scripts/workbench/chromium.ts';
 import { installCodeServer } from '../scripts/workbench/install.ts';
 import { Server, type ServerOptions } from '../scripts/workbench/server.ts';
+import { launchChromium } from '../support/chromium.ts';
 import { type ThemeKind, WorkbenchPage } from './pages/workbenchPage.ts';
-
-const browser = await findChromium(console.log);
-/** Why end-to-end tests cannot run here, or false: the `skip` option of a test. */
-export const skip: string | false = 'missing' in browser ? browser.missing : false;
 
 const themes: Record<ThemeKind, string> = {
 	'vs-dark': 'Dark Modern',
@@ -45,14 +41,13 @@ export class Laboratory {
 		name: string,
 		{ vsix, ...options }: Partial<ServerOptions> & { vsix?: string } = {},
 	): Promise<Laboratory> {
-		if ('missing' in browser) throw new Error(browser.missing);
 		const server = new Server({
 			entry: await installCodeServer(console.log),
 			log: join(artifacts, `e2e-${name}-server.log`),
 			testDriver: true,
 			...options,
 		});
-		const lab = new Laboratory(name, server, await chromium.launch(browser.launch));
+		const lab = new Laboratory(name, server, await launchChromium());
 		// `passed` is missing in the type declarations of Node 24.
 		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
 		if (vsix !== undefined) await server.installExtension(vsix);

@@ -5,12 +5,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import type { IntegrationResults } from '../integration/run.ts';
+import { launchChromium, skip } from '../support/chromium.ts';
 import { writeCounts } from './counts.ts';
 import { runOnDesktop } from './desktop.ts';
 import { artifacts, root } from './paths.ts';
-import { findChromium } from './workbench/chromium.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { Server } from './workbench/server.ts';
 
@@ -19,8 +18,7 @@ const timeoutSeconds = 240;
 
 /** Resolves with the suites' results, or with the reason why they did not run. */
 async function runInBrowser(results: string, workspace: string): Promise<string | undefined> {
-	const browser = await findChromium(console.log);
-	if ('missing' in browser) return browser.missing;
+	if (skip) return skip;
 	const server = new Server({
 		entry: await installCodeServer(console.log),
 		log: join(artifacts, 'integration-server.log'),
@@ -28,7 +26,7 @@ async function runInBrowser(results: string, workspace: string): Promise<string 
 		env: { REASONING_LAB_TEST_RESULTS: results },
 	});
 	await server.start();
-	const chrome = await chromium.launch(browser.launch);
+	const chrome = await launchChromium();
 	try {
 		const page = await server.openPage(chrome);
 		const ended = new Promise<void>((resolve) => {

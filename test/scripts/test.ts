@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { type Counts, readCounts, summary } from './counts.ts';
 import { artifacts, node, root } from './paths.ts';
 import { run, tail } from './process.ts';
+import { browserEnvironment, findChromium } from './workbench/chromium.ts';
 
 interface Phase {
 	readonly name: string;
@@ -78,6 +79,13 @@ const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const timings: string[] = [];
 const failed = new Set<string>();
 
+let browser: Record<string, string> = {};
+if (chosen.some(({ name }) => ['unit', 'integration', 'e2e'].includes(name))) {
+	const found = await findChromium(console.log);
+	if ('missing' in found) console.log(`Tests in a browser are skipped: ${found.missing}.`);
+	browser = browserEnvironment(found);
+}
+
 for (const phase of chosen) {
 	const missing = phase.needs?.find((name) => failed.has(name));
 	if (missing !== undefined) {
@@ -105,7 +113,7 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase): Promi
 	if (single) rmSync(log, { force: true });
 	const code = await run(program, args, {
 		timeoutSeconds,
-		env: { TEST_COUNTS: path, TEST_VERBOSE: name === 'e2e' ? '1' : undefined },
+		env: { ...browser, TEST_COUNTS: path, TEST_VERBOSE: name === 'e2e' ? '1' : undefined },
 		...(single ? { log } : {}),
 	});
 	if (code === 124) console.log(`✖ ${name} did not end within ${timeoutSeconds} s`);

@@ -17,7 +17,8 @@ export type Browser = { readonly launch: LaunchOptions } | { readonly missing: s
 
 /** How to start a Chromium, or what was tried and the command that would install one. */
 export async function findChromium(say: (line: string) => void): Promise<Browser> {
-	const named = process.env.CHROMIUM_PATH;
+	const { TEST_BROWSER: known, CHROMIUM_PATH: named } = process.env;
+	if (known !== undefined) return JSON.parse(known);
 	if (named !== undefined && !existsSync(named)) {
 		return { missing: `CHROMIUM_PATH names ${named}, which does not exist` };
 	}
@@ -47,6 +48,11 @@ export async function findChromium(say: (line: string) => void): Promise<Browser
 	return {
 		missing: `no Chromium is installed and none could be downloaded (log: ${log}). Run \`sudo ${command}\`, or set CHROMIUM_PATH`,
 	};
+}
+
+/** Environment that spares child processes the search, and with it another try at a download. */
+export function browserEnvironment(browser: Browser): Record<string, string> {
+	return { TEST_BROWSER: JSON.stringify(browser) };
 }
 
 const options: LaunchOptions = {

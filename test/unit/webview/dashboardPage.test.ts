@@ -7,19 +7,17 @@ import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
 import { ownIdentity } from '../../../src/runs/processIdentity.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
-import { findChromium, launchChromium } from './chromium.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
-const chromium = findChromium();
-
-describe('the dashboard in a browser', { skip: chromium === null ? 'no Chromium was found' : false }, () => {
+describe('the dashboard in a browser', { skip }, () => {
 	let browser: Browser;
 	let root: string;
 	let runs = 0;
 	before(async () => {
-		browser = await launchChromium(chromium as string);
+		browser = await launchChromium();
 		root = await mkdtemp(join(tmpdir(), 'dashboard-page-'));
 	});
 	after(async () => {

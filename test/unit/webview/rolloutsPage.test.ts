@@ -6,14 +6,13 @@ import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
 import { hiddenCharacters } from '../../../webview/rollouts/hiddenCharacters.ts';
-import { findChromium, launchChromium } from './chromium.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
 import type { ThemeName } from './vscodeThemes.ts';
 import type { WebviewOptions } from './webviewPage.ts';
 
-const chromium = findChromium();
-const options = { timeout: 120_000, skip: chromium === null ? 'no Chromium was found' : false };
+const options = { timeout: 120_000, skip };
 const pictures = join(import.meta.dirname, '../../artifacts/webview');
 
 let root = '';
@@ -22,7 +21,7 @@ let browser: Browser;
 before(async () => {
 	root = await mkdtemp(join(tmpdir(), 'rollouts-page-'));
 	await mkdir(pictures, { recursive: true });
-	if (chromium !== null) browser = await launchChromium(chromium);
+	if (!skip) browser = await launchChromium();
 });
 after(async () => {
 	await browser?.close();

@@ -1,0 +1,205 @@
+/** The tables of docs/ that are made from the code: recipe keys, task generators, metrics. */
+import { readFileSync } from 'node:fs';
+import { Random } from '../../src/base/random.ts';
+import { createTask } from '../../src/core/dataset/createTask.ts';
+import { taskDefaults } from '../../src/core/dataset/settings.ts';
+import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
+import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
+import { taskNames } from '../../src/protocol/recipe.ts';
+
+interface Schema {
+	readonly type?: string;
+	readonly const?: unknown;
+	readonly enum?: readonly unknown[];
+	readonly default?: unknown;
+	readonly description?: string;
+	readonly minimum?: number;
+	readonly maximum?: number;
+	readonly properties?: Readonly<Record<string, Schema>>;
+	readonly required?: readonly string[];
+	readonly anyOf?: readonly Schema[];
+	readonly oneOf?: readonly Schema[];
+	readonly items?: Schema | readonly Schema[];
+}
+
+const schemaFile = new URL('../../media/schemas/recipe.schema.json', import.meta.url);
+
+/** A cell of a table: a bar would end it. */
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+	const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
+	return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
+}
+
+/** What a value may be: "1 to 9", "`a`, `b`", "true or false". */
+function values(schema: Schema): string {
+	if (schema.const !== undefined) return code(schema.const);
+	if (schema.enum) return schema.enum.map(code).join(', ');
+	const { minimum: low, maximum: high } = schema;
+	const bounds =
+		high === undefined || high >= 1e9 ? (low === undefined ? 'any' : `from ${low}`) : `${low ?? 'any'} to ${high}`;
+	switch (schema.type) {
+		case 'integer':
+			return `whole number, ${bounds}`;
+		case 'number':
+			return `number, ${bounds}`;
+		case 'boolean':
+			return 'true or false';
+		case 'string':
+			return 'text';
+		case 'array':
+			return 'list';
+		case 'object':
+			return 'object';
+		default:
+			return (schema.anyOf ?? []).some(({ type }) => type === 'null') ? '`["open", "close"]` or `null`' : 'see below';
+	}
+}
+
+const statedDefault = /\s*\(default:? ([^)]*)\)/;
+
+/** Keys that say what they are by their own error, and have no description. */
+const undescribed: Readonly<Record<string, string>> = {
+	think: 'Tags around the thinking; `null`: none.',
+	answer: 'Tags around the answer; `null`: none.',
+};
+
+/** A table of an object's keys. What its description says of a default stands in the column of defaults. */
+function keyTable(schema: Schema, keys = Object.keys(schema.properties ?? {})): string {
+	const rows = keys.map((key) => {
+		const property = schema.properties?.[key] ?? {};
+		const description = property.description ?? '';
+		const stated = statedDefault.exec(description)?.[1];
+		const fallback = schema.required?.includes(key)
+			? 'required'
+			: property.default !== undefined
+				? code(property.default)
+				: stated === undefined
+					? '-'
+					: /^\S+$/.test(stated)
+						? code(stated.replaceAll('"', ''))
+						: stated;
+		// "DAPO; default false": a reference before the default stays.
+		const meaning = description
+			.replace(statedDefault, '')
+			.replace(/[;,] default [^)]*(?=\))/, '')
+			.trim();
+		return [code(key), values(property), fallback, meaning || (undescribed[key] ?? '')];
+	});
+	return table(['key', 'values', 'default', 'meaning'], rows);
+}
+
+const optionsOf = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [];
+
+function pick<T>(value: T | undefined, what: string): T {
+	if (value === undefined) throw new Error(`The recipe schema has no ${what} any more.`);
+	return value;
+}
+
+/** Tables by the name of their place in docs/recipe.md. */
+export function recipeTables(): Record<string, string> {
+	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
+	const property = (key: string) => pick(schema.properties?.[key], key);
+	const option = (of: Schema, key: string) =>
+		pick(
+			optionsOf(of).find((one) => one.properties?.[key]),
+			`option with ${key}`,
+		);
+	const stages = pick(property('stages').items as Schema | undefined, 'stages');
+	const sft = option(stages, 'batch_size');
+	const grpo = option(stages, 'num_generations');
+	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
+	const own = (stage: Schema) => Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key));
+	const rewards = pick(property('rewards').items as Schema | undefined, 'rewards');
+	return {
+		recipe: keyTable(schema),
+		'dataset-task': keyTable(option(property('dataset'), 'task')),
+		tasks: taskTable(),
+		'dataset-file': keyTable(option(property('dataset'), 'path')),
+		'model-new': keyTable(option(property('model'), 'layers')),
+		'model-path': keyTable(option(property('model'), 'path')),
+		template: keyTable(option(property('template'), 'prompt')),
+		'reward-use': keyTable(option(rewards, 'use')),
+		'reward-file': keyTable(option(rewards, 'file')),
+		stage: keyTable(sft, common),
+		until: keyTable(pick(sft.properties?.until, 'until')),
+		sft: keyTable(sft, own(sft)),
+		grpo: keyTable(grpo, own(grpo)),
+		evaluate: keyTable(property('evaluate')),
+		checkpoint: keyTable(property('checkpoint')),
+		log: keyTable(property('log')),
+	};
+}
+
+/** Each generator with its settings and the first problem of a fixed stream. */
+function taskTable(): string {
+	const rows = taskNames.map((task) => {
+		const defaults = Object.entries(taskDefaults[task]).map(([key, value]) => `\`${key}\` ${code(value)}`);
+		const problem = createTask({ task }).sample(Random.of('docs', task));
+		return [code(task), defaults.join(', '), code(problem.prompt), code(problem.solution), code(problem.answer)];
+	});
+	return table(['task', 'settings and their defaults', 'a prompt', 'its worked solution', 'its answer'], rows);
+}
+
+const units: Readonly<Record<MetricUnit, string>> = {
+	number: 'number',
+	share: 'share, 0 to 1',
+	seconds: 'seconds',
+	tokens: 'tokens',
+	nats: 'nats',
+	rate: 'per second',
+};
+
+/** Metrics whose names are built from other names. */
+const built: readonly string[] = [
+	'rewards/NAME/mean',
+	'rewards/NAME/std',
+	'eval/heldout/accuracy',
+	'eval/heldout/accuracy_low',
+	'eval/heldout/accuracy_high',
+	'eval/until/accuracy',
+	'eval/until/accuracy_low',
+	'eval/until/accuracy_high',
+	...['generate', 'reward', 'logprobs', 'update', 'checkpoint', 'evaluate'].map((phase) => `time/${phase}`),
+];
+
+/** Tables by the name of their place in docs/metrics.md: one a group. */
+export function metricTables(): Record<string, string> {
+	const infos: MetricInfo[] = [...metricNames, ...built].map((name) => describeMetric(name));
+	const groups = metricGroups.filter((group) => infos.some((info) => info.group === group));
+	return Object.fromEntries(
+		groups.map((group) => [
+			group,
+			table(
+				['name', 'unit', 'over', 'meaning'],
+				infos
+					.filter((info) => info.group === group)
+					.map(({ name, unit, over, explanation }) => [code(name), units[unit], over, explanation]),
+			),
+		]),
+	);
+}
+
+const place = /(<!-- table: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
+
+/** The text with its tables made anew. Throws when a place has no table or a table no place. */
+export function withTables(text: string, tables: Readonly<Record<string, string>>): string {
+	const used = new Set<string>();
+	const filled = text.replace(place, (_, open: string, name: string, close: string) => {
+		const content = tables[name];
+		if (content === undefined) throw new Error(`There is no table "${name}".`);
+		used.add(name);
+		return `${open}\n${content}\n\n${close}`;
+	});
+	const missing = Object.keys(tables).filter((name) => !used.has(name));
+	if (missing.length > 0) throw new Error(`The text has no place for the tables ${missing.join(', ')}.`);
+	return filled;
+}
+
+/** The documents that hold such tables. */
+export const tabled: readonly (readonly [path: string, tables: () => Record<string, string>])[] = [
+	['docs/recipe.md', recipeTables],
+	['docs/metrics.md', metricTables],
+];

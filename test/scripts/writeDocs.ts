@@ -1,0 +1,10 @@
+/** Makes the tables of docs/ anew: node test/scripts/writeDocs.ts. A unit test fails while they are not current. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tabled, withTables } from './docTables.ts';
+import { root } from './paths.ts';
+
+for (const [path, tables] of tabled) {
+	const file = join(root, path);
+	writeFileSync(file, withTables(readFileSync(file, 'utf8'), tables()));
+}
