@@ -86,7 +86,8 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 	const series: Colour[] = [];
 	for (const [name, forDark, forLight] of seriesSources) {
 		const ours = dark ? forDark : forLight;
-		const theirs = withContrast(colour(name, ours), background, least);
+		// A theme without an orange of its own hands over the translucent one of found text, which would be drawn as brown.
+		const theirs = withContrast(withAlpha(colour(name, ours), 1), background, least);
 		// Some themes give two of these names one colour.
 		const taken = series.some((other) => distance(other, theirs) < 60);
 		series.push(taken ? withContrast(parseColour(ours) ?? theirs, background, least) : theirs);

@@ -36,6 +36,7 @@ const dark = {
 	'button-secondaryBackground': '#313131',
 	'button-secondaryForeground': '#cccccc',
 	'button-secondaryHoverBackground': '#3c3c3c',
+	'button-secondaryBorder': '#ffffff12',
 	'toolbar-hoverBackground': '#5a5d5e50',
 	'input-background': '#313131',
 	'input-foreground': '#cccccc',
@@ -173,7 +174,7 @@ const highContrast = {
 	'badge-background': '#000000',
 	'badge-foreground': '#ffffff',
 	'charts-blue': '#59a4f9',
-	'charts-orange': '#f38518',
+	'charts-orange': '',
 	'scrollbarSlider-background': '#6fc3df99',
 	'textBlockQuote-background': '',
 	'keybindingLabel-background': '#00000000',
@@ -208,7 +209,7 @@ const highContrastLight = {
 	'input-placeholderForeground': '#292929b3',
 	'dropdown-border': '#0f4a85',
 	'checkbox-border': '#0f4a85',
-	'charts-orange': '#0f4a85',
+	'charts-orange': '',
 } as const;
 
 export const themes = {
