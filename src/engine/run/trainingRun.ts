@@ -330,7 +330,8 @@ export class TrainingRun implements StageHost, GateHooks {
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
-			await this.#writer.updateRecord({ step: this.progress.step });
+			// Not waited for: it says nothing that the metrics do not, and a full disk shows there.
+			this.#writer.updateRecord({ step: this.progress.step }).catch(() => undefined);
 		}
 		this.#options.onChanged();
 	}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { test } from 'node:test';
+import { parseEngineArguments } from '../../../src/engine/run/engineArguments.ts';
+
+const at = resolve('/somewhere');
+const parse = (...argv: string[]) => parseEngineArguments(argv, at);
+
+test('folders become absolute', () => {
+	const run = { kind: 'run', run: resolve(at, 'a'), resume: false, parentCheckpoint: null };
+	assert.deepEqual(parse('--run', 'a'), run);
+	assert.deepEqual(parse('--resume', '--run', 'a'), { ...run, resume: true });
+	const parentCheckpoint = resolve(at, 'b/step_000010');
+	assert.deepEqual(parse('--run', 'a', '--parent-checkpoint', 'b/step_000010'), { ...run, parentCheckpoint });
+	assert.deepEqual(parse('--serve', '/c'), { kind: 'serve', checkpoint: resolve('/c') });
+});
+
+for (const argv of [
+	[],
+	['--run'],
+	['--run', ''],
+	['--run', 'a', '--run', 'b'],
+	['--run', 'a', '--serve', 'b'],
+	['--serve', 'a', '--resume'],
+	['--run', 'a', '--resume', '--parent-checkpoint', 'b'],
+	['--fast', '--run', 'a'],
+]) {
+	test(`refuses ${JSON.stringify(argv)} and shows the usage`, () => {
+		assert.throws(() => parse(...argv), { reason: 'invalid', action: /^Usage: engine --run/ });
+	});
+}
