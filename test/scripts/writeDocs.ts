@@ -1,4 +1,4 @@
-/** Makes the tables of docs/ anew: node test/scripts/writeDocs.ts. A unit test fails while they are not current. */
+/** Makes the tables of docs/ anew: npm run docs. A unit test fails while they are not current. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tabled, withTables } from './docTables.ts';

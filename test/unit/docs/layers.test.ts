@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, test } from 'node:test';
+import { root } from '../../scripts/paths.ts';
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** Module -> what the table of docs/architecture.md lets it import. */
+function documented(): Map<string, string[]> {
+	const text = read('docs/architecture.md').split('### Who may import whom')[1] ?? '';
+	const rows = [...text.matchAll(/^\| ((?:src|webview)\/\w+) \| ([^|]+) \|/gm)];
+	return new Map(
+		rows.map(([, module, imports]) => [
+			module as string,
+			imports?.trim() === 'nothing' ? [] : (imports as string).split(',').map((name) => name.trim()),
+		]),
+	);
+}
+
+/** Every TypeScript file under some folders. */
+function sourcesOf(...folders: string[]): string[] {
+	return folders.flatMap((folder) =>
+		readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+			.filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+			.map((entry) => relative(root, join(entry.parentPath, entry.name)).replaceAll('\\', '/')),
+	);
+}
+
+const table = documented();
+const layers = [...table.keys()];
+const layerOf = (path: string) => layers.find((layer) => path === `${layer}.ts` || path.startsWith(`${layer}/`));
+
+describe('the import table of docs/architecture.md', () => {
+	test('is what the project references allow', () => {
+		const { references } = JSON.parse(read('tsconfig.json')) as { references: { path: string }[] };
+		const projects = references.map(({ path }) => path).filter((path) => path !== 'test');
+		assert.deepEqual(layers.toSorted(), projects.toSorted());
+		for (const [layer, imports] of table) {
+			const config = JSON.parse(read(`${layer}/tsconfig.json`)) as { references: { path: string }[] };
+			const allowed = config.references.map(({ path }) => resolve(root, layer, path).split('/').at(-1) as string);
+			assert.deepEqual(allowed.toSorted(), imports.toSorted(), layer);
+		}
+	});
+
+	test('holds for every import of every source', () => {
+		let imports = 0;
+		for (const path of sourcesOf('src', 'webview')) {
+			// The composition root belongs to the host, the program cli.ts to its verbs.
+			const from = path === 'src/extension.ts' ? 'src/host' : layerOf(path);
+			assert.ok(from, `${path} belongs to no layer`);
+			for (const [, target] of read(path).matchAll(/(?:from|import) '(\.[^']+)'/g)) {
+				const file = relative(root, resolve(root, dirname(path), target as string)).replaceAll('\\', '/');
+				const to = layerOf(file);
+				if (to === undefined || to === from) continue;
+				imports++;
+				assert.ok(table.get(from)?.includes(to.split('/')[1] as string), `${path} imports ${file}`);
+			}
+		}
+		assert.ok(imports > 200, `${imports}`);
+	});
+
+	test('native, heavy and archived packages enter through one file each', () => {
+		const importers = (name: string) =>
+			sourcesOf('src', 'webview').filter((path) => new RegExp(`(?:from|import\\(?) ?'${name}'`).test(read(path)));
+		assert.deepEqual(importers('onnxruntime-node'), ['src/engine/compute/runtime.ts']);
+		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);
+	});
+
+	test('what may block is not used where the editor runs', () => {
+		for (const path of sourcesOf('src/host', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
+			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);
+		}
+	});
+});

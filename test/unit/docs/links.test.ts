@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../../scripts/paths.ts';
+
+const documents = [
+	'README.md',
+	'CONTRIBUTING.md',
+	'CHANGELOG.md',
+	...readdirSync(join(root, 'docs'))
+		.filter((name) => name.endsWith('.md'))
+		.map((name) => `docs/${name}`),
+];
+
+/** Code blocks show files that a reader has, not the project's. */
+const read = (path: string) => readFileSync(join(root, path), 'utf8').replace(/^```[\s\S]*?^```/gm, '');
+
+/** Anchors of headings, as GitHub makes them. */
+function anchors(text: string): string[] {
+	return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+		(heading as string)
+			.toLowerCase()
+			.replace(/[^\w\- ]/g, '')
+			.replaceAll(' ', '-'),
+	);
+}
+
+for (const path of documents) {
+	test(`links of ${path} lead somewhere`, () => {
+		for (const [, target] of read(path).matchAll(/\]\(([^)\s]+)\)/g)) {
+			if (target === undefined || /^[a-z]+:/.test(target)) continue;
+			const [file = '', anchor] = target.split('#');
+			const full = file === '' ? path : join(dirname(path), file);
+			assert.ok(existsSync(join(root, full)), `${target} is not there`);
+			if (anchor !== undefined) assert.ok(anchors(read(full)).includes(anchor), `${target} has no such heading`);
+		}
+	});
+
+	test(`files that ${path} names exist`, () => {
+		const named = [...read(path).matchAll(/`((?:src|webview|test|media|docs|syntaxes)\/[\w./-]*)`/g)];
+		const missing = named.map(([, file]) => file as string).filter((file) => !existsSync(join(root, file)));
+		assert.deepEqual(missing, []);
+	});
+}
+
+test('pictures are small and each is shown in the README', () => {
+	const readme = readFileSync(join(root, 'README.md'), 'utf8');
+	const names = readdirSync(join(root, 'media/pictures'));
+	assert.ok(names.length > 0);
+	for (const name of names) {
+		const path = `media/pictures/${name}`;
+		assert.ok(statSync(join(root, path)).size < 400_000, `${path} is too large`);
+		assert.ok(readme.includes(path), `${path} is not shown`);
+	}
+});
+
+test('every script that the README or CONTRIBUTING names is one of package.json', () => {
+	const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+		scripts: Record<string, string>;
+	};
+	for (const path of ['README.md', 'CONTRIBUTING.md']) {
+		const text = readFileSync(join(root, path), 'utf8');
+		for (const [, name] of text.matchAll(/npm run ([\w:]+)/g)) assert.ok(scripts[name as string], `${path}: ${name}`);
+	}
+});

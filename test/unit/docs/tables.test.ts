@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { metricNames } from '../../../src/core/metrics/catalogue.ts';
+import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
+import { tabled, withTables } from '../../scripts/docTables.ts';
+import { root } from '../../scripts/paths.ts';
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+for (const [path, tables] of tabled) {
+	test(`the tables of ${path} are current (npm run docs makes them)`, () => {
+		const text = read(path);
+		assert.equal(text, withTables(text, tables()));
+	});
+}
+
+interface Schema {
+	readonly properties?: Readonly<Record<string, Schema>>;
+	readonly anyOf?: readonly Schema[];
+	readonly oneOf?: readonly Schema[];
+	readonly items?: Schema | readonly Schema[];
+}
+
+function* keysOf(schema: Schema): Generator<string> {
+	for (const [key, child] of Object.entries(schema.properties ?? {})) {
+		yield key;
+		yield* keysOf(child);
+	}
+	for (const child of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...[schema.items ?? []].flat()]) {
+		yield* keysOf(child);
+	}
+}
+
+test('every key of a recipe has a row in docs/recipe.md, and no other key has', () => {
+	const keys = new Set(keysOf(JSON.parse(read('media/schemas/recipe.schema.json'))));
+	assert.ok(keys.size > 50, `${keys.size}`);
+	const rows = [...read('docs/recipe.md').matchAll(/^\| `([$\w]+)` \| [^|]+ \| [^|]+ \| [^|]+ \|$/gm)].map(
+		([, key]) => key as string,
+	);
+	assert.deepEqual(
+		[...keys].filter((key) => !rows.includes(key)),
+		[],
+	);
+	assert.deepEqual(
+		rows.filter((key) => !keys.has(key)),
+		[],
+	);
+});
+
+test('every metric has a row in docs/metrics.md', () => {
+	const text = read('docs/metrics.md');
+	assert.deepEqual(
+		metricNames.filter((name) => !text.includes(`| \`${name}\` |`)),
+		[],
+	);
+});
+
+test('a table without a place, and a place without a table, are refused', () => {
+	assert.throws(() => withTables('', { a: '' }), /no place for the tables a/);
+	assert.throws(() => withTables('<!-- table: b -->\n<!-- end -->', {}), /no table "b"/);
+});
+
+test('the recipes in the documents have no fault', () => {
+	for (const path of ['README.md', 'docs/recipe.md']) {
+		const blocks = [...read(path).matchAll(/^```jsonc\n([\s\S]*?)^```/gm)];
+		assert.ok(blocks.length > 0, path);
+		for (const [, text] of blocks) {
+			const parsed = parseRecipe(text as string);
+			assert.deepEqual(parsed.ok ? [] : parsed.faults, [], path);
+		}
+	}
+});
