@@ -18,6 +18,7 @@ import { RegisteredRuns, WorkspaceRuns } from './host/runSources.ts';
 import { RunStarter } from './host/runStarter.ts';
 import { RunStore } from './host/runStore.ts';
 import { RunsTree } from './host/runsTree.ts';
+import type { RunView } from './host/runView.ts';
 import { StatusBar } from './host/statusBar.ts';
 import { RunRegistry } from './runs/runRegistry.ts';
 
@@ -58,7 +59,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 
 	keep(new StatusBar(store));
 	keep(new RunContext(store));
-	keep(new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog }));
+	const resume = (view: RunView) => starter.resume(view);
+	keep(
+		new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog, resume }),
+	);
 	addStartCommands(table, {
 		picker,
 		starter,

@@ -17,6 +17,7 @@ interface Needs {
 	readonly storage: vscode.Uri;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
+	readonly resume: (view: RunView) => unknown;
 }
 
 const memoryKey = 'reasoningLab.seenAlive';
@@ -61,12 +62,13 @@ export class EndNotification extends Disposable {
 		const wish = settings.notifyRunEnd();
 		if (wish === 'never' || (wish === 'crash' && view.status !== 'crashed')) return;
 		if (!(await this.#claim(identity))) return;
-		const { notices, openDashboard, openLog } = this.#needs;
+		const { notices, openDashboard, openLog, resume } = this.#needs;
 		const dashboard: NoticeAction = { title: 'Open Dashboard', run: () => openDashboard(view.folder) };
 		const log: NoticeAction = { title: 'Open Log', run: () => openLog(view) };
+		const again: NoticeAction = { title: 'Resume', run: () => resume(view) };
 		const text = await presentEnd(view);
 		await (view.status === 'crashed'
-			? notices.error(text, [log, dashboard])
+			? notices.error(text, [again, log, dashboard])
 			: notices.information(text, [dashboard, log]));
 	}
 

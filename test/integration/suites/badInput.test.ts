@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import { commandIds } from '../../../src/host/ids.ts';
+import { isLive } from '../../../src/host/runView.ts';
+import { listCheckpoints } from '../../../src/runs/runReader.ts';
+import { activated, notices, until, untilRun, workspaceFolder } from '../support/laboratory.ts';
+
+const recipe = {
+	name: 'bad-input',
+	dataset: { path: 'train.jsonl' },
+	model: { layers: 1, width: 16, heads: 2 },
+	stages: [{ type: 'sft', steps: 100_000, learning_rate: 0.001, batch_size: 4 }],
+	checkpoint: { every: 5 },
+};
+const row = (i: number) => JSON.stringify({ prompt: `${i}+1`, answer: String(i + 1), solution: `${i}+1=${i + 1}` });
+const rows = Array.from({ length: 40 }, (_, i) => row(i));
+
+suite('bad input', () => {
+	let api: ExtensionApi;
+
+	suiteSetup(async () => {
+		api = await activated();
+	});
+
+	suiteTeardown(async () => {
+		for (const view of api.runStore.runs.filter(isLive)) {
+			await vscode.commands.executeCommand(commandIds.stopRun, view.folder);
+		}
+	});
+
+	async function start(name: string, dataset: string): Promise<string | undefined> {
+		const folder = join(workspaceFolder(), 'bad', name);
+		await mkdir(folder, { recursive: true });
+		await writeFile(join(folder, 'train.jsonl'), dataset);
+		const path = join(folder, 'bad.recipe.json');
+		await writeFile(path, JSON.stringify(recipe));
+		return vscode.commands.executeCommand(commandIds.startRun, vscode.Uri.file(path), { show: false });
+	}
+
+	/** The one error that an action shows. */
+	async function errorOf<T>(action: () => Promise<T>, offers = true): Promise<string> {
+		const before = notices.length;
+		await action();
+		const errors = await until('an error', () => {
+			const found = notices.slice(before).filter((notice) => notice.level === 'error');
+			return found.length > 0 && found;
+		});
+		assert.equal(errors.length, 1, JSON.stringify(errors));
+		assert.equal((errors[0]?.actions.length ?? 0) > 0, offers, JSON.stringify(errors));
+		return errors[0]?.text ?? '';
+	}
+
+	test('an empty dataset is refused in one sentence', async function () {
+		this.timeout(60_000);
+		assert.match(await errorOf(() => start('empty', '\n')), /train\.jsonl/);
+	});
+
+	test('a dataset line that is not JSON is named by its number', async function () {
+		this.timeout(60_000);
+		const text = await errorOf(() => start('torn', [rows[0], rows[1], '{"prompt": ', rows[2]].join('\n')));
+		assert.match(text, /train\.jsonl/);
+		assert.match(text, /line 3/);
+	});
+
+	test('a killed engine is told once, with its last words, and its run resumes from the newest checkpoint', async function () {
+		this.timeout(120_000);
+		const folder = await start('killed', rows.join('\n'));
+		assert.ok(folder, JSON.stringify(notices));
+		await until('a checkpoint', () => (api.runStore.get(folder)?.record?.step ?? 0) > 12, 60);
+		const { pid } = JSON.parse(await readFile(join(folder, 'run.json'), 'utf8'));
+		const text = await errorOf(async () => {
+			process.kill(pid, 'SIGKILL');
+			await untilRun(api, folder, 'crashed', (view) => view.status === 'crashed');
+		});
+		assert.match(text, /^bad-input crashed at step \d+: its engine ended without a word/);
+		const newest = (await listCheckpoints(folder)).at(-1)?.step ?? 0;
+		assert.ok(newest >= 5, `newest checkpoint ${newest}`);
+		await vscode.commands.executeCommand(commandIds.resumeRun, folder, { show: false });
+		const view = await untilRun(
+			api,
+			folder,
+			'it goes on',
+			(run) => run.record?.attempt === 2 && run.status === 'running' && run.record.step > newest,
+			60,
+		);
+		// While it lives nobody else gets the run.
+		assert.match(
+			await errorOf(async () => vscode.commands.executeCommand(commandIds.moveToTrash, view.folder), false),
+			/has not ended/,
+		);
+		await vscode.commands.executeCommand(commandIds.stopRun, folder);
+		await untilRun(api, folder, 'stopped', (run) => run.status === 'stopped');
+	});
+});
