@@ -183,7 +183,12 @@ type ToolkitTextField = HTMLElement & { disabled: boolean; value: string };
 
 export function textField(options: TextFieldOptions): TextFieldControl {
 	const node = document.createElement('vscode-text-field') as ToolkitTextField;
-	node.setAttribute('aria-label', options.label);
+	const name = (): void => {
+		if (node.getAttribute('aria-label') !== options.label) node.setAttribute('aria-label', options.label);
+	};
+	name();
+	// The component calls itself "Text field" each time it is put into the page.
+	new MutationObserver(name).observe(node, { attributes: true, attributeFilter: ['aria-label'] });
 	if (options.placeholder !== undefined) node.setAttribute('placeholder', options.placeholder);
 	if (options.icon !== undefined) {
 		const symbol = icon(options.icon);

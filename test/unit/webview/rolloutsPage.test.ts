@@ -106,6 +106,7 @@ test('everything can be reached by the keyboard', options, async (t) => {
 	await page.keyboard.press('Escape');
 	assert.ok(!(await page.locator('dialog.help').isVisible()));
 	await page.keyboard.press('/');
+	assert.equal(await page.getByRole('textbox', { name: 'Search the completions of this step' }).count(), 1);
 	await page.keyboard.type('jk?');
 	await page.waitForSelector('.empty');
 	assert.match((await text(view, '.empty'))[0] ?? '', /No rollout of this step passes the filters/);
