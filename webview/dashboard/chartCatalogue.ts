@@ -118,10 +118,12 @@ function rewardCharts(names: Names): ChartSpec[] {
 		components.map((name, i) => lineOf(name, i + 1)),
 		{ bands: componentBands },
 	);
-	const deviationsApart = together(
+	const deviationsApart = chart(
 		'reward_deviations',
 		'Deviation of components',
-		deviations.filter((name) => !componentBands.some((band) => band.kind === 'spread' && band.by === name)),
+		deviations
+			.filter((name) => !componentBands.some((band) => band.kind === 'spread' && band.by === name))
+			.map((name) => lineOf(name, components.indexOf(name.replace(/std$/, 'mean')) + 1)),
 	);
 	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std'), ...deviationsApart];
 }

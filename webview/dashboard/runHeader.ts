@@ -143,6 +143,8 @@ export class RunHeader extends Disposable {
 		this.#renderStatus(run);
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
 		this.#rollouts.setDisabled(model.table.lastRow('reward') < 0);
+		// run.json is not rewritten at every step; the metrics are.
+		const step = Math.max(run.step, model.table.step.at(-1) ?? 0);
 		const show = (fact: Fact, text: string | null): void => {
 			fact.root.hidden = text === null;
 			setText(fact.value, text ?? '');
@@ -150,7 +152,7 @@ export class RunHeader extends Disposable {
 		show(this.#facts.stage, run.stage);
 		show(
 			this.#facts.step,
-			run.totalSteps === null ? formatCount(run.step) : `${formatCount(run.step)} / ${formatCount(run.totalSteps)}`,
+			run.totalSteps === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(run.totalSteps)}`,
 		);
 		show(this.#facts.elapsed, formatDuration(Math.floor(elapsedSeconds(run, model.now()))));
 		const left = remainingSeconds(run, model.table);
@@ -162,10 +164,10 @@ export class RunHeader extends Disposable {
 		show(this.#facts.device, run.device === '' ? null : run.device);
 		const total = run.totalSteps ?? 0;
 		this.#progress.classList.toggle('known', total > 0 && isLive(run));
-		this.#bar.style.width = total > 0 && isLive(run) ? `${Math.min(100, (100 * run.step) / total)}%` : '0';
-		setAria(this.#progress, 'valuemax', Math.max(total, run.step, 1));
-		setAria(this.#progress, 'valuenow', run.step);
-		setAria(this.#progress, 'valuetext', total > 0 ? `step ${run.step} of at most ${total}` : `step ${run.step}`);
+		this.#bar.style.width = total > 0 && isLive(run) ? `${Math.min(100, (100 * step) / total)}%` : '0';
+		setAria(this.#progress, 'valuemax', Math.max(total, step, 1));
+		setAria(this.#progress, 'valuenow', step);
+		setAria(this.#progress, 'valuetext', total > 0 ? `step ${step} of at most ${total}` : `step ${step}`);
 	}
 
 	#renderStatus(run: DashboardRun): void {

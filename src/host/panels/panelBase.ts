@@ -69,6 +69,9 @@ export abstract class RunPanel<Event, Command, Requests extends RequestTable> ex
 		const root = vscode.Uri.joinPath(context.extensionUri, 'dist', 'webview');
 		const { webview } = this.#panel;
 		const uri = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(root, file)).toString();
+		const icon = (theme: 'light' | 'dark'): vscode.Uri =>
+			vscode.Uri.joinPath(context.extensionUri, 'media', 'icons', `${this.#app.name}-${theme}.svg`);
+		this.#panel.iconPath = { light: icon('light'), dark: icon('dark') };
 		webview.options = { enableScripts: true, localResourceRoots: [root] };
 		webview.html = appHtml(
 			{ cspSource: webview.cspSource, script: uri(`${this.#app.name}.js`), style: uri(`${this.#app.name}.css`) },

@@ -198,7 +198,7 @@ export class Plot extends Disposable {
 		return {
 			width: this.#width,
 			height,
-			padding: [6, 8, 0, 0],
+			padding: [6, 14, 0, 0],
 			legend: { show: false },
 			pxAlign: 1,
 			scales: {

@@ -39,7 +39,7 @@ export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) =
 export function yRange(low: number | null, high: number | null, unit: MetricUnit, fromZero: boolean): [number, number] {
 	if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
 	const spread = high - low;
-	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || 0.5;
+	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || (unit === 'share' ? 0.05 : 0.5);
 	let min = low - room;
 	let max = high + room;
 	if (low >= 0 && (fromZero || low < spread || low === 0)) min = 0;
