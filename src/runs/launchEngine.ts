@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure, type Reason } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { runFiles } from './runFiles.ts';
-import { readLogEnd, readRecord } from './runReader.ts';
+import { readLogFrom, readRecord } from './runReader.ts';
 
 export interface LaunchOptions {
 	/** The engine's program: dist/engine.js. */
@@ -25,11 +25,17 @@ export interface LaunchOptions {
  * that it is at work (or waits for its device). Fails with the engine's own typed error when it ends before.
  */
 export async function launchEngine(run: string, options: LaunchOptions): Promise<RunRecord> {
+	if (!(await stat(options.engine).catch(() => null))?.isFile()) {
+		throw new Failure('missing', `The engine's program ${options.engine} is not there.`, 'Install or build it again.');
+	}
 	const log = await open(join(run, runFiles.log), 'a').catch((error: unknown) => {
 		throw Failure.from(error, `Cannot write into ${run}`);
 	});
 	let child: ChildProcess;
+	let logStart: number;
+	let ended: Promise<Exit>;
 	try {
+		logStart = (await log.stat()).size;
 		child = spawn(
 			options.node ?? process.execPath,
 			[
@@ -47,11 +53,14 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 				env: engineEnvironment(),
 			},
 		);
+		ended = exitOf(child);
+		// Looked at later; until then a failure is not unhandled.
+		ended.catch(() => undefined);
 	} finally {
 		await log.close();
 	}
 	child.unref();
-	return await waitForEngine(run, child, options);
+	return await waitForEngine(run, { pid: child.pid, ended, logStart }, options);
 }
 
 /** What an engine gets of this process's environment: no debugger, no Electron, no telemetry of its runtime. */
@@ -65,8 +74,13 @@ export function engineEnvironment(environment: NodeJS.ProcessEnv = process.env):
 	};
 }
 
-async function waitForEngine(run: string, child: ChildProcess, options: LaunchOptions): Promise<RunRecord> {
-	const ended = new Promise<{ code: number | null; signal: string | null }>((resolve, reject) => {
+interface Exit {
+	readonly code: number | null;
+	readonly signal: string | null;
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+	return new Promise((resolve, reject) => {
 		child.once('exit', (code, signal) => resolve({ code, signal }));
 		child.once('error', (error) => {
 			reject(
@@ -74,11 +88,19 @@ async function waitForEngine(run: string, child: ChildProcess, options: LaunchOp
 			);
 		});
 	});
-	let end: { code: number | null; signal: string | null } | null = null;
+}
+
+async function waitForEngine(
+	run: string,
+	engine: { readonly pid: number | undefined; readonly ended: Promise<Exit>; readonly logStart: number },
+	options: LaunchOptions,
+): Promise<RunRecord> {
+	const { ended } = engine;
+	let exit: Exit | null = null;
 	let failed: unknown = null;
 	ended.then(
 		(value) => {
-			end = value;
+			exit = value;
 		},
 		(error: unknown) => {
 			failed = error;
@@ -87,12 +109,13 @@ async function waitForEngine(run: string, child: ChildProcess, options: LaunchOp
 	const deadline = Date.now() + (options.waitMs ?? 120_000);
 	for (;;) {
 		if (failed !== null) throw failed;
-		const exit = end as { code: number | null; signal: string | null } | null;
+		// Before the record is read: what the engine wrote at its end is then in it.
+		const over = exit as Exit | null;
 		const record = await readRecord(run).catch(() => null);
-		const ours = record !== null && record.pid === child.pid;
-		if (exit !== null) {
-			if (ours && exit.code === 0) return record;
-			throw await whyEnded(run, ours ? record : null, exit);
+		const ours = record !== null && record.pid === engine.pid;
+		if (over !== null) {
+			if (ours && over.code === 0) return record;
+			throw await whyEnded(run, ours ? record : null, over, engine.logStart);
 		}
 		if (ours && record.status !== 'starting') {
 			if (record.error === undefined) return record;
@@ -118,19 +141,26 @@ export function failureOf(error: NonNullable<RunRecord['error']>): Failure {
 	return new Failure(error.reason as Reason, error.message, error.action);
 }
 
-async function whyEnded(
-	run: string,
-	record: RunRecord | null,
-	exit: { code: number | null; signal: string | null },
-): Promise<Failure> {
+async function whyEnded(run: string, record: RunRecord | null, exit: Exit, logStart: number): Promise<Failure> {
 	if (record?.error !== undefined) return failureOf(record.error);
+	const words = lastWords(await readLogFrom(run, logStart));
+	// Status 2: refused, for a reason that the engine has said in one sentence.
+	if (exit.code === 2 && words !== '') return new Failure('invalid', words);
 	const how = exit.signal === null ? `with status ${exit.code}` : `by ${exit.signal}`;
-	const last = (await readLogEnd(run, 4096)).trimEnd().split('\n').slice(-3).join(' | ');
 	return new Failure(
 		'internal',
-		`The engine ended ${how} before it began to work${last === '' ? '' : `; its last words: ${last}`}.`,
+		`The engine ended ${how} before it began to work${words === '' ? '' : `: ${words}`}`.replace(/[.]?$/, '.'),
 		`Look at ${join(run, runFiles.log)}.`,
 	);
+}
+
+/** The line that says what was wrong: the error of a stack trace, else the last line. */
+export function lastWords(text: string): string {
+	const lines = text
+		.split('\n')
+		.map((line) => line.trim())
+		.filter((line) => /\w/.test(line) && !/^(at |Node\.js v)/.test(line));
+	return (lines.findLast((line) => /^\w*(Error|Failure)\b.*:/.test(line)) ?? lines.at(-1) ?? '').slice(0, 500);
 }
 
 function pause(ms: number): Promise<void> {

@@ -176,14 +176,19 @@ export async function readAnnotation(run: string): Promise<RunAnnotation> {
 }
 
 /** The last `bytes` of engine.log as text. */
-export async function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
+export function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
+	return readLogFrom(run, 0, bytes);
+}
+
+/** engine.log from a position on, its last `bytes` at most; empty when there is none. */
+export async function readLogFrom(run: string, start: number, bytes = 16 << 10): Promise<string> {
 	const handle = await openRegular(run, runFiles.log).catch(() => null);
 	if (handle === null) return '';
 	try {
 		const { size } = await handle.stat();
-		const buffer = Buffer.alloc(Math.min(bytes, size));
-		await handle.read(buffer, 0, buffer.length, size - buffer.length);
-		return buffer.toString('utf8');
+		const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, size - start)));
+		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
+		return buffer.toString('utf8', 0, bytesRead);
 	} finally {
 		await handle.close();
 	}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { engineEnvironment, launchEngine } from '../../../src/runs/launchEngine.ts';
+import { processState } from '../../../src/runs/processIdentity.ts';
+import { readLogEnd, readRecord } from '../../../src/runs/runReader.ts';
+import { effectiveStatus } from '../../../src/runs/runStatus.ts';
+import { startHelper, temporaryFolder } from './runFixtures.ts';
+
+const engine = join(import.meta.dirname, 'smallEngine.ts');
+
+async function prepared(context: TestContext, course: string): Promise<string> {
+	const folder = join(await temporaryFolder(context), 'run');
+	await mkdir(folder);
+	await writeFile(join(folder, 'course'), course);
+	// The engine is detached: a test ends what it started.
+	context.after(async () => {
+		const record = await readRecord(folder).catch(() => null);
+		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
+	});
+	return folder;
+}
+
+test('the engine works when this returns, with its own log and without telemetry', async (context) => {
+	const folder = await prepared(context, 'works');
+	process.env.NODE_OPTIONS = '--no-warnings';
+	context.after(() => delete process.env.NODE_OPTIONS);
+	const record = await launchEngine(folder, { engine, parentCheckpoint: '/a/b' });
+	assert.equal(record.status, 'running');
+	assert.notEqual(record.pid, process.pid);
+	assert.deepEqual(record.seen, { telemetry: '1', options: null, checkpoint: '/a/b' });
+	assert.match(await readLogEnd(folder), /a line for the log/);
+	// A second engine is refused by the lock, and the first goes on.
+	await assert.rejects(launchEngine(folder, { engine, resume: true }), {
+		reason: 'internal',
+		message: new RegExp(`Failure: The run .* is in use by process ${record.pid}`),
+	});
+	assert.equal(await effectiveStatus(await readRecord(folder)), 'running');
+});
+
+test('the engine outlives the process that started it', async (context) => {
+	const folder = await prepared(context, 'works');
+	const starter = startHelper(context, 'engineStarter.ts', folder);
+	const pid = Number(await starter.line());
+	assert.equal(await starter.ended, 0);
+	const record = await readRecord(folder);
+	assert.equal(record.pid, pid);
+	assert.equal(await effectiveStatus(record), 'running');
+});
+
+test('an engine that refuses says why in its own words', async (context) => {
+	await assert.rejects(launchEngine(await prepared(context, 'refuses'), { engine }), {
+		name: 'Failure',
+		reason: 'missing',
+		message: 'The dataset is gone.',
+		action: 'Put it back.',
+	});
+});
+
+test('an engine that ends without a record is told with its last words', async (context) => {
+	await assert.rejects(launchEngine(await prepared(context, 'dies'), { engine }), {
+		reason: 'internal',
+		message: /ended with status 3 before it began to work: last words\.$/,
+	});
+	const folder = await prepared(context, 'works');
+	await assert.rejects(launchEngine(folder, { engine: join(folder, 'no-engine.js') }), {
+		reason: 'missing',
+		message: /no-engine\.js is not there/,
+	});
+	await assert.rejects(launchEngine(folder, { engine, node: join(folder, 'no-node') }), {
+		reason: 'unavailable',
+		message: /could not be started/,
+	});
+});
+
+test('a run that is over before anybody looks is no failure', async (context) => {
+	const record = await launchEngine(await prepared(context, 'finishes'), { engine });
+	assert.equal(record.status, 'finished');
+});
+
+test('an engine that never begins is not waited for without end', async (context) => {
+	const folder = await prepared(context, 'sleeps');
+	await assert.rejects(launchEngine(folder, { engine, waitMs: 50 }), { reason: 'timeout', action: /engine\.log/ });
+	const other = await prepared(context, 'sleeps');
+	const cancel = new AbortController();
+	const waiting = launchEngine(other, { engine, signal: cancel.signal });
+	cancel.abort();
+	await assert.rejects(waiting, { reason: 'cancelled' });
+	// Both go on starting; wait for their records, so that they can be ended.
+	for (const run of [folder, other]) {
+		while ((await readRecord(run).catch(() => null)) === null) await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+});
+
+test('an engine under Electron is told to be Node', () => {
+	assert.equal(engineEnvironment({ NODE_OPTIONS: '--inspect' }).NODE_OPTIONS, undefined);
+	assert.equal(engineEnvironment({}).ELECTRON_RUN_AS_NODE, undefined);
+	Object.defineProperty(process.versions, 'electron', { value: '39', configurable: true });
+	try {
+		assert.equal(engineEnvironment({}).ELECTRON_RUN_AS_NODE, '1');
+	} finally {
+		delete (process.versions as Record<string, unknown>).electron;
+	}
+});
