@@ -96,7 +96,9 @@ if (process.argv[1]?.endsWith('esbuild.mjs')) {
 	if (has('--production')) await rm('dist', { recursive: true, force: true });
 	if (has('--tests')) await rm('dist/test', { recursive: true, force: true }); // suites that are gone must not run
 	if (has('--watch')) {
-		for (const [, options] of all) await (await esbuild.context(options)).watch();
+		for (const [, options] of all) {
+			await (await esbuild.context({ ...options, logLevel: 'info' })).watch();
+		}
 	} else {
 		await mkdir('dist/meta', { recursive: true });
 		for (const [name, options] of all) {

@@ -6,12 +6,13 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
-import { chromium } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
 import { readLines, waitUntil } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
 import { WorkbenchPage } from '../e2e/pages/workbenchPage.ts';
 import { buildIfStale } from './build.ts';
+import { makePackage } from './package.ts';
 import { artifacts, cache, node, root } from './paths.ts';
 import { findChromium } from './workbench/chromium.ts';
 import { installCodeServer } from './workbench/install.ts';
@@ -25,17 +26,13 @@ const project = join(home, 'addition');
 const recipe = join(project, 'addition.recipe.json');
 const size = { width: 1440, height: 900 };
 
-/** The demo with shorter sums, so that its curves are there in minutes. */
-const shorter = [
-	'dataset.digits=2',
-	'stages.0.until.every=5',
-	'stages.1.steps=80',
-	'stages.1.learning_rate=0.0003',
-	'evaluate.every=5',
-	'checkpoint.every=20',
-].flatMap((change) => ['--set', change]);
-/** Pictures are taken from this update on, and before the last one. */
-const enough = 60;
+const options = (changes: readonly string[]) => changes.flatMap((change) => ['--set', change]);
+/** A first try that is stopped in its cold start. */
+const tried = options(['name="first try"', 'model.layers=2', 'model.width=64']);
+/** The demo with fewer steps and more points on the curve of its held-out accuracy. */
+const shortened = options(['stages.0.until.every=10', 'stages.1.steps=160', 'evaluate.every=10']);
+/** Pictures are taken from this update of GRPO on, and before the last one. */
+const enough = 120;
 
 interface Line {
 	readonly step: number;
@@ -56,8 +53,8 @@ function runFolders(): string[] {
 		.sort((a, b) => statSync(a).birthtimeMs - statSync(b).birthtimeMs);
 }
 
-const updates = (run: string) =>
-	readLines<Line>(join(run, 'metrics.jsonl')).filter(({ stage }) => stage === 'grpo').length;
+const updates = (run: string, of: string) =>
+	readLines<Line>(join(run, 'metrics.jsonl')).filter(({ stage }) => stage === of).length;
 
 /** Where in the newest step's file the group lies that shows most: some right, some wrong, of as many rewards as can be. */
 function tellingGroup(run: string): { step: number; group: number; prompt: string } {
@@ -75,6 +72,17 @@ function tellingGroup(run: string): { step: number; group: number; prompt: strin
 	throw new Error(`${run} has no rollouts.`);
 }
 
+/** Drags the edge of the side bar, so that the rows of the tree are shown whole. */
+async function widenSideBar(page: Page, by: number): Promise<void> {
+	const box = await page.locator('.part.sidebar').boundingBox();
+	if (!box) throw new Error('The side bar is not open.');
+	const [x, y] = [box.x + box.width, box.y + box.height / 2];
+	await page.mouse.move(x, y);
+	await page.mouse.down();
+	await page.mouse.move(x + by, y, { steps: 5 });
+	await page.mouse.up();
+}
+
 async function main(): Promise<void> {
 	const browser = await findChromium(console.log);
 	if ('missing' in browser) throw new Error(browser.missing);
@@ -84,11 +92,17 @@ async function main(): Promise<void> {
 		rmSync(home, { recursive: true, force: true });
 		cpSync(join(root, 'media/templates/demo'), project, { recursive: true });
 	}
+	const log = join(artifacts, 'pictures-server.log');
 	const server = new Server({
 		entry: await installCodeServer(console.log),
-		log: join(artifacts, 'pictures-server.log'),
-		testDriver: true,
-		settings: { 'workbench.colorTheme': 'Dark Modern', 'breadcrumbs.enabled': false, 'window.commandCenter': false },
+		log,
+		settings: {
+			'workbench.colorTheme': 'Dark Modern',
+			// biome-ignore lint/suspicious/noTemplateCurlyInString: the workbench fills it in
+			'window.title': '${activeEditorShort}${separator}${rootName}',
+			'window.commandCenter': false,
+			'workbench.layoutControl.enabled': false,
+		},
 	});
 	const cli = async (...args: string[]) =>
 		(
@@ -99,10 +113,17 @@ async function main(): Promise<void> {
 		).stdout;
 	const chrome = await chromium.launch(browser.launch);
 	try {
+		await server.installExtension(
+			await makePackage(`${process.platform}-${process.arch}`, join(home, 'pictures.vsix')),
+		);
 		await server.start();
 		if (!values.again) {
-			console.log(`reasoning-lab run addition.recipe.json ${shorter.join(' ')}`);
-			await cli('run', recipe, '--detach', ...shorter);
+			await cli('run', recipe, '--detach', ...tried);
+			const first = runFolders().at(-1) as string;
+			await waitUntil(() => updates(first, 'sft') >= 30, 'the first try has 30 updates', 600);
+			await cli('stop', first);
+			console.log(`reasoning-lab run addition.recipe.json ${shortened.join(' ')}`);
+			await cli('run', recipe, '--detach', ...shortened);
 		}
 		const run = runFolders().at(-1) as string;
 		const workbench = new WorkbenchPage(
@@ -123,15 +144,14 @@ async function main(): Promise<void> {
 			writeFileSync(join(project, '.vscode/settings.json'), JSON.stringify({ 'workbench.colorTheme': name }));
 		};
 		setTheme('Dark Modern');
-		await workbench.open(server.url(project, { extension: root }));
+		await workbench.open(server.url(project));
+		await workbench.themed('vs-dark');
 		await workbench.openSideBar();
-		if (!values.again) await waitUntil(() => updates(run) >= enough, `there are ${enough} updates of GRPO`, 3600);
-
-		await workbench
-			.run(/addition/)
-			.last()
-			.click();
+		await widenSideBar(page, 90);
+		await workbench.run(/^addition/).click();
 		const dashboard = new DashboardPage(await workbench.app('dashboard'));
+		if (!values.again)
+			await waitUntil(() => updates(run, 'grpo') >= enough, `there are ${enough} updates of GRPO`, 3600);
 		await dashboard.card('Reward').waitFor();
 		await shoot('workbench');
 		await workbench.closeSideBar();
@@ -142,11 +162,11 @@ async function main(): Promise<void> {
 		await workbench.themed('vs-dark');
 
 		const { step, prompt } = tellingGroup(run);
-		await workbench.command('Reasoning Lab: Open Rollouts');
+		await dashboard.action('Rollouts').click();
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts
 			.steps()
-			.filter({ hasText: String(step) })
+			.filter({ hasText: new RegExp(`^${step}`) })
 			.first()
 			.click();
 		await rollouts.groups().filter({ hasText: prompt }).first().click();

@@ -1,8 +1,11 @@
-/** Makes the tables of docs/ anew: npm run docs. A unit test fails while they are not current. */
+/**
+ * `npm run docs`: makes the recipe schema and the tables of docs/ anew; unit tests fail while they are not current.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tabled, withTables } from './docTables.ts';
 import { root } from './paths.ts';
+import './writeSchema.ts';
 
 for (const [path, tables] of tabled) {
 	const file = join(root, path);

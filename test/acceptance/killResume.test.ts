@@ -1,0 +1,20 @@
+/** A run that is killed at random moments ends, once resumed, as if it had not been. */
+import { test } from 'node:test';
+import { tinyRecipe, Workplace } from '../unit/engine/engineProcess.ts';
+import { checkKillResume } from '../unit/engine/killResume.ts';
+
+/** Long enough, about ten seconds, that moments fall into both stages, evaluations and checkpoints. */
+const recipe = {
+	...tinyRecipe,
+	model: { layers: 2, width: 48, heads: 2 },
+	stages: [
+		{ type: 'sft', steps: 150, learning_rate: 3e-3, batch_size: 32 },
+		{ type: 'grpo', steps: 120, num_generations: 8, prompts_per_step: 8, learning_rate: 1e-3 },
+	],
+	checkpoint: { every: 15, keep: 2 },
+};
+
+test('twenty kills at random moments change neither metrics, rollouts, evaluations nor weights', async () => {
+	await using place = await Workplace.make();
+	await checkKillResume(place, recipe, 20, 20, ({ kills }) => console.error(`killed after ${kills.join(' and ')} ms`));
+});

@@ -1,0 +1,54 @@
+/** The packaged extension: its size and speed, and the demo with its own recipe from where it is installed. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { enginesUnder, Laboratory } from '../e2e/laboratory.ts';
+import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
+import { makePackage } from '../scripts/package.ts';
+import { cache } from '../scripts/paths.ts';
+import { skip } from '../support/chromium.ts';
+
+const vsix = join(cache, 'acceptance.vsix');
+
+before(async () => {
+	await makePackage(`${process.platform}-${process.arch}`, vsix);
+});
+
+test('it activates in less than 50 ms where there is no run', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'activation', { vsix, testDriver: false });
+	lab.write('some.recipe.json', '{}');
+	const workbench = await lab.workbench({ installed: true });
+	const times: number[] = [];
+	for (let i = 0; i < 5; i++) {
+		if (i > 0) await workbench.reload();
+		await workbench.openSideBar();
+		await workbench.command('Developer: Show Running Extensions');
+		const row = workbench.page
+			.locator('.runtime-extensions-editor .monaco-list-row')
+			.filter({ hasText: 'Reasoning Lab' });
+		const told = row.getByText(/Activation: \d+ms/);
+		await told.waitFor();
+		times.push(Number(/Activation: (\d+)ms/.exec(await told.innerText())?.[1]));
+	}
+	console.error(`activation: ${times.join(', ')} ms`);
+	const median = times.sort((a, b) => a - b)[2] ?? Number.NaN;
+	assert.ok(median < 50, `${median} ms`);
+});
+
+test('the demo learns from where the package is installed', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'installed-demo', { vsix, testDriver: false });
+	const workbench = await lab.workbench({ installed: true });
+	await workbench.command('Reasoning Lab: Start Demo Run');
+	const page = new DashboardPage(await workbench.app('dashboard'));
+	await page.status(/running/);
+	const [engine] = enginesUnder(lab.server.home);
+	assert.ok(engine?.script.startsWith(join(lab.server.home, 'extensions')), engine?.script);
+	await page.frame.getByText('grpo', { exact: true }).first().waitFor({ timeout: 300_000 });
+	await page
+		.legend('Reward')
+		.filter({ hasText: /0\.[1-9]/ })
+		.waitFor({ timeout: 120_000 });
+	await workbench.screenshot('installed-demo');
+	await page.action('Stop').click();
+	await page.status(/stopped/);
+});
