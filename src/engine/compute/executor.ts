@@ -22,6 +22,7 @@ export class Executor {
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
 	readonly #sessions = new Map<string, Promise<Session>>();
+	#sampler: Sampler | undefined;
 
 	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
 		this.#shape = shape;
@@ -31,11 +32,11 @@ export class Executor {
 	}
 
 	async sample(job: SampleJob): Promise<SampleResult> {
-		const sessions = {
+		this.#sampler ??= new Sampler(this.#shape, this.#tensors, {
 			prefill: await this.#session('prefill', () => prefillProgram(this.#shape)),
 			decode: await this.#session('decode', () => decodeProgram(this.#shape)),
-		};
-		return new Sampler(this.#shape, this.#tensors, sessions).run(job, this.#weights.feeds(job.weights));
+		});
+		return this.#sampler.run(job, this.#weights.feeds(job.weights));
 	}
 
 	async logprobs(job: LogprobsJob): Promise<LogprobsResult> {
@@ -74,6 +75,7 @@ export class Executor {
 	async release(): Promise<void> {
 		const sessions = [...this.#sessions.values()];
 		this.#sessions.clear();
+		this.#sampler = undefined;
 		for (const session of sessions) await (await session).release();
 	}
 

@@ -5,54 +5,78 @@
 const slotStep = 16;
 const growth = 1.25;
 
+/** Added to the scores of what must not be seen. */
+export const masked = -1e9;
+
 /**
- * The keys and values of the rows that are being sampled, one array per layer and part, each [rows, heads, slots,
- * headWidth]; a row's tokens fill its slots from 0. Rows can leave; the rest stay dense.
+ * The keys and values of the rows that are being sampled, one part per layer and kind, each [rows, heads, slots,
+ * headWidth]; a row's tokens fill its slots from 0. Rows can leave; the rest stay dense. The arrays are kept from one
+ * batch to the next.
  */
 export class KeyValueCache {
-	/** keys of layer 0, values of layer 0, keys of layer 1, ... */
-	readonly parts: Float32Array[];
-	/** Additive mask [rows, slots]: 0 where a row has a token, else a large negative number. */
-	mask: Float32Array;
-	slots: number;
 	readonly #heads: number;
 	readonly #headWidth: number;
-	#rows: number;
+	/** keys of layer 0, values of layer 0, keys of layer 1, ...; larger than what is used. */
+	#parts: Float32Array[];
+	#mask = new Float32Array(0);
+	#rows = 0;
+	#slots = 0;
 
-	constructor(layers: number, rows: number, heads: number, headWidth: number, longest: number) {
+	constructor(layers: number, heads: number, headWidth: number) {
 		this.#heads = heads;
 		this.#headWidth = headWidth;
-		this.#rows = rows;
-		this.slots = roundUp(longest + 1);
-		this.parts = Array.from({ length: 2 * layers }, () => new Float32Array(rows * heads * this.slots * headWidth));
-		this.mask = new Float32Array(rows * this.slots).fill(masked);
+		this.#parts = Array.from({ length: 2 * layers }, () => new Float32Array(0));
 	}
 
 	get rows(): number {
 		return this.#rows;
 	}
 
+	get slots(): number {
+		return this.#slots;
+	}
+
+	/** The used beginning of a part. */
+	part(index: number): Float32Array {
+		return (this.#parts[index] as Float32Array).subarray(0, this.#rows * this.#rowSize);
+	}
+
+	/** Additive mask [rows, slots]: 0 where a row has a token, else a large negative number. */
+	get mask(): Float32Array {
+		return this.#mask.subarray(0, this.#rows * this.#slots);
+	}
+
 	/** Elements of one row in a part. */
 	get #rowSize(): number {
-		return this.#heads * this.slots * this.#headWidth;
+		return this.#heads * this.#slots * this.#headWidth;
+	}
+
+	/** Starts a batch whose longest row has `longest` tokens. What an earlier batch left is cleared: it may hold NaN. */
+	reset(rows: number, longest: number): void {
+		this.#rows = rows;
+		this.#slots = roundUp(longest + 1 + slotStep);
+		const size = rows * this.#rowSize;
+		this.#parts = this.#parts.map((part) => (part.length < size ? new Float32Array(size) : part.fill(0)));
+		this.#mask = new Float32Array(rows * this.#slots).fill(masked);
 	}
 
 	/** Copies a prompt's entries ([prompts, heads, tokens, headWidth]) into a row. */
-	fill(row: number, part: number, source: Float32Array, prompt: number, tokens: number, length: number): void {
-		const target = this.parts[part] as Float32Array;
-		const width = this.#headWidth;
+	fill(row: number, index: number, source: Float32Array, prompt: number, tokens: number, length: number): void {
+		const target = this.#parts[index] as Float32Array;
+		const count = length * this.#headWidth;
 		for (let h = 0; h < this.#heads; h++) {
-			const from = (prompt * this.#heads + h) * tokens * width;
-			target.set(source.subarray(from, from + length * width), row * this.#rowSize + h * this.slots * width);
+			const from = (prompt * this.#heads + h) * tokens * this.#headWidth;
+			const to = row * this.#rowSize + h * this.#slots * this.#headWidth;
+			for (let i = 0; i < count; i++) target[to + i] = source[from + i] as number;
 		}
-		this.mask.fill(0, row * this.slots, row * this.slots + length);
+		this.#mask.fill(0, row * this.#slots, row * this.#slots + length);
 	}
 
 	/** Puts each row's new entry ([rows, heads, 1, headWidth]) at slot lengths[row]. */
-	append(part: number, source: Float32Array, lengths: Int32Array): void {
-		const target = this.parts[part] as Float32Array;
+	append(index: number, source: Float32Array, lengths: Int32Array): void {
+		const target = this.#parts[index] as Float32Array;
 		const width = this.#headWidth;
-		const stride = this.slots * width;
+		const stride = this.#slots * width;
 		let from = 0;
 		for (let row = 0; row < this.#rows; row++) {
 			let to = row * this.#rowSize + (lengths[row] as number) * width;
@@ -66,7 +90,7 @@ export class KeyValueCache {
 
 	/** The slot of each row's newest token becomes visible. */
 	reveal(lengths: Int32Array): void {
-		for (let row = 0; row < this.#rows; row++) this.mask[row * this.slots + (lengths[row] as number)] = 0;
+		for (let row = 0; row < this.#rows; row++) this.#mask[row * this.#slots + (lengths[row] as number)] = 0;
 	}
 
 	/** Drops a row; the last one takes its place. */
@@ -74,35 +98,39 @@ export class KeyValueCache {
 		const last = --this.#rows;
 		if (row === last) return;
 		const size = this.#rowSize;
-		for (const part of this.parts) part.copyWithin(row * size, last * size, (last + 1) * size);
-		this.mask.copyWithin(row * this.slots, last * this.slots, (last + 1) * this.slots);
+		for (const part of this.#parts) part.copyWithin(row * size, last * size, (last + 1) * size);
+		this.#mask.copyWithin(row * this.#slots, last * this.#slots, (last + 1) * this.#slots);
 	}
 
-	/** Makes room for rows of `longest` tokens and one more. Returns whether the arrays were replaced. */
+	/** Makes room for rows of `longest` tokens and one more. Returns whether anything moved. */
 	grow(longest: number): boolean {
-		if (longest + 1 <= this.slots) return false;
-		const slots = Math.max(roundUp(longest + 1), roundDown(this.slots * growth));
-		const width = this.#headWidth;
-		const segment = this.slots * width;
-		this.parts.forEach((part, index) => {
-			const larger = new Float32Array(this.#rows * this.#heads * slots * width);
-			for (let i = 0; i < this.#rows * this.#heads; i++) {
-				larger.set(part.subarray(i * segment, (i + 1) * segment), i * slots * width);
-			}
-			this.parts[index] = larger;
-		});
-		const mask = new Float32Array(this.#rows * slots).fill(masked);
+		if (longest + 1 <= this.#slots) return false;
+		const before = this.#slots;
+		this.#slots = Math.max(roundUp(longest + 1), roundDown(before * growth));
+		const segments = this.#rows * this.#heads;
+		this.#parts = this.#parts.map((part) =>
+			spread(part, segments, before * this.#headWidth, this.#slots * this.#headWidth),
+		);
+		const mask = new Float32Array(this.#rows * this.#slots).fill(masked);
 		for (let row = 0; row < this.#rows; row++) {
-			mask.set(this.mask.subarray(row * this.slots, (row + 1) * this.slots), row * slots);
+			mask.set(this.#mask.subarray(row * before, (row + 1) * before), row * this.#slots);
 		}
-		this.mask = mask;
-		this.slots = slots;
+		this.#mask = mask;
 		return true;
 	}
 }
 
-/** Added to the scores of what must not be seen. */
-export const masked = -1e9;
+/** Moves the segments of an array from `before` to `after` elements apart, in place if there is room. */
+function spread(array: Float32Array, segments: number, before: number, after: number): Float32Array {
+	let target = array;
+	if (array.length < segments * after) {
+		target = new Float32Array(segments * after);
+		target.set(array.subarray(0, segments * before));
+	}
+	// From the last on: each moves towards the end, over what has moved already.
+	for (let i = segments - 1; i > 0; i--) target.copyWithin(i * after, i * before, (i + 1) * before);
+	return target;
+}
 
 function roundUp(n: number): number {
 	return Math.ceil(n / slotStep) * slotStep;

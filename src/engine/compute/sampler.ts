@@ -15,7 +15,7 @@ export interface SamplerSessions {
 interface Prefilled {
 	/** [prompts, vocabulary] */
 	readonly logits: Float32Array;
-	/** Cache entries of the prompts in the order of {@link KeyValueCache.parts}: [prompts, heads, tokens, headWidth]. */
+	/** Cache entries of the prompts in the order of the parts of a {@link KeyValueCache}: [prompts, heads, tokens, headWidth]. */
 	readonly parts: readonly Float32Array[];
 	readonly tokens: number;
 }
@@ -39,17 +39,19 @@ export class Sampler {
 	readonly #shape: ModelShape;
 	readonly #tensors: Tensors;
 	readonly #sessions: SamplerSessions;
+	readonly #cache: KeyValueCache;
 
 	constructor(shape: ModelShape, tensors: Tensors, sessions: SamplerSessions) {
 		this.#shape = shape;
 		this.#tensors = tensors;
 		this.#sessions = sessions;
+		this.#cache = new KeyValueCache(shape.layers, shape.heads, shape.width / shape.heads);
 	}
 
 	/** `weights`: the parameters by name. */
 	async run(job: SampleJob, weights: Feeds): Promise<SampleResult> {
 		const prefilled = await this.#prefill(job.prompts, weights);
-		const batch = new SamplingBatch(this.#shape, job);
+		const batch = new SamplingBatch(this.#shape, job, this.#cache);
 		batch.start(prefilled);
 		const names = partNames(this.#shape);
 		const newNames = partNames(this.#shape, 'new ');
@@ -66,12 +68,11 @@ export class Sampler {
 					...weights,
 					tokens: this.#tensors.int32(batch.tokens.subarray(0, rows), [rows, 1]),
 					positions: this.#tensors.int32(batch.lengths.subarray(0, rows), [rows, 1]),
-					mask: this.#tensors.float(batch.cache.mask.subarray(0, rows * slots), [rows, 1, 1, slots]),
+					mask: this.#tensors.float(batch.cache.mask, [rows, 1, 1, slots]),
 				};
 				const cacheShape = [rows, this.#shape.heads, slots, headWidth];
-				const size = rows * slots * this.#shape.width;
 				names.forEach((name, i) => {
-					feeds[name] = this.#tensors.float((batch.cache.parts[i] as Float32Array).subarray(0, size), cacheShape);
+					feeds[name] = this.#tensors.float(batch.cache.part(i), cacheShape);
 				});
 				fetches = this.#fetches(newNames, rows, headWidth);
 			}
@@ -135,7 +136,7 @@ class SamplingBatch {
 	readonly #origin: number[];
 	readonly #completions: { tokens: number[]; logprobs: number[]; entropies: number[]; truncated: boolean }[];
 
-	constructor(shape: ModelShape, job: SampleJob) {
+	constructor(shape: ModelShape, job: SampleJob, cache: KeyValueCache) {
 		const count = job.seeds.length;
 		const longest = job.prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);
 		this.#shape = shape;
@@ -147,7 +148,8 @@ class SamplingBatch {
 		this.#completions = job.seeds.map(() => ({ tokens: [], logprobs: [], entropies: [], truncated: false }));
 		this.tokens = new Int32Array(count);
 		this.lengths = Int32Array.from(job.promptOf, (prompt) => job.prompts[prompt]?.length ?? 0);
-		this.cache = new KeyValueCache(shape.layers, count, shape.heads, shape.width / shape.heads, longest);
+		this.cache = cache;
+		cache.reset(count, longest);
 	}
 
 	get rows(): number {
