@@ -35,7 +35,7 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 				counts.skipped = summary.skipped;
 			}
 		} else if (event.type === 'test:stderr' && verbose) {
-			yield indent(event.data.message);
+			yield `${indent(event.data.message.trimEnd())}\n`;
 		}
 	}
 	if (process.env.TEST_COUNTS !== undefined) writeFileSync(process.env.TEST_COUNTS, JSON.stringify(counts));
