@@ -1,19 +1,13 @@
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
-import { eosToken } from '../core/text/specialTokens.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
 import { AdamW, addInto } from './compute/adamW.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
-import type {
-	GradientJob,
-	GradientResult,
-	PackedSequences,
-	SampleJob,
-	SampleResult,
-	WeightsRef,
-} from './compute/jobs.ts';
+import type { GradientJob, GradientResult, PackedSequences } from './compute/jobs.ts';
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
+import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
+import { SharedWeights } from './compute/sharedWeights.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
 	ExecutionReport,
@@ -82,28 +76,6 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 	}
 }
 
-/** Weights in memory that the workers can read. */
-class SharedWeights {
-	readonly flat: Float32Array<SharedArrayBuffer>;
-	readonly #slot: WeightsRef['slot'];
-	#version = 0;
-
-	constructor(slot: WeightsRef['slot'], values: Float32Array) {
-		this.#slot = slot;
-		this.flat = new Float32Array(new SharedArrayBuffer(values.byteLength));
-		this.flat.set(values);
-	}
-
-	/** To be called after every change. */
-	changed(): void {
-		this.#version++;
-	}
-
-	get ref(): WeightsRef {
-		return { slot: this.#slot, version: this.#version, buffer: this.flat.buffer };
-	}
-}
-
 /** What a kind of update adds to the tokens of a micro-batch. */
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
@@ -148,7 +120,7 @@ class OrtLearner implements Learner {
 				return this.#pool.run(() => ({ job, transfer: [] }));
 			});
 			const results = await Promise.all(parts);
-			return results.flatMap((result, i) => samples(request, i * size, result));
+			return results.flatMap((result, i) => samplesOf(request, i * size, result));
 		});
 	}
 
@@ -368,47 +340,4 @@ class OrtLearner implements Learner {
 		});
 		return { result, tokens: batch.tokens };
 	}
-}
-
-/** The job of rows [start, end) of a request; equal prompts become one. */
-function sampleJob(request: SampleRequest, start: number, end: number, weights: WeightsRef): SampleJob {
-	const known = new Map<string, number>();
-	const prompts: Int32Array[] = [];
-	const promptOf = Int32Array.from(request.prompts.slice(start, end), (prompt) => {
-		const key = prompt.join();
-		let index = known.get(key);
-		if (index === undefined) {
-			index = prompts.push(Int32Array.from(prompt)) - 1;
-			known.set(key, index);
-		}
-		return index;
-	});
-	return {
-		kind: 'sample',
-		weights,
-		prompts,
-		promptOf,
-		seeds: request.seeds.slice(start, end),
-		maxNewTokens: request.maxNewTokens,
-		temperature: request.temperature,
-		topP: request.topP ?? 1,
-		stop: [eosToken, ...(request.stop ?? [])],
-	};
-}
-
-function samples(request: SampleRequest, start: number, result: SampleResult): Sample[] {
-	let offset = 0;
-	return Array.from(result.lengths, (length, i) => {
-		const prompt = request.prompts[start + i] as readonly number[];
-		const end = offset + length;
-		const sample: Sample = {
-			tokens: [...prompt, ...result.tokens.subarray(offset, end)],
-			promptLength: prompt.length,
-			logprobs: result.logprobs.slice(offset, end),
-			entropies: result.entropies.slice(offset, end),
-			truncated: result.truncated[i] === 1,
-		};
-		offset = end;
-		return sample;
-	});
 }

@@ -1,0 +1,47 @@
+import { eosToken } from '../../core/text/specialTokens.ts';
+import type { Sample, SampleRequest } from '../learner.ts';
+import type { SampleJob, SampleResult, WeightsRef } from './jobs.ts';
+
+/** The job of rows [start, end) of a request; equal prompts become one. */
+export function sampleJob(request: SampleRequest, start: number, end: number, weights: WeightsRef): SampleJob {
+	const known = new Map<string, number>();
+	const prompts: Int32Array[] = [];
+	const promptOf = Int32Array.from(request.prompts.slice(start, end), (prompt) => {
+		const key = prompt.join();
+		let index = known.get(key);
+		if (index === undefined) {
+			index = prompts.push(Int32Array.from(prompt)) - 1;
+			known.set(key, index);
+		}
+		return index;
+	});
+	return {
+		kind: 'sample',
+		weights,
+		prompts,
+		promptOf,
+		seeds: request.seeds.slice(start, end),
+		maxNewTokens: request.maxNewTokens,
+		temperature: request.temperature,
+		topP: request.topP ?? 1,
+		stop: [eosToken, ...(request.stop ?? [])],
+	};
+}
+
+/** What a job of rows from `start` on brought, in their order. */
+export function samplesOf(request: SampleRequest, start: number, result: SampleResult): Sample[] {
+	let offset = 0;
+	return Array.from(result.lengths, (length, i) => {
+		const prompt = request.prompts[start + i] as readonly number[];
+		const end = offset + length;
+		const sample: Sample = {
+			tokens: [...prompt, ...result.tokens.subarray(offset, end)],
+			promptLength: prompt.length,
+			logprobs: result.logprobs.slice(offset, end),
+			entropies: result.entropies.slice(offset, end),
+			truncated: result.truncated[i] === 1,
+		};
+		offset = end;
+		return sample;
+	});
+}
