@@ -30,6 +30,7 @@ export const rolloutLineSchema = v.looseObject({
 			entropy: v.optional(numbers),
 		}),
 	),
+	/** `length`: tokens of the completion, where they are not logged. */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;

@@ -107,7 +107,9 @@ export function pruneTokenLogs(run: string): Promise<number> {
 			for await (const batch of readLines(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`, rolloutLineSchema)) {
 				for (const { tokens, ...line } of batch) {
 					logged ||= tokens !== undefined;
-					lines.push(formatLine(line));
+					// How long the completion is stays known.
+					const extra = tokens === undefined ? line.extra : { ...line.extra, length: tokens.text.length };
+					lines.push(formatLine(extra === undefined ? line : { ...line, extra }));
 				}
 			}
 			if (!logged) continue;

@@ -42,7 +42,7 @@ export function* rolloutLines(
 							entropy: rounded(sample.entropies),
 						},
 					}
-				: {}),
+				: { extra: { length: sample.tokens.length - sample.promptLength } }),
 		};
 	}
 }

@@ -34,6 +34,6 @@ export function finite(value: number | null | undefined): number | null {
 /** How long a completion is in tokens, where the line tells it. */
 export function tokenCount(line: RolloutLine): number | null {
 	if (line.tokens) return line.tokens.text.length;
-	const told = line.extra?.length ?? line.extra?.completion_length ?? line.extra?.tokens;
+	const told = line.extra?.length;
 	return typeof told === 'number' && Number.isInteger(told) && told >= 0 ? told : null;
 }

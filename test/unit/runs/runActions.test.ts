@@ -87,8 +87,8 @@ test('pruning keeps the newest and the best checkpoint, and rollouts without the
 	assert.ok(freed > 0);
 	const { tokens: _, ...bare } = rollout(2, 0);
 	assert.deepEqual(await readRollouts(run, 2), [
-		bare,
-		{ ...bare, index: 1, completion: rollout(2, 1).completion, extra: { kept: true } },
+		{ ...bare, extra: { length: 2 } },
+		{ ...bare, index: 1, completion: rollout(2, 1).completion, extra: { kept: true, length: 2 } },
 	]);
 	assert.equal((await diskUse(run)).parts.rollouts, (before.parts.rollouts ?? 0) - freed);
 	assert.equal(await pruneTokenLogs(run), 0);
