@@ -1,4 +1,4 @@
-import { lstat, readdir } from 'node:fs/promises';
+import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import { type CheckpointInfo, listCheckpoints } from './checkpointFiles.ts';
@@ -9,6 +9,20 @@ import { readEvaluationsOf } from './runReader.ts';
 const coarsestMs = 2500;
 /** A folder is listed again only after this many times the time that listing took: large ones cost no more than 5 %. */
 const restFactor = 20;
+
+/** Names in a folder, read in portions: a hundred thousand at once would hold up the event loop. */
+async function namesIn(path: string): Promise<string[]> {
+	const names: string[] = [];
+	try {
+		for await (const { name } of await opendir(path, { bufferSize: 512 })) names.push(name);
+	} catch {
+		// Removed meanwhile; what was read is as good as an earlier look.
+	}
+	return names;
+}
+
+/** Work on a long list lets other events in between this often. */
+const pauseEvery = 2000;
 
 /** Tells cheaply whether a folder may have new entries. */
 class FolderChange {
@@ -32,7 +46,7 @@ class FolderChange {
 		if (info.mtimeMs === this.#seen && settled) return null;
 		const start = performance.now();
 		if (!force && start < this.#restUntil) return null;
-		const names = await readdir(this.#path).catch(() => []);
+		const names = await namesIn(this.#path);
 		this.#restUntil = performance.now() + restFactor * (performance.now() - start);
 		// Not settled: something may still come under the same time, so the next look lists again.
 		this.#seen = settled ? info.mtimeMs : 0;
@@ -61,7 +75,8 @@ export class FolderNews {
 	/** Steps with a new rollout file, ascending. */
 	async rollouts(force: boolean): Promise<number[]> {
 		const steps: number[] = [];
-		for (const name of (await this.#rolloutFolder.names(force)) ?? []) {
+		for (const [i, name] of ((await this.#rolloutFolder.names(force)) ?? []).entries()) {
+			if (i % pauseEvery === pauseEvery - 1) await new Promise((resolve) => setImmediate(resolve));
 			const step = stepOf(name);
 			if (step === null || this.#rollouts.has(step) || name !== `${stepName(step)}.jsonl`) continue;
 			this.#rollouts.add(step);

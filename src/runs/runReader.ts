@@ -210,12 +210,16 @@ export async function diskUse(run: string): Promise<DiskUse> {
 	return { total: Object.values(parts).reduce((sum, bytes) => sum + bytes, 0), parts };
 }
 
+const statsAtOnce = 64;
+
 async function bytesOf(path: string, entry: Dirent): Promise<number> {
 	if (entry.isFile()) return (await lstat(path).catch(() => null))?.size ?? 0;
 	if (!entry.isDirectory()) return 0;
 	let sum = 0;
-	for (const inner of await readdir(path, { withFileTypes: true }).catch(() => [] as Dirent[])) {
-		sum += await bytesOf(join(path, inner.name), inner);
+	const entries = await readdir(path, { withFileTypes: true }).catch(() => [] as Dirent[]);
+	for (let i = 0; i < entries.length; i += statsAtOnce) {
+		const sizes = entries.slice(i, i + statsAtOnce).map((inner) => bytesOf(join(path, inner.name), inner));
+		for (const size of await Promise.all(sizes)) sum += size;
 	}
 	return sum;
 }
