@@ -33,5 +33,6 @@ export const recipeDefaults = {
 	checkpoint: { every: 50, keep: 3 },
 	log: { rolloutsEvery: 1, tokens: true },
 	sampleRows: 64,
-	trainRows: 32,
+	trainRows: 16,
+	fewestRows: 4,
 } as const;

@@ -63,7 +63,10 @@ function resolveStage(stage: Stage, lengths: SequenceLengths | null): ResolvedSt
 	};
 }
 
-/** Rows of the micro-batches: at most the default, and so few that the smallest batch of the run keeps every worker busy. */
+/**
+ * Rows of the micro-batches: at most the default, and so few that the smallest batch of the run keeps every worker busy,
+ * but not so few that handing over their gradients costs more than it gains.
+ */
 function microBatches(stages: readonly ResolvedStage[], workers: number): { sampleRows: number; trainRows: number } {
 	const sampled = stages.flatMap((stage) =>
 		stage.type === 'grpo' ? [stage.prompts_per_step * stage.num_generations] : [],
@@ -74,7 +77,7 @@ function microBatches(stages: readonly ResolvedStage[], workers: number): { samp
 			: stage.batch_size,
 	);
 	const share = (most: number, batches: readonly number[]) =>
-		Math.max(1, Math.min(most, ...batches.map((rows) => Math.ceil(rows / workers))));
+		Math.min(most, ...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / workers))));
 	return { sampleRows: share(recipeDefaults.sampleRows, sampled), trainRows: share(recipeDefaults.trainRows, updated) };
 }
 

@@ -42,7 +42,7 @@ describe('resolving a recipe', () => {
 			seed: 1,
 			workers: 2,
 			sampleRows: 64,
-			trainRows: 32,
+			trainRows: 16,
 			dataset: { task: 'addition', digits: 3, subtraction: false },
 			// bos and 8 of the prompt, 24 + 4 of the worked completion with 4 tags and eos, and a fifth to explore.
 			model: { layers: 4, width: 128, heads: 4, feedForward: 512, context: 9 + 40 },
@@ -150,16 +150,16 @@ describe('resolving a recipe', () => {
 			const { workers, sampleRows, trainRows } = resolveRecipe(recipe(changes), { ...machine, cores });
 			return [workers, sampleRows, trainRows];
 		};
-		assert.deepEqual(sizes(1), [1, 64, 32]);
+		assert.deepEqual(sizes(1), [1, 64, 16]);
 		assert.deepEqual(sizes(8), [8, 16, 8]);
-		assert.deepEqual(sizes(3), [3, 43, 22]);
+		assert.deepEqual(sizes(3), [3, 43, 16]);
 		const small = {
 			stages: [
 				{ type: 'grpo', steps: 1, learning_rate: 1, prompts_per_step: 4, num_generations: 4, steps_per_generation: 2 },
 			],
 		};
 		assert.deepEqual(sizes(2, small), [2, 8, 4]);
-		assert.deepEqual(sizes(64, small), [64, 1, 1]);
+		assert.deepEqual(sizes(64, small), [64, 4, 4]);
 	});
 
 	it('throws the first fault and says how many more there are', () => {
