@@ -1,5 +1,5 @@
 import { lstat, realpath } from 'node:fs/promises';
-import { join, normalize } from 'node:path';
+import { join, resolve } from 'node:path';
 import { deferred } from '../base/async.ts';
 import { Disposable, type IDisposable, toDisposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
@@ -78,7 +78,7 @@ export class RunStore extends Disposable {
 	}
 
 	get(folder: string): RunView | undefined {
-		return this.#entries.get(normalize(folder))?.view;
+		return this.#entries.get(resolve(folder))?.view;
 	}
 
 	/** The run in a folder that a caller names; fails when there is none. */
@@ -98,7 +98,7 @@ export class RunStore extends Disposable {
 
 	/** Takes in a folder that no source knows yet. @returns its real path, under which the run is listed */
 	async expect(folder: string): Promise<string> {
-		const real = await realpath(folder).catch(() => normalize(folder));
+		const real = await realpath(folder).catch(() => resolve(folder));
 		this.#expected.add(real);
 		await this.refresh();
 		return real;
@@ -127,13 +127,13 @@ export class RunStore extends Disposable {
 
 	/** Reads one run again at once, after an action on it. */
 	async reload(folder: string): Promise<void> {
-		const entry = this.#entries.get(normalize(folder));
-		if (entry !== undefined) this.#take(normalize(folder), await loadRun(folder), entry.stamp);
+		const entry = this.#entries.get(resolve(folder));
+		if (entry !== undefined) this.#take(resolve(folder), await loadRun(folder), entry.stamp);
 	}
 
 	async #look(): Promise<void> {
 		const lists = await Promise.all(this.#sources.map((source) => source.list().catch(() => [])));
-		const folders = [...new Set([...lists.flat().map(normalize), ...this.#expected])];
+		const folders = [...new Set([...lists.flat().map((folder) => resolve(folder)), ...this.#expected])];
 		const found = new Set<string>();
 		for (let i = 0; i < folders.length && !this.disposed; i += together) {
 			await Promise.all(

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { currentHyperparameters } from '../../../src/host/currentHyperparameters.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
+after(() => rm(folder, { recursive: true, force: true }));
+
+test('the stage of the recipe, then the recorded changes; unreadable files tell nothing', async () => {
+	assert.deepEqual(await currentHyperparameters(folder, 'grpo'), {});
+	const stages = [
+		{ type: 'sft', learning_rate: 0.001 },
+		{ type: 'grpo', learning_rate: 0.0001, beta: 0, epsilon: 0.2, temperature: 1 },
+	];
+	await writeFile(join(folder, 'recipe.json'), JSON.stringify({ format: 1, stages }));
+	assert.deepEqual(await currentHyperparameters(folder, 'sft'), { learning_rate: 0.001 });
+	const event = { time: 1, step: 3, type: 'hyperparameters', changes: { beta: 0.04 }, fromStep: 4 };
+	await writeFile(join(folder, 'events.jsonl'), `${JSON.stringify(event)}\n`);
+	assert.deepEqual(await currentHyperparameters(folder, 'grpo'), {
+		learning_rate: 0.0001,
+		beta: 0.04,
+		epsilon: 0.2,
+		temperature: 1,
+	});
+});
