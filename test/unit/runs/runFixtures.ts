@@ -18,10 +18,23 @@ export const initialRecord: InitialRecord = {
 	hashes: { recipe: 'r', dataset: 'd', rewards: 'w' },
 };
 
-/** A folder that is gone after the test. */
+/** The processes that a test started. */
+const helpers = new WeakMap<TestContext, Helper[]>();
+
+async function endHelpers(context: TestContext): Promise<void> {
+	for (const helper of helpers.get(context) ?? []) {
+		helper.process.kill('SIGKILL');
+		await helper.ended;
+	}
+}
+
+/** A folder that is gone after the test, once nobody writes in it any more. */
 export async function temporaryFolder(context: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'reasoning-lab-test-'));
-	context.after(() => rm(folder, { recursive: true, force: true }));
+	context.after(async () => {
+		await endHelpers(context);
+		await rm(folder, { recursive: true, force: true });
+	});
 	return folder;
 }
 
@@ -32,12 +45,12 @@ export interface Helper {
 	ended: Promise<number | null>;
 }
 
-/** Runs a module of this folder in a process of its own. */
+/** Runs a module of this folder in a process of its own, which ends with the test's temporary folder at the latest. */
 export function startHelper(context: TestContext, file: string, ...args: string[]): Helper {
 	const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
 		stdio: ['ignore', 'pipe', 'inherit'],
 	});
-	context.after(() => child.kill('SIGKILL'));
+	context.after(() => endHelpers(context));
 	const lines: string[] = [];
 	const waiting: ((line: string) => void)[] = [];
 	let rest = '';
@@ -57,7 +70,7 @@ export function startHelper(context: TestContext, file: string, ...args: string[
 			resolve(code);
 		});
 	});
-	return {
+	const helper: Helper = {
 		process: child,
 		ended,
 		line: () => {
@@ -66,6 +79,8 @@ export function startHelper(context: TestContext, file: string, ...args: string[
 			return new Promise((resolve) => waiting.push(resolve));
 		},
 	};
+	helpers.set(context, [...(helpers.get(context) ?? []), helper]);
+	return helper;
 }
 
 export function metricsLine(step: number, values: Record<string, number | null> = {}) {
