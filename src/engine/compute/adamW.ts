@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { Failure } from '../../base/failure.ts';
 import type { OptimiserSettings, ParameterSpec } from '../learner.ts';
 import { elementCount } from '../model/parameters.ts';
 
@@ -74,9 +75,19 @@ export class AdamW {
 		this.secondMoments = new Float32Array(count);
 	}
 
-	/** Changes `parameters` in place. Returns the global norm of the gradient before clipping. */
+	/**
+	 * Changes `parameters` in place. Returns the global norm of the gradient before clipping. Throws `invalid`, and changes
+	 * nothing, if the gradient is not finite: weights that became NaN could not be saved by any later update.
+	 */
 	async step(parameters: Float32Array, gradient: Float32Array, settings: OptimiserSettings): Promise<number> {
 		const norm = await globalNorm(gradient);
+		if (!Number.isFinite(norm)) {
+			throw new Failure(
+				'invalid',
+				'The gradient of an update is not a finite number; the weights before it are kept.',
+				'Resume from the last checkpoint with a lower learning_rate or max_grad_norm.',
+			);
+		}
 		const scale = clipScale(norm, settings.maxGradNorm);
 		this.updates++;
 		let sinceBreak = 0;

@@ -1,3 +1,4 @@
+import { Failure } from '../../base/failure.ts';
 import type { PerToken, Sequence } from '../learner.ts';
 import type { PackedSequences } from './jobs.ts';
 
@@ -44,7 +45,12 @@ export function packPerToken(
 ): Float32Array<ArrayBuffer> {
 	const packed = new Float32Array(rows.length * tokens);
 	rows.forEach((row, r) => {
-		packed.set(values(r), r * tokens + row.promptLength - 1);
+		const own = values(r);
+		const length = row.tokens.length - row.promptLength;
+		if (own.length !== length) {
+			throw new Failure('internal', `A completion of ${length} tokens came with ${own.length} values per token.`);
+		}
+		packed.set(own, r * tokens + row.promptLength - 1);
 	});
 	return packed;
 }

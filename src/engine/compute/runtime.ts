@@ -29,7 +29,10 @@ async function load(): Promise<typeof Ort> {
 	disableTelemetry();
 	try {
 		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
-		return module.default ?? module;
+		const ort = module.default ?? module;
+		// Whatever fails is thrown as well; providers that are not there would fill the log of every run.
+		ort.env.logLevel = 'fatal';
+		return ort;
 	} catch (cause) {
 		throw new Failure(
 			'unavailable',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
 import { AdamW, addInto, clipScale, globalNorm } from '../../../src/engine/compute/adamW.ts';
 import type { OptimiserSettings, ParameterSpec } from '../../../src/engine/learner.ts';
 
@@ -81,6 +82,18 @@ test('gradients are scaled to the limit of one norm over all parameters', async 
 	const adam = new AdamW(specs);
 	assert.equal(await adam.step(new Float32Array(3), gradient, { ...settings, maxGradNorm: 1 }), 13);
 	near(adam.firstMoments, [0.3 / 13, 0.4 / 13, 1.2 / 13]);
+});
+
+test('a gradient that is not finite changes nothing', async () => {
+	for (const bad of [Number.NaN, Number.POSITIVE_INFINITY]) {
+		const parameters = Float32Array.of(1, 2, 3);
+		const adam = optimiser(4, [1, 1, 1], [1, 1, 1]);
+		await assert.rejects(
+			adam.step(parameters, Float32Array.of(1, bad, 1), settings),
+			(error) => error instanceof Failure && error.reason === 'invalid',
+		);
+		assert.deepEqual([...parameters, ...adam.firstMoments, adam.updates], [1, 2, 3, 1, 1, 1, 4]);
+	}
 });
 
 test('the norm is summed in double precision', async () => {
