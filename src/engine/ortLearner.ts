@@ -69,11 +69,16 @@ export async function createLearner(options: LearnerOptions): Promise<Learner> {
 		while (pool.size < workers) pool.add();
 		await pool.broadcast({ kind: 'open', shape, providers: [provider], rival: null });
 		const execution: ExecutionReport = { provider, workers, tried };
-		return new OrtLearner(options, pool, execution, parameters);
+		return new OrtLearner(provider === 'cpu' ? options : enlarged(options), pool, execution, parameters);
 	} catch (error) {
 		await pool.close();
 		throw error;
 	}
+}
+
+/** A graphics processor has room for many rows, and each of its calls costs the same time however few there are. */
+function enlarged(options: LearnerOptions): LearnerOptions {
+	return { ...options, sampleRows: Math.max(options.sampleRows, 256), trainRows: Math.max(options.trainRows, 64) };
 }
 
 /** What a kind of update adds to the tokens of a micro-batch. */

@@ -118,11 +118,14 @@ async function run({ against, againstPattern, rounds }: BenchOptions): Promise<M
 		for (let round = 1; round <= rounds; round++) {
 			const trained = await train(two, round);
 			twos.push(perBatch(trained, 2));
-			memory.push(trained.memory / 1e6);
+			if (Number.isFinite(trained.memory)) memory.push(trained.memory / 1e6);
 			if (against !== null) others.push(await runOther(against, againstPattern));
 			else ones.push(perBatch(await train(one, round), 1));
 		}
-		const measured = [...figures('engine/two_updates', twos), { name: 'engine/memory', unit: 'MB', samples: memory }];
+		const measured = [
+			...figures('engine/two_updates', twos),
+			...(memory.length > 0 ? [{ name: 'engine/memory', unit: 'MB', samples: memory }] : []),
+		];
 		if (against === null) return [...measured, ...figures('engine/one_update', ones), ...(await compileTimes(rounds))];
 		return [
 			...measured,
