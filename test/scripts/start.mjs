@@ -44,8 +44,9 @@ const reason = missingPackages();
 if (reason !== undefined) {
 	console.error(`Installing packages (npm ci), because ${reason}.`);
 	const [command, prefix] = npmCommand();
+	// Warnings would be about Node versions of tools that run on the project's Node, once it is there.
 	// npm's own output goes to standard error: what a script prints on standard output may be read by a program.
-	const result = spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund'], {
+	const result = spawnSync(command, [...prefix, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
 		cwd: root,
 		stdio: ['ignore', 2, 2],
 		shell: process.platform === 'win32' && prefix.length === 0,
