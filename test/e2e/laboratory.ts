@@ -71,6 +71,15 @@ export class Laboratory {
 		await workbench.themed(kind);
 	}
 
+	/** A page on a workbench that somebody else serves. */
+	async foreignWorkbench(url: string): Promise<WorkbenchPage> {
+		const context = await this.chrome.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'dark' });
+		const page = new WorkbenchPage(await context.newPage());
+		this.pages.push(page);
+		await page.open(url);
+		return page;
+	}
+
 	write(path: string, content: string | object): string {
 		const target = join(this.workspace, path);
 		mkdirSync(join(target, '..'), { recursive: true });

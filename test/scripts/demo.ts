@@ -4,6 +4,7 @@
  * `npm run demo -- --headless [--seed S] [--control shuffle]`: the same run in this terminal; ends with one line of JSON.
  */
 import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
@@ -131,7 +132,7 @@ async function inBrowser(folder: string): Promise<number> {
 	const server = new Server({
 		entry,
 		log: join(cache, 'demo-workbench.log'),
-		home: join(cache, 'demo-workbench'),
+		home: join(cache, `demo-workbench-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`),
 		...(values.port === undefined ? {} : { port: Number(values.port) }),
 		env: { XDG_DATA_HOME, XDG_RUNTIME_DIR, REASONING_LAB_OPEN: run },
 	});

@@ -1,6 +1,6 @@
 /**
- * `npm run pictures [-- --again]`: the pictures of the README, in media/pictures, from a run that trains while they are
- * taken, in a real workbench. `--again` takes them of the runs of the last time.
+ * `npm run pictures [-- NAME...] [--again]`: the pictures of the README, in media/pictures, from a run that trains while
+ * they are taken, in a real workbench. `--again` takes them of the runs of the last time. With names only those are kept.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,10 @@ import { findChromium } from './workbench/chromium.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { Server } from './workbench/server.ts';
 
-const { values } = parseArgs({ options: { again: { type: 'boolean', default: false } } });
+const { values, positionals } = parseArgs({
+	allowPositionals: true,
+	options: { again: { type: 'boolean', default: false } },
+});
 
 const pictures = join(root, 'media/pictures');
 const home = join(cache, 'pictures');
@@ -131,6 +134,7 @@ async function main(): Promise<void> {
 		);
 		const { page } = workbench;
 		const shoot = async (name: string) => {
+			if (positionals.length > 0 && !positionals.includes(name)) return;
 			// The pointer rests where nothing reacts to it; the caret of a list does not blink.
 			await page.mouse.move(size.width / 2, 12);
 			await page.waitForTimeout(1500);
@@ -157,16 +161,26 @@ async function main(): Promise<void> {
 		await workbench.closeSideBar();
 		setTheme('Light Modern');
 		await workbench.themed('vs');
+		// The first charts are on the picture before.
+		await dashboard.frame.locator('.group[data-group="policy"]').evaluate((group) => {
+			const head = document.querySelector('.top')?.clientHeight ?? 0;
+			window.scrollBy(0, group.getBoundingClientRect().top - head);
+		});
 		await shoot('dashboard-light');
 		setTheme('Dark Modern');
 		await workbench.themed('vs-dark');
 
+		// No newer step pushes the chosen one out of sight.
+		if (!values.again) {
+			await dashboard.action('Pause').click();
+			await dashboard.status(/paused/);
+		}
 		const { step, prompt } = tellingGroup(run);
 		await dashboard.action('Rollouts').click();
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts
 			.steps()
-			.filter({ hasText: new RegExp(`^${step}`) })
+			.filter({ hasText: String(step) })
 			.first()
 			.click();
 		await rollouts.groups().filter({ hasText: prompt }).first().click();

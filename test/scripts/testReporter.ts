@@ -53,7 +53,9 @@ function isSubtestFailure(error: Error | undefined): boolean {
 
 function errorText(error: Error | undefined): string {
 	const cause = (error as { cause?: unknown } | undefined)?.cause ?? error;
-	return cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause);
+	const text = cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause);
+	// Frames of the test runner itself tell nothing.
+	return text.replaceAll(/\n\s+at .*\bnode:internal\b.*/g, '');
 }
 
 function indent(text: string): string {

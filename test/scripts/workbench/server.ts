@@ -20,7 +20,7 @@ export interface ServerOptions {
 	 */
 	readonly testDriver?: boolean;
 	readonly env?: Readonly<Record<string, string | undefined>>;
-	/** Where user data and extensions are kept; by default a temporary folder that `dispose` removes. */
+	/** Where user data and extensions are kept; by default in a temporary folder that `dispose` removes. */
 	readonly home?: string;
 	/** By default a free one. */
 	readonly port?: number;
@@ -41,8 +41,9 @@ const quietSettings = {
 
 export class Server {
 	readonly options: ServerOptions;
-	/** Its folders; short, because sockets lie in it and their paths are limited to about 104 bytes. */
 	readonly home: string;
+	/** For sockets, whose paths are limited to about 104 bytes. */
+	private readonly runtime = mkdtempSync(join(tmpdir(), 'rl-'));
 	/** Nobody else on this machine can use the workbench without it. */
 	readonly password: string = randomBytes(18).toString('base64url');
 	readonly environment: Record<string, string | undefined>;
@@ -51,18 +52,17 @@ export class Server {
 
 	constructor(options: ServerOptions) {
 		this.options = options;
-		this.home = options.home ?? mkdtempSync(join(tmpdir(), 'rl-'));
+		this.home = options.home ?? join(this.runtime, 'home');
 		for (const name of ['data/User', 'extensions', 'config', 'share', 'cache', 'state']) {
 			mkdirSync(join(this.home, name), { recursive: true });
 		}
-		mkdirSync(join(this.home, 'run'), { recursive: true, mode: 0o700 });
 		// It would otherwise write into the person's home folder.
 		this.environment = {
 			XDG_CONFIG_HOME: join(this.home, 'config'),
 			XDG_DATA_HOME: join(this.home, 'share'),
 			XDG_CACHE_HOME: join(this.home, 'cache'),
 			XDG_STATE_HOME: join(this.home, 'state'),
-			XDG_RUNTIME_DIR: join(this.home, 'run'),
+			XDG_RUNTIME_DIR: this.runtime,
 			PATH: `${dirname(node)}:${process.env.PATH ?? ''}`,
 			EXTENSIONS_GALLERY: '{}',
 			PASSWORD: this.password,
@@ -155,9 +155,7 @@ export class Server {
 			endGroup(this.child);
 			await this.ended();
 		}
-		if (this.options.home === undefined) {
-			rmSync(this.home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
-		}
+		rmSync(this.runtime, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	}
 
 	private arguments(): string[] {
@@ -169,6 +167,8 @@ export class Server {
 			join(this.home, 'data'),
 			'--extensions-dir',
 			join(this.home, 'extensions'),
+			'--session-socket',
+			join(this.runtime, 'session.sock'),
 			'--disable-telemetry',
 			'--disable-update-check',
 			'--disable-getting-started-override',

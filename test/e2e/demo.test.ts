@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { node, root } from '../scripts/paths.ts';
+import { skip } from '../support/chromium.ts';
+import { inOrder, isAlive, Laboratory, recordOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+
+/** Few steps of the demo's own recipe, each quick. */
+const changes = ['stages.0.steps=30', 'stages.1.steps=2000', 'evaluate.problems=16', 'workers=1'];
+
+test('npm run demo prints an address at which its run can be watched', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'demo');
+	const step = inOrder(t);
+	const folder = join(lab.workspace, 'demo');
+	mkdirSync(folder);
+	let demo: ChildProcess | undefined;
+	let output = '';
+	t.after(() => demo?.kill('SIGKILL'));
+
+	await step('it starts the run, and a workbench that asks for a login', async () => {
+		const set = changes.flatMap((change) => ['--set', change]);
+		demo = spawn(node, [join(root, 'test/scripts/demo.ts'), folder, '--browser', '--no-open', ...set], {
+			env: { ...process.env, ...lab.server.environment },
+			stdio: ['ignore', 'pipe', 'inherit'],
+		});
+		demo.stdout?.setEncoding('utf8').on('data', (text: string) => {
+			output += text;
+		});
+		await waitUntil(() => /password/.test(output), `the address is printed (${output})`, 180);
+		assert.ok(existsSync(join(folder, '.gitignore')));
+		const origin = /http:\/\/127\.0\.0\.1:\d+(?= with the password)/.exec(output)?.[0] ?? '';
+		const answer = await fetch(origin, { redirect: 'manual' });
+		assert.match(answer.headers.get('location') ?? '', /login/);
+	});
+
+	await step('its address logs in, and shows the dashboard of the run', async () => {
+		const workbench = await lab.foreignWorkbench(/Open: +(\S+)/.exec(output)?.[1] ?? '');
+		const page = new DashboardPage(await workbench.app('dashboard'));
+		await page.status(/running/);
+		await page.frame.getByText('grpo', { exact: true }).first().waitFor();
+		await workbench.screenshot('demo');
+	});
+
+	await step('the run outlives the workbench', async () => {
+		const run = /Run: +(\S+)/.exec(output)?.[1] ?? '';
+		const { pid } = recordOf(run);
+		demo?.kill('SIGINT');
+		await waitUntil(() => demo?.exitCode !== null, 'the demo ends');
+		assert.equal(demo?.exitCode, 0);
+		assert.ok(isAlive(pid));
+		assert.equal((await lab.cli('stop', run)).code, 0);
+		await waitUntil(() => !isAlive(pid), 'the engine ends');
+	});
+});
