@@ -6,10 +6,10 @@ import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
 import { EndNotification } from './host/endNotification.ts';
+import { panelTypes } from './host/ids.ts';
+import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
-import { DashboardPanels } from './host/panels/dashboardPanel.ts';
-import { RolloutsPanels } from './host/panels/rolloutsPanel.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { RunContext } from './host/runContext.ts';
 import { RunController } from './host/runController.ts';
@@ -52,8 +52,19 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const client = `Reasoning Lab ${(context.extension.packageJSON as { version: string }).version}`;
 	const controller = new RunController(store, notices, client);
 	const diagnostics = keep(new RecipeDiagnostics());
-	const rollouts = keep(new RolloutsPanels({ extensionUri: extension, log }));
-	const dashboards = keep(new DashboardPanels({ extensionUri: extension, log }));
+	const panels = { extensionUri: extension, log };
+	const dashboards = keep(
+		new LazyPanels(panelTypes.dashboard, async () => {
+			const { DashboardPanels } = await import('./host/panels/dashboardPanel.ts');
+			return new DashboardPanels(panels);
+		}),
+	);
+	const rollouts = keep(
+		new LazyPanels(panelTypes.rollouts, async () => {
+			const { RolloutsPanels } = await import('./host/panels/rolloutsPanel.ts');
+			return new RolloutsPanels(panels);
+		}),
+	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
 	const starter = new RunStarter({ extension, store, tree, notices, diagnostics, openDashboard, openLog });
 

@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
-import { faultsBeyondSchema } from './recipeFaults.ts';
 
 /** How long the text has to rest before it is looked at. */
 const restMs = 300;
@@ -57,6 +56,8 @@ export class RecipeDiagnostics extends Disposable {
 	async #look(document: vscode.TextDocument): Promise<void> {
 		if (document.isClosed) return;
 		const { version } = document;
+		// Loaded with the first recipe, so that activation stays short.
+		const { faultsBeyondSchema } = await import('./recipeFaults.ts');
 		const faults = await faultsBeyondSchema(document.getText(), document.uri.fsPath);
 		if (!document.isClosed && document.version === version) this.show(document.uri, faults);
 	}

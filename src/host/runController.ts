@@ -1,8 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import type { ControlMethod, ControlParams, ControlResult, Hyperparameters } from '../protocol/control.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
-import { connectRun } from '../runs/runControl.ts';
-import { endEngine } from './engineProcess.ts';
 import type { Notices } from './notices.ts';
 import { withProgress } from './progress.ts';
 import type { RunStore } from './runStore.ts';
@@ -66,6 +64,7 @@ export class RunController {
 	async end(view: RunView): Promise<void> {
 		const record = (this.#store.get(view.folder) ?? view).record;
 		if (record === null) throw new Failure('missing', `${nameOf(view)} has no engine.`);
+		const { endEngine } = await import('./engineProcess.ts');
 		await withProgress({ title: `Ending ${nameOf(view)}` }, () => endEngine(view.folder, record));
 		await this.#store.reload(view.folder);
 	}
@@ -94,6 +93,7 @@ export class RunController {
 		params: ControlParams<M>,
 		signal?: AbortSignal,
 	): Promise<ControlResult<M>> {
+		const { connectRun } = await import('../runs/runControl.ts');
 		const client = await connectRun(view.folder, recordOf(view), this.#client);
 		try {
 			return await client.request(method, params, signal);

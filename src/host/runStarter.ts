@@ -1,12 +1,11 @@
 import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
-import { branchRun, resumeRun, type StartedRun, type StartOptions, startRun } from '../runs/startRun.ts';
+import type { StartedRun, StartOptions } from '../runs/startRun.ts';
 import { launchSettings, requireTrust } from './launchSettings.ts';
 import type { Notices } from './notices.ts';
 import { withProgress } from './progress.ts';
 import type { RecipeDiagnostics } from './recipeDiagnostics.ts';
-import { faultsOf } from './recipeFaults.ts';
 import type { RunStore } from './runStore.ts';
 import type { RunsTree } from './runsTree.ts';
 import { displayText, nameOf, type RunView } from './runView.ts';
@@ -27,7 +26,10 @@ interface Needs {
 	readonly openLog: (view: RunView) => Promise<void>;
 }
 
-/** Starts engines: for a recipe, in place of one that ended, or from a checkpoint. All wait for trust. */
+/**
+ * Starts engines: for a recipe, in place of one that ended, or from a checkpoint. All wait for trust.
+ * What is needed only then is loaded only then, so that activation stays short.
+ */
 export class RunStarter {
 	readonly #needs: Needs;
 
@@ -42,6 +44,7 @@ export class RunStarter {
 		if (document.isDirty && !(await document.save())) {
 			throw new Failure('denied', `${recipe.fsPath} could not be saved.`, 'Save it, then start the run.');
 		}
+		const { faultsOf } = await import('./recipeFaults.ts');
 		const { recipe: parsed, faults } = await faultsOf(document.getText(), recipe.fsPath);
 		if (faults.length > 0 || parsed === null) {
 			this.#needs.diagnostics.show(recipe, faults);
@@ -49,20 +52,22 @@ export class RunStarter {
 			return undefined;
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
-		return this.#run(`Starting ${displayText(parsed.name)}`, place, (options) =>
-			startRun(recipe.fsPath, { set }, options),
+		return this.#run(`Starting ${displayText(parsed.name)}`, place, (runs, options) =>
+			runs.startRun(recipe.fsPath, { set }, options),
 		);
 	}
 
 	resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
-		return this.#run(`Resuming ${nameOf(view)}`, place, (options) => resumeRun(view.folder, options));
+		return this.#run(`Resuming ${nameOf(view)}`, place, (runs, options) => runs.resumeRun(view.folder, options));
 	}
 
 	/** A new run from a checkpoint. @param step null: the newest */
 	branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
-		return this.#run(`Resuming ${nameOf(view)}`, place, (options) => branchRun(view.folder, step, {}, options));
+		return this.#run(`Resuming ${nameOf(view)}`, place, (runs, options) =>
+			runs.branchRun(view.folder, step, {}, options),
+		);
 	}
 
 	/**
@@ -72,9 +77,10 @@ export class RunStarter {
 	async #run(
 		title: string,
 		place: StartPlace,
-		begin: (options: StartOptions) => Promise<StartedRun>,
+		begin: (runs: typeof import('../runs/startRun.ts'), options: StartOptions) => Promise<StartedRun>,
 	): Promise<string | undefined> {
 		const { store, tree, openDashboard } = this.#needs;
+		const runs = await import('../runs/startRun.ts');
 		const launch = await launchSettings(this.#needs.extension);
 		let folder: string | null = null;
 		let shown: Promise<void> | null = null;
@@ -87,7 +93,7 @@ export class RunStarter {
 		};
 		try {
 			const started = await withProgress({ title, why: 'its engine is being set up' }, (signal) =>
-				begin({
+				begin(runs, {
 					...launch,
 					signal,
 					onFolder: (run) => {

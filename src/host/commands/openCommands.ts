@@ -45,12 +45,12 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 	table.add(commandIds.openDashboard, async (...args) => {
 		const question = { title: 'Open the dashboard of a run', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
-		if (view !== undefined) dashboards.open(view.folder);
+		if (view !== undefined) await dashboards.open(view.folder);
 	});
 	table.add(commandIds.openRollouts, async (...args) => {
 		const question = { title: 'Open the rollouts of a run', what: 'can be read', applies: anyRun };
 		const view = await picker.one(args, question);
-		if (view !== undefined) rollouts.open(view.folder, placeOf(args[1]));
+		if (view !== undefined) await rollouts.open(view.folder, placeOf(args[1]));
 	});
 	table.add(commandIds.openRunFolder, async (...args) => {
 		const question = { title: 'Open the folder of a run', what: 'is known', applies: () => true };
