@@ -43,11 +43,11 @@ export type DashboardStage = v.InferOutput<typeof dashboardStageSchema>;
 /** Identity and state of the run: always complete. Times are seconds since the epoch, by the clock of the host. */
 export const dashboardRunSchema = v.object({
 	name: text,
-	/** null: run.json cannot be read; `fault` says why. */
+	/** null: run.json cannot be read (`fault` says why) or is not there yet (`missing`). */
 	status: v.nullable(v.picklist(runStatuses)),
 	/** The run waits for its device. */
 	queued: v.boolean(),
-	fault: v.nullable(v.object({ message: text, action: v.nullable(text) })),
+	fault: v.nullable(v.object({ missing: v.boolean(), message: text, action: v.nullable(text) })),
 	/** Why the run crashed. */
 	error: v.nullable(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
@@ -92,7 +92,8 @@ export const metricChunkSchema = v.object({
 
 const sequence = count;
 export const dashboardEventSchema = v.variant('type', [
-	/** Begin anew: no rows yet; `rows` is how many follow in chunks, null while the run is still being read. */
+	/** Begin anew: no rows yet; `rows` is how many follow in chunks; null: the host still reads, chunks come as it goes, and
+	 * `loaded` says when all are known. */
 	v.object({
 		type: v.literal('snapshot'),
 		sequence,
@@ -101,6 +102,8 @@ export const dashboardEventSchema = v.variant('type', [
 		marks: v.array(dashboardMarkSchema),
 		rows: v.nullable(count),
 	}),
+	/** The host has read what there was: that many rows. */
+	v.object({ type: v.literal('loaded'), sequence, rows: count }),
 	v.object({ type: v.literal('run'), sequence, run: dashboardRunSchema }),
 	v.object({ type: v.literal('marks'), sequence, marks: v.array(dashboardMarkSchema) }),
 	/** Rows from `chunk.from` on are these; what was after them is gone. */

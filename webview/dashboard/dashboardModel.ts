@@ -64,6 +64,10 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		}
 		if (this.#sequence === null || event.sequence !== this.#sequence + 1) return false;
 		switch (event.type) {
+			case 'loaded':
+				this.#expected = event.rows;
+				this.#changed.fire({ kind: 'run' });
+				break;
 			case 'run':
 				this.#setRun(event.run);
 				this.#changed.fire({ kind: 'run' });

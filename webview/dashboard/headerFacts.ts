@@ -14,7 +14,7 @@ export function elapsedSeconds(run: DashboardRun, now: number): number {
 
 /** The words for a state, as the rest of the product has them. */
 export function statusWords(run: DashboardRun): string {
-	if (run.status === null) return 'unreadable';
+	if (run.status === null) return run.fault?.missing ? 'waiting' : 'unreadable';
 	if (run.status === 'starting' && run.queued) return 'waiting for the device';
 	return run.status;
 }

@@ -176,8 +176,9 @@ export class RunHeader extends Disposable {
 		const key = `${words}${attempt}`;
 		if (key === this.#statusKey) return;
 		this.#statusKey = key;
-		this.#status.className = `status status-${run.status ?? 'unreadable'}`;
-		fill(this.#status, icon(statusIcons[run.status ?? 'unreadable'] ?? 'clock'), `${words}${attempt}`);
+		const kind = run.status ?? (run.fault?.missing ? 'starting' : 'unreadable');
+		this.#status.className = `status status-${kind}`;
+		fill(this.#status, icon(statusIcons[kind] ?? 'clock'), `${words}${attempt}`);
 	}
 
 	#fact(label: string, explanation: Parameters<Tooltip['explain']>[1]): Fact {

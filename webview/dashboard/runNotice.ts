@@ -18,6 +18,14 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	const resume = { action: 'resume', label: 'Resume' } as const;
 	const possible = (...actions: { action: DashboardAction; label: string }[]) =>
 		actions.filter(({ action }) => run.actions.includes(action));
+	if (run.fault?.missing) {
+		return {
+			kind: 'waiting',
+			title: 'Waiting for the engine',
+			text: `It writes the state of the run when it starts. ${run.fault.message}`,
+			actions: possible(log, folder),
+		};
+	}
 	if (run.fault) {
 		return {
 			kind: 'error',

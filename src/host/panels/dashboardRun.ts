@@ -82,6 +82,7 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 			failure === null
 				? null
 				: {
+						missing: failure.reason === 'missing',
 						message: displayText(failure.message, 1000),
 						action: failure.action ? displayText(failure.action, 400) : null,
 					},

@@ -44,6 +44,10 @@ export class DashboardSession extends Disposable {
 	#rolloutSteps: number[] = [];
 	#evaluations: EvaluationSummary[] = [];
 	#synced = false;
+	/** The webview was told to wait for `loaded`. */
+	#toldReading = false;
+	/** The webview has rows of before a reset, and no snapshot since. */
+	#stale = false;
 
 	#listening = false;
 	#sequence = 0;
@@ -104,6 +108,8 @@ export class DashboardSession extends Disposable {
 				this.#evaluations = [];
 				this.#checkpoints = [];
 				this.#synced = false;
+				this.#toldReading = false;
+				this.#stale = true;
 				break;
 			case 'record':
 				this.#record = event.record;
@@ -137,13 +143,20 @@ export class DashboardSession extends Disposable {
 				break;
 			case 'synced':
 				this.#mergeEvaluations();
-				if (!this.#synced) {
-					this.#synced = true;
-					this.#sendSnapshot();
-				}
+				if (!this.#synced) this.#sayLoaded();
 				break;
 		}
 		if (this.#runDirty || this.#marksDirty || this.#sent < this.#table.length) this.#schedule();
+	}
+
+	#sayLoaded(): void {
+		this.#synced = true;
+		if (!this.#listening) return;
+		// After a reset the webview still has the rows of before.
+		if (this.#toldReading) this.#send({ type: 'loaded', rows: this.#table.length });
+		else this.#sendSnapshot();
+		this.#toldReading = false;
+		void this.#pump();
 	}
 
 	/** Rows from `row` on are not what the webview has. */
@@ -203,9 +216,10 @@ export class DashboardSession extends Disposable {
 
 	#sendSnapshot(): void {
 		if (!this.#listening) return;
-		// Before all is read, a snapshot without rows says what is known; the one with rows comes after `synced`.
-		const rows = this.#synced ? this.#table.length : null;
 		if (!this.#synced && this.#record === null && this.#failure === null) return;
+		const rows = this.#synced ? this.#table.length : null;
+		this.#stale = false;
+		this.#toldReading = !this.#synced;
 		this.#sent = 0;
 		this.#runDirty = false;
 		this.#marksDirty = false;
@@ -240,7 +254,7 @@ export class DashboardSession extends Disposable {
 
 	/** Sends the rows that the webview does not have, a chunk at a time: other work of the host gets its turn between. */
 	async #pump(): Promise<void> {
-		if (this.#pumping || !this.#synced) return;
+		if (this.#pumping || this.#stale) return;
 		this.#pumping = true;
 		try {
 			while (this.#listening && this.#sent < this.#table.length && !this.disposed) {

@@ -95,7 +95,11 @@ export abstract class RunPanel<Event, Command, Requests extends RequestTable> ex
 	/** Posts an event; a hidden app gets none and asks for a snapshot when it is back. Resolves once it is on its way. */
 	protected post(event: Event): PromiseLike<unknown> {
 		if (!this.#listening || this.disposed) return Promise.resolve(false);
-		return this.#panel.webview.postMessage({ kind: 'event', event });
+		// A panel that is closed in the meantime rejects.
+		return this.#panel.webview.postMessage({ kind: 'event', event }).then(
+			(sent) => sent,
+			() => false,
+		);
 	}
 
 	/** Something the app said; `ready` asks for a snapshot. */

@@ -96,8 +96,12 @@ describe('the model of the dashboard', () => {
 	it('still loads while the host reads', () => {
 		const model = new DashboardModel();
 		model.apply(snapshot(1, null));
+		const table = tableOf([1, 2, 3]);
+		model.apply(rows(table, 0, 2, 2));
 		assert.equal(model.loading, true);
-		model.apply(snapshot(2, 0));
+		assert.equal(model.apply({ type: 'loaded', sequence: 3, rows: 3 }), true);
+		assert.equal(model.loading, true);
+		model.apply(rows(table, 2, 3, 4));
 		assert.equal(model.loading, false);
 	});
 
@@ -223,12 +227,18 @@ describe('what is said about a run', () => {
 			['resume', 'openLog'],
 		);
 		const unreadable = noticeOf(
-			madeUpRun({ status: null, fault: { message: 'run.json is newer.', action: 'Update.' }, actions: ['openFolder'] }),
+			madeUpRun({
+				status: null,
+				fault: { missing: false, message: 'run.json is newer.', action: 'Update.' },
+				actions: ['openFolder'],
+			}),
 			0,
 			false,
 			false,
 		);
 		assert.equal(unreadable?.text, 'run.json is newer. Update.');
+		const missing = { missing: true, message: 'There is no run.json.', action: null };
+		assert.equal(noticeOf(madeUpRun({ status: null, fault: missing }), 0, false, true)?.kind, 'waiting');
 		assert.deepEqual(
 			unreadable?.actions.map(({ action }) => action),
 			['openFolder'],

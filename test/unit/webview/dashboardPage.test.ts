@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
 import { ownIdentity } from '../../../src/runs/processIdentity.ts';
@@ -20,6 +20,16 @@ describe('the dashboard in a browser', { skip }, () => {
 		browser = await launchChromium();
 		root = await mkdtemp(join(tmpdir(), 'dashboard-page-'));
 	});
+	/** What a test opened; closed even when it fails, or its timers would keep the process alive. */
+	const opened: { close(): Promise<unknown> }[] = [];
+	const open = async (folder: string, options: DashboardHarnessOptions = {}): Promise<DashboardView> => {
+		const view = await openDashboard(browser, folder, options);
+		opened.push(view);
+		return view;
+	};
+	afterEach(async () => {
+		for (const item of opened.splice(0).reverse()) await item.close();
+	});
 	after(async () => {
 		await browser?.close();
 		await rm(root, { recursive: true, force: true });
@@ -32,14 +42,10 @@ describe('the dashboard in a browser', { skip }, () => {
 	): Promise<void> => {
 		const folder = join(root, `run${runs++}`);
 		await writeMetricsRun(folder, run);
-		const view = await openDashboard(browser, folder, options);
-		try {
-			await look(view);
-			assert.deepEqual(view.errors, []);
-			assert.deepEqual(view.faults, []);
-		} finally {
-			await view.close();
-		}
+		const view = await open(folder, options);
+		await look(view);
+		assert.deepEqual(view.errors, []);
+		assert.deepEqual(view.faults, []);
 	};
 
 	/** Waits until a chart has been drawn on its canvas. */
@@ -210,7 +216,7 @@ describe('the dashboard in a browser', { skip }, () => {
 	it('keeps what a person chose, and the folder, over a reload', async () => {
 		const folder = join(root, 'kept');
 		await writeMetricsRun(folder);
-		const first = await openDashboard(browser, folder);
+		const first = await open(folder);
 		await drawn(first);
 		await first.page.locator('.slider').fill('0.9');
 		await first.page.locator('[data-chart="reward"] .legend-entry').nth(1).click();
@@ -218,8 +224,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		const state = (await first.state()) as { runFolder: string; view: { smoothing: number; hidden: string[] } };
 		assert.equal(state.runFolder, folder);
 		assert.equal(state.view.smoothing, 0.9);
-		await first.close();
-		const second = await openDashboard(browser, folder, { state });
+		const second = await open(folder, { state });
 		await drawn(second);
 		assert.equal(await second.page.locator('.slider').inputValue(), '0.9');
 		assert.equal(
@@ -231,11 +236,9 @@ describe('the dashboard in a browser', { skip }, () => {
 			'false',
 		);
 		assert.deepEqual(second.errors, []);
-		await second.close();
-		const nonsense = await openDashboard(browser, folder, { state: { runFolder: 7, view: 'x' } });
+		const nonsense = await open(folder, { state: { runFolder: 7, view: 'x' } });
 		await drawn(nonsense);
 		assert.deepEqual(nonsense.errors, []);
-		await nonsense.close();
 	});
 
 	it('saves a picture of a chart and its numbers', async () => {
@@ -330,9 +333,10 @@ describe('the dashboard in a browser', { skip }, () => {
 			versions: {},
 			hashes: { recipe: '', dataset: '', rewards: '' },
 		});
+		opened.push(writer);
 		const lines = [...madeUpMetrics({ sft: 0, grpo: 300 })];
 		for (const line of lines.slice(0, 50)) await writer.appendMetrics(line);
-		const view = await openDashboard(browser, folder, { lose: 4, chunkBytes: 8000 });
+		const view = await open(folder, { lose: 4, chunkBytes: 8000 });
 		await drawn(view);
 		for (const line of lines.slice(50)) await writer.appendMetrics(line);
 		await view.session.refresh();
@@ -347,8 +351,6 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.equal(await plot.getAttribute('aria-valuemax'), '299', 'one row a step');
 		assert.ok(view.resyncs() >= 1);
 		assert.deepEqual([view.errors, view.faults], [[], []]);
-		await view.close();
-		await writer.close();
 	});
 
 	it('shows hostile names as text', async () => {

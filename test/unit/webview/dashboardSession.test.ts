@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { withMarks } from '../../../src/host/panels/dashboardMarks.ts';
 import { actionsFor, stagesOf } from '../../../src/host/panels/dashboardRun.ts';
 import { DashboardSession } from '../../../src/host/panels/dashboardSession.ts';
@@ -21,6 +21,11 @@ before(async () => {
 	root = await mkdtemp(join(tmpdir(), 'dashboard-'));
 });
 after(() => rm(root, { recursive: true, force: true }));
+/** What a test began; ended even when it fails, or its timers would keep the process alive. */
+const begun: (() => unknown)[] = [];
+afterEach(async () => {
+	for (const end of begun.splice(0).reverse()) await end();
+});
 const newRun = (): string => join(root, `run${runs++}`);
 
 /** A session and a model on the other end of it: what crosses is decoded, as in the webview. */
@@ -42,6 +47,7 @@ function follow(run: string, options: { chunkBytes?: number; lose?: (event: Dash
 			session.begin();
 		},
 	});
+	begun.push(() => session.dispose());
 	session.begin();
 	const until = async (what: string, holds: () => boolean): Promise<void> => {
 		const end = Date.now() + 20_000;
@@ -70,7 +76,7 @@ describe('the session of a dashboard', () => {
 	it('tells a finished run in chunks, and all of it', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 100, grpo: 300 });
-		const { model, events, session, until } = follow(run, { chunkBytes: 20_000 });
+		const { model, events, until } = follow(run, { chunkBytes: 20_000 });
 		await until('all rows', () => model.length === 400 && !model.loading);
 		assert.ok(events.filter((event) => event.type === 'rows').length > 4);
 		const expected = [...madeUpMetrics({ sft: 100, grpo: 300 })];
@@ -92,12 +98,12 @@ describe('the session of a dashboard', () => {
 		assert.equal(model.marks[3]?.label, 'learning_rate = 0.00005');
 		assert.equal(model.run?.stages[1]?.lossType, 'dapo');
 		assert.deepEqual(model.run?.actions, ['openLog', 'openFolder']);
-		session.dispose();
 	});
 
 	it('follows a live run by deltas; a webview that comes back gets everything without a line read twice', async () => {
 		const run = newRun();
 		const writer = await RunWriter.create(run, identity);
+		begun.push(() => writer.close());
 		await writer.updateRecord({ status: 'running' });
 		const { model, events, session, until } = follow(run);
 		for (let step = 1; step <= 20; step++) {
@@ -121,20 +127,20 @@ describe('the session of a dashboard', () => {
 		await writer.updateRecord({ status: 'paused' });
 		await until('paused', () => model.run?.status === 'paused');
 		assert.deepEqual(model.run?.actions[0], 'continue');
-		session.dispose();
-		await writer.close();
 	});
 
 	it('shows every step once after a resume in place', async () => {
 		const run = newRun();
 		const writer = await RunWriter.create(run, identity);
+		begun.push(() => writer.close());
 		for (let step = 1; step <= 10; step++) {
 			await writer.appendMetrics({ step, time: step, stage: 'grpo', values: { reward: step } });
 		}
-		const { model, session, until } = follow(run);
+		const { model, until } = follow(run);
 		await until('10 rows', () => model.length === 10);
 		await writer.close();
 		const again = await RunWriter.reopen(run);
+		begun.push(() => again.close());
 		await again.setAside(6);
 		for (let step = 7; step <= 9; step++) {
 			await again.appendMetrics({ step, time: 100 + step, stage: 'grpo', values: { reward: 100 * step } });
@@ -142,13 +148,12 @@ describe('the session of a dashboard', () => {
 		await until('the second attempt', () => model.run?.attempt === 2 && model.length === 9 && !model.loading);
 		assert.deepEqual([...model.table.step], [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 		assert.deepEqual([...(model.column('reward') ?? [])], [1, 2, 3, 4, 5, 6, 700, 800, 900]);
-		session.dispose();
-		await again.close();
 	});
 
 	it('recovers when an event is lost', async () => {
 		const run = newRun();
 		const writer = await RunWriter.create(run, identity);
+		begun.push(() => writer.close());
 		let lost = 0;
 		const { model, session, until, resyncs } = follow(run, {
 			lose: (event) => event.type === 'rows' && event.chunk.from === 3 && lost++ === 0,
@@ -165,8 +170,6 @@ describe('the session of a dashboard', () => {
 		await until('8 rows', () => model.length === 8);
 		assert.equal(lost, 1);
 		assert.equal(resyncs(), 1);
-		session.dispose();
-		await writer.close();
 	});
 
 	it('takes evaluations from their own files where the metrics do not tell them', async () => {
@@ -189,24 +192,22 @@ describe('the session of a dashboard', () => {
 			};
 			await writeFile(join(folder, 'heldout.json'), JSON.stringify(summary));
 		}
-		const { model, session, until } = follow(run);
+		const { model, until } = follow(run);
 		await until('the evaluations', () => model.length === 4 && !model.loading);
 		assert.deepEqual([...model.table.step], [0, 1, 2, 3]);
 		assert.deepEqual([...(model.column('eval/heldout/accuracy_high') ?? [])], [0.5, Number.NaN, 0.5, Number.NaN]);
-		session.dispose();
 	});
 
 	it('says why a run cannot be read, and goes on when it can', async () => {
 		const run = newRun();
 		await mkdir(run, { recursive: true });
 		await writeFile(join(run, runFiles.record), '{"format": 99}');
-		const { model, session, until } = follow(run);
+		const { model, until } = follow(run);
 		await until('the fault', () => model.run?.fault != null);
 		assert.equal(model.run?.status, null);
 		assert.match(model.run?.fault?.message ?? '', /format 99/);
 		await writeMetricsRun(run, { sft: 5, grpo: 0 });
 		await until('the run', () => model.length === 5 && model.run?.fault === null);
-		session.dispose();
 	});
 
 	it('bounds what a hostile folder says', async () => {
@@ -224,12 +225,11 @@ describe('the session of a dashboard', () => {
 		});
 		await appendFile(join(run, runFiles.metrics), `${'['.repeat(1000)}\n{"step":1e400,"time":1,"stage":"x"}\n{"torn`);
 		await writeFile(join(run, runFiles.recipe), '{"stages": "all"}');
-		const { model, session, until } = follow(run);
+		const { model, until } = follow(run);
 		await until('the rows', () => model.length === 2 && !model.loading);
 		assert.ok((model.run?.name.length ?? 999) <= 120 && !model.run?.name.includes('\u202e'));
 		assert.ok((model.run?.error?.message.length ?? 9999) <= 1000);
 		assert.ok(model.marks.every((mark) => mark.label.length <= 400 && !mark.label.includes('\n')));
-		session.dispose();
 	});
 
 	it('names the step whose rollouts are nearest', async () => {
@@ -243,7 +243,6 @@ describe('the session of a dashboard', () => {
 			[null, 3, 4, 7, 8, 12].map((step) => session.rolloutStepFor(step)),
 			[8, 4, 4, 4, 8, 8],
 		);
-		session.dispose();
 	});
 });
 
@@ -274,7 +273,7 @@ describe('what the panel makes of a run', () => {
 	it('has a page that can load nothing but its own files', () => {
 		const nonce = makeNonce();
 		assert.notEqual(nonce, makeNonce());
-		const policy = contentSecurityPolicy('https://self', nonce);
+		const policy = contentSecurityPolicy('https://self', nonce, makeNonce());
 		assert.match(policy, /^default-src 'none'; script-src 'nonce-/);
 		assert.doesNotMatch(policy, /unsafe|\*|connect-src/);
 		const html = appHtml({ cspSource: 'https://self', script: 's"><script>', style: 'c' }, '<b>', nonce);
