@@ -164,7 +164,7 @@ async function main(): Promise<void> {
 		// The first charts are on the picture before.
 		await dashboard.frame.locator('.group[data-group="policy"]').evaluate((group) => {
 			const head = document.querySelector('.top')?.clientHeight ?? 0;
-			window.scrollBy(0, group.getBoundingClientRect().top - head);
+			window.scrollBy(0, group.getBoundingClientRect().top - head - 8);
 		});
 		await shoot('dashboard-light');
 		setTheme('Dark Modern');

@@ -72,3 +72,14 @@ test('the recipes in the documents have no fault', () => {
 		}
 	}
 });
+
+test('docs/dependencies.md says of every package why it is there, and of no other', () => {
+	const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+	const used = [...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})].map((name) =>
+		name.startsWith('@types/') ? '@types/*' : name,
+	);
+	const told = [...read('docs/dependencies.md').matchAll(/^\| ([@\w][^|]*?) \| [A-Z]/gm)].flatMap(([, names]) =>
+		(names as string).split(', '),
+	);
+	assert.deepEqual(told.toSorted(), [...new Set(used)].toSorted());
+});
