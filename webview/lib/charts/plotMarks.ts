@@ -14,13 +14,16 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): v
 	const ratio = devicePixelRatio;
 	ctx.save();
 	ctx.beginPath();
-	ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+	// A shape at an end of the axis is not cut in half.
+	const size = 3.5 * ratio;
+	ctx.rect(bbox.left - size, bbox.top, bbox.width + 2 * size, bbox.height);
 	ctx.clip();
 	let labelEnd = Number.NEGATIVE_INFINITY;
 	const lastOfKind = new Map<string, number>();
 	for (const mark of marks) {
 		const x = Math.round(u.valToPos(mark.x, 'x', true));
-		if (x < bbox.left - 1 || x > bbox.left + bbox.width + 1) continue;
+		// The first stage begins at step 0, a moment before the first row; axes differ in width by rounding.
+		if (x < bbox.left - size || x > bbox.left + bbox.width + size) continue;
 		if (mark.kind === 'stage') {
 			ctx.strokeStyle = theme.secondary;
 			ctx.lineWidth = ratio;
@@ -44,7 +47,10 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): v
 		// A thousand checkpoints are not a thousand shapes on top of each other.
 		if (x - (lastOfKind.get(mark.kind) ?? Number.NEGATIVE_INFINITY) < 3 * ratio) continue;
 		lastOfKind.set(mark.kind, x);
-		drawShape(ctx, mark.kind, x, bbox.top + bbox.height - 1, 4 * ratio, theme);
+		// Light enough that the data behind it can be seen.
+		ctx.globalAlpha = mark.kind === 'alert' ? 1 : 0.6;
+		drawShape(ctx, mark.kind, x, bbox.top + bbox.height - 1, size, theme);
+		ctx.globalAlpha = 1;
 	}
 	ctx.restore();
 }
