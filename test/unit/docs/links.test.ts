@@ -64,3 +64,19 @@ test('every script that the README or CONTRIBUTING names is one of package.json'
 		for (const [, name] of text.matchAll(/npm run ([\w:]+)/g)) assert.ok(scripts[name as string], `${path}: ${name}`);
 	}
 });
+
+test('the README has every setting with its default', () => {
+	const { contributes } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+		contributes: { configuration: { properties: Record<string, { default: unknown }> } };
+	};
+	const text = readFileSync(join(root, 'README.md'), 'utf8');
+	const rows = [...text.matchAll(/^\| `(reasoningLab\.[\w.]+)` \|\s*`?([^`|]*)`?\s*\|/gm)].map(([, key, value]) => [
+		key,
+		(value as string).trim(),
+	]);
+	const settings = Object.entries(contributes.configuration.properties);
+	assert.deepEqual(
+		rows,
+		settings.map(([key, setting]) => [key, String(setting.default)]),
+	);
+});
