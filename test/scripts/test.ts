@@ -50,6 +50,8 @@ function nodeTests(name: string, ...args: string[]): [string, ...string[]] {
 	return [
 		node,
 		'--test',
+		// Of each test, and of each file: one that hangs does not take the others with it.
+		'--test-timeout=300000',
 		`--test-reporter=${reporters[0]}`,
 		`--test-reporter-destination=${reporters[1]}`,
 		`--test-reporter=${reporters[2]}`,

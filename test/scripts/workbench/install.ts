@@ -22,14 +22,13 @@ export async function installCodeServer(say: (line: string) => void): Promise<st
 	say(`Installing the browser workbench (code-server ${version}) into ${folder}`);
 	const partial = `${folder}.partial`;
 	rmSync(partial, { recursive: true, force: true });
-	mkdirSync(partial, { recursive: true });
-	writeFileSync(join(partial, 'package.json'), '{ "private": true }\n');
+	makeProject(partial);
 	const log = join(cache, 'code-server-install.log');
 	rmSync(log, { force: true });
 	const server = join(partial, 'node_modules/code-server/lib/vscode');
 	await npm(['install', `code-server@${version}`, '--ignore-scripts'], partial, log);
 	await npm(['install', '--ignore-scripts'], server, log);
-	if (!(await buildLogWriter(partial, server, log))) {
+	if (!(await buildLogWriter(join(partial, 'headers'), server, log))) {
 		say(`Its log writer could not be built (see ${log}): output channels will stay empty.`);
 	}
 	renameSync(partial, folder);
@@ -41,13 +40,24 @@ async function buildLogWriter(folder: string, server: string, log: string): Prom
 	const { platform, arch } = process;
 	const name = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
 	try {
+		makeProject(folder);
 		await npm(['install', `${name}@${process.versions.node}`, '--ignore-scripts'], folder, log);
-		const headers = join(folder, 'node_modules', name);
-		await npm(['rebuild', '@vscode/spdlog', '@vscode/native-watchdog'], server, log, { npm_config_nodedir: headers });
+		const nodeFolder = join(folder, 'node_modules', name);
+		await npm(['rebuild', '@vscode/spdlog', '@vscode/native-watchdog'], server, log, {
+			npm_config_nodedir: nodeFolder,
+		});
 		return true;
 	} catch {
 		return false;
+	} finally {
+		rmSync(folder, { recursive: true, force: true });
 	}
+}
+
+/** A folder that npm installs into, and not into one above it. */
+function makeProject(folder: string): void {
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
 }
 
 async function npm(
