@@ -6,7 +6,7 @@ import { engineEnvironment, launchEngine } from '../../../src/runs/launchEngine.
 import { processState } from '../../../src/runs/processIdentity.ts';
 import { readLogEnd, readRecord } from '../../../src/runs/runReader.ts';
 import { effectiveStatus } from '../../../src/runs/runStatus.ts';
-import { startHelper, temporaryFolder } from './runFixtures.ts';
+import { beforeRemoval, startHelper, temporaryFolder } from './runFixtures.ts';
 
 const engine = join(import.meta.dirname, 'smallEngine.ts');
 
@@ -15,7 +15,7 @@ async function prepared(context: TestContext, course: string): Promise<string> {
 	await mkdir(folder);
 	await writeFile(join(folder, 'course'), course);
 	// The engine is detached: a test ends what it started.
-	context.after(async () => {
+	beforeRemoval(context, async () => {
 		const record = await readRecord(folder).catch(() => null);
 		if (record !== null && (await processState(record)) === 'alive') process.kill(record.pid, 'SIGKILL');
 	});

@@ -18,21 +18,24 @@ export const initialRecord: InitialRecord = {
 	hashes: { recipe: 'r', dataset: 'd', rewards: 'w' },
 };
 
-/** The processes that a test started. */
-const helpers = new WeakMap<TestContext, Helper[]>();
+const cleanups = new WeakMap<TestContext, (() => Promise<void>)[]>();
 
-async function endHelpers(context: TestContext): Promise<void> {
-	for (const helper of helpers.get(context) ?? []) {
-		helper.process.kill('SIGKILL');
-		await helper.ended;
-	}
+/** Hooks of a test run in the order of their registration; what must end before its folder goes is registered here. */
+export function beforeRemoval(context: TestContext, cleanup: () => Promise<void>): void {
+	cleanups.set(context, [...(cleanups.get(context) ?? []), cleanup]);
+}
+
+async function cleanUp(context: TestContext): Promise<void> {
+	const mine = cleanups.get(context) ?? [];
+	cleanups.delete(context);
+	for (const cleanup of mine) await cleanup();
 }
 
 /** A folder that is gone after the test, once nobody writes in it any more. */
 export async function temporaryFolder(context: TestContext): Promise<string> {
 	const folder = await mkdtemp(join(tmpdir(), 'reasoning-lab-test-'));
 	context.after(async () => {
-		await endHelpers(context);
+		await cleanUp(context);
 		await rm(folder, { recursive: true, force: true });
 	});
 	return folder;
@@ -50,7 +53,7 @@ export function startHelper(context: TestContext, file: string, ...args: string[
 	const child = spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
 		stdio: ['ignore', 'pipe', 'inherit'],
 	});
-	context.after(() => endHelpers(context));
+	context.after(() => cleanUp(context));
 	const lines: string[] = [];
 	const waiting: ((line: string) => void)[] = [];
 	let rest = '';
@@ -79,7 +82,10 @@ export function startHelper(context: TestContext, file: string, ...args: string[
 			return new Promise((resolve) => waiting.push(resolve));
 		},
 	};
-	helpers.set(context, [...(helpers.get(context) ?? []), helper]);
+	beforeRemoval(context, async () => {
+		child.kill('SIGKILL');
+		await ended;
+	});
 	return helper;
 }
 
