@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
-import { bandKey, type ChartSpec, canBeLog } from '../lib/charts/chartSpec.ts';
+import { bandKey, type ChartSpec, canBeLog, hiddenOf } from '../lib/charts/chartSpec.ts';
 import { ChartTable, rowsWithValues } from '../lib/charts/chartTable.ts';
 import { Plot } from '../lib/charts/plot.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
@@ -29,7 +29,8 @@ export interface CardNeeds {
 }
 
 export interface CardState {
-	readonly hidden: ReadonlySet<string>;
+	/** Lines and bands that were switched off, or on if they are off at first. */
+	readonly switched: ReadonlySet<string>;
 	/** Logarithmic, against what its metric asks for. */
 	readonly logToggled: boolean;
 	readonly table: boolean;
@@ -147,6 +148,11 @@ export class ChartCard extends Disposable {
 		return this.#state;
 	}
 
+	/** Lines and bands that are off. */
+	get hidden(): ReadonlySet<string> {
+		return hiddenOf(this.#spec, this.#state.switched);
+	}
+
 	get log(): boolean {
 		const first = this.#spec.lines[0];
 		return (first ? describeMetric(first.metric).logScale : false) !== this.#state.logToggled;
@@ -170,7 +176,7 @@ export class ChartCard extends Disposable {
 	/** Smoothing, hidden lines or the axis changed. */
 	applySettings(): void {
 		const { model } = this.#needs;
-		const { hidden } = this.#state;
+		const { hidden } = this;
 		const log = this.#showLog();
 		this.plot.setSettings({ hidden, smoothing: model.smoother.weight > 0, log });
 	}
@@ -179,7 +185,7 @@ export class ChartCard extends Disposable {
 	#showLog(): boolean {
 		const { model } = this.#needs;
 		const wanted = this.log && this.#spec.kind === 'lines';
-		const log = wanted && canBeLog(this.#spec, model, this.#state.hidden);
+		const log = wanted && canBeLog(this.#spec, model, this.hidden);
 		this.#log.setPressed(log);
 		this.#log.setHidden(this.#spec.kind === 'stack');
 		this.#note.hidden = !wanted || log || model.length === 0;
@@ -198,7 +204,7 @@ export class ChartCard extends Disposable {
 		const at = link.x[row];
 		const where = at === undefined ? '' : `${link.axis === 'step' ? 'step' : 'time'} ${formatX(at, link.axis)}: `;
 		const values = this.#spec.lines
-			.filter((line) => !this.#state.hidden.has(line.metric))
+			.filter((line) => !this.hidden.has(line.metric))
 			.map((line) => `${line.label} ${this.#valueAt(line.metric, row)}`);
 		return `${where}${values.join(', ')}`;
 	}
@@ -255,9 +261,9 @@ export class ChartCard extends Disposable {
 	}
 
 	#toggle(key: string): void {
-		const hidden = new Set(this.#state.hidden);
-		if (!hidden.delete(key)) hidden.add(key);
-		this.#change({ hidden });
+		const switched = new Set(this.#state.switched);
+		if (!switched.delete(key)) switched.add(key);
+		this.#change({ switched });
 	}
 
 	#showBody(): void {
@@ -296,8 +302,9 @@ export class ChartCard extends Disposable {
 
 	#paintLegend(): void {
 		const theme = this.#needs.theme();
+		const { hidden: off } = this;
 		for (const entry of this.#entries) {
-			const hidden = this.#state.hidden.has(entry.key);
+			const hidden = off.has(entry.key);
 			const colour = theme.series[entry.colour % theme.series.length] ?? theme.foreground;
 			const fillColour = entry.metric === null ? theme.fill(entry.colour, 0.3) : colour;
 			entry.swatch.style.background = hidden ? 'transparent' : fillColour;

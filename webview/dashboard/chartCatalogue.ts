@@ -14,7 +14,8 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	seconds: 's',
 	tokens: 'tokens',
 	nats: 'nats',
-	rate: 'per second',
+	// Their titles say it.
+	rate: '',
 };
 
 /** Names of a run's metrics, each to be put into one chart. */
@@ -108,9 +109,10 @@ function rewardCharts(names: Names): ChartSpec[] {
 	const deviations = names.match(/^rewards\/.+\/std$/s);
 	const componentBands = components.flatMap((of, i): ChartBand[] => {
 		const by = of.replace(/mean$/, 'std');
-		// Several bands would hide each other and the lines.
-		if (components.length > 1 || !deviations.includes(by)) return [];
-		return [{ kind: 'spread', of, by, label: '\u00b1 1 deviation', colour: i + 1 }];
+		if (!deviations.includes(by)) return [];
+		// Several bands hide each other and the lines: one at a time, for those who ask.
+		const label = components.length > 1 ? `\u00b1 ${describeMetric(of).title}` : '\u00b1 1 deviation';
+		return [{ kind: 'spread', of, by, label, colour: i + 1, initiallyHidden: components.length > 1 }];
 	});
 	const parts = chart(
 		'rewards',
@@ -118,14 +120,14 @@ function rewardCharts(names: Names): ChartSpec[] {
 		components.map((name, i) => lineOf(name, i + 1)),
 		{ bands: componentBands },
 	);
-	const deviationsApart = chart(
-		'reward_deviations',
-		'Deviation of components',
-		deviations
-			.filter((name) => !componentBands.some((band) => band.kind === 'spread' && band.by === name))
-			.map((name) => lineOf(name, components.indexOf(name.replace(/std$/, 'mean')) + 1)),
-	);
-	return [...total, ...parts, ...evaluationCharts(names), ...single(names, 'frac_reward_zero_std'), ...deviationsApart];
+	const lone = deviations.filter((name) => !components.includes(name.replace(/std$/, 'mean')));
+	return [
+		...total,
+		...parts,
+		...evaluationCharts(names),
+		...single(names, 'frac_reward_zero_std'),
+		...together('deviations', 'Deviation of components', lone),
+	];
 }
 
 function evaluationCharts(names: Names): ChartSpec[] {
@@ -149,12 +151,12 @@ function policyCharts(names: Names): ChartSpec[] {
 	return [
 		...single(names, 'kl', 'KL to the reference'),
 		...single(names, 'entropy'),
-		...together(
-			'clip_ratio',
-			'Clip ratios',
-			names.take(...['region', 'low', 'high'].map((part) => `clip_ratio/${part}_mean`)),
-		),
-		...together('clip_extremes', 'Clip ratios, extremes', names.take('clip_ratio/low_min', 'clip_ratio/high_max')),
+		...chart('clip_ratio', 'Clip ratios', [
+			...names.take(...['region', 'low', 'high'].map((part) => `clip_ratio/${part}_mean`)).map(lineOf),
+			...names
+				.take('clip_ratio/low_min', 'clip_ratio/high_max')
+				.map((name, i) => ({ ...lineOf(name, i + 3), initiallyHidden: true })),
+		]),
 		...together('sampling', 'Sampler difference', names.match(/^sampling\/sampling_logp_difference\//)),
 	];
 }

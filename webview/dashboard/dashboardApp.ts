@@ -107,8 +107,10 @@ export class DashboardApp extends Disposable {
 				},
 				{
 					stateOf: (chart) => ({
-						hidden: new Set(
-							this.#view.hidden.filter((key) => key.startsWith(`${chart} `)).map((key) => key.slice(chart.length + 1)),
+						switched: new Set(
+							this.#view.switched
+								.filter((key) => key.startsWith(`${chart} `))
+								.map((key) => key.slice(chart.length + 1)),
 						),
 						logToggled: this.#view.logToggled.includes(chart),
 						table: this.#view.tables.includes(chart),
@@ -249,11 +251,11 @@ export class DashboardApp extends Disposable {
 
 	#saveCard(card: ChartCard): void {
 		const { id } = card.spec;
-		const { hidden, logToggled, table } = card.state;
+		const { switched, logToggled, table } = card.state;
 		this.#save({
-			hidden: [
-				...this.#view.hidden.filter((key) => !key.startsWith(`${id} `)),
-				...[...hidden].map((metric) => `${id} ${metric}`),
+			switched: [
+				...this.#view.switched.filter((key) => !key.startsWith(`${id} `)),
+				...[...switched].map((metric) => `${id} ${metric}`),
 			],
 			logToggled: toggled(this.#view.logToggled, id, logToggled),
 			tables: toggled(this.#view.tables, id, table),

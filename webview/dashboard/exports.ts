@@ -58,7 +58,7 @@ export async function exportChart(
 	if (!canvas)
 		throw new Failure('unavailable', `${spec.title} has not been drawn yet.`, 'Show it as a chart, then save it.');
 	const legend = spec.lines
-		.filter((line) => !card.state.hidden.has(line.metric))
+		.filter((line) => !card.hidden.has(line.metric))
 		.map((line) => ({
 			label: line.label,
 			colour: theme.series[line.colour % theme.series.length] ?? theme.foreground,

@@ -1,10 +1,11 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { PlotLink } from '../lib/charts/plotLink.ts';
 import { formatX } from '../lib/charts/plotScales.ts';
-import { button, checkbox, dropdown, slider, textField } from '../lib/controls.ts';
+import { button, checkbox, type DropdownControl, dropdown, slider, textField } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { formatClock } from '../lib/format.ts';
 import type { DashboardModel } from './dashboardModel.ts';
+import { type StageRange, stageInView, stageRanges } from './stageRanges.ts';
 import type { ViewState } from './viewState.ts';
 
 export interface ToolbarNeeds {
@@ -23,6 +24,9 @@ export class Toolbar extends Disposable {
 	readonly #needs: ToolbarNeeds;
 	readonly #readout = element('span', { class: 'readout' });
 	readonly #focusFilter: () => void;
+	readonly #stage: DropdownControl;
+	#stages: StageRange[] = [];
+	#stageKey = '';
 
 	constructor(needs: ToolbarNeeds) {
 		super();
@@ -49,6 +53,13 @@ export class Toolbar extends Disposable {
 			onClick: () => link.reset(),
 		});
 		reset.setDisabled(link.range === null);
+		this.#stage = dropdown({
+			label: 'Stage in view',
+			choices: [{ value: 'all', label: 'All stages' }],
+			value: 'all',
+			onChange: (value) => this.#showStage(value),
+		});
+		this.#stage.element.classList.add('stage-choice');
 		this.element = element(
 			'div',
 			{ class: 'toolbar', role: 'toolbar', aria: { label: 'Charts' } },
@@ -72,6 +83,7 @@ export class Toolbar extends Disposable {
 				value: needs.view.axis,
 				onChange: (value) => needs.onAxis(value === 'time' ? 'time' : 'step'),
 			}).element,
+			this.#stage.element,
 			follow.element,
 			reset.element,
 			button({
@@ -91,18 +103,55 @@ export class Toolbar extends Disposable {
 				this.render();
 			}),
 		);
-		this.register(link.onCursorChange(() => this.render()));
+		this.register(link.onCursorChange(() => this.#renderReadout()));
 	}
 
 	focusFilter(): void {
 		this.#focusFilter();
 	}
 
-	/** Step, time, stage and what happened there. */
+	/** Brings the choice of stages and the cursor's line up to date. */
 	render(): void {
+		this.#renderStages();
+		this.#renderReadout();
+	}
+
+	#showStage(value: string): void {
+		const { link, model } = this.#needs;
+		const stage = this.#stages[Number(value)];
+		if (value === 'all' || !stage) {
+			link.reset();
+			return;
+		}
+		const [min, max] = [link.x[stage.from], link.x[stage.to]];
+		if (min === undefined || max === undefined || min >= max) return;
+		if (stage.to === model.length - 1) link.showFrom(min);
+		else link.setRange({ min, max });
+	}
+
+	#renderStages(): void {
+		const { link, model } = this.#needs;
+		this.#stages = stageRanges(model.table);
+		this.#stage.setHidden(this.#stages.length < 2);
+		const shown = stageInView(this.#stages, link.x, link.range);
+		const choices = [
+			{ value: 'all', label: 'All stages' },
+			...this.#stages.map((stage, i) => ({ value: String(i), label: stage.label })),
+			...(shown === null ? [{ value: 'part', label: 'A part' }] : []),
+		];
+		const value = shown === null ? 'part' : String(shown);
+		const key = JSON.stringify(choices);
+		if (key !== this.#stageKey) this.#stage.setChoices(choices, value);
+		else this.#stage.setValue(value);
+		this.#stageKey = key;
+	}
+
+	/** Step, time, stage and what happened there. */
+	#renderReadout(): void {
 		const { link, model } = this.#needs;
 		const row = link.cursor;
 		const { table } = model;
+		this.#readout.classList.toggle('part', row === null);
 		if (row === null || row >= table.length) {
 			const range = link.range;
 			setText(

@@ -9,8 +9,8 @@ export const viewStateSchema = v.object({
 	filter: v.fallback(v.pipe(v.string(), v.maxLength(200)), ''),
 	/** Charts whose axis differs from what their metric asks for. */
 	logToggled: v.fallback(names, []),
-	/** Lines that are switched off, as "chart line". */
-	hidden: v.fallback(names, []),
+	/** Lines and bands that are not as they are at first, as "chart line". */
+	switched: v.fallback(names, []),
 	/** Charts that are shown as tables. */
 	tables: v.fallback(names, []),
 	collapsed: v.fallback(names, []),
@@ -26,7 +26,7 @@ export const defaultView: ViewState = {
 	smoothing: 0,
 	filter: '',
 	logToggled: [],
-	hidden: [],
+	switched: [],
 	tables: [],
 	collapsed: [],
 };

@@ -4,11 +4,13 @@ import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
 import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
 import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
 import { csvOf } from '../../../webview/dashboard/exports.ts';
+import { stageInView, stageRanges } from '../../../webview/dashboard/stageRanges.ts';
 import {
 	type ChartSpec,
 	type ColumnSource,
 	canBeLog,
 	columnsAt,
+	hiddenOf,
 	layersOf,
 } from '../../../webview/lib/charts/chartSpec.ts';
 import { rowsWithValues } from '../../../webview/lib/charts/chartTable.ts';
@@ -71,8 +73,8 @@ describe('the charts of a run', () => {
 		assert.deepEqual(
 			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
 			[
-				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Dead groups | Deviation of components',
-				'Policy | KL to the reference | Entropy | Clip ratios | Clip ratios, extremes | Sampler difference',
+				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Dead groups',
+				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
 				'Completions | Completion length | Length of ended completions | Truncated completions',
 				'Optimiser | Loss | Gradient norm | Learning rate',
 				'Speed | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
@@ -195,6 +197,15 @@ describe('layers of a chart', () => {
 		assert.deepEqual(roles('a \u00b1 s'), ['line']);
 	});
 
+	it('are off at first where they would hide others', () => {
+		const lines = [
+			{ metric: 'a', label: 'A', colour: 0 },
+			{ metric: 'b', label: 'B', colour: 1, initiallyHidden: true },
+		];
+		assert.deepEqual([...hiddenOf(spec({ lines }), new Set())], ['b']);
+		assert.deepEqual([...hiddenOf(spec({ lines }), new Set(['a', 'b', 'gone']))], ['a']);
+	});
+
 	it('stack phases; one that did not happen takes no time', () => {
 		const source = sourceOf({ a: [1, nan, nan], b: [2, 2, nan], c: [nan, 3, nan] });
 		const { layers } = layersOf(
@@ -224,6 +235,40 @@ describe('layers of a chart', () => {
 		assert.deepEqual(columnsAt(layers, Int32Array.of(0, 2, 3, 4), true), [[1, null, null, 5]]);
 		assert.equal(canBeLog(spec({}), sourceOf({ a: [0, -1, nan] }), noneHidden), false);
 		assert.equal(canBeLog(spec({}), sourceOf({ a: [0, 1e-9] }), noneHidden), true);
+	});
+});
+
+describe('the stages of a run', () => {
+	it('are found in the rows and in the view', () => {
+		const table = new MetricTable();
+		const names = ['sft', 'sft', 'grpo', 'grpo', 'grpo', 'sft'];
+		table.append(names.map((stage, i) => ({ step: i + 1, time: i, stage, values: {} })));
+		const ranges = stageRanges(table);
+		assert.deepEqual(ranges, [
+			{ label: 'sft', from: 0, to: 1 },
+			{ label: 'grpo', from: 2, to: 4 },
+			{ label: 'sft 2', from: 5, to: 5 },
+		]);
+		assert.equal(stageInView(ranges, table.step, null), 'all');
+		assert.equal(stageInView(ranges, table.step, { min: 3, max: 5 }), 1);
+		assert.equal(stageInView(ranges, table.step, { min: 3, max: 4 }), null);
+		assert.deepEqual(stageRanges(new MetricTable()), []);
+	});
+
+	it('that go on are followed from their beginning', () => {
+		const link = new PlotLink();
+		const rows = (count: number) => Float64Array.from({ length: count }, (_, i) => i + 1);
+		link.setRows(rows(50), rows(50));
+		link.showFrom(31);
+		assert.deepEqual([link.range, link.following], [{ min: 31, max: 50 }, true]);
+		link.setRows(rows(60), rows(60));
+		assert.deepEqual(link.range, { min: 31, max: 60 });
+		link.setRange({ min: 40, max: 60 });
+		link.setFollowing(true);
+		link.setRows(rows(70), rows(70));
+		assert.deepEqual(link.range, { min: 50, max: 70 }, 'a part keeps its width');
+		link.showFrom(70);
+		assert.deepEqual(link.range, { min: 50, max: 70 }, 'nothing is there yet');
 	});
 });
 

@@ -6,6 +6,8 @@ export interface ChartLine {
 	readonly label: string;
 	/** Index into the theme's series colours. */
 	readonly colour: number;
+	/** Off until the person switches it on. */
+	readonly initiallyHidden?: boolean;
 }
 
 /** An area around a line. */
@@ -17,6 +19,7 @@ export type ChartBand =
 			readonly by: string;
 			readonly label: string;
 			readonly colour: number;
+			readonly initiallyHidden?: boolean;
 	  }
 	/** From one column to another. */
 	| {
@@ -27,6 +30,7 @@ export type ChartBand =
 			readonly of: string;
 			readonly label: string;
 			readonly colour: number;
+			readonly initiallyHidden?: boolean;
 	  };
 
 /** What a chart shows, by names of columns; drawing is `plot.ts`. */
@@ -146,6 +150,15 @@ function stackLayers(shown: readonly ChartLine[], source: ColumnSource): Layers 
 		below = total;
 	}
 	return { layers: totals.reverse(), areas: [] };
+}
+
+/** Names of the lines and bands that are off: those that were switched, or are off at first and were not. */
+export function hiddenOf(spec: ChartSpec, switched: ReadonlySet<string>): Set<string> {
+	const keys = [
+		...spec.lines.map((line) => [line.metric, line.initiallyHidden] as const),
+		...spec.bands.map((band) => [bandKey(band), band.initiallyHidden] as const),
+	];
+	return new Set(keys.filter(([key, off]) => switched.has(key) !== (off ?? false)).map(([key]) => key));
 }
 
 /** The values of the main line: smoothed, unless single measurements stand for themselves. */

@@ -17,6 +17,8 @@ export class PlotLink extends Disposable {
 	#axis: XAxis = 'step';
 	#range: Range | null = null;
 	#following = true;
+	/** A view that follows keeps its beginning, not its width. */
+	#growing = false;
 	#cursor: number | null = null;
 
 	/** Axis, range or following changed. */
@@ -69,7 +71,7 @@ export class PlotLink extends Disposable {
 		const newEnd = this.x.at(-1);
 		if (this.#following && this.#range && end !== undefined && newEnd !== undefined && newEnd !== end) {
 			const width = this.#range.max - this.#range.min;
-			this.#range = { min: newEnd - width, max: newEnd };
+			this.#range = { min: this.#growing ? this.#range.min : newEnd - width, max: newEnd };
 		}
 	}
 
@@ -92,8 +94,19 @@ export class PlotLink extends Disposable {
 		const max = Math.min(last, Math.max(range.min, range.max));
 		// Not less than one row's width: a view of nothing could only be left by a reset.
 		if (!(max - min >= (last - first) / Math.max(1, x.length * 2))) return;
+		this.#growing = false;
 		this.#range = min <= first && max >= last ? null : { min, max };
 		this.#following = this.#range === null ? this.#following : false;
+		this.#viewChanged.fire();
+	}
+
+	/** Shows everything from here on, also what is still to come. */
+	showFrom(min: number): void {
+		const end = this.x.at(-1);
+		if (end === undefined || min >= end) return;
+		this.#range = { min, max: end };
+		this.#following = true;
+		this.#growing = true;
 		this.#viewChanged.fire();
 	}
 
@@ -107,6 +120,7 @@ export class PlotLink extends Disposable {
 	/** Shows everything and follows. */
 	reset(): void {
 		this.#range = null;
+		this.#growing = false;
 		this.#following = true;
 		this.#viewChanged.fire();
 	}
