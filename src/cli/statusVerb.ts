@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { readAnnotation, readMetrics, readRecord } from '../runs/runReader.ts';
+import { readAnnotation, readMetricsEnd, readRecord } from '../runs/runReader.ts';
 import { effectiveStatus } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
@@ -23,7 +23,7 @@ async function stateOf(folder: string): Promise<RunState> {
 	const name = (await readAnnotation(folder).catch(() => null))?.name;
 	try {
 		const record = await readRecord(folder);
-		const metrics = await readMetrics(folder);
+		const metrics = await readMetricsEnd(folder);
 		const reward = metrics.findLast(({ values }) => typeof values.reward === 'number')?.values.reward ?? null;
 		return { folder, status: await effectiveStatus(record), record, name: name ?? record.name, reward };
 	} catch (error) {

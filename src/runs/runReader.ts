@@ -20,7 +20,7 @@ import {
 	runFormat,
 	runRecordSchema,
 } from '../protocol/runRecord.ts';
-import { LineSplitter, longestLine, parseLine } from './jsonLines.ts';
+import { LineSplitter, longestLine, parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepName, stepOf } from './runFiles.ts';
 import { listFolder, openRegular, readJson } from './safeFile.ts';
 
@@ -108,6 +108,14 @@ export function readMetrics(run: string): Promise<MetricsLine[]> {
 	return all(readLines(run, runFiles.metrics, metricsLineSchema));
 }
 
+/** The newest lines of metrics.jsonl, those in its last `bytes`: for what only asks how a run stands. */
+export async function readMetricsEnd(run: string, bytes = 256 << 10): Promise<MetricsLine[]> {
+	const end = await readEnd(run, runFiles.metrics, 0, bytes);
+	// What stands before the first line break may be the rest of a line.
+	const { lines } = splitLines(end.whole ? end.bytes : end.bytes.subarray(end.bytes.indexOf(0x0a) + 1));
+	return decodeLines(lines, metricsLineSchema);
+}
+
 export function readEvents(run: string): Promise<EventLine[]> {
 	return all(readLines(run, runFiles.events, eventLineSchema));
 }
@@ -182,13 +190,27 @@ export function readLogEnd(run: string, bytes = 16 << 10): Promise<string> {
 
 /** engine.log from a position on, its last `bytes` at most; empty when there is none. */
 export async function readLogFrom(run: string, start: number, bytes = 16 << 10): Promise<string> {
-	const handle = await openRegular(run, runFiles.log).catch(() => null);
-	if (handle === null) return '';
+	const end = await readEnd(run, runFiles.log, start, bytes).catch(() => null);
+	return end === null ? '' : end.bytes.toString('utf8');
+}
+
+/** The last bytes of a file after a position; `whole` when nothing before them was left out. A missing file is empty. */
+async function readEnd(
+	run: string,
+	relative: string,
+	start: number,
+	most: number,
+): Promise<{ bytes: Buffer; whole: boolean }> {
+	const handle = await openRegular(run, relative).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return null;
+		throw error;
+	});
+	if (handle === null) return { bytes: Buffer.alloc(0), whole: true };
 	try {
 		const { size } = await handle.stat();
-		const buffer = Buffer.alloc(Math.max(0, Math.min(bytes, size - start)));
+		const buffer = Buffer.alloc(Math.max(0, Math.min(most, size - start)));
 		const { bytesRead } = await handle.read(buffer, 0, buffer.length, size - buffer.length);
-		return buffer.toString('utf8', 0, bytesRead);
+		return { bytes: buffer.subarray(0, bytesRead), whole: buffer.length >= size - start };
 	} finally {
 		await handle.close();
 	}

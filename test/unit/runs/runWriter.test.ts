@@ -9,6 +9,7 @@ import {
 	readEvaluations,
 	readEvents,
 	readMetrics,
+	readMetricsEnd,
 	readRecord,
 	readRollouts,
 } from '../../../src/runs/runReader.ts';
@@ -57,6 +58,7 @@ test('what is written is read back', async (context) => {
 	await writer.updateRecord({ status: 'finished', step: 1 });
 	await writer.close();
 	assert.equal((await readRecord(folder)).status, 'finished');
+	assert.deepEqual(await readMetricsEnd(folder), await readMetrics(folder));
 });
 
 test('steps increase strictly', async (context) => {
@@ -245,4 +247,27 @@ test('a writer that is killed in the middle leaves a run that reopens with whole
 		await again.close();
 		await rm(folder, { recursive: true });
 	}
+});
+
+test('the end of a long log of metrics is read without the rest', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	for (let step = 1; step <= 49; step++) await writer.appendMetrics(metricsLine(step));
+	await writer.close();
+	const [line] = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).split('\n').slice(-2);
+	const length = (line ?? '').length + 1;
+	for (const [bytes, steps] of [
+		[length, []],
+		[length + 1, [49]],
+		[2 * length, [49]],
+		[2 * length + 1, [48, 49]],
+		[1, []],
+	] as const) {
+		assert.deepEqual(
+			(await readMetricsEnd(folder, bytes)).map(({ step }) => step),
+			steps,
+			`${bytes}`,
+		);
+	}
+	assert.deepEqual(await readMetricsEnd(join(folder, 'nowhere')), []);
 });
