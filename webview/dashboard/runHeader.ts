@@ -1,5 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { type RovingFocus, rovingFocus } from '../lib/a11y.ts';
 import { formatValue } from '../lib/charts/plotScales.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill, setAria, setText } from '../lib/dom.ts';
@@ -43,6 +44,7 @@ export class RunHeader extends Disposable {
 	readonly #facts: Record<'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'accuracy' | 'device', Fact>;
 	readonly #actions: readonly { readonly action: DashboardAction; readonly control: ButtonControl }[];
 	readonly #rollouts: ButtonControl;
+	readonly #focus: RovingFocus;
 	#statusKey = '';
 
 	constructor(needs: HeaderNeeds) {
@@ -109,23 +111,15 @@ export class RunHeader extends Disposable {
 			this.#bar,
 		);
 		const controls = this.#actions.map(({ control }) => control.element);
+		const inOrder = [...controls.slice(0, 4), this.#rollouts.element, ...controls.slice(4)];
+		const buttons = element('div', { class: 'run-actions', role: 'toolbar', aria: { label: 'Run' } }, ...inOrder);
+		this.#focus = this.register(
+			rovingFocus(buttons, () => inOrder.filter((node) => !node.hidden && !node.hasAttribute('disabled'))),
+		);
 		this.element = element(
 			'header',
 			{ class: 'run-header' },
-			element(
-				'div',
-				{ class: 'run-title' },
-				this.#name,
-				this.#status,
-				element('span', { class: 'spacer' }),
-				element(
-					'div',
-					{ class: 'run-actions', role: 'toolbar', aria: { label: 'Run' } },
-					...controls.slice(0, 4),
-					this.#rollouts.element,
-					...controls.slice(4),
-				),
-			),
+			element('div', { class: 'run-title' }, this.#name, this.#status, element('span', { class: 'spacer' }), buttons),
 			element('dl', { class: 'facts' }, ...Object.values(this.#facts).map((fact) => fact.root)),
 			this.#progress,
 		);
@@ -145,6 +139,7 @@ export class RunHeader extends Disposable {
 		this.#rollouts.setDisabled(model.table.lastRow('reward') < 0);
 		// run.json is not rewritten at every step; the metrics are.
 		const step = Math.max(run.step, model.table.step.at(-1) ?? 0);
+		this.#focus.settle();
 		const show = (fact: Fact, text: string | null): void => {
 			fact.root.hidden = text === null;
 			setText(fact.value, text ?? '');

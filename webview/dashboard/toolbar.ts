@@ -62,7 +62,7 @@ export class Toolbar extends Disposable {
 		this.#stage.element.classList.add('stage-choice');
 		this.element = element(
 			'div',
-			{ class: 'toolbar', role: 'toolbar', aria: { label: 'Charts' } },
+			{ class: 'toolbar', role: 'group', aria: { label: 'Charts' } },
 			filter.element,
 			slider({
 				label: 'Smoothing',

@@ -23,14 +23,6 @@ export class LiveRegion implements IDisposable {
 	}
 }
 
-/** Whether motion should be left out: the system's wish or VS Code's setting. */
-export function prefersReducedMotion(): boolean {
-	return (
-		document.body.classList.contains('vscode-reduce-motion') ||
-		window.matchMedia('(prefers-reduced-motion: reduce)').matches
-	);
-}
-
 /**
  * Index of the item that gets the focus after a key; null for keys that do not move it.
  * Pure; `columns` is 1 for a list or a toolbar.
@@ -56,11 +48,16 @@ export function nextFocus(key: string, index: number, count: number, columns = 1
 	}
 }
 
+export interface RovingFocus extends IDisposable {
+	/** To be called when the items changed: one of them must stay reachable by Tab. */
+	settle(): void;
+}
+
 /**
  * One tab stop for a group of controls, arrows to move inside it (the toolbar pattern). `items` is asked at each key,
  * so that the group may change; hidden and disabled ones should not be in it.
  */
-export function rovingFocus(container: HTMLElement, items: () => readonly HTMLElement[]): IDisposable {
+export function rovingFocus(container: HTMLElement, items: () => readonly HTMLElement[]): RovingFocus {
 	const settle = (): void => {
 		const list = items();
 		const current = list.findIndex((item) => item.tabIndex === 0);
@@ -83,8 +80,9 @@ export function rovingFocus(container: HTMLElement, items: () => readonly HTMLEl
 	settle();
 	container.addEventListener('keydown', onKey);
 	container.addEventListener('focusin', settle);
-	return toDisposable(() => {
+	const { dispose } = toDisposable(() => {
 		container.removeEventListener('keydown', onKey);
 		container.removeEventListener('focusin', settle);
 	});
+	return { settle, dispose };
 }

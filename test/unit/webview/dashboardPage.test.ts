@@ -305,6 +305,31 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('has one tab stop for the actions of the run, and arrows between them', async () => {
+		const now = Date.now() / 1000;
+		const alive = { ...(await ownIdentity()), created: now - 60, updated: now, heartbeat: now };
+		await withRun({ record: { ...alive, status: 'running' } }, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+			await page.evaluate(() => window.scrollTo(0, 0));
+			await page.keyboard.press('Tab');
+			assert.equal(await focused(), 'Pause');
+			await page.keyboard.press('ArrowRight');
+			await page.keyboard.press('ArrowRight');
+			assert.equal(await focused(), 'Rollouts');
+			await page.keyboard.press('End');
+			assert.equal(await focused(), 'Open the run folder');
+			await page.keyboard.press('Enter');
+			await page.waitForTimeout(50);
+			assert.deepEqual(view.acts, ['openFolder']);
+			await page.keyboard.press('Tab');
+			assert.notEqual(await focused(), 'Pause');
+			await page.keyboard.press('Shift+Tab');
+			assert.equal(await focused(), 'Open the run folder', 'it comes back to where it was');
+		});
+	});
+
 	it('says why a run crashed and offers to resume it', async () => {
 		const record = {
 			status: 'crashed',
