@@ -18,7 +18,7 @@ export function exportPolicyOnnx(
 	parameters: Float32Array,
 	metadata: Readonly<Record<string, string>>,
 ): Uint8Array<ArrayBuffer> {
-	const graph = new Graph();
+	const graph = new Graph('float32', true);
 	let offset = 0;
 	const weights = bindWeights(shape, (spec) => {
 		const end = offset + elementCount(spec.shape);

@@ -6,7 +6,7 @@ import { gather, oneHot } from '../onnx/indexing.ts';
 import { leadingRows } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
-import { cachedAttention, selfAttention, splitHeads } from './attention.ts';
+import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
 import { grpoLoss, sftLoss } from './losses.ts';
 import { decoder, head } from './transformer.ts';
 import { inputWeights, type ModelWeights, variableWeights } from './weights.ts';
@@ -150,7 +150,7 @@ export function decodeProgram(shape: ModelShape): Graph {
 	const embedded = add(gather(weights.tokens, tokens), gather(weights.positions, positions));
 	const cache = ['rows', shape.heads, 'slots', shape.width / shape.heads];
 	const hidden = decoder(weights, embedded, (layer, qkv) => {
-		const heads = splitHeads(shape, qkv);
+		const heads = splitHeadsOfOne(shape, qkv);
 		graph.output(`new ${cacheName('keys', layer)}`, heads.keys);
 		graph.output(`new ${cacheName('values', layer)}`, heads.values);
 		const keys = graph.input(cacheName('keys', layer), cache);

@@ -5,25 +5,50 @@ import { reduceMean } from '../onnx/reduction.ts';
 
 export const normEpsilon = 1e-5;
 
+/** What the gradient needs of the forward pass. */
+interface Parts {
+	/** 1 / sqrt(mean(x²) + epsilon), [..., 1] */
+	scale?: Value;
+	/** x * scale, made when first asked for */
+	normalised?: Value;
+}
+
+/** onnxruntime's own operator: one pass instead of seven. */
+function fusedNorm(x: Value, weight: Value, parts: Parts): Value {
+	const attributes = { axis: -1, epsilon: { float: normEpsilon }, stash_type: 1 };
+	const shapes = [x.shape, [...x.shape.slice(0, -1), 1]];
+	const [y, scale] = x.graph.nodes('SimplifiedLayerNormalization', [x, weight], shapes, { attributes }) as [
+		Value,
+		Value,
+	];
+	parts.scale = scale;
+	return y;
+}
+
+function normalised(x: Value, parts: Parts): Value {
+	parts.normalised ??= multiply(x, parts.scale as Value);
+	return parts.normalised;
+}
+
 /**
  * x / sqrt(mean(x²) + epsilon) * weight over the last axis (Zhang and Sennrich 2019, eq. 4), differentiated in one piece:
  * with n = x * scale and u = d * weight, dx = scale * (u - n mean(u n)).
  */
 export function rmsNorm(x: Value, weight: Value): Value {
 	const graph = x.graph;
-	const parts: { scale?: Value; normalised?: Value } = {};
+	const parts: Parts = {};
 	const forward = (): Value => {
+		if (!graph.portable) return fusedNorm(x, weight, parts);
 		const root = sqrt(add(reduceMean(multiply(x, x), [-1]), normEpsilon));
 		parts.scale = divide(graph.scalar(1), root);
-		parts.normalised = multiply(x, parts.scale);
-		return multiply(parts.normalised, weight);
+		return multiply(multiply(x, parts.scale), weight);
 	};
 	return graph.composite([x, weight], forward, [
 		(d) => {
-			const { scale, normalised } = parts as Required<typeof parts>;
 			const u = multiply(d, weight);
-			return multiply(scale, subtract(u, multiply(normalised, reduceMean(multiply(u, normalised), [-1]))));
+			const n = normalised(x, parts);
+			return multiply(parts.scale as Value, subtract(u, multiply(n, reduceMean(multiply(u, n), [-1]))));
 		},
-		(d) => sumTo(multiply(d, parts.normalised as Value), weight.shape),
+		(d) => sumTo(multiply(d, normalised(x, parts)), weight.shape),
 	]);
 }

@@ -64,6 +64,8 @@ export interface NodeOptions {
 export class Graph {
 	/** `float64` is for gradient checks. */
 	readonly floatType: 'float32' | 'float64';
+	/** Only operators of ONNX itself, none that only onnxruntime has. */
+	readonly portable: boolean;
 	readonly tape: TapeEntry[] = [];
 	readonly metadata: Record<string, string> = {};
 	#recording = true;
@@ -74,8 +76,9 @@ export class Graph {
 	#cache = new Map<string, Value>();
 	#next = 0;
 
-	constructor(floatType: 'float32' | 'float64' = 'float32') {
+	constructor(floatType: 'float32' | 'float64' = 'float32', portable = floatType === 'float64') {
 		this.floatType = floatType;
+		this.portable = portable;
 	}
 
 	input(name: string, shape: Shape, type: ElementType = this.floatType): Value {

@@ -17,7 +17,10 @@ after(() => policy.dispose());
 
 test('the exported file computes what the sampler sampled from, for any batch and length', async () => {
 	const bytes = exportPolicyOnnx(tinyShape, policy.state().parameters, { tokenizer: 'tokenizer.json' });
-	assert.ok(new TextDecoder('latin1').decode(bytes).includes('tokenizer.json'));
+	const text = new TextDecoder('latin1').decode(bytes);
+	assert.ok(text.includes('tokenizer.json'));
+	// Operators that only onnxruntime has would bind the file to it.
+	assert.ok(!text.includes('SimplifiedLayerNormalization') && !text.includes('com.microsoft'));
 	const session = await Session.create(bytes, { provider: 'cpu', threads: 1 });
 	const tensors = await Tensors.load();
 	const prompts = [

@@ -4,7 +4,7 @@ import { Random } from '../../../src/base/random.ts';
 import { causalMask } from '../../../src/engine/compute/causalMask.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
 import { type GradientVariant, gradientName, gradientProgram } from '../../../src/engine/model/programs.ts';
-import { DoubleProgram, differenceError, type Feed, normals, somePlaces, tinyShape } from './computeHarness.ts';
+import { differenceError, distance, type Feed, normals, Program, somePlaces, tinyShape } from './computeHarness.ts';
 
 /** Finite differences of the whole model, in double precision. */
 
@@ -92,10 +92,10 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 			'inverse temperature': { shape: [], values: [1 / temperature] },
 			weights: perToken(weightings[weighting], 0),
 		};
-		const program = await DoubleProgram.compile(gradientProgram(tinyShape, variant, 'float64'));
+		const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
 		if (variant.kind === 'grpo') {
 			inputs.advantages = { shape: [rows, 1], values: [1.1, -0.8, -0.4] };
-			const probe = await DoubleProgram.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+			const probe = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 			const { logprobs } = await probe.run({ ...parameterFeeds(flat), ...sftInputs(inputs) });
 			const now = (row: number, token: number) => logprobs?.[row * tokens + token] as number;
 			const low = 0.8;
@@ -131,6 +131,12 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		const error = await differenceError(flat, gradient, places, loss);
 		assert.ok(error < 1e-5, `relative error ${error}`);
 		assert.ok(gradient.some((x) => Math.abs(x) > 1e-3));
+		// Training runs in single precision, with operators of the runtime's own.
+		const single = await Program.compile(gradientProgram(tinyShape, variant));
+		const rounded = await single.run({ ...parameterFeeds(flat), ...inputs });
+		const largest = gradient.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
+		const singles = specs.flatMap((spec) => rounded[gradientName(spec.name)] as number[]);
+		assert.ok(distance(singles, gradient) < 1e-5 * largest, `${distance(singles, gradient) / largest}`);
 	});
 }
 
@@ -146,8 +152,8 @@ async function frozenRatio(
 	flat: readonly number[],
 	inputs: Readonly<Record<string, Feed>>,
 ): Promise<(changed: readonly number[]) => Promise<number>> {
-	const program = await DoubleProgram.compile(gradientProgram(tinyShape, { ...variant, old: true }, 'float64'));
-	const probe = await DoubleProgram.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+	const program = await Program.compile(gradientProgram(tinyShape, { ...variant, old: true }, 'float64'));
+	const probe = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 	const { logprobs } = await probe.run({ ...parameterFeeds(flat), ...sftInputs(inputs) });
 	const held: Record<string, Feed> = {
 		...inputs,
@@ -159,7 +165,7 @@ async function frozenRatio(
 }
 
 test('positions that do not count cannot turn the loss into NaN', async () => {
-	const program = await DoubleProgram.compile(gradientProgram(tinyShape, grpo(true, true), 'float64'));
+	const program = await Program.compile(gradientProgram(tinyShape, grpo(true, true), 'float64'));
 	const flat = Array.from(initialParameters(tinyShape, 3));
 	const result = await program.run({
 		...parameterFeeds(flat),

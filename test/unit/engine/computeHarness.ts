@@ -26,32 +26,33 @@ export interface Feed {
 	readonly type?: 'int32';
 }
 
-/** A double-precision program that is fed plain numbers. */
-export class DoubleProgram {
+/** A program that is fed plain numbers, in the graph's own precision. */
+export class Program {
 	readonly #session: Session;
 	readonly #tensors: Tensors;
+	readonly #double: boolean;
 
-	private constructor(session: Session, tensors: Tensors) {
+	private constructor(session: Session, tensors: Tensors, double: boolean) {
 		this.#session = session;
 		this.#tensors = tensors;
+		this.#double = double;
 	}
 
-	static async compile(graph: Graph): Promise<DoubleProgram> {
+	static async compile(graph: Graph): Promise<Program> {
 		const session = await Session.create(graph.encode(), { provider: 'cpu', threads: 1 });
-		return new DoubleProgram(session, await Tensors.load());
+		return new Program(session, await Tensors.load(), graph.floatType === 'float64');
 	}
 
 	async run(feeds: Readonly<Record<string, Feed>>): Promise<Record<string, number[]>> {
 		const tensors: Record<string, Tensor> = {};
 		for (const [name, { shape, values, type }] of Object.entries(feeds)) {
-			tensors[name] =
-				type === 'int32'
-					? this.#tensors.int32(Int32Array.from(values), shape)
-					: this.#tensors.double(Float64Array.from(values), shape);
+			if (type === 'int32') tensors[name] = this.#tensors.int32(Int32Array.from(values), shape);
+			else if (this.#double) tensors[name] = this.#tensors.double(Float64Array.from(values), shape);
+			else tensors[name] = this.#tensors.float(Float32Array.from(values), shape);
 		}
 		const results = await this.#session.run(tensors);
 		return Object.fromEntries(
-			Object.entries(results).map(([name, tensor]) => [name, Array.from(tensor.data as Float64Array)]),
+			Object.entries(results).map(([name, tensor]) => [name, Array.from(tensor.data as Float32Array | Float64Array)]),
 		);
 	}
 }

@@ -35,7 +35,7 @@ import {
 import { linear, matmul, matmulTransposed } from '../../../src/engine/onnx/matmul.ts';
 import { reduceMean, reduceSum } from '../../../src/engine/onnx/reduction.ts';
 import { logSoftmax, softmax } from '../../../src/engine/onnx/softmax.ts';
-import { DoubleProgram, differenceError, type Feed, normals } from './computeHarness.ts';
+import { differenceError, type Feed, normals, Program } from './computeHarness.ts';
 
 interface Case {
 	readonly name: string;
@@ -180,7 +180,7 @@ for (const { name, inputs, positive, build } of cases) {
 		});
 		graph.output('loss', loss);
 		graph.output('y', y);
-		const program = await DoubleProgram.compile(graph);
+		const program = await Program.compile(graph);
 		const concrete = (shape: readonly (number | string)[]): number[] =>
 			shape.map((d) => (typeof d === 'number' ? d : sizes[d as keyof typeof sizes]));
 		const values = inputs.map((shape) => {
