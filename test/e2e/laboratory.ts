@@ -66,9 +66,16 @@ export class Laboratory {
 
 	/** Changes the colour theme and waits until it is on screen. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
-		// Workspace settings, since the workbench does not watch its user settings.
-		this.write('.vscode/settings.json', { 'workbench.colorTheme': themes[kind] });
-		await workbench.themed(kind);
+		// Workspace settings, since the workbench does not watch its user settings. A change before it knows its themes is
+		// lost, and the same value again is no change.
+		const choose = (theme: string) => this.write('.vscode/settings.json', { 'workbench.colorTheme': theme });
+		for (let attempt = 0; attempt < 15; attempt++) {
+			choose(themes[kind]);
+			if (await workbench.isThemed(kind)) return;
+			choose(kind === 'vs' ? themes['vs-dark'] : themes.vs);
+			await workbench.page.waitForTimeout(1000);
+		}
+		throw new Error(`The theme did not become ${kind}`);
 	}
 
 	/** A page on a workbench that somebody else serves. */

@@ -155,6 +155,15 @@ export class WorkbenchPage {
 		await this.page.locator(`.monaco-workbench.${kind}`).waitFor();
 	}
 
+	/** Whether a colour theme of that kind is on screen within two seconds. */
+	async isThemed(kind: ThemeKind): Promise<boolean> {
+		const themed = this.page.locator(`.monaco-workbench.${kind}`).waitFor({ timeout: 2000 });
+		return themed.then(
+			() => true,
+			() => false,
+		);
+	}
+
 	/** Keeps a picture among the test's artefacts, without what hovers where the mouse was left. */
 	async screenshot(name: string): Promise<void> {
 		await this.page.mouse.move(0, 0);
