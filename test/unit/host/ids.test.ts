@@ -96,6 +96,16 @@ test('conditions use declared context keys, views and item flags, and every key 
 	for (const key of Object.values(contextKeys)) assert.ok(used.has(key), `${key} is set but no condition asks for it`);
 });
 
+test('what is offered for a recipe is offered in remote windows and browsers, where its scheme is another', () => {
+	for (const menu of ['editor/title', 'explorer/context']) {
+		const start = contributes.menus[menu]?.find((item) => item.command === commandIds.startRun);
+		const scheme = /resourceScheme =~ \/(.+?)\/(?: |$)/.exec(start?.when ?? '')?.[1];
+		assert.ok(scheme, `${menu}: ${start?.when}`);
+		for (const name of ['file', 'vscode-remote']) assert.match(name, new RegExp(scheme));
+		for (const name of ['git', 'untitled', 'vscode-vfs']) assert.doesNotMatch(name, new RegExp(scheme));
+	}
+});
+
 test('every setting has a text and a scope; those that name programs are restricted', () => {
 	for (const [id, property] of Object.entries(contributes.configuration.properties)) {
 		assert.ok(property.description ?? property.markdownDescription, id);
