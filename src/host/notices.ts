@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
+import { withoutLinks } from './runView.ts';
 
 /** Something that a notification offers to do. */
 export interface NoticeAction {
@@ -38,10 +39,7 @@ export class Notices extends Disposable {
 		const failure = Failure.from(error);
 		if (failure.reason === 'cancelled') return;
 		this.#log.error(failure.toString(), failure.cause ?? failure.stack ?? '');
-		const all =
-			actions.length > 0 || failure.reason !== 'internal'
-				? actions
-				: [{ title: 'Show Log', run: () => this.#log.show() }];
+		const all = actions.length > 0 ? actions : [{ title: 'Show Log', run: () => this.#log.show() }];
 		void this.#show('error', failure.toString(), all);
 	}
 
@@ -58,7 +56,9 @@ export class Notices extends Disposable {
 		return this.#show('error', text, actions);
 	}
 
-	async #show(level: keyof typeof ask, text: string, actions: readonly NoticeAction[]): Promise<void> {
+	async #show(level: keyof typeof ask, words: string, actions: readonly NoticeAction[]): Promise<void> {
+		// A failure may quote a run folder, a recipe or a log.
+		const text = withoutLinks(words);
 		this.#shown.fire({ level, text, actions: actions.map((action) => action.title) });
 		const chosen = await ask[level](text, actions);
 		try {

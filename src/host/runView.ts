@@ -74,15 +74,23 @@ export function elapsedOf(view: RunView, now: number): number | null {
 
 /**
  * Text of a run folder for one line on screen: run folders are not trusted, so control and direction-changing characters
- * go, `$(icon)` is broken up, and the length is bounded.
+ * go, `$(icon)` and links are broken up, and the length is bounded.
  */
 export function displayText(text: string, longest = 120): string {
-	const clean = text
+	const clean = withoutLinks(text)
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 		.replace(/\$\(/g, '$ (')
 		.replace(/\s+/g, ' ')
 		.trim();
 	return clean.length > longest ? `${clean.slice(0, longest - 1)}…` : clean;
+}
+
+/**
+ * Notifications make links of `[words](target)`, and such a target may be a command with arguments: text that somebody
+ * else wrote must not become one.
+ */
+export function withoutLinks(text: string): string {
+	return text.replace(/\]\(/g, '] (');
 }
 
 function folderName(folder: string): string {

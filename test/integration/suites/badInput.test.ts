@@ -41,7 +41,7 @@ suite('bad input', () => {
 	}
 
 	/** The one error that an action shows. */
-	async function errorOf<T>(action: () => Promise<T>, offers = true): Promise<string> {
+	async function errorOf<T>(action: () => Promise<T>): Promise<string> {
 		const before = notices.length;
 		await action();
 		const errors = await until('an error', () => {
@@ -49,7 +49,7 @@ suite('bad input', () => {
 			return found.length > 0 && found;
 		});
 		assert.equal(errors.length, 1, JSON.stringify(errors));
-		assert.equal((errors[0]?.actions.length ?? 0) > 0, offers, JSON.stringify(errors));
+		assert.ok((errors[0]?.actions.length ?? 0) > 0, JSON.stringify(errors));
 		return errors[0]?.text ?? '';
 	}
 
@@ -88,7 +88,7 @@ suite('bad input', () => {
 		);
 		// While it lives nobody else gets the run.
 		assert.match(
-			await errorOf(async () => vscode.commands.executeCommand(commandIds.moveToTrash, view.folder), false),
+			await errorOf(async () => vscode.commands.executeCommand(commandIds.moveToTrash, view.folder)),
 			/has not ended/,
 		);
 		await vscode.commands.executeCommand(commandIds.stopRun, folder);

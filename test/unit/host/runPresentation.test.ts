@@ -127,6 +127,10 @@ test('the status bar', () => {
 test('text of run folders cannot forge icons, lines or direction, nor flood a row', () => {
 	assert.equal(displayText('a\u202Eb\nc\u0000d $(error) e'), 'a b c d $ (error) e');
 	assert.equal(displayText('x'.repeat(500)).length, 120);
+	// A notification would make a link of it, which runs a command.
+	assert.equal(displayText('[look](command:x?%5B%5D)'), '[look] (command:x?%5B%5D)');
+	assert.equal(displayText(']\u0000(command:x)'), '] (command:x)');
+	assert.equal(displayText('[look]\u200B(command:x)'), '[look] (command:x)');
 	const hostile = presentRun(
 		{ ...running, record: { ...record, name: '\u202E$(check)\n', stage: '$(bug)\u2066' } },
 		1200,

@@ -1,0 +1,21 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { shown } from './vscodeStandIn.ts';
+
+const { Notices } = await import('../../../src/host/notices.ts');
+
+test('a failure is one sentence with something to do, and nothing in it becomes a link', () => {
+	const notices = new Notices({ error() {}, show() {} } as never);
+	notices.failure(new Failure('invalid', '"[fix](command:workbench.action.quit)" is not a key.', 'Remove it.'));
+	notices.failure(new Failure('denied', 'Cannot make a run folder.'), [{ title: 'Open Log', run() {} }]);
+	notices.failure(new Failure('cancelled', 'Cancelled.'));
+	assert.deepEqual(
+		shown.map(({ level, text, items }) => [level, text, items.map(({ title }) => title)]),
+		[
+			['error', '"[fix] (command:workbench.action.quit)" is not a key. Remove it.', ['Show Log']],
+			['error', 'Cannot make a run folder.', ['Open Log']],
+		],
+	);
+});
