@@ -6,19 +6,17 @@ interface Panels<Options> extends vscode.Disposable, vscode.WebviewPanelSerializ
 }
 
 /**
- * Stands for the panels of one type until the first is opened, or brought back after a reload: their code is loaded then,
- * so that activation stays short.
+ * Stands for the panels of one type: their code is loaded when the first is opened, or brought back after a reload, so
+ * that activation stays short. It stays their serialiser, as several may come back at once.
  */
 export class LazyPanels<Options> extends Disposable implements vscode.WebviewPanelSerializer {
 	readonly #load: () => Promise<Panels<Options>>;
-	readonly #serializer: vscode.Disposable;
 	#panels: Promise<Panels<Options>> | null = null;
 
-	/** @param load makes the panels, which register their own serialiser */
 	constructor(viewType: string, load: () => Promise<Panels<Options>>) {
 		super();
 		this.#load = load;
-		this.#serializer = this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
+		this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
 	}
 
 	async open(runFolder: string, options?: Options): Promise<void> {
@@ -35,8 +33,6 @@ export class LazyPanels<Options> extends Disposable implements vscode.WebviewPan
 	}
 
 	async #begin(): Promise<Panels<Options>> {
-		// One type has one serialiser.
-		this.#serializer.dispose();
 		return this.register(await this.#load());
 	}
 }

@@ -165,7 +165,6 @@ export abstract class RunPanels<P extends { readonly runFolder: string; reveal()
 		super();
 		this.context = context;
 		this.#viewType = viewType;
-		this.register(vscode.window.registerWebviewPanelSerializer(viewType, this));
 		this.register({
 			dispose: () => {
 				for (const panel of [...this.#panels.values()]) panel.dispose();
