@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import {
 	type RolloutsCommand,
@@ -6,6 +7,7 @@ import {
 	rolloutsRequests,
 } from '../../protocol/rolloutsMessages.ts';
 import { commandIds, panelTypes, traceLanguage } from '../ids.ts';
+import { displayText } from '../runView.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
 
@@ -26,7 +28,7 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 			new RolloutsSession(runFolder, {
 				post: (event) => this.post(event),
 				onName: (name) => {
-					this.title = `Rollouts: ${name}`;
+					this.title = `Rollouts: ${displayText(name, 60) || basename(runFolder)}`;
 				},
 				warn: (message) => this.log.warn(`rollouts: ${message}`),
 			}),

@@ -2,7 +2,7 @@ import { Disposable } from '../../base/disposable.ts';
 import type { CopyPart, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
-import { listRolloutSteps } from '../../runs/runReader.ts';
+import { listRolloutSteps, readAnnotation } from '../../runs/runReader.ts';
 import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
 import { type RecipeFacts, readRecipeFacts } from './rolloutsHeader.ts';
 import { RolloutsSource } from './rolloutsSource.ts';
@@ -41,6 +41,8 @@ export class RolloutsSession extends Disposable {
 	#synced = false;
 	#record: RunRecord | null = null;
 	#status: RunStatus | null = null;
+	/** What a person calls the run. */
+	#givenName: string | null = null;
 	#recipe: RecipeFacts = { think: null, answer: null, weights: [] };
 	#headerChanged = false;
 	#sequence = 0;
@@ -87,8 +89,13 @@ export class RolloutsSession extends Disposable {
 		const { pollMs } = this.#options;
 		const tail = new RunTail(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
-		this.#recipe = await readRecipeFacts(this.#run);
+		const [recipe, annotation] = await Promise.all([
+			readRecipeFacts(this.#run),
+			readAnnotation(this.#run).catch(() => null),
+		]);
 		if (this.#tail !== tail) return;
+		this.#recipe = recipe;
+		this.#givenName = annotation?.name?.trim() || null;
 		tail.onEvent((event) => this.#take(tail, event));
 		tail.start();
 	}
@@ -115,7 +122,7 @@ export class RolloutsSession extends Disposable {
 				this.#record = event.record;
 				this.#status = event.status;
 				this.#headerChanged = true;
-				this.#options.onName(event.record.name);
+				this.#options.onName(this.#givenName ?? event.record.name);
 				break;
 			case 'metrics':
 				this.#steps.addMetrics(event.lines);
@@ -153,7 +160,7 @@ export class RolloutsSession extends Disposable {
 	#header(): RunHeader {
 		return {
 			folder: this.#run,
-			name: this.#record?.name ?? '',
+			name: this.#givenName ?? this.#record?.name ?? '',
 			status: this.#status,
 			stage: this.#record?.stage ?? null,
 			step: this.#record?.step ?? null,

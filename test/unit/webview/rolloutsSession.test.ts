@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { RolloutsSession } from '../../../src/host/panels/rolloutsSession.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/rolloutsMessages.ts';
+import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
@@ -114,6 +115,16 @@ test('a live run is followed until one chooses what to read; then new steps are 
 	model.setFollow(true);
 	await until(() => model.step === 4 && model.groupContent.state === 'ready');
 	assert.equal(model.unseen, 0);
+	dispose();
+});
+
+test('the panel calls the run what its person calls it', limit, async () => {
+	const run = newRun();
+	await writeRun(run, [1], { groups: 1, size: 2 });
+	await renameRun(run, 'second try');
+	const { model, groupReady, dispose } = connect(run);
+	await groupReady();
+	assert.equal(model.run?.name, 'second try');
 	dispose();
 });
 
