@@ -8,7 +8,7 @@ import { diskRows } from '../diskRows.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
-import type { RunPicker } from '../runPicker.ts';
+import { type RunPicker, selectionArgument } from '../runPicker.ts';
 import { formatBytes } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { isLive, nameOf, type RunView } from '../runView.ts';
@@ -29,6 +29,8 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 	table.add(commandIds.moveToTrash, async (...args) => {
 		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: ended });
 		if (views === undefined) return;
+		// A key acts on the selection, and the row that has the focus may be another.
+		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
 		const trashed: string[] = [];
 		try {
 			for (const view of views) {
@@ -37,14 +39,9 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 			}
 		} finally {
 			await store.refresh();
+			// Should one fail, those before it can still be brought back.
+			if (trashed.length > 0) offerUndo(views.slice(0, trashed.length), trashed);
 		}
-		const undo = async () => {
-			for (const folder of trashed) await registry.add(await restoreRun(folder));
-			await store.refresh();
-		};
-		void notices.information(`${whatOf(views)} moved to the trash: the folder ".trash" beside the runs.`, [
-			{ title: 'Undo', run: undo },
-		]);
 	});
 	table.add(commandIds.showDiskUse, async (...args) => {
 		const view = await picker.one(args, { title: 'Show the disk use of a run', what: 'is known', applies: () => true });
@@ -70,6 +67,25 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		const views = await picker.many(args, question);
 		if (views !== undefined) await askPruneTokens(views);
 	});
+
+	async function confirmTrash(views: readonly RunView[]): Promise<boolean> {
+		const move = 'Move to Trash';
+		const detail = 'The folder ".trash" beside the runs; it can be undone.';
+		return (await vscode.window.showWarningMessage(`Move ${whatOf(views)}?`, { modal: true, detail }, move)) === move;
+	}
+
+	function offerUndo(views: readonly RunView[], trashed: readonly string[]): void {
+		const undo = async () => {
+			try {
+				for (const folder of trashed) await registry.add(await restoreRun(folder));
+			} finally {
+				await store.refresh();
+			}
+		};
+		void notices.information(`${whatOf(views)} moved to the trash: the folder ".trash" beside the runs.`, [
+			{ title: 'Undo', run: undo },
+		]);
+	}
 
 	function askPruneCheckpoints(views: readonly RunView[]): Promise<void> {
 		return prune(
