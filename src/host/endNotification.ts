@@ -66,10 +66,11 @@ export class EndNotification extends Disposable {
 		const dashboard: NoticeAction = { title: 'Open Dashboard', run: () => openDashboard(view.folder) };
 		const log: NoticeAction = { title: 'Open Log', run: () => openLog(view) };
 		const again: NoticeAction = { title: 'Resume', run: () => resume(view) };
+		const quiet: NoticeAction = { title: "Don't Show Again", run: () => settings.notifyOnlyCrashes() };
 		const text = await presentEnd(view);
 		await (view.status === 'crashed'
 			? notices.error(text, [again, log, dashboard])
-			: notices.information(text, [dashboard, log]));
+			: notices.information(text, [dashboard, log, quiet]));
 	}
 
 	/** True for the first window that asks. */

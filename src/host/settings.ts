@@ -19,4 +19,9 @@ export const settings = {
 		const value = vscode.workspace.getConfiguration().get<string>(settingIds.notifyRunEnd);
 		return value === 'crash' || value === 'never' ? value : 'always';
 	},
+	/** From now on only crashes are notified, in all windows. */
+	async notifyOnlyCrashes(): Promise<void> {
+		const value: NotifyRunEnd = 'crash';
+		await vscode.workspace.getConfiguration().update(settingIds.notifyRunEnd, value, vscode.ConfigurationTarget.Global);
+	},
 } as const;

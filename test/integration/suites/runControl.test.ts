@@ -122,7 +122,7 @@ suite('run control', () => {
 		await until('the notification of the last end', () => ends().length >= 3);
 		await new Promise((resolve) => setTimeout(resolve, 1500));
 		assert.equal(ends().length, 3, JSON.stringify(notices));
-		assert.deepEqual(ends()[0]?.actions, ['Open Dashboard', 'Open Log']);
+		assert.deepEqual(ends()[0]?.actions, ['Open Dashboard', 'Open Log', "Don't Show Again"]);
 		assert.deepEqual(
 			notices.filter((notice) => notice.level === 'error'),
 			[],
