@@ -1,7 +1,7 @@
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { claimsLife } from '../runs/runStatus.ts';
 import { RunTail, type RunTailEvent } from '../runs/runTail.ts';
-import type { CliOutput } from './cliOutput.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
 import { coloured, displayLines, eventText, plain, plainLine } from './progressText.ts';
 import { RunProgress } from './runProgress.ts';
 
@@ -65,7 +65,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 			for (const { name, step, accuracy, low, high } of event.summaries) {
 				say(`${name} at step ${step}: ${accuracy.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`);
 			}
-		} else if (event.kind === 'error') say(`${event.failure}`);
+		} else if (event.kind === 'error') say(printable(event.failure.toString()));
 		if (output.isTerminal) drawTimer ??= setTimeout(draw, drawEveryMs);
 		else if (event.kind === 'metrics' && Date.now() - plainAt >= plainEveryMs) {
 			plainAt = Date.now();

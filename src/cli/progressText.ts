@@ -47,7 +47,7 @@ export function displayLines(progress: RunProgress, columns: number, paint: Pain
 		columns - 1,
 		'  ',
 	);
-	const width = Math.max(10, Math.min(50, columns - 8));
+	const width = Math.max(1, Math.min(50, columns - 8));
 	const percent = `${Math.floor(progress.share * 100)} %`.padStart(5);
 	const lines = [paint('bold', head), `${paint('green', progressBar(progress.share, width))} ${percent}`];
 	if (last === null) return lines;
