@@ -29,7 +29,8 @@ async function missingFiles(recipe: Recipe, text: string, recipePath: string): P
 	const faults: RecipeFault[] = [];
 	for (const key of ['path', 'heldOut'] as const) {
 		const name = dataset[key];
-		if (name === undefined) continue;
+		// To look for a share of another machine is to ask that machine: not before a person starts the run.
+		if (name === undefined || /^[\\/]{2}/.test(name)) continue;
 		const there = await stat(resolve(dirname(recipePath), name)).catch(() => null);
 		if (there?.isFile()) continue;
 		const message = `There is no file "${name}": paths start at the recipe's folder.`;

@@ -34,6 +34,12 @@ test('what the schema says is left to it; what it cannot say is not', async () =
 	assert.equal(fault?.path, 'model.width');
 });
 
+test('a recipe that is only looked at makes nobody ask another machine for its files', async () => {
+	for (const share of ['//elsewhere/share/train.jsonl', '\\\\elsewhere\\share\\train.jsonl']) {
+		assert.deepEqual(await faultsBeyondSchema(text({ dataset: { path: share } }), path), []);
+	}
+});
+
 test('a start says all of it', async () => {
 	const { recipe, faults } = await faultsOf(text({ unknown: 1 }), path);
 	assert.equal(recipe, null);

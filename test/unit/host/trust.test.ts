@@ -1,0 +1,36 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { RunView } from '../../../src/host/runView.ts';
+
+const { RunStarter } = await import('../../../src/host/runStarter.ts');
+
+test('without trust nothing is started, whichever way it is asked for', async () => {
+	const touched = new Proxy({} as never, {
+		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
+	});
+	const starter = new RunStarter(touched);
+	const view = { folder: '/nowhere' } as RunView;
+	for (const attempt of [
+		async () => starter.start({ fsPath: '/nowhere/a.recipe.json' } as never),
+		async () => starter.resume(view),
+		async () => starter.branch(view, null),
+	]) {
+		await assert.rejects(attempt, { reason: 'denied' });
+	}
+});
+
+test('the one that waits for trust is the only one in the host that starts engines', () => {
+	const host = join(import.meta.dirname, '../../../src/host');
+	const starters = readdirSync(host, { recursive: true, encoding: 'utf8' })
+		.filter((name) => name.endsWith('.ts'))
+		.filter((name) => {
+			const text = readFileSync(join(host, name), 'utf8');
+			// Types start nothing.
+			const imports = [...text.matchAll(/import(?! type)[^;]*?\(?'([^']+)'/g)].map(([, from]) => from ?? '');
+			return imports.some((from) => /\/(startRun|launchEngine)\.ts$|child_process$/.test(from));
+		});
+	assert.deepEqual(starters, ['runStarter.ts']);
+});
