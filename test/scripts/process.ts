@@ -1,6 +1,6 @@
 /** Child processes of the scripts: output to a log file, a time limit, and the whole process group ended with them. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { root } from './paths.ts';
 
@@ -72,6 +72,27 @@ export function endGroup(child: ChildProcess): void {
 	};
 	send('SIGTERM');
 	setTimeout(() => send('SIGKILL'), 5000).unref();
+}
+
+/**
+ * Ends processes whose command line names something below a folder, and resolves to their command lines (Linux; elsewhere
+ * none). Engines are detached, so they outlive a test that fails before it stops them.
+ */
+export function endProcessesOf(folder: string): string[] {
+	const ended: string[] = [];
+	for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
+		const pid = Number(name);
+		if (!Number.isInteger(pid) || pid === process.pid) continue;
+		try {
+			const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').join(' ').trim();
+			if (!command.includes(`${folder}/`)) continue;
+			process.kill(pid, 'SIGKILL');
+			ended.push(command);
+		} catch {
+			// It has ended by itself.
+		}
+	}
+	return ended;
 }
 
 /** The last lines of a log file, for messages; empty where there is none. */

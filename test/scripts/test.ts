@@ -3,11 +3,11 @@
  * real workbench. The last line is `N passed, N failed[, N skipped]` over all of it; the exit status is 1 on a failure.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type Counts, readCounts, summary } from './counts.ts';
 import { artifacts, node, root } from './paths.ts';
-import { run, tail } from './process.ts';
+import { endProcessesOf, run, tail } from './process.ts';
 import { browserEnvironment, findChromium } from './workbench/chromium.ts';
 
 interface Phase {
@@ -28,19 +28,20 @@ const phases: readonly Phase[] = [
 	{ name: 'build', command: [node, 'esbuild.mjs', '--tests'], single: true, timeoutSeconds: 120 },
 	{
 		name: 'unit',
-		command: nodeTests('unit', 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
+		command: nodeTests('unit', availableParallelism(), 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
 		timeoutSeconds: 600,
 	},
 	{ name: 'integration', command: [node, 'test/scripts/integration.ts'], needs: ['build'], timeoutSeconds: 600 },
 	{
 		name: 'e2e',
-		command: nodeTests('e2e', '--test-concurrency=1', 'test/e2e/**/*.test.ts'),
+		command: nodeTests('e2e', 1, 'test/e2e/**/*.test.ts'),
 		needs: ['build'],
 		timeoutSeconds: 900,
 	},
 ];
 
-function nodeTests(name: string, ...args: string[]): [string, ...string[]] {
+/** @param concurrency files that run at once */
+function nodeTests(name: string, concurrency: number, ...files: string[]): [string, ...string[]] {
 	const reporters = [
 		'./test/scripts/testReporter.ts',
 		'stdout',
@@ -52,11 +53,12 @@ function nodeTests(name: string, ...args: string[]): [string, ...string[]] {
 		'--test',
 		// Of each test, and of each file: one that hangs does not take the others with it.
 		'--test-timeout=300000',
+		`--test-concurrency=${concurrency}`,
 		`--test-reporter=${reporters[0]}`,
 		`--test-reporter-destination=${reporters[1]}`,
 		`--test-reporter=${reporters[2]}`,
 		`--test-reporter-destination=${reporters[3]}`,
-		...args,
+		...files,
 	];
 }
 
@@ -76,7 +78,8 @@ const chosen = phases.filter(
 
 if (wanted.length === 0) rmSync(artifacts, { recursive: true, force: true });
 mkdirSync(artifacts, { recursive: true });
-const scratch = mkdtempSync(join(tmpdir(), 'rl-test-'));
+/** Temporary files of all phases; short, because sockets lie below it and their paths are limited to about 104 bytes. */
+const scratch = mkdtempSync(join(tmpdir(), 't-'));
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const timings: string[] = [];
 const failed = new Set<string>();
@@ -115,7 +118,7 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase): Promi
 	if (single) rmSync(log, { force: true });
 	const code = await run(program, args, {
 		timeoutSeconds,
-		env: { ...browser, TEST_COUNTS: path, TEST_VERBOSE: name === 'e2e' ? '1' : undefined },
+		env: { ...browser, TMPDIR: scratch, TEST_COUNTS: path, TEST_VERBOSE: name === 'e2e' ? '1' : undefined },
 		...(single ? { log } : {}),
 	});
 	if (code === 124) console.log(`✖ ${name} did not end within ${timeoutSeconds} s`);
@@ -134,7 +137,12 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase): Promi
 	return counts;
 }
 
-rmSync(scratch, { recursive: true, force: true });
+const left = endProcessesOf(scratch);
+if (left.length > 0) {
+	console.log(`✖ processes that a test left behind were ended:\n${left.map((line) => `      ${line}`).join('\n')}`);
+	total.failed++;
+}
+rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 console.log(`\n${timings.join(', ')}`);
 console.log(`Logs and screenshots: ${relative(root, artifacts)}/`);
 console.log(summary(total));
