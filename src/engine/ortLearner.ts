@@ -189,6 +189,10 @@ class OrtLearner implements Learner {
 		this.restoreReference(this.#policy.flat);
 	}
 
+	get hasReference(): boolean {
+		return this.#reference !== null;
+	}
+
 	referenceParameters(): Float32Array | null {
 		return this.#reference === null ? null : Float32Array.from(this.#reference.flat);
 	}
@@ -281,7 +285,7 @@ class OrtLearner implements Learner {
 				'Choose a larger context or shorter data.',
 			);
 		}
-		return pack(part, this.shape.context);
+		return pack(part);
 	}
 
 	#update<Row extends Sequence>(

@@ -2,9 +2,6 @@ import { Failure } from '../../base/failure.ts';
 import type { PerToken, Sequence } from '../learner.ts';
 import type { PackedSequences } from './jobs.ts';
 
-/** Tokens are padded to a multiple of this, so that few memory plans are made. */
-const lengthStep = 4;
-
 /** Indices of the rows of each micro-batch. */
 export type MicroBatch = readonly number[];
 
@@ -22,10 +19,9 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/** Inputs are all tokens but the last, targets all but the first; `context` bounds the padding. */
-export function pack(rows: readonly Sequence[], context: number): PackedSequences {
-	const longest = rows.reduce((n, row) => Math.max(n, row.tokens.length - 1), 1);
-	const tokens = Math.max(longest, Math.min(context, Math.ceil(longest / lengthStep) * lengthStep));
+/** Inputs are all tokens but the last, targets all but the first; shorter rows are padded to the longest. */
+export function pack(rows: readonly Sequence[]): PackedSequences {
+	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length - 1), 1);
 	const inputs = new Int32Array(rows.length * tokens);
 	const targets = new Int32Array(rows.length * tokens);
 	rows.forEach((row, r) => {

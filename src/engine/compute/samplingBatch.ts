@@ -110,11 +110,22 @@ export class SamplingBatch {
 
 	finish(): SampleResult {
 		const all = this.#completions;
+		const total = all.reduce((n, c) => n + c.tokens.length, 0);
+		const tokens = new Int32Array(total);
+		const logprobs = new Float32Array(total);
+		const entropies = new Float32Array(total);
+		let offset = 0;
+		for (const completion of all) {
+			tokens.set(completion.tokens, offset);
+			logprobs.set(completion.logprobs, offset);
+			entropies.set(completion.entropies, offset);
+			offset += completion.tokens.length;
+		}
 		return {
 			lengths: Int32Array.from(all, (c) => c.tokens.length),
-			tokens: Int32Array.from(all.flatMap((c) => c.tokens)),
-			logprobs: Float32Array.from(all.flatMap((c) => c.logprobs)),
-			entropies: Float32Array.from(all.flatMap((c) => c.entropies)),
+			tokens,
+			logprobs,
+			entropies,
 			truncated: Uint8Array.from(all, (c) => (c.truncated ? 1 : 0)),
 		};
 	}
