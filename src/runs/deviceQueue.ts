@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { lstat, readdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { ensureFolder } from './atomicFile.ts';
-import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
-import { RunLock } from './runLock.ts';
+import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
+import { RunLock, silentMs } from './runLock.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
 import { readJson } from './safeFile.ts';
 
@@ -34,7 +34,8 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<RunLoc
 	await ensureFolder(tickets);
 	// The lock excludes; the tickets only see to the order, so a clash of names or clocks costs fairness, not safety.
 	const ticket = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`;
-	await writeFile(join(tickets, ticket), JSON.stringify(await ownIdentity()));
+	const content = JSON.stringify(await ownIdentity());
+	await writeFileAtomic(join(tickets, ticket), content);
 	let told = 0;
 	try {
 		for (;;) {
@@ -52,21 +53,34 @@ export async function acquireDevice(options: DeviceQueueOptions): Promise<RunLoc
 				options.onWait?.(holder);
 			}
 			await pause(options.pollMs ?? 500, options.signal);
+			const now = new Date();
+			// Whoever tidied the folder up has not ended the wait.
+			await utimes(join(tickets, ticket), now, now).catch(() => writeFileAtomic(join(tickets, ticket), content));
 		}
 	} finally {
 		await rm(join(tickets, ticket), { force: true }).catch(() => undefined);
 	}
 }
 
-/** The oldest ticket of a living process; those of dead ones are removed. */
+/** The oldest ticket of a living process; those of dead ones, and what is no ticket, are removed. */
 async function firstTicket(folder: string): Promise<string | null> {
-	for (const name of (await readdir(folder)).sort()) {
-		const identity = (await readJson(folder, name, 64 << 10).catch(() => null)) as ProcessIdentity | null;
-		// Unreadable: just being written, so its owner waits; it is younger than ours or soon readable.
-		if (identity === null || (await processState(identity)) !== 'dead') return name;
-		await rm(join(folder, name), { force: true });
+	const names = (await readdir(folder)).filter((name) => /^\d+-[0-9a-f]+\.json$/.test(name));
+	for (const name of names.sort()) {
+		if (await waits(folder, name)) return name;
+		await rm(join(folder, name), { recursive: true, force: true });
 	}
 	return null;
+}
+
+/** Tickets appear with their whole content, so one that cannot be read is nobody's. */
+async function waits(folder: string, name: string): Promise<boolean> {
+	const identity = await readJson(folder, name, 64 << 10).catch(() => null);
+	if (!isIdentity(identity)) return false;
+	const state = await processState(identity);
+	if (state !== 'elsewhere') return state === 'alive';
+	// Another container, or this machine under an earlier name: who waits there renews the ticket.
+	const info = await lstat(join(folder, name)).catch(() => null);
+	return info !== null && Math.abs(Date.now() - info.mtimeMs) < silentMs;
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

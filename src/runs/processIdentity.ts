@@ -10,6 +10,13 @@ export interface ProcessIdentity {
 	readonly processStart: string;
 }
 
+/** Whether a value that was read from a file names a process. */
+export function isIdentity(value: unknown): value is ProcessIdentity {
+	if (typeof value !== 'object' || value === null) return false;
+	const { host, boot, pid, processStart } = value as Record<string, unknown>;
+	return [host, boot, processStart].every((text) => typeof text === 'string') && typeof pid === 'number';
+}
+
 let boot: Promise<string> | undefined;
 
 /** The current boot (and process namespace); the same for the life of this process. */

@@ -1,16 +1,15 @@
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
-import { decode } from '../protocol/decode.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { ControlClient } from '../rpc/controlClient.ts';
 import type { ControlLocation } from '../rpc/controlLocation.ts';
 import { ControlServer, type ControlServerOptions } from '../rpc/controlServer.ts';
 import { writeFileAtomic } from './atomicFile.ts';
 import { currentPlatform } from './platform.ts';
-import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
+import { RunLock } from './runLock.ts';
 import { checkPrivateFolder, controlLocation, controlLocations } from './runtimeFolder.ts';
 import { readJson } from './safeFile.ts';
 
@@ -29,6 +28,12 @@ export async function openControl(
 	return server;
 }
 
+/** Keeps a second engine from serving the same checkpoint folder: it would take the endpoint away from the first. */
+export async function lockServed(folder: string): Promise<RunLock> {
+	const { tokenPath } = await controlLocation(folder, servedId);
+	return RunLock.acquire(tokenPath.replace(/\.token$/, '.lock'), `The checkpoint ${folder}`);
+}
+
 const identityPath = ({ tokenPath }: ControlLocation) => tokenPath.replace(/\.token$/, '.process');
 
 /**
@@ -40,13 +45,11 @@ export async function engineProcess(folder: string, record: Pick<RunRecord, 'id'
 		const path = identityPath(location);
 		if (!(await lstat(path).catch(() => null))) continue;
 		await checkPrivateFolder(dirname(path));
-		const decoded = decode(identitySchema, await readJson(dirname(path), basename(path), 4096));
-		if (decoded.ok && (await processState(decoded.value)) === 'alive') return decoded.value;
+		const identity = await readJson(dirname(path), basename(path), 4096);
+		if (isIdentity(identity) && (await processState(identity)) === 'alive') return identity;
 	}
 	return null;
 }
-
-const identitySchema = v.object({ host: v.string(), boot: v.string(), pid: v.number(), processStart: v.string() });
 
 /**
  * Connects to the engine of a run: endpoint and token are found by the run's id and place in the user's own runtime

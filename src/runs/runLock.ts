@@ -2,7 +2,7 @@ import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { asidePath, ensureFolder, renameOver } from './atomicFile.ts';
-import { ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
+import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
 
 /** The holder renews its lock this often. */
 export const heartbeatMs = 5000;
@@ -18,11 +18,9 @@ const largestEntry = 64 << 10;
 function decodeEntry(text: string): LockEntry | null {
 	try {
 		const value: unknown = JSON.parse(text);
-		if (typeof value !== 'object' || value === null) return null;
-		const { host, boot, pid, processStart, released } = value as Record<string, unknown>;
-		if (typeof host !== 'string' || typeof boot !== 'string' || typeof processStart !== 'string') return null;
-		if (typeof pid !== 'number') return null;
-		return { host, boot, pid, processStart, released: released === true };
+		if (!isIdentity(value)) return null;
+		const { host, boot, pid, processStart } = value;
+		return { host, boot, pid, processStart, released: (value as Partial<LockEntry>).released === true };
 	} catch {
 		return null;
 	}
@@ -70,6 +68,8 @@ export class RunLock {
 		const identity = await ownIdentity();
 		try {
 			await ensureFolder(folder);
+			if (!(await lstat(folder)).isDirectory())
+				throw new Failure('invalid', `${folder} is not a folder, so it is no lock.`);
 			for (;;) {
 				const all = await generations(folder);
 				const newest = all.at(-1) ?? 0;

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { deferred, Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
-import { openControl, servedId } from '../../runs/runControl.ts';
+import { lockServed, openControl, servedId } from '../../runs/runControl.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
 import { readCheckpoint, storedParameters, storedReference } from './checkpointFolder.ts';
@@ -32,6 +32,7 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			});
 			const reference = storedReference(checkpoint, specs);
 			if (reference) learner.restoreReference(reference);
+			const lock = await lockServed(folder);
 			const turns = new Sequencer();
 			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
 			const server = await openControl(folder, servedId, {
@@ -46,6 +47,7 @@ export function serveCheckpoint(folder: string): EngineProcess {
 				await done.promise;
 			} finally {
 				server.dispose();
+				await lock.release();
 				await learner.dispose();
 			}
 			return 0;

@@ -81,7 +81,7 @@ test('pause, checkpoint, hyper-parameters, policy requests and stop over the soc
 	const event = (await readEvents(run)).find(({ type }) => type === 'hyperparameters');
 	assert.deepEqual(event?.changes, { learning_rate: 5e-4, temperature: 1.5 });
 
-	assert.equal((await client.request('run/resume', {})).error, undefined);
+	assert.equal((await client.request('run/resume', {})).status, 'running');
 	await eventually(async () => (await readMetrics(run)).some(({ step }) => step >= fromStep), 'it goes on');
 	const trained = (await readMetrics(run)).filter(({ step }) => step > 0);
 	const rates = trained.map(({ step, values }) => [step, values.learning_rate] as const);
@@ -206,12 +206,18 @@ test('--serve answers policy requests with the weights of a checkpoint and nothi
 	assert.equal(line.step, checkpoint.step);
 	const client = await connectServed(checkpoint.path, 'test');
 	assert.equal(client.engine.serving, true);
+	// A second one would take the endpoint away from the first.
+	const second = await place.run('--serve', checkpoint.path);
+	assert.equal(second.code, 2);
+	assert.match(second.stderr, new RegExp(`in use by process ${engine.process.pid}`));
 	const { completions } = await client.request('policy/generate', { prompts: ['1+2='], n: 2, stop: ['</answer>'] });
 	for (const { text } of completions[0] ?? []) assert.ok(!text.includes('</answer>'));
 	await assert.rejects(client.request('run/pause', {}), { reason: 'unsupported' });
 	client.dispose();
 	engine.kill('SIGTERM');
 	assert.equal((await engine.exit).code, 0);
+	const next = place.start('--serve', checkpoint.path);
+	assert.equal((JSON.parse(await next.firstLine) as { step: number }).step, checkpoint.step);
 });
 
 test('two runs that queue for a device compute one after the other', {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { acquireDevice } from '../../../src/runs/deviceQueue.ts';
+import { ownIdentity } from '../../../src/runs/processIdentity.ts';
 import { startHelper, temporaryFolder } from './runFixtures.ts';
 
 test('runs get a device in the order of arrival, past those that died', async (context) => {
@@ -47,3 +48,38 @@ test('waiting can be given up, and then leaves no place in the queue', async (co
 	await (await acquireDevice(options))?.release();
 	await assert.rejects(acquireDevice({ ...options, device: '../x' }), { reason: 'internal' });
 });
+
+test('what a killed run, a full disk or another machine left in the queue holds nobody up', async (context) => {
+	const folder = await temporaryFolder(context);
+	const tickets = join(folder, 'device-cpu', 'waiting');
+	await mkdir(tickets, { recursive: true });
+	const foreign = JSON.stringify({ ...(await ownIdentity()), host: 'elsewhere.example' });
+	const left = { torn: '{"host":', empty: '', wrong: '[]', foreign };
+	for (const [i, text] of Object.values(left).entries()) {
+		const path = join(tickets, `00000000000000${i}-0000000${i}.json`);
+		await writeFile(path, text);
+		await utimes(path, 1, 1);
+	}
+	const waiting = join(tickets, '000000000000009-00000009.json');
+	await writeFile(waiting, foreign);
+	const cancel = new AbortController();
+	const options = { device: 'cpu', whenBusy: 'queue', folder, pollMs: 5 } as const;
+	const second = acquireDevice({ ...options, signal: cancel.signal });
+	second.catch(() => undefined);
+	// One that renews its ticket elsewhere does wait.
+	await eventually(async () => (await readdir(tickets)).filter((name) => name.endsWith('.json')).length === 2);
+	assert.ok((await readdir(tickets)).includes(basename(waiting)));
+	// Its own ticket may be swept away with other old files; it waits on.
+	for (const name of await readdir(tickets)) if (join(tickets, name) !== waiting) await rm(join(tickets, name));
+	await eventually(async () => (await readdir(tickets)).filter((name) => name.endsWith('.json')).length === 2);
+	await utimes(waiting, 1, 1);
+	await (await second)?.release();
+	assert.deepEqual(await readdir(tickets), []);
+});
+
+async function eventually(look: () => Promise<boolean>): Promise<void> {
+	for (const end = Date.now() + 20_000; !(await look()); ) {
+		assert.ok(Date.now() < end, 'waited for 20 s');
+		await new Promise((resolve) => setTimeout(resolve, 5));
+	}
+}
