@@ -5,6 +5,7 @@ import { Failure, type Reason } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
+import { refuseLinks } from './safeFile.ts';
 
 export interface LaunchOptions {
 	/** The engine's program: dist/engine.js. */
@@ -28,9 +29,11 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 	if (!(await stat(options.engine).catch(() => null))?.isFile()) {
 		throw new Failure('missing', `The engine's program ${options.engine} is not there.`, 'Install or build it again.');
 	}
-	const log = await open(join(run, runFiles.log), 'a').catch((error: unknown) => {
-		throw Failure.from(error, `Cannot write into ${run}`);
-	});
+	const log = await refuseLinks(run)
+		.then(() => open(join(run, runFiles.log), 'a'))
+		.catch((error: unknown) => {
+			throw Failure.from(error, `Cannot write into ${run}`);
+		});
 	let child: ChildProcess;
 	let logStart: number;
 	let ended: Promise<Exit>;

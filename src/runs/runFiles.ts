@@ -15,6 +15,7 @@ export const runFiles = {
 	person: 'annotations/person.json',
 	log: 'engine.log',
 	lock: 'run.lock',
+	reserve: '.reserve',
 } as const;
 
 /** `step_000012`: folders and files of a step sort by name. */

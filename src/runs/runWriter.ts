@@ -22,6 +22,7 @@ import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { heartbeatMs, RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
+import { refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
 /** What the engine says about a new run; the writer adds format, status, times and the process. */
@@ -62,7 +63,7 @@ export class RunWriter {
 
 	/** Makes run.json in a folder that has none (prepareRun made the folder and recipe.json). Fails with `exists`, `busy`. */
 	static async create(folder: string, initial: InitialRecord): Promise<RunWriter> {
-		const lock = await RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
+		const lock = await lockRun(folder);
 		try {
 			if (await stat(join(folder, runFiles.record)).catch(() => null)) {
 				throw new Failure('exists', `${folder} already holds a run.`, 'Resume it, or start a new one from its recipe.');
@@ -93,7 +94,7 @@ export class RunWriter {
 	 * of run.json are kept, an old error is dropped.
 	 */
 	static async reopen(folder: string): Promise<RunWriter> {
-		const lock = await RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
+		const lock = await lockRun(folder);
 		try {
 			const { error: _, ...old } = await readRecord(folder);
 			const time = now();
@@ -287,6 +288,13 @@ export class RunWriter {
 			await this.#lock.release();
 		}
 	}
+}
+
+async function lockRun(folder: string): Promise<RunLock> {
+	await refuseLinks(folder).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot write into ${folder}`);
+	});
+	return RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
 }
 
 function* formatted(lines: Iterable<unknown>): Iterable<string> {

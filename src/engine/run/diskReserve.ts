@@ -1,5 +1,7 @@
-import { open, rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { runFiles } from '../../runs/runFiles.ts';
 
 /**
  * A little room on the disk that is given back when the disk is full, so that the run can still say why it ended.
@@ -13,15 +15,15 @@ export class DiskReserve {
 	}
 
 	static async take(run: string): Promise<DiskReserve> {
-		const reserve = new DiskReserve(join(run, '.reserve'));
-		const handle = await open(reserve.#path, 'w');
+		const reserve = new DiskReserve(join(run, runFiles.reserve));
 		try {
 			// Not zeros: some file systems keep no blocks for them.
-			await handle.writeFile(Buffer.alloc(DiskReserve.bytes, 0x5a));
-		} finally {
-			await handle.close();
+			await writeFile(reserve.#path, Buffer.alloc(DiskReserve.bytes, 0x5a));
+			return reserve;
+		} catch (error) {
+			await reserve.release();
+			throw Failure.from(error, `Cannot write into ${run}`);
 		}
-		return reserve;
 	}
 
 	async release(): Promise<void> {

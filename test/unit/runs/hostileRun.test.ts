@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { launchEngine } from '../../../src/runs/launchEngine.ts';
 import { annotateRun } from '../../../src/runs/runActions.ts';
+import { RunLock } from '../../../src/runs/runLock.ts';
 import {
 	diskUse,
 	listCheckpoints,
@@ -19,6 +21,7 @@ import {
 } from '../../../src/runs/runReader.ts';
 import { effectiveStatus } from '../../../src/runs/runStatus.ts';
 import { RunTail } from '../../../src/runs/runTail.ts';
+import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { initialRecord, rollout, temporaryFolder } from './runFixtures.ts';
 
 const record = {
@@ -76,6 +79,22 @@ test('links are not followed, wherever they stand', async (context) => {
 	const linked = await runFolder(context);
 	await symlink(secret, join(linked, 'annotations'));
 	await assert.rejects(annotateRun(linked, { name: 'x' }), { reason: 'invalid' });
+});
+
+test('an engine writes through no link of a run folder', async (context) => {
+	for (const name of ['metrics.jsonl', 'events.jsonl', 'engine.log', '.reserve', 'checkpoints', 'run.lock']) {
+		const secret = await outside(context, 'metrics.jsonl', '000001');
+		const before = await readdir(secret, { recursive: true });
+		const folder = await runFolder(context);
+		const isFolder = name === 'checkpoints' || name === 'run.lock';
+		await symlink(isFolder ? secret : join(secret, 'metrics.jsonl'), join(folder, name));
+		const refused = { reason: 'invalid', message: /neither a file nor a folder/ };
+		await assert.rejects(RunWriter.reopen(folder), refused, name);
+		await assert.rejects(launchEngine(folder, { engine: import.meta.filename, resume: true }), refused, name);
+		assert.deepEqual(await readdir(secret, { recursive: true }), before, name);
+		if (name === 'run.lock')
+			await assert.rejects(RunLock.acquire(join(folder, name), 'The run'), { reason: 'invalid' });
+	}
 });
 
 test('a tail of a folder full of links tells the reason once and reads nothing', async (context) => {
