@@ -13,14 +13,17 @@ export class AppendFile {
 
 	/** Appends text that ends with `\n`. When it fails (`full`, `denied`) the file is cut back to what it was. */
 	async append(text: string): Promise<void> {
+		let lines = text;
 		try {
 			if (this.#handle === null) {
-				this.#handle = await open(this.#path, 'a');
+				this.#handle = await open(this.#path, 'a+');
 				this.#size = (await this.#handle.stat()).size;
+				// A line that a crash has torn must not swallow the next one.
+				if (await endsTorn(this.#handle, this.#size)) lines = `\n${text}`;
 			}
-			await this.#handle.appendFile(text);
+			await this.#handle.appendFile(lines);
 			await this.#handle.datasync();
-			this.#size += Buffer.byteLength(text);
+			this.#size += Buffer.byteLength(lines);
 		} catch (error) {
 			await this.#handle?.truncate(this.#size).catch(() => undefined);
 			throw Failure.from(error, `Cannot write ${this.#path}`);
@@ -33,4 +36,10 @@ export class AppendFile {
 		this.#handle = null;
 		await handle?.close();
 	}
+}
+
+async function endsTorn(handle: FileHandle, size: number): Promise<boolean> {
+	if (size === 0) return false;
+	const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+	return buffer[0] !== 0x0a;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { AppendFile } from '../../../src/runs/appendFile.ts';
 import {
 	listCheckpoints,
 	listRolloutSteps,
@@ -270,4 +271,14 @@ test('the end of a long log of metrics is read without the rest', async (context
 		);
 	}
 	assert.deepEqual(await readMetricsEnd(join(folder, 'nowhere')), []);
+});
+
+test('a line after a torn one is read', async (context) => {
+	const path = join(await temporaryFolder(context), 'events.jsonl');
+	await writeFile(path, '{"a":1}\n{"b":');
+	const file = new AppendFile(path);
+	await file.append('{"c":3}\n');
+	await file.append('{"d":4}\n');
+	await file.close();
+	assert.equal(await readFile(path, 'utf8'), '{"a":1}\n{"b":\n{"c":3}\n{"d":4}\n');
 });
