@@ -30,6 +30,7 @@ export interface SampleRequest {
 	readonly prompts: readonly (readonly number[])[];
 	/** One random stream per row, so that a row's completion does not depend on its neighbours. */
 	readonly seeds: readonly string[];
+	/** A row also ends where its context does. */
 	readonly maxNewTokens: number;
 	/** 0: greedy. Log-probabilities are of the logits divided by it (by 1 when greedy). */
 	readonly temperature: number;
@@ -125,6 +126,8 @@ export interface Learner {
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** The current weights become the reference. */
 	setReference(): void;
+	readonly hasReference: boolean;
+	/** A copy. */
 	referenceParameters(): Float32Array | null;
 	restoreReference(parameters: Float32Array): void;
 	resetOptimiser(): void;

@@ -2,7 +2,6 @@ import { estimateAccuracy } from '../../core/evaluation/interval.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { Sample } from '../learner.ts';
-import type { PosedProblem } from './problemFeed.ts';
 import type { TrainingParts } from './stageHost.ts';
 
 export interface EvaluationSettings {
@@ -22,13 +21,10 @@ export interface Evaluation {
 /** Completions that are sampled at once. */
 const chunkRows = 1024;
 
-/** Longest completion of an evaluation: what the grpo stages allow, or all that the context leaves. */
-function completionLimit({ recipe, learner }: TrainingParts, posed: readonly PosedProblem[]): number {
-	const longest = posed.reduce((n, { promptTokens }) => Math.max(n, promptTokens.length), 0);
-	const room = learner.shape.context - longest;
+/** Longest completion of an evaluation: what the grpo stages allow, or all of the context. A row ends with its context anyway. */
+function completionLimit({ recipe, learner }: TrainingParts): number {
 	const wanted = recipe.stages.map((stage) => (stage.type === 'grpo' ? stage.max_completion_length : 0));
-	const limit = Math.max(...wanted);
-	return Math.max(1, limit === 0 ? room : Math.min(limit, room));
+	return Math.max(...wanted) || learner.shape.context;
 }
 
 /**
@@ -38,7 +34,7 @@ function completionLimit({ recipe, learner }: TrainingParts, posed: readonly Pos
  */
 export async function evaluate(parts: TrainingParts, step: number, settings: EvaluationSettings): Promise<Evaluation> {
 	const posed = parts.feed.heldOut(settings.problems);
-	const limit = completionLimit(parts, posed);
+	const limit = completionLimit(parts);
 	const rows = posed.flatMap((problem, i) =>
 		Array.from({ length: settings.samples }, (_, sample) => ({ posed: problem, problem: i, sample })),
 	);

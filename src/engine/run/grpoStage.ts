@@ -116,7 +116,7 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		let start = performance.now();
 		const stage = stageInForce();
 		// A run without KL keeps no reference; one that gets a KL term on the way takes the policy of that moment.
-		if (stage.beta > 0 && parts.learner.referenceParameters() === null) parts.learner.setReference();
+		if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
 		const batchStart = progress.step;
 		const batch = await sampleBatch(host, stage);
 		barren = batch.advantages.dead.every((dead) => dead) ? barren + 1 : 0;

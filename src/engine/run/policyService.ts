@@ -25,7 +25,6 @@ export class PolicyService {
 		const prompts = request.prompts.map((prompt, i) => this.#encodePrompt(prompt, `prompts[${i}]`));
 		this.#checkRows(prompts.length * request.n);
 		const { context } = this.#learner.shape;
-		const longest = prompts.reduce((n, prompt) => Math.max(n, prompt.length), 0);
 		const stop = request.stop.filter((text) => text !== '');
 		const samples =
 			prompts.length === 0
@@ -36,7 +35,8 @@ export class PolicyService {
 							seeds: prompts.flatMap((_, p) =>
 								Array.from({ length: request.n }, (_, k) => `policy/${request.seed}/${p}/${k}`),
 							),
-							maxNewTokens: Math.min(request.maxTokens ?? context, context - longest),
+							// Each row also ends with its context, whatever the other prompts' lengths.
+							maxNewTokens: request.maxTokens ?? context,
 							temperature: request.temperature,
 							topP: request.topP,
 							stop: stop.flatMap((text) => this.#singleToken(text)),
@@ -56,7 +56,7 @@ export class PolicyService {
 			throw new Failure('invalid', 'policy/score needs as many completions as prompts.');
 		}
 		this.#checkRows(request.prompts.length);
-		if (request.reference && this.#learner.referenceParameters() === null) {
+		if (request.reference && !this.#learner.hasReference) {
 			throw new Failure('unsupported', 'This run keeps no reference policy (beta is 0).', 'Score without "reference".');
 		}
 		const rows = request.prompts.map((prompt, i): Sequence => {

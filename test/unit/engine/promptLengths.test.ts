@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
+import { evaluate } from '../../../src/engine/run/evaluator.ts';
+import { openDataset } from '../../../src/engine/run/openDataset.ts';
+import { PolicyService } from '../../../src/engine/run/policyService.ts';
+import { type StartedTraining, startTraining } from '../../../src/engine/run/startTraining.ts';
+import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+
+const context = 60;
+/** Many symbols, so that the end is seldom drawn. */
+const letters = Array.from({ length: 200 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
+
+/** A model that has learned nothing, so that most completions go on until they are cut. */
+async function untrained(
+	place: Workplace,
+	rows: readonly object[],
+	stages: readonly object[],
+): Promise<StartedTraining> {
+	const lines = (list: readonly object[]) => list.map((row) => `${JSON.stringify(row)}\n`).join('');
+	await writeFile(join(place.folder, 'train.jsonl'), lines([{ prompt: '0=', answer: '0', solution: letters }]));
+	await writeFile(join(place.folder, 'test.jsonl'), lines(rows));
+	const dataset = { path: 'train.jsonl', heldOut: 'test.jsonl' };
+	const model = { ...tinyRecipe.model, context };
+	const run = await place.prepare({
+		...tinyRecipe,
+		dataset,
+		model,
+		template: 'plain',
+		rewards: [{ use: 'accuracy' }],
+		stages,
+	});
+	const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), run);
+	return startTraining({
+		recipe,
+		dataset: await openDataset(recipe.dataset),
+		checkpoint: null,
+		onLeftOut: () => undefined,
+	});
+}
+
+const short = { prompt: '1=', answer: '1' };
+const long = { prompt: '2'.repeat(context - 5), answer: '2' };
+
+test('a long held-out prompt takes no room from the others', async () => {
+	await using place = await Workplace.make();
+	const settings = { name: 'heldout', problems: 8, samples: 8, temperature: 1 };
+	for (const [max_completion_length, most] of [
+		[20, 20],
+		[undefined, context],
+	] as const) {
+		const stage = max_completion_length
+			? { ...tinyRecipe.stages[1], max_completion_length }
+			: { ...tinyRecipe.stages[0], steps: 1 };
+		const { parts } = await untrained(place, [short, long], [stage]);
+		try {
+			const { lines } = await evaluate(parts, 0, settings);
+			const lengths = (prompt: string) =>
+				lines
+					.filter((line) => line.prompt.startsWith(prompt) && line.truncated)
+					.map((line) => parts.tokenizer.encode(line.completion).length);
+			assert.ok(lengths('1').length > 0, 'some were cut');
+			assert.ok(Math.max(...lengths('1')) > most / 2, `${lengths('1')}`);
+			assert.ok(lengths('2').every((n) => n < 6));
+		} finally {
+			await parts.learner.dispose();
+		}
+	}
+});
+
+test('completions of a prompt do not depend on the other prompts of the request', async () => {
+	await using place = await Workplace.make();
+	const { parts } = await untrained(place, [short, long], [{ ...tinyRecipe.stages[0], steps: 1 }]);
+	try {
+		const policy = new PolicyService(parts.learner, parts.tokenizer, (task) => task());
+		const request = { n: 3, temperature: 1, topP: 1, stop: [], logprobs: true, seed: 1 };
+		const alone = await policy.generate({ ...request, prompts: [short.prompt] });
+		const together = await policy.generate({ ...request, prompts: [short.prompt, long.prompt] });
+		const texts = (list: typeof alone) => list.completions[0]?.map(({ text, truncated }) => ({ text, truncated }));
+		assert.deepEqual(texts(together), texts(alone));
+		for (const { tokens } of together.completions[1] ?? []) assert.ok((tokens?.text.length as number) <= 4);
+	} finally {
+		await parts.learner.dispose();
+	}
+});
