@@ -14,9 +14,10 @@ import { acquireDevice } from '../../runs/deviceQueue.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles, stepName, stepOf } from '../../runs/runFiles.ts';
 import type { RunLock } from '../../runs/runLock.ts';
-import { listCheckpoints, readEvents, readMetrics, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { listCheckpoints, readEvents, readMetricsEnd, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
+import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import type { Learner } from '../learner.ts';
 import { readCheckpoint, type StoredCheckpoint } from './checkpointFolder.ts';
 import { DiskReserve } from './diskReserve.ts';
@@ -162,7 +163,7 @@ class EngineRun {
 		}
 		const checkpoint = folder === null ? null : await readCheckpoint(folder);
 		this.#training = await startTraining({
-			recipe,
+			recipe: resume ? await withSettledDevice(run, recipe) : recipe,
 			dataset,
 			checkpoint,
 			onLeftOut: (count, why) => {
@@ -175,7 +176,13 @@ class EngineRun {
 		const { parts, progress } = this.#training;
 		this.#learner = parts.learner;
 		const past = resume ? await this.#takeUp(writer, own === undefined ? null : checkpoint) : nothingBefore;
-		if (past.evaluated && progress.evaluatedAt === null) progress.evaluatedAt = progress.step;
+		if (past.accuracy !== undefined && progress.evaluatedAt === null) {
+			progress.evaluatedAt = progress.step;
+			const { accuracy } = past;
+			if (accuracy !== null && accuracy > (progress.best?.accuracy ?? Number.NEGATIVE_INFINITY)) {
+				progress.best = { step: progress.step, accuracy };
+			}
+		}
 		if (checkpoint !== null && own === undefined) await this.#adopt(writer, checkpoint);
 		await this.#announceDevice(writer, recipe);
 		if (await this.#waitForDevice(writer, recipe)) return 'stopped';
@@ -229,12 +236,12 @@ class EngineRun {
 			await writer.appendEvent({ type: 'alert', level: 'warning', message, step });
 		}
 		const events = await readEvents(run);
-		const last = (await readMetrics(run)).at(-1);
+		const last = (await readMetricsEnd(run)).at(-1);
 		const stage = events.findLast((event) => event.type === 'stage' && event.step === step);
 		return {
 			replay: events.flatMap(recordedChange),
 			announcedStage: typeof stage?.index === 'number' ? stage.index : null,
-			evaluated: last?.step === step && last.values['eval/heldout/accuracy'] !== undefined,
+			accuracy: last?.step === step ? last.values['eval/heldout/accuracy'] : undefined,
 		};
 	}
 
@@ -324,11 +331,23 @@ class EngineRun {
 interface Past {
 	readonly replay: readonly RecordedChange[];
 	readonly announcedStage: number | null;
-	/** The line of the step where the attempt starts has a held-out accuracy. */
-	readonly evaluated: boolean;
+	/** Held-out accuracy in the line of the step where the attempt starts; null: measured on nothing; undefined: not measured. */
+	readonly accuracy: number | null | undefined;
 }
 
-const nothingBefore: Past = { replay: [], announcedStage: null, evaluated: false };
+const nothingBefore: Past = { replay: [], announcedStage: null, accuracy: undefined };
+
+/**
+ * The recipe with the device that an earlier attempt took: what `auto` takes depends on a measured speed, and a resume
+ * must go on with the same arithmetic.
+ */
+async function withSettledDevice(run: string, recipe: ResolvedRecipe): Promise<ResolvedRecipe> {
+	if (recipe.device !== 'auto') return recipe;
+	const took = (await readEvents(run)).findLast((event) => event.type === 'device')?.took;
+	return typeof took === 'string' && Object.hasOwn(runtimeNames, took)
+		? { ...recipe, device: took as ProviderName }
+		: recipe;
+}
 
 /** Checkpoint folders that are not whole, by name. */
 async function damagedCheckpoints(run: string): Promise<string[]> {

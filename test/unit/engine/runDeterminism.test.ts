@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { tinyRecipe, Workplace } from './engineProcess.ts';
+import type { CheckpointState } from '../../../src/protocol/checkpointState.ts';
+import { listCheckpoints, readEvents, readMetrics } from '../../../src/runs/runReader.ts';
+import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume, uninterrupted } from './killResume.ts';
 
 /** Several updates a batch, a reference, resampling and masks: everything that a resume has to bring back. */
@@ -49,4 +53,49 @@ test('the same seed gives the same metrics, rollouts and weights, and another se
 test('a run that is killed at any moment and resumed ends as if it had not been', async (t) => {
 	await using place = await Workplace.make();
 	await checkKillResume(place, fullRecipe, 3, 20, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
+});
+
+test('a resume goes on with the device that "auto" took, whatever would be faster now', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare({ ...tinyRecipe, device: 'auto', stages: [{ ...tinyRecipe.stages[0], steps: 2 }] });
+	const first = await place.run('--run', run);
+	assert.equal(first.code, 0, first.stderr);
+	const devices = async () => (await readEvents(run)).filter(({ type }) => type === 'device');
+	const [{ took } = { took: null }] = await devices();
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	const again = (await devices()).at(-1);
+	assert.deepEqual([again?.took, again?.tried, again?.asked], [took, [], 'auto']);
+});
+
+test('the accuracy that a new run begins with is still its best after a resume', async () => {
+	await using place = await Workplace.make();
+	const parent = await place.prepare({ ...tinyRecipe, checkpoint: { every: 8, keep: 100 } });
+	assert.equal((await place.run('--run', parent)).code, 0);
+	const checkpoint = (await listCheckpoints(parent)).find(({ step }) => step === 30);
+	assert.ok(checkpoint);
+	const child = await place.prepare({ ...tinyRecipe, evaluate: { every: 1000, problems: 8 } });
+	const engine = place.start('--run', child, '--parent-checkpoint', checkpoint.path);
+	await eventually(async () => (await readMetrics(child)).length >= 2, 'it has begun');
+	engine.kill('SIGKILL');
+	await engine.exit;
+	await rm(join(child, 'checkpoints', 'step_000032'), { recursive: true, force: true });
+	await rm(join(child, 'checkpoints', 'step_000040'), { recursive: true, force: true });
+	await rm(join(child, 'checkpoints', 'step_000048'), { recursive: true, force: true });
+	// As if the parent had measured nothing: only the line of the step says what the child began with.
+	const path = join(child, 'checkpoints', 'step_000030', 'state.json');
+	const text = await readFile(path, 'utf8');
+	const state = JSON.parse(text) as CheckpointState;
+	assert.equal(state.evaluatedAt, null);
+	const unmeasured = text.replace(/"best": \{[^}]*\}/, (best) => '"best": null'.padEnd(best.length));
+	await writeFile(path, unmeasured);
+	const resumed = await place.run('--run', child, '--resume');
+	assert.equal(resumed.code, 0, resumed.stderr);
+	const lines = await readMetrics(child);
+	const measured = lines.filter(({ values }) => values['eval/heldout/accuracy'] !== undefined);
+	const best = measured.reduce((a, b) =>
+		(b.values['eval/heldout/accuracy'] ?? 0) > (a.values['eval/heldout/accuracy'] ?? 0) ? b : a,
+	);
+	const last = (await listCheckpoints(child)).at(-1);
+	const end = JSON.parse(await readFile(join(last?.path ?? '', 'state.json'), 'utf8')) as CheckpointState;
+	assert.deepEqual(end.best, { step: best.step, accuracy: best.values['eval/heldout/accuracy'] });
 });
