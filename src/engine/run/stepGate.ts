@@ -31,6 +31,7 @@ export class StepGate {
 	readonly #abort = new AbortController();
 	#requests: Request[] = [];
 	#pausers: Deferred<void>[] = [];
+	#resumers: Deferred<void>[] = [];
 	#wantsPause = false;
 	#isPaused = false;
 	#stop: StopRequest | null = null;
@@ -61,14 +62,18 @@ export class StepGate {
 		return done.promise;
 	}
 
-	/** Withdraws the pause, also one that has not happened yet. */
+	/** Withdraws the pause, also one that has not happened yet. Resolves once training goes on. */
 	async resume(): Promise<void> {
 		if (this.#closed) throw this.#closed;
 		this.#wantsPause = false;
 		for (const waiting of this.#pausers.splice(0)) {
 			waiting.reject(new Failure('cancelled', 'The run was told to go on before it had paused.'));
 		}
+		if (!this.#isPaused) return;
+		const done = deferred<void>();
+		this.#resumers.push(done);
 		this.#notify();
+		await done.promise;
 	}
 
 	stop(request: StopRequest): void {
@@ -91,7 +96,13 @@ export class StepGate {
 	/** Runs a task while training does not use the learner. */
 	withLearner<T>(task: () => Promise<T>): Promise<T> {
 		const done = deferred<T>();
-		const run = () => task().then(done.resolve, done.reject);
+		const run = async () => {
+			try {
+				done.resolve(await task());
+			} catch (error) {
+				done.reject(error);
+			}
+		};
 		return this.#queue({ type: 'job', run, fail: done.reject }, done);
 	}
 
@@ -120,6 +131,7 @@ export class StepGate {
 					this.#isPaused = false;
 					await hooks.continued();
 				}
+				for (const waiting of this.#resumers.splice(0)) waiting.resolve();
 				return 'continue';
 			}
 			if (!this.#isPaused) {
@@ -127,9 +139,18 @@ export class StepGate {
 				await hooks.paused();
 			}
 			for (const waiting of this.#pausers.splice(0)) waiting.resolve();
+			for (const waiting of this.#resumers.splice(0)) {
+				waiting.reject(new Failure('cancelled', 'The run was told to pause again before it went on.'));
+			}
 			this.#wake = deferred<void>();
 			// Something may have arrived while the hooks ran.
-			if (this.#requests.length === 0 && this.#wantsPause && !this.#stop && this.#pausers.length === 0) {
+			if (
+				this.#requests.length === 0 &&
+				this.#wantsPause &&
+				!this.#stop &&
+				!this.#closed &&
+				this.#pausers.length === 0
+			) {
 				await this.#wake.promise;
 			}
 			this.#wake = null;
@@ -140,7 +161,7 @@ export class StepGate {
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;
-		for (const waiting of this.#pausers.splice(0)) waiting.reject(reason);
+		for (const waiting of [...this.#pausers.splice(0), ...this.#resumers.splice(0)]) waiting.reject(reason);
 		for (const request of this.#requests.splice(0)) {
 			if (request.type === 'job') request.fail(reason);
 			else request.done.reject(reason);

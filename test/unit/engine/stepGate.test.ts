@@ -50,6 +50,38 @@ test('a pause is answered when it has happened; jobs and checkpoints go on in it
 	assert.deepEqual(said, ['paused', 'answered', 'checkpoint', 'job', 'continued', 'continue']);
 });
 
+test('going on is answered when it has happened, or when it will not', async () => {
+	const gate = new StepGate();
+	const said: string[] = [];
+	const first = gate.pause();
+	const through = gate.betweenBatches(hooks(said));
+	await first;
+	await gate.resume().then(() => said.push('answered'));
+	assert.deepEqual(said, ['paused', 'continued', 'answered']);
+	await through;
+
+	gate.pause().catch(() => undefined);
+	const again = gate.betweenBatches(hooks([]));
+	await gate.pause();
+	const withdrawn = gate.resume();
+	await gate.pause();
+	await assert.rejects(withdrawn, { reason: 'cancelled' });
+	const over = gate.resume();
+	gate.close(new Failure('unavailable', 'over'));
+	await assert.rejects(over, { reason: 'unavailable' });
+	assert.equal(await again, 'stop');
+});
+
+test('a request that throws at once is answered and does not end the run', async () => {
+	const gate = new StepGate();
+	const job = gate.withLearner(() => {
+		throw new Failure('invalid', 'no');
+	});
+	job.catch(() => undefined);
+	assert.equal(await gate.betweenBatches(hooks([])), 'continue');
+	await assert.rejects(job, { reason: 'invalid' });
+});
+
 test('a pause withdrawn before it happened is told so', async () => {
 	const gate = new StepGate();
 	const pause = gate.pause();
