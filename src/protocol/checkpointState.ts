@@ -21,7 +21,7 @@ export const modelShapeSchema = v.object({
 	context: size,
 	width: size,
 	heads: size,
-	layers: size,
+	layers: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(10_000)),
 	feedForward: size,
 });
 

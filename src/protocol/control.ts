@@ -57,7 +57,7 @@ export const controlMethods = {
 		params: v.object({
 			prompts: v.array(v.string()),
 			completions: v.array(v.string()),
-			temperature: v.optional(v.number(), 1),
+			temperature: v.optional(v.pipe(v.number(), v.minValue(0.01)), 1),
 			reference: v.optional(v.boolean(), false),
 		}),
 		/** Log-probability of each completion token, one list per pair. */

@@ -155,10 +155,7 @@ function flatten(
 	parameters: readonly ParameterSpec[],
 	prefix = '',
 ): Float32Array {
-	const sizes = parameters.map(({ shape }) => shape.reduce((a, b) => a * b, 1));
-	const flat = new Float32Array(sizes.reduce((a, b) => a + b, 0));
-	let offset = 0;
-	for (const [i, { name, shape }] of parameters.entries()) {
+	const found = parameters.map(({ name, shape }) => {
 		const tensor = tensors.get(prefix + name);
 		if (!tensor || tensor.shape.join() !== shape.join()) {
 			throw new Failure(
@@ -167,8 +164,14 @@ function flatten(
 				'Take a checkpoint of a run with the same model.',
 			);
 		}
-		flat.set(tensor.data, offset);
-		offset += sizes[i] as number;
+		return tensor.data;
+	});
+	// Only now: a damaged or hostile checkpoint may speak of more parameters than any memory holds.
+	const flat = new Float32Array(found.reduce((n, data) => n + data.length, 0));
+	let offset = 0;
+	for (const data of found) {
+		flat.set(data, offset);
+		offset += data.length;
 	}
 	return flat;
 }

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { Random } from '../../../src/base/random.ts';
+import { type StoredCheckpoint, storedParameters } from '../../../src/engine/run/checkpointFolder.ts';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from '../../../src/engine/run/safetensors.ts';
+import { modelShapeSchema } from '../../../src/protocol/checkpointState.ts';
+import { decode } from '../../../src/protocol/decode.ts';
 
 const random = Random.of('safetensors');
 const tensors: NamedTensor[] = [[3, 4], [7], [], [2, 0]].map((shape, i) => ({
@@ -36,4 +39,15 @@ test('damaged files are refused, never read past their end', () => {
 			assert.ok(error instanceof Failure, String(error));
 		}
 	}
+});
+
+test('a checkpoint that speaks of more parameters than it has is of another model, not out of memory', () => {
+	const tensor: NamedTensor = { name: 'head', shape: [2, 2], data: new Float32Array(4) };
+	const checkpoint = { folder: 'c', model: new Map([['head', tensor]]) } as unknown as StoredCheckpoint;
+	assert.deepEqual([...storedParameters(checkpoint, [{ ...tensor, decay: true }])], [0, 0, 0, 0]);
+	const huge = [{ name: 'head', shape: [1e9, 1e9], decay: true }];
+	assert.throws(() => storedParameters(checkpoint, huge), { reason: 'mismatch' });
+	const shape = { vocabulary: 5, context: 6, width: 8, heads: 2, layers: 1e9, feedForward: 16 };
+	assert.equal(decode(modelShapeSchema, shape).ok, false);
+	assert.equal(decode(modelShapeSchema, { ...shape, layers: 4 }).ok, true);
 });
