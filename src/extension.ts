@@ -66,17 +66,27 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		}),
 	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
-	const starter = new RunStarter({ extension, store, tree, notices, diagnostics, openDashboard, openLog });
+	const starter: RunStarter = new RunStarter({
+		extension,
+		store,
+		tree,
+		notices,
+		diagnostics,
+		openDashboard,
+		openLog,
+		holdEnd: (folder) => ends.hold(folder),
+	});
 
 	keep(new StatusBar(store));
 	keep(new RunContext(store));
 	const resume = (view: RunView) => starter.resume(view);
-	keep(
+	const ends: EndNotification = keep(
 		new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog, resume }),
 	);
 	addStartCommands(table, {
 		picker,
 		starter,
+		notices,
 		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
 		storage,
 	});

@@ -10,8 +10,8 @@ import { isLive, type RunView } from './runView.ts';
 import { settings } from './settings.ts';
 
 interface Needs {
-	readonly store: RunStore;
-	readonly notices: Notices;
+	readonly store: Pick<RunStore, 'runs' | 'get' | 'onDidChange'>;
+	readonly notices: Pick<Notices, 'information' | 'error'>;
 	readonly memory: vscode.Memento;
 	/** A folder that all windows share. */
 	readonly storage: vscode.Uri;
@@ -31,6 +31,8 @@ export class EndNotification extends Disposable {
 	readonly #needs: Needs;
 	/** Folder -> run and attempt that was seen alive. */
 	readonly #alive: Map<string, string>;
+	/** Folders whose start is waited for, with how many wait. */
+	readonly #held = new Map<string, number>();
 
 	constructor(needs: Needs) {
 		super();
@@ -39,11 +41,40 @@ export class EndNotification extends Disposable {
 		this.register(needs.store.onDidChange(() => this.#look()));
 	}
 
+	/**
+	 * To be called while a start is waited for: when that fails, whoever waits says so, and the end is not told again.
+	 * @returns what is called with whether it was told
+	 */
+	hold(folder: string): (told: boolean) => Promise<void> {
+		this.#held.set(folder, (this.#held.get(folder) ?? 0) + 1);
+		return async (told) => {
+			const others = (this.#held.get(folder) ?? 1) - 1;
+			if (others > 0) this.#held.set(folder, others);
+			else this.#held.delete(folder);
+			if (told) await this.#forget(folder);
+			this.#look();
+		};
+	}
+
+	async #forget(folder: string): Promise<void> {
+		const view = this.#needs.store.get(folder);
+		// What was told may be that nobody waits any more: then it is alive, and its end is still to come.
+		if (view === undefined || isLive(view)) return;
+		const identity = identityOf(view);
+		if (this.#alive.delete(folder)) this.#remember();
+		// Other windows have seen it, too.
+		if (identity !== null) await this.#claim(identity);
+	}
+
+	#remember(): void {
+		void this.#needs.memory.update(memoryKey, Object.fromEntries(this.#alive));
+	}
+
 	#look(): void {
 		let changed = false;
 		for (const view of this.#needs.store.runs) {
 			const identity = identityOf(view);
-			if (identity === null) continue;
+			if (identity === null || this.#held.has(view.folder)) continue;
 			const seen = this.#alive.get(view.folder);
 			if (isLive(view)) {
 				if (seen === identity) continue;
@@ -55,7 +86,7 @@ export class EndNotification extends Disposable {
 				void this.#tell(view, identity);
 			}
 		}
-		if (changed) void this.#needs.memory.update(memoryKey, Object.fromEntries(this.#alive));
+		if (changed) this.#remember();
 	}
 
 	async #tell(view: RunView, identity: string): Promise<void> {

@@ -24,6 +24,8 @@ interface Needs {
 	readonly diagnostics: RecipeDiagnostics;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
+	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
+	readonly holdEnd: (folder: string) => (told: boolean) => Promise<void>;
 }
 
 /**
@@ -84,6 +86,8 @@ export class RunStarter {
 		const launch = await launchSettings(this.#needs.extension);
 		let folder: string | null = null;
 		let shown: Promise<void> | null = null;
+		let release: ((told: boolean) => Promise<void>) | null = null;
+		let told = false;
 		const show = async (run: string): Promise<void> => {
 			folder = await store.expect(run);
 			if (place.show ?? true) {
@@ -97,6 +101,7 @@ export class RunStarter {
 					...launch,
 					signal,
 					onFolder: (run) => {
+						release = this.#needs.holdEnd(run);
 						shown = show(run).catch(() => undefined);
 					},
 				}),
@@ -114,7 +119,10 @@ export class RunStarter {
 			if (view !== undefined && (view.queued || failure.reason === 'cancelled')) return view.folder;
 			const actions = view === undefined ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(view) }];
 			this.#needs.notices.failure(failure, actions);
+			told = true;
 			return undefined;
+		} finally {
+			void (release as ((told: boolean) => Promise<void>) | null)?.(told);
 		}
 	}
 

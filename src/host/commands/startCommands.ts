@@ -4,6 +4,7 @@ import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import { type NewProjectAnswers, newProject } from '../newProject.ts';
+import type { Notices } from '../notices.ts';
 import { copyTemplate, exists, projectTemplates, templateFiles } from '../projectTemplates.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -14,6 +15,7 @@ import { displayText, isResumable, nameOf, type RunView } from '../runView.ts';
 interface Needs {
 	readonly picker: RunPicker;
 	readonly starter: RunStarter;
+	readonly notices: Notices;
 	/** media/templates */
 	readonly templates: vscode.Uri;
 	/** Where the demo is put when no folder of the workspace holds it. */
@@ -21,13 +23,13 @@ interface Needs {
 }
 
 /** Commands that start training, or what it starts from. Each resolves to the run's folder. */
-export function addStartCommands(table: CommandTable, { picker, starter, templates, storage }: Needs): void {
+export function addStartCommands(table: CommandTable, { picker, starter, notices, templates, storage }: Needs): void {
 	table.add(commandIds.startDemoRun, async (place?: unknown) =>
 		starter.start(await demoRecipe(templates, storage), placeOf(place)),
 	);
 	table.add(commandIds.newProject, (answers?: unknown) => newProject(templates, answersOf(answers)));
 	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
-		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe();
+		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices);
 		return uri && starter.start(uri, placeOf(place));
 	});
 	table.add(commandIds.resumeRun, async (...args) => {
@@ -79,13 +81,15 @@ async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<v
 }
 
 /** The recipe in the active editor, the only one, or one that is picked. */
-async function pickRecipe(): Promise<vscode.Uri | undefined> {
+async function pickRecipe(notices: Notices): Promise<vscode.Uri | undefined> {
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
 	const recipes = found.filter(isRecipe).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
-		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
+		const make = () => vscode.commands.executeCommand(commandIds.newProject);
+		void notices.error('The workspace has no *.recipe.json.', [{ title: 'New Project', run: make }]);
+		return undefined;
 	}
 	if (recipes.length === 1) return recipes[0];
 	const picked = await vscode.window.showQuickPick(

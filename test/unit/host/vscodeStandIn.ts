@@ -30,6 +30,7 @@ export const window = {
 
 export const workspace = {
 	isTrusted: false,
+	getConfiguration: () => ({ get: () => undefined }),
 	openTextDocument: async () => {
 		throw new Error('no document is opened in an untrusted workspace');
 	},

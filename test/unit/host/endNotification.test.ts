@@ -1,0 +1,127 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Emitter } from '../../../src/base/event.ts';
+import type { RunView } from '../../../src/host/runView.ts';
+
+const { EndNotification } = await import('../../../src/host/endNotification.ts');
+
+const root = await mkdtemp(join(tmpdir(), 'ends-'));
+after(() => rm(root, { recursive: true, force: true }));
+let windows = 0;
+
+/** A window that knows one run, whose state the test sets. */
+function openWindow(storage = join(root, `storage-${++windows}`), memory = new Map<string, unknown>()) {
+	const changed = new Emitter<void>();
+	const told: string[] = [];
+	let waiting: (() => void) | null = null;
+	let runs: RunView[] = [];
+	const tell = async (text: string) => {
+		told.push(text);
+		waiting?.();
+	};
+	const ends = new EndNotification({
+		store: {
+			get runs() {
+				return runs;
+			},
+			get: (folder: string) => runs.find((view) => view.folder === folder),
+			onDidChange: changed.event,
+		},
+		notices: { information: tell, error: tell },
+		memory: {
+			keys: () => [],
+			get: <T>(key: string, or?: T) => (memory.get(key) ?? or) as T,
+			update: async (key: string, value: unknown) => void memory.set(key, value),
+		},
+		storage: { fsPath: storage } as never,
+		openDashboard() {},
+		async openLog() {},
+		resume() {},
+	});
+	const see = (status: RunView['status'], attempt = 1) => {
+		const record = { id: 'r', name: 'sums', attempt, processStart: '1', step: 0, created: 0, updated: 1, heartbeat: 1 };
+		const error = status === 'crashed' ? { error: { reason: 'invalid', message: 'The dataset is empty.' } } : {};
+		runs = [{ folder: '/runs/a', status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
+		changed.fire();
+	};
+	/** Resolves when so many were told. */
+	const toldOf = async (count: number) => {
+		while (told.length < count) {
+			await new Promise<void>((resolve) => {
+				waiting = resolve;
+			});
+		}
+	};
+	return { ends, see, told, toldOf, memory, storage };
+}
+
+const limit = { timeout: 10_000 };
+
+test('an end is told once, by one window, and not for what was never seen alive', limit, async () => {
+	const first = openWindow();
+	const second = openWindow(first.storage);
+	first.see('crashed');
+	first.see('running', 2);
+	second.see('running', 2);
+	first.see('finished', 2);
+	first.see('finished', 2);
+	await first.toldOf(1);
+	second.see('finished', 2);
+	second.see('running', 3);
+	second.see('stopped', 3);
+	await second.toldOf(1);
+	assert.match(first.told.join(), /^sums finished[^,]*$/);
+	assert.match(second.told.join(), /^sums stopped[^,]*$/);
+});
+
+test('an end while the window was closed is told when it is back', limit, async () => {
+	const before = openWindow();
+	before.see('running');
+	const back = openWindow(before.storage, before.memory);
+	back.see('finished');
+	await back.toldOf(1);
+});
+
+test('a start that fails is told by the start alone, in every window', limit, async () => {
+	const window = openWindow();
+	const other = openWindow(window.storage);
+	window.see('starting');
+	const release = window.ends.hold('/runs/a');
+	other.see('starting');
+	window.see('starting');
+	window.see('crashed');
+	await release(true);
+	window.see('crashed');
+	other.see('crashed');
+	// What is told next is the first that is told.
+	window.see('running', 2);
+	window.see('stopped', 2);
+	await window.toldOf(1);
+	other.see('running', 3);
+	other.see('stopped', 3);
+	await other.toldOf(1);
+	for (const { told } of [window, other]) assert.match(told.join(), /^sums stopped[^,]*$/);
+});
+
+test('a run that ends while its start is still waited for is told after that', limit, async () => {
+	const window = openWindow();
+	window.see('running');
+	const release = window.ends.hold('/runs/a');
+	window.see('finished');
+	assert.deepEqual(window.told, []);
+	await release(false);
+	await window.toldOf(1);
+});
+
+test('a run whose start took too long to wait for is told of when it ends', limit, async () => {
+	const window = openWindow();
+	const release = window.ends.hold('/runs/a');
+	window.see('starting');
+	await release(true);
+	window.see('finished');
+	await window.toldOf(1);
+});
