@@ -129,6 +129,14 @@ export class RunWriter {
 		return this.#pending;
 	}
 
+	/** After `close` another engine may hold the lock: nothing of this one may be written any more. */
+	#write<T>(task: () => Promise<T>): Promise<T> {
+		return this.#queue.queue(() => {
+			if (this.#closed) throw new Failure('unavailable', `The run ${this.folder} is closed.`);
+			return task();
+		});
+	}
+
 	async #writeRecord(): Promise<void> {
 		const time = now();
 		this.#record = { ...this.#record, updated: time, heartbeat: time };
@@ -137,7 +145,7 @@ export class RunWriter {
 
 	/** One line per optimiser step, strictly increasing. Values that are not finite are written as null. */
 	appendMetrics(line: MetricsLine): Promise<void> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			if (line.step <= this.#lastStep) {
 				throw new Failure('internal', `Metrics of step ${line.step} come after those of step ${this.#lastStep}.`);
 			}
@@ -149,7 +157,7 @@ export class RunWriter {
 
 	/** The rollouts that first feed `step`: a whole file or none. */
 	writeRollouts(step: number, lines: Iterable<RolloutLine>): Promise<void> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			await ensureFolder(join(this.folder, runFiles.rollouts));
 			await writeFileAtomic(rolloutPath(this.folder, step), formatted(lines));
 		});
@@ -162,7 +170,7 @@ export class RunWriter {
 		readonly [key: string]: unknown;
 	}): Promise<void> {
 		const line: EventLine = { time: now(), ...event, step: event.step ?? this.#record.step };
-		return this.#queue.queue(() => this.#events.append(formatLine(line)));
+		return this.#write(() => this.#events.append(formatLine(line)));
 	}
 
 	/** evaluations/step_N/<name>.jsonl and then, as the sign that they are complete, <name>.json. */
@@ -173,7 +181,7 @@ export class RunWriter {
 		summary: EvaluationSummary,
 	): Promise<void> {
 		if (!/^[\w][\w.-]*$/.test(name)) throw new Failure('internal', `"${name}" cannot name an evaluation.`);
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			const folder = join(this.folder, runFiles.evaluations, stepName(step));
 			await ensureFolder(folder);
 			await writeFileAtomic(join(folder, `${name}.jsonl`), formatted(lines));
@@ -183,7 +191,7 @@ export class RunWriter {
 
 	/** An empty folder to write a checkpoint's files into; it counts only after `commitCheckpoint`. */
 	beginCheckpoint(step: number): Promise<string> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			const aside = this.#checkpointAside(step);
 			await rm(aside, { recursive: true, force: true });
 			await ensureFolder(aside);
@@ -199,7 +207,7 @@ export class RunWriter {
 		step: number,
 		options: { readonly stage?: string | null; readonly score?: number | null } = {},
 	): Promise<CheckpointInfo> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			const aside = this.#checkpointAside(step);
 			const folder = join(this.folder, runFiles.checkpoints);
 			const path = join(folder, stepName(step));
@@ -239,7 +247,7 @@ export class RunWriter {
 
 	/** Deletes all but the newest `keep` checkpoints and the best one; returns the steps that went. */
 	pruneCheckpoints(keep: number): Promise<number[]> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			const gone = superfluous(await listCheckpoints(this.folder), Math.max(1, keep));
 			for (const { step } of gone) await deleteFolder(join(this.folder, runFiles.checkpoints), stepName(step));
 			return gone.map(({ step }) => step);
@@ -252,7 +260,7 @@ export class RunWriter {
 	 * `hyperparameters` stay, since they are replayed. What belongs to `step` itself stays.
 	 */
 	setAside(step: number): Promise<void> {
-		return this.#queue.queue(async () => {
+		return this.#write(async () => {
 			await this.#metrics.close();
 			await this.#events.close();
 			this.#lastStep = await supersede(this.folder, step);
@@ -264,6 +272,7 @@ export class RunWriter {
 	/** A line for people in engine.log. Never fails: the run does not depend on it. */
 	log(text: string): void {
 		void this.#queue.queue(async () => {
+			if (this.#closed) return;
 			try {
 				this.#log ??= await open(join(this.folder, runFiles.log), 'a');
 				await this.#log.appendFile(`${new Date().toISOString()} ${text}\n`);

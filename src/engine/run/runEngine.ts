@@ -278,7 +278,8 @@ class EngineRun {
 				onWait: ({ pid }) => {
 					waited = true;
 					const message = `Waits for ${provider}: process ${pid} computes on it.`;
-					void writer.updateRecord({ status: 'running', device: `waiting for ${provider} (process ${pid})` });
+					const device = `waiting for ${provider} (process ${pid})`;
+					void writer.updateRecord({ status: 'running', device }).catch(() => undefined);
 					void writer.appendEvent({ type: 'alert', level: 'info', message }).catch(() => undefined);
 					this.#server?.changed();
 				},

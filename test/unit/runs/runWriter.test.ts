@@ -282,3 +282,19 @@ test('a line after a torn one is read', async (context) => {
 	await file.close();
 	assert.equal(await readFile(path, 'utf8'), '{"a":1}\n{"b":\n{"c":3}\n{"d":4}\n');
 });
+
+test('a writer that has given the lock back writes nothing more', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await writer.appendMetrics(metricsLine(1));
+	await writer.close();
+	const before = await readdir(folder);
+	await assert.rejects(writer.appendMetrics(metricsLine(2)), { reason: 'unavailable' });
+	await assert.rejects(writer.appendEvent({ type: 'late' }), { reason: 'unavailable' });
+	await assert.rejects(writer.beginCheckpoint(2), { reason: 'unavailable' });
+	writer.log('late');
+	await writer.updateRecord({ step: 2 });
+	assert.deepEqual(await readdir(folder), before);
+	assert.equal((await readMetrics(folder)).length, 1);
+	assert.equal((await readRecord(folder)).step, 0);
+});
