@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Failure } from '../base/failure.ts';
+import { failureDataSchema } from './failureData.ts';
 
 /**
  * The envelope of every message between a webview and its panel. Events are complete snapshots or numbered deltas; a
@@ -15,27 +16,6 @@ export type WebviewRequest = v.InferOutput<typeof webviewRequestSchema>;
 
 export const webviewEventSchema = v.object({ kind: v.literal('event'), event: v.unknown() });
 export type WebviewEvent = v.InferOutput<typeof webviewEventSchema>;
-
-export const failureDataSchema = v.object({
-	reason: v.picklist([
-		'invalid',
-		'missing',
-		'exists',
-		'busy',
-		'unsupported',
-		'denied',
-		'full',
-		'corrupt',
-		'mismatch',
-		'version',
-		'unavailable',
-		'timeout',
-		'cancelled',
-		'internal',
-	]),
-	message: v.string(),
-	action: v.optional(v.string()),
-});
 
 export const webviewResponseSchema = v.union([
 	v.object({ kind: v.literal('response'), id: v.number(), ok: v.literal(true), result: v.unknown() }),

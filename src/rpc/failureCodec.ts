@@ -1,31 +1,10 @@
-import * as v from 'valibot';
 import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node';
 import { Failure, type FailureData } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
+import { failureDataSchema } from '../protocol/failureData.ts';
 
 /** JSON-RPC code of every error that carries a reason; codes from -32000 on up are an application's own. */
 const failureCode = -31000;
-
-const failureSchema = v.object({
-	reason: v.picklist([
-		'invalid',
-		'missing',
-		'exists',
-		'busy',
-		'unsupported',
-		'denied',
-		'full',
-		'corrupt',
-		'mismatch',
-		'version',
-		'unavailable',
-		'timeout',
-		'cancelled',
-		'internal',
-	]),
-	message: v.string(),
-	action: v.optional(v.string()),
-});
 
 /** Any thrown value as the error of a response: `data` is {reason, message, action?}. */
 export function toResponseError(error: unknown): ResponseError<FailureData> {
@@ -37,7 +16,7 @@ export function toResponseError(error: unknown): ResponseError<FailureData> {
 export function fromResponseError(error: unknown, doing: string): Failure {
 	if (error instanceof Failure) return error;
 	if (error instanceof ResponseError) {
-		const decoded = decode(failureSchema, error.data);
+		const decoded = decode(failureDataSchema, error.data);
 		if (decoded.ok) return new Failure(decoded.value.reason, decoded.value.message, decoded.value.action);
 		if (error.code === ErrorCodes.MethodNotFound) {
 			return new Failure('unsupported', `${doing}: the engine does not know this request.`, 'Update Reasoning Lab.');

@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+
+/** A Failure as it crosses processes. */
+export const failureDataSchema = v.object({
+	reason: v.picklist([
+		'invalid',
+		'missing',
+		'exists',
+		'busy',
+		'unsupported',
+		'denied',
+		'full',
+		'corrupt',
+		'mismatch',
+		'version',
+		'unavailable',
+		'timeout',
+		'cancelled',
+		'internal',
+	]),
+	message: v.string(),
+	action: v.optional(v.string()),
+});
