@@ -1,12 +1,12 @@
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
-import { AdamW, addInto } from './compute/adamW.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
 import type { GradientJob, GradientResult, PackedSequences } from './compute/jobs.ts';
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
+import { SharedOptimiser } from './compute/sharedOptimiser.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
@@ -98,12 +98,10 @@ class OrtLearner implements Learner {
 	readonly #pool: WorkerPool;
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
-	readonly #optimiser: AdamW;
+	readonly #optimiser: SharedOptimiser;
 	/** One operation at a time: an update must not change weights that others are reading. */
 	readonly #operations = new Sequencer();
 	#running = 0;
-	/** Gradient buffers that go to the workers and come back. */
-	#buffers: Float32Array<ArrayBuffer>[] = [];
 
 	constructor(options: LearnerOptions, pool: WorkerPool, execution: ExecutionReport, parameters: Float32Array) {
 		this.shape = options.shape;
@@ -112,7 +110,7 @@ class OrtLearner implements Learner {
 		this.#options = options;
 		this.#pool = pool;
 		this.#policy = new SharedWeights('policy', parameters);
-		this.#optimiser = new AdamW(this.parameters);
+		this.#optimiser = new SharedOptimiser(pool, parameters.length);
 	}
 
 	sample(request: SampleRequest): Promise<Sample[]> {
@@ -124,7 +122,7 @@ class OrtLearner implements Learner {
 				const job = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), this.#policy.ref);
 				return this.#pool.run(() => ({ job, transfer: [] }));
 			});
-			const results = await Promise.all(parts);
+			const results = await all(parts);
 			return results.flatMap((result, i) => samplesOf(request, i * size, result));
 		});
 	}
@@ -134,7 +132,7 @@ class OrtLearner implements Learner {
 			const weights = of === 'policy' ? this.#policy : this.#reference;
 			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');
 			const output: PerToken[] = new Array(rows.length);
-			await Promise.all(
+			await all(
 				microBatches(rows, this.#options.trainRows).map(async (indices) => {
 					const batch = this.#pack(rows, indices);
 					const { logprobs } = await this.#pool.run(() => ({
@@ -217,8 +215,8 @@ class OrtLearner implements Learner {
 		this.#checkIdle();
 		return {
 			parameters: Float32Array.from(this.#policy.flat),
-			firstMoments: this.#optimiser.firstMoments.slice(),
-			secondMoments: this.#optimiser.secondMoments.slice(),
+			firstMoments: new Float32Array(this.#optimiser.firstMoments),
+			secondMoments: new Float32Array(this.#optimiser.secondMoments),
 			updates: this.#optimiser.updates,
 		};
 	}
@@ -295,32 +293,25 @@ class OrtLearner implements Learner {
 	): Promise<UpdateResult> {
 		return this.#operation(async () => {
 			const batches = microBatches(rows, this.#options.trainRows);
-			const results = batches.map((indices) => this.#gradient(rows, indices, inputs));
-			// One that fails must not leave the others' rejections unhandled.
-			for (const result of results) result.catch(() => undefined);
-			let total: Float32Array<ArrayBuffer> | null = null;
 			let loss = 0;
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
+			const { room } = this.#optimiser;
 			// In the order of the micro-batches, whoever finishes first: sums of floats depend on their order.
-			for (const [index, promise] of results.entries()) {
-				const { result, tokens } = await promise;
-				loss += result.loss;
-				(batches[index] as MicroBatch).forEach((row, i) => {
-					logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, tokens);
-					entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, tokens);
-				});
-				if (total === null) {
-					total = result.gradient;
-				} else {
-					await addInto(total, result.gradient);
-					this.#buffers.push(result.gradient);
+			for (let start = 0; start === 0 || start < batches.length; start += room) {
+				const wave = batches.slice(start, start + room);
+				const results = await all(wave.map((indices, slot) => this.#gradient(rows, indices, inputs, slot)));
+				for (const [index, { result, tokens }] of results.entries()) {
+					loss += result.loss;
+					for (const [i, row] of (wave[index] as MicroBatch).entries()) {
+						logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, tokens);
+						entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, tokens);
+					}
 				}
+				await this.#optimiser.add(wave.length, start === 0);
 			}
-			total ??= new Float32Array(this.#policy.flat.length);
-			const gradNorm = await this.#optimiser.step(this.#policy.flat, total, optimiser);
+			const gradNorm = await this.#optimiser.step(this.#policy.flat.buffer, optimiser);
 			this.#policy.changed();
-			this.#buffers.push(total);
 			return { loss, gradNorm, logprobs, entropies };
 		});
 	}
@@ -329,11 +320,11 @@ class OrtLearner implements Learner {
 		rows: readonly Row[],
 		indices: MicroBatch,
 		inputs: UpdateInputs<Row>,
+		slot: number,
 	): Promise<{ result: GradientResult; tokens: number }> {
 		const part = indices.map((i) => rows[i] as Row);
 		const batch = this.#pack(rows, indices);
 		const result = await this.#pool.run(() => {
-			const gradient = this.#buffers.pop() ?? new Float32Array(this.#policy.flat.length);
 			const job: GradientJob = {
 				kind: 'gradient',
 				weights: this.#policy.ref,
@@ -343,10 +334,16 @@ class OrtLearner implements Learner {
 				perToken: inputs.perToken(part, batch.tokens),
 				perRow: inputs.perRow(part),
 				scalars: inputs.scalars,
-				gradient,
+				gradient: this.#optimiser.slot(slot),
 			};
-			return { job, transfer: [gradient.buffer, batch.inputs.buffer, batch.targets.buffer] };
+			return { job, transfer: [batch.inputs.buffer, batch.targets.buffer] };
 		});
 		return { result, tokens: batch.tokens };
 	}
+}
+
+/** As `Promise.all`, but a failure waits for the others: what they write to must not be used again before. */
+async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+	await Promise.allSettled(promises);
+	return Promise.all(promises);
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts';
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape, ParameterSpec } from '../learner.ts';
+import { parameterCount, parameterSpecs } from '../model/parameters.ts';
 import {
 	decodeProgram,
 	type GradientVariant,
@@ -9,11 +10,27 @@ import {
 	prefillProgram,
 } from '../model/programs.ts';
 import type { Graph } from '../onnx/graph.ts';
+import { adamW, addGradients } from './adamW.ts';
 import { causalMask } from './causalMask.ts';
-import type { GradientJob, GradientResult, LogprobsJob, LogprobsResult, SampleJob, SampleResult } from './jobs.ts';
+import type {
+	AdamWJob,
+	AddJob,
+	AddResult,
+	GradientJob,
+	GradientResult,
+	LogprobsJob,
+	LogprobsResult,
+	SampleJob,
+	SampleResult,
+} from './jobs.ts';
 import { ParameterStore, parameterViews } from './parameterStore.ts';
 import { type Feeds, type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
 import { Sampler } from './sampler.ts';
+
+interface GradientOutputs {
+	readonly flat: Float32Array;
+	readonly fetches: Fetches;
+}
 
 /** Does the work of one worker: compiles programs when first needed, keeps copies of the weights, runs jobs one by one. */
 export class Executor {
@@ -22,10 +39,13 @@ export class Executor {
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
 	readonly #sessions = new Map<string, Promise<Session>>();
+	readonly #specs: readonly ParameterSpec[];
 	#sampler: Sampler | undefined;
+	#gradient: GradientOutputs | undefined;
 
 	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
 		this.#shape = shape;
+		this.#specs = parameterSpecs(shape);
 		this.#provider = provider;
 		this.#tensors = tensors;
 		this.#weights = new ParameterStore(shape, tensors);
@@ -56,19 +76,38 @@ export class Executor {
 			feeds[name] = this.#tensors.float(values, [rows, tokens]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
-		const fetches: Fetches = {
-			loss: null,
-			logprobs: null,
-			entropies: null,
-			...parameterViews(this.#shape, job.gradient, this.#tensors, gradientName),
-		};
-		const results = await session.run(feeds, fetches);
+		this.#gradient ??= this.#gradientOutputs();
+		const results = await session.run(feeds, this.#gradient.fetches);
+		// The runtime writes into memory of its thread only.
+		new Float32Array(job.gradient).set(this.#gradient.flat);
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
 			logprobs: floats(results.logprobs),
 			entropies: floats(results.entropies),
-			gradient: job.gradient,
 		};
+	}
+
+	add({ total, parts, range, fresh }: AddJob): AddResult {
+		const gradients = parts.map((part) => new Float32Array(part));
+		return { squares: addGradients(new Float32Array(total), gradients, range, fresh) };
+	}
+
+	adamW(job: AdamWJob): Record<never, never> {
+		const vectors = {
+			parameters: new Float32Array(job.parameters),
+			gradient: new Float32Array(job.gradient),
+			firstMoments: new Float32Array(job.firstMoments),
+			secondMoments: new Float32Array(job.secondMoments),
+		};
+		adamW(vectors, this.#specs, job.settings, job.update, job.scale, job.range);
+		return {};
+	}
+
+	/** One flat vector that all gradients are written into, and the outputs that are its pieces. */
+	#gradientOutputs(): GradientOutputs {
+		const flat = new Float32Array(parameterCount(this.#shape));
+		const pieces = parameterViews(this.#shape, flat, this.#tensors, gradientName);
+		return { flat, fetches: { loss: null, logprobs: null, entropies: null, ...pieces } };
 	}
 
 	/** Frees the compiled programs. */

@@ -1,6 +1,7 @@
 import type { FailureData } from '../../base/failure.ts';
-import type { ModelShape } from '../learner.ts';
+import type { ModelShape, OptimiserSettings } from '../learner.ts';
 import type { GradientVariant } from '../model/programs.ts';
+import type { Range } from './adamW.ts';
 import type { ProviderName } from './providers.ts';
 
 /** What the main thread and the workers say to each other. */
@@ -81,8 +82,8 @@ export interface GradientJob {
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
-	/** Receives the gradient and comes back. */
-	readonly gradient: Float32Array<ArrayBuffer>;
+	/** Receives the gradient: flat, in the order of the parameters. */
+	readonly gradient: SharedArrayBuffer;
 }
 
 export interface GradientResult {
@@ -90,17 +91,43 @@ export interface GradientResult {
 	/** [rows, tokens] */
 	readonly logprobs: Float32Array<ArrayBuffer>;
 	readonly entropies: Float32Array<ArrayBuffer>;
-	/** Flat, in the order of the parameters. */
-	readonly gradient: Float32Array<ArrayBuffer>;
 }
 
-export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob;
+/** Adds gradients up over a range: see `addGradients`. */
+export interface AddJob {
+	readonly kind: 'add';
+	readonly total: SharedArrayBuffer;
+	readonly parts: readonly SharedArrayBuffer[];
+	readonly fresh: boolean;
+	readonly range: Range;
+}
+
+export interface AddResult {
+	readonly squares: Float64Array<ArrayBuffer>;
+}
+
+/** Updates a range of the parameters: see `adamW`. */
+export interface AdamWJob {
+	readonly kind: 'adamW';
+	readonly parameters: SharedArrayBuffer;
+	readonly gradient: SharedArrayBuffer;
+	readonly firstMoments: SharedArrayBuffer;
+	readonly secondMoments: SharedArrayBuffer;
+	readonly settings: OptimiserSettings;
+	readonly update: number;
+	readonly scale: number;
+	readonly range: Range;
+}
+
+export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob | AddJob | AdamWJob;
 
 export interface JobResults {
 	open: OpenResult;
 	sample: SampleResult;
 	logprobs: LogprobsResult;
 	gradient: GradientResult;
+	add: AddResult;
+	adamW: Record<never, never>;
 }
 
 export type Reply =

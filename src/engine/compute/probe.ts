@@ -47,9 +47,10 @@ async function checkGradient(provider: ProviderName, tensors: Tensors): Promise<
 
 async function smallGradient(provider: ProviderName, tensors: Tensors): Promise<Float32Array> {
 	const executor = new Executor(probeShape, runtimeNames[provider], tensors);
-	const { gradient } = await executor.gradient(gradientJob(probeShape, 2, 4));
+	const job = gradientJob(probeShape, 2, 4);
+	await executor.gradient(job);
 	await executor.release();
-	return gradient;
+	return new Float32Array(job.gradient);
 }
 
 /** Software drivers and small models: a provider that works may still be slower than the processor's threads. */
@@ -97,6 +98,6 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 		perToken: { weights: new Float32Array(rows * tokens).fill(1 / (rows * tokens)) },
 		perRow: {},
 		scalars: {},
-		gradient: new Float32Array(parameters.length),
+		gradient: new SharedArrayBuffer(parameters.byteLength),
 	};
 }

@@ -227,6 +227,19 @@ test('an update without rows decays moments and weights', async () => {
 	assert.ok(policy.state().firstMoments.every((m) => m === 0));
 });
 
+test('an update whose gradient is not finite changes nothing', async () => {
+	const policy = await learner(2);
+	const samples = await policy.sample(request(1));
+	const [first, ...others] = grpoRows(samples, true, []);
+	const bad: GrpoRow[] = [{ ...(first as GrpoRow), advantage: Number.NaN }, ...others];
+	const before = policy.state();
+	await assert.rejects(
+		policy.updateGrpo(bad, { ...settings, beta: 0 }, adam),
+		(error) => error instanceof Failure && error.reason === 'invalid',
+	);
+	assert.deepEqual(policy.state(), before);
+});
+
 test('supervised updates lower the loss', async () => {
 	const policy = await learner(2);
 	const rows = [

@@ -1,0 +1,105 @@
+import { Failure } from '../../base/failure.ts';
+import type { OptimiserSettings } from '../learner.ts';
+import { blockRanges, clipScale, type Range } from './adamW.ts';
+import type { AdamWJob, AddJob, Job, JobResults } from './jobs.ts';
+import type { WorkerPool } from './workerPool.ts';
+
+type Shared = Float32Array<SharedArrayBuffer>;
+
+/** Gradients of micro-batches are kept until they are added up, in at most about so much memory. */
+const slotBytes = 512 * 2 ** 20;
+
+function shared(count: number): Shared {
+	return new Float32Array(new SharedArrayBuffer(4 * count));
+}
+
+/**
+ * AdamW over memory that all workers share: each works on a range of the vectors. Everything is elementwise but the norm,
+ * whose parts are blocks of fixed size; so the result is the same for any number of workers.
+ */
+export class SharedOptimiser {
+	readonly firstMoments: Shared;
+	readonly secondMoments: Shared;
+	/** Since the last reset. */
+	updates = 0;
+	readonly #pool: WorkerPool;
+	readonly #count: number;
+	readonly #gradient: Shared;
+	#slots: SharedArrayBuffer[] = [];
+	/** Of the gradient, by block. */
+	#squares: readonly number[] = [];
+
+	constructor(pool: WorkerPool, count: number) {
+		this.#pool = pool;
+		this.#count = count;
+		this.firstMoments = shared(count);
+		this.secondMoments = shared(count);
+		this.#gradient = shared(count);
+	}
+
+	/** How many gradients there is room for at a time; at least one per worker. */
+	get room(): number {
+		return Math.max(this.#pool.size, Math.floor(slotBytes / (4 * this.#count)));
+	}
+
+	/** Where the gradient of a micro-batch goes. */
+	slot(index: number): SharedArrayBuffer {
+		this.#slots[index] ??= new SharedArrayBuffer(4 * this.#count);
+		return this.#slots[index];
+	}
+
+	/** Adds the first `used` slots, in their order, to the gradient; the first time in an update it starts anew. */
+	async add(used: number, fresh: boolean): Promise<void> {
+		const slots = this.#slots.slice(0, used);
+		const parts = await this.#onRanges<AddJob>((range) => ({
+			kind: 'add',
+			total: this.#gradient.buffer,
+			parts: slots,
+			fresh,
+			range,
+		}));
+		this.#squares = parts.flatMap(({ squares }) => [...squares]);
+	}
+
+	/**
+	 * Changes `parameters` by the gradient that was added up. Returns its global norm before clipping. Throws `invalid`, and
+	 * changes nothing, if that is not finite: weights that became NaN could not be saved by any later update.
+	 */
+	async step(parameters: SharedArrayBuffer, settings: OptimiserSettings): Promise<number> {
+		const norm = Math.sqrt(this.#squares.reduce((sum, part) => sum + part, 0));
+		if (!Number.isFinite(norm)) {
+			throw new Failure(
+				'invalid',
+				'The gradient of an update is not a finite number; the weights before it are kept.',
+				'Resume from the last checkpoint with a lower learning_rate or max_grad_norm.',
+			);
+		}
+		this.updates++;
+		await this.#onRanges<AdamWJob>((range) => ({
+			kind: 'adamW',
+			parameters,
+			gradient: this.#gradient.buffer,
+			firstMoments: this.firstMoments.buffer,
+			secondMoments: this.secondMoments.buffer,
+			settings,
+			update: this.updates,
+			scale: clipScale(norm, settings.maxGradNorm),
+			range,
+		}));
+		return norm;
+	}
+
+	reset(): void {
+		this.firstMoments.fill(0);
+		this.secondMoments.fill(0);
+		this.updates = 0;
+	}
+
+	#onRanges<J extends Job>(job: (range: Range) => J): Promise<JobResults[J['kind']][]> {
+		return Promise.all(
+			blockRanges(this.#count, this.#pool.size).map((range) =>
+				this.#pool.run(() => ({ job: job(range), transfer: [] })),
+			),
+		);
+	}
+}
