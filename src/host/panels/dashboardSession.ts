@@ -5,10 +5,11 @@ import { MetricTable } from '../../core/metrics/metricTable.ts';
 import type { DashboardEvent, DashboardMark, DashboardStage } from '../../protocol/dashboardMessages.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { readAnnotation, readResolvedRecipe } from '../../runs/runReader.ts';
+import { readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf } from './dashboardRun.ts';
+import { GivenName } from './givenName.ts';
 
 type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
 
@@ -37,6 +38,7 @@ export class DashboardSession extends Disposable {
 	#status: RunStatus | null = null;
 	#failure: Failure | null = null;
 	#name: string;
+	readonly #givenName: GivenName;
 	#stages: DashboardStage[] = [];
 	#recipeOf = '';
 	#checkpoints: number[] = [];
@@ -63,6 +65,7 @@ export class DashboardSession extends Disposable {
 		this.#folder = folder;
 		this.#options = options;
 		this.#name = basename(folder);
+		this.#givenName = new GivenName(folder);
 		this.#tail = this.register(new RunTail(folder, options.pollMs === undefined ? {} : { pollMs: options.pollMs }));
 		this.register(this.#tail.onEvent((event) => this.#take(event)));
 		this.register(
@@ -143,6 +146,7 @@ export class DashboardSession extends Disposable {
 				break;
 			case 'synced':
 				this.#mergeEvaluations();
+				void this.#lookAtName();
 				if (!this.#synced) this.#sayLoaded();
 				break;
 		}
@@ -179,22 +183,32 @@ export class DashboardSession extends Disposable {
 		this.#evaluations = [];
 	}
 
-	/** The recipe, once per attempt, and what a person says about the run. Neither is needed to show it. */
+	/** The recipe, once per attempt, and what a person calls the run. Neither is needed to show it. */
 	async #readDescriptions(record: RunRecord): Promise<void> {
 		const key = `${record.id} ${record.attempt}`;
 		if (this.#recipeOf !== key) {
 			this.#recipeOf = key;
 			this.#stages = stagesOf(await readResolvedRecipe(this.#folder).catch(() => null));
 		}
-		const annotation = await readAnnotation(this.#folder).catch(() => null);
-		const name = annotation?.name?.trim() || record.name.trim() || basename(this.#folder);
-		if (name !== this.#name) {
-			this.#name = name;
-			this.#options.onName(name);
-		}
+		await this.#givenName.look();
 		if (this.disposed) return;
+		this.#takeName();
 		this.#runDirty = true;
 		this.#schedule();
+	}
+
+	async #lookAtName(): Promise<void> {
+		if (!(await this.#givenName.look()) || this.disposed) return;
+		this.#takeName();
+		this.#runDirty = true;
+		this.#schedule();
+	}
+
+	#takeName(): void {
+		const name = this.#givenName.value ?? (this.#record?.name.trim() || basename(this.#folder));
+		if (name === this.#name) return;
+		this.#name = name;
+		this.#options.onName(name);
 	}
 
 	#runNow() {

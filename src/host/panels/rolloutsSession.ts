@@ -2,8 +2,9 @@ import { Disposable } from '../../base/disposable.ts';
 import type { CopyPart, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
-import { listRolloutSteps, readAnnotation } from '../../runs/runReader.ts';
+import { listRolloutSteps } from '../../runs/runReader.ts';
 import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
+import { GivenName } from './givenName.ts';
 import { type RecipeFacts, readRecipeFacts } from './rolloutsHeader.ts';
 import { RolloutsSource } from './rolloutsSource.ts';
 import { RolloutsSteps } from './rolloutsSteps.ts';
@@ -41,8 +42,7 @@ export class RolloutsSession extends Disposable {
 	#synced = false;
 	#record: RunRecord | null = null;
 	#status: RunStatus | null = null;
-	/** What a person calls the run. */
-	#givenName: string | null = null;
+	readonly #givenName: GivenName;
 	#recipe: RecipeFacts = { think: null, answer: null, weights: [] };
 	#headerChanged = false;
 	#sequence = 0;
@@ -54,6 +54,7 @@ export class RolloutsSession extends Disposable {
 		this.#run = run;
 		this.#options = options;
 		this.#source = new RolloutsSource(run);
+		this.#givenName = new GivenName(run);
 		this.register({ dispose: () => this.sleep() });
 	}
 
@@ -89,13 +90,9 @@ export class RolloutsSession extends Disposable {
 		const { pollMs } = this.#options;
 		const tail = new RunTail(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
-		const [recipe, annotation] = await Promise.all([
-			readRecipeFacts(this.#run),
-			readAnnotation(this.#run).catch(() => null),
-		]);
+		const [recipe] = await Promise.all([readRecipeFacts(this.#run), this.#givenName.look()]);
 		if (this.#tail !== tail) return;
 		this.#recipe = recipe;
-		this.#givenName = annotation?.name?.trim() || null;
 		tail.onEvent((event) => this.#take(tail, event));
 		tail.start();
 	}
@@ -122,7 +119,7 @@ export class RolloutsSession extends Disposable {
 				this.#record = event.record;
 				this.#status = event.status;
 				this.#headerChanged = true;
-				this.#options.onName(this.#givenName ?? event.record.name);
+				this.#options.onName(this.#givenName.value ?? event.record.name);
 				break;
 			case 'metrics':
 				this.#steps.addMetrics(event.lines);
@@ -133,6 +130,7 @@ export class RolloutsSession extends Disposable {
 			case 'synced':
 				if (this.#synced) this.#scheduleNews();
 				else this.#sendSnapshot();
+				void this.#lookAtName(tail);
 				break;
 			case 'error':
 				this.#options.warn(event.failure.toString());
@@ -140,6 +138,14 @@ export class RolloutsSession extends Disposable {
 				if (!this.#synced) void this.#listAlone(tail);
 				break;
 		}
+	}
+
+	/** A rename is no news of the run's own files. */
+	async #lookAtName(tail: RunTail): Promise<void> {
+		if (!(await this.#givenName.look()) || this.#tail !== tail) return;
+		this.#headerChanged = true;
+		this.#options.onName(this.#givenName.value ?? this.#record?.name ?? '');
+		this.#scheduleNews();
 	}
 
 	async #listAlone(tail: RunTail): Promise<void> {
@@ -160,7 +166,7 @@ export class RolloutsSession extends Disposable {
 	#header(): RunHeader {
 		return {
 			folder: this.#run,
-			name: this.#givenName ?? this.#record?.name ?? '',
+			name: this.#givenName.value ?? this.#record?.name ?? '',
 			status: this.#status,
 			stage: this.#record?.stage ?? null,
 			step: this.#record?.step ?? null,

@@ -10,9 +10,11 @@ import { appHtml, contentSecurityPolicy, makeNonce } from '../../../src/host/pan
 import { type DashboardEvent, dashboardEventSchema } from '../../../src/protocol/dashboardMessages.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { formatLine } from '../../../src/runs/jsonLines.ts';
+import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { DashboardModel } from '../../../webview/dashboard/dashboardModel.ts';
+import { writeRecord } from '../host/fixtureRun.ts';
 import { madeUpMetrics, writeMetricsRun } from './dashboardFixture.ts';
 
 let root: string;
@@ -73,6 +75,15 @@ const identity = {
 } as const;
 
 describe('the session of a dashboard', () => {
+	it('follows the name that a person gives to a run that has ended', async () => {
+		const run = newRun();
+		await writeRecord(run, { name: 'sums' });
+		const { model, until } = follow(run);
+		await until('the name of its recipe', () => model.run?.name === 'sums');
+		await renameRun(run, 'third try');
+		await until('the name that it was given', () => model.run?.name === 'third try');
+	});
+
 	it('tells a finished run in chunks, and all of it', async () => {
 		const run = newRun();
 		await writeMetricsRun(run, { sft: 100, grpo: 300 });
@@ -102,6 +113,7 @@ describe('the session of a dashboard', () => {
 
 	it('follows a live run by deltas; a webview that comes back gets everything without a line read twice', async () => {
 		const run = newRun();
+		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
 		begun.push(() => writer.close());
 		await writer.updateRecord({ status: 'running' });
@@ -131,6 +143,7 @@ describe('the session of a dashboard', () => {
 
 	it('shows every step once after a resume in place', async () => {
 		const run = newRun();
+		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
 		begun.push(() => writer.close());
 		for (let step = 1; step <= 10; step++) {
@@ -152,6 +165,7 @@ describe('the session of a dashboard', () => {
 
 	it('recovers when an event is lost', async () => {
 		const run = newRun();
+		await mkdir(run);
 		const writer = await RunWriter.create(run, identity);
 		begun.push(() => writer.close());
 		let lost = 0;

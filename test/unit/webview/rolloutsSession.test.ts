@@ -122,9 +122,11 @@ test('the panel calls the run what its person calls it', limit, async () => {
 	const run = newRun();
 	await writeRun(run, [1], { groups: 1, size: 2 });
 	await renameRun(run, 'second try');
-	const { model, groupReady, dispose } = connect(run);
+	const { model, groupReady, until, dispose } = connect(run);
 	await groupReady();
 	assert.equal(model.run?.name, 'second try');
+	await renameRun(run, 'third try');
+	await until(() => model.run?.name === 'third try');
 	dispose();
 });
 
