@@ -23,7 +23,7 @@ interface Needs {
 	readonly notices: Notices;
 	readonly diagnostics: RecipeDiagnostics;
 	readonly openDashboard: (folder: string) => unknown;
-	readonly openLog: (view: RunView) => Promise<void>;
+	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
 	readonly holdEnd: (folder: string) => (told: boolean) => Promise<void>;
 }
@@ -117,7 +117,9 @@ export class RunStarter {
 			const view = folder === null ? undefined : store.get(folder);
 			// It waits for its device, or the person no longer waits for it: the run goes on by itself.
 			if (view !== undefined && (view.queued || failure.reason === 'cancelled')) return view.folder;
-			const actions = view === undefined ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(view) }];
+			// An engine that ended before it wrote run.json has left its reason in the log.
+			const run = folder === null ? null : { folder };
+			const actions = run === null ? [] : [{ title: 'Open Log', run: () => this.#needs.openLog(run) }];
 			this.#needs.notices.failure(failure, actions);
 			told = true;
 			return undefined;

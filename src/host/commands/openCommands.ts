@@ -9,7 +9,7 @@ import { commandIds } from '../ids.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
-import { nameOf, type RunView } from '../runView.ts';
+import type { RunView } from '../runView.ts';
 
 /** What opens a webview panel on a run. */
 export interface PanelOpener {
@@ -98,12 +98,11 @@ async function askFolder(): Promise<string | undefined> {
 	return chosen?.[0]?.fsPath;
 }
 
-export async function openLog(view: RunView): Promise<void> {
-	const path = join(view.folder, runFiles.log);
+export async function openLog({ folder }: { readonly folder: string }): Promise<void> {
+	const path = join(folder, runFiles.log);
 	const stat = await lstat(path).catch(() => null);
 	// A link in a run folder could lead anywhere.
-	if (!stat?.isFile())
-		throw new Failure('missing', `${nameOf(view)} has no log.`, 'It is written once the engine starts.');
+	if (!stat?.isFile()) throw new Failure('missing', `${folder} has no log.`, 'It is written once the engine starts.');
 	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
 }
 
