@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connectRun } from '../../../src/runs/runControl.ts';
+import { readMetrics, readRecord, readRollouts } from '../../../src/runs/runReader.ts';
+import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { readOutcome } from './runOutcome.ts';
+
+const grpo = { type: 'grpo', num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
+
+test('fewer rows than a batch, nothing right, everything cut: the updates happen and say what they are', async () => {
+	await using place = await Workplace.make();
+	const lines = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+	// No completion of two tokens holds the answer.
+	const rows = ['1=', '22=', '333333='].map((prompt) => ({ prompt, answer: '98765' }));
+	await writeFile(join(place.folder, 'train.jsonl'), lines(rows));
+	await writeFile(join(place.folder, 'test.jsonl'), lines([{ prompt: '4=', answer: '4' }]));
+	const cut = { ...grpo, max_completion_length: 2, mask_truncated_completions: true, steps: 4 };
+	const stages = [
+		{ ...cut, num_iterations: 2, steps_per_generation: 2 },
+		{ ...cut, dynamic_sampling: true, max_resamples: 2 },
+		{ ...cut, num_iterations: 2, steps_per_generation: 2, beta: 0.05, loss_type: 'grpo' },
+		{ ...cut, beta: 0.05, loss_type: 'bnpo', skip_dead_groups: false },
+	];
+	const dataset = { path: 'train.jsonl', heldOut: 'test.jsonl' };
+	const run = await place.prepare({ ...tinyRecipe, dataset, rewards: [{ use: 'accuracy' }], stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
+	assert.equal(metrics.length, 16);
+	for (const { step, values } of metrics) {
+		assert.equal(typeof values.loss, 'number', `loss at ${step}`);
+		assert.equal(typeof values.grad_norm, 'number', `gradient at ${step}`);
+		if (step <= 8) assert.deepEqual([values.loss, values.grad_norm], [0, 0], `step ${step}`);
+		assert.equal(values.frac_reward_zero_std ?? 1, 1);
+	}
+	const first = await readRollouts(run, 1);
+	assert.equal(first.length, 24);
+	assert.equal(new Set(first.map(({ prompt }) => prompt)).size, 3);
+});
+
+test('a KL term that is switched on by hand takes the same reference after a resume', async () => {
+	await using place = await Workplace.make();
+	const stages = [tinyRecipe.stages[0], { ...grpo, steps: 160, prompts_per_step: 4, num_iterations: 2 }];
+	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 8, keep: 100 } });
+	const engine = place.start('--run', run);
+	const record = await eventually(async () => {
+		const found = await readRecord(run).catch(() => null);
+		return found?.status === 'running' && found.stage === 'grpo' ? found : null;
+	}, 'the grpo stage runs');
+	const client = await connectRun(run, record, 'test');
+	await client.request('run/pause', {});
+	const { fromStep } = await client.request('run/setHyperparameters', { beta: 0.1 });
+	await client.request('run/resume', {});
+	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > fromStep + 10, 'steps pass');
+	client.dispose();
+	engine.kill('SIGKILL');
+	await engine.exit;
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	const expected = await readOutcome(run);
+	for (const { step, values } of (await readMetrics(run)).filter((line) => line.stage === 'grpo')) {
+		assert.equal('kl' in values, step >= fromStep, `step ${step} of ${fromStep}`);
+	}
+	await rm(join(run, 'checkpoints'), { recursive: true });
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	const again = await readOutcome(run);
+	assert.deepEqual(again.metrics, expected.metrics);
+	assert.equal(again.weights, expected.weights);
+});
