@@ -74,6 +74,7 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 	if (typeof header !== 'object' || header === null) throw broken('its header is not an object');
 	const tensors = new Map<string, NamedTensor>();
 	const start = 8 + length;
+	let taken = 0;
 	for (const [name, entry] of Object.entries(header)) {
 		if (name === '__metadata__') continue;
 		if (!isEntry(entry)) throw broken(`the entry of ${JSON.stringify(name)} is malformed`);
@@ -84,6 +85,9 @@ export function decodeSafetensors(file: Buffer, what: string): Map<string, Named
 		const size = entry.shape.reduce((a, b) => a * b, 1);
 		if (to - from !== size * 4) throw broken(`the size of ${JSON.stringify(name)} does not fit its shape`);
 		if (start + to > file.length) throw broken('it ends before its last tensor');
+		// Tensors that share bytes would take more memory than the file has.
+		taken += to - from;
+		if (taken > file.length) throw broken('its tensors overlap');
 		// Copied: the tensor must be aligned to four bytes and outlive the file's buffer.
 		const data = new Float32Array(size);
 		Buffer.from(data.buffer).set(file.subarray(start + from, start + to));

@@ -51,3 +51,12 @@ test('a checkpoint that speaks of more parameters than it has is of another mode
 	assert.equal(decode(modelShapeSchema, shape).ok, false);
 	assert.equal(decode(modelShapeSchema, { ...shape, layers: 4 }).ok, true);
 });
+
+test('a small file cannot ask for much memory', () => {
+	const data_offsets = [0, 4096];
+	const entries = Array.from({ length: 50 }, (_, i) => [`t${i}`, { dtype: 'F32', shape: [1024], data_offsets }]);
+	const header = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
+	const file = Buffer.concat([Buffer.alloc(8), header, Buffer.alloc(4096)]);
+	file.writeBigUInt64LE(BigInt(header.length), 0);
+	assert.throws(() => decodeSafetensors(file, 'x'), { reason: 'corrupt', message: /overlap/ });
+});
