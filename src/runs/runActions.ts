@@ -1,6 +1,8 @@
 import { rename, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
+import { decode } from '../protocol/decode.ts';
 import { rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
@@ -104,14 +106,21 @@ export function pruneTokenLogs(run: string): Promise<number> {
 			const before = (await stat(path)).size;
 			const lines: string[] = [];
 			let logged = false;
-			for await (const batch of readLines(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`, rolloutLineSchema)) {
-				for (const { tokens, ...line } of batch) {
+			let readable = true;
+			for await (const batch of readLines(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`, v.unknown())) {
+				for (const value of batch) {
+					const decoded = decode(rolloutLineSchema, value);
+					readable &&= decoded.ok;
+					if (!decoded.ok) continue;
+					const { tokens, ...line } = decoded.value;
 					logged ||= tokens !== undefined;
 					// How long the completion is stays known.
 					const extra = tokens === undefined ? line.extra : { ...line.extra, length: tokens.text.length };
 					lines.push(formatLine(extra === undefined ? line : { ...line, extra }));
 				}
 			}
+			// A file with a line that cannot be read stays as it is: rewriting it would lose the line.
+			if (!readable) continue;
 			if (!logged) continue;
 			await writeFileAtomic(path, lines);
 			freed += before - (await stat(path)).size;

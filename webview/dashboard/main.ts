@@ -21,7 +21,11 @@ const bridge = new Bridge<DashboardEvent, DashboardCommand, SavedState, typeof d
 function report(message: string): void {
 	bridge.post({ type: 'fault', message: message.slice(0, 20_000) });
 }
-window.addEventListener('error', (event) => report(`${event.message} ${event.error?.stack ?? ''}`));
+window.addEventListener('error', (event) => {
+	// Not an error: a chart that was resized resized others, which are told in the next frame.
+	if (event.message.startsWith('ResizeObserver loop')) return;
+	report(`${event.message} ${event.error?.stack ?? ''}`);
+});
 window.addEventListener('unhandledrejection', (event) => report(String(event.reason?.stack ?? event.reason)));
 
 const root = document.getElementById('app');

@@ -86,7 +86,10 @@ async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 		title: picked.name,
 		prompt: picked.detail,
 		value: picked.description ?? '',
-		validateInput: (input) => (changeOf(picked.name, input) === null ? 'Enter a number of 0 or more.' : undefined),
+		validateInput: (input) => {
+			if (changeOf(picked.name, input) !== null) return undefined;
+			return `Enter a number of ${picked.name === 'temperature' ? '0.01' : '0'} or more.`;
+		},
 	});
 	return text === undefined ? undefined : (changeOf(picked.name, text) ?? undefined);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import {
@@ -92,6 +92,16 @@ test('pruning keeps the newest and the best checkpoint, and rollouts without the
 	]);
 	assert.equal((await diskUse(run)).parts.rollouts, (before.parts.rollouts ?? 0) - freed);
 	assert.equal(await pruneTokenLogs(run), 0);
+});
+
+test('pruning tokens leaves a file alone whose lines cannot all be read', async (context) => {
+	const run = await endedRun(context);
+	const path = join(run, 'rollouts', 'step_000002.jsonl');
+	await appendFile(path, '{"not": "a rollout"}\n');
+	const before = await readFile(path, 'utf8');
+	await pruneTokenLogs(run);
+	assert.equal(await readFile(path, 'utf8'), before);
+	assert.equal((await readRollouts(run, 1))[0]?.tokens, undefined);
 });
 
 async function sizes(folder: string): Promise<number> {
