@@ -70,8 +70,8 @@ export class SharedOptimiser {
 		if (!Number.isFinite(norm)) {
 			throw new Failure(
 				'invalid',
-				'The gradient of an update is not a finite number; the weights before it are kept.',
-				'Resume from the last checkpoint with a lower learning_rate or max_grad_norm.',
+				'Training diverged: the gradient of an update is not a finite number; the weights before it are kept.',
+				'Lower learning_rate or max_grad_norm, then start a new run from a checkpoint.',
 			);
 		}
 		this.updates++;
