@@ -10,7 +10,7 @@ import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { buildIfStale } from './build.ts';
 import { cache, node, root } from './paths.ts';
-import { run as execute } from './process.ts';
+import { attached, run as execute } from './process.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { serveLogin } from './workbench/login.ts';
 import { Server } from './workbench/server.ts';
@@ -68,13 +68,8 @@ const changes = [
 	...values.set.flatMap((change) => ['--set', change]),
 ];
 
-async function headless(folder: string): Promise<number> {
-	const args = [join(root, 'dist/cli.js'), 'run', join(folder, recipe), '--summary', ...changes];
-	const child = spawn(node, args, { stdio: 'inherit' });
-	// Ctrl+C reaches the child by itself; it then stops the run with a checkpoint.
-	process.on('SIGINT', () => undefined);
-	process.on('SIGTERM', () => child.kill('SIGTERM'));
-	return new Promise((done) => child.on('exit', (code) => done(code ?? 1)));
+function headless(folder: string): Promise<number> {
+	return attached(node, [join(root, 'dist/cli.js'), 'run', join(folder, recipe), '--summary', ...changes]);
 }
 
 /** Starts the run, unless one of this project is at work; resolves to its folder. */

@@ -59,6 +59,19 @@ function ended(child: ChildProcess, timeoutSeconds: number | undefined): Promise
 	});
 }
 
+/** Runs a command on this terminal, which handles Ctrl+C itself; resolves to its exit code. */
+export function attached(command: string, args: readonly string[], cwd?: string): Promise<number> {
+	const child = spawn(command, args, { stdio: 'inherit', cwd });
+	// The terminal sends it to the child as well, and a second one would mean "at once".
+	const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+	process.on('SIGINT', () => onTerminal || child.kill('SIGINT'));
+	for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+	return new Promise((resolve) => {
+		child.once('error', () => resolve(127));
+		child.once('exit', (code) => resolve(code ?? 1));
+	});
+}
+
 /** Asks a child and what it started to end, and insists after five seconds. */
 export function endGroup(child: ChildProcess): void {
 	const send = (signal: NodeJS.Signals) => {

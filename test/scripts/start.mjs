@@ -70,8 +70,10 @@ const child = spawn(projectNode, [resolve(root, script), ...args], {
 		PATH: `${dirname(projectNode)}${process.platform === 'win32' ? ';' : ':'}${process.env.PATH ?? ''}`,
 	},
 });
-// A terminal sends Ctrl+C to both; other senders know this process alone.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+// A terminal sends Ctrl+C to the child too, and a second one would mean "at once". Other senders know this process alone.
+const onTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+process.on('SIGINT', () => onTerminal || child.kill('SIGINT'));
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
 child.on('error', (error) => {
 	console.error(`Could not start ${projectNode}: ${error.message}. Remove node_modules and try again.`);
 	process.exit(2);
