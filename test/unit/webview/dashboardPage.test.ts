@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -360,6 +360,7 @@ describe('the dashboard in a browser', { skip }, () => {
 
 	it('follows a live run without losing or doubling a step, whatever is lost on the way', async () => {
 		const folder = join(root, 'live');
+		await mkdir(folder);
 		const writer = await RunWriter.create(folder, {
 			id: 'live',
 			name: 'live',
