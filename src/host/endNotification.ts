@@ -33,6 +33,8 @@ export class EndNotification extends Disposable {
 	readonly #alive: Map<string, string>;
 	/** Folders whose start is waited for, with how many wait. */
 	readonly #held = new Map<string, number>();
+	/** Folders where an engine was started, with what lay there before: it may end before anybody has seen it alive. */
+	readonly #started = new Map<string, string | null>();
 
 	constructor(needs: Needs) {
 		super();
@@ -46,12 +48,15 @@ export class EndNotification extends Disposable {
 	 * @returns what is called with whether it was told
 	 */
 	hold(folder: string): (told: boolean) => Promise<void> {
+		const view = this.#needs.store.get(folder);
+		const before = view === undefined ? null : identityOf(view);
 		this.#held.set(folder, (this.#held.get(folder) ?? 0) + 1);
 		return async (told) => {
 			const others = (this.#held.get(folder) ?? 1) - 1;
 			if (others > 0) this.#held.set(folder, others);
 			else this.#held.delete(folder);
 			if (told) await this.#forget(folder);
+			else this.#started.set(folder, before);
 			this.#look();
 		};
 	}
@@ -76,11 +81,14 @@ export class EndNotification extends Disposable {
 			const identity = identityOf(view);
 			if (identity === null || this.#held.has(view.folder)) continue;
 			const seen = this.#alive.get(view.folder);
+			const before = this.#started.get(view.folder);
+			const isNew = before !== undefined && before !== identity;
+			if (isNew) this.#started.delete(view.folder);
 			if (isLive(view)) {
 				if (seen === identity) continue;
 				this.#alive.set(view.folder, identity);
 				changed = true;
-			} else if (seen !== undefined) {
+			} else if (seen !== undefined || isNew) {
 				this.#alive.delete(view.folder);
 				changed = true;
 				void this.#tell(view, identity);

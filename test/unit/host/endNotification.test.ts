@@ -125,3 +125,20 @@ test('a run whose start took too long to wait for is told of when it ends', limi
 	window.see('finished');
 	await window.toldOf(1);
 });
+
+test(
+	'a run that ends before the window saw it alive is told, but not the one that lay there before',
+	limit,
+	async () => {
+		const window = openWindow();
+		window.see('stopped', 1);
+		const release = window.ends.hold('/runs/a');
+		await release(false);
+		assert.deepEqual(window.told, []);
+		window.see('finished', 2);
+		await window.toldOf(1);
+		window.see('finished', 2);
+		assert.equal(window.told.length, 1);
+		assert.match(window.told.join(), /^sums finished/);
+	},
+);

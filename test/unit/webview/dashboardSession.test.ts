@@ -252,7 +252,7 @@ describe('the session of a dashboard', () => {
 		await mkdir(join(run, runFiles.rollouts), { recursive: true });
 		for (const step of [4, 8]) await writeFile(join(run, runFiles.rollouts, `step_00000${step}.jsonl`), '');
 		const { model, session, until } = follow(run);
-		await until('the rows', () => model.length === 12);
+		await until('the rows and the rollouts', () => model.length === 12 && session.rolloutStepFor(null) !== null);
 		assert.deepEqual(
 			[null, 3, 4, 7, 8, 12].map((step) => session.rolloutStepFor(step)),
 			[8, 4, 4, 4, 8, 8],
