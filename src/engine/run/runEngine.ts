@@ -311,8 +311,12 @@ class EngineRun {
 			const { reason, message, action } = failure.toJSON();
 			const step = this.#training?.progress.step ?? writer.record.step;
 			const record = { status: 'crashed', step, error: { reason, message, ...(action ? { action } : {}) } } as const;
-			await writer.updateRecord(record).catch(() => undefined);
-			await writer.appendEvent({ type: 'crashed', reason, message, step }).catch(() => undefined);
+			// Closed with the last words in one go: training that is still under way must not write after them.
+			await Promise.allSettled([
+				writer.updateRecord(record),
+				writer.appendEvent({ type: 'crashed', reason, message, step }),
+				writer.close(),
+			]);
 		}
 		return failure.reason === 'internal' ? 1 : 2;
 	}
