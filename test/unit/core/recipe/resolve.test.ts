@@ -7,7 +7,7 @@ import { decodeResolvedRecipe, resolveRecipe } from '../../../../src/core/recipe
 import { editDistance, suggest } from '../../../../src/core/recipe/suggest.ts';
 import { type Recipe, recipeSchema, taskNames, templateNames } from '../../../../src/protocol/recipe.ts';
 
-const machine = { cores: 2, resolvePath: (path: string) => (path.startsWith('/') ? path : `/work/${path}`) };
+const machine = { cores: 2, resolvePath: (path: string) => (path.startsWith('/') ? path : `/project/${path}`) };
 const recipe = (changes: object = {}): Recipe =>
 	v.parse(recipeSchema, {
 		name: 'addition',
@@ -121,15 +121,15 @@ describe('resolving a recipe', () => {
 			machine,
 		);
 		assert.deepEqual(resolved.dataset, {
-			path: '/work/train.jsonl',
+			path: '/project/train.jsonl',
 			prompt: 'prompt',
 			answer: 'gold',
 			solution: 'solution',
 			heldOut: '/data/test.jsonl',
 			heldOutShare: 0.1,
 		});
-		assert.deepEqual(resolved.model, { path: '/work/runs/x/checkpoints/step_000010' });
-		assert.deepEqual(resolved.rewards[0], { file: '/work/rewards/a.reward.ts', name: null, weight: -1 });
+		assert.deepEqual(resolved.model, { path: '/project/runs/x/checkpoints/step_000010' });
+		assert.deepEqual(resolved.rewards[0], { file: '/project/rewards/a.reward.ts', name: null, weight: -1 });
 		const [stage] = resolved.stages;
 		assert.ok(stage?.type === 'grpo');
 		assert.equal(stage.epsilon_high, 0.1);
