@@ -48,6 +48,8 @@ export class EndNotification extends Disposable {
 	 * @returns what is called with whether it was told
 	 */
 	hold(folder: string): (told: boolean) => Promise<void> {
+		// What ended just before is told first: the new attempt would hide it.
+		this.#look();
 		const view = this.#needs.store.get(folder);
 		const before = view === undefined ? null : identityOf(view);
 		this.#held.set(folder, (this.#held.get(folder) ?? 0) + 1);

@@ -119,7 +119,9 @@ suite('run control', () => {
 
 	test('each end was notified once, with what to do next', async () => {
 		const ends = () => notices.filter((notice) => / stopped at step \d+ after /.test(notice.text));
-		await until('the notification of the last end', () => ends().length >= 3);
+		await until('the notification of the last end', () => ends().length >= 3).catch((error: Error) => {
+			throw new Error(`${error.message}; told so far: ${JSON.stringify(notices)}`);
+		});
 		await new Promise((resolve) => setTimeout(resolve, 1500));
 		assert.equal(ends().length, 3, JSON.stringify(notices));
 		assert.deepEqual(ends()[0]?.actions, ['Open Dashboard', 'Open Log', "Don't Show Again"]);

@@ -42,11 +42,11 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 		async openLog() {},
 		resume() {},
 	});
-	const see = (status: RunView['status'], attempt = 1) => {
+	const see = (status: RunView['status'], attempt = 1, announced = true) => {
 		const record = { id: 'r', name: 'sums', attempt, processStart: '1', step: 0, created: 0, updated: 1, heartbeat: 1 };
 		const error = status === 'crashed' ? { error: { reason: 'invalid', message: 'The dataset is empty.' } } : {};
 		runs = [{ folder: '/runs/a', status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
-		changed.fire();
+		if (announced) changed.fire();
 	};
 	/** Resolves when so many were told. */
 	const toldOf = async (count: number) => {
@@ -142,3 +142,18 @@ test(
 		assert.match(window.told.join(), /^sums finished/);
 	},
 );
+
+test('a resume at once after an end hides neither that end nor the next', limit, async () => {
+	const window = openWindow();
+	window.see('running', 1);
+	window.see('stopped', 1, false);
+	const release = window.ends.hold('/runs/a');
+	window.see('stopped', 1);
+	window.see('starting', 1);
+	window.see('running', 2);
+	void release(false);
+	window.see('running', 2);
+	window.see('stopped', 2);
+	await window.toldOf(2);
+	assert.equal(window.told.length, 2);
+});
