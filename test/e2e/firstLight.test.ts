@@ -126,7 +126,10 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 			.quickItems()
 			.filter({ hasText: /Step \d+/ })
 			.last()
-			.click();
+			.waitFor();
+		// By keyboard: a list that still moves cannot be missed. Upwards from the first item is the last one.
+		await workbench.page.keyboard.press('ArrowUp');
+		await workbench.page.keyboard.press('Enter');
 		await waitUntil(() => lab.runs().length === 2, 'there is a second run');
 		const branch = lab.runs()[1] ?? '';
 		await waitUntil(() => stepsOf(branch).length > 3, 'it makes steps');

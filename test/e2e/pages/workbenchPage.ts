@@ -25,6 +25,8 @@ export class WorkbenchPage {
 
 	/** As F5 in the browser or "Reload Window" do. */
 	async reload(): Promise<void> {
+		// A browser workbench writes which editors are open every five seconds, and not when its page goes.
+		await this.page.waitForTimeout(6000);
 		await this.page.reload({ waitUntil: 'domcontentloaded', timeout: patience });
 		await this.ready();
 	}
