@@ -1,3 +1,9 @@
+/** One message of a conversation, as datasets in TRL's conversational format hold them. */
+export interface ChatMessage {
+	readonly role: string;
+	readonly content: string | null;
+}
+
 /** One row of a batch that is scored: what a reward function sees. */
 export interface ScoreRow {
 	readonly prompt: string;
@@ -6,13 +12,26 @@ export interface ScoreRow {
 	/** The dataset row, or the generated problem's public fields. */
 	readonly row: Readonly<Record<string, unknown>>;
 	readonly truncated: boolean;
+	/** Set when the data is conversational: a Python reward then gets lists of messages, as under TRL. */
+	readonly messages?: { readonly prompt: readonly ChatMessage[]; readonly completion: readonly ChatMessage[] };
 }
+
+/**
+ * Why a row has no value.
+ * - `threw`: user code raised; `timeout`: it took longer than its limit; `memory`: it wanted more than its limit
+ * - `invalid`: it returned something that is no reward (text, a bool, NaN, infinity, a list of the wrong length)
+ * - `exited`: it ended its process; `load`: the file could not be loaded
+ */
+export const scoreErrorKinds = ['threw', 'timeout', 'memory', 'invalid', 'exited', 'load'] as const;
+export type ScoreErrorKind = (typeof scoreErrorKinds)[number];
 
 export interface ScoreError {
 	/** Row of the batch; -1 for the batch as a whole. */
 	readonly index: number;
+	readonly kind: ScoreErrorKind;
 	readonly message: string;
 	readonly stack?: string;
+	/** Of the reward file, from 1: the innermost frame that lies in it. */
 	readonly line?: number;
 }
 
@@ -20,19 +39,23 @@ export interface ScoreResult {
 	/** One value a row; null: the reward does not apply to the row. A row with an error also has null here. */
 	readonly values: readonly (number | null)[];
 	readonly errors: readonly ScoreError[];
+	/** What the user's code printed, line by line; cut at a limit. */
 	readonly logs: readonly string[];
 	readonly durationMs: number;
+	/** The batch failed as a whole and its rows were scored one by one. */
+	readonly isolated?: boolean;
 }
 
 export interface ScorerDescription {
 	readonly name: string;
 	readonly weight: number;
+	/** The reward looks at the batch as a whole: its rows are never scored one by one. */
 	readonly batchOnly: boolean;
 }
 
 /**
- * Scores whole generation batches with one reward. Built-in rewards implement it in the process; a reward host process
- * implements it over its connection. Training and the editor's verification use nothing else.
+ * Scores whole generation batches with one reward. A reward host process implements it over its connection, for the
+ * built-in rewards and for reward files alike. Training and the editor's verification use nothing else.
  */
 export interface Scorer {
 	readonly description: ScorerDescription;

@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { createBuiltInScorer } from '../../core/reward/builtInScorer.ts';
 import { createScorers } from '../../rewards/createScorers.ts';
+import type { OpenedDataset } from '../../runs/openDataset.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
@@ -12,7 +13,6 @@ import {
 	storedParameters,
 	storedReference,
 } from './checkpointFolder.ts';
-import type { OpenedDataset } from './openDataset.ts';
 import { ProblemFeed } from './problemFeed.ts';
 import { type Progress, startOfRun } from './progress.ts';
 import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
 import { evaluate } from '../../../src/engine/run/evaluator.ts';
-import { openDataset } from '../../../src/engine/run/openDataset.ts';
+import { openDataset } from '../../../src/runs/openDataset.ts';
 import { PolicyService } from '../../../src/engine/run/policyService.ts';
 import { type StartedTraining, startTraining } from '../../../src/engine/run/startTraining.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';

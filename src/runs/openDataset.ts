@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { Failure } from '../../base/failure.ts';
-import { createTask } from '../../core/dataset/createTask.ts';
-import { type DatasetColumns, parseDataset } from '../../core/dataset/datasetRows.ts';
-import type { ProblemSource } from '../../core/dataset/problemSource.ts';
-import { rowsSource, splitRows } from '../../core/dataset/rowsSource.ts';
-import { taskSource } from '../../core/dataset/taskSource.ts';
-import type { ResolvedDataset } from '../../core/recipe/resolvedRecipe.ts';
-import type { TaskDataset } from '../../protocol/recipe.ts';
+import { Failure } from '../base/failure.ts';
+import { createTask } from '../core/dataset/createTask.ts';
+import { type DatasetColumns, parseDataset } from '../core/dataset/datasetRows.ts';
+import type { ProblemSource } from '../core/dataset/problemSource.ts';
+import { rowsSource, splitRows } from '../core/dataset/rowsSource.ts';
+import { taskSource } from '../core/dataset/taskSource.ts';
+import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
+import type { TaskDataset } from '../protocol/recipe.ts';
 
 export interface OpenedDataset {
 	readonly source: ProblemSource;
