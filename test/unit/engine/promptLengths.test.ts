@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
 import { evaluate } from '../../../src/engine/run/evaluator.ts';
-import { openDataset } from '../../../src/runs/openDataset.ts';
 import { PolicyService } from '../../../src/engine/run/policyService.ts';
 import { type StartedTraining, startTraining } from '../../../src/engine/run/startTraining.ts';
+import { openDataset } from '../../../src/runs/openDataset.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 
