@@ -10,6 +10,7 @@ import { panelTypes } from './host/ids.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
+import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { RunContext } from './host/runContext.ts';
 import { RunController } from './host/runController.ts';
@@ -20,6 +21,7 @@ import { RunStore } from './host/runStore.ts';
 import { RunsTree } from './host/runsTree.ts';
 import type { RunView } from './host/runView.ts';
 import { StatusBar } from './host/statusBar.ts';
+import { TraceFeatures } from './host/traces/traceFeatures.ts';
 import { RunRegistry } from './runs/runRegistry.ts';
 
 /** What `activate` hands to whoever asks for the extension's exports: the tests. */
@@ -52,7 +54,9 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const client = `Reasoning Lab ${(context.extension.packageJSON as { version: string }).version}`;
 	const controller = new RunController(store, notices, client);
 	const diagnostics = keep(new RecipeDiagnostics());
-	const panels = { extensionUri: extension, log };
+	const documents = keep(new ReadOnlyDocuments());
+	keep(new TraceFeatures());
+	const panels = { extensionUri: extension, log, documents };
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
 			const { DashboardPanels } = await import('./host/panels/dashboardPanel.ts');

@@ -13,6 +13,7 @@ import {
 	type WebviewResponse,
 } from '../../protocol/webviewMessages.ts';
 import { runFiles } from '../../runs/runFiles.ts';
+import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { appHtml, messageHtml } from './webviewHtml.ts';
 
 /** One webview app: its bundle `dist/webview/<name>.js|css`, its view type, and what it says and asks. */
@@ -33,6 +34,8 @@ export type RequestHandlers<T extends RequestTable> = {
 export interface PanelContext {
 	readonly extensionUri: vscode.Uri;
 	readonly log: vscode.LogOutputChannel;
+	/** Shows texts of a run in tabs that cannot be edited. */
+	readonly documents: ReadOnlyDocuments;
 }
 
 /**

@@ -6,7 +6,7 @@ import {
 	rolloutsCommandSchema,
 	rolloutsRequests,
 } from '../../protocol/rolloutsMessages.ts';
-import { commandIds, panelTypes, traceLanguage } from '../ids.ts';
+import { commandIds, panelTypes } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
@@ -41,8 +41,7 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 			},
 			openText: async ({ step, group, index }) => {
 				const content = await this.#session.text(step, group, index, 'completion');
-				const document = await vscode.workspace.openTextDocument({ content, language: traceLanguage });
-				await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+				await context.documents.show(`step ${step}, group ${group}, completion ${index}.trace`, content);
 				return {};
 			},
 		};

@@ -1,0 +1,44 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+
+const scheme = 'reasoning-lab';
+
+/** Documents of which nothing is on disk under that name: a completion, a report. They can be read and copied, not edited. */
+export class ReadOnlyDocuments extends Disposable implements vscode.TextDocumentContentProvider {
+	readonly #contents = new Map<string, string>();
+	#made = 0;
+
+	constructor() {
+		super();
+		this.register(vscode.workspace.registerTextDocumentContentProvider(scheme, this));
+		this.register(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#contents.delete(uri.toString())));
+	}
+
+	provideTextDocumentContent(uri: vscode.Uri): string {
+		return (
+			this.#contents.get(uri.toString()) ?? 'This text was shown in an earlier window. Open it again from its run.'
+		);
+	}
+
+	/**
+	 * @param name of the tab, with an extension that tells the language (`.trace`, `.md`); foreign characters are replaced
+	 */
+	async show(
+		name: string,
+		content: string,
+		options: vscode.TextDocumentShowOptions = { viewColumn: vscode.ViewColumn.Beside, preview: true },
+	): Promise<vscode.TextDocument> {
+		this.#made++;
+		const uri = vscode.Uri.from({ scheme, path: `/${this.#made}/${fileName(name)}` });
+		this.#contents.set(uri.toString(), content);
+		const document = await vscode.workspace.openTextDocument(uri);
+		await vscode.window.showTextDocument(document, options);
+		return document;
+	}
+}
+
+const fileName = (name: string) =>
+	name
+		.replace(/[^\p{L}\p{N} ._,()-]+/gu, ' ')
+		.trim()
+		.slice(0, 120) || 'text';

@@ -1,0 +1,45 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { type TraceNode, traceOutline } from '../../core/trace/traceOutline.ts';
+import { traceLanguage } from '../ids.ts';
+
+const symbolKinds: Readonly<Record<TraceNode['kind'], vscode.SymbolKind>> = {
+	section: vscode.SymbolKind.Namespace,
+	step: vscode.SymbolKind.Method,
+	boxed: vscode.SymbolKind.Constant,
+};
+
+/** Outline and folding of traces: of every document in their language, recorded completions and `*.trace` files alike. */
+export class TraceFeatures extends Disposable implements vscode.DocumentSymbolProvider, vscode.FoldingRangeProvider {
+	constructor() {
+		super();
+		const traces: vscode.DocumentSelector = { language: traceLanguage };
+		this.register(vscode.languages.registerDocumentSymbolProvider(traces, this, { label: 'Reasoning trace' }));
+		this.register(vscode.languages.registerFoldingRangeProvider(traces, this));
+	}
+
+	provideDocumentSymbols(document: vscode.TextDocument): vscode.DocumentSymbol[] {
+		const symbolOf = (node: TraceNode): vscode.DocumentSymbol => {
+			const range = new vscode.Range(document.positionAt(node.start), document.positionAt(node.end));
+			const head = new vscode.Range(range.start, range.start);
+			const symbol = new vscode.DocumentSymbol(node.title, node.detail, symbolKinds[node.kind], range, head);
+			symbol.children = node.children.map(symbolOf);
+			return symbol;
+		};
+		return traceOutline(document.getText()).map(symbolOf);
+	}
+
+	provideFoldingRanges(document: vscode.TextDocument): vscode.FoldingRange[] {
+		const ranges: vscode.FoldingRange[] = [];
+		const visit = (nodes: readonly TraceNode[]) => {
+			for (const node of nodes) {
+				const start = document.positionAt(node.start).line;
+				const end = document.positionAt(node.end).line;
+				if (end > start && node.kind !== 'boxed') ranges.push(new vscode.FoldingRange(start, end));
+				visit(node.children);
+			}
+		};
+		visit(traceOutline(document.getText()));
+		return ranges;
+	}
+}
