@@ -28,6 +28,19 @@ export const commandIds = {
 	pruneTokenLogs: 'reasoningLab.pruneTokenLogs',
 	addRunFolder: 'reasoningLab.addRunFolder',
 	refreshRuns: 'reasoningLab.refreshRuns',
+	verifyReward: 'reasoningLab.verifyReward',
+	verifyOnRollouts: 'reasoningLab.verifyOnRollouts',
+	verifySelection: 'reasoningLab.verifySelection',
+	compareReward: 'reasoningLab.compareReward',
+	auditReward: 'reasoningLab.auditReward',
+	useReward: 'reasoningLab.useReward',
+	debugRow: 'reasoningLab.debugRow',
+	newReward: 'reasoningLab.newReward',
+	showBuiltInReward: 'reasoningLab.showBuiltInReward',
+	showVerification: 'reasoningLab.showVerification',
+	showRewardLog: 'reasoningLab.showRewardLog',
+	setApiKey: 'reasoningLab.setApiKey',
+	removeApiKey: 'reasoningLab.removeApiKey',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -37,11 +50,21 @@ export const settingIds = {
 	whenBusy: 'reasoningLab.device.whenBusy',
 	showStatusBar: 'reasoningLab.statusBar.show',
 	notifyRunEnd: 'reasoningLab.notifications.runEnd',
+	verifyOnSave: 'reasoningLab.rewards.verifyOnSave',
+	verifyOnOpen: 'reasoningLab.rewards.verifyOnOpen',
+	verifiedRows: 'reasoningLab.rewards.rows',
+	rowTimeout: 'reasoningLab.rewards.rowTimeout',
+	batchTimeout: 'reasoningLab.rewards.batchTimeout',
+	memoryLimit: 'reasoningLab.rewards.memoryLimit',
+	pythonPath: 'reasoningLab.rewards.python',
+	inlineResults: 'reasoningLab.rewards.inlineResults',
+	coverageMarks: 'reasoningLab.rewards.coverageMarks',
+	sandboxMode: 'reasoningLab.sandbox.mode',
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 
-/** Context keys that the extension sets for `when` clauses. */
-export const contextKeys = {
+/** Context keys of `when` clauses that say which runs there are. */
+export const runContextKeys = {
 	/** At least one run is known. */
 	hasRuns: 'reasoningLab.hasRuns',
 	/** At least one engine is alive. */
@@ -53,12 +76,24 @@ export const contextKeys = {
 	/** At least one run has no live engine. */
 	hasEndedRuns: 'reasoningLab.hasEndedRuns',
 } as const;
-export type ContextKey = (typeof contextKeys)[keyof typeof contextKeys];
+export type RunContextKey = (typeof runContextKeys)[keyof typeof runContextKeys];
+
+/** Context keys of `when` clauses about rewards. */
+export const rewardContextKeys = {
+	/** The workspace has a reward file, or one is open. */
+	hasRewards: 'reasoningLab.hasRewards',
+	/** At least one verification has results. */
+	hasVerifications: 'reasoningLab.hasVerifications',
+} as const;
+
+/** Context keys that the extension sets for `when` clauses. */
+export const contextKeys = { ...runContextKeys, ...rewardContextKeys } as const;
 
 export const containerId = 'reasoningLab';
 
 export const viewIds = {
 	runs: 'reasoningLab.runs',
+	rewards: 'reasoningLab.rewards',
 } as const;
 
 /** Types of webview panels; their serialisers bring them back after a reload. */
@@ -69,9 +104,20 @@ export const panelTypes = {
 
 /**
  * Words in a tree item's `contextValue`, which `viewItem =~ /\bword\b/` tests:
- * `run` always; `live` or `ended`; `running`, `paused`, `resumable` as they say.
+ * of a run `run` always; `live` or `ended`; `running`, `paused`, `resumable` as they say;
+ * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`.
  */
-export const itemFlags = ['run', 'live', 'ended', 'running', 'paused', 'resumable'] as const;
+export const itemFlags = [
+	'run',
+	'live',
+	'ended',
+	'running',
+	'paused',
+	'resumable',
+	'rewardFile',
+	'reward',
+	'builtInReward',
+] as const;
 export type ItemFlag = (typeof itemFlags)[number];
 
 /** Language of completions that are shown as text: think and answer tags, words of reflection, numbers. */

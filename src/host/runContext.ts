@@ -1,16 +1,16 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
-import { type ContextKey, contextKeys } from './ids.ts';
+import { type RunContextKey, runContextKeys } from './ids.ts';
 import type { RunStore } from './runStore.ts';
 import { isLive, isResumable, isRunning, type RunView } from './runView.ts';
 
-const conditions: Readonly<Record<ContextKey, (view: RunView) => boolean>> = {
-	[contextKeys.hasRuns]: () => true,
-	[contextKeys.hasLiveRuns]: isLive,
-	[contextKeys.hasRunningRuns]: isRunning,
-	[contextKeys.hasPausedRuns]: (view) => view.status === 'paused',
-	[contextKeys.hasResumableRuns]: isResumable,
-	[contextKeys.hasEndedRuns]: (view) => !isLive(view),
+const conditions: Readonly<Record<RunContextKey, (view: RunView) => boolean>> = {
+	[runContextKeys.hasRuns]: () => true,
+	[runContextKeys.hasLiveRuns]: isLive,
+	[runContextKeys.hasRunningRuns]: isRunning,
+	[runContextKeys.hasPausedRuns]: (view) => view.status === 'paused',
+	[runContextKeys.hasResumableRuns]: isResumable,
+	[runContextKeys.hasEndedRuns]: (view) => !isLive(view),
 };
 
 /** Keeps the context keys of `when` clauses in step with the runs. */
