@@ -65,8 +65,8 @@ export const verificationStatisticsSchema = v.object({
 	ceiling: value,
 	floor: value,
 	/**
-	 * Over problems with a `gold` row that has a value: how many score it strictly above each of their valued `wrong` rows.
-	 * null: there are no such rows.
+	 * Over problems whose `gold` row and at least one `wrong` row have a value: how many score the gold one strictly above
+	 * each of the wrong ones. null: there is no such problem.
 	 */
 	agreement: v.nullable(v.object({ problems: v.number(), agreed: v.number() })),
 	/** Groups of at least two valued rows, and those whose values are all equal. */

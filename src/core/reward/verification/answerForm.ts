@@ -1,0 +1,111 @@
+import { type Decimal, parseDecimal } from './decimal.ts';
+
+/**
+ * How an answer is written, as far as it must be known to make a wrong one of it.
+ * - `quantity`: one number with harmless words or signs around it: `42`, `$1,234.50`, `5 cm`, `x = 3`, `50\%`
+ * - `fraction`: `3/4`, `\frac{3}{4}`; `option`: one letter of a multiple choice; `opposite`: yes, no, true, false
+ * - `structure`: numbers in a tuple, set, interval, equation or inequality; the last one stands alone between `before` and `after`
+ * - `expression`: a number plus 1 is another one, whatever it is; `text`: anything else
+ */
+export type AnswerForm =
+	| { readonly form: 'quantity'; readonly before: string; readonly number: Decimal; readonly after: string }
+	| {
+			readonly form: 'fraction';
+			readonly top: bigint;
+			readonly bottom: bigint;
+			/** Writes a fraction as this one is written. */
+			write(top: bigint, bottom: bigint): string;
+	  }
+	| { readonly form: 'option'; readonly letter: string; write(letter: string): string }
+	| { readonly form: 'opposite'; readonly other: string }
+	| { readonly form: 'structure'; readonly before: string; readonly after: string }
+	| { readonly form: 'expression' }
+	| { readonly form: 'text' };
+
+const longest = 400;
+const text: AnswerForm = { form: 'text' };
+
+const opposites: Readonly<Record<string, string>> = { yes: 'no', true: 'false', correct: 'incorrect', right: 'wrong' };
+const opposite = new Map(Object.entries(opposites).flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
+
+/** Of the same case as the original: "Yes" has the opposite "No". */
+function likeCase(original: string, word: string): string {
+	if (original === original.toUpperCase()) return word.toUpperCase();
+	return /^\p{Lu}/u.test(original) ? word.charAt(0).toUpperCase() + word.slice(1) : word;
+}
+
+const quantity =
+	/^((?:\\?\$|£|€|\\boxed\{|[A-Za-z]\s*=\s*)?\s*)([+-−]?[\d,]+(?:\.\d+)?)(\s*(?:\\?%|°|\^\{?\\circ\}?|(?:\\text\{)?[A-Za-zµ° ./]*)\}?\$?)$/;
+
+function asQuantity(answer: string): AnswerForm | null {
+	const match = quantity.exec(answer);
+	if (match === null || /infty|inf|nan/i.test(match[3] as string)) return null;
+	const number = parseDecimal(match[2] as string);
+	return number && { form: 'quantity', before: match[1] as string, number, after: match[3] as string };
+}
+
+const slashed = /^([+-]?\d{1,30})(\s*\/\s*)(\d{1,30})$/;
+const latexFraction = /^([+-]?)(\\[dt]?frac)\{\s*([+-]?\d{1,30})\s*\}\{\s*(\d{1,30})\s*\}$/;
+
+function asFraction(answer: string): AnswerForm | null {
+	const slash = slashed.exec(answer);
+	if (slash) {
+		const [, top = '', between = '', bottom = ''] = slash;
+		if (BigInt(bottom) === 0n) return null;
+		return { form: 'fraction', top: BigInt(top), bottom: BigInt(bottom), write: (a, b) => `${a}${between}${b}` };
+	}
+	const latex = latexFraction.exec(answer);
+	if (latex === null) return null;
+	const [, sign = '', command = '', top = '', bottom = ''] = latex;
+	if (BigInt(bottom) === 0n) return null;
+	const value = sign === '-' ? -BigInt(top) : BigInt(top);
+	const write = (a: bigint, b: bigint) => `${a < 0n ? '-' : ''}${command}{${a < 0n ? -a : a}}{${b}}`;
+	return { form: 'fraction', top: value, bottom: BigInt(bottom), write };
+}
+
+const option = /^(\(?)([A-Ja-j])(\)?[.):]?)$/;
+/** Signs and commands that leave it plain what a number in a tuple, set, interval or equation means. */
+const plainCommand = /\\(?:left|right|le|ge|leq|geq|lt|gt|in|text\{\s*(?:and|or)\s*\}|[{},;! ])/g;
+const relation = /[=<>≤≥]/g;
+/** The last number with nothing before or after it that would make it part of a term. */
+const standing = /^(.*(?:^|[([{,=<>≤≥;]|\bor|\band)\s*)([+-−]?\d+(?:\.\d+)?)(\s*(?:$|[)\]},;].*))$/su;
+
+function asStructure(answer: string): AnswerForm | null {
+	const plain = answer.replace(plainCommand, ' ');
+	// A function's argument or an exponent may not matter (max(1, 5), 1^{5}); of several relations one may follow from another.
+	if (/\\|[A-Za-z]\s*\(|[\^_]|[*∪∩∞]|infty/u.test(plain) || (plain.match(relation)?.length ?? 0) > 1) return null;
+	if (!/[()[\]{},;=<>≤≥]/.test(plain)) return null;
+	const match = standing.exec(answer);
+	if (match === null) return null;
+	const [, before = '', digits = '', after = ''] = match;
+	if (/\d/.test(after)) return null;
+	return parseDecimal(digits) && { form: 'structure', before, after };
+}
+
+const words = /(?<!\\)\b(?!(?:sin|cos|tan|log|exp|sqrt|frac|pi)\b)[A-Za-z]{3,}/;
+
+function isExpression(answer: string): boolean {
+	if (!/^[\d\s+\-*/^().{}\\a-zA-Z·×π√]+$/u.test(answer)) return false;
+	if (/infty|\binf\b|\bnan\b|undefined|\\text|\\in\b|\\cup|\\cap|\\emptyset|\\pm|\\(?:left|right)\s*\[/i.test(answer))
+		return false;
+	return !words.test(answer) && /\d|\\[a-z]/.test(answer) && /[+\-*/^·×π√\\]|\d[a-z]/u.test(answer);
+}
+
+/** The form of an answer without tags. Linear in its length; more than 400 characters are text. */
+export function answerForm(answer: string): AnswerForm {
+	const trimmed = answer.trim();
+	if (trimmed === '' || trimmed.length > longest) return text;
+	const other = opposite.get(trimmed.toLowerCase());
+	if (other !== undefined) return { form: 'opposite', other: likeCase(trimmed, other) };
+	const letter = option.exec(trimmed);
+	if (letter) {
+		const [, before = '', it = '', after = ''] = letter;
+		return { form: 'option', letter: it, write: (one) => `${before}${one}${after}` };
+	}
+	return (
+		asQuantity(trimmed) ??
+		asFraction(trimmed) ??
+		asStructure(trimmed) ??
+		(isExpression(trimmed) ? { form: 'expression' } : text)
+	);
+}

@@ -1,0 +1,133 @@
+import * as v from 'valibot';
+import { decode } from '../../../protocol/decode.ts';
+import { type Expectation, expectationSchema } from '../../../protocol/verification.ts';
+
+const caseSchema = v.strictObject({
+	/** For people; without it: "case 3". */
+	name: v.optional(v.string()),
+	/** Which function of the reward file; without it: see `caseReward`. */
+	reward: v.optional(v.string()),
+	prompt: v.optional(v.string(), ''),
+	completion: v.string(),
+	/** The gold answer; without it: the row's `answer`. */
+	answer: v.optional(v.unknown()),
+	/** Columns of the dataset. */
+	row: v.optional(v.record(v.string(), v.unknown()), {}),
+	truncated: v.optional(v.boolean(), false),
+	expect: expectationSchema,
+});
+
+/** A line of NAME.cases.jsonl: what the reward must say about a completion. */
+export type LabelledCase = v.InferOutput<typeof caseSchema> & {
+	/** Of its file, from 1. */
+	readonly line: number;
+	/** Its name, or "case 3": lines that are cases are counted from 1. */
+	readonly label: string;
+};
+
+export interface CaseFault {
+	readonly line: number;
+	/** What is wrong, without the place. */
+	readonly message: string;
+	readonly action: string;
+}
+
+export interface ParsedCases {
+	readonly cases: readonly LabelledCase[];
+	readonly faults: readonly CaseFault[];
+}
+
+const form = '{"prompt": "2+2=", "completion": "<answer>4</answer>", "row": {"answer": "4"}, "expect": 1}';
+const comment = /^\s*(?:\/\/|#)/;
+/** Of one line, in characters. */
+const longestCase = 4_000_000;
+
+function faultOf(value: unknown): { message: string; action: string } {
+	const decoded = decode(caseSchema, value);
+	const [fault] = decoded.ok ? [] : decoded.faults;
+	const key = fault?.path ?? '';
+	if (key === 'expect') {
+		return {
+			message: 'has an "expect" that is no expectation',
+			action: 'Write a number, null, or a range such as {"min": 0.5, "max": 1}.',
+		};
+	}
+	if (key === 'completion') return { message: 'has no text "completion"', action: `Write it like ${form}.` };
+	const known = Object.keys(caseSchema.entries).join(', ');
+	return {
+		message: key === '' ? 'is no labelled case' : `has a "${key.slice(0, 80)}" that cannot be used`,
+		action: `A case has: ${known}.`,
+	};
+}
+
+/**
+ * The labelled cases of a JSONL text. Blank lines and lines that begin with `//` or `#` are passed over; a line that is no
+ * case is a fault with its number, and the others are kept.
+ */
+export function parseCases(text: string): ParsedCases {
+	const cases: LabelledCase[] = [];
+	const faults: CaseFault[] = [];
+	for (const [i, raw] of text.split('\n').entries()) {
+		const line = i + 1;
+		const source = i === 0 ? raw.replace(/^\uFEFF/, '') : raw;
+		if (source.trim() === '' || comment.test(source)) continue;
+		if (source.length > longestCase) {
+			faults.push({ line, message: `has more than ${longestCase} characters`, action: 'Shorten the case.' });
+			continue;
+		}
+		let value: unknown;
+		try {
+			value = JSON.parse(source);
+		} catch {
+			faults.push({ line, message: 'is not JSON', action: `Write one object a line, like ${form}.` });
+			continue;
+		}
+		const decoded = decode(caseSchema, value);
+		if (!decoded.ok || !isRange(decoded.value.expect)) {
+			faults.push({ line, ...(decoded.ok ? emptyRange : faultOf(value)) });
+			continue;
+		}
+		cases.push({ ...decoded.value, line, label: decoded.value.name ?? `case ${cases.length + faults.length + 1}` });
+	}
+	return { cases, faults };
+}
+
+const emptyRange = {
+	message: 'has an "expect" that no value can meet, or that every value meets',
+	action: 'Give the range a "min", a "max", or both with min at most max.',
+};
+
+function isRange(expect: Expectation): boolean {
+	if (expect === null || typeof expect === 'number') return expect === null || Number.isFinite(expect);
+	const { min, max } = expect;
+	if (min === undefined && max === undefined) return false;
+	return min === undefined || max === undefined || min <= max;
+}
+
+/** How close an expected number must be met. */
+const tolerance = 1e-9;
+
+/** Whether a value is what a case expects: a number within 1e-9, a range with its ends, null exactly. */
+export function meetsExpectation(value: number | null, expect: Expectation): boolean {
+	if (expect === null || value === null) return expect === value;
+	if (typeof expect === 'number') return Math.abs(value - expect) <= tolerance;
+	return value >= (expect.min ?? Number.NEGATIVE_INFINITY) && value <= (expect.max ?? Number.POSITIVE_INFINITY);
+}
+
+/** "1", "at least 0.5", "between 0 and 1", "null". */
+export function describeExpectation(expect: Expectation): string {
+	if (expect === null || typeof expect === 'number') return String(expect);
+	const { min, max } = expect;
+	if (min === undefined) return `at most ${max}`;
+	return max === undefined ? `at least ${min}` : `between ${min} and ${max}`;
+}
+
+/**
+ * The function of a reward file that a case without `reward` is about: the one named as the file (`brevity` of
+ * brevity.reward.ts; `-` and `.` count as `_`), else the first.
+ */
+export function caseReward(fileName: string, rewards: readonly string[]): string | null {
+	const plain = (name: string) => name.replace(/[-.]/g, '_').toLowerCase();
+	const stem = plain(fileName.replace(/\.reward\.[a-z]+$/i, ''));
+	return rewards.find((name) => plain(name) === stem) ?? rewards[0] ?? null;
+}

@@ -1,0 +1,28 @@
+export interface Moments {
+	readonly mean: number;
+	/** Sample standard deviation (n - 1); 0 for one value, and exactly 0 when all are equal. */
+	readonly std: number;
+	readonly min: number;
+	readonly max: number;
+}
+
+/** Of finite values; null when there are none. Huge values are scaled first, so that nothing overflows. */
+export function moments(values: readonly number[]): Moments | null {
+	if (values.length === 0) return null;
+	let min = Number.POSITIVE_INFINITY;
+	let max = Number.NEGATIVE_INFINITY;
+	for (const value of values) {
+		if (value < min) min = value;
+		if (value > max) max = value;
+	}
+	if (min === max) return { mean: min, std: 0, min, max };
+	const largest = Math.max(Math.abs(min), Math.abs(max));
+	const scale = largest > 1e100 || largest < 1e-100 ? largest : 1;
+	let sum = 0;
+	for (const value of values) sum += value / scale;
+	const centre = sum / values.length;
+	let squares = 0;
+	for (const value of values) squares += (value / scale - centre) ** 2;
+	const std = Math.sqrt(squares / (values.length - 1)) * scale;
+	return { mean: centre * scale, std: Math.min(std, Number.MAX_VALUE), min, max };
+}

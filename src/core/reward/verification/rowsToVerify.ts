@@ -1,0 +1,160 @@
+import { hashText, Random } from '../../../base/random.ts';
+import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
+import type { ChatMessage, ScoreRow } from '../../../protocol/scorer.ts';
+import type { Problem } from '../../dataset/problem.ts';
+import { renderPrompt, type Template } from '../../text/template.ts';
+import type { Verifier } from '../accuracyReward.ts';
+import { completionWith } from './honestCompletion.ts';
+import type { LabelledCase } from './labelledCase.ts';
+import type { RowToVerify } from './rowToVerify.ts';
+import { wrongAnswers } from './wrongAnswers.ts';
+
+/** A problem of the reward's data. */
+export interface SampledProblem {
+	readonly problem: Problem;
+	/** For people: "row 12", "problem 3". */
+	readonly name: string;
+	/** The messages of a conversational dataset. */
+	readonly messages?: readonly ChatMessage[];
+	readonly place?: { readonly file: string; readonly line: number };
+}
+
+/** What the batch and group numbers of the next rows start from, so that those of several sources stay apart. */
+export interface RowNumbers {
+	batch: number;
+	group: number;
+}
+
+/** The row of a problem with this completion, as training would score it. */
+export function scoreRow(sampled: SampledProblem, template: Template, completion: string): ScoreRow {
+	const { problem, messages } = sampled;
+	return {
+		prompt: messages === undefined ? renderPrompt(template, problem.prompt) : problem.prompt,
+		completion,
+		answer: problem.answer,
+		row: problem.row,
+		truncated: false,
+		...(messages === undefined
+			? {}
+			: { messages: { prompt: messages, completion: [{ role: 'assistant', content: completion }] } }),
+	};
+}
+
+/**
+ * For each problem with a gold answer its honest completion and up to `wrong` with generated wrong answers: one group a
+ * problem, one batch for all of them.
+ */
+export function problemRows(
+	problems: readonly SampledProblem[],
+	options: {
+		readonly template: Template;
+		readonly verify: Verifier;
+		readonly wrong: number;
+		readonly seed: number;
+		readonly numbers: RowNumbers;
+	},
+): RowToVerify[] {
+	const { template, verify, wrong, seed, numbers } = options;
+	const batch = numbers.batch++;
+	const others = problems.map(({ problem }) => problem.answer).filter((answer) => answer !== null);
+	return problems.flatMap((sampled) => {
+		const { problem, name, place } = sampled;
+		if (problem.answer === null) return [];
+		const group = numbers.group++;
+		const make = (source: 'gold' | 'wrong', label: string, answer: string): RowToVerify => ({
+			source,
+			label: `${name}, ${label}`,
+			group,
+			batch,
+			row: scoreRow(sampled, template, completionWith(template, problem.solution, answer)),
+			...(place ? { place } : {}),
+		});
+		const random = Random.of(seed, 'wrong', hashText(problem.key));
+		const made = wrongAnswers(problem, { verify, prompt: problem.prompt, others, random, count: wrong });
+		return [
+			make('gold', 'right answer', problem.answer),
+			...made.map(({ answer, how }) => make('wrong', `wrong answer (${how})`, answer)),
+		];
+	});
+}
+
+/** One batch a case, so that its value does not depend on which other cases run. */
+export function caseRows(cases: readonly LabelledCase[], file: string, numbers: RowNumbers): RowToVerify[] {
+	return cases.map(({ label, line, prompt, completion, row, answer, truncated, expect }) => ({
+		source: 'case',
+		label,
+		group: null,
+		batch: numbers.batch++,
+		row: { prompt, completion, answer: answer === undefined ? (row.answer ?? null) : answer, row, truncated },
+		expect,
+		place: { file, line },
+	}));
+}
+
+type Text = RolloutLine['prompt'];
+
+/** A prompt or completion as one text: of messages their contents, a blank line between them. */
+export function plainText(text: Text): string {
+	return typeof text === 'string' ? text : text.map(({ content }) => content ?? '').join('\n\n');
+}
+
+const asMessages = (text: Text, role: string): ChatMessage[] =>
+	typeof text === 'string'
+		? [{ role, content: text }]
+		: text.map((message) => ({ role: message.role, content: message.content }));
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The row of a recorded rollout, as it was scored. */
+export function rolloutScoreRow({ prompt, completion, answer, row, truncated }: RolloutLine): ScoreRow {
+	const conversational = typeof prompt !== 'string' || typeof completion !== 'string';
+	return {
+		prompt: plainText(prompt),
+		completion: plainText(completion),
+		answer: answer ?? null,
+		row: isRecord(row) ? row : {},
+		truncated,
+		...(conversational
+			? { messages: { prompt: asMessages(prompt, 'user'), completion: asMessages(completion, 'assistant') } }
+			: {}),
+	};
+}
+
+/** The rollouts of one generation batch, in their order; groups as the run had them. */
+export function rolloutRows(
+	rollouts: readonly { readonly line: RolloutLine; readonly place?: RowToVerify['place'] }[],
+	numbers: RowNumbers,
+): RowToVerify[] {
+	const batch = numbers.batch++;
+	const groups = new Map<number, number>();
+	return rollouts.map(({ line, place }) => {
+		const group = groups.get(line.group) ?? numbers.group++;
+		groups.set(line.group, group);
+		return {
+			source: 'rollout',
+			label: `step ${line.step}, group ${line.group}, completion ${line.index}`,
+			group,
+			batch,
+			row: rolloutScoreRow(line),
+			recorded: line.rewards,
+			...(place ? { place } : {}),
+		};
+	});
+}
+
+/** Selected text as one completion of a problem; without one, of an empty prompt. */
+export function selectionRow(
+	text: string,
+	sampled: SampledProblem | null,
+	template: Template,
+	numbers: RowNumbers,
+): RowToVerify {
+	const row: ScoreRow =
+		sampled === null
+			? { prompt: '', completion: text, answer: null, row: {}, truncated: false }
+			: scoreRow(sampled, template, text);
+	const label = sampled === null ? 'selection' : `selection, for ${sampled.name}`;
+	const place = sampled?.place === undefined ? {} : { place: sampled.place };
+	return { source: 'selection', label, group: null, batch: numbers.batch++, row, ...place };
+}

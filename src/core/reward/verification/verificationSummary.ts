@@ -1,0 +1,73 @@
+import type { Verification } from '../../../protocol/verification.ts';
+
+/** What a part of the line is about; in this order on the line. */
+export type SummaryTopic = 'value' | 'agreement' | 'null' | 'dead' | 'cases' | 'recorded' | 'errors' | 'time';
+
+export interface SummaryPart {
+	readonly topic: SummaryTopic;
+	readonly text: string;
+	/** `bad`: the reward is at fault or broke its word; `notice`: worth a look. */
+	readonly level: 'plain' | 'notice' | 'bad';
+}
+
+/** A reward's value for a line of text: at most three significant digits beside the point, no trailing zeros lost. */
+export function formatValue(value: number): string {
+	const size = Math.abs(value);
+	if (value === 0) return '0.00';
+	if (size >= 1e5 || size < 0.001) return value.toExponential(1);
+	return size >= 100 ? value.toFixed(0) : value.toFixed(size < 0.1 ? 3 : 2);
+}
+
+/** A share in whole percent; what is not quite none or all never reads as 0 or 100. */
+export function formatPercent(part: number, whole: number): string {
+	const exact = (100 * part) / whole;
+	const shown = part === 0 || part === whole ? exact : Math.min(99, Math.max(1, Math.round(exact)));
+	return `${shown} %`;
+}
+
+/** Milliseconds for people: "12 µs", "3.4 ms", "1.2 s". */
+export function formatMilliseconds(ms: number): string {
+	if (ms < 1) return `${ms * 1000 < 9.95 ? (ms * 1000).toFixed(1) : Math.round(ms * 1000)} µs`;
+	if (ms < 1000) return `${ms < 9.95 ? ms.toFixed(1) : Math.round(ms)} ms`;
+	return `${ms < 9950 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s`;
+}
+
+const plural = (n: number, one: string, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
+
+/** The parts of the line after a signature; what has nothing to say is left out. */
+export function summaryParts({ statistics, faults, durationMs }: Verification): SummaryPart[] {
+	const { rows, mean, std, agreement, nulls, groups, deadGroups, cases, recorded } = statistics;
+	const parts: SummaryPart[] = [];
+	const add = (topic: SummaryTopic, text: string, level: SummaryPart['level'] = 'plain') =>
+		parts.push({ topic, text, level });
+	if (mean !== null && std !== null) add('value', `${formatValue(mean)} ± ${formatValue(std)}`);
+	else if (rows === 0) add('value', 'no rows', 'notice');
+	else add('value', 'no values', 'notice');
+	if (agreement !== null) {
+		const { agreed, problems } = agreement;
+		add('agreement', `gold ${formatPercent(agreed, problems)}`, agreed < problems ? 'notice' : 'plain');
+	}
+	if (nulls > 0) add('null', `${formatPercent(nulls, rows)} null`);
+	if (deadGroups > 0) {
+		const level = 2 * deadGroups >= groups ? 'notice' : 'plain';
+		add('dead', `${deadGroups} of ${plural(groups, 'group')} dead`, level);
+	}
+	const cased = cases.passed + cases.failed;
+	if (cases.failed > 0) add('cases', `${cases.failed} of ${plural(cased, 'case')} failed`, 'bad');
+	else if (cased > 0) add('cases', plural(cased, 'case'));
+	if (recorded.different > 0) {
+		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} unlike the run`, 'notice');
+	}
+	// A fault of a batch is on each of its rows too.
+	const errors = Math.max(statistics.errors, faults.length);
+	if (errors > 0) add('errors', plural(errors, 'error'), 'bad');
+	if (rows > 0) add('time', `${formatMilliseconds(durationMs / rows)}/row`);
+	return parts;
+}
+
+/** `0.52 ± 0.50 · gold 98 % · 3 % null · 2 of 25 groups dead · 1 error · 12 µs/row` */
+export function summaryLine(verification: Verification): string {
+	return summaryParts(verification)
+		.map(({ text }) => text)
+		.join(' · ');
+}

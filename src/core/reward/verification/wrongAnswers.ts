@@ -1,0 +1,173 @@
+import type { Random } from '../../../base/random.ts';
+import { answersEqual } from '../../dataset/answer.ts';
+import type { Question } from '../../dataset/problem.ts';
+import type { Verifier } from '../accuracyReward.ts';
+import { type AnswerForm, answerForm } from './answerForm.ts';
+import { equalDecimals, formatDecimal } from './decimal.ts';
+
+export interface WrongAnswer {
+	readonly answer: string;
+	/** How it was made: "off by one". */
+	readonly how: string;
+}
+
+export interface WrongAnswerOptions {
+	/** What decides that an answer is wrong: false, and nothing else. */
+	readonly verify: Verifier;
+	/** The problem's text: the letters of a multiple choice are looked up in it. */
+	readonly prompt: string;
+	/** Gold answers of other problems. */
+	readonly others: readonly string[];
+	readonly random: Random;
+	/** How many at most. */
+	readonly count: number;
+}
+
+type Quantity = Extract<AnswerForm, { form: 'quantity' }>;
+
+/** Other answers that differ for certain from this one as a number, each in the same words. */
+function* ofQuantity({ before, number, after }: Quantity): Generator<WrongAnswer> {
+	const write = (unscaled: bigint, places = number.places) =>
+		`${before}${formatDecimal({ ...number, unscaled, places })}${after}`;
+	const one = 10n ** BigInt(number.places);
+	yield { answer: write(number.unscaled + one), how: 'off by one' };
+	yield { answer: write(number.unscaled - one), how: 'off by one' };
+	if (number.unscaled !== 0n) {
+		yield { answer: write(-number.unscaled), how: 'sign' };
+		yield { answer: write(number.unscaled * 10n), how: 'factor ten' };
+	}
+	const negative = number.unscaled < 0n;
+	const digits = [...String(negative ? -number.unscaled : number.unscaled)];
+	for (let i = digits.length - 2; i >= 0; i--) {
+		const [a, b] = [digits[i] as string, digits[i + 1] as string];
+		if (a === b) continue;
+		const swapped = BigInt(
+			digits
+				.with(i, b)
+				.with(i + 1, a)
+				.join(''),
+		);
+		yield { answer: write(negative ? -swapped : swapped), how: 'digits swapped' };
+		break;
+	}
+}
+
+type Fraction = Extract<AnswerForm, { form: 'fraction' }>;
+
+function* ofFraction({ top, bottom, write }: Fraction): Generator<WrongAnswer> {
+	yield { answer: write(top + 1n, bottom), how: 'off by one' };
+	if (top === 0n) return;
+	yield { answer: write(top, bottom + 1n), how: 'off by one below' };
+	yield { answer: write(-top, bottom), how: 'sign' };
+	yield { answer: write(top * 10n, bottom), how: 'factor ten' };
+	if (top * top !== bottom * bottom) {
+		yield { answer: top < 0n ? write(-bottom, -top) : write(bottom, top), how: 'upside down' };
+	}
+}
+
+/** The letters that the prompt offers, `A)`, `(B)` or `C.` at a beginning; without any, A to D. */
+export function optionLetters(prompt: string): string[] {
+	const found = [...prompt.slice(0, 20_000).matchAll(/(?:^|[\s(])([A-J])[).:]/gm)].map((match) => match[1] as string);
+	const letters = [...new Set(found)].sort();
+	return letters.length >= 2 ? letters : ['A', 'B', 'C', 'D'];
+}
+
+function* ofOption(form: Extract<AnswerForm, { form: 'option' }>, prompt: string): Generator<WrongAnswer> {
+	const small = form.letter === form.letter.toLowerCase();
+	for (const letter of optionLetters(prompt)) {
+		if (letter === form.letter.toUpperCase()) continue;
+		yield { answer: form.write(small ? letter.toLowerCase() : letter), how: 'another option' };
+	}
+}
+
+/** The last letter or digit replaced by its neighbour: "olleh" becomes "ollei". */
+function* ofText(answer: string): Generator<WrongAnswer> {
+	const match = /^(.*)([A-Za-z0-9])([^A-Za-z0-9]*)$/s.exec(answer.slice(-400));
+	if (match === null) return;
+	const [, before = '', last = '', after = ''] = match;
+	const code = last.charCodeAt(0);
+	const next = /[zZ9]/.test(last) ? code - 1 : code + 1;
+	const front = answer.slice(0, Math.max(0, answer.length - 400)) + before;
+	const how = /\d/.test(last) ? 'last digit changed' : 'last letter changed';
+	yield { answer: front + String.fromCharCode(next) + after, how };
+}
+
+function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<WrongAnswer> {
+	switch (form.form) {
+		case 'quantity':
+			yield* ofQuantity(form);
+			break;
+		case 'fraction':
+			yield* ofFraction(form);
+			break;
+		case 'option':
+			yield* ofOption(form, prompt);
+			break;
+		case 'opposite':
+			yield { answer: form.other, how: 'the opposite' };
+			break;
+		case 'structure': {
+			// Larger than every number there, so that a set does not merely repeat an element: {1, 2, 1} is {1, 2, 2}.
+			const numbers = (answer.match(/\d+/g) ?? []).map(BigInt);
+			const largest = numbers.reduce((most, number) => (number > most ? number : most), 0n);
+			yield { answer: `${form.before}${largest + 1n}${form.after}`, how: 'a number changed' };
+			break;
+		}
+		case 'expression':
+			yield { answer: `${answer}+1`, how: 'plus one' };
+			break;
+		case 'text':
+			yield* ofText(answer);
+	}
+}
+
+/** Letters and digits alone: texts that differ only beyond them could count as the same answer. */
+const bare = (answer: string) => answer.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+
+/** Whether another problem's answer differs from this one for certain, whoever compares them. */
+function differs(form: AnswerForm, gold: string, answer: string): boolean {
+	const other = answerForm(answer);
+	if (form.form === 'quantity') {
+		if (other.form !== 'quantity' || other.before !== form.before || other.after !== form.after) return false;
+		return !equalDecimals(other.number, form.number);
+	}
+	if (form.form === 'fraction') {
+		return other.form === 'fraction' && other.top * form.bottom !== form.top * other.bottom;
+	}
+	return form.form === 'text' && other.form === 'text' && bare(gold) !== bare(answer);
+}
+
+/** What somebody writes who does not know: wrong for every gold answer that is not this very word. */
+const unknown: WrongAnswer = { answer: 'unknown', how: 'no answer' };
+const empty: WrongAnswer = { answer: '', how: 'empty' };
+
+/**
+ * Answers that are wrong for certain, each labelled by how it was made, in seeded order and without repetition: a number
+ * off by one, with the other sign, with digits swapped, ten times as large; a fraction upside down; another option; an
+ * expression plus one; another problem's answer; none at all. Only what `verify` calls wrong is kept, and what is wrong
+ * under mathematical equivalence too (`0.5` is never offered for `1/2`). None for a problem without a gold answer.
+ */
+export function wrongAnswers(question: Question, options: WrongAnswerOptions): WrongAnswer[] {
+	const { verify, prompt, others, random, count } = options;
+	if (question.answer === null) return [];
+	const gold = question.answer.trim();
+	const form = answerForm(gold);
+	const made = [...madeFrom(gold, form, prompt)];
+	// Most answers are other ones: a few drawn at random suffice.
+	for (let tries = 0; tries < 4 && others.length > 0; tries++) {
+		const other = random.pick(others);
+		if (!differs(form, gold, other)) continue;
+		made.push({ answer: other, how: "another problem's answer" });
+		break;
+	}
+	const seen = new Set<string>();
+	const wrong: WrongAnswer[] = [];
+	for (const candidate of [...random.shuffle([...made, empty]), unknown]) {
+		if (wrong.length >= count) break;
+		if (seen.has(candidate.answer) || answersEqual(gold, candidate.answer)) continue;
+		seen.add(candidate.answer);
+		if (candidate === unknown && bare(gold).includes('unknown')) continue;
+		if (verify(question, candidate.answer) === false) wrong.push(candidate);
+	}
+	return wrong;
+}

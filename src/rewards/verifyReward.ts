@@ -1,0 +1,178 @@
+import { checkAborted } from '../base/async.ts';
+import { type RowToVerify, rowError, verifiedRow } from '../core/reward/verification/rowToVerify.ts';
+import { verificationStatistics } from '../core/reward/verification/verificationStatistics.ts';
+import type { LineCoverage } from '../protocol/rewardHost.ts';
+import type { ScoreError } from '../protocol/scorer.ts';
+import type { Verification, VerifiedRow } from '../protocol/verification.ts';
+import type { RewardRunner } from './rewardRunner.ts';
+
+/** Values of the other rewards, by name: one list entry a row. */
+export type OtherValues = Readonly<Record<string, readonly (number | null)[]>>;
+
+export interface VerifyRequest {
+	readonly file: string;
+	/** Which reward of the runner's source. */
+	readonly reward: string;
+	readonly rows: readonly RowToVerify[];
+	/** Where the rows came from, and what could not be used, in words. */
+	readonly data?: readonly string[];
+	readonly remarks?: readonly string[];
+	/** As `scoreOthers` gives them. */
+	readonly others?: OtherValues;
+	/** Under which name runs recorded the reward; default: its own. */
+	readonly recordedAs?: string;
+	readonly coverage?: boolean;
+	/** Of each batch; default: the runner's limit. */
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Rows that are sent together, by their positions in the list. */
+export function batchesOf(rows: readonly RowToVerify[]): number[][] {
+	const batches = new Map<number, number[]>();
+	for (const [i, { batch }] of rows.entries()) {
+		const members = batches.get(batch);
+		if (members === undefined) batches.set(batch, [i]);
+		else members.push(i);
+	}
+	return [...batches.values()];
+}
+
+/** What the runner said about the rows, in their order. */
+interface ScoredRows {
+	readonly values: (number | null)[];
+	readonly errors: (ScoreError | undefined)[];
+	readonly faults: ScoreError[];
+	readonly logs: string[];
+	readonly coverage: LineCoverage | null;
+	readonly durationMs: number;
+}
+
+/** Lines of output that a verification carries. */
+const mostLogs = 1_000;
+
+/** Scores the rows batch by batch, through the same runner interface as training. */
+async function scoreRows(
+	runner: RewardRunner,
+	reward: string,
+	rows: readonly RowToVerify[],
+	options: Pick<VerifyRequest, 'coverage' | 'timeoutMs' | 'signal' | 'onProgress'>,
+): Promise<ScoredRows> {
+	const { coverage: wantsCoverage, timeoutMs, signal, onProgress } = options;
+	const values: (number | null)[] = rows.map(() => null);
+	const errors: (ScoreError | undefined)[] = rows.map(() => undefined);
+	const faults: ScoreError[] = [];
+	const logs: string[] = [];
+	const lines = new Set<number>();
+	const reached = new Set<number>();
+	let covered = false;
+	let durationMs = 0;
+	let done = 0;
+	for (const members of batchesOf(rows)) {
+		checkAborted(signal);
+		const result = await runner.score(
+			reward,
+			members.map((i) => (rows[i] as RowToVerify).row),
+			{
+				...(timeoutMs === undefined ? {} : { timeoutMs }),
+				...(signal === undefined ? {} : { signal }),
+				...(wantsCoverage ? { coverage: true } : {}),
+			},
+		);
+		for (const [at, i] of members.entries()) values[i] = result.values[at] ?? null;
+		for (const error of result.errors) {
+			const i = members[error.index];
+			if (i !== undefined) errors[i] ??= error;
+			else {
+				// A fault of the batch as a whole takes the value of each of its rows.
+				faults.push(error);
+				for (const member of members) errors[member] ??= error;
+			}
+		}
+		if (logs.length < mostLogs) logs.push(...result.logs.slice(0, mostLogs - logs.length));
+		if (result.coverage) {
+			covered = true;
+			for (const line of result.coverage.lines) lines.add(line);
+			for (const line of result.coverage.reached) reached.add(line);
+		}
+		durationMs += result.durationMs;
+		done += members.length;
+		onProgress?.(done, rows.length);
+	}
+	const ascending = (set: ReadonlySet<number>) => [...set].sort((a, b) => a - b);
+	const coverage = covered ? { lines: ascending(lines), reached: ascending(reached) } : null;
+	return { values, errors, faults, logs, coverage, durationMs };
+}
+
+/** Another reward of the recipe: what its values correlate with. */
+export interface OtherReward {
+	/** Of its column. */
+	readonly name: string;
+	readonly runner: RewardRunner;
+	/** Its name in the runner's source. */
+	readonly reward: string;
+}
+
+/**
+ * Values of other rewards on the rows; those that fail have null. Rejects only with `cancelled`: that another reward
+ * cannot be loaded is that reward's own matter, and is told in `remarks`.
+ */
+export async function scoreOthers(
+	others: readonly OtherReward[],
+	rows: readonly RowToVerify[],
+	options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
+): Promise<{ values: Record<string, (number | null)[]>; remarks: string[] }> {
+	const remarks: string[] = [];
+	const scored = await Promise.all(
+		others.map(async ({ name, runner, reward }) => {
+			try {
+				const { values, errors } = await scoreRows(runner, reward, rows, options);
+				const failed = errors.find((error) => error !== undefined);
+				if (failed) remarks.push(`The recipe's reward "${name}" fails on some rows: ${failed.message}`);
+				return [name, values] as const;
+			} catch (error) {
+				if (options.signal?.aborted) throw error;
+				remarks.push(`The recipe's reward "${name}" could not be compared: ${(error as Error).message}`);
+				return null;
+			}
+		}),
+	);
+	return { values: Object.fromEntries(scored.filter((one) => one !== null)), remarks };
+}
+
+/**
+ * Runs one reward over rows and says what it did. Faults of the reward are in the result; it rejects only with `cancelled`,
+ * or when the file cannot be loaded or no program runs it (as `RewardRunner.score`).
+ */
+export async function verifyReward(runner: RewardRunner, request: VerifyRequest): Promise<Verification> {
+	const { file, reward, rows, data = [], remarks = [], others = {}, recordedAs = reward } = request;
+	const scored = await scoreRows(runner, reward, rows, request);
+	const verified: VerifiedRow[] = rows.map((row, i) => {
+		const error = scored.errors[i];
+		return verifiedRow(row, {
+			reward: recordedAs,
+			value: scored.values[i] ?? null,
+			...(error ? { error } : {}),
+			others: Object.fromEntries(Object.entries(others).map(([name, values]) => [name, values[i] ?? null])),
+		});
+	});
+	return {
+		format: 1,
+		file,
+		reward,
+		data: [...data],
+		remarks: [...remarks],
+		rows: verified,
+		statistics: verificationStatistics(verified),
+		faults: scored.faults.map(rowError),
+		coverage: scored.coverage,
+		logs: scored.logs,
+		durationMs: scored.durationMs,
+	};
+}
+
+/** Whether the reward kept its word: no failed case, no error on a row, no fault of a batch. */
+export function isSound({ statistics, faults }: Verification): boolean {
+	return statistics.cases.failed === 0 && statistics.errors === 0 && faults.length === 0;
+}
