@@ -1,31 +1,8 @@
 import * as v from 'valibot';
+import { builtInRewardSchema } from './builtInRewards.ts';
+import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { engineNames } from './runRecord.ts';
-
-const described = <S extends v.GenericSchema>(schema: S, text: string) => v.pipe(schema, v.description(text));
-const count = (text: string, low = 1, high = 1e9) =>
-	described(
-		v.pipe(
-			v.number('must be a whole number'),
-			v.integer('must be a whole number'),
-			v.minValue(low, `must be at least ${low}`),
-			v.maxValue(high, `must be at most ${high}`),
-		),
-		text,
-	);
-const real = (text: string, low: number, high = Number.MAX_VALUE) =>
-	described(
-		v.pipe(
-			v.number('must be a number'),
-			v.minValue(low, `must be at least ${low}`),
-			v.maxValue(high, `must be at most ${high}`),
-		),
-		text,
-	);
-const flag = (text: string) => described(v.boolean('must be true or false'), text);
-const text = (words: string) =>
-	described(v.pipe(v.string('must be a text'), v.minLength(1, 'must not be empty')), words);
-const choice = <const T extends readonly string[]>(options: T, words: string) =>
-	described(v.picklist(options, `must be one of ${options.map((o) => `"${o}"`).join(', ')}`), words);
+import { scoringSchema } from './scoringSettings.ts';
 
 export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
 export type TaskName = (typeof taskNames)[number];
@@ -97,20 +74,15 @@ export const templateSchema = v.union(
 	`must be one of ${templateNames.map((n) => `"${n}"`).join(', ')} or {"prompt", "think", "answer"}`,
 );
 
-export const builtInRewardNames = ['accuracy', 'format'] as const;
+export const fileRewardSchema = v.strictObject({
+	file: text('A reward file, relative to the recipe.'),
+	name: v.optional(text('Which reward of the file (default: all of them).')),
+	weight: v.optional(real('Weight in the sum (default: what the reward itself proposes, else 1).', -1e6, 1e6)),
+});
+
 export const rewardSchema = v.union(
-	[
-		v.strictObject({
-			use: choice(builtInRewardNames, 'A built-in reward.'),
-			weight: v.optional(real('Weight in the sum (default 1).', -1e6, 1e6)),
-		}),
-		v.strictObject({
-			file: text('A reward file, relative to the recipe.'),
-			name: v.optional(text('Which function of the file.')),
-			weight: v.optional(real('Weight in the sum (default 1).', -1e6, 1e6)),
-		}),
-	],
-	'must be {"use", "weight"} or {"file", "name", "weight"}',
+	[builtInRewardSchema, fileRewardSchema],
+	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
 );
 
 const until = described(
@@ -221,6 +193,9 @@ export const recipeSchema = v.strictObject({
 			'What a completion earns: the weighted sum of these (default: accuracy, and format with weight 0.2).',
 		),
 		[{ use: 'accuracy' }, { use: 'format', weight: 0.2 }],
+	),
+	scoring: v.optional(
+		described(scoringSchema, 'What reward files may take, and how many failures a run goes on with.'),
 	),
 	stages: described(
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),

@@ -13,11 +13,11 @@ import type { Scorer } from '../protocol/scorer.ts';
  */
 export function createScorers(rewards: readonly ResolvedReward[], tags: TraceTags, verify: Verifier): Scorer[] {
 	return rewards.map((reward) => {
-		if ('use' in reward)
+		if ('use' in reward && (reward.use === 'accuracy' || reward.use === 'format'))
 			return createBuiltInScorer(reward.use, { name: reward.name, weight: reward.weight, tags, verify });
 		throw new Failure(
 			'unsupported',
-			`The reward file ${reward.file} cannot be used yet: this version trains with built-in rewards only.`,
+			`The reward ${'use' in reward ? `"${reward.use}"` : `file ${reward.file}`} cannot be used yet: this version trains with accuracy and format only.`,
 			'Use {"use": "accuracy"} or {"use": "format"} in the recipe.',
 		);
 	});

@@ -5,6 +5,8 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { taskDefaults } from '../../src/core/dataset/settings.ts';
 import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
 import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
+import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
+import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 
 interface Schema {
@@ -26,7 +28,8 @@ const schemaFile = new URL('../../media/schemas/recipe.schema.json', import.meta
 
 /** A cell of a table: a bar would end it. */
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-const code = (value: unknown) => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
+const code = (value: unknown) =>
+	`\`${typeof value === 'string' && !value.includes('\n') ? value : JSON.stringify(value)}\``;
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
 	const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
@@ -66,9 +69,9 @@ const undescribed: Readonly<Record<string, string>> = {
 	answer: 'Tags around the answer; `null`: none.',
 };
 
-/** A table of an object's keys. What its description says of a default stands in the column of defaults. */
-function keyTable(schema: Schema, keys = Object.keys(schema.properties ?? {})): string {
-	const rows = keys.map((key) => {
+/** Rows for an object's keys. What its description says of a default stands in the column of defaults. */
+function keyRows(schema: Schema, keys = Object.keys(schema.properties ?? {})): string[][] {
+	return keys.map((key) => {
 		const property = schema.properties?.[key] ?? {};
 		const description = property.description ?? '';
 		const stated = statedDefault.exec(description)?.[1];
@@ -88,7 +91,38 @@ function keyTable(schema: Schema, keys = Object.keys(schema.properties ?? {})): 
 			.trim();
 		return [code(key), values(property), fallback, meaning || (undescribed[key] ?? '')];
 	});
-	return table(['key', 'values', 'default', 'meaning'], rows);
+}
+
+function keyTable(schema: Schema, keys?: readonly string[]): string {
+	return table(['key', 'values', 'default', 'meaning'], keyRows(schema, keys && [...keys]));
+}
+
+/** Keys that every built-in reward has. */
+const commonKeys = ['use', 'name', 'weight'];
+const ownKeys = (reward: Schema) => Object.keys(reward.properties ?? {}).filter((key) => !commonKeys.includes(key));
+
+/** The entries of the built-in rewards, in their order. */
+function builtIns(schema: Schema): Schema[] {
+	const entry = pick(schema.properties?.rewards?.items as Schema | undefined, 'rewards');
+	return optionsOf(entry)
+		.flatMap((one) => [one, ...optionsOf(one)])
+		.filter((one) => one.properties?.use !== undefined);
+}
+
+/** Tables by the name of their place in docs/rewards.md. */
+export function rewardTables(): Record<string, string> {
+	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
+	const byName = new Map(builtIns(schema).map((reward) => [reward.properties?.use?.const, reward]));
+	const rows = builtInInfos.map((info) => {
+		const options = ownKeys(pick(byName.get(info.name), info.name))
+			.map(code)
+			.join(', ');
+		const cells = [info.sentence, info.formula, info.range, options || '-', info.nullRule, info.source];
+		return [code(info.name), ...cells];
+	});
+	return {
+		'built-in': table(['reward', 'what it says', 'formula', 'range', 'options', 'null when', 'source'], rows),
+	};
 }
 
 const optionsOf = (schema: Schema): readonly Schema[] => schema.anyOf ?? schema.oneOf ?? [];
@@ -113,6 +147,7 @@ export function recipeTables(): Record<string, string> {
 	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
 	const own = (stage: Schema) => Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key));
 	const rewards = pick(property('rewards').items as Schema | undefined, 'rewards');
+	const file = option(rewards, 'file');
 	return {
 		recipe: keyTable(schema),
 		'dataset-task': keyTable(option(property('dataset'), 'task')),
@@ -121,12 +156,30 @@ export function recipeTables(): Record<string, string> {
 		'model-new': keyTable(option(property('model'), 'layers')),
 		'model-path': keyTable(option(property('model'), 'path')),
 		template: keyTable(option(property('template'), 'prompt')),
-		'reward-use': keyTable(option(rewards, 'use')),
-		'reward-file': keyTable(option(rewards, 'file')),
+		'reward-use': table(
+			['key', 'values', 'default', 'meaning'],
+			[
+				[code('use'), builtInRewardNames.map(code).join(', '), 'required', 'A built-in reward.'],
+				...keyRows(pick(builtIns(schema)[0], 'built-in rewards'), commonKeys.slice(1)),
+			],
+		),
+		'reward-options': table(
+			['key', 'values', 'default', 'meaning'],
+			builtIns(schema).flatMap((reward) =>
+				keyRows(reward, ownKeys(reward)).map(([key, kinds, fallback, meaning]) => [
+					key as string,
+					kinds as string,
+					fallback as string,
+					`${code(reward.properties?.use?.const)}: ${meaning}`,
+				]),
+			),
+		),
+		'reward-file': keyTable(file),
 		stage: keyTable(sft, common),
 		until: keyTable(pick(sft.properties?.until, 'until')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
+		scoring: keyTable(property('scoring')),
 		evaluate: keyTable(property('evaluate')),
 		checkpoint: keyTable(property('checkpoint')),
 		log: keyTable(property('log')),
@@ -202,4 +255,5 @@ export function withTables(text: string, tables: Readonly<Record<string, string>
 export const tabled: readonly (readonly [path: string, tables: () => Record<string, string>])[] = [
 	['docs/recipe.md', recipeTables],
 	['docs/metrics.md', metricTables],
+	['docs/rewards.md', rewardTables],
 ];

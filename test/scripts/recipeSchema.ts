@@ -49,7 +49,8 @@ export function recipeSchemaText(): string {
 	addDefaults(sft, { ...recipeDefaults.optimiser, ...recipeDefaults.sft });
 	addDefaults(grpo, { ...recipeDefaults.optimiser, ...recipeDefaults.grpo });
 	for (const stage of [sft, grpo]) addDefaults(stage.properties?.until ?? {}, recipeDefaults.until);
-	for (const key of ['evaluate', 'checkpoint', 'log'] as const) addDefaults(properties[key] ?? {}, recipeDefaults[key]);
+	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
+		addDefaults(properties[key] ?? {}, recipeDefaults[key]);
 	stages.defaultSnippets = stageSnippets;
 	const { $schema, ...rest } = schema;
 	const head = { $schema, title: 'Reasoning Lab recipe', allowComments: true, allowTrailingCommas: true };

@@ -1,7 +1,8 @@
 import { Failure } from '../../base/failure.ts';
 import type { GrpoStage, Recipe, TaskDataset } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
-import { resolveTemplate, type Template } from '../text/template.ts';
+import { resolveTemplate } from '../text/template.ts';
+import { checkRewards } from './checkRewards.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 import { defaultCompletionLength, type SequenceLengths, sequenceLengths } from './sequenceLengths.ts';
 
@@ -67,25 +68,6 @@ function checkName(name: string, report: Report): void {
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 	else if (/[\\/:*?"<>|\u0000-\u001f]/.test(name) || /^[.\s]|[.\s]$/.test(name)) {
 		report(['name'], '"name" cannot name a folder: leave out \\ / : * ? " < > | and dots or blanks at its ends.');
-	}
-}
-
-function checkRewards(recipe: Recipe, template: Template | null, report: Report): void {
-	const seen = new Set<string>();
-	for (const [i, reward] of recipe.rewards.entries()) {
-		const name = 'use' in reward ? reward.use : `${reward.file}#${reward.name ?? ''}`;
-		if (seen.has(name))
-			report(['rewards', i], `The reward "${name}" is listed twice: add up its weights in one entry.`);
-		seen.add(name);
-		if (name === 'format' && template !== null && !template.think && !template.answer) {
-			report(
-				['rewards', i],
-				'The reward "format" needs tags, and the template has none: remove it or take template "r1".',
-			);
-		}
-	}
-	if (recipe.rewards.every((reward) => reward.weight === 0)) {
-		report(['rewards'], 'Every "weight" of "rewards" is 0, so nothing can be learned: raise one.');
 	}
 }
 

@@ -11,6 +11,7 @@ interface Node {
 	readonly item?: Node;
 	readonly key?: string;
 	readonly options?: readonly unknown[];
+	readonly literal?: unknown;
 	readonly pipe?: readonly unknown[];
 }
 type Path = PathFault['path'];
@@ -87,6 +88,10 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 	}
 }
 
+function requiredKeys(node: Node): string[] {
+	return Object.entries(node.entries ?? {}).flatMap(([key, entry]) => (isOptional(entry) ? [] : [key]));
+}
+
 function isOptional(node: Node): boolean {
 	return node.type === 'optional' || node.type === 'nullish' || node.type === 'exact_optional';
 }
@@ -94,20 +99,35 @@ function isOptional(node: Node): boolean {
 function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[]): void {
 	const options = (node.options ?? []) as readonly Node[];
 	const objects = options.filter((option) => option.entries !== undefined);
-	if (!isObject(value) || objects.length === 0) {
+	if (!isObject(value) || options.every((option) => option.entries === undefined && option.key === undefined)) {
 		ownFaults(node, value, path, out);
 		return;
 	}
 	if (node.key !== undefined) {
-		const key = node.key;
-		const chosen = objects.find((option) => v.is(option.entries?.[key] as unknown as v.GenericSchema, value[key]));
-		if (chosen) explainObject(chosen, value, path, out);
-		else
-			out.push({
-				path: Object.hasOwn(value, key) ? [...path, key] : path,
-				message: `${nameOf(path)} ${String(node.message)}.`,
-			});
+		explainVariant(node, node.key, value, path, out);
 		return;
+	}
+	// One option may be a choice itself, told by its key: {"use": ...} or {"file": ...}.
+	const variant = options.find((option) => option.key !== undefined);
+	if (variant?.key !== undefined) {
+		const key = variant.key;
+		if (Object.hasOwn(value, key)) {
+			explainVariant(variant, key, value, path, out);
+			return;
+		}
+		const known = [key, ...objects.flatMap(requiredKeys)];
+		const close = Object.keys(value).find((name) => suggest(name, known) !== null);
+		if (close === undefined) {
+			out.push({ path, message: `${nameOf(path)} ${String(node.message)}.` });
+			return;
+		}
+		if (suggest(close, known) === key) {
+			out.push({
+				path: [...path, close],
+				message: `"${close.slice(0, 80)}" is not a key of a recipe here: did you mean "${key}"?`,
+			});
+			return;
+		}
 	}
 	const ranked = objects
 		.map((option) => ({ option, score: likeness(option, value) }))
@@ -115,6 +135,34 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 	const best = ranked[0];
 	if (best === undefined || best.score === 0) out.push({ path, message: `${nameOf(path)} ${String(node.message)}.` });
 	else explainObject(best.option, value, path, out);
+}
+
+/** A choice by the value of one key; a name that none of the options has gets the nearest one. */
+function explainVariant(node: Node, key: string, value: Record<string, unknown>, path: Path, out: PathFault[]): void {
+	const objects = ((node.options ?? []) as readonly Node[]).filter((option) => option.entries !== undefined);
+	const chosen = objects.find((option) => v.is(option.entries?.[key] as unknown as v.GenericSchema, value[key]));
+	if (chosen) {
+		explainObject(chosen, value, path, out);
+		return;
+	}
+	if (!Object.hasOwn(value, key)) {
+		out.push({ path, message: `${nameOf(path)} ${String(node.message)}.` });
+		return;
+	}
+	const names = objects.flatMap((option) => namesOf(option.entries?.[key]));
+	const given = value[key];
+	const near = typeof given === 'string' ? suggest(given, names) : null;
+	const advice = near === null ? `choose one of ${names.join(', ')}.` : `did you mean "${near}"?`;
+	out.push({
+		path: [...path, key],
+		message: `${nameOf(path)} ${String(node.message)}, not ${shown(given)}: ${advice}`,
+	});
+}
+
+/** The texts that a key may have. */
+function namesOf(node: Node | undefined): string[] {
+	const values = node?.literal === undefined ? (node?.options ?? []) : [node.literal];
+	return values.filter((name) => typeof name === 'string');
 }
 
 function explain(schema: Node, value: unknown, path: Path, out: PathFault[]): void {

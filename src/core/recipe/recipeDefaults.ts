@@ -29,6 +29,7 @@ export const recipeDefaults = {
 	/** max_completion_length of a file dataset; a task knows what it needs. */
 	fileCompletionLength: 64,
 	heldOutShare: 0.1,
+	scoring: { pauseAbove: 0.1, batchSeconds: 60, rowSeconds: 5, loadSeconds: 60, memoryMb: 2048 },
 	evaluate: { every: 20, problems: 256, samples: 1, temperature: 1 },
 	checkpoint: { every: 50, keep: 3 },
 	log: { rolloutsEvery: 1, tokens: true },

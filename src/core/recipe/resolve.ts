@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { Recipe, RewardSpec, Stage } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
@@ -43,9 +44,11 @@ function resolveDataset(dataset: Recipe['dataset'], machine: Machine): ResolvedD
 }
 
 function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
-	const weight = reward.weight ?? 1;
-	if ('use' in reward) return { use: reward.use, name: reward.use, weight };
-	return { file: machine.resolvePath(reward.file), name: reward.name ?? null, weight };
+	if ('use' in reward) {
+		const named: ResolvedBuiltIn = { ...reward, name: reward.name ?? reward.use, weight: reward.weight ?? 1 };
+		return withAbsolutePaths(named, (path) => machine.resolvePath(path));
+	}
+	return { file: machine.resolvePath(reward.file), name: reward.name ?? null, weight: reward.weight ?? null };
 }
 
 function resolveStage(stage: Stage, lengths: SequenceLengths | null): ResolvedStage {
@@ -132,6 +135,7 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 			answer: template.answer && [...template.answer],
 		},
 		rewards: recipe.rewards.map((reward) => resolveReward(reward, machine)),
+		scoring: filled(recipeDefaults.scoring, recipe.scoring),
 		stages,
 		evaluate: filled(recipeDefaults.evaluate, recipe.evaluate),
 		checkpoint: filled(recipeDefaults.checkpoint, recipe.checkpoint),

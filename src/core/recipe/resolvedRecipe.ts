@@ -1,6 +1,8 @@
 import * as v from 'valibot';
+import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
 import { deviceNames, lossTypes, operationNames, schedulerNames, taskNames } from '../../protocol/recipe.ts';
 import { engineNames } from '../../protocol/runRecord.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const positive = v.pipe(v.number(), v.integer(), v.minValue(1));
@@ -100,9 +102,30 @@ export const resolvedRecipeSchema = v.strictObject({
 	}),
 	rewards: v.array(
 		v.union([
-			v.strictObject({ use: v.picklist(['accuracy', 'format']), name: v.string(), weight: v.number() }),
-			v.strictObject({ file: v.string(), name: v.nullable(v.string()), weight: v.number() }),
+			resolvedBuiltInSchema,
+			v.strictObject({
+				/** Absolute, or, in a run folder, the run's own copy: relative to the folder, with "/". */
+				file: v.string(),
+				/** null: every reward of the file. */
+				name: v.nullable(v.string()),
+				/** null: what the reward itself proposes, else 1. */
+				weight: v.nullable(v.number()),
+			}),
 		]),
+	),
+	/** The run's copies of reward files and of what they import, sorted by path; absent when there are none. */
+	rewardFiles: v.optional(
+		v.array(v.strictObject({ path: v.string(), bytes: whole, sha256: v.pipe(v.string(), v.length(64)) })),
+	),
+	scoring: v.optional(
+		v.strictObject({
+			pauseAbove: v.number(),
+			batchSeconds: v.number(),
+			rowSeconds: v.number(),
+			loadSeconds: v.number(),
+			memoryMb: positive,
+		}),
+		recipeDefaults.scoring,
 	),
 	stages: v.array(v.variant('type', [resolvedSft, resolvedGrpo])),
 	evaluate: v.strictObject({ every: positive, problems: positive, samples: positive, temperature: v.number() }),
@@ -116,4 +139,6 @@ export type ResolvedSftStage = v.InferOutput<typeof resolvedSft>;
 export type ResolvedGrpoStage = v.InferOutput<typeof resolvedGrpo>;
 export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];
+export type ResolvedScoring = ResolvedRecipe['scoring'];
+export type RewardFile = NonNullable<ResolvedRecipe['rewardFiles']>[number];
 export type ResolvedReward = ResolvedRecipe['rewards'][number];

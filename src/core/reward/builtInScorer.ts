@@ -1,12 +1,11 @@
 import { Failure } from '../../base/failure.ts';
-import type { builtInRewardNames } from '../../protocol/recipe.ts';
 import type { ScoreRow, Scorer } from '../../protocol/scorer.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { accuracyOf, exactVerifier, type Verifier } from './accuracyReward.ts';
 import { formatOf } from './formatReward.ts';
 
-export type BuiltInReward = (typeof builtInRewardNames)[number];
+export type BuiltInReward = 'accuracy' | 'format';
 
 export interface BuiltInOptions {
 	/** Name of the column in metrics and rollouts. */

@@ -1,0 +1,67 @@
+import type { BuiltInRewardSpec } from '../../protocol/builtInRewards.ts';
+import type { Recipe } from '../../protocol/recipe.ts';
+import type { Template } from '../text/template.ts';
+import type { PathFault } from './checkRecipe.ts';
+
+type Report = (path: PathFault['path'], message: string) => void;
+
+/** What no single key of a built-in reward can tell; the key is the place, null the whole entry. */
+function optionFault(
+	reward: BuiltInRewardSpec,
+	template: Template | null,
+): [key: string | null, message: string] | null {
+	switch (reward.use) {
+		case 'format':
+		case 'tag-count':
+			return template !== null && !template.think && !template.answer
+				? [null, `The reward "${reward.use}" needs tags, and the template has none: remove it or take template "r1".`]
+				: null;
+		case 'soft-overlong':
+			return reward.cacheLength > reward.maxLength
+				? ['cacheLength', `"cacheLength" ${reward.cacheLength} is more than "maxLength" ${reward.maxLength}: lower it.`]
+				: null;
+		case 'length-target':
+			if (reward.target === undefined && reward.column === undefined)
+				return [null, 'The reward "length-target" needs a length to aim at: add "target" or "column".'];
+			return reward.mode === 'near' && reward.target === 0 && reward.range === undefined
+				? ['target', '"target" 0 leaves no distance to fall off over: add "range".']
+				: null;
+		case 'json-schema':
+			return reward.schema === undefined && reward.column === undefined
+				? [null, 'The reward "json-schema" needs a schema: add "schema" or "column".']
+				: null;
+		case 'judge':
+			if (reward.scale[0] >= reward.scale[1])
+				return ['scale', `"scale" ${JSON.stringify(reward.scale)} must have its low end first: swap or spread them.`];
+			return reward.prompt !== undefined && !reward.prompt.includes('{response}')
+				? ['prompt', '"prompt" does not hold {response}: put it where the text to judge goes.']
+				: null;
+		case 'process':
+			if ((reward.model === undefined) === (reward.url === undefined))
+				return [null, 'The reward "process" needs a model: add either "model" or "url".'];
+			return reward.api === 'pooling' && reward.modelName === undefined
+				? ['api', '"api" "pooling" needs "modelName", the name of the model on the server: add it.']
+				: null;
+		default:
+			return null;
+	}
+}
+
+/** Faults between the keys of a recipe's rewards, and between its rewards. */
+export function checkRewards(recipe: Recipe, template: Template | null, report: Report): void {
+	const seen = new Set<string>();
+	for (const [i, reward] of recipe.rewards.entries()) {
+		const name = 'use' in reward ? (reward.name ?? reward.use) : `${reward.file}#${reward.name ?? ''}`;
+		if (seen.has(name)) {
+			const other = 'use' in reward ? 'give one of them another "name", or ' : '';
+			report(['rewards', i], `The reward "${name}" is listed twice: ${other}add up its weights in one entry.`);
+		}
+		seen.add(name);
+		if (!('use' in reward)) continue;
+		const fault = optionFault(reward, template);
+		if (fault !== null) report(fault[0] === null ? ['rewards', i] : ['rewards', i, fault[0]], fault[1]);
+	}
+	if (recipe.rewards.every((reward) => reward.weight === 0)) {
+		report(['rewards'], 'Every "weight" of "rewards" is 0, so nothing can be learned: raise one.');
+	}
+}

@@ -1,0 +1,175 @@
+import type { BuiltInRewardName } from '../../protocol/builtInRewards.ts';
+
+/** What a person wants to know of a built-in reward before using it. */
+export interface BuiltInInfo {
+	readonly name: BuiltInRewardName;
+	readonly title: string;
+	/** One sentence. */
+	readonly sentence: string;
+	/** As text; n is the length, tags the template's. */
+	readonly formula: string;
+	/** Paper and equation, or code, that the formula is from. */
+	readonly source: string;
+	readonly range: string;
+	/** When it does not apply to a row. */
+	readonly nullRule: string;
+	/** The file that computes it, below src; the build ships a copy as dist/rewards/FILE. */
+	readonly file: string;
+}
+
+/** Every built-in reward, in the order of the documentation. */
+export const builtInInfos: readonly BuiltInInfo[] = [
+	{
+		name: 'accuracy',
+		title: 'Accuracy',
+		sentence: "Whether the completion's one answer is right: by the task's own rule, else by mathematical equivalence.",
+		formula: '1 if the answer equals the gold answer, else 0',
+		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.2.2',
+		range: '0 or 1',
+		nullRule: 'no gold answer, or one that cannot be parsed',
+		file: 'core/reward/accuracyReward.ts',
+	},
+	{
+		name: 'format',
+		title: 'Format (strict)',
+		sentence: 'Whether the completion has the form of the template exactly.',
+		formula:
+			'1 if every tag occurs once, in order, with nothing outside, a non-empty answer and an end by itself, else 0',
+		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.2.2',
+		range: '0 or 1',
+		nullRule: 'never',
+		file: 'core/reward/formatReward.ts',
+	},
+	{
+		name: 'exact-match',
+		title: 'Exact match',
+		sentence:
+			'Whether the answer is the gold text (or one of several), after white space and number form are evened out.',
+		formula: '1 if normalise(answer) = normalise(gold), else 0',
+		source: 'SQuAD (Rajpurkar et al. 2016), exact match, without its removal of articles and punctuation',
+		range: '0 or 1',
+		nullRule: 'no gold value',
+		file: 'core/reward/exactMatchReward.ts',
+	},
+	{
+		name: 'multiple-choice',
+		title: 'Multiple choice',
+		sentence: "Whether the answer names the right option, by its letter in any usual spelling or by the option's text.",
+		formula: '1 if the one option that the answer names is the gold one, else 0',
+		source: 'MMLU (Hendrycks et al. 2021)',
+		range: '0 or 1',
+		nullRule: 'no gold value, or one that names no option',
+		file: 'core/reward/multipleChoiceReward.ts',
+	},
+	{
+		name: 'tag-count',
+		title: 'Tag count',
+		sentence: "Partial credit for the template's tags, as a slope towards the strict format.",
+		formula: 'tags that occur exactly once / tags',
+		source: 'open-r1, tag_count_reward (0.25 for each of 4 tags), for any template and without its line breaks',
+		range: '0 to 1',
+		nullRule: 'the template has no tags',
+		file: 'core/reward/tagCountReward.ts',
+	},
+	{
+		name: 'language-consistency',
+		title: 'Language consistency',
+		sentence: 'Share of the words of the thinking that are in the target language; code and formulas are left out.',
+		formula: 'words in the target language / words',
+		source: 'DeepSeek-R1 (Guo et al. 2025), section 2.3.2',
+		range: '0 to 1',
+		nullRule: 'the thinking has no words',
+		file: 'core/reward/languageConsistencyReward.ts',
+	},
+	{
+		name: 'soft-overlong',
+		title: 'Soft overlong punishment',
+		sentence: 'No punishment up to a length, then one that grows to -1 at the longest allowed length.',
+		formula: '0 if n <= L_max - L_cache; ((L_max - L_cache) - n) / L_cache if n <= L_max; -1 beyond',
+		source: 'DAPO (Yu et al. 2025), equation 13',
+		range: '-1 to 0',
+		nullRule: 'never; of: thinking, when the completion has none',
+		file: 'core/reward/softOverlongReward.ts',
+	},
+	{
+		name: 'length-target',
+		title: 'Length target',
+		sentence: 'How near the length is to a target, or, for right answers, how far below it.',
+		formula:
+			'near: max(0, 1 - |n - target| / range); exact: -alpha |target - n|; max: correct x clip(alpha (target - n) + delta, 0, 1)',
+		source: 'near: a tent; exact and max: L1 (Aggarwal and Welleck 2025), LCPO-Exact (beside accuracy) and LCPO-Max',
+		range: 'near, max: 0 to 1; exact: up to 0',
+		nullRule: 'the row has no target; max: accuracy does not apply',
+		file: 'core/reward/lengthTargetReward.ts',
+	},
+	{
+		name: 'cosine-length',
+		title: 'Cosine length',
+		sentence: 'Right answers earn more the shorter they are, wrong ones lose less the longer they tried.',
+		formula: 'long + (short - long) (1 + cos(pi n / L)) / 2 with the values for right or wrong answers; n is at most L',
+		source: 'Yeo et al. 2025 (Demystifying long chain-of-thought), section 4; open-r1, get_cosine_scaled_reward',
+		range: 'wrongShort to correctShort (-1 to 1)',
+		nullRule: 'accuracy does not apply',
+		file: 'core/reward/cosineLengthReward.ts',
+	},
+	{
+		name: 'repetition',
+		title: 'Repetition',
+		sentence: 'A punishment for n-grams of words that occur again.',
+		formula: 'maxPenalty x (1 - distinct n-grams / n-grams); 0 for less than n words',
+		source: 'Yeo et al. 2025, appendix; open-r1, get_repetition_penalty_reward',
+		range: 'maxPenalty to 0',
+		nullRule: 'never; of: thinking, when the completion has none',
+		file: 'core/reward/repetitionReward.ts',
+	},
+	{
+		name: 'code-tests',
+		title: 'Code tests',
+		sentence: "Runs the answer's code against the row's tests in the sandbox.",
+		formula: 'all: 1 if every test passes, else 0; fraction: tests that pass / tests',
+		source: 'APPS (Hendrycks et al. 2021), strict accuracy and test case average',
+		range: '0 to 1',
+		nullRule: 'the row has no tests',
+		file: 'rewards/codeTests.ts',
+	},
+	{
+		name: 'json-schema',
+		title: 'JSON Schema',
+		sentence: 'Whether the answer is JSON that a schema accepts.',
+		formula: '1 if valid; partial if it is JSON that the schema refuses; else 0',
+		source: 'JSON Schema 2020-12',
+		range: '0 to 1',
+		nullRule: 'the row has no schema',
+		file: 'core/reward/jsonSchemaReward.ts',
+	},
+	{
+		name: 'reflection',
+		title: 'Reflection behaviours',
+		sentence: 'Counts words of verification, backtracking, subgoals, backward chaining and reflection in the thinking.',
+		formula: 'min(cap, marks) / cap; density: marks for a thousand characters; a phrase counts perPhrase times at most',
+		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
+		range: '0 to 1',
+		nullRule: 'the template has no thinking',
+		file: 'core/reward/reflectionReward.ts',
+	},
+	{
+		name: 'judge',
+		title: 'LLM judge',
+		sentence: 'A language model on an OpenAI-compatible server compares the answer with the gold answer, or grades it.',
+		formula: 'yes-no: 1 or 0; score: (score - low) / (high - low)',
+		source: 'LLM as a judge (Zheng et al. 2023); generative verifiers (Zhang et al. 2024)',
+		range: '0 to 1',
+		nullRule: 'gold is required and the row has none',
+		file: 'core/reward/judgeReward.ts',
+	},
+	{
+		name: 'process',
+		title: 'Process reward',
+		sentence: 'A process reward model scores each step of the thinking; the scores become one value.',
+		formula: 'mean, min, last or product of the scores of the steps',
+		source: "Let's verify step by step (Lightman et al. 2023): product, min; Math-Shepherd (Wang et al. 2024): min",
+		range: "the model's, mostly 0 to 1",
+		nullRule: 'the thinking has no steps',
+		file: 'core/reward/processReward.ts',
+	},
+];
