@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, realpath } from 'node:fs/promises';
+import { mkdir, realpath, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { decodeResolvedRecipe, resolveRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { readRecipeFile, requireFile } from './recipeFile.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
+import { type RewardCopies, readRewardCopies, writeRewardCopies } from './rewardCopies.ts';
 import { runFiles } from './runFiles.ts';
 import { listCheckpoints, readResolvedRecipe } from './runReader.ts';
 
@@ -34,7 +35,8 @@ function changed(value: unknown, changes: RecipeChanges): unknown {
 }
 
 /**
- * Makes the folder of a new run from a recipe: `runs/<name>-<time>-<4 hex>` beside it, with the resolved recipe. Nothing
+ * Makes the folder of a new run from a recipe: `runs/<name>-<time>-<4 hex>` beside it, with the resolved recipe and
+ * copies of its reward files. Nothing
  * is made when the recipe is at fault: `missing`, `invalid`; or `denied`, `full` when the folder cannot be written.
  */
 export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
@@ -53,7 +55,7 @@ export async function prepareRun(recipePath: string, changes: RecipeChanges = {}
 		throw new Failure(error.reason, `${path}: ${error.message}`, error.action);
 	}
 	await requireFiles(recipe, path);
-	return { folder: await makeRunFolder(join(folder, 'runs'), recipe), recipe };
+	return makeRunFolder(join(folder, 'runs'), await readRewardCopies(recipe));
 }
 
 /** A new run, beside the old one, that continues from one of its checkpoints with its recipe. */
@@ -83,7 +85,10 @@ export async function prepareChild(
 		);
 	}
 	await requireFiles(recipe, what);
-	return { folder: await makeRunFolder(dirname(run), recipe), recipe, parentCheckpoint: checkpoint.path };
+	return {
+		...(await makeRunFolder(dirname(run), await readRewardCopies(recipe, run))),
+		parentCheckpoint: checkpoint.path,
+	};
 }
 
 async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
@@ -94,11 +99,13 @@ async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void>
 	if ('path' in recipe.model && recipe.engine === 'embedded')
 		await requireFile(recipe.model.path, 'model.path', path, 'any');
 	for (const [i, reward] of recipe.rewards.entries()) {
-		if ('file' in reward) await requireFile(reward.file, `rewards[${i}].file`, path);
+		// One that is not absolute is a copy of the run that is continued.
+		if ('file' in reward && isAbsolute(reward.file)) await requireFile(reward.file, `rewards[${i}].file`, path);
 	}
 }
 
-async function makeRunFolder(runs: string, recipe: ResolvedRecipe): Promise<string> {
+async function makeRunFolder(runs: string, copies: RewardCopies): Promise<PreparedRun> {
+	const { recipe } = copies;
 	try {
 		await ensureFolder(runs);
 		for (;;) {
@@ -109,8 +116,14 @@ async function makeRunFolder(runs: string, recipe: ResolvedRecipe): Promise<stri
 				if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
 				throw error;
 			}
-			await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(recipe, null, '\t')}\n`);
-			return await realpath(folder);
+			try {
+				await writeRewardCopies(folder, copies);
+				await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(recipe, null, '\t')}\n`);
+			} catch (error) {
+				await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+				throw error;
+			}
+			return { folder: await realpath(folder), recipe };
 		}
 	} catch (error) {
 		throw Failure.from(error, `Cannot make a run folder in ${runs}`);

@@ -6,6 +6,7 @@ export const runFiles = {
 	recipe: 'recipe.json',
 	metrics: 'metrics.jsonl',
 	rollouts: 'rollouts',
+	rewards: 'rewards',
 	events: 'events.jsonl',
 	evaluations: 'evaluations',
 	searches: 'searches',

@@ -17,7 +17,7 @@ export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
 	const { template, rewards } = recipe.value;
 	const weights: [string, number][] = [];
 	for (const reward of rewards) {
-		if (reward.name !== null) weights.push([reward.name, reward.weight]);
+		if (reward.name !== null) weights.push([reward.name, reward.weight ?? 1]);
 	}
 	return { think: template.think, answer: template.answer, weights };
 }

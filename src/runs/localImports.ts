@@ -1,0 +1,88 @@
+/** A Python import as it is written: `from ..pkg.mod import a, b` is `{level: 2, module: ['pkg', 'mod'], names: ['a', 'b']}`. */
+export interface PythonImport {
+	/** Leading dots; 0: absolute. */
+	readonly level: number;
+	readonly module: readonly string[];
+	/** What is taken from the module; some of it may be modules, too. */
+	readonly names: readonly string[];
+}
+
+const relative = String.raw`(\.{1,2}/[^'"\`\n]*)`;
+const specifiers = [
+	// import x from './a.ts'; export * from './a.ts'
+	new RegExp(String.raw`\bfrom\s*(['"])${relative}\1`, 'g'),
+	// import './a.ts'; import('./a.ts')
+	new RegExp(String.raw`\bimport\s*(?:\(\s*)?(['"\`])${relative}\1`, 'g'),
+	new RegExp(String.raw`\brequire\s*\(\s*(['"\`])${relative}\1`, 'g'),
+	// new URL('./words.txt', import.meta.url)
+	new RegExp(String.raw`\bnew\s+URL\s*\(\s*(['"\`])${relative}\1\s*,\s*import\.meta\.url`, 'g'),
+];
+
+/**
+ * Relative specifiers that a TypeScript or JavaScript text names, as they are written. It looks at the text and not at the
+ * syntax: an import inside a comment is among them, which costs a copy; one that is put together at run time is not.
+ */
+export function scriptImports(text: string): string[] {
+	const found = new Set<string>();
+	for (const pattern of specifiers) {
+		for (const match of text.matchAll(pattern)) {
+			const specifier = match[2] as string;
+			if (!specifier.includes('${')) found.add(specifier.replace(/[?#].*$/s, ''));
+		}
+	}
+	return [...found];
+}
+
+const name = String.raw`[\p{L}_][\p{L}\p{N}_]*`;
+const dotted = String.raw`${name}(?:\s*\.\s*${name})*`;
+const fromImport = new RegExp(
+	String.raw`(?:^|[;:])[ \t]*from[ \t]+(\.[. \t]*)?(${dotted})?[ \t]+import[ \t]+(\([^)]*\)|[^\n;]*)`,
+	'gmu',
+);
+const plainImport = /(?:^|[;:])[ \t]*import[ \t]+([^\n;]*)/gmu;
+const byName = new RegExp(String.raw`\bimport_module\(\s*['"](${dotted})['"]\s*[,)]`, 'gu');
+
+const parts = (path: string) =>
+	path
+		.split('.')
+		.map((part) => part.trim())
+		.filter((part) => part !== '');
+/** `a.b as c, d` without what follows "as". */
+const listed = (text: string) =>
+	text
+		.replace(/#[^\n]*/g, '')
+		.replace(/[()]/g, ' ')
+		.replace(/\s*\.\s*/g, '.')
+		.split(',')
+		.map((item) => item.trim().split(/\s+as\s+|\s/u)[0] as string)
+		.filter((item) => item !== '');
+
+/** Imports of a Python text, wherever they stand; those of a docstring's example are among them. */
+export function pythonImports(text: string): PythonImport[] {
+	const joined = text.replace(/\\\r?\n/g, ' ');
+	const imports: PythonImport[] = [];
+	for (const [, dots, module, names] of joined.matchAll(fromImport)) {
+		imports.push({
+			level: (dots ?? '').replace(/[^.]/g, '').length,
+			module: parts(module ?? ''),
+			names: listed(names as string).filter((item) => item !== '*'),
+		});
+	}
+	for (const [, modules] of joined.matchAll(plainImport)) {
+		for (const module of listed(modules as string)) imports.push({ level: 0, module: parts(module), names: [] });
+	}
+	for (const [, module] of joined.matchAll(byName)) {
+		imports.push({ level: 0, module: parts(module as string), names: [] });
+	}
+	return imports;
+}
+
+/** Files that comments name: `// @file words.txt`, `# @file words.txt`; with their line, from 1. */
+export function namedFiles(text: string): { readonly path: string; readonly line: number }[] {
+	const files: { path: string; line: number }[] = [];
+	for (const [i, line] of text.split('\n').entries()) {
+		const match = /^\s*(?:\/\/|\/?\*+|#)\s*@file\s+(\S.*?)\s*(?:\*\/)?\s*$/.exec(line);
+		if (match) files.push({ path: match[1] as string, line: i + 1 });
+	}
+	return files;
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { ResolvedRecipe, ResolvedReward, RewardFile } from '../core/recipe/resolvedRecipe.ts';
+import { writeFileAtomic } from './atomicFile.ts';
+import { type RewardSources, readRewardSources, rewardFileLimits } from './rewardSources.ts';
+import { runFiles } from './runFiles.ts';
+import { openRegular } from './safeFile.ts';
+
+/** Reward files of a new run, read and ready to be written. */
+export interface RewardCopies {
+	readonly recipe: ResolvedRecipe;
+	/** Content by path relative to the run, with "/". */
+	readonly contents: ReadonlyMap<string, Buffer>;
+}
+
+/** What Python makes beside its modules; it neither reads nor writes it there in a reward host. */
+const byproducts = new Set(['__pycache__']);
+
+const prefix = `${runFiles.rewards}/`;
+const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
+const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+/**
+ * Reads the reward files that a recipe names, and gives back the recipe with the places of their copies. Absolute files
+ * are read with their local imports; a relative one is a copy of the run `parent` and is taken over as it is there.
+ * Fails as `readRewardSources` does, and as `checkRewardCopies` for copies of the parent.
+ */
+export async function readRewardCopies(recipe: ResolvedRecipe, parent: string | null = null): Promise<RewardCopies> {
+	const contents = new Map<string, Buffer>();
+	if (parent !== null && recipe.rewards.some(isCopy)) {
+		for (const [path, bytes] of await readCopies(parent, recipe)) contents.set(path, bytes);
+	}
+	const places = new Map<string, string>();
+	const written = recipe.rewards.flatMap((reward) => ('file' in reward && !isCopy(reward) ? [reward.file] : []));
+	if (written.length > 0) {
+		const sources = await readRewardSources([...new Set(written)]);
+		const folder = freeFolder(sources, contents);
+		for (const [path, bytes] of sources.files) contents.set(folder + path, bytes);
+		for (const [file, path] of sources.entries) places.set(file, folder + path);
+	}
+	const { rewardFiles: _, ...rest } = recipe;
+	if (contents.size === 0) return { recipe: rest, contents };
+	return {
+		contents,
+		recipe: {
+			...rest,
+			rewards: recipe.rewards.map((reward) =>
+				'file' in reward ? { ...reward, file: places.get(reward.file) ?? reward.file } : reward,
+			),
+			rewardFiles: [...contents]
+				.map(([path, bytes]) => ({ path, bytes: bytes.length, sha256: sha256(bytes) }))
+				.sort((a, b) => (a.path < b.path ? -1 : 1)),
+		},
+	};
+}
+
+/** `rewards/`, or a folder in it when files of other content are there by the same names. */
+function freeFolder(sources: RewardSources, taken: ReadonlyMap<string, Buffer>): string {
+	for (let n = 1; ; n++) {
+		const folder = n === 1 ? prefix : `${prefix}${n}/`;
+		const fits = [...sources.files].every(([path, bytes]) => taken.get(folder + path)?.equals(bytes) ?? true);
+		if (fits) return folder;
+	}
+}
+
+/** Writes the copies into a new run folder. */
+export async function writeRewardCopies(run: string, { contents }: RewardCopies): Promise<void> {
+	for (const [path, bytes] of contents) {
+		await mkdir(dirname(join(run, path)), { recursive: true });
+		await writeFileAtomic(join(run, path), bytes);
+	}
+}
+
+/** What run.json's `hashes.rewards` holds: it depends on the recipe's entries and on the content of all copies. */
+export function hashRewards(recipe: ResolvedRecipe): string {
+	const { rewards, rewardFiles } = recipe;
+	return sha256(JSON.stringify(rewardFiles === undefined ? rewards : { rewards, rewardFiles }));
+}
+
+/**
+ * Checks that the reward files of a run are those of its start: every copy with its size and hash, and nothing beside
+ * them that an import could find. Fails with `mismatch` naming the file, or `invalid` for what is no regular file.
+ */
+export async function checkRewardCopies(run: string, recipe: ResolvedRecipe): Promise<void> {
+	if (recipe.rewards.some((reward) => 'file' in reward)) await readCopies(run, recipe);
+}
+
+/** The path of a run's copy. Fails with `invalid` for a name that is not among its copies. */
+export function rewardCopyPath(run: string, recipe: ResolvedRecipe, file: string): string {
+	if (recipe.rewardFiles?.some(({ path }) => path === file)) return join(run, file);
+	throw new Failure(
+		'invalid',
+		`The reward file ${file} of ${join(run, runFiles.recipe)} is not among the run's own copies.`,
+		'Start the recipe again.',
+	);
+}
+
+async function readCopies(run: string, recipe: ResolvedRecipe): Promise<Map<string, Buffer>> {
+	const listed = recipe.rewardFiles ?? [];
+	const bytes = listed.reduce((sum, file) => sum + file.bytes, 0);
+	// A run that continues another one may have copies of both.
+	if (listed.length > 2 * rewardFileLimits.files || bytes > 2 * rewardFileLimits.bytes) {
+		throw new Failure('invalid', `${join(run, runFiles.recipe)} lists more reward files than a run copies.`);
+	}
+	for (const reward of recipe.rewards) {
+		// The recipe of a run that continues this one may name new files, too.
+		if ('file' in reward && !isAbsolute(reward.file)) rewardCopyPath(run, recipe, reward.file);
+	}
+	const changed = (path: string, how: string) =>
+		new Failure(
+			'mismatch',
+			`The reward file ${join(run, path)} ${how} since the run began.`,
+			'Put it back as it was, or start a new run.',
+		);
+	const names = new Set(listed.map(({ path }) => path));
+	for await (const path of walk(run, runFiles.rewards)) if (!names.has(path)) throw changed(path, 'was added');
+	const contents = new Map<string, Buffer>();
+	for (const file of listed) {
+		if (!file.path.startsWith(prefix)) {
+			throw new Failure('invalid', `${join(run, runFiles.recipe)} names ${file.path}, which is no copy of a reward.`);
+		}
+		contents.set(file.path, await readCopy(run, file, changed));
+	}
+	return contents;
+}
+
+async function readCopy(
+	run: string,
+	file: RewardFile,
+	changed: (path: string, how: string) => Failure,
+): Promise<Buffer> {
+	const handle = await openRegular(run, file.path).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') throw changed(file.path, 'was removed');
+		throw error;
+	});
+	try {
+		const { size } = await handle.stat();
+		if (size !== file.bytes || size > rewardFileLimits.fileBytes) throw changed(file.path, 'has changed');
+		const bytes = await handle.readFile();
+		if (sha256(bytes) !== file.sha256) throw changed(file.path, 'has changed');
+		return bytes;
+	} finally {
+		await handle.close();
+	}
+}
+
+/** Files below a folder of the run, relative to the run. Fails with `invalid` for links and special files. */
+async function* walk(run: string, folder: string, depth = 0): AsyncGenerator<string> {
+	const entries = await readdir(join(run, folder), { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+		if (error.code === 'ENOENT') return [];
+		throw Failure.from(error, `Cannot read ${join(run, folder)}`);
+	});
+	if (depth > 64 || entries.length > 10_000) {
+		throw new Failure('invalid', `${join(run, folder)} holds more than the copies of reward files.`);
+	}
+	for (const entry of entries) {
+		const path = `${folder}/${entry.name}`;
+		if (entry.isDirectory()) {
+			if (!byproducts.has(entry.name)) yield* walk(run, path, depth + 1);
+		} else if (entry.isFile()) yield path;
+		else throw new Failure('invalid', `${join(run, path)} is neither a file nor a folder.`, 'Remove it.');
+	}
+}
