@@ -1,0 +1,166 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { Random } from '../base/random.ts';
+
+/** A line of a dataset file. */
+export interface DatasetLine {
+	readonly text: string;
+	/** From 1; null: of a file too large to count its lines. */
+	readonly line: number | null;
+	/** Where it begins, in bytes. */
+	readonly offset: number;
+}
+
+export interface DatasetLines {
+	/** Bytes of the file. */
+	readonly size: number;
+	/** The order is seeded; ends when there are no more lines to be had. A line longer than `longestLine` is passed over. */
+	read(): Promise<DatasetLine | null>;
+	close(): Promise<void>;
+}
+
+/** Sizes in bytes. Up to `indexed` every line can be drawn; of a larger file those around some seeded places. */
+export interface DatasetLineLimits {
+	readonly indexed: number;
+	readonly chunk: number;
+	readonly longestLine: number;
+	/** How many chunks of a larger file are read. */
+	readonly places: number;
+}
+
+export const datasetLineLimits: DatasetLineLimits = {
+	indexed: 32 << 20,
+	chunk: 256 << 10,
+	longestLine: 4 << 20,
+	places: 24,
+};
+
+const newline = 0x0a;
+
+async function openFile(path: string): Promise<FileHandle> {
+	// Does not wait for a pipe that nobody writes.
+	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+			throw new Failure('missing', `The dataset ${path} does not exist.`, 'Correct the path where it is named.');
+		}
+		throw Failure.from(error, `The dataset ${path} cannot be read`);
+	});
+	if ((await handle.stat()).isFile()) return handle;
+	await handle.close();
+	throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Name a JSONL file.');
+}
+
+async function readAt(handle: FileHandle, offset: number, length: number): Promise<Buffer> {
+	const buffer = Buffer.allocUnsafe(length);
+	let filled = 0;
+	while (filled < length) {
+		const { bytesRead } = await handle.read(buffer, filled, length - filled, offset + filled);
+		if (bytesRead === 0) break;
+		filled += bytesRead;
+	}
+	return buffer.subarray(0, filled);
+}
+
+/** Where each line begins, and the size at the end; read in chunks, so that nothing else waits long. */
+async function lineStarts(handle: FileHandle, size: number, chunk: number, signal?: AbortSignal): Promise<number[]> {
+	const starts = [0];
+	for (let offset = 0; offset < size; ) {
+		checkAborted(signal);
+		const bytes = await readAt(handle, offset, Math.min(chunk, size - offset));
+		if (bytes.length === 0) break;
+		for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) starts.push(offset + at + 1);
+		offset += bytes.length;
+	}
+	if (starts.at(-1) !== size) starts.push(size);
+	return starts;
+}
+
+/** Draws lines of a JSONL file in a seeded order without reading more of it than it must. */
+export async function drawLines(
+	path: string,
+	seed: number,
+	{ signal, limits = datasetLineLimits }: { signal?: AbortSignal; limits?: DatasetLineLimits } = {},
+): Promise<DatasetLines> {
+	const handle = await openFile(path);
+	try {
+		const { size } = await handle.stat();
+		const read =
+			size <= limits.indexed
+				? await indexedLines(handle, size, seed, limits, signal)
+				: scatteredLines(handle, size, seed, limits);
+		return { size, read, close: () => handle.close() };
+	} catch (error) {
+		await handle.close();
+		throw error;
+	}
+}
+
+async function indexedLines(
+	handle: FileHandle,
+	size: number,
+	seed: number,
+	limits: DatasetLineLimits,
+	signal?: AbortSignal,
+): Promise<DatasetLines['read']> {
+	const starts = await lineStarts(handle, size, limits.chunk, signal);
+	const random = Random.of(seed, 'rows');
+	const count = starts.length - 1;
+	// Fisher-Yates one draw at a time: a few lines of a million cost a few steps.
+	const moved = new Map<number, number>();
+	let drawn = 0;
+	return async () => {
+		while (drawn < count) {
+			const j = random.between(drawn, count - 1);
+			const index = moved.get(j) ?? j;
+			moved.set(j, moved.get(drawn) ?? drawn);
+			drawn++;
+			const [offset, end] = [starts[index] as number, starts[index + 1] as number];
+			if (end - offset > limits.longestLine) continue;
+			const text = (await readAt(handle, offset, end - offset)).toString('utf8').replace(/\r?\n$/, '');
+			return { text, line: index + 1, offset };
+		}
+		return null;
+	};
+}
+
+function scatteredLines(
+	handle: FileHandle,
+	size: number,
+	seed: number,
+	limits: DatasetLineLimits,
+): DatasetLines['read'] {
+	const random = Random.of(seed, 'places');
+	const span = size - limits.chunk;
+	// The head too: it shows what the file is even if the rest holds no short lines.
+	const places = [0, ...Array.from({ length: limits.places - 1 }, () => Math.floor(random.next() * span))];
+	const queues: DatasetLine[][] = [];
+	let next = 0;
+	const fill = async (offset: number) => {
+		const bytes = await readAt(handle, offset, limits.chunk);
+		const lines: DatasetLine[] = [];
+		// What stands before the first line break is the rest of a line, but in the head.
+		let start = offset === 0 ? 0 : bytes.indexOf(newline) + 1;
+		for (let end = bytes.indexOf(newline, start); end >= 0; end = bytes.indexOf(newline, start)) {
+			const number = offset === 0 ? lines.length + 1 : null;
+			const text = bytes.toString('utf8', start, end).replace(/\r$/, '');
+			lines.push({ text, line: number, offset: offset + start });
+			start = end + 1;
+		}
+		return random.shuffle(lines);
+	};
+	const taken = new Set<number>();
+	return async () => {
+		// One line of each place in turn.
+		for (let tries = 0; tries < 2 * limits.places; tries++) {
+			const i = next++ % limits.places;
+			queues[i] ??= await fill(places[i] as number);
+			const line = queues[i].pop();
+			if (line === undefined || taken.has(line.offset)) continue;
+			taken.add(line.offset);
+			return line;
+		}
+		return null;
+	};
+}

@@ -1,0 +1,181 @@
+import { basename } from 'node:path';
+import { checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import { type RowNumbers, rolloutRows } from '../core/reward/verification/rowsToVerify.ts';
+import type { RowToVerify } from '../core/reward/verification/rowToVerify.ts';
+import { decode } from '../protocol/decode.ts';
+import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
+import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import { rolloutPath, runFiles, stepName } from '../runs/runFiles.ts';
+import { listRolloutSteps, readRecord, readResolvedRecipe } from '../runs/runReader.ts';
+import { findRuns, RunRegistry } from '../runs/runRegistry.ts';
+import { openRegular } from '../runs/safeFile.ts';
+
+export interface RecordedRollouts {
+	readonly run: string;
+	/** Ascending. */
+	readonly steps: readonly number[];
+	/** In the order of the files: generation batch after generation batch. */
+	readonly rows: readonly RowToVerify[];
+	/** The lines themselves, in the order of the rows. */
+	readonly lines: readonly RolloutLine[];
+	/** The recipe of the run; null: it cannot be read. */
+	readonly recipe: ResolvedRecipe | null;
+	readonly remarks: readonly string[];
+}
+
+export interface RolloutLimits {
+	/** Of one step's file, in bytes: tokens with their log-probabilities take the most. */
+	readonly fileBytes: number;
+	readonly lineBytes: number;
+	/** Rows of one generation batch. */
+	readonly batchRows: number;
+}
+
+export const rolloutLimits: RolloutLimits = { fileBytes: 256 << 20, lineBytes: 4 << 20, batchRows: 4_096 };
+
+export interface RolloutOptions {
+	/** Steps are added, the newest first, as long as all rows together stay within this; the newest one always. */
+	readonly rows: number;
+	readonly numbers: RowNumbers;
+	/** Only these steps. */
+	readonly steps?: readonly number[];
+	readonly signal?: AbortSignal;
+	readonly limits?: RolloutLimits;
+}
+
+interface PlacedLine {
+	readonly line: RolloutLine;
+	readonly place: { readonly file: string; readonly line: number };
+}
+
+/** One generation batch; whole groups of it where it has too many rows. */
+async function readStep(
+	run: string,
+	step: number,
+	limits: RolloutLimits,
+	signal: AbortSignal | undefined,
+): Promise<{ lines: PlacedLine[]; remarks: string[] }> {
+	const file = rolloutPath(run, step);
+	const handle = await openRegular(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`);
+	const lines: PlacedLine[] = [];
+	let left = 0;
+	let cut = false;
+	try {
+		const splitter = new LineSplitter(limits.lineBytes);
+		const size = Math.min((await handle.stat()).size, limits.fileBytes);
+		let number = 0;
+		for (let position = 0; position < size && !cut; ) {
+			checkAborted(signal);
+			const buffer = Buffer.allocUnsafe(Math.min(256 << 10, size - position));
+			const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+			if (bytesRead === 0) break;
+			position += bytesRead;
+			const before = splitter.dropped;
+			for (const bytes of splitter.push(buffer.subarray(0, bytesRead))) {
+				number++;
+				const decoded = decode(rolloutLineSchema, parseLine(bytes));
+				if (!decoded.ok) {
+					if (bytes.length > 0) left++;
+					continue;
+				}
+				const { tokens: _, ...line } = decoded.value;
+				lines.push({ line, place: { file, line: number } });
+				if (lines.length > limits.batchRows) cut = true;
+			}
+			// Their place among the lines is not known, but that every later one is further down is.
+			number += splitter.dropped - before;
+			left += splitter.dropped - before;
+		}
+		if (size < (await handle.stat()).size) cut = true;
+	} finally {
+		await handle.close();
+	}
+	const remarks: string[] = [];
+	if (left > 0) remarks.push(`Step ${step}: ${left} lines are no rollouts, or too long, and are left out.`);
+	if (cut) {
+		// The last group may be torn.
+		const last = lines.at(-1)?.line.group;
+		const whole = lines.filter(({ line }) => line.group !== last);
+		if (whole.length > 0) lines.splice(0, lines.length, ...whole);
+		remarks.push(`Step ${step} has more rollouts than are read: the first ${lines.length} are used.`);
+	}
+	return { lines, remarks };
+}
+
+/**
+ * The last recorded generation batches of a run, as they were scored. A run folder is foreign: regular files only, sizes
+ * bounded, lines that are no rollouts left out. Fails with `missing` when the run has no rollouts.
+ */
+export async function readRecordedRollouts(run: string, options: RolloutOptions): Promise<RecordedRollouts> {
+	const { rows: most, numbers, signal, limits = rolloutLimits } = options;
+	const recorded = await listRolloutSteps(run);
+	const asked = options.steps === undefined ? recorded : recorded.filter((step) => options.steps?.includes(step));
+	const steps: { step: number; lines: PlacedLine[] }[] = [];
+	const remarks: string[] = [];
+	let total = 0;
+	for (const step of asked.toReversed()) {
+		if (options.steps === undefined && total >= most) break;
+		const read = await readStep(run, step, limits, signal);
+		if (steps.length > 0 && options.steps === undefined && total + read.lines.length > most) break;
+		remarks.push(...read.remarks);
+		if (read.lines.length === 0) continue;
+		steps.push({ step, lines: read.lines });
+		total += read.lines.length;
+	}
+	if (steps.length === 0) {
+		throw new Failure(
+			'missing',
+			`The run ${run} has no rollouts${asked.length > 0 ? ' that can be read' : ''}.`,
+			'Choose a run with a GRPO stage.',
+		);
+	}
+	steps.reverse();
+	const recipe = await readResolvedRecipe(run)
+		.then((value) => decodeResolvedRecipe(value))
+		.catch(() => null);
+	return {
+		run,
+		steps: steps.map(({ step }) => step),
+		rows: steps.flatMap(({ lines }) => rolloutRows(lines, numbers)),
+		lines: steps.flatMap(({ lines }) => lines.map(({ line }) => line)),
+		recipe,
+		remarks,
+	};
+}
+
+/** "run addition-20261120-101010-ab12, step 40", with what can be told of its steps. */
+export function describeRollouts({ run, steps }: Pick<RecordedRollouts, 'run' | 'steps'>): string {
+	const [first, last] = [steps[0], steps.at(-1)];
+	return `run ${basename(run)}, ${steps.length === 1 ? `step ${last}` : `steps ${first} to ${last}`}`;
+}
+
+/**
+ * The run that a reward file's rollouts are taken from when nobody chose one: the newest with rollouts whose recipe names
+ * a reward file of this name, else the newest with rollouts, in the folders and the user's registry. null: there is none.
+ */
+export async function latestRun(
+	file: string,
+	folders: readonly string[],
+	registry = new RunRegistry(),
+): Promise<string | null> {
+	const near = await findRuns(folders);
+	const registered = await registry.list();
+	const candidates: { run: string; created: number; used: boolean; near: boolean }[] = [];
+	for (const run of new Set([...near, ...registered])) {
+		const record = await readRecord(run).catch(() => null);
+		if (record === null || (await listRolloutSteps(run).catch(() => [])).length === 0) continue;
+		const recipe = await readResolvedRecipe(run)
+			.then((value) => decodeResolvedRecipe(value))
+			.catch(() => null);
+		const used =
+			recipe?.rewards.some((reward) => 'file' in reward && basename(reward.file) === basename(file)) ?? false;
+		candidates.push({ run, created: record.created, used, near: near.includes(run) });
+	}
+	const order = (a: (typeof candidates)[number], b: (typeof candidates)[number]) =>
+		Number(b.used) - Number(a.used) || Number(b.near) - Number(a.near) || b.created - a.created;
+	// A run elsewhere that never used this file says nothing about it.
+	return candidates.filter(({ used, near }) => used || near).sort(order)[0]?.run ?? null;
+}

@@ -1,0 +1,188 @@
+import { open } from 'node:fs/promises';
+import { basename, dirname, relative, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { createTask } from '../core/dataset/createTask.ts';
+import { defaultColumns } from '../core/dataset/datasetRows.ts';
+import { resolveTaskSettings } from '../core/dataset/settings.ts';
+import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
+import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
+import { exactVerifier, type Verifier } from '../core/reward/accuracyReward.ts';
+import { datasetComment } from '../core/reward/verification/datasetComment.ts';
+import { resolveTemplate, type Template } from '../core/text/template.ts';
+import type { FileDataset, TaskDataset } from '../protocol/recipe.ts';
+import type { RewardContext } from '../protocol/rewardHost.ts';
+import { findRewardRecipes, type RewardRecipe, readRewardRecipe, recipeNames } from './rewardRecipe.ts';
+
+export interface RewardDataRequest {
+	/** The reward file, absolute. */
+	readonly file: string;
+	/** Its text, where an editor holds a newer one than the disk. */
+	readonly text?: string;
+	/** Where recipes are looked for: the folders of the workspace. */
+	readonly folders: readonly string[];
+	/** A JSONL file that a person chose, absolute; it wins over comment and recipe. */
+	readonly dataset?: string;
+	/** A recipe that a person chose, absolute. */
+	readonly recipe?: string;
+}
+
+/** What a reward file is verified with. Whatever is missing is a remark, not an error. */
+export interface RewardData {
+	readonly file: string;
+	readonly dataset: ResolvedDataset | null;
+	/** Who named the dataset. */
+	readonly source: 'given' | 'comment' | 'recipe' | 'near' | null;
+	/** In words: "data/train.jsonl", "the task addition". */
+	readonly described: string;
+	readonly recipe: RewardRecipe | null;
+	readonly template: Template;
+	/** What decides that a generated answer is wrong. */
+	readonly verify: Verifier;
+	/** For the reward's host. */
+	readonly context: RewardContext;
+	/** The other rewards of the recipe; also those of the same file, if the recipe names only some of them. */
+	readonly others: readonly ResolvedReward[];
+	readonly scaleRewards: 'group' | 'batch' | 'none';
+	readonly remarks: readonly string[];
+	/** Files on which this depends, beside the reward file: a change of one may change the data. */
+	readonly files: readonly string[];
+}
+
+const largestHead = 64 << 10;
+
+/** The beginning of a reward file; empty when it cannot be read (loading it says why). */
+async function readHead(file: string): Promise<string> {
+	const handle = await open(file, 'r').catch(() => null);
+	if (handle === null) return '';
+	try {
+		if (!(await handle.stat()).isFile()) return '';
+		const buffer = Buffer.alloc(largestHead);
+		const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+		return buffer.toString('utf8', 0, bytesRead);
+	} finally {
+		await handle.close();
+	}
+}
+
+function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): ResolvedDataset {
+	if ('task' in dataset) return resolveTaskSettings(dataset) as ResolvedDataset;
+	const { path, heldOut, ...columns } = dataset;
+	return {
+		...defaultColumns,
+		heldOutShare: recipeDefaults.heldOutShare,
+		...(Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as object),
+		path: resolve(folder, path),
+		heldOut: heldOut === undefined ? null : resolve(folder, heldOut),
+	};
+}
+
+const isTask = (dataset: ResolvedDataset): dataset is Extract<ResolvedDataset, { task: unknown }> => 'task' in dataset;
+
+/** The dataset of a file: with the recipe's columns where both mean the same file. */
+function likeRecipe(dataset: ResolvedDataset, recipe: RewardRecipe | null): ResolvedDataset {
+	const other = recipe?.recipe.dataset;
+	return other && !isTask(other) && !isTask(dataset) && other.path === dataset.path ? other : dataset;
+}
+
+function describe(dataset: ResolvedDataset | null, request: RewardDataRequest): string {
+	if (dataset === null) return '';
+	if (isTask(dataset)) return `the task ${dataset.task}`;
+	const inside = request.folders
+		.map((folder) => relative(folder, dataset.path))
+		.filter((path) => path !== '' && !path.startsWith('..'))
+		.sort((a, b) => a.length - b.length)[0];
+	return inside ?? basename(dataset.path);
+}
+
+/** What to write so that data is found. */
+export function datasetHint(file: string): string {
+	const sign = file.endsWith('.py') ? '#' : '//';
+	return `Add "${sign} @dataset ../data/train.jsonl" to the reward file, or name the file in a recipe.`;
+}
+
+/** Finds the data of a reward file: what a person chose, its `@dataset` comment, a recipe that names it, a recipe nearby. */
+export async function findRewardData(request: RewardDataRequest): Promise<RewardData> {
+	const { file, folders } = request;
+	const folder = dirname(file);
+	const remarks: string[] = [];
+	const recipe = await chooseRecipe(request, remarks);
+	const comment = datasetComment(request.text ?? (await readHead(file)));
+	if (comment?.fault !== undefined) remarks.push(`Line ${comment.line}: ${comment.fault}`);
+	let dataset: ResolvedDataset | null = null;
+	let source: RewardData['source'] = null;
+	let verify: Verifier = exactVerifier;
+	try {
+		if (request.dataset !== undefined) {
+			dataset = likeRecipe(resolveNamed({ path: request.dataset }, folder), recipe);
+			source = 'given';
+		} else if (comment?.dataset) {
+			dataset = likeRecipe(resolveNamed(comment.dataset, folder), recipe);
+			source = 'comment';
+		} else if (recipe !== null) {
+			dataset = recipe.recipe.dataset;
+			source = recipe.names ? 'recipe' : 'near';
+		} else remarks.push(`No dataset is known for ${basename(file)}. ${datasetHint(file)}`);
+		if (dataset !== null && isTask(dataset)) {
+			const task = createTask(dataset as TaskDataset);
+			verify = (question, answer) => task.verify(question, answer);
+		}
+	} catch (error) {
+		remarks.push(Failure.from(error).toString());
+		dataset = null;
+	}
+	const { template, ...rest } = fromRecipe(recipe);
+	return {
+		file,
+		dataset,
+		source: dataset === null ? null : source,
+		described: describe(dataset, { ...request, folders }),
+		recipe,
+		template,
+		verify,
+		context: {
+			tags: { think: copyPair(template.think), answer: copyPair(template.answer) },
+			task: dataset !== null && isTask(dataset) ? { ...dataset } : null,
+			folder: recipe === null ? folder : dirname(recipe.path),
+		},
+		...rest,
+		remarks,
+		files: [...(recipe === null ? [] : [recipe.path]), ...(dataset === null || isTask(dataset) ? [] : [dataset.path])],
+	};
+}
+
+const copyPair = (pair: Template['think']): [string, string] | null => (pair === null ? null : [pair[0], pair[1]]);
+
+function fromRecipe(recipe: RewardRecipe | null): Pick<RewardData, 'template' | 'others' | 'scaleRewards'> {
+	if (recipe === null) return { template: resolveTemplate('r1'), others: [], scaleRewards: 'group' };
+	const { template, rewards, stages } = recipe.recipe;
+	const grpo = stages.find((stage) => stage.type === 'grpo');
+	return {
+		template: { ...template },
+		// A recipe that merely lies near says how prompts look, not what else is paid.
+		others: recipe.names ? rewards : [],
+		scaleRewards: grpo?.type === 'grpo' ? grpo.scale_rewards : 'group',
+	};
+}
+
+async function chooseRecipe(request: RewardDataRequest, remarks: string[]): Promise<RewardRecipe | null> {
+	const { file, folders } = request;
+	if (request.recipe !== undefined) {
+		try {
+			const recipe = await readRewardRecipe(request.recipe);
+			return { path: request.recipe, recipe, names: await recipeNames(recipe, file) };
+		} catch (error) {
+			remarks.push(Failure.from(error).toString());
+			return null;
+		}
+	}
+	const { recipes, faults } = await findRewardRecipes(file, folders);
+	const [first, second] = recipes;
+	if (first?.names && second?.names) {
+		const more = recipes.filter(({ names }) => names).length - 1;
+		remarks.push(
+			`${basename(first.path)} is used; ${more} more ${more === 1 ? 'recipe names' : 'recipes name'} the file.`,
+		);
+	}
+	if (first === undefined) for (const fault of faults) remarks.push(fault.message);
+	return first ?? null;
+}
