@@ -1,0 +1,178 @@
+import { execFile } from 'node:child_process';
+import { lstat, readlink } from 'node:fs/promises';
+import { release } from 'node:os';
+import { promisify } from 'node:util';
+import { Failure } from '../../base/failure.ts';
+import { type BubblewrapFeatures, bubblewrapArguments, type SystemFolder } from './bubblewrapArguments.ts';
+import { checkFileNames } from './fileFolder.ts';
+import { findInterpreters, type Interpreters, isOpenToAll } from './interpreters.ts';
+import { findLauncher } from './launcher.ts';
+import { runSandboxed } from './runSandboxed.ts';
+import {
+	defaultSandboxLimits,
+	type Sandbox,
+	type SandboxCommand,
+	type SandboxProcess,
+	type SandboxProgram,
+} from './sandbox.ts';
+import { seccompFilter } from './seccompFilter.ts';
+import { superviseProcess } from './superviseProcess.ts';
+
+export interface BubblewrapOptions {
+	/** Program; default: `bwrap` on PATH. */
+	readonly program?: string;
+	/** false: root stays root outside of the sandbox, as where other users cannot be had. */
+	readonly dropUser?: boolean;
+}
+
+interface Setup extends BubblewrapFeatures {
+	readonly program: string;
+	readonly interpreters: Interpreters;
+	readonly system: readonly SystemFolder[];
+	readonly dropUser: boolean;
+}
+
+/** The sandbox's two processes: the one outside that waits, and the first one inside. */
+const ownTasks = 2;
+
+/** From Linux 5.14 on the kernel counts processes of a user for each user namespace of its own. */
+function countsProcessesByNamespace(kernel = release()): boolean {
+	const [major = 0, minor = 0] = kernel.split('.').map(Number);
+	return major > 5 || (major === 5 && minor >= 14);
+}
+
+/**
+ * A user that nobody else is: no file is its own, and the kernel's count of processes, from which root is exempt, holds
+ * for it. Above the ranges that distributions and containers give out.
+ */
+function freshUser(): number {
+	return 0x60000000 + Math.floor(Math.random() * 0x0fffffff);
+}
+
+class BubblewrapSandbox implements Sandbox {
+	readonly kind = 'bubblewrap';
+	readonly description: string;
+	readonly #setup: Setup;
+	readonly #filter = seccompFilter();
+	readonly #launcher = findLauncher();
+
+	constructor(setup: Setup) {
+		this.#setup = setup;
+		this.description = [
+			'bubblewrap: no network, namespaces of its own, a read-only system, no home folder',
+			...(this.#filter === null ? [] : ['filtered system calls']),
+			...(setup.dropUser ? ['a user of its own'] : []),
+			...(setup.proc ? [] : ['no /proc']),
+		].join(', ');
+	}
+
+	missing(program: SandboxProgram): string | null {
+		const interpreter = this.#setup.interpreters[program];
+		return 'missing' in interpreter ? interpreter.missing : null;
+	}
+
+	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
+		const { interpreters, dropUser } = this.#setup;
+		const interpreter = interpreters[command.program];
+		if ('missing' in interpreter) throw new Failure('unavailable', interpreter.missing);
+		const limits = { ...defaultSandboxLimits, ...command.limits };
+		const data: Buffer[] = this.#filter === null ? [] : [this.#filter];
+		const fileDescriptors: Record<string, number> = {};
+		checkFileNames(command.files ?? {});
+		for (const [name, text] of Object.entries(command.files ?? {})) {
+			fileDescriptors[name] = 4 + data.length;
+			data.push(Buffer.from(text));
+		}
+		const ofItsOwn = dropUser || process.getuid?.() !== 0;
+		return superviseProcess(
+			{
+				name: 'bubblewrap',
+				program: this.#setup.program,
+				args: bubblewrapArguments({
+					features: this.#setup,
+					system: this.#setup.system,
+					interpreter,
+					launcher: this.#launcher.wrap(limits, ofItsOwn && countsProcessesByNamespace()),
+					command,
+					limits,
+					filterDescriptor: this.#filter === null ? null : 4,
+					fileDescriptors,
+					statusDescriptor: 3,
+				}),
+				environment: {},
+				folder: '/',
+				...(dropUser ? { user: freshUser() } : {}),
+				data,
+				reportsStart: true,
+				ownTasks,
+			},
+			limits,
+			signal,
+		);
+	}
+
+	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
+		return runSandboxed(this.start(command, signal), command.stdin);
+	}
+}
+
+const topFolders = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store'];
+
+async function systemFolders(): Promise<SystemFolder[]> {
+	const folders: SystemFolder[] = [];
+	for (const path of topFolders) {
+		const stat = await lstat(path).catch(() => null);
+		if (stat?.isSymbolicLink()) folders.push({ path, link: await readlink(path) });
+		else if (stat?.isDirectory()) folders.push({ path, link: null });
+	}
+	return folders;
+}
+
+/** Whether interpreters can be had by the user that a sandbox runs as; those that cannot are run as root outside. */
+async function reachable(interpreters: Interpreters): Promise<boolean> {
+	const paths = Object.values(interpreters).flatMap((interpreter) =>
+		'missing' in interpreter ? [] : interpreter.mounts.map(([outside]) => outside),
+	);
+	return (await Promise.all(paths.map(isOpenToAll))).every(Boolean);
+}
+
+const install =
+	'Install it (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), or set reasoningLab.sandbox to a container.';
+const allowNamespaces =
+	'Allow user namespaces (Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sudo sysctl kernel.unprivileged_userns_clone=1), or set reasoningLab.sandbox to a container.';
+
+/**
+ * The sandbox by bubblewrap, after a program was really run in it. Fails with `unavailable` and what to do: it is not
+ * installed, or the kernel does not let it make namespaces.
+ */
+export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promise<Sandbox> {
+	if (process.platform !== 'linux') {
+		throw new Failure(
+			'unavailable',
+			'bubblewrap isolates on Linux only.',
+			'Set reasoningLab.sandbox to a container, such as container:python:3.12-slim.',
+		);
+	}
+	const program = options.program ?? 'bwrap';
+	const help = await promisify(execFile)(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => {
+		throw new Failure('unavailable', 'bubblewrap is not installed.', install, { cause: error });
+	});
+	const [interpreters, system] = await Promise.all([findInterpreters(), systemFolders()]);
+	const isRoot = process.getuid?.() === 0;
+	const users = isRoot && options.dropUser !== false && (await reachable(interpreters)) ? [true, false] : [false];
+	let last: unknown;
+	for (const proc of [true, false]) {
+		for (const dropUser of users) {
+			const disableUserns = help.stdout.includes('--disable-userns');
+			const sandbox = new BubblewrapSandbox({ program, interpreters, system, dropUser, proc, disableUserns });
+			try {
+				const { stdout } = await sandbox.run({ program: 'sh', args: ['-c', 'echo works'] });
+				if (stdout === 'works\n') return sandbox;
+				last = new Failure('unavailable', 'bubblewrap started, but no program runs in it.');
+			} catch (error) {
+				last = error;
+			}
+		}
+	}
+	throw new Failure('unavailable', Failure.from(last).message, allowNamespaces, { cause: last });
+}

@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
+import { Failure } from '../../base/failure.ts';
+import { containerArguments } from './containerArguments.ts';
+import { deferredProcess } from './deferredProcess.ts';
+import { fileFolder } from './fileFolder.ts';
+import { runSandboxed } from './runSandboxed.ts';
+import {
+	defaultSandboxLimits,
+	type Sandbox,
+	type SandboxCommand,
+	type SandboxProcess,
+	type SandboxProgram,
+	sandboxPrograms,
+} from './sandbox.ts';
+import { superviseProcess } from './superviseProcess.ts';
+
+export type ContainerEngine = 'docker' | 'podman';
+const engines: readonly ContainerEngine[] = ['docker', 'podman'];
+
+/** A container takes its time to start; the program's own clock starts with it. */
+const startAllowanceMs = 15_000;
+
+class ContainerSandbox implements Sandbox {
+	readonly kind = 'container';
+	readonly description: string;
+	readonly #engine: ContainerEngine;
+	readonly #image: string;
+	readonly #programs: ReadonlySet<string>;
+
+	constructor(engine: ContainerEngine, image: string, programs: ReadonlySet<string>) {
+		this.#engine = engine;
+		this.#image = image;
+		this.#programs = programs;
+		this.description = `${engine}, image ${image}: no network, a read-only system, no capabilities, nothing of this machine`;
+	}
+
+	missing(program: SandboxProgram): string | null {
+		if (this.#programs.has(program)) return null;
+		return `The image ${this.#image} has no ${program === 'python' ? 'python3' : program}.`;
+	}
+
+	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
+		const limits = { ...defaultSandboxLimits, ...command.limits };
+		return deferredProcess(async () => {
+			const folder = await fileFolder(command.files ?? {});
+			const name = `reasoning-lab-${randomUUID()}`;
+			const engine = this.#engine;
+			const remove = () => promisify(execFile)(engine, ['rm', '--force', name], { timeout: 30_000 });
+			return superviseProcess(
+				{
+					name: engine,
+					program: engine,
+					args: containerArguments({ image: this.#image, name, command, limits, files: folder.path }),
+					environment: engineEnvironment(),
+					folder: tmpdir(),
+					// The tree here is the engine's client; the engine itself limits what runs inside.
+					ownTasks: Number.POSITIVE_INFINITY,
+					onKill: () => void remove().catch(() => undefined),
+					onEnd: async () => {
+						await remove().catch(() => undefined);
+						await folder.remove();
+					},
+				},
+				{ ...limits, wallMs: limits.wallMs + startAllowanceMs, memoryMb: Number.POSITIVE_INFINITY },
+				signal,
+			);
+		});
+	}
+
+	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
+		const output = await runSandboxed(this.start(command, signal), command.stdin);
+		// 125: the engine could not start the container.
+		if (output.status === 125) {
+			throw new Failure('unavailable', `${this.#engine} could not start: ${output.stderr.trim().split('\n').at(-1)}`);
+		}
+		// 137: killed from outside the program, which in a container the memory limit does.
+		return output.status === 137 && output.end === 'signal' ? { ...output, end: 'memory' as const } : output;
+	}
+}
+
+/** The client finds its engine by these; nothing of them reaches the container. */
+function engineEnvironment(): Record<string, string> {
+	const names = ['PATH', 'HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'CONTAINER_HOST'];
+	return Object.fromEntries(
+		names.flatMap((name) => {
+			const value = process.env[name];
+			return value === undefined ? [] : [[name, value]];
+		}),
+	);
+}
+
+/** The sandbox by Docker or Podman. Fails with `unavailable`: no engine runs, or it does not have the image. */
+export async function containerSandbox(image: string): Promise<Sandbox> {
+	let reason = 'Neither Docker nor Podman is installed.';
+	for (const engine of engines) {
+		const ask = (args: readonly string[]) => promisify(execFile)(engine, [...args], { timeout: 20_000 });
+		const version = await ask(['version']).catch((error: NodeJS.ErrnoException & { stderr?: string }) => error);
+		if (version instanceof Error) {
+			if (version.code !== 'ENOENT') reason = `${engine} is installed, but its engine does not answer.`;
+			continue;
+		}
+		if (await ask(['image', 'inspect', image]).catch(() => null)) {
+			const bare = new ContainerSandbox(engine, image, new Set(sandboxPrograms));
+			const found = await Promise.all(
+				sandboxPrograms.map(async (program) => {
+					const flag = program === 'sh' ? ['-c', 'exit 0'] : ['--version'];
+					const { status } = await bare.run({ program, args: flag });
+					return status === 0 ? [program] : [];
+				}),
+			);
+			return new ContainerSandbox(engine, image, new Set(found.flat()));
+		}
+		throw new Failure(
+			'unavailable',
+			`${engine} does not have the image ${image}.`,
+			`Fetch it with: ${engine} pull ${image}`,
+		);
+	}
+	throw new Failure(
+		'unavailable',
+		reason,
+		'Start it, or install bubblewrap and set reasoningLab.sandbox to auto (Linux).',
+	);
+}

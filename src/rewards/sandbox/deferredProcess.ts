@@ -1,0 +1,33 @@
+import { PassThrough } from 'node:stream';
+import { deferred } from '../../base/async.ts';
+import type { SandboxOutcome, SandboxProcess } from './sandbox.ts';
+
+/** A process that can only be started after something else is done; its streams are there at once. */
+export function deferredProcess(prepare: () => Promise<SandboxProcess>): SandboxProcess {
+	const stdin = new PassThrough();
+	const stdout = new PassThrough();
+	const stderr = new PassThrough();
+	const ended = deferred<SandboxOutcome>();
+	ended.promise.catch(() => undefined);
+	let killed = false;
+	let real: SandboxProcess | undefined;
+	const begin = async () => {
+		real = await prepare();
+		stdin.pipe(real.stdin);
+		real.stdout.pipe(stdout);
+		real.stderr.pipe(stderr);
+		if (killed) real.kill();
+		return await real.ended;
+	};
+	begin().then(ended.resolve, ended.reject);
+	return {
+		stdin,
+		stdout,
+		stderr,
+		ended: ended.promise,
+		kill() {
+			killed = true;
+			real?.kill();
+		},
+	};
+}

@@ -1,0 +1,30 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+
+const namePattern = /^[A-Za-z0-9_][\w.-]*$/;
+
+/** Fails with `invalid` unless every name is a plain one, without folders and options. */
+export function checkFileNames(files: Readonly<Record<string, string>>): void {
+	const wrong = Object.keys(files).find((name) => !namePattern.test(name));
+	if (wrong !== undefined) throw new Failure('invalid', `"${wrong}" is no name of a file for a sandbox.`);
+}
+
+/** A temporary folder with files that a sandbox shows. @returns its path and what removes it */
+export async function fileFolder(
+	files: Readonly<Record<string, string>>,
+): Promise<{ readonly path: string; remove(): Promise<void> }> {
+	checkFileNames(files);
+	const path = await mkdtemp(join(tmpdir(), 'reasoning-lab-'));
+	const remove = () => rm(path, { recursive: true, force: true, maxRetries: 3 });
+	try {
+		// Inside, somebody else reads them.
+		await chmod(path, 0o755);
+		for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text, { mode: 0o444 });
+		return { path, remove };
+	} catch (error) {
+		await remove();
+		throw error;
+	}
+}

@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process';
+import { lstat, realpath } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { promisify } from 'node:util';
+import type { SandboxProgram } from './sandbox.ts';
+
+/** An interpreter of this machine as a sandbox shows it. */
+export interface Interpreter {
+	/** The program's path inside. */
+	readonly path: string;
+	/** Paths outside /usr that it needs, and where they are inside; read-only. */
+	readonly mounts: readonly (readonly [outside: string, inside: string])[];
+	readonly environment: Readonly<Record<string, string>>;
+}
+
+export type Interpreters = Readonly<Record<SandboxProgram, Interpreter | { readonly missing: string }>>;
+
+const systemFolders = ['/usr/bin', '/usr/local/bin', '/bin'];
+
+/** The interpreters for bubblewrap: Python of the system, else the one on PATH; Node is the one that runs this code. */
+export async function findInterpreters(): Promise<Interpreters> {
+	const [python, node, sh] = await Promise.all([findPython(), findNode(), system('sh')]);
+	return {
+		python: python ?? { missing: 'Python 3 is not installed.' },
+		node,
+		sh: sh ?? { missing: 'The system has no shell.' },
+	};
+}
+
+async function system(name: string): Promise<Interpreter | null> {
+	for (const folder of systemFolders) {
+		const path = join(folder, name);
+		const real = await realpath(path).catch(() => null);
+		if (real !== null && isInside(real, '/usr')) return { path: real, mounts: [], environment: {} };
+	}
+	return null;
+}
+
+async function findPython(): Promise<Interpreter | null> {
+	const ofSystem = await system('python3');
+	if (ofSystem !== null) return ofSystem;
+	const script = 'import os, sys; print(os.path.realpath(sys.executable)); print(os.path.realpath(sys.base_prefix))';
+	const { stdout } = await promisify(execFile)('python3', ['-I', '-c', script], { timeout: 10_000 }).catch(() => ({
+		stdout: '',
+	}));
+	const [path, prefix] = stdout.split('\n');
+	if (path === undefined || prefix === undefined || !isAbsolute(path) || !isAbsolute(prefix)) return null;
+	// An installation that holds the home folder would show it.
+	if (!isInside(path, prefix) || isInside(homedir(), prefix)) return null;
+	return { path, mounts: isInside(prefix, '/usr') ? [] : [[prefix, prefix]], environment: {} };
+}
+
+async function findNode(): Promise<Interpreter> {
+	const path = await realpath(process.execPath);
+	if (process.versions.electron !== undefined) {
+		// Electron needs the files beside it.
+		const inside = `/opt/node/${relative(dirname(path), path)}`;
+		return { path: inside, mounts: [[dirname(path), '/opt/node']], environment: { ELECTRON_RUN_AS_NODE: '1' } };
+	}
+	if (isInside(path, '/usr')) return { path, mounts: [], environment: {} };
+	return { path: '/opt/node', mounts: [[path, '/opt/node']], environment: {} };
+}
+
+export function isInside(path: string, folder: string): boolean {
+	const way = relative(folder, path);
+	return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+/** Whether a user without any rights of its own can get at a path: root can look into folders that others cannot. */
+export async function isOpenToAll(path: string): Promise<boolean> {
+	for (let at = path; ; at = dirname(at)) {
+		const stat = await lstat(at).catch(() => null);
+		if (stat === null || (stat.mode & 0o005) !== 0o005) return false;
+		if (at === dirname(at)) return true;
+	}
+}

@@ -1,0 +1,97 @@
+import type { Readable, Writable } from 'node:stream';
+
+export const sandboxKinds = ['bubblewrap', 'container', 'unsafe'] as const;
+export type SandboxKind = (typeof sandboxKinds)[number];
+
+/** Interpreters that a sandbox knows by name; where they lie is its own matter. */
+export const sandboxPrograms = ['python', 'node', 'sh'] as const;
+export type SandboxProgram = (typeof sandboxPrograms)[number];
+
+export interface SandboxLimits {
+	/** Wall clock, milliseconds. */
+	readonly wallMs: number;
+	/** Processor time of one process, seconds. */
+	readonly cpuSeconds: number;
+	/** Resident memory of all processes together, MB. */
+	readonly memoryMb: number;
+	/** Address space of one process, MB; null: unlimited (V8 reserves far more than it uses). */
+	readonly addressSpaceMb: number | null;
+	/** Size of one file, MB. */
+	readonly fileMb: number;
+	/** Room of each of the work folder and /tmp, MB. */
+	readonly diskMb: number;
+	/** What may be written to stdout and stderr together, bytes. */
+	readonly outputBytes: number;
+	/** Processes and threads together. */
+	readonly processes: number;
+	/** Open files of one process. */
+	readonly openFiles: number;
+}
+
+export const defaultSandboxLimits: SandboxLimits = {
+	wallMs: 10_000,
+	cpuSeconds: 10,
+	memoryMb: 256,
+	addressSpaceMb: null,
+	fileMb: 16,
+	diskMb: 32,
+	outputBytes: 1 << 20,
+	processes: 32,
+	openFiles: 256,
+};
+
+export interface SandboxCommand {
+	readonly program: SandboxProgram;
+	readonly args: readonly string[];
+	/** Text files of the work folder, which is the working directory; names without folders. The program cannot change them. */
+	readonly files?: Readonly<Record<string, string>>;
+	/** Default: `defaultSandboxLimits`. */
+	readonly limits?: Partial<SandboxLimits>;
+}
+
+/**
+ * How a program in a sandbox came to its end.
+ * - `exited`: by itself, see `status`; `signal`: by a signal, see `signal`
+ * - `wall`, `cpu`, `memory`, `processes`, `output`: ended because it went beyond that limit
+ * - `cancelled`: ended on request
+ */
+export const sandboxEnds = ['exited', 'signal', 'wall', 'cpu', 'memory', 'processes', 'output', 'cancelled'] as const;
+export type SandboxEnd = (typeof sandboxEnds)[number];
+
+export interface SandboxOutcome {
+	readonly end: SandboxEnd;
+	readonly status: number | null;
+	readonly signal: string | null;
+	readonly durationMs: number;
+	/** Most that was seen while it ran, looked at every few milliseconds; 0: it ended before the first look. */
+	readonly peakMemoryMb: number;
+	readonly peakProcesses: number;
+}
+
+export interface SandboxOutput extends SandboxOutcome {
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** A program that runs in a sandbox. */
+export interface SandboxProcess {
+	readonly stdin: Writable;
+	readonly stdout: Readable;
+	readonly stderr: Readable;
+	/** Settles once nothing of it runs any more; fails with `unavailable` when the sandbox itself could not start. */
+	readonly ended: Promise<SandboxOutcome>;
+	/** Ends it with all its processes. */
+	kill(): void;
+}
+
+/** Runs programs that nobody has to trust. Every run is a sandbox of its own: nothing is left of it for the next. */
+export interface Sandbox {
+	readonly kind: SandboxKind;
+	/** One sentence for people: which program isolates, and how far. */
+	readonly description: string;
+	/** Whether an interpreter is there, and if not, why: one sentence. */
+	missing(program: SandboxProgram): string | null;
+	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess;
+	/** Fails with `unavailable` when the sandbox itself could not start, with `cancelled` when the signal fires. */
+	run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal): Promise<SandboxOutput>;
+}

@@ -1,0 +1,199 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { Failure } from '../../base/failure.ts';
+import { readProcessTree } from './processTree.ts';
+import type { SandboxEnd, SandboxLimits, SandboxOutcome, SandboxProcess } from './sandbox.ts';
+
+export interface SupervisedProgram {
+	readonly program: string;
+	readonly args: readonly string[];
+	readonly environment: Readonly<Record<string, string>>;
+	readonly folder: string;
+	/** User and group to run as; only root can choose. */
+	readonly user?: number;
+	/** What the program reads from file descriptors 4, 5, ... */
+	readonly data?: readonly Buffer[];
+	/** File descriptor 3 reports, by a line `"exit-code": n`, that the sandbox started; without it it could not start. */
+	readonly reportsStart?: boolean;
+	/** Tasks that belong to the sandbox itself and do not count. */
+	readonly ownTasks?: number;
+	/** What else ends it: a container's engine has its own processes. */
+	readonly onKill?: () => void;
+	/** What is to be tidied once it has ended. */
+	readonly onEnd?: () => Promise<void>;
+	/** Who could not start, for the failure: "bubblewrap". */
+	readonly name: string;
+}
+
+const firstLookMs = 5;
+const lookMs = 20;
+/** Pipes that stay open after the end of the program are closed after this long. */
+const lingerMs = 300;
+
+/**
+ * Starts a program and ends it with all its descendants as soon as it goes beyond a limit. The kernel's own limits are
+ * set by the program's launcher; this is what counts over the tree, and the wall clock.
+ */
+export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits, signal?: AbortSignal): SandboxProcess {
+	const started = performance.now();
+	const data = what.data ?? [];
+	const child = spawn(what.program, [...what.args], {
+		cwd: what.folder,
+		env: { ...what.environment },
+		detached: true,
+		windowsHide: true,
+		stdio: ['pipe', 'pipe', 'pipe', what.reportsStart ? 'pipe' : 'ignore', ...data.map(() => 'pipe' as const)],
+		...(what.user === undefined ? {} : { uid: what.user, gid: what.user }),
+	});
+	let end: SandboxEnd | null = null;
+	let ended = false;
+	let peakMemoryMb = 0;
+	let peakProcesses = 0;
+	let known: readonly number[] = [];
+	let report = '';
+	let complaint = '';
+	let written = 0;
+	let cpuSeconds = 0;
+
+	const stop = (why: SandboxEnd) => {
+		if (ended || end !== null) return;
+		end = why;
+		killTree(child, known);
+		what.onKill?.();
+	};
+
+	const { stdin, stdout, stderr } = child as ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
+	// A program that does not read its input closes the pipe.
+	stdin.on('error', () => undefined);
+	for (const stream of [stdout, stderr]) {
+		stream.on('error', () => undefined);
+		stream.on('data', (chunk: Buffer) => {
+			written += chunk.length;
+			if (written > limits.outputBytes) stop('output');
+		});
+	}
+	stderr.on('data', (chunk: Buffer) => {
+		if (complaint.length < 2000) complaint += chunk.toString('latin1');
+	});
+	const status = child.stdio[3] as Readable | null | undefined;
+	status?.on('error', () => undefined);
+	status?.on('data', (chunk: Buffer) => {
+		if (report.length < 10_000) report += chunk.toString('latin1');
+	});
+	data.forEach((bytes, i) => {
+		const pipe = child.stdio[4 + i] as Writable | null | undefined;
+		pipe?.on('error', () => undefined);
+		pipe?.end(bytes);
+	});
+
+	const wall = setTimeout(() => stop('wall'), limits.wallMs);
+	let look: NodeJS.Timeout | undefined;
+	const watch = async () => {
+		const use = child.pid === undefined ? null : await readProcessTree(child.pid);
+		if (ended) return;
+		if (use !== null) {
+			known = use.processes;
+			const tasks = Math.max(0, use.tasks - (what.ownTasks ?? 0));
+			peakMemoryMb = Math.max(peakMemoryMb, use.residentMb);
+			peakProcesses = Math.max(peakProcesses, tasks);
+			cpuSeconds = Math.max(cpuSeconds, use.cpuSeconds);
+			if (tasks > limits.processes) stop('processes');
+			else if (use.residentMb > limits.memoryMb) stop('memory');
+			else if (use.cpuSeconds > limits.cpuSeconds) stop('cpu');
+			// Those that were made between the look and the end.
+			if (end !== null) killTree(child, known);
+		}
+		look = setTimeout(watch, lookMs);
+	};
+	if (process.platform === 'linux') look = setTimeout(watch, firstLookMs);
+
+	const abort = () => stop('cancelled');
+	if (signal?.aborted) queueMicrotask(abort);
+	else signal?.addEventListener('abort', abort, { once: true });
+
+	const outcome = new Promise<SandboxOutcome>((resolve, reject) => {
+		let exit: { readonly code: number | null; readonly signal: string | null } | null = null;
+		let linger: NodeJS.Timeout | undefined;
+		const finish = async (failure?: Failure) => {
+			if (ended) return;
+			ended = true;
+			clearTimeout(wall);
+			clearTimeout(look);
+			clearTimeout(linger);
+			signal?.removeEventListener('abort', abort);
+			killTree(child, known);
+			await what.onEnd?.().catch(() => undefined);
+			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
+			if (failure !== undefined) reject(failure);
+			else if (end === null && what.reportsStart && !report.includes('"exit-code"')) {
+				const words = complaint.trim().split('\n').at(-1) ?? '';
+				reject(notStarted(what.name, words || `it ended with status ${code ?? bySignal}`));
+			} else {
+				resolve({
+					...ending(end, code, bySignal, cpuSeconds, limits),
+					durationMs: performance.now() - started,
+					peakMemoryMb,
+					peakProcesses,
+				});
+			}
+		};
+		child.once('error', (error) => void finish(notStarted(what.name, error.message)));
+		child.once('exit', (code, exitSignal) => {
+			exit = { code, signal: exitSignal };
+			linger = setTimeout(() => {
+				for (const stream of [stdout, stderr]) stream.destroy();
+				void finish();
+			}, lingerMs);
+		});
+		child.once('close', () => void finish());
+	});
+	// Who only wants the streams need not look at the end.
+	outcome.catch(() => undefined);
+	return { stdin, stdout, stderr, ended: outcome, kill: () => stop('cancelled') };
+}
+
+function notStarted(name: string, words: string): Failure {
+	return new Failure('unavailable', `${name} could not start: ${words.replace(/[.\s]*$/, '')}.`);
+}
+
+/** A launcher hands on the death of its program as status 128 + signal. */
+const names: Readonly<Record<number, string>> = {
+	6: 'SIGABRT',
+	9: 'SIGKILL',
+	11: 'SIGSEGV',
+	24: 'SIGXCPU',
+	25: 'SIGXFSZ',
+	31: 'SIGSYS',
+};
+
+function ending(
+	end: SandboxEnd | null,
+	code: number | null,
+	signal: string | null,
+	cpuSeconds: number,
+	limits: SandboxLimits,
+): Pick<SandboxOutcome, 'end' | 'status' | 'signal'> {
+	if (end !== null) return { end, status: null, signal: null };
+	const by = signal ?? (code !== null && code > 128 ? names[code - 128] : undefined);
+	if (by === undefined) return { end: 'exited', status: code, signal: null };
+	const cpu = by === 'SIGXCPU' || (by === 'SIGKILL' && cpuSeconds > limits.cpuSeconds * 0.9);
+	return cpu ? { end: 'cpu', status: null, signal: by } : { end: 'signal', status: code, signal: by };
+}
+
+/** The process group of the program, and those descendants that have left it. */
+function killTree(child: ChildProcess, known: readonly number[]): void {
+	if (child.pid === undefined) return;
+	if (process.platform === 'win32') {
+		child.kill();
+		return;
+	}
+	const running = child.exitCode === null && child.signalCode === null;
+	// Once it was waited for, the numbers of its descendants may be another's; that of its group is kept while one is left.
+	for (const pid of running ? [-child.pid, ...known] : [-child.pid]) {
+		try {
+			process.kill(pid, 'SIGKILL');
+		} catch {
+			// It has ended already.
+		}
+	}
+}

@@ -1,0 +1,72 @@
+import { realpath } from 'node:fs/promises';
+import { deferredProcess } from './deferredProcess.ts';
+import { fileFolder } from './fileFolder.ts';
+import { findInterpreters, type Interpreters } from './interpreters.ts';
+import { findLauncher } from './launcher.ts';
+import { runSandboxed } from './runSandboxed.ts';
+import {
+	defaultSandboxLimits,
+	type Sandbox,
+	type SandboxCommand,
+	type SandboxProcess,
+	type SandboxProgram,
+} from './sandbox.ts';
+import { superviseProcess } from './superviseProcess.ts';
+
+/** No sandbox: a plain process of the same user, with limits of time and memory and without this process's environment. */
+class UnsafeSandbox implements Sandbox {
+	readonly kind = 'unsafe';
+	readonly description = 'unsafe: a plain process with limits, which can do whatever you can';
+	readonly #node: string;
+	readonly #interpreters: Interpreters;
+
+	constructor(node: string, interpreters: Interpreters) {
+		this.#node = node;
+		this.#interpreters = interpreters;
+	}
+
+	missing(program: SandboxProgram): string | null {
+		const interpreter = this.#interpreters[program];
+		return 'missing' in interpreter && process.platform === 'linux' ? interpreter.missing : null;
+	}
+
+	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
+		const limits = { ...defaultSandboxLimits, ...command.limits };
+		return deferredProcess(async () => {
+			const folder = await fileFolder(command.files ?? {});
+			const interpreter = this.#interpreters[command.program];
+			const known = 'missing' in interpreter ? (command.program === 'sh' ? 'sh' : 'python3') : interpreter.path;
+			const program = command.program === 'node' ? this.#node : known;
+			const launcher = process.platform === 'win32' ? [] : findLauncher().wrap(limits, false);
+			const [first = program, ...rest] = [...launcher, program, ...command.args];
+			return superviseProcess(
+				{
+					name: 'The program',
+					program: first,
+					args: rest,
+					environment: {
+						PATH: process.env.PATH ?? '',
+						HOME: folder.path,
+						LANG: 'C.UTF-8',
+						PYTHONHASHSEED: '0',
+						PYTHONDONTWRITEBYTECODE: '1',
+						...(process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }),
+						...(process.env.SystemRoot === undefined ? {} : { SystemRoot: process.env.SystemRoot }),
+					},
+					folder: folder.path,
+					onEnd: folder.remove,
+				},
+				limits,
+				signal,
+			);
+		});
+	}
+
+	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
+		return runSandboxed(this.start(command, signal), command.stdin);
+	}
+}
+
+export async function unsafeSandbox(): Promise<Sandbox> {
+	return new UnsafeSandbox(await realpath(process.execPath), await findInterpreters());
+}
