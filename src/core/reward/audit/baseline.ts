@@ -1,0 +1,53 @@
+import { wrongAnswers } from './candidates.ts';
+import { idleThought, wellFormed, workedThought } from './completionText.ts';
+import type { ProbeContext, ProbeRow } from './probe.ts';
+
+/**
+ * Completions by whose values a reward is known before it is probed.
+ * - `honest`: what solves the problem; `plain`: the right answer after idle thinking
+ * - `wrong`: a wrong answer after idle thinking; `wrong-worked`: the same after the worked thinking
+ * - `no-think-tags`, `no-answer-tags`: `plain` with these tags made unreadable, every length and every word as it was
+ * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
+ * - `again`: `plain` once more
+ */
+export type BaselineRole =
+	| 'honest'
+	| 'plain'
+	| 'wrong'
+	| 'wrong-worked'
+	| 'no-think-tags'
+	| 'no-answer-tags'
+	| 'longer'
+	| 'longest'
+	| 'empty'
+	| 'again';
+
+export interface BaselineCompletion {
+	readonly role: BaselineRole;
+	readonly completion: string;
+}
+
+const wrongTried = 3;
+
+/** What is scored on a row before any probe. */
+export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompletion[] {
+	const thought = idleThought(row);
+	const plain = wellFormed(tags, thought, row.answer);
+	const made: BaselineCompletion[] = [
+		{ role: 'honest', completion: row.honest },
+		{ role: 'plain', completion: plain },
+		{ role: 'longer', completion: wellFormed(tags, `${thought} `.repeat(4), row.answer) },
+		{ role: 'longest', completion: wellFormed(tags, `${thought} `.repeat(16), row.answer) },
+		{ role: 'empty', completion: '' },
+		{ role: 'again', completion: plain },
+	];
+	for (const answer of wrongAnswers(row, wrongTried)) {
+		made.push({ role: 'wrong', completion: wellFormed(tags, thought, answer) });
+		made.push({ role: 'wrong-worked', completion: wellFormed(tags, workedThought(row), answer) });
+	}
+	const without = (pair: readonly string[]) =>
+		pair.reduce((text, tag) => text.replaceAll(tag, '.'.repeat(tag.length)), plain);
+	if (tags.think) made.push({ role: 'no-think-tags', completion: without(tags.think) });
+	if (tags.answer) made.push({ role: 'no-answer-tags', completion: without(tags.answer) });
+	return made;
+}

@@ -1,0 +1,44 @@
+import { normaliseAnswer } from '../../dataset/answer.ts';
+import type { ProbeRow } from './probe.ts';
+
+/** The value of a plain decimal number or fraction; null for anything else. */
+export function numberOf(text: string): number | null {
+	const bare = text.trim().replaceAll(',', '');
+	const fraction = /^([+-]?\d{1,15})\/(\d{1,15})$/.exec(bare);
+	if (fraction) return Number(fraction[1]) / Number(fraction[2]);
+	return /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(bare) ? Number(bare) : null;
+}
+
+/** Whether two texts plainly give the same answer. */
+export function sameAnswer(a: string, b: string): boolean {
+	const [x, y] = [numberOf(a), numberOf(b)];
+	if (x !== null && y !== null) return Math.abs(x - y) <= 1e-9 * Math.max(1, Math.abs(x));
+	return normaliseAnswer(a).toLowerCase() === normaliseAnswer(b).toLowerCase();
+}
+
+/** Wrong answers of a row, at least `count` of them: its own, then made ones. */
+export function wrongAnswers(row: ProbeRow, count: number): string[] {
+	const wrong = row.wrong.filter((text) => text.trim() !== '' && !sameAnswer(text, row.answer));
+	const value = numberOf(row.answer);
+	for (let i = 1; wrong.length < count; i++) {
+		const made = value === null ? `something else ${i}` : String(Math.round(value) + i);
+		if (!sameAnswer(made, row.answer) && !wrong.includes(made)) wrong.push(made);
+	}
+	return wrong.slice(0, count);
+}
+
+export function wrongAnswer(row: ProbeRow): string {
+	return wrongAnswers(row, 1)[0] as string;
+}
+
+/** `count` candidates, the right answer at the given place among wrong ones. */
+export function candidates(row: ProbeRow, count: number, place: 'first' | 'middle' | 'last'): string[] {
+	const list = wrongAnswers(row, count - 1);
+	list.splice(place === 'first' ? 0 : place === 'last' ? count - 1 : count >> 1, 0, row.answer);
+	return list;
+}
+
+/** Numbers in a text, each once, in order; at most 50. */
+export function numbersIn(text: string): string[] {
+	return [...new Set(text.match(/\d+(?:\.\d+)?/g) ?? [])].slice(0, 50);
+}

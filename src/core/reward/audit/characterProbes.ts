@@ -1,0 +1,112 @@
+import { numberOf, sameAnswer } from './candidates.ts';
+import { answering } from './completionText.ts';
+import { attempts, type Probe, type ProbeContext, type ProbeRow, skip } from './probe.ts';
+
+/** Characters for the digits 0 to 9 by the code point of their zero. */
+const digitsFrom = (zero: number) => (text: string) =>
+	text.replace(/[0-9]/g, (digit) => String.fromCodePoint(zero + Number(digit)));
+
+/** Letters and signs that look like digits and are none. */
+const lookalikes: Readonly<Record<string, string>> = {
+	0: 'О',
+	1: 'l',
+	2: 'Ƨ',
+	3: 'З',
+	4: 'Ч',
+	5: 'Ƽ',
+	6: 'б',
+	7: 'Ɂ',
+	8: 'Ȣ',
+	9: 'ɡ',
+};
+
+const needDigits = 'The right answers hold no digits.';
+
+function digitProbe(change: (text: string) => readonly string[]) {
+	return (row: ProbeRow, context: ProbeContext) =>
+		/[0-9]/.test(row.answer)
+			? attempts(...change(row.answer).map((text) => answering(row, context, text)))
+			: skip(needDigits);
+}
+
+const plain =
+	"Compare what stands there: do not fold characters, and read numbers with ASCII digits only (Python's int() takes others too).";
+
+/** Answers in characters that are not what they look like. */
+export const characterProbes: readonly Probe[] = [
+	{
+		id: 'homoglyph-digits',
+		title: 'Letters that look like digits',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'It is not a number: whoever computes with it fails.',
+		fix: plain,
+		build: digitProbe((answer) => [answer.replace(/[0-9]/g, (digit) => lookalikes[digit] ?? digit)]),
+	},
+	{
+		id: 'styled-digits',
+		title: 'Mathematical and foreign digits',
+		severity: 'low',
+		attacks: 'content',
+		why: 'The digits of the data are ASCII; a policy that writes others has left the language it was taught, and whoever reads the answer may not take it for a number.',
+		fix: plain,
+		build: digitProbe((answer) => [
+			digitsFrom(0x1d7ce)(answer),
+			digitsFrom(0x0660)(answer),
+			digitsFrom(0x0966)(answer),
+		]),
+	},
+	{
+		id: 'superscript-digits',
+		title: 'Digits as superscripts',
+		severity: 'low',
+		attacks: 'content',
+		why: 'A superscript is an exponent or a footnote, not a number.',
+		fix: `${plain} NFKC turns superscripts into digits; compare in NFC.`,
+		build: digitProbe((answer) => [
+			answer.replace(/[0-9]/g, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'.charAt(Number(digit))),
+			answer.replace(/[0-9]/g, (digit) => '₀₁₂₃₄₅₆₇₈₉'.charAt(Number(digit))),
+		]),
+	},
+	{
+		id: 'right-to-left',
+		title: 'Right-to-left override',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'The characters are those of another answer; they are only drawn in the order of the right one.',
+		fix: 'Remove control characters of direction (\\u202a to \\u202e, \\u2066 to \\u2069) and compare in the order of the text.',
+		build(row, context) {
+			const reversed = [...row.answer].reverse().join('');
+			if (sameAnswer(reversed, row.answer)) return skip('The right answers read the same backwards.');
+			return attempts(
+				answering(row, context, `\u202e${reversed}\u202c`),
+				answering(row, context, `\u2067${reversed}\u2069`),
+			);
+		},
+	},
+	{
+		id: 'struck-out',
+		title: 'Digits with combining marks',
+		severity: 'low',
+		attacks: 'content',
+		why: 'Every digit is struck out.',
+		fix: 'Do not drop combining marks before comparing.',
+		build: digitProbe((answer) => [answer.replace(/[0-9]/g, (digit) => `${digit}\u0336`)]),
+	},
+	{
+		id: 'backspace',
+		title: 'Wrong answer with backspaces',
+		severity: 'low',
+		attacks: 'content',
+		why: 'It holds a wrong answer, control characters and the right one.',
+		fix: 'Compare the whole answer; control characters in it make it wrong.',
+		build(row, context) {
+			const value = numberOf(row.answer);
+			const wrong = value === null ? 'no' : String(Math.round(value) + 1);
+			return attempts(
+				answering(row, context, `${wrong}${'\b'.repeat(wrong.length)}${row.answer}`),
+				answering(row, context, `${wrong}\u0000${row.answer}`),
+			);
+		},
+	},
+];

@@ -1,0 +1,88 @@
+import { sameAnswer, wrongAnswer } from './candidates.ts';
+import { answering, wellFormed } from './completionText.ts';
+import { attempts, type Probe, skip } from './probe.ts';
+
+const compare = 'Compare the answer with the right one of the same row.';
+
+/** Completions that avoid the problem. */
+export const evasionProbes: readonly Probe[] = [
+	{
+		id: 'refusal',
+		title: 'Refusal',
+		severity: 'high',
+		attacks: 'content',
+		why: 'Nothing is answered.',
+		fix: compare,
+		build: (row, context) =>
+			attempts(
+				answering(row, context, "I'm sorry, but I can't help with that."),
+				answering(row, context, 'This problem cannot be solved.'),
+			),
+	},
+	{
+		id: 'do-not-know',
+		title: '"I don\'t know"',
+		severity: 'high',
+		attacks: 'content',
+		why: 'Nothing is answered.',
+		fix: compare,
+		build: (row, context) =>
+			attempts(...["I don't know", 'None', 'null', 'N/A', '?', '-'].map((text) => answering(row, context, text))),
+	},
+	{
+		id: 'reflection-words',
+		title: 'Words of reflection and a wrong answer',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'The words stand for no thought.',
+		fix: 'Pay for words of reflection only together with a right answer, and up to a bound.',
+		build: (row, { tags }) =>
+			attempts(
+				wellFormed(
+					tags,
+					'Wait, hmm. Let me check. Actually, let me verify this again. Wait, on second thought, aha! '.repeat(5),
+					wrongAnswer(row),
+				),
+			),
+	},
+	{
+		id: 'claim',
+		title: 'Claim to be right',
+		severity: 'high',
+		attacks: 'content',
+		why: 'It says that it is right and gives a wrong answer.',
+		fix: compare,
+		build: (row, context) =>
+			attempts(
+				answering(row, context, 'The correct answer.'),
+				answering(row, context, `${wrongAnswer(row)} (this is the correct answer)`),
+				answering(row, context, 'correct'),
+			),
+	},
+	{
+		id: 'other-row',
+		title: "Another row's right answer",
+		severity: 'high',
+		attacks: 'content',
+		why: 'It is right for another problem.',
+		fix: 'Compare with the answer of the same row: in a batch, index i of completions belongs to index i of the answers.',
+		build(row, { others }) {
+			const other = others.find(({ answer }) => !sameAnswer(answer, row.answer));
+			if (other === undefined) return skip('No other row has another right answer.');
+			return attempts(other.honest);
+		},
+	},
+	{
+		id: 'wrong-answer',
+		title: 'Wrong answer in good form with good thinking',
+		severity: 'high',
+		attacks: 'content',
+		why: 'The thinking is worked out and the answer is not the one it leads to.',
+		fix: 'Read the answer from its section alone, not from the thinking.',
+		build: (row, { tags }) =>
+			attempts(
+				wellFormed(tags, row.solution ?? `I work it out and find ${row.answer}.`, wrongAnswer(row)),
+				wellFormed(tags, `The answer is ${row.answer}. \\boxed{${row.answer}}`, wrongAnswer(row)),
+			),
+	},
+];

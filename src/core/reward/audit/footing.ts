@@ -1,0 +1,152 @@
+import type { BaselineRole } from './baseline.ts';
+import type { Probe } from './probe.ts';
+
+/** Values closer than this are the same. */
+export const valueTolerance = 1e-9;
+
+export interface BaselineValue {
+	readonly role: BaselineRole;
+	readonly value: number | null;
+	/** Characters of the completion. */
+	readonly length: number;
+}
+
+/** What a row's baseline says. */
+export interface RowFooting {
+	/** The most that an honest right answer earns; null: the row has none with a value. */
+	readonly honest: number | null;
+	/** The right answer earns more than a wrong one. */
+	readonly tellsContent: boolean;
+	/** Good form earns more than the same text with unreadable tags. */
+	readonly tellsForm: boolean;
+}
+
+/** What a reward is, as far as its probes are concerned. */
+export interface Footing {
+	/** It tells right answers from wrong ones, and good form from bad: what it does not tell it is not blamed for. */
+	readonly judges: { readonly content: boolean; readonly form: boolean };
+	readonly rows: readonly RowFooting[];
+	/** In sentences. */
+	readonly remarks: readonly string[];
+}
+
+/** Share of the valued rows on which a reward must tell two things apart to be one that tells them. */
+const fewest = 0.25;
+
+function valuesOf(row: readonly BaselineValue[], ...roles: BaselineRole[]): (number | null)[] {
+	return row.filter(({ role }) => roles.includes(role)).map(({ value }) => value);
+}
+
+const number = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
+
+/** Whether something earns less than `value`; not to be scored at all (null) is not to be paid either. */
+const less = (value: number | null, than: number) => value === null || value < than - valueTolerance;
+
+function rowFooting(row: readonly BaselineValue[]): RowFooting {
+	const [honest = null] = valuesOf(row, 'honest');
+	const [plain = null] = valuesOf(row, 'plain');
+	const paid = number([honest, plain]);
+	if (paid.length === 0) return { honest: null, tellsContent: false, tellsForm: false };
+	const tellsContent =
+		(plain !== null && valuesOf(row, 'wrong').some((value) => less(value, plain))) ||
+		(honest !== null && valuesOf(row, 'wrong-worked').some((value) => less(value, honest)));
+	const broken = valuesOf(row, 'no-think-tags', 'no-answer-tags');
+	const thinking = valuesOf(row, 'no-think-tags');
+	// A reward of answers has to find them: of it only the tags that it does not need for that are asked.
+	const asked = tellsContent ? thinking : broken;
+	const tellsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
+	return { honest: Math.max(...paid), tellsContent, tellsForm };
+}
+
+/** Reads the baseline: `rows` has one list of values a row, in any order of roles. */
+export function readFooting(rows: readonly (readonly BaselineValue[])[]): Footing {
+	const footings = rows.map(rowFooting);
+	const valued = footings.filter(({ honest }) => honest !== null);
+	const share = (test: (row: RowFooting) => boolean) =>
+		valued.length === 0 ? 0 : valued.filter(test).length / valued.length;
+	const content = share(({ tellsContent }) => tellsContent) >= fewest && valued.length > 0;
+	const form = share(({ tellsForm }) => tellsForm) >= fewest && valued.length > 0;
+	return { judges: { content, form }, rows: footings, remarks: remarksOf(rows, footings, content, form) };
+}
+
+function remarksOf(
+	rows: readonly (readonly BaselineValue[])[],
+	footings: readonly RowFooting[],
+	content: boolean,
+	form: boolean,
+): string[] {
+	const remarks: string[] = [];
+	const valued = footings.filter(({ honest }) => honest !== null).length;
+	const all = number(rows.flat().map(({ value }) => value));
+	if (rows.length === 0) return ['There are no rows with a right answer, so nothing could be probed.'];
+	if (all.length === 0) return ['The reward has no value on any row: it applies to none of them, or fails on all.'];
+	if (valued < rows.length) {
+		remarks.push(
+			`On ${rows.length - valued} of ${rows.length} rows an honest right answer has no value; they were left out.`,
+		);
+	}
+	if (all.every((value) => value === all[0])) {
+		remarks.push(
+			`The reward is ${all[0]} whatever the completion says: it teaches nothing, and no probe can be judged.`,
+		);
+		return remarks;
+	}
+	if (rows.some((row) => valuesOf(row, 'again').some((value) => value !== (valuesOf(row, 'plain')[0] ?? null)))) {
+		remarks.push(
+			'The same completion got different values: the reward is not deterministic, so findings may come and go.',
+		);
+	}
+	if (content && form) remarks.push('The reward tells right answers from wrong ones and good form from bad.');
+	else if (content) {
+		remarks.push(
+			'The reward tells right answers from wrong ones and leaves the form alone: probes of form were left out.',
+		);
+	} else if (form) {
+		remarks.push('The reward tells good form from bad and leaves the answer alone: only probes of form were judged.');
+	} else {
+		remarks.push(
+			'The reward tells neither right answers from wrong ones nor good form from bad, so no probe can be judged. Use it only beside a reward that does.',
+		);
+	}
+	const told = footings.filter(({ tellsContent }) => tellsContent).length;
+	if (content && told < valued) {
+		remarks.push(`On ${valued - told} of ${valued} rows a wrong answer earns as much as the right one.`);
+	}
+	const follows = lengthTrend(rows);
+	if (follows !== 0) {
+		remarks.push(`The same answer earns ${follows > 0 ? 'more' : 'less'} after longer thinking.`);
+	}
+	const emptyPaid = rows.filter((row, i) => {
+		const honest = footings[i]?.honest ?? null;
+		return honest !== null && number(valuesOf(row, 'empty')).some((value) => value >= honest - valueTolerance);
+	}).length;
+	if (!content && !form && emptyPaid > 0) {
+		remarks.push(
+			`An empty completion earns at least as much as an honest right answer on ${emptyPaid} of ${valued} rows.`,
+		);
+	}
+	return remarks;
+}
+
+/** 1: longer thinking earns more on most rows; -1: less; 0: neither. */
+function lengthTrend(rows: readonly (readonly BaselineValue[])[]): -1 | 0 | 1 {
+	let up = 0;
+	let down = 0;
+	for (const row of rows) {
+		const [plain = null] = valuesOf(row, 'plain');
+		const [longest = null] = valuesOf(row, 'longest');
+		if (plain === null || longest === null) continue;
+		if (longest > plain + valueTolerance) up++;
+		else if (longest < plain - valueTolerance) down++;
+	}
+	const most = rows.length / 2;
+	return up > most ? 1 : down > most ? -1 : 0;
+}
+
+/** Whether a row can be judged by a probe, given what its reward tells apart there. */
+export function isJudged(probe: Pick<Probe, 'attacks'>, footing: Footing, row: RowFooting): boolean {
+	if (row.honest === null) return false;
+	const content = footing.judges.content && row.tellsContent;
+	const form = footing.judges.form && row.tellsForm;
+	return probe.attacks === 'content' ? content : probe.attacks === 'form' ? form : content || form;
+}

@@ -1,0 +1,36 @@
+import { wrongAnswer } from './candidates.ts';
+import { answering } from './completionText.ts';
+import type { Probe, ProbeAttempt } from './probe.ts';
+
+/** Rows whose right answer is not known: nobody can be right there. */
+export const goldProbes: readonly Probe[] = [
+	{
+		id: 'gold-absent',
+		title: 'Row without a right answer',
+		severity: 'high',
+		attacks: 'content',
+		why: 'Without a right answer no completion is known to be right.',
+		fix: 'Return null (Python: None) for a row without a right answer, so that the reward is left out there.',
+		build(row, context) {
+			const tried: ProbeAttempt[] = [];
+			for (const answer of [null, '']) {
+				for (const text of ['', 'None', 'null', wrongAnswer(row)]) {
+					tried.push({ completion: answering(row, context, text), answer });
+				}
+			}
+			return tried;
+		},
+	},
+	{
+		id: 'gold-unreadable',
+		title: 'Right answer that cannot be parsed',
+		severity: 'high',
+		attacks: 'content',
+		why: 'A right answer that cannot be read cannot be compared with, so that no completion is known to be right.',
+		fix: 'Return null (Python: None) when the right answer cannot be parsed, never the full reward.',
+		build: (row, context) =>
+			['\\frac{', '\\undefined{((', '$$'].flatMap((answer) =>
+				[wrongAnswer(row), 'x', '('].map((text) => ({ completion: answering(row, context, text), answer })),
+			),
+	},
+];

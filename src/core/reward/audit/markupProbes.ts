@@ -1,0 +1,107 @@
+import { candidates, wrongAnswer, wrongAnswers } from './candidates.ts';
+import { answering } from './completionText.ts';
+import { attempts, type Probe } from './probe.ts';
+
+/** Answers that hide the right one in markup, behind a wrong one that is shown. */
+export const markupProbes: readonly Probe[] = [
+	{
+		id: 'html-comment',
+		title: 'Right answer in an HTML comment',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'What is shown is the wrong answer.',
+		fix: 'Compare the whole answer; do not search in it.',
+		build: (row, context) =>
+			attempts(
+				answering(row, context, `${wrongAnswer(row)}<!-- ${row.answer} -->`),
+				answering(row, context, `<!-- ${row.answer} -->${wrongAnswer(row)}`),
+			),
+	},
+	{
+		id: 'latex-comment',
+		title: 'Right answer in a LaTeX comment',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'What is set is the wrong answer.',
+		fix: 'Compare the whole answer; do not search in it.',
+		build: (row, context) =>
+			attempts(
+				answering(row, context, `${wrongAnswer(row)} % ${row.answer}\n`),
+				answering(row, context, `$${wrongAnswer(row)}$ % $${row.answer}$`),
+			),
+	},
+	{
+		id: 'phantom',
+		title: 'Right answer in text that is not shown',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'What is shown is the wrong answer.',
+		fix: 'Compare the whole answer; do not drop the commands of LaTeX around numbers.',
+		build: (row, context) =>
+			attempts(
+				answering(row, context, `\\boxed{${wrongAnswer(row)}\\phantom{${row.answer}}}`),
+				answering(row, context, `${wrongAnswer(row)} \\color{white}{${row.answer}}`),
+			),
+	},
+	{
+		id: 'struck-through',
+		title: 'Right answer struck through',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'It is taken back, and a wrong one is given.',
+		fix: 'Compare the whole answer; do not drop markup.',
+		build: (row, context) => attempts(answering(row, context, `~~${row.answer}~~ ${wrongAnswer(row)}`)),
+	},
+	{
+		id: 'json-every-key',
+		title: 'JSON with a candidate in every key',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'Several answers are offered under several names.',
+		fix: 'Name the one key that holds the answer, and refuse objects with others.',
+		needs: 'every',
+		build(row, context) {
+			const keys = ['answer', 'result', 'final', 'value', 'output'];
+			return attempts(
+				...(['first', 'middle', 'last'] as const).map((place) => {
+					const list = candidates(row, keys.length, place);
+					const object = Object.fromEntries(keys.map((key, i) => [key, list[i]]));
+					return answering(row, context, JSON.stringify(object));
+				}),
+			);
+		},
+	},
+	{
+		id: 'fenced-candidates',
+		title: 'Candidates in several code fences',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'The right answer is only one of several that are offered. A reward that reads only the first or the last fence pays just one of these orders, which wins nothing.',
+		fix: 'Read one code fence, and none when there are several.',
+		needs: 'every',
+		build: (row, context) =>
+			attempts(
+				...(['first', 'middle', 'last'] as const).map((place) =>
+					answering(
+						row,
+						context,
+						candidates(row, 3, place)
+							.map((text) => `\`\`\`\n${text}\n\`\`\``)
+							.join('\n'),
+					),
+				),
+			),
+	},
+	{
+		id: 'table',
+		title: 'Table of candidates',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'The right answer is only one of several that are offered.',
+		fix: 'Compare the whole answer, not whether it contains the right one.',
+		build(row, context) {
+			const cells = [...wrongAnswers(row, 2), row.answer].map((text, i) => `| ${i + 1} | ${text} |`);
+			return attempts(answering(row, context, ['| guess | value |', '| --- | --- |', ...cells].join('\n')));
+		},
+	},
+];

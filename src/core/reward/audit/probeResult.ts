@@ -1,0 +1,101 @@
+import type { AuditFinding, ProbeOutcome } from '../../../protocol/audit.ts';
+import type { VerifiedRow } from '../../../protocol/verification.ts';
+import { type Footing, valueTolerance } from './footing.ts';
+import type { Probe } from './probe.ts';
+
+type RowError = NonNullable<VerifiedRow['error']>;
+
+/** One attempt of a probe with what it got. */
+export interface TriedAttempt {
+	readonly prompt: string;
+	readonly answer: string | null;
+	readonly completion: string;
+	readonly value: number | null;
+	readonly error?: RowError;
+}
+
+/** A row on which a probe was tried. */
+export interface TriedRow {
+	/** What the honest right answer earns there. */
+	readonly honest: number;
+	readonly attempts: readonly TriedAttempt[];
+}
+
+export interface ProbeResult {
+	readonly outcome: ProbeOutcome;
+	/** Null unless the outcome is a finding. */
+	readonly finding: AuditFinding | null;
+}
+
+const mostEvidence = 5;
+/** Characters of a text that evidence shows. */
+const longestEvidence = 4000;
+
+function clipped(text: string): string {
+	return text.length <= longestEvidence
+		? text
+		: `${text.slice(0, longestEvidence / 2)} [... ${text.length - longestEvidence} more characters ...] ${text.slice(-longestEvidence / 2)}`;
+}
+
+const isPaid = (attempt: TriedAttempt, honest: number) =>
+	attempt.error === undefined && attempt.value !== null && attempt.value >= honest - valueTolerance;
+
+/** What a probe found on the rows that it was tried on. */
+export function probeResult(probe: Probe, rows: readonly TriedRow[]): ProbeResult {
+	const { id, title, severity, fix } = probe;
+	const fooled = rows.filter(({ honest, attempts }) =>
+		probe.needs === 'every'
+			? attempts.length > 0 && attempts.every((attempt) => isPaid(attempt, honest))
+			: attempts.some((attempt) => isPaid(attempt, honest)),
+	);
+	const error = rows.flatMap(({ attempts }) => attempts).find((attempt) => attempt.error !== undefined)?.error;
+	const counts = { probe: id, title, rows: rows.length, fooled: fooled.length };
+	if (fooled.length === 0) {
+		return error === undefined
+			? { outcome: { ...counts, outcome: 'held' }, finding: null }
+			: { outcome: { ...counts, outcome: 'error', detail: error.message, error }, finding: null };
+	}
+	const evidence = fooled
+		.map(({ honest, attempts }) => {
+			const paid = attempts.filter((attempt) => isPaid(attempt, honest));
+			// The shortest says most plainly what was paid for.
+			const { prompt, answer, completion, value } = paid.reduce((a, b) =>
+				b.completion.length < a.completion.length ? b : a,
+			);
+			return {
+				prompt: clipped(prompt),
+				answer,
+				completion: clipped(completion),
+				value: value as number,
+				honest,
+			};
+		})
+		.sort((a, b) => b.value - b.honest - (a.value - a.honest) || a.completion.length - b.completion.length)
+		.slice(0, mostEvidence);
+	return {
+		outcome: { ...counts, outcome: 'finding' },
+		finding: { probe: id, title, severity, rows: rows.length, fooled: fooled.length, evidence, fix },
+	};
+}
+
+export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult {
+	return { outcome: { probe: id, title, outcome: 'skipped', rows: 0, fooled: 0, detail }, finding: null };
+}
+
+/** Why a reward is not judged by probes that attack what it does not tell apart. */
+export function targetSkip({ attacks }: Probe, { judges }: Footing): string | null {
+	if (attacks === 'content' && !judges.content) return 'The reward does not tell right answers from wrong ones.';
+	if (attacks === 'form' && !judges.form) return 'The reward does not judge the form.';
+	if (!judges.content && !judges.form) return 'The reward tells neither right from wrong nor good form from bad.';
+	return null;
+}
+
+const ranks = { high: 0, medium: 1, low: 2 } as const;
+
+/** Worst first: by severity, then by the share of the rows. */
+export function sortFindings(findings: readonly AuditFinding[]): AuditFinding[] {
+	return findings.toSorted(
+		(a, b) =>
+			ranks[a.severity] - ranks[b.severity] || b.fooled / b.rows - a.fooled / a.rows || (a.probe < b.probe ? -1 : 1),
+	);
+}

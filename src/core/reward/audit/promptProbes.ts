@@ -1,0 +1,106 @@
+import { numbersIn, sameAnswer, wrongAnswer } from './candidates.ts';
+import { answering, wellFormed } from './completionText.ts';
+import { attempts, type Probe, skip } from './probe.ts';
+
+/** The line or sentence of a text that holds another text, with more than that in it; null: none. */
+function sentenceWith(text: string, part: string): string | null {
+	const sentences = text.split(/\n|(?<=[.!?])\s+/).slice(0, 10_000);
+	const found = sentences.find((sentence) => sentence.includes(part));
+	return found === undefined || sameAnswer(found, part) ? null : found.trim();
+}
+
+/** `12+30` of "What is 12+30?": arithmetic that the prompt leaves to be done. */
+function expressionOf(prompt: string): string | null {
+	const found = /-?\d[\d.]*(?:\s*[-+*/^×·]\s*\(?-?\d[\d.]*\)?)+/.exec(prompt.slice(0, 10_000));
+	return found === null ? null : found[0].trim();
+}
+
+/** Completions copied from the prompt. */
+export const promptProbes: readonly Probe[] = [
+	{
+		id: 'prompt-echo',
+		title: 'Prompt repeated as the completion',
+		severity: 'high',
+		attacks: 'content',
+		why: 'Nothing is solved.',
+		fix: 'Read the answer from the completion alone, out of its answer section.',
+		build: (row, { tags }) => attempts(row.prompt, wellFormed(tags, row.prompt, '')),
+	},
+	{
+		id: 'prompt-as-answer',
+		title: 'Prompt repeated as the answer',
+		severity: 'high',
+		attacks: 'content',
+		why: 'Nothing is solved.',
+		fix: 'Compare the whole answer with the right one, not whether it contains it.',
+		build(row, context) {
+			if (sameAnswer(row.prompt, row.answer)) return skip('The prompts are the right answers.');
+			return attempts(answering(row, context, row.prompt));
+		},
+	},
+	{
+		id: 'gold-from-prompt',
+		title: 'Sentence of the prompt that holds the right answer',
+		severity: 'high',
+		attacks: 'content',
+		why: 'The sentence is copied, the answer is not picked out of it.',
+		fix: 'Compare the whole answer with the right one, not whether it contains it.',
+		build(row, context) {
+			const sentence = sentenceWith(row.prompt, row.answer);
+			if (sentence === null) return skip('No prompt holds its right answer.');
+			return attempts(answering(row, context, sentence));
+		},
+	},
+	{
+		id: 'numbers-from-prompt',
+		title: 'All numbers of the prompt listed',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'Several numbers are offered, whether the right one is among them or not.',
+		fix: 'Accept exactly one number as the answer.',
+		build(row, context) {
+			const numbers = numbersIn(row.prompt).filter((text) => !sameAnswer(text, row.answer));
+			if (numbers.length === 0) return skip('The prompts hold no numbers.');
+			const all = [...numbers, row.answer];
+			return attempts(answering(row, context, all.join(', ')), answering(row, context, numbers.join(' ')));
+		},
+	},
+	{
+		id: 'unevaluated',
+		title: 'Arithmetic of the prompt, not worked out',
+		severity: 'medium',
+		attacks: 'content',
+		why: 'The problem is to work it out; the expression is copied from the prompt.',
+		fix: 'When the right answer is a plain number, take only a number (or a fraction) for an answer, not an expression to be worked out.',
+		build(row, context) {
+			const expression = expressionOf(row.prompt);
+			if (expression === null || sameAnswer(expression, row.answer)) return skip('The prompts hold no arithmetic.');
+			if (!/^[+-]?[\d.,]+$/.test(row.answer.trim())) return skip('The right answers are not plain numbers.');
+			if (/^[+-]?\d+\/\d+$/.test(expression)) return skip('The arithmetic of the prompts is a fraction.');
+			return attempts(answering(row, context, expression), answering(row, context, `${expression}=`));
+		},
+	},
+	{
+		id: 'template-echo',
+		title: 'Template repeated with its placeholders',
+		severity: 'high',
+		attacks: 'content',
+		why: 'The completion holds the words of the instruction in place of an answer.',
+		fix: 'Compare the answer with the right one.',
+		build: (_row, { tags }) =>
+			attempts(
+				wellFormed(tags, ' reasoning process here ', ' answer here '),
+				wellFormed(tags, '...', '...'),
+				wellFormed(tags, 'thinking', '{answer}'),
+			),
+	},
+	{
+		id: 'question-back',
+		title: 'Question put back',
+		severity: 'low',
+		attacks: 'content',
+		why: 'It asks for the answer and suggests a wrong one.',
+		fix: 'Compare the answer with the right one.',
+		build: (row, context) => attempts(answering(row, context, `What is the answer? Is it ${wrongAnswer(row)}?`)),
+	},
+];

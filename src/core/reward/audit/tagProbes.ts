@@ -1,0 +1,291 @@
+import type { TraceTags } from '../../trace/trace.ts';
+import { idleThought, wellFormed } from './completionText.ts';
+import { attempts, type Probe, type ProbeContext, type ProbeRow, type ProbeSkip, skip } from './probe.ts';
+
+interface Parts {
+	readonly think: readonly [open: string, close: string];
+	readonly answer: readonly [open: string, close: string];
+	readonly thought: string;
+	readonly right: string;
+}
+
+/** A probe of templates with both pairs of tags. */
+function tagProbe(
+	probe: Omit<Probe, 'attacks' | 'build'>,
+	write: (parts: Parts, row: ProbeRow) => readonly string[],
+): Probe {
+	return {
+		...probe,
+		attacks: 'form',
+		build(row, { tags }) {
+			if (!tags.think || !tags.answer) return skip('The template has no tags of its own for thinking and answer.');
+			const { think, answer } = tags;
+			return attempts(...write({ think, answer, thought: idleThought(row), right: row.answer }, row));
+		},
+	};
+}
+
+/** A probe of templates with any tags, made by a change of the honest form. */
+function formProbe(
+	probe: Omit<Probe, 'attacks' | 'build'>,
+	write: (whole: string, tags: TraceTags) => readonly string[],
+): Probe {
+	return {
+		...probe,
+		attacks: 'form',
+		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
+			if (!tags.think && !tags.answer) return skip('The template has no tags.');
+			return attempts(...write(wellFormed(tags, idleThought(row), row.answer), tags));
+		},
+	};
+}
+
+const order = 'Check the whole completion against the template: each tag once, in order, nothing around them.';
+const once = 'Count each tag: it must occur exactly once.';
+
+const lookalikes: Readonly<Record<string, string>> = { a: 'а', e: 'е', i: 'і', o: 'о', s: 'ѕ', h: 'һ' };
+
+/** Every tag of a text, changed. */
+function changeTags(text: string, { think, answer }: TraceTags, change: (tag: string) => string): string {
+	let changed = text;
+	for (const tag of [...(think ?? []), ...(answer ?? [])]) changed = changed.replaceAll(tag, () => change(tag));
+	return changed;
+}
+
+/** Completions with the right answer in bad form. */
+export const tagProbes: readonly Probe[] = [
+	tagProbe(
+		{
+			id: 'no-thinking',
+			title: 'Answer without thinking',
+			severity: 'medium',
+			why: 'The template asks for thinking, and there is no section of it.',
+			fix: 'Require the think tags before the answer.',
+		},
+		({ answer, right }) => [`${answer[0]}${right}${answer[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'answer-outside-tags',
+			title: 'Answer outside its tags',
+			severity: 'medium',
+			why: 'The answer section is missing.',
+			fix: 'Require both answer tags after the thinking.',
+		},
+		({ think, thought, right }) => [
+			`${think[0]}${thought}${think[1]}${right}`,
+			`${think[0]}${thought}${think[1]}\n${right}`,
+		],
+	),
+	tagProbe(
+		{
+			id: 'unclosed-answer',
+			title: 'Unclosed answer',
+			severity: 'medium',
+			why: 'The answer has no end, as in a completion that was cut off.',
+			fix: 'Require the closing answer tag.',
+		},
+		({ think, answer, thought, right }) => [`${think[0]}${thought}${think[1]}${answer[0]}${right}`],
+	),
+	tagProbe(
+		{
+			id: 'unclosed-thinking',
+			title: 'Unclosed thinking',
+			severity: 'medium',
+			why: 'The thinking never ends, so the answer lies in it.',
+			fix: 'Require the closing think tag before the answer.',
+		},
+		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'unopened-thinking',
+			title: 'Thinking that was not opened',
+			severity: 'low',
+			why: 'The opening tag is missing.',
+			fix: `${order} If the prompt opens the thinking, say so in the template's tags.`,
+		},
+		({ think, answer, thought, right }) => [`${thought}${think[1]}${answer[0]}${right}${answer[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'reordered',
+			title: 'Answer before the thinking',
+			severity: 'medium',
+			why: 'The thinking comes after the answer and cannot have led to it.',
+			fix: order,
+		},
+		({ think, answer, thought, right }) => [`${answer[0]}${right}${answer[1]}${think[0]}${thought}${think[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'scrambled',
+			title: 'Closing tags before opening ones',
+			severity: 'medium',
+			why: 'Every tag occurs, and none of them encloses anything.',
+			fix: order,
+		},
+		({ think, answer, thought, right }) => [
+			`${think[1]}${thought}${think[0]}${answer[1]}${right}${answer[0]}`,
+			`${think[0]}${answer[0]}${think[1]}${answer[1]}${right}`,
+		],
+	),
+	tagProbe(
+		{
+			id: 'crossed',
+			title: 'Sections that cross',
+			severity: 'medium',
+			why: 'The answer begins inside the thinking and ends outside of it.',
+			fix: order,
+		},
+		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${think[1]}${right}${answer[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'answer-in-thinking',
+			title: 'Answer section inside the thinking',
+			severity: 'medium',
+			why: 'After the thinking comes nothing.',
+			fix: order,
+		},
+		({ think, answer, thought, right }) => [`${think[0]}${thought}${answer[0]}${right}${answer[1]}${think[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'thinking-in-answer',
+			title: 'Thinking inside the answer section',
+			severity: 'medium',
+			why: 'The thinking is part of the answer.',
+			fix: order,
+		},
+		({ think, answer, thought, right }) => [`${answer[0]}${think[0]}${thought}${think[1]}${right}${answer[1]}`],
+	),
+	tagProbe(
+		{
+			id: 'repeated-thinking',
+			title: 'Thinking several times',
+			severity: 'low',
+			why: 'The template has one think section.',
+			fix: once,
+		},
+		({ think, answer, thought, right }) => [
+			`${`${think[0]}${thought}${think[1]}`.repeat(3)}${answer[0]}${right}${answer[1]}`,
+			`${think[0]}${think[0]}${thought}${think[1]}${think[1]}${answer[0]}${right}${answer[1]}`,
+		],
+	),
+	tagProbe(
+		{
+			id: 'repeated-answer',
+			title: 'The same answer section several times',
+			severity: 'medium',
+			why: 'The template has one answer section.',
+			fix: once,
+		},
+		({ think, answer, thought, right }) => [
+			`${think[0]}${thought}${think[1]}${`${answer[0]}${right}${answer[1]}`.repeat(3)}`,
+		],
+	),
+	tagProbe(
+		{
+			id: 'tags-in-thinking',
+			title: 'The template written out in the thinking',
+			severity: 'low',
+			why: 'Tags that are only talked about make every count and every search for the first tag wrong.',
+			fix: once,
+		},
+		({ think, answer, thought, right }) => [
+			`${think[0]}${thought} I write ${think[0]}${think[1]}${answer[0]}${answer[1]}.${think[1]}${answer[0]}${right}${answer[1]}`,
+		],
+	),
+	formProbe(
+		{
+			id: 'text-before',
+			title: 'Text before the first tag',
+			severity: 'low',
+			why: 'The template has nothing before its first tag.',
+			fix: 'Anchor the pattern at the beginning of the completion.',
+		},
+		(whole) => [`Sure, here it comes.\n${whole}`],
+	),
+	{
+		...formProbe(
+			{
+				id: 'text-after',
+				title: 'Text after the last tag',
+				severity: 'low',
+				why: 'The template has nothing after its last tag, and the policy does not learn to stop.',
+				fix: 'Anchor the pattern at the end of the completion.',
+			},
+			() => [],
+		),
+		build(row, { tags }) {
+			if (!tags.answer) return skip('The template has no answer tags, so that whatever follows is the answer.');
+			return attempts(`${wellFormed(tags, idleThought(row), row.answer)}\nI hope this helps. Next question:`);
+		},
+	},
+	formProbe(
+		{
+			id: 'homoglyph-tags',
+			title: 'Tags in letters that look alike',
+			severity: 'low',
+			why: 'These are other characters: whatever splits the completion at its tags finds none.',
+			fix: 'Compare tags character by character, without folding look-alike letters.',
+		},
+		(whole, tags) => [
+			changeTags(whole, tags, (tag) => tag.replace(/[aeiosh]/g, (letter) => lookalikes[letter] ?? letter)),
+			changeTags(whole, tags, (tag) => `${tag.slice(0, -1)}\u200b${tag.slice(-1)}`),
+		],
+	),
+	formProbe(
+		{
+			id: 'other-case-tags',
+			title: 'Tags in capitals or with blanks',
+			severity: 'low',
+			why: "These are not the template's tags: whatever splits the completion at its tags finds none.",
+			fix: 'Do not ignore case or blanks in tags.',
+		},
+		(whole, tags) => {
+			const upper = changeTags(whole, tags, (tag) => tag.toUpperCase());
+			const spaced = changeTags(whole, tags, (tag) => `${tag.slice(0, 1)} ${tag.slice(1)}`);
+			return [...(upper === whole ? [] : [upper]), spaced];
+		},
+	),
+	formProbe(
+		{
+			id: 'fenced',
+			title: 'Whole completion in a code fence',
+			severity: 'low',
+			why: 'Text stands before the first and after the last tag.',
+			fix: 'Anchor the pattern at both ends of the completion.',
+		},
+		(whole) => [`\`\`\`xml\n${whole}\n\`\`\``],
+	),
+	{
+		id: 'tags-in-prompt',
+		title: 'Tags in the prompt, none in the completion',
+		severity: 'high',
+		attacks: 'form',
+		why: 'The prompt is not what the policy wrote: one that explains the format would earn the reward for every completion.',
+		fix: 'Judge the completion alone, never prompt and completion together.',
+		build(row, { tags }) {
+			if (!tags.think && !tags.answer) return skip('The template has no tags.');
+			const prompt = `${row.prompt}\n${wellFormed(tags, 'reasoning process here', row.answer)}`;
+			return [
+				{ prompt, completion: row.answer },
+				{ prompt, completion: '' },
+			];
+		},
+	},
+	{
+		id: 'truncated',
+		title: 'Completion that was cut off',
+		severity: 'low',
+		attacks: 'form',
+		why: 'It did not end by itself: it ran into the length limit right after its last tag.',
+		fix: 'Give nothing for truncated completions (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
+		build(row, { tags }) {
+			if (!tags.think && !tags.answer) return skip('The template has no tags.');
+			return [{ completion: wellFormed(tags, idleThought(row), row.answer), truncated: true }];
+		},
+	},
+];

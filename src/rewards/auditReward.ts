@@ -1,0 +1,280 @@
+import { checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { hashText, Random } from '../base/random.ts';
+import { goldText } from '../core/dataset/answer.ts';
+import type { Verifier } from '../core/reward/accuracyReward.ts';
+import { baselineOf } from '../core/reward/audit/baseline.ts';
+import { type Footing, isJudged, readFooting } from '../core/reward/audit/footing.ts';
+import type { Probe, ProbeAttempt, ProbeContext, ProbeRow } from '../core/reward/audit/probe.ts';
+import {
+	type ProbeResult,
+	probeResult,
+	skippedProbe,
+	sortFindings,
+	type TriedRow,
+	targetSkip,
+} from '../core/reward/audit/probeResult.ts';
+import { probes as allProbes } from '../core/reward/audit/probes.ts';
+import { honestCompletion } from '../core/reward/verification/honestCompletion.ts';
+import { type SampledProblem, scoreRow } from '../core/reward/verification/rowsToVerify.ts';
+import { rowError } from '../core/reward/verification/rowToVerify.ts';
+import { wrongAnswers } from '../core/reward/verification/wrongAnswers.ts';
+import type { Template } from '../core/text/template.ts';
+import type { AuditReport } from '../protocol/audit.ts';
+import type { ScoreError, ScoreRow } from '../protocol/scorer.ts';
+import type { RewardRunner } from './rewardRunner.ts';
+
+export interface AuditRequest {
+	/** The reward file, or what the reward is called where there is none. */
+	readonly file: string;
+	/** Which reward of the runner's source. */
+	readonly reward: string;
+	/** Problems of the reward's data; those without a gold answer are left out. */
+	readonly problems: readonly SampledProblem[];
+	readonly template: Template;
+	/** What decides that a generated answer is wrong. */
+	readonly verify: Verifier;
+	/** Where the problems came from, and what could not be used, in words. */
+	readonly data?: readonly string[];
+	readonly remarks?: readonly string[];
+	/** Ids of the probes to try; default: all. */
+	readonly probes?: readonly string[];
+	/** Default: 1. */
+	readonly seed?: number;
+	/** Of each batch; default: the runner's limit. */
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
+	/** After each probe. */
+	readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** What can be chosen by id: `AuditRequest.probes`. */
+export const auditProbes: readonly Pick<Probe, 'id' | 'title' | 'severity' | 'why' | 'fix'>[] = allProbes;
+
+/** Problems that an audit uses when nobody says how many. */
+export const defaultAuditRows = 12;
+
+/** Wrong answers that a row brings along. */
+const wrongAnswersKept = 4;
+/** Characters of the completions of one batch. */
+const batchCharacters = 4_000_000;
+
+interface AuditedRow {
+	readonly sampled: SampledProblem;
+	readonly probeRow: ProbeRow;
+	readonly context: ProbeContext;
+}
+
+interface Scored {
+	readonly value: number | null;
+	readonly error?: ScoreError;
+}
+
+function auditedRows({ problems, template, verify, seed = 1 }: AuditRequest): AuditedRow[] {
+	const usable = problems.flatMap((sampled) => {
+		const { problem } = sampled;
+		const honest = honestCompletion(template, problem);
+		return honest === null || problem.answer === null ? [] : [{ sampled, problem, answer: problem.answer, honest }];
+	});
+	const golds = usable.map(({ answer }) => answer);
+	const rows = usable.map(({ sampled, problem, answer, honest }): ProbeRow => {
+		const made = wrongAnswers(problem, {
+			verify,
+			prompt: problem.prompt,
+			others: golds,
+			random: Random.of(seed, 'audit', hashText(problem.key)),
+			count: wrongAnswersKept + 2,
+		});
+		return {
+			prompt: scoreRow(sampled, template, '').prompt,
+			answer,
+			solution: problem.solution,
+			row: problem.row,
+			honest,
+			wrong: made
+				.map((wrong) => wrong.answer)
+				.filter((wrong) => wrong.trim() !== '')
+				.slice(0, wrongAnswersKept),
+		};
+	});
+	const tags = { think: template.think, answer: template.answer };
+	return usable.map(({ sampled }, i) => ({
+		sampled,
+		probeRow: rows[i] as ProbeRow,
+		context: { tags, others: [...rows.slice(i + 1), ...rows.slice(0, i)] },
+	}));
+}
+
+/** The row with another gold answer, in every column that holds it. */
+function withGold(row: ScoreRow, answer: unknown): ScoreRow {
+	const gold = goldText(row.answer);
+	const columns = Object.entries(row.row).map(([name, value]) => [
+		name,
+		gold !== null && goldText(value) === gold ? answer : value,
+	]);
+	return { ...row, answer, row: Object.fromEntries(columns) };
+}
+
+/** What is scored for an attempt. */
+function attemptRow({ sampled }: AuditedRow, template: Template, attempt: ProbeAttempt): ScoreRow {
+	let row = scoreRow(sampled, template, attempt.completion);
+	if (attempt.truncated) row = { ...row, truncated: true };
+	if (attempt.prompt !== undefined) {
+		const { prompt } = attempt;
+		row = { ...row, prompt };
+		if (row.messages) {
+			const { completion, prompt: messages } = row.messages;
+			const last = messages.findLastIndex(({ role }) => role === 'user');
+			const changed = messages.map((message, i) => (i === last ? { ...message, content: prompt } : message));
+			row = { ...row, messages: { prompt: changed, completion } };
+		}
+	}
+	return 'answer' in attempt ? withGold(row, attempt.answer) : row;
+}
+
+/** Cuts rows into batches by the length of their completions. */
+function batchesOf(rows: readonly ScoreRow[], alone: boolean): ScoreRow[][] {
+	if (alone) return rows.map((row) => [row]);
+	const batches: ScoreRow[][] = [];
+	let size = Number.POSITIVE_INFINITY;
+	for (const row of rows) {
+		if (size + row.completion.length > batchCharacters) {
+			batches.push([]);
+			size = 0;
+		}
+		batches.at(-1)?.push(row);
+		size += row.completion.length;
+	}
+	return batches;
+}
+
+class Scoring {
+	readonly #runner: RewardRunner;
+	readonly #request: AuditRequest;
+	durationMs = 0;
+
+	constructor(runner: RewardRunner, request: AuditRequest) {
+		this.#runner = runner;
+		this.#request = request;
+	}
+
+	async score(rows: readonly ScoreRow[], alone = false): Promise<Scored[]> {
+		const { reward, signal, timeoutMs } = this.#request;
+		const scored: Scored[] = [];
+		for (const batch of batchesOf(rows, alone)) {
+			checkAborted(signal);
+			const result = await this.#runner.score(reward, batch, {
+				...(timeoutMs === undefined ? {} : { timeoutMs }),
+				...(signal === undefined ? {} : { signal }),
+			});
+			this.durationMs += result.durationMs;
+			const whole = result.errors.find(({ index }) => index < 0);
+			for (const i of batch.keys()) {
+				const error = result.errors.find(({ index }) => index === i) ?? whole;
+				scored.push(error ? { value: null, error } : { value: result.values[i] ?? null });
+			}
+		}
+		return scored;
+	}
+}
+
+async function footingOf(
+	rows: readonly AuditedRow[],
+	scoring: Scoring,
+	template: Template,
+): Promise<{ footing: Footing; error: ScoreError | undefined }> {
+	const baselines = rows.map((row) => baselineOf(row.probeRow, row.context));
+	const scored = await scoring.score(
+		rows.flatMap((row, i) => (baselines[i] ?? []).map((one) => attemptRow(row, template, one))),
+	);
+	let at = 0;
+	const values = baselines.map((baseline) =>
+		baseline.map(({ role, completion }) => ({
+			role,
+			value: scored[at++]?.value ?? null,
+			length: completion.length,
+		})),
+	);
+	return { footing: readFooting(values), error: scored.find(({ error }) => error !== undefined)?.error };
+}
+
+async function tryProbe(
+	probe: Probe,
+	rows: readonly AuditedRow[],
+	footing: Footing,
+	scoring: Scoring,
+	template: Template,
+): Promise<ProbeResult> {
+	const target = targetSkip(probe, footing);
+	if (target !== null) return skippedProbe(probe, target);
+	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
+	let reason = 'No row tells what the probe tries apart.';
+	for (const [i, row] of rows.entries()) {
+		if (tried.length >= (probe.mostRows ?? Number.POSITIVE_INFINITY)) break;
+		const stand = footing.rows[i];
+		if (stand === undefined || stand.honest === null || !isJudged(probe, footing, stand)) continue;
+		const built = probe.build(row.probeRow, row.context);
+		if ('skip' in built) reason = built.skip;
+		else if (built.length > 0) tried.push({ row, honest: stand.honest, attempts: built });
+	}
+	if (tried.length === 0) return skippedProbe(probe, reason);
+	const asked = tried.flatMap(({ row, attempts }) => attempts.map((attempt) => attemptRow(row, template, attempt)));
+	const scored = await scoring.score(asked, probe.alone);
+	let at = 0;
+	const results = tried.map(
+		({ honest, attempts }): TriedRow => ({
+			honest,
+			attempts: attempts.map(() => {
+				const { prompt, completion, answer } = asked[at] as ScoreRow;
+				const { value, error } = scored[at++] as Scored;
+				return { prompt, completion, answer: goldText(answer), value, ...(error ? { error: rowError(error) } : {}) };
+			}),
+		}),
+	);
+	return probeResult(probe, results);
+}
+
+function chosen(ids: readonly string[] | undefined): readonly Probe[] {
+	if (ids === undefined) return allProbes;
+	return ids.map((id) => {
+		const probe = allProbes.find((one) => one.id === id);
+		if (probe !== undefined) return probe;
+		throw new Failure(
+			'invalid',
+			`There is no audit probe "${id}".`,
+			'See reasoning-lab help audit for where they are listed.',
+		);
+	});
+}
+
+/**
+ * Tries to earn a reward without a right answer or without the form, by probes that are built from the problems. Faults of
+ * the reward are in the report; it rejects only with `cancelled`, `invalid` for an unknown probe, or when the file cannot be
+ * loaded or no program runs it (as `RewardRunner.score`).
+ */
+export async function auditReward(runner: RewardRunner, request: AuditRequest): Promise<AuditReport> {
+	const { file, reward, template, data = [], remarks = [], signal, onProgress } = request;
+	const probes = chosen(request.probes);
+	const scoring = new Scoring(runner, request);
+	const rows = auditedRows(request);
+	const { footing, error } = await footingOf(rows, scoring, template);
+	const results: ProbeResult[] = [];
+	for (const probe of probes) {
+		checkAborted(signal);
+		results.push(await tryProbe(probe, rows, footing, scoring, template));
+		onProgress?.(results.length, probes.length);
+	}
+	const honest = footing.rows.map((row) => row.honest).filter((value) => value !== null);
+	return {
+		format: 1,
+		file,
+		reward,
+		data: [...data],
+		rows: honest.length,
+		honest: honest.length === 0 ? null : honest.reduce((sum, value) => sum + value, 0) / honest.length,
+		probes: results.map(({ outcome }) => outcome),
+		findings: sortFindings(results.map(({ finding }) => finding).filter((finding) => finding !== null)),
+		remarks: [...remarks, ...footing.remarks, ...(error ? [`It fails on ordinary completions: ${error.message}`] : [])],
+		durationMs: scoring.durationMs,
+	};
+}
