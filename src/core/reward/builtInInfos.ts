@@ -88,7 +88,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: '0 if n <= L_max - L_cache; ((L_max - L_cache) - n) / L_cache if n <= L_max; -1 beyond',
 		source: 'DAPO (Yu et al. 2025), equation 13',
 		range: '-1 to 0',
-		nullRule: 'never; of: thinking, when the completion has none',
+		nullRule: 'never',
 		file: 'core/reward/softOverlongReward.ts',
 	},
 	{
@@ -119,7 +119,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: 'maxPenalty x (1 - distinct n-grams / n-grams); 0 for less than n words',
 		source: 'Yeo et al. 2025, appendix; open-r1, get_repetition_penalty_reward',
 		range: 'maxPenalty to 0',
-		nullRule: 'never; of: thinking, when the completion has none',
+		nullRule: 'never',
 		file: 'core/reward/repetitionReward.ts',
 	},
 	{
@@ -149,7 +149,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		formula: 'min(cap, marks) / cap; density: marks for a thousand characters; a phrase counts perPhrase times at most',
 		source: 'Gandhi et al. 2025 (Cognitive behaviors that enable self-improving reasoners)',
 		range: '0 to 1',
-		nullRule: 'the template has no thinking',
+		nullRule: 'never',
 		file: 'core/reward/reflectionReward.ts',
 	},
 	{

@@ -1,0 +1,49 @@
+import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import type { RewardSample } from './rewardSample.ts';
+import { lengthOf } from './textLength.ts';
+
+type Options = Pick<
+	RewardEntry<'length-target'>,
+	'target' | 'column' | 'mode' | 'range' | 'alpha' | 'delta' | 'unit' | 'of'
+>;
+
+/** The wanted length of a row: its column's, else the option's; null: it has none. */
+function targetOf({ row }: RewardSample, { column, target }: Options): number | null {
+	const own = column !== undefined && Object.hasOwn(row, column) ? row[column] : null;
+	const value = own === null || own === '' ? target : Number(own);
+	return value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/**
+ * How the length n stands to its target.
+ * - `near`: max(0, 1 - |n - target| / range): a tent, 1 at the target
+ * - `exact`: -alpha |target - n|, the length term of L1's LCPO-Exact (Aggarwal and Welleck 2025); the correctness that it is
+ *   added to there is the accuracy reward beside it
+ * - `max`: correct x clip(alpha (target - n) + delta, 0, 1), LCPO-Max: right answers earn more below the target
+ *
+ * @param correct what the accuracy reward says; only `max` asks for it
+ */
+export function lengthTargetReward(
+	sample: RewardSample,
+	options: Options,
+	tags: TraceTags,
+	correct: number | null,
+): number | null {
+	const target = targetOf(sample, options);
+	// No thinking is a thinking of no length: leaving it out must not be a way around the target.
+	const length = lengthOf(sample, options, tags) ?? 0;
+	if (target === null) return null;
+	const { mode, range = target, alpha, delta } = options;
+	switch (mode) {
+		case 'near':
+			if (range <= 0) return length === target ? 1 : 0;
+			return Math.max(0, 1 - Math.abs(length - target) / range);
+		case 'exact':
+			// Never -0: it would be shown as such.
+			return length === target ? 0 : -alpha * Math.abs(target - length);
+		case 'max':
+			if (correct === null) return null;
+			return correct * Math.min(1, Math.max(0, alpha * (target - length) + delta));
+	}
+}

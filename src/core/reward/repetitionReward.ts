@@ -1,0 +1,22 @@
+import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import { type RewardSample, thinkingOf } from './rewardSample.ts';
+import { wordsOf } from './textLength.ts';
+
+type Options = Pick<RewardEntry<'repetition'>, 'ngram' | 'maxPenalty' | 'unit' | 'of'>;
+
+/**
+ * maxPenalty x (1 - distinct n-grams / n-grams): 0 when nothing occurs twice, near maxPenalty for an endless loop (Yeo et
+ * al. 2025; open-r1's `get_repetition_penalty_reward`). Capital and small letters are the same. 0 for fewer words than n.
+ */
+export function repetitionReward(sample: RewardSample, options: Options, tags: TraceTags): number {
+	const text = options.of === 'thinking' ? thinkingOf(sample, tags) : sample.completion;
+	const lower = (text ?? '').toLowerCase();
+	const words = options.unit === 'words' ? wordsOf(lower) : [...lower];
+	const total = words.length - options.ngram + 1;
+	if (total <= 0) return 0;
+	const distinct = new Set<string>();
+	for (let i = 0; i < total; i++) distinct.add(words.slice(i, i + options.ngram).join(' '));
+	const repeated = 1 - distinct.size / total;
+	return repeated === 0 ? 0 : options.maxPenalty * repeated;
+}
