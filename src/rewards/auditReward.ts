@@ -198,14 +198,18 @@ async function footingOf(
 	return { footing: readFooting(values), error: scored.find(({ error }) => error !== undefined)?.error };
 }
 
+const pythonTruncation =
+	'A Python reward is not told whether a completion was cut off: mask those in the recipe (mask_truncated_completions).';
+
 async function tryProbe(
 	probe: Probe,
 	rows: readonly AuditedRow[],
 	footing: Footing,
 	scoring: Scoring,
 	template: Template,
+	isPython: boolean,
 ): Promise<ProbeResult> {
-	const target = targetSkip(probe, footing);
+	const target = targetSkip(probe, footing) ?? (probe.seesTruncation && isPython ? pythonTruncation : null);
 	if (target !== null) return skippedProbe(probe, target);
 	const tried: { row: AuditedRow; honest: number; attempts: readonly ProbeAttempt[] }[] = [];
 	let reason = 'No row tells what the probe tries apart.';
@@ -259,9 +263,10 @@ export async function auditReward(runner: RewardRunner, request: AuditRequest): 
 	const rows = auditedRows(request);
 	const { footing, error } = await footingOf(rows, scoring, template);
 	const results: ProbeResult[] = [];
+	const isPython = 'file' in runner.source && runner.source.file.endsWith('.py');
 	for (const probe of probes) {
 		checkAborted(signal);
-		results.push(await tryProbe(probe, rows, footing, scoring, template));
+		results.push(await tryProbe(probe, rows, footing, scoring, template, isPython));
 		onProgress?.(results.length, probes.length);
 	}
 	const honest = footing.rows.map((row) => row.honest).filter((value) => value !== null);

@@ -55,6 +55,8 @@ function sectionSpan(section: TagMark['section'], marks: readonly TagMark[], len
 }
 
 const blank = /^\s*$/;
+/** Nothing that could be seen: white space, zero-width characters, variation selectors. */
+const invisible = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
 
 /**
  * Takes a completion apart and names every fault of its form: the tags of the template, each once, in order, nothing but
@@ -82,7 +84,7 @@ export function parseTrace(completion: string, tags: TraceTags = r1Tags): Trace 
 	if (expected.length > 0) checkOutside(marks, tags, completion, fault);
 	const text = (span: Span | null) => (span === null ? null : completion.slice(span.start, span.end));
 	const answer = text(answerSpan);
-	if (answerSpan && blank.test(answer as string)) fault('empty', answerSpan, 'The answer is empty.');
+	if (answerSpan && invisible.test(answer as string)) fault('empty', answerSpan, 'The answer is empty.');
 	return { think: text(thinkSpan), thinkSpan, answer, answerSpan, tags: marks, faults };
 }
 

@@ -1,11 +1,11 @@
-import { wrongAnswers } from './candidates.ts';
+import { wrongOfSameLength } from './candidates.ts';
 import { idleThought, wellFormed, workedThought } from './completionText.ts';
 import type { ProbeContext, ProbeRow } from './probe.ts';
 
 /**
  * Completions by whose values a reward is known before it is probed.
  * - `honest`: what solves the problem; `plain`: the right answer after idle thinking
- * - `wrong`: a wrong answer after idle thinking; `wrong-worked`: the same after the worked thinking
+ * - `wrong`: a wrong answer, as long as the right one, after idle thinking; `wrong-worked`: the same after the worked thinking
  * - `no-think-tags`, `no-answer-tags`: `plain` with these tags made unreadable, every length and every word as it was
  * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
  * - `again`: `plain` once more
@@ -27,8 +27,6 @@ export interface BaselineCompletion {
 	readonly completion: string;
 }
 
-const wrongTried = 3;
-
 /** What is scored on a row before any probe. */
 export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompletion[] {
 	const thought = idleThought(row);
@@ -41,7 +39,8 @@ export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompl
 		{ role: 'empty', completion: '' },
 		{ role: 'again', completion: plain },
 	];
-	for (const answer of wrongAnswers(row, wrongTried)) {
+	// As long as the right one: a reward of length alone must not seem to tell them apart.
+	for (const answer of wrongOfSameLength(row)) {
 		made.push({ role: 'wrong', completion: wellFormed(tags, thought, answer) });
 		made.push({ role: 'wrong-worked', completion: wellFormed(tags, workedThought(row), answer) });
 	}

@@ -42,3 +42,17 @@ export function candidates(row: ProbeRow, count: number, place: 'first' | 'middl
 export function numbersIn(text: string): string[] {
 	return [...new Set(text.match(/\d+(?:\.\d+)?/g) ?? [])].slice(0, 50);
 }
+
+/**
+ * Wrong answers of exactly as many characters as the right one: the row's own of that length, and the right one with its
+ * last letter or digit changed. None for an answer without letters and digits.
+ */
+export function wrongOfSameLength(row: ProbeRow): string[] {
+	const { answer } = row;
+	const own = row.wrong.filter((text) => text.length === answer.length && !sameAnswer(text, answer)).slice(0, 2);
+	const at = answer.search(/[A-Za-z0-9](?=[^A-Za-z0-9]*$)/);
+	if (at < 0) return own;
+	const code = answer.charCodeAt(at);
+	const next = String.fromCharCode(/[zZ9]/.test(answer.charAt(at)) ? code - 1 : code + 1);
+	return [...new Set([...own, answer.slice(0, at) + next + answer.slice(at + 1)])];
+}

@@ -7,7 +7,7 @@ export const goldProbes: readonly Probe[] = [
 	{
 		id: 'gold-absent',
 		title: 'Row without a right answer',
-		severity: 'high',
+		severity: 'medium',
 		attacks: 'content',
 		why: 'Without a right answer no completion is known to be right.',
 		fix: 'Return null (Python: None) for a row without a right answer, so that the reward is left out there.',

@@ -61,6 +61,8 @@ export interface Probe {
 	readonly fix: string;
 	/** Rows tried at most (default: all): completions that are long, or that may take a reward's whole time limit. */
 	readonly mostRows?: number;
+	/** It can only be held by a reward that is told whether a completion was cut off. */
+	readonly seesTruncation?: boolean;
 	/** Its completions may take a reward's whole time limit: each is scored by itself. */
 	readonly alone?: boolean;
 	/**

@@ -281,6 +281,7 @@ export const tagProbes: readonly Probe[] = [
 		title: 'Completion that was cut off',
 		severity: 'low',
 		attacks: 'form',
+		seesTruncation: true,
 		why: 'It did not end by itself: it ran into the length limit right after its last tag.',
 		fix: 'Give nothing for truncated completions (TypeScript: `truncated`), or mask them in the recipe (mask_truncated_completions).',
 		build(row, { tags }) {
