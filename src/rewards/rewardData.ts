@@ -146,7 +146,11 @@ export async function findRewardData(request: RewardDataRequest): Promise<Reward
 		},
 		...rest,
 		remarks,
-		files: [...(recipe === null ? [] : [recipe.path]), ...(dataset === null || isTask(dataset) ? [] : [dataset.path])],
+		files: [
+			...(recipe === null ? [] : [recipe.path]),
+			...(dataset === null || isTask(dataset) ? [] : [dataset.path]),
+			...rest.others.flatMap((reward) => ('file' in reward && reward.file !== file ? [reward.file] : [])),
+		],
 	};
 }
 

@@ -6,8 +6,8 @@ import type { ScoreError } from '../protocol/scorer.ts';
 import type { Verification, VerifiedRow } from '../protocol/verification.ts';
 import type { RewardRunner } from './rewardRunner.ts';
 
-/** Values of the other rewards, by name: one list entry a row. */
-export type OtherValues = Readonly<Record<string, readonly (number | null)[]>>;
+/** Values of the other rewards, by name, of each row that they were asked for. */
+export type OtherValues = ReadonlyMap<RowToVerify, Readonly<Record<string, number | null>>>;
 
 export interface VerifyRequest {
 	readonly file: string;
@@ -17,8 +17,8 @@ export interface VerifyRequest {
 	/** Where the rows came from, and what could not be used, in words. */
 	readonly data?: readonly string[];
 	readonly remarks?: readonly string[];
-	/** As `scoreOthers` gives them. */
-	readonly others?: OtherValues;
+	/** As `scoreOthers` gives them; waited for after the rows are scored. */
+	readonly others?: OtherValues | Promise<OtherValues>;
 	/** Under which name runs recorded the reward; default: its own. */
 	readonly recordedAs?: string;
 	readonly coverage?: boolean;
@@ -122,23 +122,25 @@ export async function scoreOthers(
 	others: readonly OtherReward[],
 	rows: readonly RowToVerify[],
 	options: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
-): Promise<{ values: Record<string, (number | null)[]>; remarks: string[] }> {
+): Promise<{ values: OtherValues; remarks: string[] }> {
 	const remarks: string[] = [];
-	const scored = await Promise.all(
+	const values = new Map(rows.map((row) => [row, {} as Record<string, number | null>]));
+	await Promise.all(
 		others.map(async ({ name, runner, reward }) => {
 			try {
-				const { values, errors } = await scoreRows(runner, reward, rows, options);
-				const failed = errors.find((error) => error !== undefined);
+				const scored = await scoreRows(runner, reward, rows, options);
+				const failed = scored.errors.find((error) => error !== undefined);
 				if (failed) remarks.push(`The recipe's reward "${name}" fails on some rows: ${failed.message}`);
-				return [name, values] as const;
+				for (const [i, row] of rows.entries()) {
+					(values.get(row) as Record<string, number | null>)[name] = scored.values[i] ?? null;
+				}
 			} catch (error) {
 				if (options.signal?.aborted) throw error;
 				remarks.push(`The recipe's reward "${name}" could not be compared: ${(error as Error).message}`);
-				return null;
 			}
 		}),
 	);
-	return { values: Object.fromEntries(scored.filter((one) => one !== null)), remarks };
+	return { values, remarks: remarks.sort() };
 }
 
 /**
@@ -146,15 +148,16 @@ export async function scoreOthers(
  * or when the file cannot be loaded or no program runs it (as `RewardRunner.score`).
  */
 export async function verifyReward(runner: RewardRunner, request: VerifyRequest): Promise<Verification> {
-	const { file, reward, rows, data = [], remarks = [], others = {}, recordedAs = reward } = request;
+	const { file, reward, rows, data = [], remarks = [], recordedAs = reward } = request;
 	const scored = await scoreRows(runner, reward, rows, request);
+	const others = await request.others;
 	const verified: VerifiedRow[] = rows.map((row, i) => {
 		const error = scored.errors[i];
 		return verifiedRow(row, {
 			reward: recordedAs,
 			value: scored.values[i] ?? null,
 			...(error ? { error } : {}),
-			others: Object.fromEntries(Object.entries(others).map(([name, values]) => [name, values[i] ?? null])),
+			others: without(others?.get(row) ?? {}, recordedAs),
 		});
 	});
 	return {
@@ -170,6 +173,11 @@ export async function verifyReward(runner: RewardRunner, request: VerifyRequest)
 		logs: scored.logs,
 		durationMs: scored.durationMs,
 	};
+}
+
+function without(values: Readonly<Record<string, number | null>>, name: string): Record<string, number | null> {
+	const { [name]: _, ...others } = values;
+	return others;
 }
 
 /** Whether the reward kept its word: no failed case, no error on a row, no fault of a batch. */

@@ -1,0 +1,38 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { type ParsedCases, parseCases } from '../core/reward/verification/labelledCase.ts';
+
+/** Written by hand. */
+const largestCases = 16 << 20;
+
+export interface CasesFile extends ParsedCases {
+	readonly file: string;
+}
+
+/** "rewards/brevity.reward.py" -> "rewards/brevity.cases.jsonl": the labelled cases lie beside the reward. */
+export function casesPath(rewardFile: string): string {
+	return join(dirname(rewardFile), `${basename(rewardFile).replace(/(?:\.reward)?\.[^.]+$/, '')}.cases.jsonl`);
+}
+
+/** The labelled cases of a file. Fails with `missing`, `denied`, or `invalid` for what is no file of cases. */
+export async function readCases(file: string): Promise<CasesFile> {
+	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read the cases ${file}`);
+	});
+	try {
+		const info = await handle.stat();
+		if (!info.isFile()) throw new Failure('invalid', `The cases ${file} are not a file.`, 'Name a JSONL file.');
+		if (info.size > largestCases) {
+			throw new Failure(
+				'invalid',
+				`The cases ${file} have ${info.size} bytes, more than the ${largestCases} that are read.`,
+				'Name such a file with --dataset, or split it.',
+			);
+		}
+		return { file, ...parseCases(await handle.readFile('utf8')) };
+	} finally {
+		await handle.close();
+	}
+}

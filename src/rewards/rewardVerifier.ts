@@ -1,0 +1,286 @@
+import { stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { datasetComment } from '../core/reward/verification/datasetComment.ts';
+import { verificationStatistics } from '../core/reward/verification/verificationStatistics.ts';
+import type { RewardDescription } from '../protocol/rewardHost.ts';
+import type { Verification } from '../protocol/verification.ts';
+import { rewardColumns } from './rewardColumns.ts';
+import type { RewardLimits, RewardRunner, RewardSource } from './rewardRunner.ts';
+import {
+	type PlanRequest,
+	planVerification,
+	rowsOfReward,
+	strayCases,
+	type VerificationPlan,
+} from './verificationPlan.ts';
+import { type OtherReward, type OtherValues, scoreOthers, verifyReward } from './verifyReward.ts';
+
+export type OpenRunner = (source: RewardSource, limits?: Partial<RewardLimits>) => RewardRunner;
+
+export interface VerifyPlanOptions {
+	/** Only these rewards of the file; default: all. */
+	readonly rewards?: readonly string[];
+	readonly coverage?: boolean;
+	/** Of each batch. */
+	readonly timeoutMs?: number;
+	/** How long the other rewards of the recipe may hold up the result; what is late is there the next time. */
+	readonly othersMs?: number;
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (done: number, total: number) => void;
+	/** Each result as it comes; without the values of rewards of the same file, which come last. */
+	readonly onVerified?: (verification: Verification) => void;
+}
+
+export interface FileResult {
+	/** Every reward of the file. */
+	readonly rewards: readonly RewardDescription[];
+	/** In the order of the file. */
+	readonly verifications: readonly Verification[];
+}
+
+/** Rewards that cost money, a sandbox or a model: they are not run for a comparison. */
+const costly: ReadonlySet<string> = new Set(['judge', 'process', 'code-tests']);
+const mostPlans = 64;
+
+interface KeptPlan {
+	readonly plan: VerificationPlan;
+	readonly stamps: string;
+	/** The comment of the text that it was made with; null: of the file on disk. */
+	readonly comment: string | null;
+}
+
+/** Values of other rewards, and what could not be had of them. */
+interface Others {
+	readonly values: OtherValues;
+	readonly remarks: readonly string[];
+}
+
+const nothing = (...remarks: string[]): Others => ({ values: new Map(), remarks });
+
+/** One entry a file: what changes when it is written. */
+async function stampsOf(files: readonly string[]): Promise<string> {
+	const stamps = await Promise.all(
+		files.map(async (file) => {
+			const info = await stat(file).catch(() => null);
+			return info === null ? '-' : `${info.ino}:${info.size}:${info.mtimeMs}`;
+		}),
+	);
+	return stamps.join('|');
+}
+
+/**
+ * Verifies reward files again and again: plans are kept while their files do not change, and so are the values of the other
+ * rewards of the recipe and the processes that gave them. Editor, Test Explorer and command line use nothing else.
+ */
+export class RewardVerifier {
+	readonly #open: OpenRunner;
+	readonly #plans = new Map<string, KeptPlan>();
+	readonly #others = new WeakMap<VerificationPlan, Promise<Others>>();
+	readonly #runners = new Map<string, { runner: RewardRunner; files: readonly string[]; stamps: string }>();
+	#disposed = false;
+
+	constructor(open: OpenRunner) {
+		this.#open = open;
+	}
+
+	/** As `planVerification`; the same plan as before when nothing that it depends on has changed. */
+	async plan(request: PlanRequest): Promise<VerificationPlan> {
+		const { text, signal: _, ...rest } = request;
+		const key = JSON.stringify(rest);
+		const comment = text === undefined ? null : JSON.stringify(datasetComment(text));
+		const kept = this.#plans.get(key);
+		const file = comment === null ? [request.file] : [];
+		// Which run is the latest is not told by the files of one.
+		const fixed = request.what.kind !== 'rollouts' || request.what.run !== null;
+		if (fixed && kept !== undefined && kept.comment === comment) {
+			if (kept.stamps === (await stampsOf([...file, ...kept.plan.files]))) return kept.plan;
+		}
+		const plan = await planVerification(request);
+		this.#plans.delete(key);
+		this.#plans.set(key, { plan, stamps: await stampsOf([...file, ...plan.files]), comment });
+		for (const oldest of this.#plans.keys()) {
+			if (this.#plans.size <= mostPlans) break;
+			this.#plans.delete(oldest);
+		}
+		return plan;
+	}
+
+	/** A recipe or a dataset has come or gone: the next plan is made anew. */
+	forget(): void {
+		this.#plans.clear();
+	}
+
+	/** A runner for the plan's reward file; the caller disposes it. */
+	open(plan: VerificationPlan, limits?: Partial<RewardLimits>): RewardRunner {
+		return this.#open({ file: plan.data.file, context: plan.data.context }, limits);
+	}
+
+	/**
+	 * Runs the rewards of the plan's file on its rows. Rejects with `cancelled`, with `missing` for a reward that the file does
+	 * not have, or when the file cannot be loaded (as `RewardRunner.describe`).
+	 */
+	async verify(plan: VerificationPlan, runner: RewardRunner, options: VerifyPlanOptions = {}): Promise<FileResult> {
+		const { signal, onVerified } = options;
+		const { file } = plan.data;
+		const rewards = await runner.describe(signal);
+		const names = rewards.map(({ name }) => name);
+		const asked = options.rewards ?? names;
+		for (const name of asked) {
+			if (names.includes(name)) continue;
+			throw new Failure(
+				'missing',
+				`${basename(file)} has no reward "${name}"; it has ${names.join(', ')}.`,
+				'Name one of these.',
+			);
+		}
+		const others = this.#othersOf(plan, options);
+		const remarks = [...plan.remarks, ...strayCases(plan, names)];
+		const verifications: Verification[] = [];
+		const total = asked.reduce((sum, name) => sum + rowsOfReward(plan, name, names).length, 0);
+		let done = 0;
+		for (const description of rewards.filter(({ name }) => asked.includes(name))) {
+			checkAborted(signal);
+			const { name } = description;
+			const rows = rowsOfReward(plan, name, names);
+			const verification = await verifyReward(runner, {
+				file,
+				reward: name,
+				rows,
+				data: plan.described,
+				others: others.then(({ values }) => values),
+				recordedAs: recordedName(plan, name),
+				...(options.coverage === undefined ? {} : { coverage: options.coverage }),
+				...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+				...(signal === undefined ? {} : { signal }),
+				onProgress: (rowsDone) => options.onProgress?.(done + rowsDone, total),
+			});
+			done += rows.length;
+			const told = [...remarks, ...missingColumns(description, plan), ...(await others).remarks];
+			const whole = { ...verification, remarks: told };
+			verifications.push(whole);
+			onVerified?.(whole);
+		}
+		return { rewards, verifications: withSiblings(verifications, plan.rows.length) };
+	}
+
+	/** Values of the recipe's rewards of other files, as far as they are there in time. Never rejects. */
+	#othersOf(plan: VerificationPlan, { signal, othersMs, timeoutMs }: VerifyPlanOptions): Promise<Others> {
+		let found = this.#others.get(plan);
+		if (found === undefined) {
+			found = this.#scoreOthers(plan, timeoutMs).catch((error: unknown) => {
+				// Told once, tried again the next time.
+				this.#others.delete(plan);
+				return nothing(`The other rewards of the recipe could not be compared: ${Failure.from(error).message}`);
+			});
+			this.#others.set(plan, found);
+		}
+		const scored = found;
+		return new Promise((resolve) => {
+			const late = 'The other rewards of the recipe are still being scored: they are compared the next time.';
+			const timer = othersMs === undefined ? undefined : setTimeout(() => end(nothing(late)), othersMs);
+			const abort = () => end(nothing());
+			const end = (others: Others) => {
+				clearTimeout(timer);
+				signal?.removeEventListener('abort', abort);
+				resolve(others);
+			};
+			signal?.addEventListener('abort', abort);
+			if (signal?.aborted) abort();
+			scored.then(end);
+		});
+	}
+
+	async #scoreOthers(plan: VerificationPlan, timeoutMs: number | undefined): Promise<Others> {
+		const { data, rollouts } = plan;
+		const rows = [...plan.rows, ...plan.cases.map(({ row }) => row)];
+		// What the run recorded is what it trained on.
+		if (rollouts !== null) return { values: new Map(rows.map((row) => [row, row.recorded ?? {}])), remarks: [] };
+		const own = resolve(data.file);
+		const usable = data.others.filter((reward) =>
+			'use' in reward ? !costly.has(reward.use) : resolve(reward.file) !== own,
+		);
+		if (usable.length === 0 || rows.length === 0) return nothing();
+		const remarks: string[] = [];
+		const described = new Map<string, readonly RewardDescription[]>();
+		const runners = new Map<string | null, RewardRunner>();
+		const builtIns = usable.filter((reward) => 'use' in reward);
+		if (builtIns.length > 0) {
+			runners.set(null, await this.#keptRunner({ builtIns, context: data.context }));
+		}
+		for (const file of new Set(usable.flatMap((reward) => ('file' in reward ? [reward.file] : [])))) {
+			try {
+				const runner = await this.#keptRunner({ file, context: data.context });
+				described.set(file, await runner.describe());
+				runners.set(file, runner);
+			} catch (error) {
+				const { message } = Failure.from(error);
+				remarks.push(`The recipe's reward file ${basename(file)} could not be compared: ${message}`);
+			}
+		}
+		const loaded = usable.filter((reward) => 'use' in reward || described.has(reward.file));
+		const others = rewardColumns(loaded, described).map(
+			({ name, reward, file }): OtherReward => ({ name, reward, runner: runners.get(file) as RewardRunner }),
+		);
+		const scored = await scoreOthers(others, rows, timeoutMs === undefined ? {} : { timeoutMs });
+		return { values: scored.values, remarks: [...remarks, ...scored.remarks] };
+	}
+
+	/** A process that is kept for the next verification; it loads its files anew when they have changed. */
+	async #keptRunner(source: RewardSource): Promise<RewardRunner> {
+		const key = JSON.stringify(source);
+		const kept = this.#runners.get(key);
+		if (this.#disposed) throw new Failure('cancelled', 'Cancelled.');
+		const runner = kept?.runner ?? this.#open(source);
+		if (kept !== undefined && kept.stamps !== (await stampsOf(kept.files))) runner.reload();
+		this.#runners.set(key, { runner, files: [], stamps: '' });
+		await runner.describe();
+		const files = [...runner.files];
+		this.#runners.set(key, { runner, files, stamps: await stampsOf(files) });
+		return runner;
+	}
+
+	dispose(): void {
+		this.#disposed = true;
+		this.#plans.clear();
+		for (const { runner } of this.#runners.values()) runner.dispose();
+		this.#runners.clear();
+	}
+}
+
+/** Under which name the run of a plan's rollouts recorded a reward of the file. */
+function recordedName({ data, rollouts }: VerificationPlan, reward: string): string {
+	const stem = basename(data.file).replace(/(?:\.reward)?\.[^.]+$/, '');
+	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];
+	// As `rewardColumns` names it where a name before has taken it.
+	return builtIns.includes(reward) ? `${stem}.${reward}` : reward;
+}
+
+/** Columns that the reward cannot do without and that no row of the data has, in words. */
+function missingColumns({ required }: RewardDescription, { data, rows }: VerificationPlan): string[] {
+	const first = rows.find(({ source }) => source !== 'selection');
+	if (first === undefined) return [];
+	const missing = required.filter(
+		(column) => column !== 'answer' && !rows.some(({ row }) => Object.hasOwn(row.row, column)),
+	);
+	const known = Object.keys(first.row.row).slice(0, 8).join(', ');
+	return missing.map(
+		(column) =>
+			`The reward needs the column "${column}", which ${data.described || 'the data'} does not have (it has ${known}).`,
+	);
+}
+
+/** With the values of the file's other rewards on the rows that all of them share: the first `shared` ones. */
+function withSiblings(verifications: readonly Verification[], shared: number): Verification[] {
+	if (verifications.length < 2) return [...verifications];
+	return verifications.map((verification) => {
+		const siblings = verifications.filter((other) => other !== verification);
+		const rows = verification.rows.map((row, i) => {
+			if (i >= shared) return row;
+			const values = siblings.map(({ reward, rows }) => [reward, rows[i]?.value ?? null] as const);
+			return { ...row, others: { ...row.others, ...Object.fromEntries(values) } };
+		});
+		return { ...verification, rows, statistics: verificationStatistics(rows) };
+	});
+}

@@ -1,0 +1,177 @@
+import { basename, join, relative } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { type CaseFault, caseReward, type LabelledCase } from '../core/reward/verification/labelledCase.ts';
+import {
+	caseRows,
+	problemRows,
+	type RowNumbers,
+	type SampledProblem,
+	selectionRow,
+} from '../core/reward/verification/rowsToVerify.ts';
+import type { RowToVerify } from '../core/reward/verification/rowToVerify.ts';
+import { rolloutPath, runFiles } from '../runs/runFiles.ts';
+import { type CasesFile, casesPath, readCases } from './casesFile.ts';
+import type { DatasetLineLimits } from './datasetLines.ts';
+import { describeRollouts, latestRun, type RecordedRollouts, readRecordedRollouts } from './recordedRollouts.ts';
+import { findRewardData, type RewardData, type RewardDataRequest } from './rewardData.ts';
+import { sampleProblems } from './sampleProblems.ts';
+
+/** Which rows a reward file is verified on. */
+export type WhatToVerify =
+	/** Sampled problems with right and wrong answers, and the labelled cases; each unless it is switched off. */
+	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
+	/** The last generation batches of a run; null: of the latest that used the file, or of any. */
+	| { readonly kind: 'rollouts'; readonly run: string | null }
+	/** A text as a completion of the `row`-th sampled problem (from 0). */
+	| { readonly kind: 'selection'; readonly text: string; readonly row?: number };
+
+export interface PlanRequest extends RewardDataRequest {
+	readonly what: WhatToVerify;
+	/** Scored rows in all; default 200. */
+	readonly rows?: number;
+	/** Wrong answers a problem; default 4. */
+	readonly wrong?: number;
+	readonly seed?: number;
+	readonly signal?: AbortSignal;
+	readonly limits?: DatasetLineLimits;
+}
+
+/** Rows that are ready to be scored, and what there is to say about them. */
+export interface VerificationPlan {
+	readonly what: WhatToVerify;
+	readonly data: RewardData;
+	/** For every reward of the file. */
+	readonly rows: readonly RowToVerify[];
+	readonly problems: readonly SampledProblem[];
+	readonly cases: readonly { readonly row: RowToVerify; readonly labelled: LabelledCase }[];
+	/** Lines of the cases file that are no cases. */
+	readonly caseFaults: readonly (CaseFault & { readonly file: string })[];
+	readonly rollouts: RecordedRollouts | null;
+	/** As in `Verification`. */
+	readonly described: readonly string[];
+	readonly remarks: readonly string[];
+	/** Files whose change makes another plan, whether or not they are there now. */
+	readonly files: readonly string[];
+}
+
+export const planDefaults = { rows: 200, wrong: 4, seed: 1 } as const;
+
+/**
+ * Reads the rows that a reward file is verified on. Missing data is a remark; it fails only for what was asked for by name:
+ * a run without rollouts, a cases file that is not there, a dataset given by a person that does not exist.
+ */
+export async function planVerification(request: PlanRequest): Promise<VerificationPlan> {
+	const { file, what, signal } = request;
+	const { rows = planDefaults.rows, wrong = planDefaults.wrong, seed = planDefaults.seed } = request;
+	const data = await findRewardData(request);
+	const numbers: RowNumbers = { batch: 0, group: 0 };
+	const plan = {
+		what,
+		data,
+		rows: [] as RowToVerify[],
+		problems: [] as readonly SampledProblem[],
+		cases: [] as VerificationPlan['cases'],
+		caseFaults: [] as VerificationPlan['caseFaults'],
+		rollouts: null as RecordedRollouts | null,
+		described: [] as string[],
+		remarks: [] as string[],
+		files: [...data.files],
+	};
+	const sample = async (count: number) => {
+		const { problems, remarks } = await sampleProblems(data, {
+			count,
+			seed,
+			...(signal === undefined ? {} : { signal }),
+			...(request.limits === undefined ? {} : { limits: request.limits }),
+		});
+		plan.problems = problems;
+		plan.remarks.push(...data.remarks, ...remarks);
+		return problems;
+	};
+	if (what.kind === 'rollouts') {
+		const run = what.run ?? (await latestRun(file, request.folders));
+		if (run === null) {
+			throw new Failure(
+				'missing',
+				`No run with rollouts is known for ${basename(file)}.`,
+				'Start a run, or name its folder.',
+			);
+		}
+		const read = await readRecordedRollouts(run, { rows, numbers, ...(signal === undefined ? {} : { signal }) });
+		plan.rollouts = read;
+		plan.rows.push(...read.rows);
+		plan.described.push(describeRollouts(read));
+		plan.files.push(join(run, runFiles.rollouts), ...read.steps.map((step) => rolloutPath(run, step)));
+		plan.remarks.push(...read.remarks);
+	} else if (what.kind === 'selection') {
+		const at = what.row ?? 0;
+		const problems = await sample(at + 1);
+		plan.rows.push(selectionRow(what.text, problems[at] ?? problems[0] ?? null, data.template, numbers));
+		plan.described.push('the selection');
+	} else {
+		if (what.dataset !== false) {
+			const problems = await sample(Math.max(1, Math.floor(rows / (wrong + 1))));
+			const { template, verify } = data;
+			plan.rows.push(...problemRows(problems, { template, verify, wrong, seed, numbers }));
+			if (problems.length > 0) {
+				plan.described.push(
+					`${problems.length} ${problems.length === 1 ? 'problem' : 'problems'} of ${data.described}`,
+				);
+			}
+		}
+		if (what.cases !== false) {
+			const path = typeof what.cases === 'string' ? what.cases : casesPath(file);
+			const read = await readCases(path).catch((error: unknown) => {
+				if (typeof what.cases !== 'string' && error instanceof Failure && error.reason === 'missing') return null;
+				throw error;
+			});
+			plan.files.push(path);
+			if (read !== null) addCases(plan, read, request, numbers);
+		}
+	}
+	return plan;
+}
+
+function addCases(
+	plan: {
+		cases: VerificationPlan['cases'];
+		caseFaults: VerificationPlan['caseFaults'];
+		described: string[];
+		remarks: string[];
+	},
+	read: CasesFile,
+	{ folders }: PlanRequest,
+	numbers: RowNumbers,
+): void {
+	const rows = caseRows(read.cases, read.file, numbers);
+	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabelledCase }));
+	plan.caseFaults = read.faults.map((fault) => ({ ...fault, file: read.file }));
+	const name =
+		folders
+			.map((folder) => relative(folder, read.file))
+			.filter((path) => path !== '' && !path.startsWith('..'))
+			.sort((a, b) => a.length - b.length)[0] ?? basename(read.file);
+	if (rows.length > 0) plan.described.push(`${rows.length} ${rows.length === 1 ? 'case' : 'cases'} of ${name}`);
+	for (const { line, message, action } of read.faults)
+		plan.remarks.push(`${name}, line ${line}, ${message}. ${action}`);
+}
+
+/**
+ * The rows of a plan that are meant for a reward of the file: all but the cases of its other rewards.
+ * @param rewards names of the rewards of the file, in its order
+ */
+export function rowsOfReward(plan: VerificationPlan, reward: string, rewards: readonly string[]): RowToVerify[] {
+	const main = caseReward(basename(plan.data.file), rewards);
+	const meant = plan.cases.filter(({ labelled }) => (labelled.reward ?? main) === reward);
+	return [...plan.rows, ...meant.map(({ row }) => row)];
+}
+
+/** Cases that name a reward which the file does not have, in words. */
+export function strayCases(plan: VerificationPlan, rewards: readonly string[]): string[] {
+	return plan.cases
+		.filter(({ labelled }) => labelled.reward !== undefined && !rewards.includes(labelled.reward))
+		.map(
+			({ labelled: { line, reward } }) =>
+				`Line ${line} of the cases names the reward "${reward}", which is not in the file.`,
+		);
+}
