@@ -160,7 +160,7 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		source: 'LLM as a judge (Zheng et al. 2023); generative verifiers (Zhang et al. 2024)',
 		range: '0 to 1',
 		nullRule: 'gold is required and the row has none',
-		file: 'core/reward/judgeReward.ts',
+		file: 'core/reward/judgePrompt.ts',
 	},
 	{
 		name: 'process',

@@ -1,0 +1,98 @@
+import { constants } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import * as v from 'valibot';
+import { Sequencer } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+
+const entrySchema = v.object({ key: v.pipe(v.string(), v.length(64)), reply: v.string() });
+
+const largestFile = 512 << 20;
+
+/**
+ * Replies of a judge by the hash of everything that was sent. In memory, and, with a path, in a JSONL file that later runs
+ * read; lines that cannot be read are skipped.
+ */
+export class JudgeCache {
+	readonly #path: string | null;
+	readonly #replies = new Map<string, string>();
+	readonly #writes = new Sequencer();
+	/** The first write that failed: the cache then goes on in memory. */
+	#broken: Failure | null = null;
+
+	private constructor(path: string | null) {
+		this.#path = path;
+	}
+
+	/** Fails with `invalid` when the path is no regular file or too large, `denied` when it cannot be read. */
+	static async open(path: string | null): Promise<JudgeCache> {
+		const cache = new JudgeCache(path);
+		if (path === null) return cache;
+		for (const line of (await readLines(path)).split('\n')) {
+			if (line === '') continue;
+			try {
+				const { key, reply } = v.parse(entrySchema, JSON.parse(line));
+				cache.#replies.set(key, reply);
+			} catch {
+				// Torn, or of another program.
+			}
+		}
+		return cache;
+	}
+
+	get size(): number {
+		return this.#replies.size;
+	}
+
+	get(key: string): string | undefined {
+		return this.#replies.get(key);
+	}
+
+	/** Keeps a reply. Resolves once it is written; never rejects: see `broken`. */
+	async set(key: string, reply: string): Promise<void> {
+		this.#replies.set(key, reply);
+		const path = this.#path;
+		if (path === null || this.#broken !== null) return;
+		await this.#writes.queue(async () => {
+			try {
+				await mkdir(dirname(path), { recursive: true });
+				const handle = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600);
+				try {
+					await handle.write(`${JSON.stringify({ key, reply })}\n`);
+				} finally {
+					await handle.close();
+				}
+			} catch (error) {
+				this.#broken ??= Failure.from(error, `Cannot write ${path}`);
+			}
+		});
+	}
+
+	/** Why nothing more is written to the file; null: all is well. */
+	get broken(): Failure | null {
+		return this.#broken;
+	}
+}
+
+async function readLines(path: string): Promise<string> {
+	let handle: Awaited<ReturnType<typeof open>>;
+	try {
+		handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+		throw Failure.from(error, `Cannot read ${path}`);
+	}
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile() || stat.size > largestFile) {
+			throw new Failure(
+				'invalid',
+				`${path} cannot be a cache: it is no regular file, or too large.`,
+				'Correct "cache".',
+			);
+		}
+		return await handle.readFile('utf8');
+	} finally {
+		await handle.close();
+	}
+}

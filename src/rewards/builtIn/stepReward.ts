@@ -1,0 +1,34 @@
+import { Failure } from '../../base/failure.ts';
+import { aggregateSteps, splitSteps } from '../../core/reward/processReward.ts';
+import { thinkingOf } from '../../core/reward/rewardSample.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import type { BuiltIn } from '../builtIns.ts';
+import { apiKeysOf, JsonServer } from './jsonServer.ts';
+import { type StepScorer, stepServer } from './stepServer.ts';
+
+async function scorerOf(entry: RewardEntry<'process'>): Promise<StepScorer> {
+	if ((entry.model === undefined) === (entry.url === undefined)) {
+		throw new Failure('invalid', `The reward "${entry.name}" needs a model.`, 'Add either "model" or "url".');
+	}
+	if (entry.url !== undefined) return stepServer(entry, new JsonServer({ ...entry, keys: apiKeysOf(process.env) }));
+	const { OnnxModel } = await import('../onnxModel.ts');
+	return OnnxModel.load(entry);
+}
+
+/**
+ * The reward `process`: the steps of the thinking, scored by a model, become one value. null when there is nothing to score;
+ * a row whose steps cannot be scored has an error.
+ */
+export async function createProcessReward(entry: RewardEntry<'process'>, tags: TraceTags): Promise<BuiltIn> {
+	const scorer = await scorerOf(entry);
+	return {
+		concurrency: entry.url === undefined ? 1 : entry.concurrency,
+		async score(sample, signal) {
+			const steps = splitSteps(thinkingOf(sample, tags) ?? '', entry.steps, entry.maxSteps);
+			if (steps.length === 0) return null;
+			return aggregateSteps(await scorer.score(sample.prompt, steps, signal), entry.aggregate);
+		},
+		dispose: () => scorer.dispose(),
+	};
+}

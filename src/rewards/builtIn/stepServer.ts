@@ -1,0 +1,77 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import type { JsonServer } from './jsonServer.ts';
+
+/** Scores the steps of one thinking. */
+export interface StepScorer {
+	/** One score a step, in their order. */
+	score(question: string, steps: readonly string[], signal: AbortSignal): Promise<readonly number[]>;
+	dispose(): void;
+}
+
+const stepsReply = v.looseObject({ scores: v.array(v.pipe(v.number(), v.finite())) });
+const number = v.pipe(v.number(), v.finite());
+const poolingReply = v.looseObject({
+	data: v.pipe(
+		v.array(v.looseObject({ data: v.array(v.union([number, v.pipe(v.array(number), v.minLength(1))])) })),
+		v.minLength(1),
+	),
+});
+
+/** `{question, steps}` to `{scores}`. */
+async function askSteps(
+	server: JsonServer,
+	url: string,
+	question: string,
+	steps: readonly string[],
+	signal: AbortSignal,
+) {
+	const reply = v.safeParse(stepsReply, await server.post(url, { question, steps }, signal));
+	if (!reply.success) throw new Failure('invalid', `${url} does not answer with {"scores": [...]}.`, 'Correct "url".');
+	return reply.output.scores;
+}
+
+/**
+ * vLLM's /pooling with a model that gives one row a step (pooling type STEP): the steps are the assistant's message, each
+ * followed by the separator; of several classes the last is the good one.
+ */
+async function askPooling(
+	server: JsonServer,
+	entry: RewardEntry<'process'>,
+	question: string,
+	steps: readonly string[],
+	signal: AbortSignal,
+) {
+	const url = `${entry.url?.replace(/\/+$/, '')}/pooling`;
+	const content = steps.map((step) => `${step}${entry.separator}`).join('');
+	const messages = [
+		{ role: 'user', content: question },
+		{ role: 'assistant', content },
+	];
+	const body = { model: entry.modelName, messages, add_generation_prompt: false, encoding_format: 'float' };
+	const reply = v.safeParse(poolingReply, await server.post(url, body, signal));
+	if (!reply.success) throw new Failure('invalid', `${url} does not answer as vLLM's /pooling does.`, 'Correct "url".');
+	const rows = reply.output.data[0]?.data ?? [];
+	return rows.map((row) => (typeof row === 'number' ? row : (row.at(-1) as number)));
+}
+
+/** Steps scored by a server; see docs/rewards.md for what it is asked. */
+export function stepServer(entry: RewardEntry<'process'>, server: JsonServer): StepScorer {
+	const url = entry.url as string;
+	return {
+		async score(question, steps, signal) {
+			const scores =
+				entry.api === 'pooling'
+					? await askPooling(server, entry, question, steps, signal)
+					: await askSteps(server, url, question, steps, signal);
+			if (scores.length === steps.length) return scores;
+			throw new Failure(
+				'invalid',
+				`${url} gave ${scores.length} scores for ${steps.length} steps.`,
+				entry.api === 'pooling' ? 'Correct "separator": the model scores at its own step tag.' : 'Correct the server.',
+			);
+		},
+		dispose() {},
+	};
+}

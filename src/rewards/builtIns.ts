@@ -1,0 +1,126 @@
+import { resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { suggest } from '../core/recipe/suggest.ts';
+import { cosineLengthReward } from '../core/reward/cosineLengthReward.ts';
+import { exactMatchReward } from '../core/reward/exactMatchReward.ts';
+import { formatOf } from '../core/reward/formatReward.ts';
+import { jsonSchemaReward } from '../core/reward/jsonSchemaReward.ts';
+import { languageConsistencyReward } from '../core/reward/languageConsistencyReward.ts';
+import { lengthTargetReward } from '../core/reward/lengthTargetReward.ts';
+import { multipleChoiceReward } from '../core/reward/multipleChoiceReward.ts';
+import { reflectionReward } from '../core/reward/reflectionReward.ts';
+import { repetitionReward } from '../core/reward/repetitionReward.ts';
+import type { RewardSample } from '../core/reward/rewardSample.ts';
+import { softOverlongReward } from '../core/reward/softOverlongReward.ts';
+import { tagCountReward } from '../core/reward/tagCountReward.ts';
+import {
+	type BuiltInRewardSpec,
+	builtInRewardNames,
+	builtInRewardSchema,
+	type ResolvedBuiltIn,
+	type RewardEntry,
+	withAbsolutePaths,
+} from '../protocol/builtInRewards.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import type { RewardContext } from '../protocol/rewardHost.ts';
+
+export type { RewardSample };
+
+/** One built-in reward, ready to score. Throws of `score` become errors of their rows. */
+export interface BuiltIn {
+	score(sample: RewardSample, signal: AbortSignal): number | null | Promise<number | null>;
+	/** Rows that may be in flight at once when `score` is asynchronous; default 8. */
+	readonly concurrency?: number;
+	dispose?(): void;
+}
+
+/** An entry of a recipe's `rewards` that names a built-in reward: its name, and its own options. */
+export type BuiltInEntry = { readonly use: string; readonly name: string; readonly [option: string]: unknown };
+
+/** The entry checked, with the defaults of its options, and paths from the context's folder. */
+function decodeEntry(entry: BuiltInEntry, folder: string): ResolvedBuiltIn {
+	if (!builtInRewardNames.some((name) => name === entry.use)) {
+		const near = suggest(entry.use, builtInRewardNames);
+		throw new Failure(
+			'invalid',
+			`There is no built-in reward "${entry.use.slice(0, 80)}".`,
+			near === null ? `Choose one of ${builtInRewardNames.join(', ')}.` : `Did you mean "${near}"?`,
+		);
+	}
+	const spec: BuiltInRewardSpec = decodeOrThrow(builtInRewardSchema, entry, `The reward "${entry.name}"`);
+	return withAbsolutePaths({ ...spec, name: entry.name, weight: spec.weight ?? 1 }, (path) => resolve(folder, path));
+}
+
+/**
+ * The built-in reward that an entry of a recipe names. What one reward alone needs (a JSON Schema validator, an ONNX
+ * runtime, an HTTP client) is loaded when that reward is created, so that the others start at once.
+ *
+ * Fails with `invalid` for a name or an option that does not exist, `missing` or `unavailable` for a model that cannot be
+ * loaded.
+ */
+export async function createBuiltIn(given: BuiltInEntry, context: RewardContext): Promise<BuiltIn> {
+	const entry = decodeEntry(given, context.folder);
+	const { tags } = context;
+	switch (entry.use) {
+		case 'accuracy':
+			return { score: await createAccuracy(context) };
+		case 'format':
+			return { score: (sample) => formatOf(sample, sample.trace) };
+		case 'exact-match':
+			return { score: (sample) => exactMatchReward(sample, entry, tags) };
+		case 'multiple-choice':
+			return { score: (sample) => multipleChoiceReward(sample, entry, tags) };
+		case 'tag-count':
+			return { score: (sample) => tagCountReward(sample, tags) };
+		case 'language-consistency':
+			return { score: (sample) => languageConsistencyReward(sample, entry, tags) };
+		case 'soft-overlong':
+			return { score: (sample) => softOverlongReward(sample, entry, tags) };
+		case 'length-target': {
+			const accuracy = entry.mode === 'max' ? await createAccuracy(context) : () => null;
+			return { score: (sample) => lengthTargetReward(sample, entry, tags, accuracy(sample)) };
+		}
+		case 'cosine-length': {
+			const accuracy = await createAccuracy(context);
+			return { score: (sample) => cosineLengthReward(sample, entry, tags, accuracy(sample)) };
+		}
+		case 'repetition':
+			return { score: (sample) => repetitionReward(sample, entry, tags) };
+		case 'reflection':
+			return { score: (sample) => reflectionReward(sample, entry, tags) };
+		case 'json-schema': {
+			const { JsonSchemas } = await import('./builtIn/jsonSchemas.ts');
+			const schemas = await JsonSchemas.load();
+			if (entry.schema !== undefined) schemas.check(entry.schema);
+			return { score: (sample) => jsonSchemaReward(sample, entry, tags, schemas.accepts) };
+		}
+		case 'code-tests':
+			throw new Failure('unsupported', 'The reward "code-tests" is not there yet.');
+		case 'judge':
+			return createJudge(entry, context);
+		case 'process':
+			return createProcess(entry, context);
+	}
+}
+
+async function createAccuracy(context: RewardContext): Promise<(sample: RewardSample) => number | null> {
+	const { createAccuracy } = await import('./builtIn/accuracy.ts');
+	return createAccuracy(context);
+}
+
+async function createJudge(entry: RewardEntry<'judge'>, { tags }: RewardContext): Promise<BuiltIn> {
+	const [{ Judge }, { JudgeCache }, { JsonServer, apiKeysOf }] = await Promise.all([
+		import('./builtIn/judge.ts'),
+		import('./builtIn/judgeCache.ts'),
+		import('./builtIn/jsonServer.ts'),
+	]);
+	const server = new JsonServer({ ...entry, keys: apiKeysOf(process.env) });
+	const cache = await JudgeCache.open(entry.cache ?? null);
+	// What is printed here is the reward's log.
+	return new Judge(entry, tags, server, cache, (line) => console.log(line));
+}
+
+async function createProcess(entry: RewardEntry<'process'>, { tags }: RewardContext): Promise<BuiltIn> {
+	const { createProcessReward } = await import('./builtIn/stepReward.ts');
+	return createProcessReward(entry, tags);
+}

@@ -1,0 +1,184 @@
+import { constants } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Tokenizer } from '@huggingface/tokenizers';
+import type * as Ort from 'onnxruntime-node';
+import { Failure } from '../base/failure.ts';
+import type { RewardEntry } from '../protocol/builtInRewards.ts';
+import type { StepScorer } from './builtIn/stepServer.ts';
+
+/** The only file of reward hosts that loads onnxruntime-node, and only for the reward `process`. */
+
+/** As the engine does, and for the same reason: the library reports to its maker unless this stands before it is loaded. */
+async function loadRuntime(): Promise<typeof Ort> {
+	process.env.ORT_DISABLE_TELEMETRY = '1';
+	try {
+		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
+		const ort = module.default ?? module;
+		ort.env.logLevel = 'fatal';
+		return ort;
+	} catch (cause) {
+		throw new Failure(
+			'unavailable',
+			`onnxruntime-node could not be loaded for ${process.platform} ${process.arch}.`,
+			'Install the package again, or give the reward "process" a "url".',
+			{ cause },
+		);
+	}
+}
+
+/** Inputs that are the same for every text; others the model must not ask for. */
+const plainInputs: Readonly<Record<string, (i: number) => number>> = {
+	attention_mask: () => 1,
+	token_type_ids: () => 0,
+	position_ids: (i) => i,
+};
+
+/**
+ * A process reward model in an ONNX file. It reads the problem, a line break, and each step followed by the separator; the
+ * score of a step is the model's output at the last token of its separator: [1, tokens], [1, tokens, 1] or
+ * [1, tokens, classes], of which the last is the good one.
+ */
+export class OnnxModel implements StepScorer {
+	readonly #entry: RewardEntry<'process'>;
+	readonly #ort: typeof Ort;
+	readonly #session: Ort.InferenceSession;
+	readonly #tokenizer: Tokenizer;
+	readonly #what: string;
+
+	private constructor(
+		entry: RewardEntry<'process'>,
+		ort: typeof Ort,
+		session: Ort.InferenceSession,
+		tokenizer: Tokenizer,
+		what: string,
+	) {
+		this.#entry = entry;
+		this.#ort = ort;
+		this.#session = session;
+		this.#tokenizer = tokenizer;
+		this.#what = what;
+	}
+
+	/** @throws `missing`, `invalid`, `unavailable` */
+	static async load(entry: RewardEntry<'process'>): Promise<OnnxModel> {
+		const file = await modelFile(entry.model as string);
+		const tokenizer = await loadTokenizer(entry.tokenizer ?? join(dirname(file), 'tokenizer.json'));
+		const ort = await loadRuntime();
+		let session: Ort.InferenceSession;
+		try {
+			session = await ort.InferenceSession.create(file, { logSeverityLevel: 3, interOpNumThreads: 1 });
+		} catch (cause) {
+			throw new Failure('invalid', `${file} cannot be loaded: ${(cause as Error).message}.`, 'Export it anew.', {
+				cause,
+			});
+		}
+		const strange = session.inputNames.filter((name) => name !== 'input_ids' && !Object.hasOwn(plainInputs, name));
+		if (!session.inputNames.includes('input_ids') || strange.length > 0) {
+			throw new Failure(
+				'invalid',
+				`${file} does not take "input_ids" alone: its inputs are ${session.inputNames.join(', ')}.`,
+				'Export it as a token classifier, without a cache.',
+			);
+		}
+		return new OnnxModel(entry, ort, session, tokenizer, basename(file));
+	}
+
+	async score(question: string, steps: readonly string[]): Promise<readonly number[]> {
+		const { separator, maxTokens } = this.#entry;
+		const ids = this.#encode(`${question}\n`, true);
+		const places: number[] = [];
+		for (const step of steps) {
+			ids.push(...this.#encode(`${step}${separator}`, false));
+			places.push(ids.length - 1);
+			if (ids.length <= maxTokens) continue;
+			throw new Failure(
+				'invalid',
+				`The thinking has more than ${maxTokens} tokens for the model ${this.#what}.`,
+				'Raise "maxTokens" if the model takes more.',
+			);
+		}
+		const { data, classes } = await this.#run(ids);
+		return places.map((place) => this.#scoreAt(data, place, classes));
+	}
+
+	#encode(text: string, first: boolean): number[] {
+		const ids = this.#tokenizer.encode(text, { add_special_tokens: first }).ids as (number | undefined)[];
+		if (ids.length > 0 && ids.every((id) => Number.isInteger(id))) return ids as number[];
+		throw new Failure('invalid', `The tokenizer of ${this.#what} does not know every character of the text.`);
+	}
+
+	async #run(ids: readonly number[]): Promise<{ data: Float32Array; classes: number }> {
+		const { Tensor } = this.#ort;
+		const tensor = (value: (i: number) => number) =>
+			new Tensor(
+				'int64',
+				BigInt64Array.from(ids, (_, i) => BigInt(value(i))),
+				[1, ids.length],
+			);
+		const feeds: Record<string, Ort.Tensor> = {};
+		for (const name of this.#session.inputNames) {
+			feeds[name] = tensor(name === 'input_ids' ? (i) => ids[i] as number : (plainInputs[name] as () => number));
+		}
+		const results = await this.#session.run(feeds);
+		const output = results[this.#session.outputNames[0] as string];
+		const [rows, tokens, classes = 1] = output?.dims ?? [];
+		if (output?.type !== 'float32' || rows !== 1 || tokens !== ids.length) {
+			throw new Failure(
+				'invalid',
+				`${this.#what} gives ${output?.type} [${output?.dims.join(', ')}], not float32 [1, ${ids.length}, classes].`,
+				'Export it as a token classifier.',
+			);
+		}
+		return { data: output.data as Float32Array, classes };
+	}
+
+	#scoreAt(data: Float32Array, place: number, classes: number): number {
+		const logits = [...data.subarray(place * classes, (place + 1) * classes)];
+		const last = logits.at(-1) as number;
+		switch (this.#entry.activation) {
+			case 'none':
+				return last;
+			case 'sigmoid':
+				return 1 / (1 + Math.exp(-last));
+			case 'softmax': {
+				const most = Math.max(...logits);
+				const sum = logits.reduce((total, logit) => total + Math.exp(logit - most), 0);
+				return Math.exp(last - most) / sum;
+			}
+		}
+	}
+
+	dispose(): void {
+		void this.#session.release();
+	}
+}
+
+/** The ONNX file that a path names: itself, or model.onnx in the folder. */
+async function modelFile(path: string): Promise<string> {
+	const found = await stat(path).catch((error: unknown) => {
+		throw Failure.from(error, `The model ${path} cannot be read`);
+	});
+	return found.isDirectory() ? join(path, 'model.onnx') : path;
+}
+
+const largestTokenizer = 128 << 20;
+
+async function loadTokenizer(path: string): Promise<Tokenizer> {
+	const { Tokenizer } = await import('@huggingface/tokenizers');
+	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+		const missing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+		if (missing) throw new Failure('missing', `There is no ${path}.`, 'Name the tokenizer.json of the model.');
+		throw Failure.from(error, `Cannot read ${path}`);
+	});
+	try {
+		const { size } = await handle.stat();
+		if (size > largestTokenizer) throw new Failure('invalid', `${path} has ${size} bytes: it is no tokenizer.json.`);
+		return new Tokenizer(JSON.parse(await handle.readFile('utf8')) as object, {});
+	} catch (error) {
+		if (error instanceof Failure) throw error;
+		throw new Failure('invalid', `${path} is no tokenizer.json: ${(error as Error).message}.`, "Take the model's own.");
+	} finally {
+		await handle.close();
+	}
+}
