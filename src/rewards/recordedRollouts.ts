@@ -39,6 +39,8 @@ export const rolloutLimits: RolloutLimits = { fileBytes: 256 << 20, lineBytes: 4
 export interface RolloutOptions {
 	/** Steps are added, the newest first, as long as all rows together stay within this; the newest one always. */
 	readonly rows: number;
+	/** Steps with rollouts at most. */
+	readonly newest?: number;
 	readonly numbers: RowNumbers;
 	/** Only these steps. */
 	readonly steps?: readonly number[];
@@ -118,6 +120,7 @@ export async function readRecordedRollouts(run: string, options: RolloutOptions)
 	let total = 0;
 	for (const step of asked.toReversed()) {
 		if (options.steps === undefined && total >= most) break;
+		if (steps.length >= (options.newest ?? Number.POSITIVE_INFINITY)) break;
 		const read = await readStep(run, step, limits, signal);
 		if (steps.length > 0 && options.steps === undefined && total + read.lines.length > most) break;
 		remarks.push(...read.remarks);

@@ -1,0 +1,145 @@
+import type { ComparedGroup, ComparedRow, Comparison } from '../../protocol/comparison.ts';
+import { computeAdvantages, type ScaleRewards } from '../grpo/advantages.ts';
+import { correlation } from './verification/correlation.ts';
+import { moments } from './verification/moments.ts';
+
+/** One recorded rollout with what both sides say about it. */
+export interface RowToCompare
+	extends Pick<ComparedRow, 'step' | 'group' | 'index' | 'prompt' | 'completion' | 'answer' | 'truncated' | 'error'> {
+	readonly before: number | null;
+	readonly after: number | null;
+}
+
+/** Values closer than this are the same. */
+const tolerance = 1e-9;
+
+/** Ranks from 1 of values in ascending order; equal values share the mean of their ranks. */
+export function meanRanks(values: readonly number[]): number[] {
+	const order = values.map((_, i) => i).sort((a, b) => (values[a] as number) - (values[b] as number));
+	const ranks = new Array<number>(values.length);
+	for (let start = 0; start < order.length; ) {
+		let end = start + 1;
+		while (end < order.length && values[order[end] as number] === values[order[start] as number]) end++;
+		for (let i = start; i < end; i++) ranks[order[i] as number] = (start + 1 + end) / 2;
+		start = end;
+	}
+	return ranks;
+}
+
+/**
+ * Spearman's rank correlation: Pearson's of the mean ranks, over the rows where both sides have a value. null: fewer than
+ * two such rows, or a side is constant there.
+ */
+export function rankCorrelation(a: readonly (number | null)[], b: readonly (number | null)[]): number | null {
+	const x: number[] = [];
+	const y: number[] = [];
+	for (const [i, value] of a.entries()) {
+		const other = b[i] ?? null;
+		if (value === null || other === null) continue;
+		x.push(value);
+		y.push(other);
+	}
+	const ranks = [meanRanks(x), meanRanks(y)] as const;
+	if (x.length !== 2) return correlation(...ranks);
+	// Two ranks are in the same order, in the other, or tied.
+	const [a1 = 0, a2 = 0] = ranks[0];
+	const [b1 = 0, b2 = 0] = ranks[1];
+	return a1 === a2 || b1 === b2 ? null : a1 < a2 === b1 < b2 ? 1 : -1;
+}
+
+/** Positions of the rows of each group, by step and group, in the order in which they first occur. */
+function groupsOf(rows: readonly Pick<RowToCompare, 'step' | 'group'>[]): Map<number, number[][]> {
+	const steps = new Map<number, Map<number, number[]>>();
+	for (const [i, { step, group }] of rows.entries()) {
+		const groups = steps.get(step) ?? new Map<number, number[]>();
+		steps.set(step, groups);
+		const members = groups.get(group);
+		if (members === undefined) groups.set(group, [i]);
+		else members.push(i);
+	}
+	return new Map([...steps].map(([step, groups]) => [step, [...groups.values()]]));
+}
+
+/** Advantages of the groups of one generation batch, as `computeAdvantages`; groups of other sizes are filled with nulls. */
+function advantagesOf(values: readonly (number | null)[], groups: readonly number[][], scale: ScaleRewards) {
+	const size = Math.max(...groups.map((members) => members.length));
+	const filled = groups.flatMap((members) => Array.from({ length: size }, (_, i) => valueAt(values, members[i])));
+	const { values: computed, dead, groupStd } = computeAdvantages(filled, size, scale);
+	const advantages = new Map<number, number>();
+	for (const [g, members] of groups.entries()) {
+		for (const [i, member] of members.entries()) advantages.set(member, computed[g * size + i] as number);
+	}
+	return { advantages, dead, std: [...groupStd].map((std) => (Number.isNaN(std) ? 0 : std)) };
+}
+
+const valueAt = (values: readonly (number | null)[], i: number | undefined) =>
+	i === undefined ? null : (values[i] ?? null);
+
+const varianceWords = { true: { true: 'dead', false: 'gained' }, false: { true: 'lost', false: 'alive' } } as const;
+
+const isChanged = (before: number | null, after: number | null) =>
+	before === null || after === null ? before !== after : Math.abs(before - after) > tolerance;
+
+/**
+ * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step are one generation batch: with
+ * `batch` its standard deviation divides the advantages.
+ */
+export function compareRows(
+	rows: readonly RowToCompare[],
+	scale: ScaleRewards,
+): Pick<Comparison, 'rows' | 'groups' | 'summary' | 'steps'> {
+	const before = rows.map((row) => row.before);
+	const after = rows.map((row) => row.after);
+	const advantageBefore = new Map<number, number>();
+	const advantageAfter = new Map<number, number>();
+	const groups: ComparedGroup[] = [];
+	for (const [step, members] of groupsOf(rows)) {
+		const old = advantagesOf(before, members, scale);
+		const now = advantagesOf(after, members, scale);
+		for (const [i, value] of old.advantages) advantageBefore.set(i, value);
+		for (const [i, value] of now.advantages) advantageAfter.set(i, value);
+		for (const [g, own] of members.entries()) {
+			const wasDead = old.dead[g] as boolean;
+			const isDead = now.dead[g] as boolean;
+			groups.push({
+				step,
+				group: (rows[own[0] as number] as RowToCompare).group,
+				stdBefore: wasDead ? 0 : (old.std[g] as number),
+				stdAfter: isDead ? 0 : (now.std[g] as number),
+				variance: varianceWords[`${wasDead}`][`${isDead}`],
+				rankCorrelation: rankCorrelation(
+					own.map((i) => before[i] ?? null),
+					own.map((i) => after[i] ?? null),
+				),
+			});
+		}
+	}
+	const compared = rows.map(
+		(row, i): ComparedRow => ({
+			...row,
+			advantageBefore: advantageBefore.get(i) as number,
+			advantageAfter: advantageAfter.get(i) as number,
+		}),
+	);
+	const valued = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
+	const range = moments([...valued(before), ...valued(after)]);
+	const middle = range === null ? 0 : range.min / 2 + range.max / 2;
+	const isFlipped = (a: number | null, b: number | null) =>
+		a === null || b === null ? a !== b : a > middle !== b > middle && isChanged(a, b);
+	const correlations = valued(groups.map((group) => group.rankCorrelation));
+	return {
+		steps: [...new Set(rows.map(({ step }) => step))].sort((a, b) => a - b),
+		rows: compared,
+		groups,
+		summary: {
+			meanBefore: moments(valued(before))?.mean ?? null,
+			meanAfter: moments(valued(after))?.mean ?? null,
+			flipped: rows.filter((row) => isFlipped(row.before, row.after)).length,
+			changed: rows.filter((row) => isChanged(row.before, row.after)).length,
+			rankCorrelation: moments(correlations)?.mean ?? null,
+			gained: groups.filter(({ variance }) => variance === 'gained').length,
+			lost: groups.filter(({ variance }) => variance === 'lost').length,
+			advantageFlips: compared.filter((row) => row.advantageBefore * row.advantageAfter < 0).length,
+		},
+	};
+}

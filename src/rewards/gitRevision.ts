@@ -1,0 +1,229 @@
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, extname, join, relative } from 'node:path';
+import { Failure } from '../base/failure.ts';
+
+/** A reward file as a revision of its repository has it, with its local imports, in a folder of its own. */
+export interface RevisionCopy {
+	/** Absolute; the folders above it are laid out as in the repository. */
+	readonly file: string;
+	/** "HEAD (580a94b)" */
+	readonly label: string;
+	/** The same text as in the working copy. */
+	readonly unchanged: boolean;
+	dispose(): Promise<void>;
+}
+
+export const revisionLimits = { files: 4_000, bytes: 64 << 20, fileBytes: 8 << 20, timeoutMs: 20_000 } as const;
+
+const largestOutput = 96 << 20;
+const sources = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json', '.py']);
+
+interface GitOutput {
+	readonly status: number | null;
+	readonly stdout: Buffer;
+	readonly stderr: string;
+}
+
+/** Runs git on a folder; nothing of the caller's environment points it at another repository, and it asks nobody. */
+function git(folder: string, args: readonly string[], input?: string, signal?: AbortSignal): Promise<GitOutput> {
+	const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')));
+	return new Promise((resolve, reject) => {
+		const child = spawn('git', ['-C', folder, ...args], {
+			stdio: ['pipe', 'pipe', 'pipe'],
+			windowsHide: true,
+			env: {
+				...environment,
+				GIT_TERMINAL_PROMPT: '0',
+				GIT_OPTIONAL_LOCKS: '0',
+				GIT_NO_LAZY_FETCH: '1',
+				LC_ALL: 'C',
+			},
+		});
+		const chunks: Buffer[] = [];
+		let size = 0;
+		let stderr = '';
+		const end = (failure: Failure) => {
+			child.kill('SIGKILL');
+			reject(failure);
+		};
+		const timer = setTimeout(
+			() => end(new Failure('timeout', `git did not answer in ${folder}.`, 'See whether git works there.')),
+			revisionLimits.timeoutMs,
+		);
+		const abort = () => end(new Failure('cancelled', 'Cancelled.'));
+		signal?.addEventListener('abort', abort);
+		if (signal?.aborted) abort();
+		child.stdout.on('data', (chunk: Buffer) => {
+			size += chunk.length;
+			if (size > largestOutput)
+				end(new Failure('invalid', `The repository of ${folder} is too large to compare with.`));
+			else chunks.push(chunk);
+		});
+		child.stderr.on('data', (chunk: Buffer) => {
+			if (stderr.length < 8_000) stderr += chunk.toString('utf8');
+		});
+		const settle = () => {
+			clearTimeout(timer);
+			signal?.removeEventListener('abort', abort);
+		};
+		child.on('error', (error: NodeJS.ErrnoException) => {
+			settle();
+			reject(
+				error.code === 'ENOENT'
+					? new Failure('unavailable', 'git is not installed, or not on PATH.', 'Install git, or compare two files.')
+					: Failure.from(error, 'Cannot run git'),
+			);
+		});
+		child.on('close', (status) => {
+			settle();
+			resolve({ status, stdout: Buffer.concat(chunks), stderr });
+		});
+		child.stdin.on('error', () => {});
+		child.stdin.end(input ?? '');
+	});
+}
+
+async function repositoryOf(file: string, signal: AbortSignal | undefined): Promise<string> {
+	const { status, stdout, stderr } = await git(dirname(file), ['rev-parse', '--show-toplevel'], undefined, signal);
+	const top = stdout.toString('utf8').replace(/\r?\n$/, '');
+	if (status === 0 && top !== '') return await realpath(top);
+	if (stderr.includes('dubious ownership')) {
+		throw new Failure(
+			'denied',
+			`git does not trust the repository of ${file}, because somebody else owns it.`,
+			'Add the folder to safe.directory in your git settings.',
+		);
+	}
+	throw new Failure('missing', `${file} is not in a git repository.`, 'Compare it with another file.');
+}
+
+interface Blob {
+	readonly path: string;
+	readonly id: string;
+	readonly size: number;
+}
+
+/** Regular files of a revision; links and submodules are passed over. */
+function parseTree(output: Buffer): Blob[] {
+	const blobs: Blob[] = [];
+	for (const entry of output.toString('utf8').split('\0')) {
+		const match = /^100(?:644|755) blob ([0-9a-f]{40,64}) +(\d+)\t(.+)$/s.exec(entry);
+		if (match === null) continue;
+		const path = match[3] as string;
+		// A tree that was made by hand may hold anything.
+		if (path.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\:]/.test(part))) continue;
+		blobs.push({ path, id: match[1] as string, size: Number(match[2]) });
+	}
+	return blobs;
+}
+
+/** What a reward may import: sources, and whatever lies in its folder; the nearest first, up to the limits. */
+function chooseBlobs(blobs: readonly Blob[], entry: string): Blob[] {
+	const own = dirname(entry);
+	const distance = (path: string) => {
+		const steps = relative(own, dirname(path));
+		return steps === '' ? 0 : steps.split(/[\\/]/).length;
+	};
+	const ranked = blobs
+		.filter(
+			({ path, size }) => size <= revisionLimits.fileBytes && (sources.has(extname(path)) || distance(path) === 0),
+		)
+		.map((blob) => ({ blob, rank: blob.path === entry ? -1 : distance(blob.path) }))
+		.sort((a, b) => a.rank - b.rank || (a.blob.path < b.blob.path ? -1 : 1));
+	const chosen: Blob[] = [];
+	let bytes = 0;
+	for (const { blob } of ranked) {
+		bytes += blob.size;
+		if (chosen.length >= revisionLimits.files || bytes > revisionLimits.bytes) break;
+		chosen.push(blob);
+	}
+	return chosen;
+}
+
+/** The contents in the order of the ids, from `git cat-file --batch`: "<id> blob <size>\n<content>\n" each. */
+function parseBatch(output: Buffer, count: number): Buffer[] {
+	const contents: Buffer[] = [];
+	let at = 0;
+	while (contents.length < count) {
+		const end = output.indexOf(0x0a, at);
+		const head = end < 0 ? null : /^[0-9a-f]+ blob (\d+)$/.exec(output.toString('latin1', at, end));
+		if (!head) throw new Failure('corrupt', 'git did not give the files of the revision.', 'Try git fsck.');
+		const size = Number(head[1]);
+		contents.push(output.subarray(end + 1, end + 1 + size));
+		at = end + 1 + size + 1;
+	}
+	return contents;
+}
+
+const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() ?? false;
+
+/** Packages are not tracked: those of the working copy serve the copy, too. */
+async function linkPackages(top: string, root: string, entry: string): Promise<void> {
+	for (let folder = dirname(entry); ; folder = dirname(folder)) {
+		const packages = join(top, folder, 'node_modules');
+		const place = join(root, folder, 'node_modules');
+		if ((await isFolder(packages)) && !(await isFolder(place)))
+			await symlink(packages, place, 'junction').catch(() => {});
+		if (folder === '.') return;
+	}
+}
+
+/**
+ * Lays a reward file out as a revision has it. Only objects of the repository are read: no hook, no filter and no checkout
+ * runs. Fails with `missing` (no repository, not tracked), `unavailable` (no git), `denied`, `timeout`, `cancelled`.
+ */
+export async function copyRevision(
+	file: string,
+	{ revision = 'HEAD', signal }: { readonly revision?: string; readonly signal?: AbortSignal } = {},
+): Promise<RevisionCopy> {
+	if (!/^\w[\w./~^@-]*$/.test(revision)) throw new Failure('invalid', `"${revision}" names no revision.`);
+	const real = await realpath(file).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read ${file}`);
+	});
+	const top = await repositoryOf(real, signal);
+	const entry = relative(top, real).replaceAll('\\', '/');
+	const commit = await git(top, ['rev-parse', '--verify', '--short', `${revision}^{commit}`], undefined, signal);
+	if (commit.status !== 0) {
+		throw new Failure(
+			'missing',
+			`The repository of ${basename(file)} has no ${revision === 'HEAD' ? 'commit yet' : `revision ${revision}`}.`,
+			'Commit the file first.',
+		);
+	}
+	const tree = await git(top, ['ls-tree', '-r', '-z', '-l', '--full-tree', revision], undefined, signal);
+	if (tree.status !== 0) throw new Failure('corrupt', `git cannot list ${revision}: ${tree.stderr.trim()}`);
+	const blobs = parseTree(tree.stdout);
+	if (!blobs.some(({ path }) => path === entry)) {
+		throw new Failure(
+			'missing',
+			`${entry} is not in ${revision}.`,
+			'Commit it first, or compare it with another file.',
+		);
+	}
+	const chosen = chooseBlobs(blobs, entry);
+	const batch = await git(top, ['cat-file', '--batch'], chosen.map(({ id }) => `${id}\n`).join(''), signal);
+	const contents = parseBatch(batch.stdout, chosen.length);
+	const here = await git(top, ['hash-object', '--', real], undefined, signal);
+	const root = await realpath(await mkdtemp(join(tmpdir(), 'reasoning-lab-revision-')));
+	const dispose = () => rm(root, { recursive: true, force: true });
+	try {
+		for (const [i, { path }] of chosen.entries()) {
+			const target = join(root, ...path.split('/'));
+			await mkdir(dirname(target), { recursive: true });
+			await writeFile(target, contents[i] as Buffer);
+		}
+		await linkPackages(top, root, entry);
+	} catch (error) {
+		await dispose();
+		throw Failure.from(error, `Cannot copy ${entry} of ${revision}`);
+	}
+	return {
+		file: join(root, ...entry.split('/')),
+		label: `${revision} (${commit.stdout.toString('utf8').trim()})`,
+		unchanged:
+			here.status === 0 && here.stdout.toString('utf8').trim() === blobs.find(({ path }) => path === entry)?.id,
+		dispose,
+	};
+}
