@@ -10,6 +10,7 @@ import { panelTypes } from './host/ids.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
+import { PauseNotification } from './host/pauseNotification.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { RunContext } from './host/runContext.ts';
@@ -86,6 +87,16 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const resume = (view: RunView) => starter.resume(view);
 	const ends: EndNotification = keep(
 		new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog, resume }),
+	);
+	keep(
+		new PauseNotification({
+			store,
+			notices,
+			storage,
+			openDashboard,
+			openLog,
+			continue: (view) => controller.continue(view),
+		}),
 	);
 	addStartCommands(table, {
 		picker,

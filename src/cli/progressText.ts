@@ -82,7 +82,7 @@ export function plainLine(progress: RunProgress): string {
 /** What an event of the run says to a person; null: nothing worth a line. */
 export function eventText(event: EventLine): string | null {
 	const text = (value: unknown) =>
-		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 300);
+		printable(typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(0, 800);
 	switch (event.type) {
 		case 'stage':
 			return `stage ${text(event.name)} begins at step ${event.step}`;
@@ -95,8 +95,11 @@ export function eventText(event: EventLine): string | null {
 		case 'hyperparameters':
 			return `hyper-parameters from step ${text(event.fromStep)}: ${text(event.changes)}`;
 		case 'paused':
+			return event.because === 'rewards'
+				? `paused at step ${event.step}: go on with reasoning-lab resume, or end the run with reasoning-lab stop`
+				: `paused at step ${event.step}`;
 		case 'continued':
-			return `${event.type} at step ${event.step}`;
+			return `continued at step ${event.step}`;
 		case 'alert':
 			return `${text(event.level)}: ${text(event.message)}`;
 		default:

@@ -12,7 +12,7 @@ import type { Verb } from './verb.ts';
 export const resumeVerb: Verb = {
 	name: 'resume',
 	usage: '<run>',
-	summary: 'Continue a stopped or crashed run, or start a new run from one of its checkpoints.',
+	summary: 'Continue a stopped, crashed or paused run, or start a new run from one of its checkpoints.',
 	options: [
 		['--checkpoint STEP', 'Start a new run, beside the old one, from the checkpoint of this step.'],
 		...changeHelp.map(([option, text]) => [option, `With --checkpoint: ${text}`] as const),

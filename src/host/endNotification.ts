@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { presentEnd } from './endPresentation.ts';
+import { claimNotice } from './noticeClaims.ts';
 import type { NoticeAction, Notices } from './notices.ts';
 import type { RunStore } from './runStore.ts';
 import { isLive, type RunView } from './runView.ts';
@@ -21,7 +19,6 @@ interface Needs {
 }
 
 const memoryKey = 'reasoningLab.seenAlive';
-const claimsFolder = 'ended';
 
 /**
  * One notification, once, when a run ends. What was seen alive is remembered over reloads, so that an end while the
@@ -115,17 +112,8 @@ export class EndNotification extends Disposable {
 	}
 
 	/** True for the first window that asks. */
-	async #claim(identity: string): Promise<boolean> {
-		const folder = join(this.#needs.storage.fsPath, claimsFolder);
-		const name = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-		try {
-			await mkdir(folder, { recursive: true });
-			await writeFile(join(folder, name), '', { flag: 'wx' });
-			return true;
-		} catch (error) {
-			// Told twice is better than not told.
-			return (error as NodeJS.ErrnoException).code !== 'EEXIST';
-		}
+	#claim(identity: string): Promise<boolean> {
+		return claimNotice(this.#needs.storage, identity);
 	}
 }
 

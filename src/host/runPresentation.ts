@@ -77,8 +77,9 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 		if (value) rows.push([name, value]);
 	};
 	const record = view.record;
-	add('Why', displayText(view.fault ?? record?.error?.message ?? '', 400));
-	add('To do', displayText(view.fault === null ? (record?.error?.action ?? '') : '', 400));
+	const why = view.status === 'paused' ? record?.pause : record?.error;
+	add('Why', displayText(view.fault ?? why?.message ?? '', 400));
+	add('To do', displayText(view.fault === null ? (why?.action ?? '') : '', 400));
 	add('Stage', record?.stage && displayText(record.stage, 40));
 	add('Step', stepText(view));
 	add('Reward', view.reward === null ? null : `${formatReward(view.reward)} (mean of the newest step)`);

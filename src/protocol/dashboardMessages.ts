@@ -50,6 +50,8 @@ export const dashboardRunSchema = v.object({
 	fault: v.nullable(v.object({ missing: v.boolean(), message: text, action: v.nullable(text) })),
 	/** Why the run crashed. */
 	error: v.nullable(v.object({ message: text, action: v.nullable(text) })),
+	/** Why the run has paused by itself. */
+	pause: v.optional(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
 	device: text,
 	attempt: v.number(),

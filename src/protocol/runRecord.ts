@@ -36,6 +36,10 @@ export const runRecordSchema = v.looseObject({
 	seeds: v.record(v.string(), v.number()),
 	versions: v.record(v.string(), v.string()),
 	hashes: v.object({ recipe: v.string(), dataset: v.string(), rewards: v.string() }),
+	/** The columns of rewards in metrics and rollouts, once the rewards are loaded. */
+	rewards: v.optional(v.array(v.object({ name: v.string(), weight: v.number() }))),
+	/** Why the run has paused by itself; only while it is paused. */
+	pause: v.optional(v.object({ message: v.string(), action: v.optional(v.string()), time: v.number() })),
 	/** Tags and a note are the person's, not the engine's: they lie in annotations/. */
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });

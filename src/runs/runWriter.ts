@@ -91,12 +91,12 @@ export class RunWriter {
 
 	/**
 	 * Takes over an existing run (dead or ended) to resume it; call `setAside` before anything is written. Unknown fields
-	 * of run.json are kept, an old error is dropped.
+	 * of run.json are kept, an old error or reason of a pause is dropped.
 	 */
 	static async reopen(folder: string): Promise<RunWriter> {
 		const lock = await lockRun(folder);
 		try {
-			const { error: _, ...old } = await readRecord(folder);
+			const { error: _, pause: __, ...old } = await readRecord(folder);
 			const time = now();
 			const writer = new RunWriter(folder, lock, {
 				...old,

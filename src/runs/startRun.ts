@@ -2,6 +2,7 @@ import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { type LaunchOptions, launchEngine } from './launchEngine.ts';
 import { prepareChild, prepareRun, type RecipeChanges } from './prepareRun.ts';
+import { connectRun } from './runControl.ts';
 import { listCheckpoints, readRecord } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
 import { claimsLife, effectiveStatus } from './runStatus.ts';
@@ -29,7 +30,10 @@ export async function startRun(recipePath: string, changes: RecipeChanges, optio
 	return launch(folder, options, {});
 }
 
-/** Continues an ended or crashed run in its folder, from its newest checkpoint. Fails with `busy` while it runs. */
+/**
+ * Continues an ended or crashed run in its folder, from its newest checkpoint; one that is paused goes on. Fails with
+ * `busy` while it runs.
+ */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
 	const record = await readRecord(folder).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return null;
@@ -37,6 +41,15 @@ export async function resumeRun(folder: string, options: StartOptions): Promise<
 	});
 	if (record === null) return launch(folder, options, {});
 	const status = await effectiveStatus(record);
+	if (status === 'paused') {
+		const client = await connectRun(folder, record, 'reasoning-lab');
+		try {
+			options.onFolder?.(folder);
+			return { folder, record: await client.request('run/resume', {}) };
+		} finally {
+			client.dispose();
+		}
+	}
 	if (claimsLife({ status })) {
 		throw new Failure('busy', `The run ${folder} is ${status} (process ${record.pid}).`, 'Open it, or stop it first.');
 	}

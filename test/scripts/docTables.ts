@@ -209,6 +209,7 @@ const units: Readonly<Record<MetricUnit, string>> = {
 const built: readonly string[] = [
 	'rewards/NAME/mean',
 	'rewards/NAME/std',
+	'rewards/NAME/errors',
 	'eval/heldout/accuracy',
 	'eval/heldout/accuracy_low',
 	'eval/heldout/accuracy_high',

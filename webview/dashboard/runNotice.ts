@@ -53,6 +53,14 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			actions: possible({ action: 'stop', label: 'Stop waiting' }),
 		};
 	}
+	if (run.pause) {
+		return {
+			kind: 'warning',
+			title: 'Paused: rewards fail',
+			text: sentence(run.pause.message, run.pause.action),
+			actions: possible({ action: 'continue', label: 'Continue' }, { action: 'stop', label: 'Stop' }, log),
+		};
+	}
 	if (loading) return { kind: 'waiting', title: 'Opening the run', text: 'Reading its metrics.', actions: [] };
 	if (rows > 0) {
 		if (!hasGrpo && run.stage === 'sft' && (run.status === 'running' || run.status === 'paused')) {

@@ -234,6 +234,17 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 type Described = Omit<MetricInfo, 'name' | 'known'>;
 
 function rewardPart(name: string, part: string): Described {
+	if (part === 'errors') {
+		return {
+			title: `${name}, failed`,
+			unit: 'number',
+			group: 'reward',
+			better: 'down',
+			over: 'completions sampled for the generation batch',
+			explanation: `Completions on which the reward "${name}" failed: it raised, returned no number, or took too long. They are left out of their groups. Absent: none.`,
+			logScale: false,
+		};
+	}
 	const deviation = part === 'std';
 	return {
 		title: deviation ? `${name}, deviation` : name,
@@ -270,7 +281,7 @@ function evaluationPart(name: string, part: string): Described {
 
 /** Names that are built from other names. */
 function describePattern(name: string): Described | null {
-	const reward = /^rewards\/(.+)\/(mean|std)$/s.exec(name);
+	const reward = /^rewards\/(.+)\/(mean|std|errors)$/s.exec(name);
 	if (reward) return rewardPart(reward[1] as string, reward[2] as string);
 	const evaluation = /^eval\/([^/]+)\/([^/]+)$/.exec(name) ?? /^(eval)\/([^/]+)$/.exec(name);
 	if (evaluation) return evaluationPart(evaluation[1] as string, evaluation[2] as string);

@@ -93,6 +93,14 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 						action: record.error.action ? displayText(record.error.action, 400) : null,
 					}
 				: null,
+		...(status === 'paused' && record?.pause
+			? {
+					pause: {
+						message: displayText(record.pause.message, 1000),
+						action: record.pause.action ? displayText(record.pause.action, 400) : null,
+					},
+				}
+			: {}),
 		engine: record?.engine ?? '',
 		device: displayText(record?.device ?? '', 80),
 		attempt: record?.attempt ?? 1,

@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type * as vscode from 'vscode';
+
+const claimsFolder = 'ended';
+
+/** True for the first window that wants to tell something. @param storage a folder that all windows share */
+export async function claimNotice(storage: vscode.Uri, what: string): Promise<boolean> {
+	const folder = join(storage.fsPath, claimsFolder);
+	const name = createHash('sha256').update(what).digest('hex').slice(0, 32);
+	try {
+		await mkdir(folder, { recursive: true });
+		await writeFile(join(folder, name), '', { flag: 'wx' });
+		return true;
+	} catch (error) {
+		// Told twice is better than not told.
+		return (error as NodeJS.ErrnoException).code !== 'EEXIST';
+	}
+}
