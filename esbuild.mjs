@@ -66,6 +66,16 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			entryPoints: { cli: 'src/cli.ts' },
 			banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
 		},
+		rewardHost: { ...nodeProgram, entryPoints: { rewardHost: 'src/rewards/host/main.ts' } },
+		// The Python reward host is taken as it is.
+		rewardPython: {
+			...nodeProgram,
+			entryPoints: pythonEntryPoints('src/rewards/python'),
+			outdir: join(dist, 'python'),
+			banner: {},
+			sourcemap: false,
+			loader: { '.py': 'copy' },
+		},
 		dashboard: webviewApp('dashboard'),
 		rollouts: webviewApp('rollouts'),
 		...(tests
@@ -79,6 +89,14 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 				}
 			: {}),
 	};
+}
+
+/** Every Python file of a folder, under its own name. */
+function pythonEntryPoints(folder) {
+	const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.py'));
+	return Object.fromEntries(
+		files.map((name) => [name.slice(0, -3).replaceAll('\\', '/'), `${folder}/${name.replaceAll('\\', '/')}`]),
+	);
 }
 
 /** The runner and every suite as a file of its own: mocha loads the suites itself. */

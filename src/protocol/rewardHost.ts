@@ -9,6 +9,8 @@ export const rewardHostMethods = {
 	/** The first and only load of this process. */
 	load: 'load',
 	score: 'score',
+	/** Where user code is at this moment; answered also while it runs, if the host can. */
+	where: 'where',
 } as const;
 
 const tagPair = v.nullable(v.tuple([v.string(), v.string()]));
@@ -29,6 +31,12 @@ export const loadRequestSchema = v.object({
 	/** Entries of a recipe's `rewards` that name a built-in reward, with a unique name each. */
 	builtIns: v.array(v.looseObject({ use: v.string(), name: v.string() })),
 	context: rewardContextSchema,
+	/** Line coverage will be asked for: the file is loaded so that it can be measured. */
+	coverage: v.optional(v.boolean()),
+	/** Memory that the process may ask for, in MB, where it can limit itself. */
+	memoryMb: v.optional(v.number()),
+	/** Environment that only this load gets (API keys of the built-in rewards). */
+	environment: v.optional(v.record(v.string(), v.string())),
 });
 export type LoadRequest = v.InferOutput<typeof loadRequestSchema>;
 
@@ -55,6 +63,22 @@ export const loadResultSchema = v.object({
 });
 export type LoadResult = v.InferOutput<typeof loadResultSchema>;
 
+/** Why a load failed: data of the JSON-RPC error that answers it. */
+export const loadFailureSchema = v.object({
+	reason: v.picklist(['invalid', 'missing', 'unsupported', 'internal', 'denied']),
+	/** What was raised, in its own words. */
+	message: v.string(),
+	action: v.optional(v.string()),
+	/** The local file and its line, from 1, that is to blame; absent when it is not known. */
+	file: v.optional(v.string()),
+	line: v.optional(v.number()),
+	stack: v.optional(v.string()),
+});
+export type LoadFailureData = v.InferOutput<typeof loadFailureSchema>;
+
+export const whereReplySchema = v.object({ line: v.exactOptional(v.number()), stack: v.exactOptional(v.string()) });
+export type WhereReply = v.InferOutput<typeof whereReplySchema>;
+
 export const scoreRequestSchema = v.object({
 	reward: v.string(),
 	rows: v.array(v.looseObject({})),
@@ -62,6 +86,8 @@ export const scoreRequestSchema = v.object({
 	timeoutMs: v.number(),
 	/** Which lines of the reward file the rows reach is wanted too. */
 	coverage: v.boolean(),
+	/** Optimiser step that the batch belongs to: `trainer_state.global_step` of a Python reward. */
+	step: v.exactOptional(v.number()),
 });
 export type ScoreRequest = v.InferOutput<typeof scoreRequestSchema>;
 
@@ -79,12 +105,14 @@ export const scoreReplySchema = v.object({
 			index: v.number(),
 			kind: v.picklist(scoreErrorKinds),
 			message: v.string(),
-			stack: v.optional(v.string()),
-			line: v.optional(v.number()),
+			stack: v.exactOptional(v.string()),
+			line: v.exactOptional(v.number()),
 		}),
 	),
 	logs: v.array(v.string()),
 	durationMs: v.number(),
-	coverage: v.optional(lineCoverageSchema),
+	coverage: v.exactOptional(lineCoverageSchema),
+	/** What a Python reward gave to `log_metric`, by name. */
+	metrics: v.exactOptional(v.record(v.string(), v.number())),
 });
 export type ScoreReply = v.InferOutput<typeof scoreReplySchema>;

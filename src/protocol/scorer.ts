@@ -12,6 +12,8 @@ export interface ScoreRow {
 	/** The dataset row, or the generated problem's public fields. */
 	readonly row: Readonly<Record<string, unknown>>;
 	readonly truncated: boolean;
+	/** Tokens of the completion where they are known: `completion_ids` of a Python reward. */
+	readonly completionIds?: readonly number[];
 	/** Set when the data is conversational: a Python reward then gets lists of messages, as under TRL. */
 	readonly messages?: { readonly prompt: readonly ChatMessage[]; readonly completion: readonly ChatMessage[] };
 }
@@ -20,13 +22,14 @@ export interface ScoreRow {
  * Why a row has no value.
  * - `threw`: user code raised; `timeout`: it took longer than its limit; `memory`: it wanted more than its limit
  * - `invalid`: it returned something that is no reward (text, a bool, NaN, infinity, a list of the wrong length)
- * - `exited`: it ended its process; `load`: the file could not be loaded
+ * - `processes`: it started more processes than its limit; `exited`: it ended its process
+ * - `load`: the file could not be loaded
  */
-export const scoreErrorKinds = ['threw', 'timeout', 'memory', 'invalid', 'exited', 'load'] as const;
+export const scoreErrorKinds = ['threw', 'timeout', 'memory', 'processes', 'invalid', 'exited', 'load'] as const;
 export type ScoreErrorKind = (typeof scoreErrorKinds)[number];
 
 export interface ScoreError {
-	/** Row of the batch; -1 for the batch as a whole. */
+	/** Row of the batch; -1 for the batch as a whole: then none of its rows has a value. */
 	readonly index: number;
 	readonly kind: ScoreErrorKind;
 	readonly message: string;

@@ -29,10 +29,14 @@ export interface ScoreOptions {
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 	readonly coverage?: boolean;
+	/** Optimiser step that the batch belongs to; default 0. */
+	readonly step?: number;
 }
 
 export interface RunnerScore extends ScoreResult {
 	readonly coverage?: LineCoverage;
+	/** What the reward gave to TRL's `log_metric`. */
+	readonly metrics?: Readonly<Record<string, number>>;
 }
 
 /** What a runner scores with: one reward file, or built-in rewards as a recipe spells them. */
@@ -47,7 +51,10 @@ export type RewardSource =
  */
 export interface RewardRunner {
 	readonly source: RewardSource;
-	/** The rewards of the file, in its order. Fails with `invalid` (syntax, no reward), `missing`, `unavailable`, `timeout`. */
+	/**
+	 * The rewards of the file, in its order. Fails with `invalid` (syntax, no reward), `missing`, `unavailable`, `timeout`; a
+	 * failure of the file itself is a `LoadFailure` (loadFailure.ts) with its file and line.
+	 */
 	describe(signal?: AbortSignal): Promise<readonly RewardDescription[]>;
 	/** Local files that the loaded rewards came from; empty before the first load. */
 	readonly files: readonly string[];
@@ -56,5 +63,7 @@ export interface RewardRunner {
 	 * the file cannot be loaded or no program runs it (as `describe`).
 	 */
 	score(reward: string, rows: readonly ScoreRow[], options?: ScoreOptions): Promise<RunnerScore>;
+	/** The files have changed: the next `describe` or `score` loads them anew, in another process. */
+	reload(): void;
 	dispose(): void;
 }

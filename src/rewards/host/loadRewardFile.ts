@@ -1,0 +1,168 @@
+import { access } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { LoadFailureData } from '../../protocol/rewardHost.ts';
+import type { LoadedReward } from './loadedReward.ts';
+import type { LocalImports } from './localImports.ts';
+import { RewardFileSource } from './rewardSource.ts';
+import { describeThrown, messageOf } from './userFrames.ts';
+
+/** A file that cannot be loaded: goes to the other side as the data of an error. */
+export class LoadFault extends Error {
+	readonly data: LoadFailureData;
+	constructor(data: LoadFailureData) {
+		super(data.message);
+		this.data = data;
+	}
+}
+
+/** Rows in flight at once of an asynchronous reward of a file. */
+const concurrency = 16;
+
+/**
+ * The rewards of a file: every function that it exports; the default export is named after the file.
+ * @param own the folder of this program
+ * @throws LoadFault
+ */
+export async function loadRewardFile(file: string, imports: LocalImports, own: string): Promise<LoadedReward[]> {
+	await access(file).catch(() => {
+		throw new LoadFault({ reason: 'missing', message: `The reward file ${file} is not there`, file });
+	});
+	let exported: Record<string, unknown>;
+	try {
+		exported = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+	} catch (error) {
+		throw new LoadFault(explainImport(error, file, imports, own));
+	}
+	const rewards = rewardsOf(exported, file);
+	if (rewards.length === 0) {
+		throw new LoadFault({
+			reason: 'invalid',
+			message: 'The file exports no function, so it has no reward',
+			action: 'Export one: `export const brevity: Reward = ({ completion }) => 1 / completion.length;`',
+			file,
+			line: 1,
+		});
+	}
+	return rewards;
+}
+
+type RewardFunction = ((input: unknown) => unknown) & { readonly [property: string]: unknown };
+
+function rewardsOf(exported: Record<string, unknown>, file: string): LoadedReward[] {
+	const source = sourceOf(file);
+	const found: LoadedReward[] = [];
+	const seen = new Set<unknown>();
+	// The default export last: it may be one of the others.
+	const names = Object.keys(exported).sort((a, b) => Number(a === 'default') - Number(b === 'default'));
+	for (const exportName of names) {
+		const value = exported[exportName];
+		if (exportName === 'module.exports' || typeof value !== 'function' || seen.has(value) || isClass(value)) continue;
+		seen.add(value);
+		const call = value as RewardFunction;
+		const { weight } = call;
+		found.push({
+			description: {
+				name: exportName === 'default' ? rewardNameOf(file) : exportName,
+				...(typeof weight === 'number' && Number.isFinite(weight) ? { weight } : {}),
+				parameters: [],
+				required: [],
+				batchOnly: call.batchOnly === true,
+				location: source?.locationOf(exportName) ?? null,
+			},
+			form: call.batch === true ? 'batch' : 'row',
+			call: (input) => call(input),
+			concurrency,
+		});
+	}
+	const line = ({ description }: LoadedReward) => description.location?.line ?? Number.MAX_SAFE_INTEGER;
+	return found.sort((a, b) => line(a) - line(b));
+}
+
+/** `brevity` of `brevity.reward.ts`. */
+function rewardNameOf(file: string): string {
+	return basename(file).replace(/(?:\.reward)?\.[^.]+$/, '');
+}
+
+function isClass(value: object): boolean {
+	return /^class\b/.test(Function.prototype.toString.call(value));
+}
+
+function sourceOf(file: string): RewardFileSource | null {
+	try {
+		return new RewardFileSource(file);
+	} catch {
+		return null; // Node has loaded it: what this parser does not know is only not located.
+	}
+}
+
+function explainImport(error: unknown, file: string, imports: LocalImports, own: string): LoadFailureData {
+	const message = messageOf(error);
+	const code = (error as { code?: unknown } | null)?.code;
+	if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT') return explainMissing(error as Error);
+	if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
+		return {
+			reason: 'invalid',
+			message,
+			action: 'Write it in TypeScript whose types can be erased: no enums, namespaces or parameter properties.',
+			...headOf(error),
+		};
+	}
+	if (error instanceof SyntaxError) return { reason: 'invalid', message, ...syntaxPlace(error, file, imports) };
+	const { stack, line } = describeThrown(error, file, own);
+	return {
+		reason: 'invalid',
+		message,
+		file,
+		...(line === undefined ? {} : { line }),
+		...(stack === undefined ? {} : { stack }),
+	};
+}
+
+/** `/folder/file.ts:3`, which Node puts at the head of the stack of an error in a file's text. */
+function headOf(error: unknown): { file?: string; line?: number } {
+	const head = /^(file:\/\/.*|\/.*|[A-Za-z]:\\.*):(\d+)\n/.exec(String((error as Error).stack));
+	if (head === null) return {};
+	const path = head[1] as string;
+	return { file: path.startsWith('file:') ? fileURLToPath(path) : path, line: Number(head[2]) };
+}
+
+/** Where a syntax error is: by Node's own word, else by parsing what was loaded, the newest first. */
+function syntaxPlace(error: SyntaxError, file: string, imports: LocalImports): { file?: string; line?: number } {
+	const head = headOf(error);
+	if (head.file !== undefined) return head;
+	for (const path of [...imports.files].reverse()) {
+		try {
+			new RewardFileSource(path);
+		} catch (found) {
+			const line = (found as { line?: unknown }).line;
+			if (found instanceof SyntaxError) return { file: path, ...(typeof line === 'number' ? { line } : {}) };
+		}
+	}
+	return { file };
+}
+
+/** A module that is not there, with the line that imports it. */
+function explainMissing(error: Error): LoadFailureData {
+	const [, kind, name = '', importer = ''] =
+		/^Cannot find (package|module) '(.+)' imported from (.+)$/.exec(error.message) ?? [];
+	const importedFrom = importer.startsWith('file:') ? fileURLToPath(importer) : importer;
+	const source = importedFrom === '' ? null : sourceOf(importedFrom);
+	const found = source?.imports().find(({ specifier }) => {
+		if (kind === 'package') return specifier === name || specifier.startsWith(`${name}/`);
+		return resolve(dirname(importedFrom), specifier) === name || specifier === pathToFileURL(name).href;
+	});
+	const action =
+		name === 'reasoning-lab'
+			? "It holds types alone: write `import type { Reward } from 'reasoning-lab'`."
+			: kind === 'package'
+				? `Install it beside the reward file (npm install ${name}), or do without it.`
+				: 'Correct the path; it needs the file’s extension.';
+	return {
+		reason: 'invalid',
+		message: kind === undefined ? messageOf(error) : `Cannot find ${kind} '${found?.specifier ?? name}'`,
+		action,
+		...(importedFrom === '' ? {} : { file: importedFrom }),
+		...(found === undefined ? {} : { line: found.line }),
+	};
+}

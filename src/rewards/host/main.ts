@@ -1,0 +1,75 @@
+// The Node reward host: `node rewardHost.js`. It is started empty, loads rewards once and scores batches. It is asked over
+// file descriptors of its own: 3 (requests) and 4 (replies); standard output belongs to the rewards.
+import { Socket } from 'node:net';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import {
+	type CancellationToken,
+	createMessageConnection,
+	ErrorCodes,
+	ResponseError,
+	StreamMessageReader,
+	StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { loadRequestSchema, rewardHostMethods, scoreRequestSchema } from '../../protocol/rewardHost.ts';
+import { cancelledCode, loadFailedCode, nodeIsNewEnough, refusedExit } from '../hostContract.ts';
+import { Capture } from './capture.ts';
+import { LoadFault } from './loadRewardFile.ts';
+import { LocalImports } from './localImports.ts';
+import { RewardServer } from './rewardServer.ts';
+import { messageOf } from './userFrames.ts';
+
+if (!nodeIsNewEnough(process.versions.node)) {
+	console.error(`Node ${process.versions.node} is too old.`);
+	process.exit(refusedExit);
+}
+
+// Programs that a reward starts are not to take themselves for an editor's.
+delete process.env.ELECTRON_RUN_AS_NODE;
+
+const capture = new Capture();
+capture.install();
+const server = new RewardServer(capture, new LocalImports(), dirname(fileURLToPath(import.meta.url)));
+const requests = new Socket({ fd: 3, readable: true, writable: false });
+const replies = new Socket({ fd: 4, readable: false, writable: true });
+const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
+const connection = createMessageConnection(new StreamMessageReader(requests), new StreamMessageWriter(replies), silent);
+
+// Whoever started this process is gone, or wants it gone.
+const end = () => capture.exit(0);
+for (const socket of [requests, replies]) {
+	socket.on('error', end);
+	socket.on('close', end);
+}
+connection.onClose(end);
+connection.onError(end);
+
+/** Runs work that the token cancels; whatever it throws becomes the error of the response. */
+async function cancellable(
+	token: CancellationToken,
+	work: (signal: AbortSignal) => Promise<unknown>,
+): Promise<unknown> {
+	const controller = new AbortController();
+	const listener = token.onCancellationRequested(() => controller.abort());
+	try {
+		return await work(controller.signal);
+	} catch (error) {
+		if (controller.signal.aborted) throw new ResponseError(cancelledCode, 'Cancelled.');
+		if (error instanceof LoadFault) throw new ResponseError(loadFailedCode, error.message, error.data);
+		throw new ResponseError(ErrorCodes.InternalError, messageOf(error));
+	} finally {
+		listener.dispose();
+	}
+}
+
+connection.onRequest(rewardHostMethods.load, (params: unknown, token: CancellationToken) =>
+	cancellable(token, () => server.load(decodeOrThrow(loadRequestSchema, params, 'The request to load'))),
+);
+connection.onRequest(rewardHostMethods.score, (params: unknown, token: CancellationToken) =>
+	cancellable(token, (signal) =>
+		server.score(decodeOrThrow(scoreRequestSchema, params, 'The request to score'), signal),
+	),
+);
+connection.listen();

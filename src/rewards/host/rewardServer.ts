@@ -1,0 +1,105 @@
+import { dirname } from 'node:path';
+import type { LoadRequest, LoadResult, ScoreReply, ScoreRequest } from '../../protocol/rewardHost.ts';
+import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
+import { type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
+import type { Capture } from './capture.ts';
+import { CoverageMeter } from './lineCoverage.ts';
+import type { LoadedReward } from './loadedReward.ts';
+import { LoadFault, loadRewardFile } from './loadRewardFile.ts';
+import type { LocalImports } from './localImports.ts';
+import { sampleOf } from './sample.ts';
+import { RowScorer } from './scoreRows.ts';
+import { describeThrown } from './userFrames.ts';
+
+/** The rewards of this process: loaded once, then asked for batches. */
+export class RewardServer {
+	readonly #capture: Capture;
+	readonly #imports: LocalImports;
+	/** The folder of this program. */
+	readonly #own: string;
+	#rewards = new Map<string, LoadedReward>();
+	#request: LoadRequest | null = null;
+	#meter: CoverageMeter | null = null;
+
+	constructor(capture: Capture, imports: LocalImports, own: string) {
+		this.#capture = capture;
+		this.#imports = imports;
+		this.#own = own;
+	}
+
+	/** @throws LoadFault */
+	async load(request: LoadRequest): Promise<LoadResult> {
+		if (this.#request !== null) throw new LoadFault({ reason: 'internal', message: 'This host is loaded already' });
+		this.#request = request;
+		const start = performance.now();
+		Object.assign(process.env, request.environment);
+		const { file } = request;
+		process.chdir(request.context.folder === '' ? dirname(file ?? '.') : request.context.folder);
+		let rewards: LoadedReward[];
+		if (file === null) rewards = await this.#builtIns(request);
+		else {
+			if (request.coverage) {
+				this.#meter = new CoverageMeter();
+				this.#meter.start();
+			}
+			this.#imports.install();
+			rewards = await loadRewardFile(file, this.#imports, this.#own);
+		}
+		this.#rewards = new Map(rewards.map((reward) => [reward.description.name, reward]));
+		const local = this.#imports.files.filter((path) => path !== file);
+		return {
+			rewards: rewards.map(({ description }) => description),
+			files: file === null ? [] : [file, ...local],
+			logs: this.#capture.next(),
+			durationMs: performance.now() - start,
+		};
+	}
+
+	async #builtIns(request: LoadRequest): Promise<LoadedReward[]> {
+		const rewards: LoadedReward[] = [];
+		for (const entry of request.builtIns) {
+			const builtIn = await createBuiltIn(entry as BuiltInEntry, request.context);
+			const { name } = entry;
+			rewards.push({
+				description: { name, parameters: [], required: [], batchOnly: false, location: null },
+				form: 'row',
+				call: (sample, signal) => builtIn.score(sample as RewardSample, signal),
+				concurrency: builtIn.concurrency ?? 8,
+			});
+		}
+		return rewards;
+	}
+
+	/** Rejects only when `signal` fires, or when there is no such reward. */
+	async score(request: ScoreRequest, signal: AbortSignal): Promise<ScoreReply> {
+		const reward = this.#rewards.get(request.reward);
+		if (reward === undefined || this.#request === null) {
+			throw new LoadFault({ reason: 'missing', message: `There is no reward "${request.reward}" here` });
+		}
+		const { file, context } = this.#request;
+		this.#capture.takeUncaught();
+		const samples = (request.rows as Partial<ScoreRow>[]).map((row) => sampleOf(row, context.tags));
+		if (request.coverage) this.#meter?.reset();
+		const start = performance.now();
+		const scorer = new RowScorer(reward, file, this.#own, signal);
+		const { values, errors } = await scorer.score(samples);
+		const durationMs = performance.now() - start;
+		const coverage = request.coverage && file !== null ? this.#meter?.take(file) : undefined;
+		return {
+			values,
+			errors: [...errors, ...this.#uncaught(file)],
+			logs: this.#capture.next(),
+			durationMs,
+			...(coverage === undefined ? {} : { coverage }),
+		};
+	}
+
+	/** What was thrown outside every call, in a timer for example: which row it belongs to is not known. */
+	#uncaught(file: string | null): ScoreError[] {
+		return this.#capture.takeUncaught().map((error) => ({
+			index: -1,
+			kind: 'threw',
+			...describeThrown(error, file, this.#own),
+		}));
+	}
+}

@@ -1,0 +1,35 @@
+/** What a reward returned for one row, checked: its value, or what is wrong with it. */
+export type CheckedValue = { readonly value: number | null } | { readonly fault: string };
+
+const none = { value: null };
+
+/** A finite number or null; everything else is a fault that names what it is. */
+export function checkValue(value: unknown): CheckedValue {
+	if (typeof value === 'number') {
+		if (Number.isFinite(value)) return { value };
+		return { fault: `returned ${value}; a reward is a finite number, or null where it does not apply` };
+	}
+	if (value === null) return none;
+	if (value === undefined) {
+		return { fault: 'returned nothing (undefined); return a number, or null where it does not apply' };
+	}
+	return { fault: `returned ${nameOf(value)}; a reward is a number, or null where it does not apply` };
+}
+
+/** A value in a few words, for a message. */
+export function nameOf(value: unknown): string {
+	switch (typeof value) {
+		case 'string':
+			return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
+		case 'boolean':
+			return `the boolean ${value}`;
+		case 'bigint':
+			return 'a bigint';
+		case 'object':
+			return value === null ? 'null' : Array.isArray(value) ? `a list of ${value.length}` : 'an object';
+		case 'undefined':
+			return 'nothing (undefined)';
+		default:
+			return `a ${typeof value}`;
+	}
+}

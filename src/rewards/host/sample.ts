@@ -1,0 +1,48 @@
+import { parseTrace } from '../../core/trace/parseTrace.ts';
+import type { Trace, TraceTags } from '../../core/trace/trace.ts';
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import type { RewardSample } from '../builtIns.ts';
+
+/** A row whose completion is taken apart when a reward first asks for it. */
+class Sample implements RewardSample {
+	readonly prompt: string;
+	readonly completion: string;
+	readonly answer: unknown;
+	readonly row: ScoreRow['row'];
+	readonly truncated: boolean;
+	readonly completionIds?: readonly number[];
+	readonly messages?: NonNullable<ScoreRow['messages']>;
+	readonly #tags: TraceTags;
+	#trace: Trace | undefined;
+
+	constructor(row: ScoreRow, tags: TraceTags) {
+		this.prompt = row.prompt;
+		this.completion = row.completion;
+		this.answer = row.answer;
+		this.row = row.row;
+		this.truncated = row.truncated;
+		if (row.completionIds !== undefined) this.completionIds = row.completionIds;
+		if (row.messages !== undefined) this.messages = row.messages;
+		this.#tags = tags;
+	}
+
+	get trace(): Trace {
+		this.#trace ??= parseTrace(this.completion, this.#tags);
+		return this.#trace;
+	}
+}
+
+/** @param row as it came over the connection: what it lacks gets the value of a row that has nothing there */
+export function sampleOf(row: Partial<ScoreRow>, tags: TraceTags): RewardSample {
+	return new Sample(
+		{
+			...row,
+			prompt: row.prompt ?? '',
+			completion: row.completion ?? '',
+			answer: row.answer ?? null,
+			row: row.row ?? {},
+			truncated: row.truncated ?? false,
+		},
+		tags,
+	);
+}

@@ -1,0 +1,80 @@
+import { fileURLToPath } from 'node:url';
+
+const maxMessage = 2000;
+const maxFrames = 12;
+
+/** What was thrown, told to a person: its words, the frames outside Node and this program, and the line in the file. */
+export interface Thrown {
+	readonly message: string;
+	readonly stack?: string;
+	/** Of the reward file, from 1: the innermost frame that lies in it. */
+	readonly line?: number;
+}
+
+const framePattern = /^ {4}at (?:.*? \()?((?:file:\/\/)?[^()]+?):(\d+):\d+\)?$/;
+
+function pathOf(place: string): string | null {
+	if (place.startsWith('node:')) return null;
+	if (!place.startsWith('file:')) return place;
+	try {
+		return fileURLToPath(place.split('?')[0] as string);
+	} catch {
+		return null;
+	}
+}
+
+/** The words of a thrown value, whatever it is; never throws. */
+export function messageOf(error: unknown): string {
+	try {
+		if (error instanceof Error) {
+			const name = typeof error.name === 'string' && error.name !== '' ? error.name : 'Error';
+			return cut(error.message === '' ? name : `${name}: ${error.message}`);
+		}
+		return cut(`threw ${typeof error === 'string' ? JSON.stringify(error) : String(error)}`);
+	} catch {
+		return 'threw a value that cannot be shown';
+	}
+}
+
+function cut(text: string): string {
+	return text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text;
+}
+
+/**
+ * @param file the reward file, absolute; null: a built-in reward
+ * @param own the folder of this program, whose frames say nothing to the author
+ */
+export function describeThrown(error: unknown, file: string | null, own: string): Thrown {
+	const message = messageOf(error);
+	let stack: unknown;
+	try {
+		stack = (error as { stack?: unknown } | null)?.stack;
+	} catch {
+		// A getter of the author's that throws: there is no stack.
+	}
+	if (typeof stack !== 'string') return { message };
+	const frames: string[] = [];
+	let line: number | undefined;
+	for (const text of stack.slice(0, 20_000).split('\n')) {
+		const match = framePattern.exec(text);
+		if (match === null) continue;
+		const path = pathOf(match[1] as string);
+		if (path === null) continue;
+		if (path.startsWith(own)) {
+			if (frames.length > 0) break; // who called the reward
+			continue;
+		}
+		if (line === undefined && path === file) line = Number(match[2]);
+		if (frames.length < maxFrames) frames.push(`${path}:${match[2]}${nameOf(text)}`);
+	}
+	return {
+		message,
+		...(frames.length === 0 ? {} : { stack: frames.join('\n') }),
+		...(line === undefined ? {} : { line }),
+	};
+}
+
+function nameOf(frame: string): string {
+	const name = /^ {4}at (.*?) \(/.exec(frame)?.[1];
+	return name === undefined ? '' : ` in ${name}`;
+}

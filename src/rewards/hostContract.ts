@@ -1,0 +1,14 @@
+/** What a reward host process and the one that starts it agree on, beside the messages of src/protocol/rewardHost.ts. */
+
+/** Exit status of a host whose interpreter is too old; what it printed last says which one it is. */
+export const refusedExit = 86;
+
+/** JSON-RPC codes of the errors that a host answers with: a load that failed (data: `loadFailureSchema`), a cancellation. */
+export const loadFailedCode = -31001;
+export const cancelledCode = -32800;
+
+/** Node 22.18 is the first that loads TypeScript without being asked to. */
+export function nodeIsNewEnough(version: string): boolean {
+	const [major = 0, minor = 0] = version.split('.').map(Number);
+	return major > 22 || (major === 22 && minor >= 18);
+}

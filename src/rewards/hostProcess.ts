@@ -1,0 +1,268 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import type { Readable, Writable } from 'node:stream';
+import {
+	CancellationTokenSource,
+	createMessageConnection,
+	type MessageConnection,
+	ResponseError,
+	StreamMessageReader,
+	StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+import { Failure } from '../base/failure.ts';
+import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
+import { loadFailureSchema, rewardHostMethods, type WhereReply, whereReplySchema } from '../protocol/rewardHost.ts';
+import type { ScoreErrorKind } from '../protocol/scorer.ts';
+import { cancelledCode, loadFailedCode, refusedExit } from './hostContract.ts';
+import { HostLog } from './hostLog.ts';
+import { HostWatch } from './hostWatch.ts';
+import { LoadFailure } from './loadFailure.ts';
+import { ProcessTree } from './processTree.ts';
+import type { RewardLimits } from './rewardRunner.ts';
+
+export interface HostCommand {
+	readonly program: string;
+	readonly arguments: readonly string[];
+	readonly environment: NodeJS.ProcessEnv;
+	readonly folder: string;
+	readonly limits: Pick<RewardLimits, 'memoryMb' | 'processes'>;
+}
+
+/** The host ended, or had to be ended, while it was asked something. */
+export class HostEnd extends Error {
+	readonly kind: ScoreErrorKind;
+	readonly place: WhereReply;
+
+	constructor(kind: ScoreErrorKind, message: string, place: WhereReply = {}) {
+		super(message);
+		this.kind = kind;
+		this.place = place;
+	}
+}
+
+/** After a cancellation a host may take this long to stop by itself, in milliseconds. */
+const cancelGraceMs = 1000;
+/** How long a host that is about to be ended may take to say where it is. */
+const whereMs = 250;
+
+const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
+
+/**
+ * Starts the program in a session of its own, next to a watcher: a shell that waits for the end of file descriptor 5, whose
+ * other end only the starter holds, and then kills the session. So nothing outlives the starter, however that ends, and
+ * however busy the host is. Both streams of the host are one, in their order.
+ */
+const underWatch = 'ulimit -c 0; ( (read _ <&5; kill -9 -$$) 3<&- 4>&- >/dev/null 2>&1 & ); exec "$@" 5<&- 2>&1';
+
+/** One host process: started empty, asked over its own pipes, watched, killed with all that it started. */
+export class HostProcess {
+	/** What it printed since its log was last taken. */
+	readonly log = new HostLog();
+	/** How it ended; never rejects. */
+	readonly ended: Promise<HostEnd>;
+	readonly #child: ChildProcess;
+	readonly #connection: MessageConnection;
+	readonly #tree: ProcessTree | null;
+	readonly #watch: HostWatch | null;
+	readonly #program: string;
+	#end: HostEnd | null = null;
+	#why: HostEnd | null = null;
+	#resolveEnded!: (end: HostEnd) => void;
+	#killed: Promise<void> | null = null;
+	#answered = false;
+
+	constructor(command: HostCommand) {
+		this.#program = command.program;
+		this.ended = new Promise((resolve) => {
+			this.#resolveEnded = resolve;
+		});
+		const mark = `REASONING_LAB_HOST=${randomBytes(12).toString('hex')}`;
+		const windows = process.platform === 'win32';
+		const watched = ['-c', underWatch, 'sh', command.program, ...command.arguments];
+		this.#child = spawn(windows ? command.program : '/bin/sh', windows ? [...command.arguments] : watched, {
+			cwd: command.folder,
+			detached: !windows,
+			windowsHide: true,
+			stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+			env: { ...command.environment, REASONING_LAB_HOST: mark.slice(mark.indexOf('=') + 1) },
+		});
+		const { pid } = this.#child;
+		this.#tree = pid === undefined ? null : new ProcessTree(pid, mark);
+		this.#watch =
+			this.#tree === null
+				? null
+				: new HostWatch(this.#tree, command.limits, windows ? 0 : 1, ({ kind, message }) => {
+						void this.kill(new HostEnd(kind, message));
+					});
+		this.#child.once('error', (error) => this.#over(new HostEnd('load', error.message)));
+		this.#child.once('exit', (code, signal) => void this.#exited(code, signal));
+		for (const stream of this.#child.stdio) stream?.on('error', () => undefined);
+		for (const stream of [this.#child.stdout, this.#child.stderr]) {
+			stream?.on('data', (chunk: Buffer) => this.log.add(chunk));
+		}
+		this.#connection = createMessageConnection(
+			new StreamMessageReader(this.#child.stdio[4] as Readable),
+			new StreamMessageWriter(this.#child.stdio[3] as Writable),
+			silent,
+		);
+		this.#connection.onError(([error]) => {
+			void this.kill(new HostEnd('exited', `The connection to the reward host broke: ${error.message}`));
+		});
+		this.#connection.listen();
+		this.#hold(false);
+	}
+
+	get pid(): number | undefined {
+		return this.#child.pid;
+	}
+
+	get alive(): boolean {
+		return this.#end === null && this.#why === null;
+	}
+
+	/**
+	 * Settles within the time limit and a grace: with the answer, or with LoadFailure (the file), HostEnd (the process), or
+	 * Failure `cancelled` or `unavailable`. A host that does not answer in time is killed.
+	 */
+	async request<T>(
+		method: string,
+		params: object,
+		schema: Schema<T>,
+		options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined; readonly file: string },
+	): Promise<T> {
+		const { signal } = options;
+		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		if (!this.alive) throw (await this.ended) as HostEnd;
+		const cancel = new CancellationTokenSource();
+		let grace: NodeJS.Timeout | undefined;
+		const abort = () => {
+			cancel.cancel();
+			grace = setTimeout(() => void this.kill(new HostEnd('exited', 'Cancelled.')), cancelGraceMs);
+		};
+		signal?.addEventListener('abort', abort, { once: true });
+		const limit = setTimeout(() => void this.#timeOut(options.timeoutMs), options.timeoutMs);
+		this.#hold(true);
+		this.#watch?.start();
+		try {
+			const reply = await Promise.race([
+				this.#connection.sendRequest(method, params, cancel.token),
+				this.ended.then((end) => {
+					throw end;
+				}),
+			]);
+			this.#answered = true;
+			const value = decodeOrThrow(schema, reply, `The reward host's answer to ${method}`);
+			await this.#drained();
+			return value;
+		} catch (error) {
+			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (error instanceof ResponseError) {
+				this.#answered = true;
+				await this.#drained();
+				throw this.#failureOf(error, options.file);
+			}
+			if (error instanceof HostEnd || error instanceof Failure) throw error;
+			// The connection closed: how the process ended says more.
+			throw await this.kill(new HostEnd('exited', 'The connection to the reward host broke'));
+		} finally {
+			clearTimeout(limit);
+			clearTimeout(grace);
+			signal?.removeEventListener('abort', abort);
+			this.#watch?.stop();
+			cancel.dispose();
+			this.#hold(false);
+		}
+	}
+
+	/** Ends the process and all that it started. @param why what its requests are told */
+	async kill(why: HostEnd): Promise<HostEnd> {
+		if (this.#end !== null) return this.#end;
+		this.#why ??= why;
+		await this.#cleanUp();
+		return await this.ended;
+	}
+
+	#failureOf(error: ResponseError<unknown>, file: string): Error {
+		if (error.code === cancelledCode) return new Failure('cancelled', 'Cancelled.');
+		if (error.code === loadFailedCode) {
+			const decoded = decode(loadFailureSchema, error.data);
+			if (decoded.ok) return new LoadFailure(decoded.value, file);
+		}
+		return new Failure('internal', `The reward host failed: ${error.message.replace(/[.]?$/, '.')}`);
+	}
+
+	async #timeOut(timeoutMs: number): Promise<void> {
+		const source = new CancellationTokenSource();
+		const place = await Promise.race([
+			this.#connection
+				.sendRequest(rewardHostMethods.where, {}, source.token)
+				.then((reply) => decode(whereReplySchema, reply)),
+			new Promise<null>((resolve) => setTimeout(resolve, whereMs, null)),
+		]).catch(() => null);
+		const message = `It took longer than its limit of ${timeoutMs >= 1000 ? `${timeoutMs / 1000} s` : `${timeoutMs} ms`}`;
+		await this.kill(new HostEnd('timeout', message, place?.ok ? place.value : {}));
+	}
+
+	/** What the host wrote before its answer is in the pipe by then; reads of this turn of the event loop take it out. */
+	async #drained(): Promise<void> {
+		for (let turn = 0; turn < 20; turn++) {
+			const before = this.log.total;
+			await new Promise(setImmediate);
+			if (this.log.total === before) return;
+		}
+	}
+
+	async #exited(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
+		await this.#drained();
+		const end = this.#why ?? this.#explain(code, signal);
+		this.#why = end;
+		await this.#cleanUp();
+		this.#over(end);
+	}
+
+	#explain(code: number | null, signal: NodeJS.Signals | null): HostEnd {
+		const words = this.log.peek();
+		if (!this.#answered && (code === 127 || code === 126)) {
+			return new HostEnd('load', `The program ${this.#program} cannot be started`);
+		}
+		if (code === refusedExit && !this.#answered) return new HostEnd('load', `${this.#program}: ${words.trim()}`);
+		// V8 says so before it aborts.
+		if (/JavaScript heap out of memory|Reached heap limit/.test(words)) {
+			return new HostEnd('memory', 'The reward filled the heap of its process');
+		}
+		return new HostEnd(
+			'exited',
+			signal === null
+				? `The reward ended its process with status ${code}`
+				: `The process of the reward was ended by ${signal}${signal === 'SIGKILL' ? '; memory may have run out' : ''}`,
+		);
+	}
+
+	#cleanUp(): Promise<void> {
+		this.#killed ??= (async () => {
+			await this.#tree?.kill();
+			this.#child.kill('SIGKILL');
+		})();
+		return this.#killed;
+	}
+
+	#over(end: HostEnd): void {
+		if (this.#end !== null) return;
+		this.#end = end;
+		this.#watch?.stop();
+		this.#connection.dispose();
+		for (const stream of this.#child.stdio) stream?.destroy();
+		this.#resolveEnded(end);
+	}
+
+	/** An idle host does not keep the process that started it alive. */
+	#hold(busy: boolean): void {
+		if (this.#end !== null) return;
+		for (const one of [this.#child, ...this.#child.stdio]) {
+			const handle = one as { ref?: () => void; unref?: () => void; destroyed?: boolean } | null;
+			if (handle?.destroyed) continue;
+			if (busy) handle?.ref?.();
+			else handle?.unref?.();
+		}
+	}
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { runtimeFolder } from '../runs/runtimeFolder.ts';
+
+export type HostLanguage = 'node' | 'python';
+
+/**
+ * The programs of the reward hosts as they were when they were first needed: held in memory, and started from copies in the
+ * per-user runtime folder, named by their content. An update of the extension changes nothing for who runs already.
+ */
+export class HostPrograms {
+	readonly #folder: string;
+	readonly #copies = new Map<HostLanguage, Promise<Copy>>();
+
+	/** @param folder `dist`, or `src/rewards` when it runs from source */
+	constructor(folder: string) {
+		this.#folder = folder;
+	}
+
+	/** Path of a program that is there. Fails with `missing` or `denied`. */
+	async path(language: HostLanguage): Promise<string> {
+		// From source the Node host imports its neighbours, so it cannot be moved; nor is it ever updated while it runs.
+		const source = join(this.#folder, 'host', 'main.ts');
+		if (language === 'node' && (await isFile(source))) return source;
+		let copy = this.#copies.get(language);
+		if (copy === undefined) {
+			copy = readProgram(this.#folder, language);
+			this.#copies.set(language, copy);
+			copy.catch(() => this.#copies.delete(language));
+		}
+		return await (await copy).place();
+	}
+}
+
+interface Copy {
+	place(): Promise<string>;
+}
+
+const entry = { node: 'rewardHost.js', python: join('python', 'reward_host.py') } as const;
+
+async function readProgram(folder: string, language: HostLanguage): Promise<Copy> {
+	const main = join(folder, entry[language]);
+	const files = new Map<string, Buffer>();
+	try {
+		files.set(main, await readFile(main));
+		if (language === 'python') {
+			const parts = join(dirname(main), '_reward_host');
+			for (const name of (await readdir(parts)).filter((one) => one.endsWith('.py')).sort()) {
+				files.set(join(parts, name), await readFile(join(parts, name)));
+			}
+		}
+	} catch (error) {
+		throw new Failure('missing', `The reward host's program ${main} cannot be read.`, 'Install or build it again.', {
+			cause: error,
+		});
+	}
+	const hash = createHash('sha256');
+	for (const [path, content] of files) hash.update(`${path.slice(folder.length)}\0${content.length}\0`).update(content);
+	const name = `host-${hash.digest('hex').slice(0, 16)}`;
+	return {
+		async place() {
+			const target = join(await runtimeFolder(), name);
+			const inTarget = (path: string) => join(target, path.slice(dirname(main).length));
+			// The runtime folder may be swept while a long run goes on, so each start looks.
+			for (const path of files.keys()) {
+				if (!(await isFile(inTarget(path)))) {
+					await write(
+						target,
+						[...files].map(([from, content]) => [inTarget(from), content]),
+					);
+					break;
+				}
+			}
+			// A Node program is an ES module whatever folder it lies in.
+			return inTarget(main);
+		},
+	};
+}
+
+/** Each file appears whole, also where several processes write at once. */
+async function write(folder: string, files: readonly (readonly [string, Buffer])[]): Promise<void> {
+	await mkdir(folder, { recursive: true, mode: 0o700 });
+	const all: (readonly [string, Buffer | string])[] = [...files, [join(folder, 'package.json'), '{"type":"module"}\n']];
+	for (const [path, content] of all) {
+		await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+		const temporary = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
+		try {
+			await writeFile(temporary, content, { mode: 0o600 });
+			await rename(temporary, path);
+		} catch (error) {
+			await rm(temporary, { force: true });
+			throw Failure.from(error, `Cannot write ${path}`);
+		}
+	}
+}
+
+async function isFile(path: string): Promise<boolean> {
+	return (await stat(path).catch(() => null))?.isFile() ?? false;
+}

@@ -1,0 +1,358 @@
+import { basename, dirname } from 'node:path';
+import { Sequencer } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import type { Schema } from '../protocol/decode.ts';
+import {
+	type LineCoverage,
+	type LoadRequest,
+	loadResultSchema,
+	type RewardDescription,
+	rewardHostMethods,
+	type ScoreReply,
+	type ScoreRequest,
+	scoreReplySchema,
+} from '../protocol/rewardHost.ts';
+import type { ScoreError, ScoreRow } from '../protocol/scorer.ts';
+import { FileStamps } from './fileStamps.ts';
+import { HostEnd, type HostProcess } from './hostProcess.ts';
+import type { HostLanguage } from './hostPrograms.ts';
+import { isolateRows, type RowOutcome } from './isolatedRows.ts';
+import { LoadFailure } from './loadFailure.ts';
+import { missingColumns } from './missingColumns.ts';
+import type { RewardLimits, RewardRunner, RewardSource, RunnerScore, ScoreOptions } from './rewardRunner.ts';
+
+/** Where a runner gets its processes from. */
+export interface HostSupply {
+	/** An empty host. Fails with `missing` when the program is not there. */
+	take(language: HostLanguage, limits: RewardLimits): Promise<HostProcess>;
+	/** Environment that only built-in rewards get. */
+	readonly secrets: Readonly<Record<string, string>>;
+	/** Look before each use whether a file has changed. */
+	readonly reloadOnChange: boolean;
+	/** Load so that coverage can be measured at any time. */
+	readonly coverage: boolean;
+	released(runner: HostRunner): void;
+}
+
+interface LoadedHost {
+	readonly process: HostProcess;
+	readonly rewards: readonly RewardDescription[];
+	readonly files: readonly string[];
+	readonly stamps: FileStamps;
+	readonly coverage: boolean;
+	/** What loading printed; goes to the log of the next batch. */
+	readonly logs: readonly string[];
+	/** A file changed while it was loaded, so nobody knows which state this is. */
+	readonly torn: boolean;
+}
+
+const maxLogLines = 2000;
+
+/** See {@link RewardRunner}: one source, in one process at a time. */
+export class HostRunner implements RewardRunner {
+	readonly source: RewardSource;
+	readonly language: HostLanguage;
+	readonly #limits: RewardLimits;
+	readonly #supply: HostSupply;
+	readonly #turns = new Sequencer();
+	readonly #gone = new AbortController();
+	#current: Promise<LoadedHost> | null = null;
+	#stale = false;
+	#coverage: boolean;
+	#files: readonly string[] = [];
+	#loadLogs: readonly string[] = [];
+
+	constructor(source: RewardSource, limits: RewardLimits, supply: HostSupply) {
+		this.source = source;
+		this.language = languageOf(source);
+		this.#limits = limits;
+		this.#supply = supply;
+		this.#coverage = supply.coverage;
+	}
+
+	get files(): readonly string[] {
+		return this.#files;
+	}
+
+	async describe(signal?: AbortSignal): Promise<readonly RewardDescription[]> {
+		return (await this.#loaded(signal)).rewards;
+	}
+
+	score(reward: string, rows: readonly ScoreRow[], options: ScoreOptions = {}): Promise<RunnerScore> {
+		return orCancelled(
+			this.#turns.queue(async () => {
+				checkCancelled(options.signal);
+				return await this.#score(reward, rows, options);
+			}),
+			options.signal,
+		);
+	}
+
+	reload(): void {
+		this.#stale = true;
+	}
+
+	dispose(): void {
+		if (this.#gone.signal.aborted) return;
+		this.#gone.abort();
+		void this.#current?.then(
+			({ process }) => process.kill(new HostEnd('exited', 'The runner was disposed')),
+			() => undefined,
+		);
+		this.#supply.released(this);
+	}
+
+	async #score(name: string, rows: readonly ScoreRow[], options: ScoreOptions): Promise<RunnerScore> {
+		if (options.coverage) this.#coverage = true;
+		const host = await this.#loaded(options.signal);
+		const reward = host.rewards.find((one) => one.name === name);
+		if (reward === undefined) {
+			throw new Failure(
+				'missing',
+				`${sourceName(this.source)} has no reward "${name}"; it has: ${host.rewards.map((one) => one.name).join(', ')}.`,
+				'Correct the name.',
+			);
+		}
+		const lacking = missingColumns(reward, rows);
+		if (lacking !== null) return failed(rows.length, { index: -1, kind: 'invalid', message: lacking });
+		const timeoutMs = options.timeoutMs ?? this.#limits.batchMs;
+		const start = performance.now();
+		try {
+			const reply = await this.#ask(host, name, rows, timeoutMs, options);
+			const fault = reply.errors.find(({ index }) => index === -1);
+			// What a batch returned may be wrong in itself; what it did may be one row's fault.
+			const retry = fault !== undefined && fault.kind !== 'invalid' && !reward.batchOnly && rows.length > 1;
+			if (!retry) return { ...reply, logs: this.#logsOf(reply.logs), errors: ofSingleRow(reply.errors, rows.length) };
+			// Memory that a failed batch leaves behind stays behind.
+			if (fault.kind === 'memory') void host.process.kill(new HostEnd('memory', fault.message));
+			return await this.#oneByOne(name, rows, options, { ...fault, logs: reply.logs }, start);
+		} catch (error) {
+			if (!(error instanceof HostEnd)) throw error;
+			const logs = host.process.log.take();
+			const fault = { kind: error.kind, message: error.message, ...error.place, logs };
+			if (!reward.batchOnly && rows.length > 1) return await this.#oneByOne(name, rows, options, fault, start);
+			const { logs: _, ...rest } = fault;
+			return {
+				...failed(rows.length, { index: rows.length === 1 ? 0 : -1, ...rest }),
+				logs: this.#logsOf(logs),
+				durationMs: performance.now() - start,
+			};
+		}
+	}
+
+	async #oneByOne(
+		name: string,
+		rows: readonly ScoreRow[],
+		options: ScoreOptions,
+		fault: Omit<ScoreError, 'index'> & { readonly logs: readonly string[] },
+		start: number,
+	): Promise<RunnerScore> {
+		const logs = [...fault.logs];
+		const lines = new Set<number>();
+		const reached = new Set<number>();
+		let measured = false;
+		const tryRow = async (index: number): Promise<RowOutcome> => {
+			const host = await this.#loaded(options.signal);
+			try {
+				const reply = await this.#ask(host, name, [rows[index] as ScoreRow], this.#limits.rowMs, options);
+				if (logs.length < maxLogLines) logs.push(...reply.logs);
+				if (reply.coverage) {
+					measured = true;
+					for (const line of reply.coverage.lines) lines.add(line);
+					for (const line of reply.coverage.reached) reached.add(line);
+				}
+				return { value: reply.values[0] ?? null, errors: reply.errors, killed: false };
+			} catch (error) {
+				if (!(error instanceof HostEnd)) throw error;
+				if (logs.length < maxLogLines) logs.push(...host.process.log.take());
+				const { kind, message, place } = error;
+				return { value: null, errors: [{ kind, message, ...place }], killed: true };
+			}
+		};
+		const deadline = performance.now() + (options.timeoutMs ?? this.#limits.batchMs);
+		const { values, errors } = await isolateRows(rows.length, fault, deadline, tryRow);
+		const coverage: LineCoverage | undefined = measured
+			? { lines: [...lines].sort(ascending), reached: [...reached].sort(ascending) }
+			: undefined;
+		return {
+			values,
+			errors,
+			logs: this.#logsOf([...logs, `The batch failed (${fault.message}); its rows were scored one by one.`]),
+			durationMs: performance.now() - start,
+			isolated: true,
+			...(coverage === undefined ? {} : { coverage }),
+		};
+	}
+
+	async #ask(
+		host: LoadedHost,
+		reward: string,
+		rows: readonly ScoreRow[],
+		timeoutMs: number,
+		options: ScoreOptions,
+	): Promise<ScoreReply> {
+		const request: ScoreRequest = {
+			reward,
+			rows: rows as unknown as ScoreRequest['rows'],
+			timeoutMs,
+			coverage: options.coverage ?? false,
+			...(options.step === undefined ? {} : { step: options.step }),
+		};
+		const reply = await host.process.request(
+			rewardHostMethods.score,
+			request,
+			scoreReplySchema as unknown as Schema<ScoreReply>,
+			{ timeoutMs, signal: options.signal, file: fileOf(this.source) },
+		);
+		if (reply.values.length !== rows.length) {
+			throw new Failure('internal', `The reward host gave ${reply.values.length} values for ${rows.length} rows.`);
+		}
+		return { ...reply, logs: [...host.process.log.take(), ...reply.logs] };
+	}
+
+	#logsOf(lines: readonly string[]): string[] {
+		const all = [...this.#loadLogs, ...lines];
+		this.#loadLogs = [];
+		return all.length <= maxLogLines
+			? all
+			: [...all.slice(0, maxLogLines), `(${all.length - maxLogLines} lines cut here)`];
+	}
+
+	/** The host that serves now, loaded; another one where that is gone, stale or cannot measure what is wanted. */
+	async #loaded(signal: AbortSignal | undefined): Promise<LoadedHost> {
+		checkCancelled(signal);
+		const before = this.#current;
+		if (before !== null) {
+			const host = await orCancelled(before, signal).catch((error: unknown) => {
+				if (this.#current !== before || signal?.aborted) throw error;
+				return null;
+			});
+			if (this.#current !== before) return await this.#loaded(signal);
+			if (host !== null) {
+				if (await this.#usable(host)) return host;
+				if (this.#current !== before) return await this.#loaded(signal);
+				void host.process.kill(new HostEnd('exited', 'The reward was loaded anew'));
+			}
+		}
+		this.#stale = false;
+		const next = this.#load();
+		this.#current = next;
+		next.catch(() => {
+			if (this.#current === next) this.#current = null;
+		});
+		return await orCancelled(next, signal);
+	}
+
+	async #usable(host: LoadedHost): Promise<boolean> {
+		if (!host.process.alive || this.#stale || host.torn) return false;
+		if (this.#coverage && !host.coverage) return false;
+		return !this.#supply.reloadOnChange || (await host.stamps.hold());
+	}
+
+	async #load(): Promise<LoadedHost> {
+		if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
+		const { source } = this;
+		const file = fileOf(source);
+		const known = [...new Set([...('file' in source ? [source.file] : []), ...this.#files])];
+		const before = await FileStamps.of(known);
+		const process = await this.#supply.take(this.language, this.#limits);
+		const coverage = this.#coverage && 'file' in source;
+		const request: LoadRequest = {
+			file: 'file' in source ? source.file : null,
+			builtIns: 'file' in source ? [] : [...source.builtIns],
+			context: { ...source.context, folder: source.context.folder || ('file' in source ? dirname(source.file) : '') },
+			coverage,
+			memoryMb: this.#limits.memoryMb,
+			...('file' in source ? {} : { environment: this.#supply.secrets }),
+		};
+		try {
+			const result = await process.request(
+				rewardHostMethods.load,
+				request,
+				loadResultSchema as unknown as Schema<LoadRequestResult>,
+				{ timeoutMs: this.#limits.loadMs, signal: this.#gone.signal, file },
+			);
+			const stamps = await FileStamps.of(result.files);
+			this.#files = result.files;
+			this.#loadLogs = [...process.log.take(), ...result.logs];
+			const { rewards, files } = result;
+			return { process, rewards, files, stamps, coverage, logs: [], torn: stamps.differsFrom(before) };
+		} catch (error) {
+			const words = process.log.peek();
+			void process.kill(new HostEnd('exited', 'It could not load the reward'));
+			throw error instanceof HostEnd ? this.#loadFailureOf(error, words) : error;
+		}
+	}
+
+	#loadFailureOf(end: HostEnd, words: string): Failure {
+		const name = sourceName(this.source);
+		if (end.kind === 'load') {
+			const [needed, setting] =
+				this.language === 'python'
+					? ['Python 3.10 or newer', 'reasoningLab.rewards.python']
+					: ['Node 22.18 or newer', 'reasoningLab.node.path'];
+			return new Failure(
+				'unavailable',
+				`${name} needs ${needed}: ${end.message.replace(/[.]?$/, '.')}`,
+				`Install it, or name it in the setting ${setting}.`,
+			);
+		}
+		if (end.kind === 'timeout') {
+			return new Failure(
+				'timeout',
+				`${name} was not loaded within ${this.#limits.loadMs / 1000} s${end.place.line === undefined ? '' : ` (line ${end.place.line})`}.`,
+				'Do less when the file is loaded, or allow more time.',
+			);
+		}
+		const said = words.trim().split('\n').slice(-3).join(' ');
+		return new LoadFailure(
+			{ reason: 'invalid', message: `${end.message}${said === '' ? '' : `: ${said}`}`, ...end.place },
+			fileOf(this.source),
+		);
+	}
+}
+
+type LoadRequestResult = {
+	rewards: RewardDescription[];
+	files: string[];
+	logs: string[];
+	durationMs: number;
+};
+
+const ascending = (a: number, b: number) => a - b;
+
+function languageOf(source: RewardSource): HostLanguage {
+	return 'file' in source && source.file.endsWith('.py') ? 'python' : 'node';
+}
+
+function fileOf(source: RewardSource): string {
+	return 'file' in source ? source.file : 'the built-in rewards';
+}
+
+function sourceName(source: RewardSource): string {
+	return 'file' in source ? basename(source.file) : 'The built-in rewards';
+}
+
+function failed(count: number, error: ScoreError): RunnerScore {
+	return { values: new Array<null>(count).fill(null), errors: [error], logs: [], durationMs: 0 };
+}
+
+/** In a batch of one row the batch's fault is the row's. */
+function ofSingleRow(errors: readonly ScoreError[], count: number): readonly ScoreError[] {
+	return count === 1 ? errors.map((error) => (error.index === -1 ? { ...error, index: 0 } : error)) : errors;
+}
+
+function checkCancelled(signal: AbortSignal | undefined): void {
+	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+}
+
+/** The promise, or `cancelled` as soon as the signal fires. */
+function orCancelled<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+	if (signal === undefined) return promise;
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal.aborted) abort();
+		else signal.addEventListener('abort', abort, { once: true });
+		promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+	});
+}

@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import type { ProcessTree } from './processTree.ts';
+import type { RewardLimits } from './rewardRunner.ts';
+
+/** Between two looks at the leader, and between two looks at every process of the machine, in milliseconds. */
+const glanceMs = 50;
+const fullMs = 1000;
+const shortestFullMs = 150;
+
+export interface Excess {
+	readonly kind: 'memory' | 'processes';
+	readonly message: string;
+}
+
+/**
+ * Watches what a host's tree uses while it works. The looks are cheap and asynchronous; the whole table of processes is read
+ * once a second, and at once when the number of tasks on the machine jumps.
+ */
+export class HostWatch {
+	readonly #tree: ProcessTree;
+	readonly #limits: Pick<RewardLimits, 'memoryMb' | 'processes'>;
+	/** Processes that belong to the tree and are not the reward's. */
+	readonly #own: number;
+	readonly #exceeded: (excess: Excess) => void;
+	#timer: NodeJS.Timeout | null = null;
+	#running = 0;
+	#fullAt = 0;
+	#tasks = 0;
+
+	constructor(
+		tree: ProcessTree,
+		limits: Pick<RewardLimits, 'memoryMb' | 'processes'>,
+		own: number,
+		exceeded: (excess: Excess) => void,
+	) {
+		this.#tree = tree;
+		this.#limits = limits;
+		this.#own = own;
+		this.#exceeded = exceeded;
+	}
+
+	start(): void {
+		if (process.platform === 'win32') return;
+		const run = ++this.#running;
+		this.#schedule(run, process.platform === 'linux' ? glanceMs / 2 : fullMs / 4);
+	}
+
+	stop(): void {
+		this.#running++;
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = null;
+	}
+
+	#schedule(run: number, ms: number): void {
+		this.#timer = setTimeout(() => {
+			void this.#look().then(
+				(excess) => {
+					if (run !== this.#running) return;
+					if (excess !== null) this.#exceeded(excess);
+					else this.#schedule(run, process.platform === 'linux' ? glanceMs : fullMs / 2);
+				},
+				() => {
+					if (run === this.#running) this.#schedule(run, fullMs);
+				},
+			);
+		}, ms);
+	}
+
+	async #look(): Promise<Excess | null> {
+		const { memoryMb, processes } = this.#limits;
+		const now = performance.now();
+		if (process.platform === 'linux') {
+			const glance = await this.#tree.glance();
+			if (glance === null) return null;
+			if (glance.memoryMb > memoryMb) return this.#tooMuch(glance.memoryMb);
+			if (glance.children > processes) return this.#tooMany(glance.children);
+			const tasks = await countTasks();
+			const jump = tasks - this.#tasks > 8 && now - this.#fullAt > shortestFullMs;
+			if (!jump && now - this.#fullAt < fullMs) return null;
+			this.#tasks = tasks;
+		}
+		this.#fullAt = now;
+		const usage = await this.#tree.usage();
+		if (usage.memoryMb > memoryMb) return this.#tooMuch(usage.memoryMb);
+		const count = usage.processes - this.#own;
+		return count > processes ? this.#tooMany(count) : null;
+	}
+
+	#tooMuch(mb: number): Excess {
+		return {
+			kind: 'memory',
+			message: `The reward used ${Math.round(mb)} MB of memory; its limit is ${this.#limits.memoryMb} MB`,
+		};
+	}
+
+	#tooMany(count: number): Excess {
+		return {
+			kind: 'processes',
+			message: `The reward had ${count} processes; its limit is ${this.#limits.processes}`,
+		};
+	}
+}
+
+/** Processes and threads of the machine: the fourth field of /proc/loadavg, `running/all`. */
+async function countTasks(): Promise<number> {
+	const text = await readFile('/proc/loadavg', 'latin1').catch(() => '');
+	return Number(text.split(' ')[3]?.split('/')[1] ?? 0);
+}

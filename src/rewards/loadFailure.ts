@@ -1,0 +1,26 @@
+import { basename } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { LoadFailureData } from '../protocol/rewardHost.ts';
+
+/** A reward file that cannot be loaded, with the place that is to blame where it is known. */
+export class LoadFailure extends Failure {
+	/** Absolute; the reward file, or a file that it imports. */
+	readonly file: string;
+	/** From 1. */
+	readonly line?: number;
+	/** What was raised, without the place. */
+	readonly detail: string;
+	/** Frames of user code, innermost last for Python, first for JavaScript. */
+	readonly frames?: string;
+
+	/** @param rewardFile to blame when the host names no file */
+	constructor(data: LoadFailureData, rewardFile: string) {
+		const file = data.file ?? rewardFile;
+		const place = data.line === undefined ? basename(file) : `${basename(file)}:${data.line}`;
+		super(data.reason, `${place}: ${data.message.replace(/[.]?$/, '.')}`, data.action ?? 'Correct the file.');
+		this.file = file;
+		if (data.line !== undefined) this.line = data.line;
+		this.detail = data.message;
+		if (data.stack !== undefined) this.frames = data.stack;
+	}
+}

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { listProcesses, type ProcessEntry } from './processList.ts';
+
+/** What a tree of processes uses. */
+export interface TreeUsage {
+	readonly processes: number;
+	/** Shared pages counted once where the system tells. */
+	readonly memoryMb: number;
+}
+
+/**
+ * A process that leads a session of its own, with all that came of it: its session, its descendants, whatever was seen among
+ * them once, and whatever carries the marker in its environment, so that neither a double fork nor a new session escapes.
+ */
+export class ProcessTree {
+	readonly #leader: number;
+	readonly #marker: string;
+	/** Members that were seen: id to start time. */
+	readonly #seen = new Map<number, number>();
+	#leaderStart = 0;
+
+	/** @param leader a process that was started `detached` @param marker `NAME=value` of its environment, unique */
+	constructor(leader: number, marker: string) {
+		this.#leader = leader;
+		this.#marker = marker;
+	}
+
+	async usage(): Promise<TreeUsage> {
+		const members = this.#membersOf(await listProcesses());
+		let memoryMb = members.reduce((sum, { rssMb }) => sum + rssMb, 0);
+		// Forked processes share most of their pages; asking is expensive, so only where it could matter.
+		if (members.length > 2 && memoryMb > 512) memoryMb = await proportional(members);
+		return { processes: members.length, memoryMb };
+	}
+
+	/** Memory of the leader alone and the number of its direct children: a look that costs two small files. Linux only. */
+	async glance(): Promise<{ readonly memoryMb: number; readonly children: number } | null> {
+		try {
+			const [statm, children] = await Promise.all([
+				readFile(`/proc/${this.#leader}/statm`, 'latin1'),
+				readFile(`/proc/${this.#leader}/task/${this.#leader}/children`, 'latin1').catch(() => ''),
+			]);
+			return {
+				memoryMb: (Number(statm.split(' ')[1]) * 4096) / 2 ** 20,
+				children: children === '' ? 0 : children.trim().split(' ').length,
+			};
+		} catch {
+			return null;
+		}
+	}
+
+	/** Ends every member. Resolves when none is left, or after two seconds. */
+	async kill(): Promise<void> {
+		if (process.platform === 'win32') {
+			await new Promise<void>((resolve) => {
+				execFile('taskkill', ['/PID', String(this.#leader), '/T', '/F'], { windowsHide: true }, () => resolve());
+			});
+			return;
+		}
+		for (let round = 0; round < 40; round++) {
+			// The whole group at once: a process that forks cannot outrun that.
+			signal(-this.#leader);
+			const all = await listProcesses().catch(() => []);
+			const members = this.#membersOf(all).filter(({ ended }) => !ended);
+			const strays = round === 0 || members.length > 0 ? await this.#marked(all) : [];
+			const left = [...members, ...strays];
+			if (left.length === 0) return;
+			for (const { pid } of left) signal(pid);
+			await new Promise((resolve) => setTimeout(resolve, Math.min(50, 2 + round * 2)));
+		}
+	}
+
+	#membersOf(all: readonly ProcessEntry[]): ProcessEntry[] {
+		const children = new Map<number, ProcessEntry[]>();
+		for (const entry of all) {
+			const siblings = children.get(entry.parent);
+			if (siblings === undefined) children.set(entry.parent, [entry]);
+			else siblings.push(entry);
+		}
+		const members = new Map<number, ProcessEntry>();
+		const add = (entry: ProcessEntry) => {
+			if (members.has(entry.pid)) return;
+			members.set(entry.pid, entry);
+			for (const child of children.get(entry.pid) ?? []) add(child);
+		};
+		for (const entry of all) {
+			if (entry.pid === this.#leader) this.#leaderStart = entry.start;
+			const seen = this.#seen.get(entry.pid);
+			if (entry.session === this.#leader || (seen !== undefined && seen === entry.start)) add(entry);
+		}
+		for (const { pid, start } of members.values()) this.#seen.set(pid, start);
+		return [...members.values()];
+	}
+
+	/** Processes younger than the leader that carry the marker. */
+	async #marked(all: readonly ProcessEntry[]): Promise<ProcessEntry[]> {
+		if (process.platform !== 'linux') return [];
+		const young = all.filter(({ ended, start, pid }) => !ended && start >= this.#leaderStart && pid !== process.pid);
+		const carries = await Promise.all(
+			young.map(async ({ pid }) => {
+				try {
+					return (await readFile(`/proc/${pid}/environ`)).includes(this.#marker);
+				} catch {
+					return false;
+				}
+			}),
+		);
+		return young.filter((_, i) => carries[i]);
+	}
+}
+
+function signal(pid: number): void {
+	try {
+		process.kill(pid, 'SIGKILL');
+	} catch {
+		// It has ended.
+	}
+}
+
+/** Memory with shared pages divided among who shares them, in MB. */
+async function proportional(members: readonly ProcessEntry[]): Promise<number> {
+	const shares = await Promise.all(
+		members.slice(0, 64).map(async ({ pid, rssMb }) => {
+			try {
+				const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1');
+				return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1]) / 1024;
+			} catch {
+				return process.platform === 'linux' ? 0 : rssMb;
+			}
+		}),
+	);
+	return shares.reduce((sum, share) => sum + share, 0);
+}

@@ -1,0 +1,1 @@
+"""Parts of the Python reward host; standard library only."""

@@ -1,0 +1,146 @@
+"""One batch through one reward, called as TRL calls it."""
+
+import math
+
+from . import frames, trainer
+
+# Columns that TRL keeps to itself.
+_HIDDEN = ("prompt", "completion", "completion_ids")
+
+
+def columns_of(rows):
+    """Every column of the dataset by name, a value a row: None where a row lacks it."""
+    columns = {}
+    for row in rows:
+        for key in row.get("row") or ():
+            columns.setdefault(key, None)
+    columns = {key: [(row.get("row") or {}).get(key) for row in rows] for key in columns if key not in _HIDDEN}
+    if "answer" not in columns:
+        columns["answer"] = [row.get("answer") for row in rows]
+    return columns
+
+
+def arguments(reward, rows, step, metrics):
+    """The keyword arguments of the call."""
+    conversational = all(row.get("messages") for row in rows) and len(rows) > 0
+    given = columns_of(rows)
+    if conversational:
+        given["prompts"] = [row["messages"]["prompt"] for row in rows]
+        given["completions"] = [row["messages"]["completion"] for row in rows]
+    else:
+        given["prompts"] = [row.get("prompt", "") for row in rows]
+        given["completions"] = [row.get("completion", "") for row in rows]
+    if rows and all(row.get("completionIds") is not None for row in rows):
+        given["completion_ids"] = [row["completionIds"] for row in rows]
+    given["trainer_state"] = trainer.trainer_state(step)
+    given["log_extra"] = trainer.log_extra
+    given["log_metric"] = metrics.log
+    return given if reward.takes_all else {key: value for key, value in given.items() if key in reward.parameters}
+
+
+def call(reward, given):
+    """What the function returns; an asynchronous one is awaited."""
+    if reward.is_async:
+        return _event_loop().run_until_complete(reward.function(**given))
+    return reward.function(**given)
+
+
+def check(returned, count):
+    """(values, errors) of what a reward returned for `count` rows."""
+    listed, fault = _as_list(returned, count)
+    if fault:
+        return [None] * count, [{"index": -1, "kind": "invalid", "message": fault}]
+    values = [None] * count
+    errors = []
+    for index, value in enumerate(listed):
+        # The common case first: this loop is most of what the host does for a small reward.
+        if type(value) is float and value - value == 0.0:
+            values[index] = value
+            continue
+        number, fault = _number(value)
+        if fault:
+            errors.append({"index": index, "kind": "invalid", "message": fault})
+        else:
+            values[index] = number
+    return values, errors
+
+
+def _as_list(returned, count):
+    expected = f"instead of a list of {count} rewards"
+    if isinstance(returned, (str, bytes, dict)) or returned is None:
+        return None, f"returned {_name(returned)} {expected}"
+    if not isinstance(returned, list):
+        # Arrays and tensors give plain numbers at once.
+        tolist = getattr(returned, "tolist", None)
+        try:
+            returned = tolist() if callable(tolist) else list(returned)
+        except TypeError:
+            return None, f"returned {_name(returned)} {expected}"
+        if not isinstance(returned, list):
+            return None, f"returned {_name(returned)} {expected}"
+    if len(returned) != count:
+        return None, f"returned {len(returned)} rewards for {count} rows"
+    return returned, None
+
+
+def _number(value):
+    """(number or None, fault)."""
+    if value is None:
+        return None, None
+    if not isinstance(value, (bool, int, float)):
+        # Scalars of numpy and torch, without importing either.
+        item = getattr(value, "item", None)
+        if callable(item) and not isinstance(value, type):
+            try:
+                value = item()
+            except Exception:
+                return None, f"returned {_name(value)}; a reward is a number, or None where it does not apply"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None, f"returned {_name(value)}; a reward is a number, or None where it does not apply"
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        return None, f"returned {number}; a reward is a finite number, or None where it does not apply"
+    return number, None
+
+
+def _name(value):
+    """A value in a few words."""
+    if value is None:
+        return "None"
+    if isinstance(value, bool):
+        return f"the boolean {value}"
+    if isinstance(value, (int, float)):
+        return f"the number {str(value)[:40]}"
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"a {type(value).__name__}"
+
+
+_loop = None
+
+
+def _event_loop():
+    """One loop for the life of the host: clients that a reward keeps open stay valid. asyncio is imported when needed."""
+    global _loop
+    if _loop is None:
+        import asyncio
+
+        _loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(_loop)
+    return _loop
+
+
+def fault_of(error, file):
+    """An exception of user code as an error of the whole batch."""
+    kind = "exited" if isinstance(error, SystemExit) else "memory" if isinstance(error, MemoryError) else "threw"
+    described = frames.describe(error, file)
+    if kind == "exited":
+        described["message"] = f"sys.exit({error.code!r}) was called"
+    if kind == "memory":
+        described["message"] = "MemoryError: the reward wanted more memory than its limit"
+    return {"index": -1, "kind": kind, **described}
