@@ -192,7 +192,11 @@ export const codeTestsOptions = reward('code-tests', "The answer's code passes t
 		'all',
 	),
 	language: v.optional(choice(['python', 'javascript'], 'Language of the code.'), 'python'),
-	tests: v.optional(text('Column of the row that holds the tests.'), 'tests'),
+	tests: v.optional(
+		text(
+			'Column of the row that holds the tests (default: the first that it has of tests, test_list, test, input_output, test_cases, public_test_cases, verification_info).',
+		),
+	),
 	timeoutSeconds: v.optional(real('Wall clock of one test.', 0.1, 600), 5),
 	memoryMb: v.optional(count('Memory of the program in MB.', 16, 65_536), 256),
 });

@@ -1,0 +1,58 @@
+import type { Trace } from '../core/trace/trace.ts';
+
+export const codeLanguages = ['python', 'javascript'] as const;
+export type CodeLanguage = (typeof codeLanguages)[number];
+
+const names: Readonly<Record<CodeLanguage, readonly string[]>> = {
+	python: ['python', 'py', 'python3'],
+	javascript: ['javascript', 'js', 'node', 'mjs', 'cjs'],
+};
+
+/**
+ * The code of an answer: the last fenced block of the language in its answer section, else the last fenced block, else the
+ * whole section. Without an answer section it is what follows the thinking; code inside the thinking never counts.
+ * null: there is none.
+ */
+export function codeOfAnswer(completion: string, trace: Trace, language: CodeLanguage): string | null {
+	const text = trace.answer ?? afterThinking(completion, trace);
+	if (text === null) return null;
+	const blocks = fencedBlocks(text);
+	const ofLanguage = blocks.filter(({ info }) => names[language].includes(info));
+	const code = (ofLanguage.at(-1) ?? blocks.at(-1))?.code ?? text;
+	return code.trim() === '' ? null : code;
+}
+
+function afterThinking(completion: string, trace: Trace): string | null {
+	const think = trace.tags.filter(({ section }) => section === 'think');
+	if (think.length === 0) return completion;
+	const last = think.at(-1);
+	return last?.kind === 'close' ? completion.slice(last.end) : null;
+}
+
+interface Block {
+	/** First word after the fence, in small letters. */
+	readonly info: string;
+	readonly code: string;
+}
+
+/** Fenced code blocks of Markdown (CommonMark 4.5), by lines; one that is never closed reaches to the end. */
+function fencedBlocks(text: string): Block[] {
+	const blocks: Block[] = [];
+	let open: { readonly fence: string; readonly info: string; readonly lines: string[] } | null = null;
+	for (const line of text.split('\n')) {
+		const [, fence, rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line.replace(/\r$/, '')) ?? [];
+		if (open === null) {
+			// A fence of backticks has no backticks after it: that is code in a line.
+			if (fence !== undefined && !(fence.startsWith('`') && rest.includes('`'))) {
+				open = { fence, info: (/^\s*\{?\.?([\w+#-]*)/.exec(rest)?.[1] ?? '').toLowerCase(), lines: [] };
+			}
+		} else if (fence?.startsWith(open.fence) && rest.trim() === '') {
+			blocks.push({ info: open.info, code: `${open.lines.join('\n')}\n` });
+			open = null;
+		} else {
+			open.lines.push(line);
+		}
+	}
+	if (open !== null) blocks.push({ info: open.info, code: `${open.lines.join('\n')}\n` });
+	return blocks;
+}

@@ -1,0 +1,159 @@
+import { Failure } from '../base/failure.ts';
+
+/**
+ * The tests of a row.
+ * - `streams`: programs that read stdin and write stdout
+ * - `asserts`: pieces of code that assert something of the answer's functions
+ * - `calls`: arguments and expected values of one function, as the text of `{"inputs": [[...], ...], "outputs": [...]}`
+ */
+export type CodeTests =
+	| { readonly kind: 'streams'; readonly cases: readonly { readonly input: string; readonly output: string }[] }
+	| {
+			readonly kind: 'asserts';
+			readonly setup: readonly string[];
+			readonly tests: readonly string[];
+			readonly entryPoint: string | null;
+	  }
+	| { readonly kind: 'calls'; readonly entryPoint: string; readonly json: string; readonly count: number };
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Where datasets have their tests: MBPP, HumanEval, APPS and TACO, LiveCodeBench, SYNTHETIC-1. */
+const usualColumns = [
+	'tests',
+	'test_list',
+	'test',
+	'input_output',
+	'test_cases',
+	'public_test_cases',
+	'verification_info',
+];
+const entryPointColumns = ['entry_point', 'fn_name', 'func_name', 'function_name'];
+
+/**
+ * Reads the tests of a row from a column, or from the first usual one that it has; null: it has none. Fails with `invalid`
+ * when there is something that is not understood.
+ */
+export function readCodeTests(row: Row, column?: string): CodeTests | null {
+	const name = column ?? usualColumns.find((usual) => isSomething(row[usual]));
+	if (name === undefined || !isSomething(row[name])) return null;
+	const tests = fromValue(row[name], row, null);
+	if (tests !== null) return tests;
+	throw new Failure(
+		'invalid',
+		`The tests in the column "${name}" are not understood.`,
+		'Write a list of asserts, or of {"input", "output"} pairs; docs/sandbox.md lists the forms.',
+	);
+}
+
+function isSomething(value: unknown): boolean {
+	if (value === undefined || value === null || value === '') return false;
+	return !(Array.isArray(value) && value.length === 0);
+}
+
+/** @param source the JSON text that the value was read from: numbers keep all their digits in it */
+function fromValue(value: unknown, row: Row, source: string | null): CodeTests | null {
+	if (typeof value === 'string') {
+		const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+		return parsed === undefined ? asserts([value], row) : fromValue(parsed, row, value);
+	}
+	if (Array.isArray(value)) return fromList(value, row);
+	if (!isRecord(value)) return null;
+	const { inputs, outputs } = value;
+	if (Array.isArray(inputs) && Array.isArray(outputs)) return fromColumns(value, inputs, outputs, row, source);
+	const inner = usualColumns.find((name) => isSomething(value[name]));
+	return inner === undefined ? null : fromValue(value[inner], { ...row, ...value }, null);
+}
+
+function fromList(list: readonly unknown[], row: Row): CodeTests | null {
+	if (list.every((one) => typeof one === 'string')) return asserts(list, row);
+	if (!list.every(isRecord)) return null;
+	const [first] = list;
+	if (first === undefined || !('input' in first && 'output' in first)) return null;
+	const functional = first.testtype === 'functional' || first.type === 'function_call';
+	const entryPoint = entryPointOf({ ...row, ...first });
+	if (functional && entryPoint !== null) {
+		// LiveCodeBench: an argument a line, each as JSON; SYNTHETIC-1: the list of arguments.
+		const inputs = list.map(({ input }) => `[${typeof input === 'string' ? argumentLines(input) : inner(input)}]`);
+		const outputs = list.map(({ output }) => (typeof output === 'string' ? jsonText(output) : JSON.stringify(output)));
+		const json = `{"inputs":[${inputs.join()}],"outputs":[${outputs.join()}]}`;
+		return { kind: 'calls', entryPoint, json, count: list.length };
+	}
+	return {
+		kind: 'streams',
+		cases: list.map(({ input, output }) => ({ input: stream(input), output: stream(output) })),
+	};
+}
+
+/** APPS and TACO: `{"inputs": [...], "outputs": [...], "fn_name"?}`. */
+function fromColumns(
+	value: Row,
+	inputs: readonly unknown[],
+	outputs: readonly unknown[],
+	row: Row,
+	source: string | null,
+): CodeTests | null {
+	if (inputs.length !== outputs.length || inputs.length === 0) return null;
+	const entryPoint = entryPointOf(value) ?? (inputs.every(Array.isArray) ? entryPointOf(row) : null);
+	if (entryPoint !== null && inputs.every(Array.isArray)) {
+		const json = `${(source ?? JSON.stringify({ inputs, outputs })).trim().replace(/\}$/, '')},"wrapped":true}`;
+		return { kind: 'calls', entryPoint, json, count: inputs.length };
+	}
+	return { kind: 'streams', cases: inputs.map((input, i) => ({ input: stream(input), output: stream(outputs[i]) })) };
+}
+
+function asserts(tests: readonly string[], row: Row): CodeTests | null {
+	const used = tests.filter((test) => test.trim() !== '');
+	if (used.length === 0) return null;
+	const entryPoint = entryPointOf(row);
+	const setup = [row.test_imports, row.test_setup_code].flatMap((part) =>
+		typeof part === 'string' ? [part] : Array.isArray(part) ? part.filter((line) => typeof line === 'string') : [],
+	);
+	// HumanEval's prompt is code and may define what its tests use beside the function itself.
+	const { prompt } = row;
+	if (entryPoint !== null && typeof prompt === 'string' && new RegExp(`^def ${entryPoint}\\b`, 'm').test(prompt)) {
+		setup.unshift(prompt);
+	}
+	return { kind: 'asserts', setup: setup.filter((part) => part.trim() !== ''), tests: used, entryPoint };
+}
+
+const identifier = /^[A-Za-z_$][\w$]*$/;
+
+function entryPointOf(row: Row): string | null {
+	const metadata = typeof row.metadata === 'string' ? parseJson(row.metadata) : row.metadata;
+	for (const place of [row, isRecord(metadata) ? metadata : {}]) {
+		for (const column of entryPointColumns) {
+			const name = place[column];
+			if (typeof name === 'string' && identifier.test(name)) return name;
+		}
+	}
+	return null;
+}
+
+function isRecord(value: unknown): value is Row {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+/** Lists of lines occur in APPS. */
+function stream(value: unknown): string {
+	if (typeof value === 'string') return value;
+	if (Array.isArray(value)) return value.map(stream).join('\n');
+	return typeof value === 'number' || typeof value === 'boolean' ? String(value) : JSON.stringify(value ?? '');
+}
+
+const jsonText = (text: string) => (parseJson(text) === undefined ? JSON.stringify(text) : text);
+const argumentLines = (text: string) =>
+	text
+		.split('\n')
+		.filter((line) => line.trim() !== '')
+		.map(jsonText)
+		.join();
+const inner = (value: unknown) => (Array.isArray(value) ? value : [value]).map((one) => JSON.stringify(one)).join();

@@ -1,0 +1,216 @@
+import { Failure } from '../base/failure.ts';
+import type { CodeLanguage } from './codeTestsAnswer.ts';
+import type { CodeTests } from './codeTestsCases.ts';
+import { sameOutput } from './codeTestsOutput.ts';
+import { readHarness } from './sandbox/harnessFiles.ts';
+import type { Sandbox, SandboxLimits, SandboxOutput, SandboxProgram } from './sandbox/sandbox.ts';
+import { serveAnswer } from './sandbox/serveAnswer.ts';
+
+export interface CodeTestOptions {
+	readonly language: CodeLanguage;
+	/** Wall clock of one test, and of all tests of a row twice that. */
+	readonly timeoutSeconds: number;
+	readonly memoryMb: number;
+	/** Stop at the first failure: the rest does not matter. */
+	readonly stopAtFailure: boolean;
+}
+
+export interface CodeVerdict {
+	readonly passed: number;
+	/** 1 or more. Of tests that assert several things, each counts. */
+	readonly total: number;
+	/** Of the first failure. */
+	readonly why: string | null;
+}
+
+/** Tests of one row that are run; the rest is left out. */
+export const mostTests = 64;
+/** An answer that ends its process on one test gets a new one for the next, this often. */
+const mostRestarts = 4;
+
+interface Language {
+	readonly program: SandboxProgram;
+	readonly answer: string;
+	readonly server: string;
+	readonly checker: string;
+	readonly flags: readonly string[];
+	/** What the interpreter itself takes beside the program's memory, MB. */
+	readonly overheadMb: number;
+}
+
+const languages: Readonly<Record<CodeLanguage, Language>> = {
+	python: {
+		program: 'python',
+		answer: 'answer.py',
+		server: 'answer_server.py',
+		checker: 'test_checker.py',
+		// Neither the user's packages nor cached code.
+		flags: ['-s', '-B'],
+		overheadMb: 16,
+	},
+	javascript: {
+		program: 'node',
+		answer: 'answer.js',
+		server: 'answer_server.cjs',
+		checker: 'test_checker.cjs',
+		flags: ['--disable-warning=ExperimentalWarning'],
+		overheadMb: 96,
+	},
+};
+
+function limitsOf(language: Language, options: CodeTestOptions, seconds: number): Partial<SandboxLimits> {
+	const memoryMb = options.memoryMb + language.overheadMb;
+	return {
+		wallMs: seconds * 1000,
+		cpuSeconds: Math.ceil(seconds),
+		memoryMb,
+		addressSpaceMb: language.program === 'python' ? memoryMb + 128 : null,
+		processes: language.program === 'python' ? 16 : 48,
+	};
+}
+
+/** Longest that all tests of one row take, milliseconds: a limit for the row must lie above it. */
+export function longestCodeTestsMs(timeoutSeconds: number): number {
+	return timeoutSeconds * 2000 + 2000;
+}
+
+/**
+ * Runs the tests of one row. Fails with `unavailable` when the sandbox cannot start, with `cancelled` when asked to stop;
+ * whatever the code does is a verdict.
+ */
+export async function runCodeTests(
+	sandbox: Sandbox,
+	code: string,
+	tests: CodeTests,
+	options: CodeTestOptions,
+	signal?: AbortSignal,
+): Promise<CodeVerdict> {
+	const language = languages[options.language];
+	const missing = sandbox.missing(language.program);
+	if (missing !== null) throw new Failure('unavailable', `Code tests cannot run: ${missing}`, 'Install it.');
+	if (tests.kind === 'streams') return runStreams(sandbox, code, tests.cases, language, options, signal);
+	return runChecker(sandbox, code, tests, language, options, signal);
+}
+
+/** Expected output never enters the sandbox: it is compared here. */
+async function runStreams(
+	sandbox: Sandbox,
+	code: string,
+	cases: readonly { readonly input: string; readonly output: string }[],
+	language: Language,
+	options: CodeTestOptions,
+	signal: AbortSignal | undefined,
+): Promise<CodeVerdict> {
+	const used = cases.slice(0, mostTests);
+	const deadline = performance.now() + options.timeoutSeconds * 2000;
+	let passed = 0;
+	let why: string | null = null;
+	for (const { input, output } of used) {
+		const seconds = Math.min(options.timeoutSeconds, (deadline - performance.now()) / 1000);
+		if (seconds <= 0) {
+			why ??= 'no time is left';
+			break;
+		}
+		const result = await sandbox.run(
+			{
+				program: language.program,
+				args: [...language.flags, language.answer],
+				files: { [language.answer]: code },
+				stdin: input,
+				limits: limitsOf(language, options, seconds),
+			},
+			signal,
+		);
+		// A program that fails after it has written the right thing has failed.
+		if (result.end === 'exited' && result.status === 0 && sameOutput(result.stdout, output)) passed++;
+		else {
+			why ??= whyNot(result);
+			if (options.stopAtFailure) break;
+		}
+	}
+	return { passed, total: used.length, why };
+}
+
+const endings: Readonly<Record<string, string>> = {
+	signal: 'the program was ended by a signal',
+	wall: 'the program took too long',
+	cpu: 'the program took too long',
+	memory: 'the program wanted too much memory',
+	processes: 'the program made too many processes',
+	output: 'the program wrote too much',
+};
+
+function whyNot({ end, status, stderr }: SandboxOutput): string {
+	if (end !== 'exited') return endings[end] ?? 'the program was ended';
+	return status === 0 ? 'the output is not the expected one' : lastLine(stderr);
+}
+
+const lastLine = (text: string) => text.trim().split('\n').at(-1)?.slice(0, 300) || 'the program failed';
+
+/** The tests run in one sandbox, the answer in another; between them goes data. */
+async function runChecker(
+	sandbox: Sandbox,
+	code: string,
+	tests: Exclude<CodeTests, { kind: 'streams' }>,
+	language: Language,
+	options: CodeTestOptions,
+	signal: AbortSignal | undefined,
+): Promise<CodeVerdict> {
+	const [server, checker] = await Promise.all([readHarness(language.server), readHarness(language.checker)]);
+	const count = Math.min(mostTests, tests.kind === 'calls' ? tests.count : tests.tests.length);
+	const deadline = performance.now() + options.timeoutSeconds * 2000;
+	let passed = 0;
+	let total = 0;
+	let why: string | null = null;
+	let next = 0;
+	for (let start = 0; start <= mostRestarts && next < count; start++) {
+		const seconds = (deadline - performance.now()) / 1000;
+		if (seconds <= 0) break;
+		const spec = {
+			...(tests.kind === 'calls' ? { calls: tests.json, setup: [] } : { tests: tests.tests, setup: tests.setup }),
+			entryPoint: tests.entryPoint,
+			skip: next,
+			most: mostTests,
+		};
+		const limits = limitsOf(language, options, seconds);
+		const verdicts = await serveAnswer(
+			sandbox,
+			{
+				answer: {
+					program: language.program,
+					args: [...language.flags, language.server],
+					files: { [language.answer]: code, [language.server]: server },
+					limits: { ...limits, outputBytes: 32 << 20 },
+				},
+				checker: {
+					program: language.program,
+					args: [...language.flags, language.checker],
+					files: { 'tests.json': JSON.stringify(spec), [language.checker]: checker },
+					limits: { ...limits, memoryMb: 512, addressSpaceMb: null, outputBytes: 32 << 20 },
+				},
+				callMs: options.timeoutSeconds * 1000,
+				isEnough: ({ passed: right, parts }) => options.stopAtFailure && right < parts,
+			},
+			signal,
+		);
+		for (const verdict of verdicts.tests) {
+			if (verdict.test !== next) continue;
+			next++;
+			passed += verdict.passed;
+			total += verdict.parts;
+			if (verdict.passed < verdict.parts) why ??= verdicts.why ?? verdict.why;
+		}
+		if (why !== null && options.stopAtFailure) break;
+		if (verdicts.load !== null) {
+			why ??= verdicts.why ?? verdicts.load;
+			break;
+		}
+		// It got no further: the same would happen again.
+		if (verdicts.tests.length === 0) {
+			why ??= verdicts.why ?? 'the tests could not be run';
+			break;
+		}
+	}
+	// Tests that were not come to have failed, each as one.
+	return { passed, total: total + (count - next), why: next < count ? (why ?? 'no time is left') : why };
+}

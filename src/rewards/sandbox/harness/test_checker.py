@@ -1,0 +1,374 @@
+"""Runs tests against an answer that runs in another sandbox.
+
+The answer's functions are stand-ins here: a call sends the arguments over and gets a value of plain types back. Nothing of
+the answer runs in this process, and nothing of the tests in the other one.
+"""
+
+import ast
+import builtins
+import json
+import os
+import sys
+import types
+
+requests = os.fdopen(os.dup(1), "wb")
+replies = os.fdopen(os.dup(0), "rb")
+verdicts = os.fdopen(os.dup(2), "w", encoding="utf-8")
+nothing = os.open(os.devnull, os.O_RDWR)
+for descriptor in (0, 1, 2):
+    os.dup2(nothing, descriptor)
+
+
+class Stopped(BaseException):
+    """The answer's process has ended. No Exception: a test that expects errors must not take it for one."""
+
+
+# Would end an iteration of the checker instead of failing it: all(map(f, values)) is then true.
+UNSAFE = (StopIteration, StopAsyncIteration, GeneratorExit, SystemExit, KeyboardInterrupt, AssertionError)
+state = {"stopped": False, "calls": 0}
+error_classes = {}
+
+
+def ask(request):
+    if state["stopped"]:
+        raise Stopped()
+    state["calls"] += 1
+    try:
+        requests.write(json.dumps(request).encode() + b"\n")
+        requests.flush()
+        line = replies.readline()
+    except OSError:
+        line = b""
+    if not line.endswith(b"\n"):
+        state["stopped"] = True
+        raise Stopped()
+    reply = json.loads(line)
+    if "error" in reply:
+        raise remote_error(*reply["error"])
+    return reply
+
+
+def remote_error(name, message):
+    known = error_classes.get(name) or getattr(builtins, str(name), None)
+    if isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, UNSAFE):
+        try:
+            return known(message)
+        except Exception:
+            pass
+    return RuntimeError(f"{name}: {message}")
+
+
+class Remote:
+    """An object that lives beside the answer. It equals nothing but itself."""
+
+    def __init__(self, target):
+        object.__setattr__(self, "_target", target)
+
+    def __call__(self, *args, **kwargs):
+        return call(object.__getattribute__(self, "_target"), args, kwargs)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return decode(ask({"op": "get", "attribute": name, **object.__getattribute__(self, "_target")})["value"])
+
+    def __setattr__(self, name, value):
+        ask({"op": "set", "attribute": name, "value": encode(value), **object.__getattribute__(self, "_target")})
+
+    def __eq__(self, other):
+        if isinstance(other, Remote):
+            return object.__getattribute__(self, "_target") == object.__getattribute__(other, "_target")
+        raise TypeError("an object of the answer is compared with a value")
+
+    def __hash__(self):
+        return hash(str(object.__getattribute__(self, "_target")))
+
+    def __bool__(self):
+        raise TypeError("an object of the answer is neither true nor false")
+
+
+def call(target, args, kwargs):
+    request = {
+        "op": "call",
+        **target,
+        "args": [encode(one) for one in args],
+        "kwargs": {name: encode(one) for name, one in kwargs.items()},
+    }
+    return decode(ask(request)["value"])
+
+
+def encode(value):
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return int(value) if -(2**53) < value < 2**53 else {"t": "int", "v": hex(value)}
+    if isinstance(value, float):
+        return {"t": "float", "v": repr(float(value))}
+    if isinstance(value, complex):
+        return {"t": "complex", "v": [repr(value.real), repr(value.imag)]}
+    if isinstance(value, (bytes, bytearray)):
+        return {"t": type(value).__name__, "v": value.hex()}
+    if isinstance(value, dict):
+        return {"t": "dict", "v": [[encode(one) for one in pair] for pair in value.items()]}
+    if isinstance(value, Remote):
+        target = object.__getattribute__(value, "_target")
+        if "target" in target:
+            return {"t": "object", "v": target["target"]}
+    for kind in (list, tuple, set, frozenset):
+        if isinstance(value, kind):
+            return {"t": kind.__name__, "v": [encode(one) for one in value]}
+    if type(value).__name__ == "deque":
+        return {"t": "deque", "v": [encode(one) for one in value]}
+    if hasattr(value, "__next__") or isinstance(value, range):
+        return {"t": "iterator" if hasattr(value, "__next__") else "range", "v": [encode(one) for one in value]}
+    if callable(value) and getattr(builtins, getattr(value, "__name__", ""), None) is value:
+        return {"t": "builtin", "v": value.__name__}
+    raise TypeError(f"a test cannot pass a value of type {type(value).__name__}")
+
+
+def decode(value):
+    if not isinstance(value, dict):
+        return value
+    kind, inner = value["t"], value["v"]
+    if kind == "object":
+        return Remote({"target": int(inner)})
+    if kind == "builtin":
+        known = getattr(builtins, str(inner), None)
+        return known if isinstance(known, type) else None
+    if kind == "error":
+        name, base = inner
+        if name not in error_classes:
+            known = getattr(builtins, str(base), Exception)
+            safe = isinstance(known, type) and issubclass(known, Exception) and not issubclass(known, UNSAFE)
+            error_classes[name] = type(str(name), (known if safe else Exception,), {})
+        return error_classes[name]
+    if kind == "int":
+        return int(inner, 16)
+    if kind == "float":
+        return float(inner)
+    if kind == "complex":
+        return complex(float(inner[0]), float(inner[1]))
+    if kind == "bytes":
+        return bytes.fromhex(inner)
+    if kind == "bytearray":
+        return bytearray.fromhex(inner)
+    if kind == "dict":
+        return {decode(name): decode(one) for name, one in inner}
+    values = [decode(one) for one in inner]
+    if kind == "deque":
+        from collections import deque
+
+        return deque(values)
+    if kind == "iterator":
+        return iter(values)
+    if kind == "range":
+        step = values[1] - values[0] if len(values) > 1 else 1
+        return range(values[0], values[-1] + (1 if step > 0 else -1), step) if values else range(0)
+    return {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}[kind](values)
+
+
+class Tally:
+    """Counts the assertions of one test; one that fails does not hide those after it."""
+
+    def __init__(self):
+        self.results = {}
+        self.why = None
+
+    def note(self, number, error):
+        self.results[number] = self.results.get(number, True) and error is None
+        if error is not None:
+            self.failed(error)
+
+    def failed(self, error):
+        if self.why is None:
+            words = str(error).strip().split("\n")[0][:300]
+            self.why = f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+class Split(ast.NodeTransformer):
+    """Turns each assertion into one that is counted; those inside `try` stay, they may be meant to fail."""
+
+    def __init__(self):
+        self.count = 0
+
+    def visit_Try(self, node):
+        return node
+
+    def visit_Assert(self, node):
+        number = self.count
+        self.count += 1
+        template = f"try:\n    pass\nexcept Exception as _e:\n    _tally.note({number}, _e)\nelse:\n    _tally.note({number}, None)"
+        guarded = ast.parse(template).body[0]
+        guarded.body = [node]
+        return [ast.copy_location(guarded, node)]
+
+
+# What an answer must not put in place of what tests rely on: all = lambda values: True.
+RESERVED = {*dir(builtins), *sys.stdlib_module_names, "np", "pd", "numpy", "pandas", "pytest", "check", "candidate"}
+
+
+def modules_used(tree, scope):
+    """Modules of the library that tests use without importing them: they count on the answer's imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in sys.stdlib_module_names and node.id not in scope:
+            try:
+                scope[node.id] = __import__(node.id)
+            except Exception:
+                pass
+
+
+def run_code(code, names, entry_point, tally):
+    split = Split()
+    scope = dict(names)
+    scope["_tally"] = tally
+    if entry_point is not None and entry_point in names:
+        scope["candidate"] = names[entry_point]
+    before = set(scope)
+    try:
+        tree = ast.parse(code, "test.py")
+        modules_used(tree, scope)
+        tree = ast.fix_missing_locations(split.visit(tree))
+        exec(compile(tree, "test.py", "exec"), scope)
+        check = scope.get("check")
+        own = isinstance(check, types.FunctionType)
+        if own and not calls_by_itself(tree, "check"):
+            if entry_point not in names:
+                raise NameError(f"the answer does not define {entry_point}")
+            check(names[entry_point])
+        for name, value in list(scope.items()):
+            if name.startswith("test") and name not in before and isinstance(value, types.FunctionType):
+                if value.__code__.co_argcount == 0:
+                    value()
+        run_cases(scope, tally)
+    except BaseException as error:
+        tally.failed(error)
+        # What it did not come to counts as failed.
+        for number in range(split.count):
+            tally.results.setdefault(number, False)
+        if not tally.results:
+            tally.results[0] = False
+        elif all(tally.results.values()):
+            tally.results[-1] = False
+        if isinstance(error, Stopped):
+            raise
+    if not tally.results:
+        tally.results[0] = True
+
+
+def run_cases(scope, tally):
+    """The methods of unittest's classes."""
+    unittest = sys.modules.get("unittest")
+    if unittest is None:
+        return
+    for value in list(scope.values()):
+        if isinstance(value, type) and issubclass(value, unittest.TestCase) and value is not unittest.TestCase:
+            for case in unittest.defaultTestLoader.loadTestsFromTestCase(value):
+                result = unittest.TestResult()
+                case.run(result)
+                number = f"{value.__name__}.{case._testMethodName}"
+                problems = [text for _, text in result.failures + result.errors]
+                tally.note(number, AssertionError(problems[0].strip().split("\n")[-1]) if problems else None)
+                if state["stopped"]:
+                    raise Stopped()
+
+
+def calls_by_itself(tree, name):
+    return any(
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == name
+        for node in tree.body
+    )
+
+
+def same(value, expected):
+    """Equality of JSON: tuples are lists, and True is not 1."""
+    if isinstance(value, (list, tuple)) and isinstance(expected, list):
+        return len(value) == len(expected) and all(same(a, b) for a, b in zip(value, expected))
+    if isinstance(value, dict) and isinstance(expected, dict):
+        keys = {str(key): one for key, one in value.items()}
+        return keys.keys() == expected.keys() and all(same(one, expected[key]) for key, one in keys.items())
+    if isinstance(value, bool) or isinstance(expected, bool) or value is None or expected is None:
+        return value is expected
+    if isinstance(value, float) and isinstance(expected, (int, float)):
+        return value == expected or abs(value - expected) <= 1e-6 * max(abs(value), abs(expected))
+    return type(value) in (int, str) and type(expected) in (int, float, str) and value == expected
+
+
+def run_call(function, names, arguments, expected, alternatives, tally):
+    try:
+        if function in names:
+            value = names[function](*arguments)
+        elif "Solution" in names:
+            value = getattr(names["Solution"](), function)(*arguments)
+        else:
+            raise NameError(f"the answer does not define {function}")
+        passed = any(same(value, one) for one in [expected, *alternatives])
+        tally.note(0, None if passed else ValueError("the value is not the expected one"))
+    except Exception as error:
+        tally.note(0, error)
+
+
+def say(**verdict):
+    verdicts.write(json.dumps(verdict) + "\n")
+    verdicts.flush()
+
+
+def main():
+    with open("tests.json", encoding="utf-8") as file:
+        tests = json.load(file)
+    names = {}
+    try:
+        loaded = ask({"op": "load"})["names"]
+        names = {name: decode(value) for name, value in loaded.items() if name not in RESERVED}
+    except Stopped:
+        return say(load="the answer ended its process", stopped=True)
+    except Exception as error:
+        return say(load=f"{error}"[:300])
+    module = types.ModuleType("solution")
+    module.__dict__.update(names)
+    for name in ("solution", "answer"):
+        sys.modules[name] = module
+    calls = json.loads(tests["calls"]) if tests.get("calls") else None
+    count = len(calls["inputs"]) if calls else len(tests["tests"])
+    count = min(count, tests["most"])
+    # What the row itself defines wins over the answer's, except what is tested.
+    scope = dict(names)
+    try:
+        for setup in tests["setup"]:
+            exec(compile(setup, "setup.py", "exec"), scope)
+    except Stopped:
+        return say(load="the answer ended its process", stopped=True)
+    except Exception as error:
+        return say(load=f"{type(error).__name__} in the tests' setup: {error}"[:300])
+    if tests["entryPoint"] in names:
+        scope[tests["entryPoint"]] = names[tests["entryPoint"]]
+    for number in range(tests["skip"], count):
+        tally = Tally()
+        state["calls"] = 0
+        try:
+            if calls:
+                expected = calls["outputs"][number]
+                # APPS wraps some expected values in a list of one.
+                wrapped = isinstance(expected, list) and len(expected) == 1 and calls.get("wrapped")
+                run_call(tests["entryPoint"], names, calls["inputs"][number], expected, expected if wrapped else [], tally)
+            else:
+                run_code(tests["tests"][number], scope, tests["entryPoint"], tally)
+        except Stopped:
+            pass
+        except BaseException as error:
+            tally.failed(error)
+            tally.results[-1] = False
+        if state["stopped"]:
+            parts, passed = max(1, len(tally.results)), sum(tally.results.values())
+            return say(test=number, parts=parts, passed=passed, why="the answer ended its process", stopped=True)
+        if state["calls"] == 0:
+            say(test=number, parts=1, passed=0, why=tally.why or "the test did not use the answer")
+            continue
+        passed = sum(tally.results.values())
+        say(test=number, parts=len(tally.results), passed=passed, why=tally.why)
+    say(done=True)
+
+
+main()

@@ -1,0 +1,127 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import type { Sandbox, SandboxCommand, SandboxProcess } from './sandbox.ts';
+
+export interface ServedAnswer {
+	/** Serves the answer's functions on its stdin and stdout, a line of JSON a call. */
+	readonly answer: SandboxCommand;
+	/** Asks on its stdout, is answered on its stdin, and writes its verdicts to stderr, a line of JSON each. */
+	readonly checker: SandboxCommand;
+	/** Longest that one call may take, milliseconds. */
+	readonly callMs: number;
+	/** Whether nothing after this verdict matters. */
+	isEnough(verdict: TestVerdict): boolean;
+}
+
+const verdictSchema = v.object({
+	test: v.pipe(v.number(), v.integer()),
+	parts: v.pipe(v.number(), v.integer(), v.minValue(1)),
+	passed: v.pipe(v.number(), v.integer(), v.minValue(0)),
+	why: v.nullable(v.string()),
+});
+export type TestVerdict = v.InferOutput<typeof verdictSchema>;
+
+const lineSchema = v.union([verdictSchema, v.object({ load: v.string() }), v.object({ done: v.literal(true) })]);
+
+export interface ServedVerdicts {
+	readonly tests: readonly TestVerdict[];
+	/** Why the answer could not be loaded. */
+	readonly load: string | null;
+	/** Why the answer's process was ended from here. */
+	readonly why: string | null;
+}
+
+const newline = 10;
+
+/**
+ * Connects an answer with the tests that check it, in two sandboxes that share nothing but two pipes. The verdicts come from
+ * the checker's own stream, which the answer's process does not have.
+ */
+export async function serveAnswer(
+	sandbox: Sandbox,
+	{ answer, checker, callMs, isEnough }: ServedAnswer,
+	signal?: AbortSignal,
+): Promise<ServedVerdicts> {
+	const served = sandbox.start(answer, signal);
+	let checking: SandboxProcess;
+	try {
+		checking = sandbox.start(checker, signal);
+	} catch (error) {
+		served.kill();
+		throw error;
+	}
+	let late = false;
+	let timer: NodeJS.Timeout | undefined;
+	let enough = false;
+	const tests: TestVerdict[] = [];
+	let load: string | null = null;
+
+	// One call at a time: a line goes out, a line comes back.
+	checking.stdout.on('data', (chunk: Buffer) => {
+		if (!chunk.includes(newline)) return;
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			late = true;
+			served.kill();
+		}, callMs);
+	});
+	served.stdout.on('data', (chunk: Buffer) => {
+		if (chunk.includes(newline)) clearTimeout(timer);
+	});
+	checking.stdout.pipe(served.stdin);
+	served.stdout.pipe(checking.stdin);
+	served.stderr.resume();
+
+	let pending = '';
+	checking.stderr.setEncoding('utf8');
+	checking.stderr.on('data', (text: string) => {
+		pending += text;
+		for (let end = pending.indexOf('\n'); end >= 0; end = pending.indexOf('\n')) {
+			const verdict = readVerdict(pending.slice(0, end));
+			pending = pending.slice(end + 1);
+			if (verdict === null || enough) continue;
+			if ('load' in verdict) load ??= verdict.load;
+			if ('test' in verdict) {
+				tests.push(verdict);
+				enough = isEnough(verdict);
+				if (enough) checking.kill();
+			}
+		}
+	});
+
+	try {
+		// The checker sees the end of the answer as the end of its input.
+		const answered = served.ended.then((outcome) => {
+			checking.stdin.end();
+			return outcome;
+		});
+		answered.catch(() => checking.kill());
+		const checked = await checking.ended;
+		served.kill();
+		const outcome = await answered;
+		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		const why = late ? 'a call took too long' : (limitWords[outcome.end] ?? null);
+		return { tests, load: load ?? (tests.length === 0 ? (limitWords[checked.end] ?? null) : null), why };
+	} finally {
+		clearTimeout(timer);
+		served.kill();
+		checking.kill();
+	}
+}
+
+const limitWords: Readonly<Record<string, string>> = {
+	wall: 'the answer took too long',
+	cpu: 'the answer took too long',
+	memory: 'the answer wanted too much memory',
+	processes: 'the answer made too many processes',
+	output: 'the answer wrote too much',
+};
+
+function readVerdict(line: string): v.InferOutput<typeof lineSchema> | null {
+	try {
+		const decoded = v.safeParse(lineSchema, JSON.parse(line));
+		return decoded.success ? decoded.output : null;
+	} catch {
+		return null;
+	}
+}
