@@ -5,7 +5,8 @@ import { type Decimal, parseDecimal } from './decimal.ts';
  * - `quantity`: one number with harmless words or signs around it: `42`, `$1,234.50`, `5 cm`, `x = 3`, `50\%`
  * - `fraction`: `3/4`, `\frac{3}{4}`; `option`: one letter of a multiple choice; `opposite`: yes, no, true, false
  * - `structure`: numbers in a tuple, set, interval, equation or inequality; the last one stands alone between `before` and `after`
- * - `expression`: a number plus 1 is another one, whatever it is; `text`: anything else
+ * - `expression`: a number plus 1 is another one, whatever it is
+ * - `text`: anything else; `plain` when no sign in it could be mathematics, so that another letter is another answer
  */
 export type AnswerForm =
 	| { readonly form: 'quantity'; readonly before: string; readonly number: Decimal; readonly after: string }
@@ -20,10 +21,10 @@ export type AnswerForm =
 	| { readonly form: 'opposite'; readonly other: string }
 	| { readonly form: 'structure'; readonly before: string; readonly after: string }
 	| { readonly form: 'expression' }
-	| { readonly form: 'text' };
+	| { readonly form: 'text'; readonly plain: boolean };
 
 const longest = 400;
-const text: AnswerForm = { form: 'text' };
+const mathematical = /[\\()[\]{}=<>^_*+|·×÷√≤≥∪∩∞]/u;
 
 const opposites: Readonly<Record<string, string>> = { yes: 'no', true: 'false', correct: 'incorrect', right: 'wrong' };
 const opposite = new Map(Object.entries(opposites).flatMap(([a, b]) => [[a, b] as const, [b, a] as const]));
@@ -35,7 +36,7 @@ function likeCase(original: string, word: string): string {
 }
 
 const quantity =
-	/^((?:\\?\$|£|€|\\boxed\{|[A-Za-z]\s*=\s*)?\s*)([+-−]?[\d,]+(?:\.\d+)?)(\s*(?:\\?%|°|\^\{?\\circ\}?|(?:\\text\{)?[A-Za-zµ° ./]*)\}?\$?)$/;
+	/^((?:\\?\$|£|€|\\boxed\{|[A-Za-z]\s*=\s*)?\s*)([-+−]?[\d,]+(?:\.\d+)?)(\s*(?:\\?%|°|\^\{?\\circ\}?|(?:\\text\{)?[A-Za-zµ° ./]*)\}?\$?)$/;
 
 function asQuantity(answer: string): AnswerForm | null {
 	const match = quantity.exec(answer);
@@ -68,10 +69,10 @@ const option = /^(\(?)([A-Ja-j])(\)?[.):]?)$/;
 const plainCommand = /\\(?:left|right|le|ge|leq|geq|lt|gt|in|text\{\s*(?:and|or)\s*\}|[{},;! ])/g;
 const relation = /[=<>≤≥]/g;
 /** The last number with nothing before or after it that would make it part of a term. */
-const standing = /^(.*(?:^|[([{,=<>≤≥;]|\bor|\band)\s*)([+-−]?\d+(?:\.\d+)?)(\s*(?:$|[)\]},;].*))$/su;
+const standing = /^(.*(?:^|[([{,=<>≤≥;]|\bor|\band)\s*)([-+−]?\d+(?:\.\d+)?)(\s*(?:$|(?:\\right)?\\?[)\]},;].*))$/su;
 
 function asStructure(answer: string): AnswerForm | null {
-	const plain = answer.replace(plainCommand, ' ');
+	const plain = answer.replace(plainCommand, (command) => (/[{}]$/.test(command) ? command.slice(-1) : ' '));
 	// A function's argument or an exponent may not matter (max(1, 5), 1^{5}); of several relations one may follow from another.
 	if (/\\|[A-Za-z]\s*\(|[\^_]|[*∪∩∞]|infty/u.test(plain) || (plain.match(relation)?.length ?? 0) > 1) return null;
 	if (!/[()[\]{},;=<>≤≥]/.test(plain)) return null;
@@ -94,7 +95,7 @@ function isExpression(answer: string): boolean {
 /** The form of an answer without tags. Linear in its length; more than 400 characters are text. */
 export function answerForm(answer: string): AnswerForm {
 	const trimmed = answer.trim();
-	if (trimmed === '' || trimmed.length > longest) return text;
+	if (trimmed === '' || trimmed.length > longest) return { form: 'text', plain: !mathematical.test(trimmed) };
 	const other = opposite.get(trimmed.toLowerCase());
 	if (other !== undefined) return { form: 'opposite', other: likeCase(trimmed, other) };
 	const letter = option.exec(trimmed);
@@ -106,6 +107,6 @@ export function answerForm(answer: string): AnswerForm {
 		asQuantity(trimmed) ??
 		asFraction(trimmed) ??
 		asStructure(trimmed) ??
-		(isExpression(trimmed) ? { form: 'expression' } : text)
+		(isExpression(trimmed) ? { form: 'expression' } : { form: 'text', plain: !mathematical.test(trimmed) })
 	);
 }

@@ -12,7 +12,13 @@ const caseSchema = v.strictObject({
 	/** The gold answer; without it: the row's `answer`. */
 	answer: v.optional(v.unknown()),
 	/** Columns of the dataset. */
-	row: v.optional(v.record(v.string(), v.unknown()), {}),
+	row: v.optional(
+		v.pipe(
+			v.record(v.string(), v.unknown()),
+			v.check((row) => !Array.isArray(row)),
+		),
+		{},
+	),
 	truncated: v.optional(v.boolean(), false),
 	expect: expectationSchema,
 });

@@ -117,12 +117,20 @@ function* madeFrom(answer: string, form: AnswerForm, prompt: string): Generator<
 			yield { answer: `${answer}+1`, how: 'plus one' };
 			break;
 		case 'text':
-			yield* ofText(answer);
+			if (form.plain) yield* ofText(answer);
 	}
 }
 
-/** Letters and digits alone: texts that differ only beyond them could count as the same answer. */
-const bare = (answer: string) => answer.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+/** Letters and digits alone, in order of the alphabet: of two products only the order of the factors may differ. */
+const bare = (answer: string) =>
+	[
+		...answer
+			.slice(0, 2_000)
+			.toLowerCase()
+			.replace(/[^\p{L}\p{N}]+/gu, ''),
+	]
+		.sort()
+		.join('');
 
 /** Whether another problem's answer differs from this one for certain, whoever compares them. */
 function differs(form: AnswerForm, gold: string, answer: string): boolean {
@@ -134,7 +142,7 @@ function differs(form: AnswerForm, gold: string, answer: string): boolean {
 	if (form.form === 'fraction') {
 		return other.form === 'fraction' && other.top * form.bottom !== form.top * other.bottom;
 	}
-	return form.form === 'text' && other.form === 'text' && bare(gold) !== bare(answer);
+	return form.form === 'text' && form.plain && other.form === 'text' && other.plain && bare(gold) !== bare(answer);
 }
 
 /** What somebody writes who does not know: wrong for every gold answer that is not this very word. */
@@ -166,7 +174,7 @@ export function wrongAnswers(question: Question, options: WrongAnswerOptions): W
 		if (wrong.length >= count) break;
 		if (seen.has(candidate.answer) || answersEqual(gold, candidate.answer)) continue;
 		seen.add(candidate.answer);
-		if (candidate === unknown && bare(gold).includes('unknown')) continue;
+		if (candidate === unknown && gold.toLowerCase().includes('unknown')) continue;
 		if (verify(question, candidate.answer) === false) wrong.push(candidate);
 	}
 	return wrong;

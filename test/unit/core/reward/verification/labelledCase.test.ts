@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+	caseReward,
+	describeExpectation,
+	meetsExpectation,
+	parseCases,
+} from '../../../../../src/core/reward/verification/labelledCase.ts';
+
+describe('labelled cases', () => {
+	it('are read a line each, with blank lines and comments between them', () => {
+		const { cases, faults } = parseCases(
+			[
+				'\uFEFF// What brevity must say.',
+				'{"prompt": "2+2=", "completion": "<answer>4</answer>", "row": {"answer": "4"}, "expect": 1}',
+				'',
+				'# a range, a name, and which function',
+				'{"completion": "", "expect": {"min": 0, "max": 0.5}, "name": "empty", "reward": "brevity", "answer": null}\r',
+				'  {"completion": "x", "expect": null, "truncated": true}  ',
+			].join('\n'),
+		);
+		assert.deepEqual(faults, []);
+		assert.deepEqual(cases, [
+			{
+				prompt: '2+2=',
+				completion: '<answer>4</answer>',
+				row: { answer: '4' },
+				expect: 1,
+				truncated: false,
+				line: 2,
+				label: 'case 1',
+			},
+			{
+				prompt: '',
+				completion: '',
+				row: {},
+				expect: { min: 0, max: 0.5 },
+				name: 'empty',
+				reward: 'brevity',
+				answer: null,
+				truncated: false,
+				line: 5,
+				label: 'empty',
+			},
+			{ prompt: '', completion: 'x', row: {}, expect: null, truncated: true, line: 6, label: 'case 3' },
+		]);
+	});
+
+	it('keep the good lines of a file with faults, which are named', () => {
+		const good = '{"completion": "x", "expect": 1}';
+		const { cases, faults } = parseCases(
+			[
+				'not JSON',
+				good,
+				'[]',
+				'{"expect": 1}',
+				'{"completion": "x"}',
+				'{"completion": "x", "expect": "1"}',
+				'{"completion": "x", "expect": {}}',
+				'{"completion": "x", "expect": {"min": 2, "max": 1}}',
+				'{"completion": "x", "expect": 1e999}',
+				'{"completion": 5, "expect": 1}',
+				'{"completion": "x", "expect": 1, "row": []}',
+				'{"completion": "x", "expect": 1, "expcet": 1}',
+				good,
+			].join('\n'),
+		);
+		assert.deepEqual(
+			cases.map(({ line, label }) => [line, label]),
+			[
+				[2, 'case 2'],
+				[13, 'case 13'],
+			],
+		);
+		assert.deepEqual(
+			faults.map(({ line, message }) => `${line} ${message}`),
+			[
+				'1 is not JSON',
+				'3 is no labelled case',
+				'4 has no text "completion"',
+				'5 has an "expect" that is no expectation',
+				'6 has an "expect" that is no expectation',
+				'7 has an "expect" that no value can meet, or that every value meets',
+				'8 has an "expect" that no value can meet, or that every value meets',
+				'9 has an "expect" that no value can meet, or that every value meets',
+				'10 has no text "completion"',
+				'11 has a "row" that cannot be used',
+				'12 has a "expcet" that cannot be used',
+			],
+		);
+		for (const { action } of faults) assert.match(action, /\.$/);
+	});
+
+	it('are met by a value within 1e-9, by the ends of a range, and by null alone for null', () => {
+		assert.ok(meetsExpectation(0.3, 0.1 + 0.2));
+		assert.ok(!meetsExpectation(0.3001, 0.3));
+		assert.ok(!meetsExpectation(null, 0));
+		assert.ok(meetsExpectation(null, null));
+		assert.ok(!meetsExpectation(0, null));
+		assert.ok(meetsExpectation(0.5, { min: 0.5 }));
+		assert.ok(meetsExpectation(0.5, { max: 0.5 }));
+		assert.ok(!meetsExpectation(0.51, { max: 0.5 }));
+		assert.ok(!meetsExpectation(-1, { min: 0, max: 1 }));
+		assert.ok(!meetsExpectation(null, { min: 0 }));
+		assert.deepEqual([1, null, { min: 0.5 }, { max: 1 }, { min: 0, max: 1 }].map(describeExpectation), [
+			'1',
+			'null',
+			'at least 0.5',
+			'at most 1',
+			'between 0 and 1',
+		]);
+	});
+
+	it('are about the function that is named as the file, else about the first', () => {
+		assert.equal(caseReward('brevity.reward.py', ['helper', 'brevity']), 'brevity');
+		assert.equal(caseReward('short-answer.reward.ts', ['other', 'short_answer']), 'short_answer');
+		assert.equal(caseReward('x.reward.ts', ['a', 'b']), 'a');
+		assert.equal(caseReward('x.reward.ts', []), null);
+	});
+});

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Random } from '../../../../../src/base/random.ts';
+import { answersEqual } from '../../../../../src/core/dataset/answer.ts';
+import { createTask } from '../../../../../src/core/dataset/createTask.ts';
+import { exactVerifier, type Verifier } from '../../../../../src/core/reward/accuracyReward.ts';
+import { optionLetters, wrongAnswers } from '../../../../../src/core/reward/verification/wrongAnswers.ts';
+import type { TaskDataset } from '../../../../../src/protocol/recipe.ts';
+
+function wrongFor(gold: string | null, changes: Partial<Parameters<typeof wrongAnswers>[1]> = {}) {
+	return wrongAnswers(
+		{ answer: gold, row: {} },
+		{ verify: exactVerifier, prompt: '', others: [], random: Random.of(1), count: 20, ...changes },
+	);
+}
+const answers = (gold: string, changes = {}) =>
+	wrongFor(gold, changes)
+		.map(({ answer }) => answer)
+		.filter((answer) => answer !== 'unknown')
+		.sort();
+
+describe('wrong answers', () => {
+	it('are made from a number in its own words', () => {
+		assert.deepEqual(answers('42'), ['', '-42', '24', '41', '420', '43'].sort());
+		assert.deepEqual(
+			answers('$1,234.50'),
+			['', '$-1,234.50', '$1,233.50', '$1,235.50', '$12,345.00', '$1,234.05'].sort(),
+		);
+		assert.ok(answers('5 cm').includes('6 cm'));
+		assert.ok(answers('50\\%').includes('500\\%'));
+		assert.ok(answers('x = -3').includes('x = 3'));
+		assert.deepEqual(answers('0'), ['', '-1', '1']);
+	});
+
+	it('are made from fractions, options, words, structures and expressions', () => {
+		assert.deepEqual(answers('3/4'), ['', '-3/4', '3/5', '30/4', '4/3', '4/4'].sort());
+		assert.ok(answers('-\\frac{1}{2}').includes('\\frac{1}{2}'));
+		assert.ok(answers('-\\frac{1}{2}').includes('-\\frac{2}{1}'));
+		assert.deepEqual(answers('(B)', { prompt: 'Choose.\nA) one\nB) two\nC) three' }), ['', '(A)', '(C)']);
+		assert.deepEqual(answers('Yes'), ['', 'No']);
+		assert.deepEqual(answers('FALSE'), ['', 'TRUE']);
+		assert.deepEqual(answers('olleh'), ['', 'ollei']);
+		assert.deepEqual(answers('(1, 2]'), ['', '(1, 3]']);
+		assert.deepEqual(answers('\\{1, 2, 1\\}'), ['', '\\{1, 2, 3\\}']);
+		assert.deepEqual(answers('2\\sqrt{3}'), ['', '2\\sqrt{3}+1']);
+		assert.deepEqual(answers('x^2 - 1'), ['', 'x^2 - 1+1']);
+	});
+
+	it('say how they were made', () => {
+		const hows = Object.fromEntries(wrongFor('42').map(({ answer, how }) => [answer, how]));
+		assert.deepEqual(hows, {
+			'43': 'off by one',
+			'41': 'off by one',
+			'-42': 'sign',
+			'420': 'factor ten',
+			'24': 'digits swapped',
+			'': 'empty',
+			unknown: 'no answer',
+		});
+		assert.deepEqual(
+			wrongFor('42', { others: ['7'] }).filter(({ answer }) => answer === '7'),
+			[{ answer: '7', how: "another problem's answer" }],
+		);
+	});
+
+	it('never offer what may count as right under mathematical equivalence', () => {
+		// Each list: golds, and what other problems say that is the same.
+		const pairs: [string, string[]][] = [
+			['1/2', ['0.5', '2/4', '50%', '\\frac{1}{2}']],
+			['0.5', ['1/2', '.5', '50\\%']],
+			['5 cm', ['50 mm', '0.05 m']],
+			['50%', ['0.5', '1/2']],
+			['2', ['\\sqrt{4}', '2.0', '1+1', '4/2']],
+			['x+1', ['1+x']],
+			['\\{1,2\\}', ['\\{2,1\\}']],
+			['Paris', ['paris', ' Paris. ']],
+			['7', ['x = 7', '7.0', '+7', '007']],
+		];
+		for (const [gold, same] of pairs) {
+			for (let seed = 0; seed < 20; seed++) {
+				const made = wrongFor(gold, { others: same, random: Random.of(seed) }).map(({ answer }) => answer);
+				for (const answer of made) assert.ok(!same.includes(answer), `${answer} for ${gold}`);
+			}
+		}
+	});
+
+	it('take no product, exponent, function or infinity apart', () => {
+		const golds = [
+			'1^{5}',
+			'max(1, 5)',
+			'\\infty',
+			'x>5, x>3',
+			'\\max(1,5)',
+			'(1,3) \\cup (2,5)',
+			'2x > 4 \\text{ and } x > 1',
+		];
+		for (const gold of golds) {
+			for (const answer of answers(gold)) assert.ok(['', `${gold}+1`].includes(answer), `${answer} for ${gold}`);
+		}
+		assert.deepEqual(answers('\\infty'), ['']);
+		assert.deepEqual(answers('0 \\cdot 5'), ['', '0 \\cdot 5+1']);
+	});
+
+	it('are none without a gold answer, and none when the verifier knows nothing', () => {
+		assert.deepEqual(wrongFor(null), []);
+		assert.deepEqual(wrongFor('42', { verify: () => null }), []);
+		assert.deepEqual(wrongFor('42', { verify: () => true }), []);
+	});
+
+	it('depend on the seed alone, keep to the count and repeat nothing', () => {
+		for (let seed = 0; seed < 50; seed++) {
+			const options = { others: ['1', '2', '42'], count: 4, random: Random.of(seed) };
+			const made = wrongFor('42', options);
+			assert.deepEqual(wrongFor('42', { ...options, random: Random.of(seed) }), made);
+			assert.equal(made.length, 4);
+			assert.equal(new Set(made.map(({ answer }) => answer)).size, 4);
+		}
+		const sets = new Set(
+			Array.from({ length: 50 }, (_, seed) => JSON.stringify(wrongFor('42', { count: 2, random: Random.of(seed) }))),
+		);
+		assert.ok(sets.size > 5, 'seeds give different choices');
+	});
+
+	it('are wrong for every problem of every task', () => {
+		const tasks: TaskDataset[] = [
+			{ task: 'addition', digits: 3, subtraction: true },
+			{ task: 'addition', digits: 1, subtraction: true },
+			{ task: 'arithmetic' },
+			{ task: 'countdown' },
+			{ task: 'base-conversion', base: 16 },
+			{ task: 'base-conversion', base: 2 },
+			{ task: 'string', operation: 'both', length: 1 },
+			{ task: 'string', operation: 'both' },
+			{ task: 'modular' },
+		];
+		for (const dataset of tasks) {
+			const task = createTask(dataset);
+			const random = Random.of(7, dataset.task);
+			const problems = Array.from({ length: 150 }, () => task.sample(random));
+			const others = problems.map(({ answer }) => answer);
+			for (const problem of problems) {
+				const made = wrongAnswers(problem, {
+					verify: task.verify,
+					prompt: problem.prompt,
+					others,
+					random: Random.of(3, problem.key),
+					count: 4,
+				});
+				assert.ok(made.length >= 2, `${dataset.task}: ${problem.answer} has ${made.length}`);
+				for (const { answer, how } of made) {
+					assert.equal(
+						task.verify(problem, answer),
+						false,
+						`${dataset.task}: ${answer} (${how}) for ${problem.prompt}`,
+					);
+				}
+			}
+		}
+	});
+
+	it('differ from odd gold answers, whatever they are', () => {
+		const random = Random.of(11);
+		const alphabet = [...'0123456789.,/%$(){}[]=<>+-*^\\xyzABCe "\'\n\té∞½'];
+		const odd = [
+			'-0',
+			'0.000',
+			'+5',
+			'007',
+			'1e999',
+			'NaN',
+			'Infinity',
+			'1,234',
+			'12,34',
+			'1 234',
+			'²',
+			'½',
+			'−3',
+			'12:30',
+			'unknown',
+			'Unknown',
+			'A',
+			'j',
+			'x',
+			'{}',
+			'[]',
+			'()',
+			'\\boxed{\\boxed{5}}',
+			'\\frac{0}{5}',
+			'0/5',
+			'5/0',
+			'9'.repeat(59),
+			'9'.repeat(61),
+			'1'.repeat(5000),
+			'a'.repeat(5000),
+			'\u200b',
+			'٣',
+			'１２',
+			'no',
+			'TRUE',
+			'{"a": 1}',
+			'-5 %',
+			'5.',
+			'.5',
+			'1.0',
+			'1.10',
+			'3 \\frac{1}{2}',
+			'\\text{cat}',
+			'<b>',
+			'$$',
+			'5\\pi',
+			'0x1f',
+			'10^{10}',
+		];
+		for (let i = 0; i < 3000; i++) {
+			odd.push(Array.from({ length: random.between(1, 12) }, () => random.pick(alphabet)).join(''));
+		}
+		let made = 0;
+		for (const [i, gold] of odd.entries()) {
+			const lenient: Verifier = (question, answer) =>
+				question.answer === null
+					? null
+					: answersEqual(question.answer, answer) || Number(question.answer) === Number(answer || 'x');
+			const wrong = wrongFor(gold, { verify: lenient, others: odd.slice(i, i + 5), random: Random.of(i) });
+			made += wrong.length;
+			for (const { answer } of wrong) {
+				assert.equal(lenient({ answer: gold, row: {} }, answer), false);
+				assert.notEqual(answer, gold);
+				assert.ok(!answersEqual(gold, answer), `${answer} for ${gold}`);
+			}
+		}
+		assert.ok(made > 2 * odd.length, `${made} for ${odd.length}`);
+	});
+
+	it('takes time in proportion to the length of a hostile gold answer', () => {
+		for (const gold of [
+			'('.repeat(100_000),
+			'1 '.repeat(50_000),
+			`${'a'.repeat(100_000)}!`,
+			'=1'.repeat(50_000),
+			' '.repeat(100_000),
+		]) {
+			const before = process.cpuUsage();
+			wrongFor(gold, { others: [gold, 'a'] });
+			const { user } = process.cpuUsage(before);
+			assert.ok(user < 2_000_000, `${user} µs for ${gold.slice(0, 5)}...`);
+		}
+	});
+});
+
+describe('the letters of a multiple choice', () => {
+	it('are those of the prompt, else A to D', () => {
+		assert.deepEqual(optionLetters('Which?\nA) x\nB) y\nE) z'), ['A', 'B', 'E']);
+		assert.deepEqual(optionLetters('(A) x (B) y'), ['A', 'B']);
+		assert.deepEqual(optionLetters('A. x\nB. y\nC. z'), ['A', 'B', 'C']);
+		assert.deepEqual(optionLetters('Is it?'), ['A', 'B', 'C', 'D']);
+	});
+});
