@@ -1,7 +1,9 @@
 import { Failure } from '../base/failure.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
+import { exportRewardVerb } from './exportRewardVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { parseArguments } from './parseArguments.ts';
+import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
 import { runVerb } from './runVerb.ts';
 import { statusVerb } from './statusVerb.ts';
@@ -29,6 +31,8 @@ export const verbs: readonly Verb[] = [
 	statusVerb,
 	stopVerb,
 	exportOnnxVerb,
+	rescoreVerb,
+	exportRewardVerb,
 	helpVerb,
 	versionVerb,
 ];

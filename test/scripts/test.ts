@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { type Counts, readCounts, summary } from './counts.ts';
 import { artifacts, node, root } from './paths.ts';
 import { endProcessesOf, run, tail } from './process.ts';
+import { findTestPython, pythonEnvironment } from './pythonEnvironment.ts';
 import { browserEnvironment, findChromium } from './workbench/chromium.ts';
 
 interface Phase {
@@ -39,6 +40,11 @@ const phases: readonly Phase[] = [
 	{
 		name: 'unit',
 		command: nodeTests('unit', availableParallelism(), 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
+		timeoutSeconds: 600,
+	},
+	{
+		name: 'python',
+		command: nodeTests('python', 1, 'test/python/*.test.ts'),
 		timeoutSeconds: 600,
 	},
 	{
@@ -111,6 +117,13 @@ if (chosen.some(({ name }) => ['unit', 'integration', 'e2e'].includes(name))) {
 	browser = browserEnvironment(found);
 }
 
+let python: Record<string, string> = {};
+if (chosen.some(({ name }) => name === 'python')) {
+	const found = await findTestPython(console.log);
+	if ('missing' in found) console.log(`Tests with other trainers are skipped: ${found.missing}.`);
+	python = pythonEnvironment(found);
+}
+
 for (const phase of chosen) {
 	const missing = phase.needs?.find((name) => failed.has(name));
 	if (missing !== undefined) {
@@ -155,7 +168,7 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbos
 	if (single) rmSync(log, { force: true });
 	const code = await run(program, args, {
 		timeoutSeconds,
-		env: { ...browser, TMPDIR: scratch, TEST_COUNTS: path, TEST_VERBOSE: verbose ? '1' : undefined },
+		env: { ...browser, ...python, TMPDIR: scratch, TEST_COUNTS: path, TEST_VERBOSE: verbose ? '1' : undefined },
 		...(single ? { log } : {}),
 	});
 	if (code === 124) console.log(`✖ ${name} did not end within ${timeoutSeconds} s`);

@@ -1,0 +1,176 @@
+import type { ExportTarget } from './exportTarget.ts';
+import type { RewardFacts } from './rewardFacts.ts';
+
+export interface AdapterOptions {
+	/** Reward name -> weight in the sum; what is not there has its own proposal, else 1. */
+	readonly weights: Readonly<Record<string, number>>;
+	/** Name of the answer's column, which the other trainers call ground truth or label. */
+	readonly answer: string;
+	/** Text around the thinking of a trainer that hands it over apart from the answer. */
+	readonly think: readonly [string, string];
+	/** Completions are handed to the reward as lists of messages. */
+	readonly conversational: boolean;
+}
+
+const text = (value: string) => JSON.stringify(value);
+const weightOf = (reward: RewardFacts, { weights }: AdapterOptions) => weights[reward.name] ?? reward.weight ?? 1;
+const listed = (rewards: readonly RewardFacts[], options: AdapterOptions) =>
+	`[${rewards.map((reward) => `(${reward.name}, ${weightOf(reward, options)})`).join(', ')}]`;
+
+/** What all adapters but TRL's share: calling a reward of TRL's signature on one completion, and the weighted sum. */
+function helpers(rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	const completion = options.conversational ? '[{"role": "assistant", "content": completion}]' : 'completion';
+	const prompt = options.conversational
+		? 'prompt if isinstance(prompt, list) else [{"role": "user", "content": prompt}]'
+		: 'prompt';
+	return `import asyncio as _asyncio
+import inspect as _inspect
+
+_REWARDS = ${listed(rewards, options)}
+
+
+def _arguments(function, prompt, completion, columns):
+    """What the function takes of a row, each as a list of one: TRL's signature is that of a batch."""
+    arguments = {name: [value] for name, value in columns.items()}
+    arguments.update(prompts=[${prompt}], completions=[${completion}])
+    parameters = _inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return arguments
+    return {name: value for name, value in arguments.items() if name in parameters}
+
+
+def _value(function, result):
+    """The one value of the returned list; None: the reward does not apply to the row."""
+    values = list(result)
+    if len(values) != 1:
+        raise ValueError(f"{function.__name__} returned {len(values)} values for 1 completion")
+    value = values[0]
+    if value is None:
+        return None
+    value = float(value)
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError(f"{function.__name__} returned {value}")
+    return value
+
+
+def _score(function, prompt, completion, columns):
+    result = function(**_arguments(function, prompt, completion, columns))
+    if _inspect.isawaitable(result):
+
+        async def _wait():
+            return await result
+
+        result = _asyncio.run(_wait())
+    return _value(function, result)
+
+
+def _total(values):
+    """The weighted sum of the rewards that apply; 0 if none does, for this trainer knows no None."""
+    return sum(weight * value for (_, weight), value in zip(_REWARDS, values) if value is not None)
+`;
+}
+
+function trl(rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	return `# The functions have TRL's signature already.
+reward_funcs = [${rewards.map(({ name }) => name).join(', ')}]
+reward_weights = [${rewards.map((reward) => weightOf(reward, options)).join(', ')}]
+`;
+}
+
+function verl(rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	return `${helpers(rewards, options)}
+
+def compute_score(data_source, solution_str, ground_truth, extra_info=None, **kwargs):
+    columns = dict(extra_info or {})
+    columns.update(data_source=data_source, ${keyword(options.answer)}=ground_truth)
+    prompt = columns.pop("prompt", columns.get("question", ""))
+    values = [_score(function, prompt, solution_str, columns) for function, _ in _REWARDS]
+    named = {function.__name__: value for (function, _), value in zip(_REWARDS, values) if value is not None}
+    return {"score": _total(values), **named}
+`;
+}
+
+function openrlhf(rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	return `${helpers(rewards, options)}
+
+def reward_func(queries, prompts, labels, **kwargs):
+    import torch
+
+    rows = []
+    for query, prompt, label in zip(queries, prompts, labels):
+        # A query is the prompt with its completion behind it.
+        completion = query[len(prompt) :] if query.startswith(prompt) else query
+        columns = {${text(options.answer)}: label}
+        rows.append([_score(function, prompt, completion, columns) for function, _ in _REWARDS])
+    totals = torch.tensor([_total(values) for values in rows], dtype=torch.float32)
+    logs = {
+        function.__name__: torch.tensor([0.0 if values[i] is None else values[i] for values in rows])
+        for i, (function, _) in enumerate(_REWARDS)
+    }
+    # "scores" decides which groups dynamic filtering keeps, and is meant to lie between 0 and 1.
+    return {"rewards": totals, "scores": totals.clamp(0, 1), "extra_logs": logs}
+`;
+}
+
+function verifiers(rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	const [open, close] = options.think;
+	const functions = rewards.map(
+		(reward) => `
+
+async def ${reward.name}_of_trace(task, trace):
+    value = await _score_trace(${reward.name}, task.data, trace)
+    return 0.0 if value is None else value`,
+	);
+	const methods = rewards.map(
+		(reward) => `
+        @_vf.reward(weight=${weightOf(reward, options)})
+        async def ${reward.name}(self, trace) -> float:
+            return await ${reward.name}_of_trace(self, trace)
+`,
+	);
+	return `${helpers(rewards, options)}
+
+def _completion_of(trace):
+    """The last reply, with its thinking in front where the model's server handed it over apart."""
+    messages = trace.assistant_messages
+    if not messages:
+        return ""
+    content = messages[-1].content or ""
+    thinking = getattr(messages[-1], "reasoning_content", None)
+    return f"${open}{thinking}${close}{content}" if thinking else content
+
+
+async def _score_trace(function, data, trace):
+    columns = data.model_dump()
+    prompt = columns.pop("prompt", None) or ""
+    result = function(**_arguments(function, prompt, _completion_of(trace), columns))
+    return _value(function, (await result) if _inspect.isawaitable(result) else result)
+${functions.join('\n')}
+
+
+try:
+    import verifiers.v1 as _vf
+except ImportError:
+    _vf = None
+
+if _vf is not None:
+
+    class ExportedRewards:
+        """Put it before vf.Task among the bases of a task: class MyTask(ExportedRewards, vf.Task[MyData])."""
+${methods.join('')}`;
+}
+
+/** A column as a keyword argument; the linter refuses names that are none. */
+const keyword = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : 'answer');
+
+const writers: Readonly<Record<ExportTarget, (rewards: readonly RewardFacts[], options: AdapterOptions) => string>> = {
+	trl,
+	verl,
+	openrlhf,
+	verifiers,
+};
+
+/** The part of an adapter below the reward file's text. */
+export function adapterOf(target: ExportTarget, rewards: readonly RewardFacts[], options: AdapterOptions): string {
+	return writers[target](rewards, options);
+}

@@ -1,0 +1,168 @@
+import { type ExportTarget, targetInfos } from './exportTarget.ts';
+import type { FileFacts, RewardFacts } from './rewardFacts.ts';
+
+/** Something of a reward file that breaks, or changes its meaning, under another trainer. */
+export interface ExportFinding {
+	/** `error`: it will not run or will not mean the same; `warning`: look at it. */
+	readonly severity: 'error' | 'warning';
+	readonly rule:
+		| 'columns'
+		| 'batch'
+		| 'none'
+		| 'messages'
+		| 'trainer-arguments'
+		| 'pickling'
+		| 'imports'
+		| 'names'
+		| 'async';
+	/** Of the reward file, from 1. */
+	readonly line: number;
+	/** One sentence, with the trainer's name. */
+	readonly message: string;
+	/** What to do. */
+	readonly action: string;
+}
+
+const list = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
+/** What another trainer hands over of a dataset row, in words; null: every column. */
+const columnSources: Readonly<Record<ExportTarget, string | null>> = {
+	trl: null,
+	verl: 'keys of extra_info',
+	openrlhf: 'nothing but the label',
+	verifiers: 'fields of the task data',
+};
+
+type Rule = (target: ExportTarget, facts: FileFacts, reward: RewardFacts) => ExportFinding[];
+
+const columns: Rule = (target, _facts, { required, line, name }) => {
+	const source = columnSources[target];
+	const missing = required.filter((column) => column !== 'answer');
+	if (source === null || missing.length === 0) return [];
+	const title = targetInfos[target].title;
+	return [
+		{
+			severity: target === 'openrlhf' ? 'error' : 'warning',
+			rule: 'columns',
+			line,
+			message: `${name} needs the columns ${list(missing)}; ${title} hands over ${source}.`,
+			action:
+				target === 'openrlhf'
+					? 'Give the parameters defaults, or put what they hold into the label.'
+					: `Put them there when the dataset is prepared, or give the parameters defaults.`,
+		},
+	];
+};
+
+/** verl, OpenRLHF and verifiers call with one completion at a time. */
+const batch: Rule = (target, _facts, { batchLines, batchOnly, line, name }) => {
+	if (target === 'trl') return [];
+	const lines = batchOnly && batchLines.length === 0 ? [line] : batchLines;
+	return lines.map((at) => ({
+		severity: batchOnly ? ('error' as const) : ('warning' as const),
+		rule: 'batch' as const,
+		line: at,
+		message: `${name} looks at the batch as a whole; ${targetInfos[target].title} hands over one completion at a time.`,
+		action: 'Make it judge each completion by itself.',
+	}));
+};
+
+const none: Rule = (target, _facts, { noneLines, name }) =>
+	target === 'trl'
+		? []
+		: noneLines.map((line) => ({
+				severity: 'warning' as const,
+				rule: 'none' as const,
+				line,
+				message: `${name} can return None, which ${targetInfos[target].title} does not know; the adapter makes it 0.`,
+				action: 'Leave such rows out of the dataset, or return the number that is meant.',
+			}));
+
+const messages: Rule = (target, _facts, { messageLines, name }) =>
+	target === 'trl'
+		? []
+		: messageLines.slice(0, 1).map((line) => ({
+				severity: 'warning' as const,
+				rule: 'messages' as const,
+				line,
+				message: `${name} reads completions as lists of messages; ${targetInfos[target].title} hands over texts.`,
+				action: 'Export with --conversational, which wraps them.',
+			}));
+
+const trainerArguments: Rule = (target, _facts, { trainerArguments: names, line, name }) =>
+	target === 'trl' || names.length === 0
+		? []
+		: [
+				{
+					severity: 'warning',
+					rule: 'trainer-arguments',
+					line,
+					message: `${name} takes ${list(names)}, which TRL alone passes.`,
+					action: 'Give them defaults.',
+				},
+			];
+
+const asynchronous: Rule = (target, _facts, reward) =>
+	reward.async && (target === 'verl' || target === 'openrlhf')
+		? [
+				{
+					severity: 'warning',
+					rule: 'async',
+					line: reward.line,
+					message: `${reward.name} is async; the adapter for ${targetInfos[target].title} runs each call in an event loop of its own.`,
+					action: 'Do not keep clients that are bound to a loop at module level.',
+				},
+			]
+		: [];
+
+const rules: readonly Rule[] = [columns, batch, none, messages, trainerArguments, asynchronous];
+
+/** Faults of the file as a whole. */
+function lintFile(target: ExportTarget, facts: FileFacts): ExportFinding[] {
+	const { title, defines } = targetInfos[target];
+	const findings: ExportFinding[] = [];
+	for (const { line, what } of facts.handles) {
+		findings.push({
+			severity: target === 'trl' ? 'warning' : 'error',
+			rule: 'pickling',
+			line,
+			message: `Line ${line} makes ${what} when the module is loaded; it cannot be pickled, and each worker process of ${title} makes its own.`,
+			action: 'Make it inside the function, at the first call.',
+		});
+	}
+	for (const line of facts.lambdaLines) {
+		findings.push({
+			severity: 'warning',
+			rule: 'pickling',
+			line,
+			message: `Line ${line} keeps a lambda at module level, which pickle refuses.`,
+			action: 'Write it as a function with a name.',
+		});
+	}
+	for (const { module, line } of facts.imports) {
+		if (!module.startsWith('.')) continue;
+		findings.push({
+			severity: 'error',
+			rule: 'imports',
+			line,
+			message: `"${module}" is imported relative to a package; ${title} loads the adapter as a single file.`,
+			action: 'Move what is imported into the reward file, or make it a package that is installed.',
+		});
+	}
+	for (const name of defines.filter((defined) => facts.names.includes(defined))) {
+		findings.push({
+			severity: 'error',
+			rule: 'names',
+			line: 1,
+			message: `The file has a "${name}" of its own, which the adapter for ${title} defines.`,
+			action: 'Give it another name.',
+		});
+	}
+	return findings;
+}
+
+/** What breaks under the target, in the order of the lines. Empty: nothing is known to. */
+export function lintExport(target: ExportTarget, facts: FileFacts, rewards: readonly RewardFacts[]): ExportFinding[] {
+	const found = rewards.flatMap((reward) => rules.flatMap((rule) => rule(target, facts, reward)));
+	return [...lintFile(target, facts), ...found].sort((a, b) => a.line - b.line);
+}

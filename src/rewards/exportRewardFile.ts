@@ -1,0 +1,77 @@
+import { readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { AdapterOptions } from '../core/reward/export/adapters.ts';
+import { exportReward, type RewardExport } from '../core/reward/export/exportReward.ts';
+import type { ExportTarget } from '../core/reward/export/exportTarget.ts';
+import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { readRewardFacts } from './readRewardFacts.ts';
+
+export interface ExportFileRequest extends Partial<AdapterOptions> {
+	/** The reward file, absolute. */
+	readonly file: string;
+	readonly target: ExportTarget;
+	/** Rewards to export; all when empty or absent. */
+	readonly names?: readonly string[];
+	readonly python: string;
+	/** Where the host programs lie. */
+	readonly folder: string;
+	readonly signal?: AbortSignal;
+}
+
+const largest = 4 << 20;
+const defaults: AdapterOptions = {
+	weights: {},
+	answer: 'answer',
+	think: ['<think>', '</think>'],
+	conversational: false,
+};
+
+/** "rewards/brevity.reward.py" -> "rewards/brevity_verl.py": a name that Python can import. */
+export function adapterPath(file: string, target: ExportTarget): string {
+	const stem = basename(file)
+		.replace(/(?:\.reward)?\.py$/, '')
+		.replace(/\W+/g, '_');
+	return join(dirname(file), `${/^\d/.test(stem) ? '_' : ''}${stem}_${target}.py`);
+}
+
+/** The adapter of a Python reward file, not yet written. Fails with `unsupported` for rewards of another language. */
+export async function exportRewardFile(request: ExportFileRequest): Promise<RewardExport> {
+	const { file, target } = request;
+	if (!file.endsWith('.py')) {
+		throw new Failure(
+			'unsupported',
+			`${file} is not written in Python, as the other trainers' rewards are.`,
+			'Write the reward in Python to use it there; it scores the same here.',
+		);
+	}
+	if (
+		(
+			await stat(file).catch((error: unknown) => {
+				throw Failure.from(error, `Cannot read ${file}`);
+			})
+		).size > largest
+	) {
+		throw new Failure('invalid', `${file} has more than ${largest} bytes.`);
+	}
+	const facts = await readRewardFacts(file, request.python, request.folder, request.signal);
+	const source = await readFile(file, 'utf8');
+	const { weights, answer, think, conversational } = { ...defaults, ...request };
+	if (!/^[A-Za-z_]\w*$/.test(answer)) {
+		throw new Failure('invalid', `"${answer}" cannot be the name of a parameter.`, 'Name the answer column otherwise.');
+	}
+	const names = request.names ?? [];
+	return exportReward(target, { source, file: basename(file), facts, names, weights, answer, think, conversational });
+}
+
+/** Writes an adapter where only an earlier one may lie. Fails with `exists`. */
+export async function writeAdapter(path: string, text: string): Promise<void> {
+	const old = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+		if (error.code === 'ENOENT') return null;
+		throw Failure.from(error, `Cannot write ${path}`);
+	});
+	if (old !== null && !/^# Made from .* by "reasoning-lab export-reward"/.test(old)) {
+		throw new Failure('exists', `${path} is there and is no adapter.`, 'Name another file.');
+	}
+	await writeFileAtomic(path, text);
+}

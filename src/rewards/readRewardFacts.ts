@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Failure } from '../base/failure.ts';
+import { type FileFacts, factsReplySchema } from '../core/reward/export/rewardFacts.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+
+const run = promisify(execFile);
+const limitMs = 20_000;
+
+/**
+ * What the source of a Python reward file says of itself. The file is parsed by Python, not run.
+ * @param folder where the host programs lie: `rewardHostFolder()`, the extension's dist
+ * @throws `unavailable` without a Python, `invalid` when the file cannot be parsed
+ */
+export async function readRewardFacts(
+	file: string,
+	python: string,
+	folder: string,
+	signal?: AbortSignal,
+): Promise<FileFacts> {
+	let printed: string;
+	try {
+		const options = { timeout: limitMs, maxBuffer: 16 << 20, ...(signal ? { signal } : {}) };
+		printed = (await run(python, ['-I', join(folder, 'python', 'reward_facts.py'), file], options)).stdout;
+	} catch (error) {
+		if (signal?.aborted) throw new Failure('cancelled', 'The export was cancelled.');
+		if ((error as { code?: unknown }).code === 'ENOENT') {
+			throw new Failure(
+				'unavailable',
+				`There is no Python "${python}".`,
+				'Name one by --python or by the setting reasoningLab.rewards.python.',
+				{ cause: error },
+			);
+		}
+		const said = String((error as { stderr?: unknown }).stderr ?? '')
+			.trim()
+			.split('\n')
+			.at(-1);
+		throw new Failure('invalid', `${file} cannot be read: ${said || Failure.from(error).message}`);
+	}
+	const reply = decodeOrThrow(factsReplySchema, JSON.parse(printed), `The facts of ${file}`);
+	if ('error' in reply) {
+		const { line, message } = reply.error;
+		throw new Failure('invalid', `${file}${line === null ? '' : `:${line}`}: ${message}.`, 'Correct it first.');
+	}
+	return reply;
+}
