@@ -18,7 +18,7 @@ export const closedClassWords: Readonly<Partial<Record<LanguageName, ReadonlySet
 		"le la les des est une un et pas que qui dans avec je nous vous il elle ce cette ces donc sont mais ou où du au aux en ne se si plus comme sur par leur être on c'est d'un d'une qu'il l'on n'est alors aussi tout cela ainsi puis",
 	),
 	es: words(
-		'el los las es una un unos y que por para con del al se pero como más está están porque entonces cuando si su sus lo le en la de este esta esto hay también ser muy donde cada sobre entre ya',
+		'el los las es una un unos y que por para con del al se pero como más está están porque entonces cuando si su sus lo le en la de este esta esto hay también ser muy donde cada sobre entre ya dos nos',
 	),
 	it: words(
 		'il lo gli è una un che di con del della delle dei non si ma più sono questo questa quindi perché anche nel nella e la le da in i al alla ha ho abbiamo poi dove quando ci cui essere ogni tra',
@@ -27,6 +27,6 @@ export const closedClassWords: Readonly<Partial<Record<LanguageName, ReadonlySet
 		'o os é uma um que de da das dos em para com não se mas mais por isso então são está quando também na no nas nos ao à e a como ou seu sua este esta temos cada entre muito porque',
 	),
 	nl: words(
-		'de het een en van is niet dat ik wij we te op voor met zijn maar ook als dan naar dus die er aan om bij uit nog wel hebben heeft wordt worden deze dit zo kan moet kunnen wat hoe waar of omdat door over',
+		'de het een en van is niet dat ik wij we te op voor met zijn maar ook als dan naar dus er aan om bij uit nog wel hebben heeft wordt worden deze dit zo kan moet kunnen wat hoe waar of omdat door over',
 	),
 };

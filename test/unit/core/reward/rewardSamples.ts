@@ -1,0 +1,54 @@
+import { Random } from '../../../../src/base/random.ts';
+import type { RewardSample } from '../../../../src/core/reward/rewardSample.ts';
+import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
+import type { TraceTags } from '../../../../src/core/trace/trace.ts';
+
+export const r1: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+export const untagged: TraceTags = { think: null, answer: null };
+
+export function sample(completion: string, more: Partial<RewardSample> = {}, tags = r1): RewardSample {
+	return {
+		prompt: '1+1=',
+		completion,
+		answer: null,
+		row: {},
+		truncated: false,
+		trace: parseTrace(completion, tags),
+		...more,
+	};
+}
+
+/** A completion of the template's form. */
+export const worked = (thinking: string, answer: string) => `<think>${thinking}</think><answer>${answer}</answer>`;
+
+const pieces = [
+	'<think>',
+	'</think>',
+	'<answer>',
+	'</answer>',
+	'12',
+	' ',
+	'\n',
+	'\n\n',
+	'wait ',
+	'the sum of 3 and 4 is 7. ',
+	'B',
+	'(C) ',
+	'\\boxed{D}',
+	'{"a": 1}',
+	'你好',
+	'und das ist ',
+	'$x^2$',
+	'```\ncode\n```',
+	'`',
+	'\u200b',
+	'e\u0301',
+	'\ud83d\ude00',
+	'\ud83d',
+];
+
+/** Completions of all kinds of form and content, the same for the same seed. */
+export function strangeCompletions(seed: string, n: number): string[] {
+	const random = Random.of(seed);
+	return Array.from({ length: n }, () => Array.from({ length: random.int(24) }, () => random.pick(pieces)).join(''));
+}
