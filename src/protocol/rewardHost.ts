@@ -65,7 +65,7 @@ export type LoadResult = v.InferOutput<typeof loadResultSchema>;
 
 /** Why a load failed: data of the JSON-RPC error that answers it. */
 export const loadFailureSchema = v.object({
-	reason: v.picklist(['invalid', 'missing', 'unsupported', 'internal', 'denied']),
+	reason: v.picklist(['invalid', 'missing', 'unsupported', 'unavailable', 'denied', 'timeout', 'internal']),
 	/** What was raised, in its own words. */
 	message: v.string(),
 	action: v.optional(v.string()),

@@ -128,7 +128,7 @@ export class HostProcess {
 		method: string,
 		params: object,
 		schema: Schema<T>,
-		options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined; readonly file: string },
+		options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined; readonly file: string | null },
 	): Promise<T> {
 		const { signal } = options;
 		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
@@ -182,11 +182,15 @@ export class HostProcess {
 		return await this.ended;
 	}
 
-	#failureOf(error: ResponseError<unknown>, file: string): Error {
+	/** @param file null: there is none to blame */
+	#failureOf(error: ResponseError<unknown>, file: string | null): Error {
 		if (error.code === cancelledCode) return new Failure('cancelled', 'Cancelled.');
 		if (error.code === loadFailedCode) {
 			const decoded = decode(loadFailureSchema, error.data);
-			if (decoded.ok) return new LoadFailure(decoded.value, file);
+			if (decoded.ok) {
+				const { reason, message, action } = decoded.value;
+				return file === null ? new Failure(reason, message, action) : new LoadFailure(decoded.value, file);
+			}
 		}
 		return new Failure('internal', `The reward host failed: ${error.message.replace(/[.]?$/, '.')}`);
 	}

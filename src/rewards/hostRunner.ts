@@ -305,10 +305,10 @@ export class HostRunner implements RewardRunner {
 			);
 		}
 		const said = words.trim().split('\n').slice(-3).join(' ');
-		return new LoadFailure(
-			{ reason: 'invalid', message: `${end.message}${said === '' ? '' : `: ${said}`}`, ...end.place },
-			fileOf(this.source),
-		);
+		const message = `${end.message}${said === '' ? '' : `: ${said}`}`;
+		const file = fileOf(this.source);
+		if (file === null) return new Failure('internal', `${name} could not be loaded: ${message}.`);
+		return new LoadFailure({ reason: 'invalid', message, ...end.place }, file);
 	}
 }
 
@@ -325,8 +325,8 @@ function languageOf(source: RewardSource): HostLanguage {
 	return 'file' in source && source.file.endsWith('.py') ? 'python' : 'node';
 }
 
-function fileOf(source: RewardSource): string {
-	return 'file' in source ? source.file : 'the built-in rewards';
+function fileOf(source: RewardSource): string | null {
+	return 'file' in source ? source.file : null;
 }
 
 function sourceName(source: RewardSource): string {

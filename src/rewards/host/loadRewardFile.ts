@@ -28,6 +28,14 @@ export async function loadRewardFile(file: string, imports: LocalImports, own: s
 	await access(file).catch(() => {
 		throw new LoadFault({ reason: 'missing', message: `The reward file ${file} is not there`, file });
 	});
+	if (/\.[cm]?ts$/.test(file) && !process.features.typescript) {
+		throw new LoadFault({
+			reason: 'unsupported',
+			message: `Node ${process.versions.node} as it was built here cannot load TypeScript`,
+			action: 'Name a Node 22.18 or newer in the setting reasoningLab.node.path, or write the reward in JavaScript.',
+			file,
+		});
+	}
 	let exported: Record<string, unknown>;
 	try {
 		exported = (await import(pathToFileURL(file).href)) as Record<string, unknown>;

@@ -1,5 +1,7 @@
 // The Node reward host: `node rewardHost.js`. It is started empty, loads rewards once and scores batches. It is asked over
-// file descriptors of its own: 3 (requests) and 4 (replies); standard output belongs to the rewards.
+// file descriptors of its own: 3 (requests) and 4 (replies); standard output belongs to the rewards. For a debugger,
+// `node rewardHost.js --once REQUEST REPLY` scores what a file says.
+import module from 'node:module';
 import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import process from 'node:process';
@@ -18,6 +20,7 @@ import { cancelledCode, loadFailedCode, nodeIsNewEnough, refusedExit } from '../
 import { Capture } from './capture.ts';
 import { LoadFault } from './loadRewardFile.ts';
 import { LocalImports } from './localImports.ts';
+import { scoreOnce } from './once.ts';
 import { RewardServer } from './rewardServer.ts';
 import { messageOf } from './userFrames.ts';
 
@@ -30,21 +33,10 @@ if (!nodeIsNewEnough(process.versions.node)) {
 delete process.env.ELECTRON_RUN_AS_NODE;
 
 const capture = new Capture();
-capture.install();
 const server = new RewardServer(capture, new LocalImports(), dirname(fileURLToPath(import.meta.url)));
-const requests = new Socket({ fd: 3, readable: true, writable: false });
-const replies = new Socket({ fd: 4, readable: false, writable: true });
-const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
-const connection = createMessageConnection(new StreamMessageReader(requests), new StreamMessageWriter(replies), silent);
-
-// Whoever started this process is gone, or wants it gone.
-const end = () => capture.exit(0);
-for (const socket of [requests, replies]) {
-	socket.on('error', end);
-	socket.on('close', end);
-}
-connection.onClose(end);
-connection.onError(end);
+const [mode, requestPath = '', replyPath = ''] = process.argv.slice(2);
+if (mode === '--once') await scoreOnce(server, requestPath, replyPath);
+else serve();
 
 /** Runs work that the token cancels; whatever it throws becomes the error of the response. */
 async function cancellable(
@@ -64,12 +56,35 @@ async function cancellable(
 	}
 }
 
-connection.onRequest(rewardHostMethods.load, (params: unknown, token: CancellationToken) =>
-	cancellable(token, () => server.load(decodeOrThrow(loadRequestSchema, params, 'The request to load'))),
-);
-connection.onRequest(rewardHostMethods.score, (params: unknown, token: CancellationToken) =>
-	cancellable(token, (signal) =>
-		server.score(decodeOrThrow(scoreRequestSchema, params, 'The request to score'), signal),
-	),
-);
-connection.listen();
+function serve(): void {
+	capture.install();
+	const requests = new Socket({ fd: 3, readable: true, writable: false });
+	const replies = new Socket({ fd: 4, readable: false, writable: true });
+	const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
+	const connection = createMessageConnection(
+		new StreamMessageReader(requests),
+		new StreamMessageWriter(replies),
+		silent,
+	);
+
+	// Whoever started this process is gone, or wants it gone.
+	const end = () => capture.exit(0);
+	for (const socket of [requests, replies]) {
+		socket.on('error', end);
+		socket.on('close', end);
+	}
+	connection.onClose(end);
+	connection.onError(end);
+
+	connection.onRequest(rewardHostMethods.load, (params: unknown, token: CancellationToken) =>
+		cancellable(token, () => server.load(decodeOrThrow(loadRequestSchema, params, 'The request to load'))),
+	);
+	connection.onRequest(rewardHostMethods.score, (params: unknown, token: CancellationToken) =>
+		cancellable(token, (signal) =>
+			server.score(decodeOrThrow(scoreRequestSchema, params, 'The request to score'), signal),
+		),
+	);
+	connection.listen();
+	// The first type stripping loads its parser: done now, while nobody waits.
+	setImmediate(() => module.stripTypeScriptTypes(''));
+}

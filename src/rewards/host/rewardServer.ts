@@ -1,5 +1,13 @@
 import { dirname } from 'node:path';
-import type { LoadRequest, LoadResult, ScoreReply, ScoreRequest } from '../../protocol/rewardHost.ts';
+import { Failure } from '../../base/failure.ts';
+import {
+	type LoadFailureData,
+	type LoadRequest,
+	type LoadResult,
+	loadFailureSchema,
+	type ScoreReply,
+	type ScoreRequest,
+} from '../../protocol/rewardHost.ts';
 import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
 import { type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
 import type { Capture } from './capture.ts';
@@ -34,7 +42,12 @@ export class RewardServer {
 		const start = performance.now();
 		Object.assign(process.env, request.environment);
 		const { file } = request;
-		process.chdir(request.context.folder === '' ? dirname(file ?? '.') : request.context.folder);
+		const folder = request.context.folder === '' ? dirname(file ?? '.') : request.context.folder;
+		try {
+			process.chdir(folder);
+		} catch {
+			throw new LoadFault({ reason: 'missing', message: `The folder ${folder} cannot be used` });
+		}
 		let rewards: LoadedReward[];
 		if (file === null) rewards = await this.#builtIns(request);
 		else {
@@ -58,7 +71,9 @@ export class RewardServer {
 	async #builtIns(request: LoadRequest): Promise<LoadedReward[]> {
 		const rewards: LoadedReward[] = [];
 		for (const entry of request.builtIns) {
-			const builtIn = await createBuiltIn(entry as BuiltInEntry, request.context);
+			const builtIn = await createBuiltIn(entry as BuiltInEntry, request.context).catch((error: unknown) => {
+				throw new LoadFault(loadFailureOf(error));
+			});
 			const { name } = entry;
 			rewards.push({
 				description: { name, parameters: [], required: [], batchOnly: false, location: null },
@@ -102,4 +117,12 @@ export class RewardServer {
 			...describeThrown(error, file, this.#own),
 		}));
 	}
+}
+
+/** Why a built-in reward could not be made, in its own words. */
+function loadFailureOf(error: unknown): LoadFailureData {
+	const { reason, message, action } = Failure.from(error);
+	const { reason: reasons } = loadFailureSchema.entries;
+	const known = reasons.options.find((one) => one === reason) ?? 'internal';
+	return { reason: known, message, ...(action === undefined ? {} : { action }) };
 }

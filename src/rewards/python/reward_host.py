@@ -14,9 +14,12 @@ if __name__ == "__main__":
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path = [path for path in sys.path if path != own]
     sys.path.insert(0, own)
-    from _reward_host.server import main
+    from _reward_host import once, server
 
     sys.path.remove(own)
     # A cache file is trusted by the time and size of its source, which two quick edits may share.
     sys.dont_write_bytecode = True
-    main()
+    if sys.argv[1:2] == ["--once"]:
+        once.main(sys.argv[2], sys.argv[3])
+    else:
+        server.main()

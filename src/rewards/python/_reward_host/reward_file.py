@@ -54,8 +54,8 @@ class Reward:
         return described
 
 
-def load(path):
-    """The rewards of a file in its order, as {name: Reward}."""
+def load(path, passing=()):
+    """The rewards of a file in its order, as {name: Reward}. `passing`: exceptions that are not the file's."""
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -71,6 +71,8 @@ def load(path):
         # Compiled here and not imported: the name of the file has dots, and no cache is asked.
         code = compile(content, path, "exec", dont_inherit=True)
         exec(code, module.__dict__)
+    except passing:
+        raise
     except SyntaxError as error:
         raise _syntax_fault(error, path)
     except BaseException as error:

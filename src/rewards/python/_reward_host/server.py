@@ -5,12 +5,12 @@ import queue
 import signal
 import sys
 import threading
-import time
 
-from . import frames, limits, reward_file, scoring, trainer
+from . import frames
 from .capture import Capture
 from .channel import Channel
-from .line_coverage import LineTracer
+from .reward_file import LoadFault
+from .rewards import Rewards
 
 _LOAD_FAILED = -31001
 _CANCELLED = -32800
@@ -26,11 +26,10 @@ class Server:
     def __init__(self):
         self._channel = Channel(3, 4)
         self._capture = Capture()
+        self._rewards = Rewards(self._capture, (Cancelled,))
         self._work = queue.SimpleQueue()
         self._pid = os.getpid()
         self._main = threading.main_thread().ident
-        self._file = None
-        self._rewards = {}
         # Of the request that runs; None between requests.
         self._running = None
         self._cancelled = set()
@@ -42,14 +41,7 @@ class Server:
         signal.signal(signal.SIGINT, self._interrupted)
         threading.Thread(target=self._read, name="reward-host-requests", daemon=True).start()
         while True:
-            self._answer(self._next())
-
-    def _next(self):
-        while True:
-            try:
-                return self._work.get()
-            except Cancelled:
-                pass  # came too late: its request is answered
+            self._answer(self._work.get())
 
     def _read(self):
         while True:
@@ -64,7 +56,7 @@ class Server:
                 self._cancel(message.get("params", {}).get("id"))
             elif method == "where":
                 frame = sys._current_frames().get(self._main)
-                place = {} if self._running is None else frames.describe_frame(frame, self._file)
+                place = {} if self._running is None else frames.describe_frame(frame, self._rewards.file)
                 self._channel.reply(message.get("id"), place)
             elif "id" in message:
                 self._work.put(message)
@@ -79,6 +71,7 @@ class Server:
             signal.raise_signal(signal.SIGINT)
 
     def _interrupted(self, *_):
+        # Too late for a request that has just been answered.
         if self._running is not None and self._running in self._cancelled:
             raise Cancelled
 
@@ -97,7 +90,7 @@ class Server:
             self._channel.reply(message_id, result)
         except Cancelled:
             self._channel.fail(message_id, _CANCELLED, "Cancelled.")
-        except reward_file.LoadFault as fault:
+        except LoadFault as fault:
             self._channel.fail(message_id, _LOAD_FAILED, str(fault), fault.data)
         except NotImplementedError:
             self._channel.fail(message_id, _METHOD_NOT_FOUND, "There is no such request.")
@@ -111,56 +104,10 @@ class Server:
 
     def _handle(self, method, params):
         if method == "load":
-            return self._load(params)
+            return self._rewards.load(params)
         if method == "score":
-            return self._score(params)
+            return self._rewards.score(params)
         raise NotImplementedError
-
-    def _load(self, params):
-        if self._file is not None:
-            raise reward_file.LoadFault(reason="internal", message="This host is loaded already")
-        start = time.perf_counter()
-        self._file = os.path.abspath(params["file"])
-        os.environ.update(params.get("environment") or {})
-        os.chdir(params["context"]["folder"] or os.path.dirname(self._file))
-        limits.limit_memory(params.get("memoryMb"))
-        self._rewards = reward_file.load(self._file)
-        return {
-            "rewards": [reward.describe() for reward in self._rewards.values()],
-            "files": reward_file.local_files(self._file),
-            "logs": self._capture.next(),
-            "durationMs": (time.perf_counter() - start) * 1000,
-        }
-
-    def _score(self, params):
-        reward = self._rewards.get(params["reward"])
-        if reward is None:
-            raise reward_file.LoadFault(reason="missing", message=f"There is no reward \"{params['reward']}\" here")
-        rows = params["rows"]
-        metrics = trainer.Metrics()
-        given = scoring.arguments(reward, rows, params.get("step") or 0, metrics)
-        tracer = LineTracer(self._file) if params.get("coverage") else None
-        start = time.perf_counter()
-        try:
-            if tracer is None:
-                returned = scoring.call(reward, given)
-            else:
-                with tracer:
-                    returned = scoring.call(reward, given)
-            values, errors = scoring.check(returned, len(rows))
-        except Cancelled:
-            raise
-        except BaseException as error:
-            values, errors = [None] * len(rows), [scoring.fault_of(error, self._file)]
-        finally:
-            duration = (time.perf_counter() - start) * 1000
-        reply = {"values": values, "errors": errors, "logs": self._capture.next(), "durationMs": duration}
-        if tracer is not None:
-            reply["coverage"] = tracer.result()
-        means = metrics.means()
-        if means:
-            reply["metrics"] = means
-        return reply
 
 
 def main():

@@ -1,0 +1,24 @@
+"""For a debugger: `reward_host.py --once REQUEST REPLY` loads and scores what a file says, and writes what came of it."""
+
+import json
+
+from . import frames
+from .capture import Capture
+from .reward_file import LoadFault
+from .rewards import Rewards
+
+
+def main(request_path, reply_path):
+    with open(request_path, encoding="utf-8") as file:
+        request = json.load(file)
+    # Nothing is captured: what is printed belongs on the debug console.
+    rewards = Rewards(Capture())
+    try:
+        rewards.load(request["load"])
+        reply = {"reply": rewards.score(request["score"])}
+    except LoadFault as fault:
+        reply = {"failure": fault.data}
+    except Exception as error:
+        reply = {"failure": {"reason": "internal", "message": frames.message_of(error)}}
+    with open(reply_path, "w", encoding="utf-8") as file:
+        json.dump(reply, file, allow_nan=False)
