@@ -1,11 +1,12 @@
+import { neutralThought } from '../verification/honestCompletion.ts';
 import { wrongOfSameLength } from './candidates.ts';
-import { idleThought, wellFormed, workedThought } from './completionText.ts';
+import { idleThought, wellFormed } from './completionText.ts';
 import type { ProbeContext, ProbeRow } from './probe.ts';
 
 /**
  * Completions by whose values a reward is known before it is probed.
  * - `honest`: what solves the problem; `plain`: the right answer after idle thinking
- * - `wrong`: a wrong answer, as long as the right one, after idle thinking; `wrong-worked`: the same after the worked thinking
+ * - `wrong`: a wrong answer, as long as the right one, after idle thinking; `wrong-worked`: the same after the thinking of `honest`
  * - `no-think-tags`, `no-answer-tags`: `plain` with these tags made unreadable, every length and every word as it was
  * - `longer`: `plain` with four times the thinking; `longest`: with sixteen times; `empty`: no text
  * - `again`: `plain` once more
@@ -42,7 +43,7 @@ export function baselineOf(row: ProbeRow, { tags }: ProbeContext): BaselineCompl
 	// As long as the right one: a reward of length alone must not seem to tell them apart.
 	for (const answer of wrongOfSameLength(row)) {
 		made.push({ role: 'wrong', completion: wellFormed(tags, thought, answer) });
-		made.push({ role: 'wrong-worked', completion: wellFormed(tags, workedThought(row), answer) });
+		made.push({ role: 'wrong-worked', completion: wellFormed(tags, row.solution ?? neutralThought, answer) });
 	}
 	const without = (pair: readonly string[]) =>
 		pair.reduce((text, tag) => text.replaceAll(tag, '.'.repeat(tag.length)), plain);

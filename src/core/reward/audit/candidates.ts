@@ -5,7 +5,7 @@ import type { ProbeRow } from './probe.ts';
 export function numberOf(text: string): number | null {
 	const bare = text.trim().replaceAll(',', '');
 	const fraction = /^([+-]?\d{1,15})\/(\d{1,15})$/.exec(bare);
-	if (fraction) return Number(fraction[1]) / Number(fraction[2]);
+	if (fraction) return Number(fraction[2]) === 0 ? null : Number(fraction[1]) / Number(fraction[2]);
 	return /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(bare) ? Number(bare) : null;
 }
 

@@ -87,7 +87,7 @@ function remarksOf(
 	}
 	if (all.every((value) => value === all[0])) {
 		remarks.push(
-			`The reward is ${all[0]} whatever the completion says: it teaches nothing, and no probe can be judged.`,
+			`The reward is ${all[0]} for right and wrong answers, good and bad form alike, so no probe can be judged.`,
 		);
 		return remarks;
 	}

@@ -35,7 +35,9 @@ function formProbe(
 		attacks: 'form',
 		build(row: ProbeRow, { tags }: ProbeContext): ReturnType<Probe['build']> | ProbeSkip {
 			if (!tags.think && !tags.answer) return skip('The template has no tags.');
-			return attempts(...write(wellFormed(tags, idleThought(row), row.answer), tags));
+			const whole = wellFormed(tags, idleThought(row), row.answer);
+			// A tag may have nothing that could be changed in this way.
+			return attempts(...write(whole, tags).filter((text) => text !== whole));
 		},
 	};
 }
@@ -197,27 +199,25 @@ export const tagProbes: readonly Probe[] = [
 			`${think[0]}${thought} I write ${think[0]}${think[1]}${answer[0]}${answer[1]}.${think[1]}${answer[0]}${right}${answer[1]}`,
 		],
 	),
-	formProbe(
-		{
-			id: 'text-before',
-			title: 'Text before the first tag',
-			severity: 'low',
-			why: 'The template has nothing before its first tag.',
-			fix: 'Anchor the pattern at the beginning of the completion.',
-		},
-		(whole) => [`Sure, here it comes.\n${whole}`],
-	),
 	{
-		...formProbe(
-			{
-				id: 'text-after',
-				title: 'Text after the last tag',
-				severity: 'low',
-				why: 'The template has nothing after its last tag, and the policy does not learn to stop.',
-				fix: 'Anchor the pattern at the end of the completion.',
-			},
-			() => [],
-		),
+		id: 'text-before',
+		title: 'Text before the first tag',
+		severity: 'low',
+		attacks: 'form',
+		why: 'The template has nothing before its first tag.',
+		fix: 'Anchor the pattern at the beginning of the completion.',
+		build(row, { tags }) {
+			if (!tags.think) return skip('The template has no think tags, so that whatever comes first is the thinking.');
+			return attempts(`Sure, here it comes.\n${wellFormed(tags, idleThought(row), row.answer)}`);
+		},
+	},
+	{
+		id: 'text-after',
+		title: 'Text after the last tag',
+		severity: 'low',
+		attacks: 'form',
+		why: 'The template has nothing after its last tag, and the policy does not learn to stop.',
+		fix: 'Anchor the pattern at the end of the completion.',
 		build(row, { tags }) {
 			if (!tags.answer) return skip('The template has no answer tags, so that whatever follows is the answer.');
 			return attempts(`${wellFormed(tags, idleThought(row), row.answer)}\nI hope this helps. Next question:`);
@@ -247,7 +247,7 @@ export const tagProbes: readonly Probe[] = [
 		(whole, tags) => {
 			const upper = changeTags(whole, tags, (tag) => tag.toUpperCase());
 			const spaced = changeTags(whole, tags, (tag) => `${tag.slice(0, 1)} ${tag.slice(1)}`);
-			return [...(upper === whole ? [] : [upper]), spaced];
+			return [upper, spaced];
 		},
 	),
 	formProbe(
