@@ -9,6 +9,7 @@ import { runVerb } from './runVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
 import type { Verb } from './verb.ts';
+import { verifyVerb } from './verifyVerb.ts';
 import { versionVerb } from './versionVerb.ts';
 
 const helpVerb: Verb = {
@@ -33,6 +34,7 @@ export const verbs: readonly Verb[] = [
 	exportOnnxVerb,
 	rescoreVerb,
 	exportRewardVerb,
+	verifyVerb,
 	helpVerb,
 	versionVerb,
 ];

@@ -84,14 +84,18 @@ function likeRecipe(dataset: ResolvedDataset, recipe: RewardRecipe | null): Reso
 	return other && !isTask(other) && !isTask(dataset) && other.path === dataset.path ? other : dataset;
 }
 
+/** A path as people name it: from the first of the folders that holds it, else the file's name alone. */
+export function pathInside(folders: readonly string[], path: string): string {
+	const inside = folders
+		.map((folder) => relative(folder, path))
+		.find((near) => near !== '' && !/^\.\.|^[A-Za-z]:/.test(near));
+	return inside?.replaceAll('\\', '/') ?? basename(path);
+}
+
 function describe(dataset: ResolvedDataset | null, request: RewardDataRequest): string {
 	if (dataset === null) return '';
 	if (isTask(dataset)) return `the task ${dataset.task}`;
-	const inside = request.folders
-		.map((folder) => relative(folder, dataset.path))
-		.filter((path) => path !== '' && !path.startsWith('..'))
-		.sort((a, b) => a.length - b.length)[0];
-	return inside ?? basename(dataset.path);
+	return pathInside(request.folders, dataset.path);
 }
 
 /** What to write so that data is found. */

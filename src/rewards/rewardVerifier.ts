@@ -78,7 +78,7 @@ export class RewardVerifier {
 	readonly #open: OpenRunner;
 	readonly #plans = new Map<string, KeptPlan>();
 	readonly #others = new WeakMap<VerificationPlan, Promise<Others>>();
-	readonly #runners = new Map<string, { runner: RewardRunner; files: readonly string[]; stamps: string }>();
+	readonly #runners = new Map<string, RewardRunner>();
 	#disposed = false;
 
 	constructor(open: OpenRunner) {
@@ -140,9 +140,8 @@ export class RewardVerifier {
 		const verifications: Verification[] = [];
 		const total = asked.reduce((sum, name) => sum + rowsOfReward(plan, name, names).length, 0);
 		let done = 0;
-		for (const description of rewards.filter(({ name }) => asked.includes(name))) {
+		for (const name of names.filter((one) => asked.includes(one))) {
 			checkAborted(signal);
-			const { name } = description;
 			const rows = rowsOfReward(plan, name, names);
 			const verification = await verifyReward(runner, {
 				file,
@@ -157,7 +156,7 @@ export class RewardVerifier {
 				onProgress: (rowsDone) => options.onProgress?.(done + rowsDone, total),
 			});
 			done += rows.length;
-			const told = [...remarks, ...missingColumns(description, plan), ...(await others).remarks];
+			const told = [...remarks, ...(await others).remarks];
 			const whole = { ...verification, remarks: told };
 			verifications.push(whole);
 			onVerified?.(whole);
@@ -207,11 +206,11 @@ export class RewardVerifier {
 		const runners = new Map<string | null, RewardRunner>();
 		const builtIns = usable.filter((reward) => 'use' in reward);
 		if (builtIns.length > 0) {
-			runners.set(null, await this.#keptRunner({ builtIns, context: data.context }));
+			runners.set(null, this.#keptRunner({ builtIns, context: data.context }));
 		}
 		for (const file of new Set(usable.flatMap((reward) => ('file' in reward ? [reward.file] : [])))) {
 			try {
-				const runner = await this.#keptRunner({ file, context: data.context });
+				const runner = this.#keptRunner({ file, context: data.context });
 				described.set(file, await runner.describe());
 				runners.set(file, runner);
 			} catch (error) {
@@ -227,24 +226,19 @@ export class RewardVerifier {
 		return { values: scored.values, remarks: [...remarks, ...scored.remarks] };
 	}
 
-	/** A process that is kept for the next verification; it loads its files anew when they have changed. */
-	async #keptRunner(source: RewardSource): Promise<RewardRunner> {
-		const key = JSON.stringify(source);
-		const kept = this.#runners.get(key);
+	/** A runner that is kept for the next verification; whether it notices changed files is a matter of the hosts. */
+	#keptRunner(source: RewardSource): RewardRunner {
 		if (this.#disposed) throw new Failure('cancelled', 'Cancelled.');
-		const runner = kept?.runner ?? this.#open(source);
-		if (kept !== undefined && kept.stamps !== (await stampsOf(kept.files))) runner.reload();
-		this.#runners.set(key, { runner, files: [], stamps: '' });
-		await runner.describe();
-		const files = [...runner.files];
-		this.#runners.set(key, { runner, files, stamps: await stampsOf(files) });
+		const key = JSON.stringify(source);
+		const runner = this.#runners.get(key) ?? this.#open(source);
+		this.#runners.set(key, runner);
 		return runner;
 	}
 
 	dispose(): void {
 		this.#disposed = true;
 		this.#plans.clear();
-		for (const { runner } of this.#runners.values()) runner.dispose();
+		for (const runner of this.#runners.values()) runner.dispose();
 		this.#runners.clear();
 	}
 }
@@ -255,20 +249,6 @@ function recordedName({ data, rollouts }: VerificationPlan, reward: string): str
 	const builtIns = rollouts?.recipe?.rewards.filter((entry) => 'use' in entry).map(({ name }) => name) ?? [];
 	// As `rewardColumns` names it where a name before has taken it.
 	return builtIns.includes(reward) ? `${stem}.${reward}` : reward;
-}
-
-/** Columns that the reward cannot do without and that no row of the data has, in words. */
-function missingColumns({ required }: RewardDescription, { data, rows }: VerificationPlan): string[] {
-	const first = rows.find(({ source }) => source !== 'selection');
-	if (first === undefined) return [];
-	const missing = required.filter(
-		(column) => column !== 'answer' && !rows.some(({ row }) => Object.hasOwn(row.row, column)),
-	);
-	const known = Object.keys(first.row.row).slice(0, 8).join(', ');
-	return missing.map(
-		(column) =>
-			`The reward needs the column "${column}", which ${data.described || 'the data'} does not have (it has ${known}).`,
-	);
 }
 
 /** With the values of the file's other rewards on the rows that all of them share: the first `shared` ones. */

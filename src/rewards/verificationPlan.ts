@@ -1,4 +1,4 @@
-import { basename, join, relative } from 'node:path';
+import { basename, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { type CaseFault, caseReward, type LabelledCase } from '../core/reward/verification/labelledCase.ts';
 import {
@@ -13,7 +13,7 @@ import { rolloutPath, runFiles } from '../runs/runFiles.ts';
 import { type CasesFile, casesPath, readCases } from './casesFile.ts';
 import type { DatasetLineLimits } from './datasetLines.ts';
 import { describeRollouts, latestRun, type RecordedRollouts, readRecordedRollouts } from './recordedRollouts.ts';
-import { findRewardData, type RewardData, type RewardDataRequest } from './rewardData.ts';
+import { findRewardData, pathInside, type RewardData, type RewardDataRequest } from './rewardData.ts';
 import { sampleProblems } from './sampleProblems.ts';
 
 /** Which rows a reward file is verified on. */
@@ -146,11 +146,7 @@ function addCases(
 	const rows = caseRows(read.cases, read.file, numbers);
 	plan.cases = rows.map((row, i) => ({ row, labelled: read.cases[i] as LabelledCase }));
 	plan.caseFaults = read.faults.map((fault) => ({ ...fault, file: read.file }));
-	const name =
-		folders
-			.map((folder) => relative(folder, read.file))
-			.filter((path) => path !== '' && !path.startsWith('..'))
-			.sort((a, b) => a.length - b.length)[0] ?? basename(read.file);
+	const name = pathInside(folders, read.file);
 	if (rows.length > 0) plan.described.push(`${rows.length} ${rows.length === 1 ? 'case' : 'cases'} of ${name}`);
 	for (const { line, message, action } of read.faults)
 		plan.remarks.push(`${name}, line ${line}, ${message}. ${action}`);

@@ -14,8 +14,9 @@ const caseSchema = v.strictObject({
 	/** Columns of the dataset. */
 	row: v.optional(
 		v.pipe(
-			v.record(v.string(), v.unknown()),
+			v.unknown(),
 			v.check((row) => !Array.isArray(row)),
+			v.record(v.string(), v.unknown()),
 		),
 		{},
 	),

@@ -1,0 +1,164 @@
+import { dirname, relative, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { describeExpectation } from '../core/reward/verification/labelledCase.ts';
+import { summaryLine } from '../core/reward/verification/verificationSummary.ts';
+import type { Verification, VerifiedRow } from '../protocol/verification.ts';
+import { LoadFailure } from '../rewards/loadFailure.ts';
+import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import { RewardVerifier } from '../rewards/rewardVerifier.ts';
+import type { VerificationPlan, WhatToVerify } from '../rewards/verificationPlan.ts';
+import { isSound } from '../rewards/verifyReward.ts';
+import { printable } from './cliOutput.ts';
+import { findRun } from './findRun.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+
+const options = {
+	dataset: { type: 'string' },
+	run: { type: 'string' },
+	cases: { type: 'string' },
+	reward: { type: 'string' },
+	rows: { type: 'string' },
+	seed: { type: 'string' },
+	python: { type: 'string' },
+} as const;
+
+/** Rows with the same error are not all printed. */
+const errorsShown = 5;
+
+export const verifyVerb: Verb = {
+	name: 'verify',
+	usage: '<reward file>',
+	summary: 'Run a reward on data, labelled cases or recorded rollouts; exit 1 when a case or the reward fails.',
+	options: [
+		['--dataset FILE', 'Right and wrong answers of these JSONL rows (default: what @dataset or a recipe names).'],
+		['--run DIR', "The run's last recorded rollouts."],
+		['--cases FILE', 'These labelled cases (default: NAME.cases.jsonl beside the reward, with the dataset).'],
+		['--reward NAME', 'One reward of the file; default: all.'],
+		['--rows N', 'Rows to score (default 200).'],
+		['--seed S', 'Which rows, and which wrong answers (default 1).'],
+		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
+	],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments('verify', args, options, {
+			names: ['a reward file'],
+			least: 1,
+			most: 1,
+		});
+		const file = resolve(positionals[0] as string);
+		const what = await whatOf(values);
+		const rows = wholeNumber(values.rows, '--rows');
+		if (rows === 0) throw new Failure('invalid', '--rows is 0.', 'Write it like --rows 200.');
+		const seed = wholeNumber(values.seed, '--seed');
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		const hosts = await openRewardHosts({ python: values.python ?? file.endsWith('.py') });
+		const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
+		const { signal } = interrupt;
+		try {
+			const plan = await verifier.plan({
+				file,
+				folders: [...new Set([process.cwd(), dirname(file)])],
+				what,
+				signal,
+				...(values.dataset === undefined ? {} : { dataset: resolve(values.dataset) }),
+				...(rows === undefined ? {} : { rows }),
+				...(seed === undefined ? {} : { seed }),
+			});
+			const { verifications } = await verifier.verify(plan, verifier.open(plan), {
+				signal,
+				...(values.reward === undefined ? {} : { rewards: [values.reward] }),
+			});
+			for (const verification of verifications) {
+				output.object(verification);
+				for (const line of reportOf(verification)) output.line(printable(line));
+			}
+			for (const line of closingLines(plan, verifications)) output.line(printable(line));
+			return plan.caseFaults.length === 0 && verifications.every(isSound) ? 0 : 1;
+		} catch (error) {
+			// A reward that cannot be loaded has broken its word; it is no mistake on the command line.
+			if (!(error instanceof LoadFailure)) throw error;
+			output.failure(error);
+			return 1;
+		} finally {
+			verifier.dispose();
+			hosts.dispose();
+			release();
+		}
+	},
+};
+
+async function whatOf(values: { dataset?: string; run?: string; cases?: string }): Promise<WhatToVerify> {
+	const given = (['dataset', 'run', 'cases'] as const).filter((name) => values[name] !== undefined);
+	if (given.length > 1) {
+		throw new Failure(
+			'invalid',
+			`${given.map((name) => `--${name}`).join(' and ')} cannot be given together.`,
+			'Choose one of them.',
+		);
+	}
+	if (values.run !== undefined) return { kind: 'rollouts', run: await findRun(values.run) };
+	if (values.cases !== undefined) return { kind: 'data', dataset: false, cases: resolve(values.cases) };
+	return values.dataset !== undefined ? { kind: 'data', cases: false } : { kind: 'data' };
+}
+
+/** A path as short as a person would write it, with its line: most terminals open it. */
+function placeOf(file: string, line: number | undefined): string {
+	const near = relative(process.cwd(), file);
+	const shown = near.startsWith('..') ? file : near;
+	return line === undefined ? shown : `${shown}:${line}`;
+}
+
+const shorten = (text: string) => {
+	const line = text.replace(/\s+/g, ' ');
+	return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+};
+
+function failedCase(row: VerifiedRow, verification: Verification): string {
+	const place = placeOf(row.place?.file ?? verification.file, row.place?.line);
+	const expected = describeExpectation(row.expect ?? null);
+	const got = row.error === undefined ? `gives ${row.value}` : `fails (${row.error.kind}: ${row.error.message})`;
+	return `${place}: ${row.label}: ${verification.reward} ${got}, expected ${expected}: ${shorten(row.completion)}`;
+}
+
+/** Errors outside of cases, those with the same place and words together. */
+function errorLines({ rows, faults, file }: Verification): string[] {
+	const errors = new Map<string, string[]>();
+	const add = (error: NonNullable<VerifiedRow['error']>, label: string | null) => {
+		const text = `${placeOf(file, error.line)}: ${error.kind}: ${error.message}`;
+		const labels = errors.get(text) ?? [];
+		if (label !== null) labels.push(label);
+		errors.set(text, labels);
+	};
+	for (const fault of faults) add(fault, null);
+	for (const { error, label, source } of rows) if (error !== undefined && source !== 'case') add(error, label);
+	return [...errors].map(([text, labels]) => {
+		const shown = labels.slice(0, errorsShown).join('; ');
+		const more = labels.length > errorsShown ? ` and ${labels.length - errorsShown} more rows` : '';
+		return labels.length === 0 ? text : `${text} (${shown}${more})`;
+	});
+}
+
+function reportOf(verification: Verification): string[] {
+	const failed = verification.rows.filter(({ passed }) => passed === false);
+	return [
+		`${verification.reward}: ${summaryLine(verification)}`,
+		...failed.map((row) => failedCase(row, verification)),
+		...errorLines(verification),
+	];
+}
+
+/** What is said once for all rewards of the file. */
+function closingLines(plan: VerificationPlan, verifications: readonly Verification[]): string[] {
+	const remarks = new Set(verifications.flatMap((verification) => verification.remarks));
+	const data = plan.described.length === 0 ? [] : [`on ${plan.described.join(' and ')}`];
+	const failed = verifications.filter((verification) => !isSound(verification)).map(({ reward }) => reward);
+	const verdict =
+		failed.length > 0
+			? [`Failed: ${failed.join(', ')}.`]
+			: plan.caseFaults.length > 0
+				? ['Failed: there are lines that are no cases.']
+				: [];
+	return [...data, ...remarks, ...verdict];
+}
