@@ -1,24 +1,148 @@
+import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
-import type { ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
-import type { Verifier } from '../core/reward/accuracyReward.ts';
-import { createBuiltInScorer } from '../core/reward/builtInScorer.ts';
-import type { TraceTags } from '../core/trace/trace.ts';
-import type { Scorer } from '../protocol/scorer.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import type { RewardContext, RewardDescription } from '../protocol/rewardHost.ts';
+import type { ScoreResult, ScoreRow } from '../protocol/scorer.ts';
+import { type RewardColumn, rewardColumns } from './rewardColumns.ts';
+import type { RewardLimits, RewardRunner, RewardSource } from './rewardRunner.ts';
+
+/** Where runners come from: `RewardHosts`. */
+export interface RunnerSource {
+	open(source: RewardSource, limits?: Partial<RewardLimits>): RewardRunner;
+}
+
+export interface ScorerOptions {
+	readonly recipe: Pick<ResolvedRecipe, 'rewards' | 'template' | 'dataset' | 'scoring'>;
+	/** The file that an entry names, absolute. */
+	locate(file: string): string;
+	/** Folder that relative paths of built-in rewards start from. */
+	readonly folder: string;
+	readonly hosts: RunnerSource;
+	readonly signal?: AbortSignal;
+}
+
+/** One column of a recipe's rewards and the process that scores it. */
+export interface RewardScorer {
+	readonly column: RewardColumn;
+	/**
+	 * One value a row. Whatever goes wrong is in the errors of the result; it rejects with `cancelled` alone.
+	 * @param options.step optimiser updates done before the batch
+	 */
+	score(rows: readonly ScoreRow[], options?: { step?: number; signal?: AbortSignal }): Promise<ScoreResult>;
+}
+
+export interface RecipeScorers {
+	/** In the order of the recipe. */
+	readonly scorers: readonly RewardScorer[];
+	/** The accuracy of evaluations: the recipe's own, or the built-in one where the recipe has none. */
+	readonly accuracy: RewardScorer;
+	/** Processes are started anew before the next batch. */
+	reload(): void;
+	dispose(): void;
+}
+
+/** The context that a recipe's rewards judge by. */
+export function contextOf(recipe: ScorerOptions['recipe'], folder: string): RewardContext {
+	const { think, answer } = recipe.template;
+	return { tags: { think, answer }, task: 'task' in recipe.dataset ? recipe.dataset : null, folder };
+}
 
 /**
- * The scorers of a recipe's rewards, in their order.
- *
- * @param verify the dataset's verifier
- * @throws `unsupported` for a reward file
+ * Built-in rewards bound themselves: their programs, servers and comparisons have limits of their own. So their process
+ * gets long ones, for the case that it stands still.
  */
-export function createScorers(rewards: readonly ResolvedReward[], tags: TraceTags, verify: Verifier): Scorer[] {
-	return rewards.map((reward) => {
-		if ('use' in reward && (reward.use === 'accuracy' || reward.use === 'format'))
-			return createBuiltInScorer(reward.use, { name: reward.name, weight: reward.weight, tags, verify });
-		throw new Failure(
-			'unsupported',
-			`The reward ${'use' in reward ? `"${reward.use}"` : `file ${reward.file}`} cannot be used yet: this version trains with accuracy and format only.`,
-			'Use {"use": "accuracy"} or {"use": "format"} in the recipe.',
-		);
-	});
+const builtInLimits: Partial<RewardLimits> = { batchMs: 1_800_000, rowMs: 300_000 };
+
+/**
+ * The rewards of a recipe, loaded: built-in ones together in one process, every reward file in one of its own. All are
+ * started side by side. Fails as `RewardRunner.describe` does, with `invalid` for a name that a file does not have, and
+ * leaves no process behind.
+ */
+export async function createScorers(options: ScorerOptions): Promise<RecipeScorers> {
+	const { recipe, hosts, signal } = options;
+	const { scoring } = recipe;
+	const context = contextOf(recipe, options.folder);
+	const limits: Partial<RewardLimits> = {
+		batchMs: scoring.batchSeconds * 1000,
+		rowMs: scoring.rowSeconds * 1000,
+		loadMs: scoring.loadSeconds * 1000,
+		memoryMb: scoring.memoryMb,
+	};
+	const entries = recipe.rewards.flatMap((reward) => ('use' in reward ? [reward] : []));
+	const accuracy = entries.find(({ use }) => use === 'accuracy') ?? {
+		use: 'accuracy' as const,
+		name: freeName(entries.map(({ name }) => name)),
+		weight: 1,
+	};
+	const all = entries.includes(accuracy) ? entries : [...entries, accuracy];
+	const runners: RewardRunner[] = [];
+	const dispose = () => {
+		for (const runner of runners) runner.dispose();
+	};
+	const open = (source: RewardSource, more: Partial<RewardLimits>) => {
+		const runner = hosts.open(source, { ...limits, ...more });
+		runners.push(runner);
+		return { runner, turns: new Sequencer() };
+	};
+	try {
+		const builtIn = open({ builtIns: all.map(({ weight: _, ...entry }) => entry), context }, builtInLimits);
+		const files = new Map<string, ReturnType<typeof open>>();
+		for (const reward of recipe.rewards) {
+			if (!('file' in reward) || files.has(reward.file)) continue;
+			files.set(reward.file, open({ file: options.locate(reward.file), context }, {}));
+		}
+		const described = new Map<string, readonly RewardDescription[]>();
+		await Promise.all([
+			builtIn.runner.describe(signal),
+			...[...files].map(async ([file, { runner }]) => described.set(file, await runner.describe(signal))),
+		]);
+		const scorer = (column: RewardColumn): RewardScorer => {
+			const { runner, turns } = column.file === null ? builtIn : (files.get(column.file) as typeof builtIn);
+			return {
+				column,
+				score: (rows, { step = 0, signal } = {}) =>
+					turns.queue(() => scoreRows(runner, column.reward, rows, { step, ...(signal ? { signal } : {}) })),
+			};
+		};
+		const { name, weight } = accuracy;
+		return {
+			scorers: rewardColumns(recipe.rewards, described).map(scorer),
+			accuracy: scorer({ name, weight, file: null, reward: name, batchOnly: false, required: [] }),
+			reload() {
+				for (const runner of runners) runner.reload();
+			},
+			dispose,
+		};
+	} catch (error) {
+		dispose();
+		throw error;
+	}
+}
+
+function freeName(taken: readonly string[]): string {
+	let name = 'accuracy';
+	while (taken.includes(name)) name += '_';
+	return name;
+}
+
+/** A reward that can no longer be loaded has failed on all rows. */
+async function scoreRows(
+	runner: RewardRunner,
+	reward: string,
+	rows: readonly ScoreRow[],
+	options: { step: number; signal?: AbortSignal },
+): Promise<ScoreResult> {
+	try {
+		return await runner.score(reward, rows, options);
+	} catch (error) {
+		const failure = Failure.from(error);
+		if (failure.reason === 'cancelled') throw failure;
+		const line = (error as { line?: unknown }).line;
+		return {
+			values: rows.map(() => null),
+			errors: [{ index: -1, kind: 'load', message: failure.message, ...(typeof line === 'number' ? { line } : {}) }],
+			logs: [],
+			durationMs: 0,
+		};
+	}
 }

@@ -15,9 +15,6 @@ export interface RewardCopies {
 	readonly contents: ReadonlyMap<string, Buffer>;
 }
 
-/** What Python makes beside its modules; it neither reads nor writes it there in a reward host. */
-const byproducts = new Set(['__pycache__']);
-
 const prefix = `${runFiles.rewards}/`;
 const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
 const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -158,7 +155,7 @@ async function* walk(run: string, folder: string, depth = 0): AsyncGenerator<str
 	for (const entry of entries) {
 		const path = `${folder}/${entry.name}`;
 		if (entry.isDirectory()) {
-			if (!byproducts.has(entry.name)) yield* walk(run, path, depth + 1);
+			yield* walk(run, path, depth + 1);
 		} else if (entry.isFile()) yield path;
 		else throw new Failure('invalid', `${join(run, path)} is neither a file nor a folder.`, 'Remove it.');
 	}

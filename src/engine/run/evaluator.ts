@@ -1,3 +1,4 @@
+import { Failure } from '../../base/failure.ts';
 import { estimateAccuracy } from '../../core/evaluation/interval.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
@@ -27,6 +28,23 @@ function completionLimit({ recipe, learner }: TrainingParts): number {
 	return Math.max(...wanted) || learner.shape.context;
 }
 
+/** Right (1), wrong (0) or not to be judged (null), by the run's accuracy. Fails when that cannot be had. */
+async function judge({ rewards }: TrainingParts, rows: readonly ScoreRow[], step: number) {
+	for (let attempt = 1; ; attempt++) {
+		const { values, errors } = await rewards.accuracy.score(rows, { step });
+		const [first] = errors;
+		if (first === undefined) return values;
+		if (attempt === 2) {
+			throw new Failure(
+				'unavailable',
+				`Held-out accuracy could not be measured at step ${step}: ${first.message}`,
+				'Resume the run once the cause is gone.',
+			);
+		}
+		rewards.reload();
+	}
+}
+
 /**
  * Accuracy of the current weights on the fixed held-out problems, by sampling. Its random streams are its own, so
  * training does not notice it.
@@ -53,7 +71,7 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 			const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
 			return { prompt, completion, answer: problem.answer, row: problem.row, truncated: sample.truncated };
 		});
-		const { values } = await parts.accuracy.score(scored, { timeoutMs: 60_000 });
+		const values = await judge(parts, scored, step);
 		for (const [i, { problem, sample }] of chunk.entries()) {
 			const value = values[i] ?? null;
 			if (value === null) continue;

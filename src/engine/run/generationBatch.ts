@@ -1,20 +1,16 @@
 import { type Advantages, computeAdvantages } from '../../core/grpo/advantages.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
-import { combineRewards } from '../../core/reward/combineRewards.ts';
-import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
+import { type RewardFailures, type RowScore, scoreBatch } from './scoreBatch.ts';
 import type { StageHost } from './stageHost.ts';
 
 /** One sampled and scored completion. */
-export interface Rollout {
+export interface Rollout extends RowScore {
 	readonly posed: PosedProblem;
 	readonly sample: Sample;
 	/** Without special tokens. */
 	readonly completion: string;
-	readonly rewards: Readonly<Record<string, number | null>>;
-	/** Weighted sum; null: no reward applied. */
-	readonly reward: number | null;
 }
 
 export interface GenerationBatch {
@@ -25,74 +21,83 @@ export interface GenerationBatch {
 	readonly sampled: number;
 	/** Their completion tokens. */
 	readonly sampledTokens: number;
+	/** By reward: how many of the sampled rows it failed on; those without failures are left out. */
+	readonly errors: ReadonlyMap<string, number>;
 }
 
-/** Scoring is by rule and short; a reward that hangs must not hang the run. */
-const scoreTimeoutMs = 60_000;
+/** The batch cannot be learned from: too many of its rows have no reward. Nothing of it has happened yet. */
+export class ScoringFailed extends Error {
+	readonly failures: RewardFailures;
 
-async function score(host: StageHost, rows: readonly ScoreRow[]): Promise<Record<string, number | null>[]> {
-	const { scorers } = host.parts;
-	const rewards: Record<string, number | null>[] = rows.map(() => ({}));
-	for (const scorer of scorers) {
-		const { name } = scorer.description;
-		const result = await scorer.score(rows, { timeoutMs: scoreTimeoutMs });
-		const first = result.errors[0];
-		if (first) {
-			host.alert(
-				'warning',
-				`The reward "${name}" failed on ${result.errors.length} of ${rows.length} rows: ${first.message}`,
-			);
-		}
-		for (const [i, row] of rewards.entries()) row[name] = result.values[i] ?? null;
+	constructor(failures: RewardFailures) {
+		super(`"${failures.column}" failed`);
+		this.failures = failures;
 	}
-	return rewards;
 }
 
-async function sampleGroups(host: StageHost, stage: ResolvedGrpoStage, round: number): Promise<Rollout[]> {
+async function sampleGroups(
+	host: StageHost,
+	stage: ResolvedGrpoStage,
+	round: number,
+): Promise<{ rows: Rollout[]; failures: readonly RewardFailures[] }> {
 	const { parts, progress, watch } = host;
 	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
-	const rows = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
+	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
 	const samples = await watch.measure('generate', () =>
 		parts.learner.sample({
-			prompts: rows.map((row) => row.promptTokens),
-			seeds: rows.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`),
+			prompts: problems.map((problem) => problem.promptTokens),
+			seeds: problems.map((_, i) => `${parts.recipe.seed}/sample/${progress.generations}/${round}/${i}`),
 			maxNewTokens: stage.max_completion_length,
 			temperature: stage.temperature,
 		}),
 	);
-	return watch.measure('reward', async () => {
-		const completions = samples.map((sample) => parts.tokenizer.decode(sample.tokens.slice(sample.promptLength)));
-		const rewards = await score(
-			host,
-			rows.map(({ problem, prompt }, i) => ({
+	const completions = samples.map((sample) => parts.tokenizer.decode(sample.tokens.slice(sample.promptLength)));
+	const { rows: scores, failures } = await watch.measure('reward', () =>
+		scoreBatch(
+			parts.rewards.scorers,
+			problems.map(({ problem, prompt }, i) => ({
 				prompt,
 				completion: completions[i] as string,
 				answer: problem.answer,
 				row: problem.row,
 				truncated: (samples[i] as Sample).truncated,
 			})),
-		);
-		const weights = parts.scorers.map(({ description }) => description.weight);
-		return rows.map((posed, i) => {
-			const values = rewards[i] as Record<string, number | null>;
-			const list = parts.scorers.map(({ description }) => values[description.name] ?? null);
-			return {
-				posed,
-				sample: samples[i] as Sample,
-				completion: completions[i] as string,
-				rewards: values,
-				reward: combineRewards(list, weights),
-			};
-		});
-	});
+			{ step: progress.step, signal: host.interrupt },
+		),
+	);
+	return {
+		failures,
+		rows: scores.map((score, i) => ({
+			...score,
+			posed: problems[i] as PosedProblem,
+			sample: samples[i] as Sample,
+			completion: completions[i] as string,
+		})),
+	};
 }
 
 /**
  * Samples and scores one generation batch: `prompts_per_step` groups of `num_generations` completions. With dynamic
  * sampling (DAPO, Yu et al. 2025, section 3.2) groups whose rewards are all equal are replaced by groups of further
  * rounds, `max_resamples` rounds at most; what is then still missing is filled with dead groups.
+ *
+ * @throws {ScoringFailed} when a reward fails on more rows than the recipe goes on with; `cancelled` when the run is to
+ * stop. Then the counters are those of before, so that the same batch can be sampled again.
  */
 export async function sampleBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<GenerationBatch> {
+	const { progress, parts } = host;
+	const { cursor } = parts.feed;
+	const { tokens } = progress;
+	try {
+		return await takeBatch(host, stage);
+	} catch (error) {
+		parts.feed.cursor = cursor;
+		progress.tokens = tokens;
+		throw error;
+	}
+}
+
+async function takeBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<GenerationBatch> {
 	const size = stage.num_generations;
 	const deadOf = (rows: readonly Rollout[]) =>
 		computeAdvantages(
@@ -103,10 +108,16 @@ export async function sampleBatch(host: StageHost, stage: ResolvedGrpoStage): Pr
 	const live: Rollout[] = [];
 	const dead: Rollout[] = [];
 	const wanted = stage.prompts_per_step * size;
+	const errors = new Map<string, number>();
 	let sampled = 0;
 	let sampledTokens = 0;
 	for (let round = 0; ; round++) {
-		const rows = await sampleGroups(host, stage, round);
+		const { rows, failures } = await sampleGroups(host, stage, round);
+		for (const failure of failures) {
+			if (failure.failed > host.parts.recipe.scoring.pauseAbove * failure.rows) throw new ScoringFailed(failure);
+			errors.set(failure.column, (errors.get(failure.column) ?? 0) + failure.failed);
+			host.noteFailures(failure);
+		}
 		sampled += rows.length;
 		for (const { sample } of rows) {
 			sampledTokens += sample.tokens.length - sample.promptLength;
@@ -127,5 +138,5 @@ export async function sampleBatch(host: StageHost, stage: ResolvedGrpoStage): Pr
 		size,
 		stage.scale_rewards,
 	);
-	return { rollouts, advantages, sampled, sampledTokens };
+	return { rollouts, advantages, sampled, sampledTokens, errors };
 }

@@ -1,9 +1,10 @@
+import { Failure } from '../../base/failure.ts';
 import { learningRateAt } from '../../core/grpo/learningRate.ts';
 import { rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
 import { type Metrics, metricValue, updateMetrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
-import { sampleBatch } from './generationBatch.ts';
+import { type GenerationBatch, ScoringFailed, sampleBatch } from './generationBatch.ts';
 import { rolloutLines } from './rolloutLines.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
 import { type Part, partition, trainingRows, weigh } from './trainingRow.ts';
@@ -118,7 +119,21 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 		// A run without KL keeps no reference; one that gets a KL term on the way takes the policy of that moment.
 		if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
 		const batchStart = progress.step;
-		const batch = await sampleBatch(host, stage);
+		let batch: GenerationBatch;
+		try {
+			batch = await sampleBatch(host, stage);
+		} catch (error) {
+			// The weights are those of before: sampled again, the batch is the same.
+			if (error instanceof ScoringFailed) {
+				if ((await host.holdBatch(error.failures)) === 'stop') return 'stop';
+				continue;
+			}
+			if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
+				if ((await host.openGate()) === 'stop') return 'stop';
+				continue;
+			}
+			throw error;
+		}
 		barren = batch.advantages.dead.every((dead) => dead) ? barren + 1 : 0;
 		if (barren === barrenBatches) {
 			const message = `In ${barren} batches in a row every group had equal rewards, so nothing was learned.`;
@@ -147,9 +162,10 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 							length,
 							truncated: rollout.sample.truncated,
 						})),
-						parts.scorers.map(({ description }) => description.name),
+						parts.rewards.scorers.map(({ column }) => column.name),
 						batch.advantages.dead,
 					),
+					Object.fromEntries([...batch.errors].map(([name, failed]) => [`rewards/${name}/errors`, failed])),
 					samplingDifference(part, result.logprobs),
 					{
 						'throughput/completions': batch.sampled / generateSeconds,

@@ -9,6 +9,11 @@ function rounded(values: PerToken): number[] {
 	return Array.from(values, (value) => Math.round(value * 1e6) / 1e6);
 }
 
+function extraOf(errors: Readonly<Record<string, string>> | null, length: number | null): Pick<RolloutLine, 'extra'> {
+	if (errors === null && length === null) return {};
+	return { extra: { ...(length === null ? {} : { length }), ...(errors === null ? {} : { errors }) } };
+}
+
 /** The rollouts of a generation batch, as rollouts/step_N.jsonl holds them. */
 export function* rolloutLines(
 	host: StageHost,
@@ -32,6 +37,7 @@ export function* rolloutLines(
 			reward: rollout.reward,
 			advantage,
 			truncated: sample.truncated,
+			...extraOf(rollout.errors, recipe.log.tokens ? null : sample.tokens.length - sample.promptLength),
 			...(recipe.log.tokens
 				? {
 						tokens: {
@@ -42,7 +48,7 @@ export function* rolloutLines(
 							entropy: rounded(sample.entropies),
 						},
 					}
-				: { extra: { length: sample.tokens.length - sample.promptLength } }),
+				: {}),
 		};
 	}
 }

@@ -12,6 +12,7 @@ import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlServer } from '../../rpc/controlServer.ts';
 import { acquireDevice } from '../../runs/deviceQueue.ts';
 import { type OpenedDataset, openDataset } from '../../runs/openDataset.ts';
+import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles, stepName, stepOf } from '../../runs/runFiles.ts';
 import type { RunLock } from '../../runs/runLock.ts';
@@ -25,6 +26,7 @@ import { DiskReserve } from './diskReserve.ts';
 import type { EngineArguments } from './engineArguments.ts';
 import { PolicyService } from './policyService.ts';
 import { runControls } from './runControls.ts';
+import { RunRewards } from './runRewards.ts';
 import { type StartedTraining, startTraining } from './startTraining.ts';
 import { StepGate } from './stepGate.ts';
 import { type RecordedChange, TrainingRun } from './trainingRun.ts';
@@ -70,6 +72,7 @@ class EngineRun {
 	#learner: Learner | null = null;
 	#policy: PolicyService | null = null;
 	#training: StartedTraining | null = null;
+	#rewards: RunRewards | null = null;
 
 	constructor(args: RunArguments, gate: StepGate, crash: Promise<never>) {
 		this.#args = args;
@@ -134,7 +137,7 @@ class EngineRun {
 		const { run, resume, parentCheckpoint } = this.#args;
 		const value = await readResolvedRecipe(run);
 		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
-		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: sha256(JSON.stringify(recipe.rewards)) };
+		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(recipe) };
 		this.#server = await openControl(run, writer.record.id, {
 			serving: false,
 			handlers: runControls({
@@ -150,8 +153,11 @@ class EngineRun {
 		if (first) {
 			await writer.updateRecord({ hashes: { ...hashes, dataset: dataset.hash } });
 		} else {
-			this.#checkUnchanged(writer.record, hashes.recipe, dataset);
+			this.#checkUnchanged(writer.record, hashes, dataset);
 		}
+		await checkRewardCopies(run, recipe);
+		// The processes start while checkpoint and model are read.
+		this.#rewards = new RunRewards(run, recipe);
 		const own = resume ? (await listCheckpoints(run)).at(-1) : undefined;
 		const folder = own?.path ?? parentCheckpoint;
 		if (resume && !own && writer.record.parent !== null) {
@@ -166,6 +172,7 @@ class EngineRun {
 			recipe: resume ? await withSettledDevice(run, recipe) : recipe,
 			dataset,
 			checkpoint,
+			rewards: this.#rewards.loaded,
 			onLeftOut: (count, why) => {
 				const rows = count === 1 ? '1 row was' : `${count} rows were`;
 				void writer
@@ -187,7 +194,8 @@ class EngineRun {
 		await this.#announceDevice(writer, recipe);
 		if (await this.#waitForDevice(writer, recipe)) return 'stopped';
 		this.#policy = new PolicyService(parts.learner, parts.tokenizer, (task) => this.#gate.withLearner(task));
-		await writer.updateRecord({ status: 'running', step: progress.step });
+		const columns = parts.rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
+		await writer.updateRecord({ status: 'running', step: progress.step, rewards: columns });
 		await writer.appendEvent(
 			resume ? { type: 'resumed', attempt: writer.record.attempt, fromStep: progress.step } : { type: 'started' },
 		);
@@ -214,9 +222,19 @@ class EngineRun {
 		return live && this.#training ? { ...record, step: this.#training.progress.step } : record;
 	}
 
-	#checkUnchanged(record: RunRecord, recipe: string, dataset: OpenedDataset): void {
+	#checkUnchanged(
+		{ hashes }: RunRecord,
+		now: { readonly recipe: string; readonly rewards: string },
+		dataset: OpenedDataset,
+	): void {
 		const changed =
-			record.hashes.recipe !== recipe ? 'recipe.json' : record.hashes.dataset !== dataset.hash ? 'dataset' : null;
+			hashes.recipe !== now.recipe
+				? 'recipe.json'
+				: hashes.dataset !== dataset.hash
+					? 'dataset'
+					: hashes.rewards !== now.rewards
+						? 'list of reward files'
+						: null;
 		if (changed === null) return;
 		throw new Failure(
 			'mismatch',
@@ -295,7 +313,7 @@ class EngineRun {
 	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
 		const step = this.#training?.progress.step ?? writer.record.step;
 		await writer.appendEvent({ type: status, step });
-		await writer.updateRecord({ status, step });
+		await writer.updateRecord({ status, step, pause: undefined });
 		this.#gate.close(new Failure('unavailable', `The run has ${status === 'finished' ? 'finished' : 'been stopped'}.`));
 	}
 
@@ -310,7 +328,12 @@ class EngineRun {
 			if (failure.reason === 'internal') writer.log(error instanceof Error ? `${error.stack}` : failure.message);
 			const { reason, message, action } = failure.toJSON();
 			const step = this.#training?.progress.step ?? writer.record.step;
-			const record = { status: 'crashed', step, error: { reason, message, ...(action ? { action } : {}) } } as const;
+			const record = {
+				status: 'crashed',
+				step,
+				pause: undefined,
+				error: { reason, message, ...(action ? { action } : {}) },
+			} as const;
 			// Closed with the last words in one go: training that is still under way must not write after them.
 			await Promise.allSettled([
 				writer.updateRecord(record),
@@ -326,6 +349,7 @@ class EngineRun {
 		this.#server?.changed();
 		if (this.#server && this.#server.clients > 0) await new Promise((resolve) => setTimeout(resolve, farewellMs));
 		this.#server?.dispose();
+		await this.#rewards?.close().catch(() => undefined);
 		await this.#reserve?.release();
 		await this.#device?.release().catch(() => undefined);
 		await this.#writer?.close().catch(() => undefined);

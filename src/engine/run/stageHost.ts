@@ -5,10 +5,11 @@ import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRe
 import type { Template } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
-import type { Scorer } from '../../protocol/scorer.ts';
+import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import type { Learner, OptimiserSettings, UpdateResult } from '../learner.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 import type { Progress } from './progress.ts';
+import type { RewardFailures } from './scoreBatch.ts';
 import type { Stopwatch } from './stopwatch.ts';
 
 /** What a run trains with; all of it is there before the first step. */
@@ -19,9 +20,7 @@ export interface TrainingParts {
 	readonly feed: ProblemFeed;
 	readonly tokenizer: Tokenizer;
 	readonly template: Template;
-	readonly scorers: readonly Scorer[];
-	/** The built-in accuracy with the dataset's verifier: what evaluations count, whatever the recipe rewards. */
-	readonly accuracy: Scorer;
+	readonly rewards: RecipeScorers;
 }
 
 /** One optimiser update that has happened. */
@@ -46,6 +45,14 @@ export interface StageHost {
 	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
 	alert(level: 'info' | 'warning' | 'error', message: string): void;
+	/** A reward failed on some rows, and the run goes on: said once in a while. */
+	noteFailures(failures: RewardFailures): void;
+	/** Pauses before a batch whose rewards failed on too many rows, until a person wants it tried again. */
+	holdBatch(failures: RewardFailures): Promise<Verdict>;
+	/** Does what was asked for between batches; after a batch was given up. */
+	openGate(): Promise<Verdict>;
+	/** Fires when the run is to stop and a batch takes too long to be waited for. */
+	readonly interrupt: AbortSignal;
 }
 
 export function optimiserSettings(stage: ResolvedStage, learningRate: number): OptimiserSettings {

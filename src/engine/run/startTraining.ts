@@ -1,7 +1,8 @@
 import { Failure } from '../../base/failure.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { createBuiltInScorer } from '../../core/reward/builtInScorer.ts';
-import { createScorers } from '../../rewards/createScorers.ts';
+import type { RecipeScorers } from '../../rewards/createScorers.ts';
+import { missingColumns } from '../../rewards/missingColumns.ts';
 import type { OpenedDataset } from '../../runs/openDataset.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
@@ -29,6 +30,8 @@ export interface StartOptions {
 	readonly dataset: OpenedDataset;
 	/** Where to continue; null: from the recipe's model. */
 	readonly checkpoint: StoredCheckpoint | null;
+	/** The recipe's rewards, while they are being loaded: the model is made meanwhile. */
+	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
 }
 
@@ -78,12 +81,37 @@ function check({ recipe, dataset }: StartOptions): void {
 	}
 }
 
+/** A bad reward file refuses the run: what was made meanwhile is given back. */
+async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: Learner): Promise<RecipeScorers> {
+	try {
+		const loaded = await rewards;
+		checkColumns(loaded, dataset.source.training(recipe.seed, 0));
+		return loaded;
+	} catch (error) {
+		await learner.dispose();
+		throw error;
+	}
+}
+
+/** Refuses a reward that cannot do without a column that the data lacks. */
+function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }: Problem): void {
+	const rows = [{ prompt, completion: '', answer, row, truncated: false }];
+	for (const { column } of scorers) {
+		const lacking = missingColumns({ name: column.reward, required: column.required }, rows);
+		if (lacking === null) continue;
+		throw new Failure(
+			'invalid',
+			`${column.file}: ${lacking}.`,
+			'Give the parameter a default, or add the column to the data.',
+		);
+	}
+}
+
 /** Everything a run trains with, with the weights and the counters of where it continues. */
 export async function startTraining(options: StartOptions): Promise<StartedTraining> {
 	const { recipe, dataset, checkpoint } = options;
 	check(options);
 	const { source } = dataset;
-	const scorers = createScorers(recipe.rewards, recipe.template, source.verify);
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
 	const model = resolveModel(recipe, source, weights);
 	if (checkpoint !== null && checkpoint.state.stage.index >= recipe.stages.length) {
@@ -119,8 +147,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			feed,
 			tokenizer: model.tokenizer,
 			template: recipe.template,
-			scorers,
-			accuracy: createBuiltInScorer('accuracy', { weight: 1, tags: recipe.template, verify: source.verify }),
+			rewards: await rewardsFor(options, learner),
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),
 		vocabulary: model.vocabulary,

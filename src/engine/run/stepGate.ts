@@ -18,6 +18,9 @@ type Request =
 	| { readonly type: 'hyperparameters'; readonly changes: Hyperparameters; readonly done: Deferred<number> }
 	| { readonly type: 'job'; readonly run: () => Promise<void>; readonly fail: (error: unknown) => void };
 
+/** How long a stop waits for rewards that are being computed, in milliseconds. */
+const interruptMs = 3000;
+
 export interface StopRequest {
 	readonly checkpoint: boolean;
 }
@@ -29,6 +32,8 @@ export interface StopRequest {
  */
 export class StepGate {
 	readonly #abort = new AbortController();
+	readonly #interrupt = new AbortController();
+	#interruptTimer: NodeJS.Timeout | null = null;
 	#requests: Request[] = [];
 	#pausers: Deferred<void>[] = [];
 	#resumers: Deferred<void>[] = [];
@@ -41,6 +46,11 @@ export class StepGate {
 	/** Fires when the run is asked to stop; what waits outside of training listens to it. */
 	get stopSignal(): AbortSignal {
 		return this.#abort.signal;
+	}
+
+	/** Fires when a stop has waited long for the batch to end: what can be given up is given up. */
+	get interruptSignal(): AbortSignal {
+		return this.#interrupt.signal;
 	}
 
 	get stopRequest(): StopRequest | null {
@@ -62,6 +72,11 @@ export class StepGate {
 		return done.promise;
 	}
 
+	/** Pauses from inside: training itself asks for it, right before it comes to `betweenBatches`. */
+	hold(): void {
+		this.#wantsPause = true;
+	}
+
 	/** Withdraws the pause, also one that has not happened yet. Resolves once training goes on. */
 	async resume(): Promise<void> {
 		if (this.#closed) throw this.#closed;
@@ -80,6 +95,8 @@ export class StepGate {
 		if (this.#stop || this.#closed) return;
 		this.#stop = request;
 		this.#abort.abort();
+		this.#interruptTimer = setTimeout(() => this.#interrupt.abort(), interruptMs);
+		this.#interruptTimer.unref();
 		this.#notify();
 	}
 
@@ -161,6 +178,7 @@ export class StepGate {
 	close(reason: Failure): void {
 		if (this.#closed) return;
 		this.#closed = reason;
+		if (this.#interruptTimer !== null) clearTimeout(this.#interruptTimer);
 		for (const waiting of [...this.#pausers.splice(0), ...this.#resumers.splice(0)]) waiting.reject(reason);
 		for (const request of this.#requests.splice(0)) {
 			if (request.type === 'job') request.fail(reason);

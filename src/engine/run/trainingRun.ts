@@ -3,11 +3,14 @@ import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedGrpoStage, ResolvedSftStage, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { RunWriter } from '../../runs/runWriter.ts';
 import { writeCheckpointFiles } from './checkpointFolder.ts';
 import { type Evaluation, type EvaluationSettings, evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
+import { explainHold } from './holdExplanation.ts';
 import type { Progress } from './progress.ts';
+import { describeFailures, type RewardFailures } from './scoreBatch.ts';
 import { runSftStage } from './sftStage.ts';
 import type { StageHost, TrainingParts, UpdateReport, Verdict } from './stageHost.ts';
 import type { GateHooks, StepGate } from './stepGate.ts';
@@ -54,6 +57,10 @@ export class TrainingRun implements StageHost, GateHooks {
 	readonly #gate: StepGate;
 	#rollouts: Promise<void> = Promise.resolve();
 	#replay: RecordedChange[];
+	/** By reward: how many batches it has failed in, without stopping the run. */
+	readonly #failing = new Map<string, number>();
+	/** Why the run pauses by itself; null: it does not. */
+	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
 	/** The step whose checkpoint is there. */
 	#checkpointAt: number | null;
@@ -74,7 +81,7 @@ export class TrainingRun implements StageHost, GateHooks {
 	async run(): Promise<'finished' | 'stopped'> {
 		const { progress } = this;
 		const { stages } = this.parts.recipe;
-		let verdict = await this.#openGate();
+		let verdict = await this.openGate();
 		while (verdict !== 'stop' && progress.stageIndex < stages.length) {
 			const stage = this.#stage();
 			// A checkpoint of another recipe may lie beyond this one's steps.
@@ -123,7 +130,7 @@ export class TrainingRun implements StageHost, GateHooks {
 		}
 		const due = passedMultiple(batchStart, progress.step, parts.recipe.checkpoint.every);
 		if (due || isBest || stageEnds !== null) await this.checkpoint();
-		const verdict = await this.#openGate();
+		const verdict = await this.openGate();
 		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
 	}
 
@@ -139,13 +146,19 @@ export class TrainingRun implements StageHost, GateHooks {
 	}
 
 	async paused(): Promise<void> {
-		await this.#writer.updateRecord({ status: 'paused', step: this.progress.step });
-		await this.#writer.appendEvent({ type: 'paused', step: this.progress.step });
+		const hold = this.#hold;
+		await this.#writer.updateRecord({
+			status: 'paused',
+			step: this.progress.step,
+			...(hold === null ? {} : { pause: hold }),
+		});
+		const because = hold === null ? {} : { because: 'rewards' };
+		await this.#writer.appendEvent({ type: 'paused', ...because, step: this.progress.step });
 		this.#options.onChanged();
 	}
 
 	async continued(): Promise<void> {
-		await this.#writer.updateRecord({ status: 'running' });
+		await this.#writer.updateRecord({ status: 'running', pause: undefined });
 		await this.#writer.appendEvent({ type: 'continued', step: this.progress.step });
 		this.#options.onChanged();
 	}
@@ -225,7 +238,46 @@ export class TrainingRun implements StageHost, GateHooks {
 		this.progress.hyperparameters = {};
 	}
 
-	async #openGate(): Promise<Verdict> {
+	get interrupt(): AbortSignal {
+		return this.#gate.interruptSignal;
+	}
+
+	noteFailures(failures: RewardFailures): void {
+		const { column } = failures;
+		const batches = (this.#failing.get(column) ?? 0) + 1;
+		this.#failing.set(column, batches);
+		// The metric tells every batch; a person is told at powers of two.
+		if ((batches & (batches - 1)) !== 0) return;
+		const more = batches === 1 ? '' : ` It has failed in ${batches} batches so far.`;
+		this.#alertFailures('warning', failures, `${describeFailures(failures)}${more}`);
+	}
+
+	async holdBatch(failures: RewardFailures): Promise<Verdict> {
+		const { message, action } = explainHold(failures, this.parts.recipe, this.progress.step);
+		this.#alertFailures('error', failures, `${message} ${action}`);
+		this.#hold = { message, action, time: Date.now() / 1000 };
+		this.#gate.hold();
+		try {
+			return await this.openGate();
+		} finally {
+			this.#hold = null;
+			this.parts.rewards.reload();
+		}
+	}
+
+	#alertFailures(level: 'warning' | 'error', failures: RewardFailures, message: string): void {
+		const { column, file, failed, rows, first } = failures;
+		this.#writer.log(`${level}: ${message}${first.stack === undefined ? '' : `\n${first.stack}`}`);
+		const place = {
+			...(first.index < 0 ? {} : { row: first.index }),
+			...(file === null ? {} : { file }),
+			...(first.line === undefined ? {} : { line: first.line }),
+		};
+		const event = { level, message, reward: column, failed, rows, kind: first.kind, ...place };
+		void this.#writer.appendEvent({ type: 'alert', ...event, step: this.progress.step }).catch(() => undefined);
+	}
+
+	async openGate(): Promise<Verdict> {
 		const isDue = (change: RecordedChange) => change.fromStep <= this.progress.step + 1;
 		for (const { changes } of this.#replay.filter(isDue)) {
 			this.progress.hyperparameters = { ...this.progress.hyperparameters, ...changes };

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
 import { evaluate } from '../../../src/engine/run/evaluator.ts';
 import { PolicyService } from '../../../src/engine/run/policyService.ts';
+import { RunRewards } from '../../../src/engine/run/runRewards.ts';
 import { type StartedTraining, startTraining } from '../../../src/engine/run/startTraining.ts';
 import { openDataset } from '../../../src/runs/openDataset.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
@@ -38,6 +39,7 @@ async function untrained(
 		recipe,
 		dataset: await openDataset(recipe.dataset),
 		checkpoint: null,
+		rewards: new RunRewards(run, recipe).loaded,
 		onLeftOut: () => undefined,
 	});
 }
@@ -66,6 +68,7 @@ test('a long held-out prompt takes no room from the others', async () => {
 			assert.ok(Math.max(...lengths('1')) > most / 2, `${lengths('1')}`);
 			assert.ok(lengths('2').every((n) => n < 6));
 		} finally {
+			parts.rewards.dispose();
 			await parts.learner.dispose();
 		}
 	}
@@ -83,6 +86,7 @@ test('completions of a prompt do not depend on the other prompts of the request'
 		assert.deepEqual(texts(together), texts(alone));
 		for (const { tokens } of together.completions[1] ?? []) assert.ok((tokens?.text.length as number) <= 4);
 	} finally {
+		parts.rewards.dispose();
 		await parts.learner.dispose();
 	}
 });

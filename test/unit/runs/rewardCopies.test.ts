@@ -213,10 +213,12 @@ test('copies that were changed, removed, added or made links are told', async (c
 			return true;
 		});
 	}
+	// Python would take the compiled module for the module.
 	const { folder: run, recipe: resolved } = await start(folder);
 	await mkdir(join(run, 'rewards/__pycache__'));
-	await writeFile(join(run, 'rewards/__pycache__/x.pyc'), '');
 	await checkRewardCopies(run, resolved);
+	await writeFile(join(run, 'rewards/__pycache__/lib.cpython-311.pyc'), '');
+	await assert.rejects(checkRewardCopies(run, resolved), { reason: 'mismatch' });
 });
 
 test('a foreign recipe cannot name a file outside of the copies', async (context) => {

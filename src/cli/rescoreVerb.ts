@@ -1,0 +1,77 @@
+import { Failure } from '../base/failure.ts';
+import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import { type RescoreDifference, type Rescoring, rescoreRun } from '../rewards/rescoreRun.ts';
+import { printable } from './cliOutput.ts';
+import { findRun } from './findRun.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import { formatNumber } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+export const rescoreVerb: Verb = {
+	name: 'rescore',
+	usage: '<run>',
+	summary: "Score a run's recorded rollouts again with its own copies of the rewards; exit 1 when a value differs.",
+	options: [['--steps A-B', 'Only rollouts of these steps.']],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments(
+			'rescore',
+			args,
+			{ steps: { type: 'string' } },
+			{ names: ['a run'], least: 1, most: 1 },
+		);
+		const steps = parseSteps(values.steps);
+		const run = await findRun(positionals[0] as string);
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		const hosts = await openRewardHosts();
+		try {
+			const result = await rescoreRun(run, {
+				hosts,
+				signal: interrupt.signal,
+				...(steps === undefined ? {} : { steps }),
+			});
+			output.object(result);
+			for (const line of reportOf(result)) output.line(printable(line));
+			return result.equal ? 0 : 1;
+		} finally {
+			hosts.dispose();
+			release();
+		}
+	},
+};
+
+/** `3-7` or `3`. */
+export function parseSteps(text: string | undefined): { first: number; last: number } | undefined {
+	if (text === undefined) return undefined;
+	const match = /^(\d{1,15})(?:-(\d{1,15}))?$/.exec(text);
+	const first = Number(match?.[1]);
+	const last = Number(match?.[2] ?? match?.[1]);
+	if (match && first <= last) return { first, last };
+	throw new Failure('invalid', `--steps is "${text}", which is no range of steps.`, 'Write it like --steps 10-20.');
+}
+
+const valueText = (value: RescoreDifference['recorded']) =>
+	value === undefined ? 'nothing' : value === 'error' ? 'a failure' : value === null ? 'null' : String(value);
+
+function reportOf({ rows, steps, columns, differences, remarks, equal }: Rescoring): string[] {
+	const width = Math.max(...columns.map(({ name }) => name.length));
+	const told = columns.map(({ name, rows, equal, different, failedThen, failedNow }) => {
+		const failures = failedThen + failedNow === 0 ? '' : `  (failed on ${failedThen} then, ${failedNow} now)`;
+		const share = rows === 0 ? '-' : `${formatNumber((100 * equal) / rows)} %`;
+		return `${name.padEnd(width)}  ${share} equal, ${different} different${failures}`;
+	});
+	const examples = differences.map(
+		({ step, group, index, reward, recorded, now, error }) =>
+			`step ${step}, group ${group}, completion ${index}: ${reward} was ${valueText(recorded)}, is ${valueText(now)}${error ? ` (${error})` : ''}`,
+	);
+	const more = columns.reduce((sum, { different }) => sum + different, 0) - differences.length;
+	return [
+		`${rows} rollouts of ${steps.length} generation batches`,
+		...told,
+		...(examples.length === 0 ? [] : ['', ...examples]),
+		...(more > 0 ? [`and ${more} more`] : []),
+		...remarks,
+		...(equal ? ['Every value is the one that the run recorded.'] : []),
+	];
+}

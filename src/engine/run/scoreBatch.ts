@@ -1,0 +1,77 @@
+import { combineRewards } from '../../core/reward/combineRewards.ts';
+import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
+import type { RewardScorer } from '../../rewards/createScorers.ts';
+
+/** What a row earned. */
+export interface RowScore {
+	/** By column; null: does not apply, or failed. */
+	readonly rewards: Readonly<Record<string, number | null>>;
+	/** By column, why it failed; null: nothing did. */
+	readonly errors: Readonly<Record<string, string>> | null;
+	/** The weighted sum; null: no reward applied, or one of them failed, so that nobody knows the sum. */
+	readonly reward: number | null;
+}
+
+/** How one reward failed on a batch. */
+export interface RewardFailures {
+	readonly column: string;
+	readonly file: string | null;
+	/** Rows without a value, of how many. */
+	readonly failed: number;
+	readonly rows: number;
+	readonly first: ScoreError;
+}
+
+export interface BatchScore {
+	readonly rows: readonly RowScore[];
+	readonly failures: readonly RewardFailures[];
+}
+
+/** Longest message that a rollout carries, in UTF-16 code units. */
+const longestMessage = 500;
+
+/** Scores a batch with every reward, those of different processes side by side. Rejects with `cancelled` alone. */
+export async function scoreBatch(
+	scorers: readonly RewardScorer[],
+	rows: readonly ScoreRow[],
+	options: { readonly step: number; readonly signal: AbortSignal },
+): Promise<BatchScore> {
+	const results = await Promise.all(scorers.map((scorer) => scorer.score(rows, options)));
+	const rewards: Record<string, number | null>[] = rows.map(() => ({}));
+	const errors: (Record<string, string> | null)[] = rows.map(() => null);
+	const failures: RewardFailures[] = [];
+	for (const [k, { values, errors: faults }] of results.entries()) {
+		const { name, file } = (scorers[k] as RewardScorer).column;
+		const whole = faults.find(({ index }) => index < 0);
+		const byRow = new Map(faults.map((fault) => [fault.index, fault]));
+		let failed = 0;
+		for (const [i, row] of rewards.entries()) {
+			const fault = byRow.get(i) ?? whole;
+			row[name] = fault === undefined ? (values[i] ?? null) : null;
+			if (fault === undefined) continue;
+			failed++;
+			errors[i] = { ...errors[i], [name]: fault.message.slice(0, longestMessage) };
+		}
+		const first = faults[0];
+		if (first !== undefined && failed > 0) failures.push({ column: name, file, failed, rows: rows.length, first });
+	}
+	const weights = scorers.map(({ column }) => column.weight);
+	return {
+		failures,
+		rows: rewards.map((row, i) => {
+			const values = scorers.map(({ column }) => row[column.name] ?? null);
+			const error = errors[i] ?? null;
+			return { rewards: row, errors: error, reward: error === null ? combineRewards(values, weights) : null };
+		}),
+	};
+}
+
+/** A sentence for people: which reward, on how many rows, why, and where. */
+export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
+	const line = first.line === undefined ? '' : `, line ${first.line}`;
+	const where = file === null ? '' : ` (${file}${line})`;
+	const what = { timeout: 'took too long', exited: 'ended its process' }[first.kind as string];
+	const message = first.message.slice(0, longestMessage);
+	const why = what === undefined || message.includes(what) ? message : `${what}: ${message}`;
+	return `The reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
+}

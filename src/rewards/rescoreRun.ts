@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+import { checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import { combineRewards } from '../core/reward/combineRewards.ts';
+import { rolloutScoreRow } from '../core/reward/verification/rowsToVerify.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import type { ScoreError } from '../protocol/scorer.ts';
+import { checkRewardCopies, rewardCopyPath } from '../runs/rewardCopies.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { listRolloutSteps, readResolvedRecipe, readRollouts } from '../runs/runReader.ts';
+import { createScorers, type RewardScorer, type RunnerSource } from './createScorers.ts';
+
+/** A rollout whose value is not what the run recorded. */
+export interface RescoreDifference {
+	readonly step: number;
+	readonly group: number;
+	readonly index: number;
+	/** Column; "reward": the weighted sum. */
+	readonly reward: string;
+	/** "error": the reward failed; undefined: the run has no such column. */
+	readonly recorded: number | null | 'error' | undefined;
+	readonly now: number | null | 'error';
+	/** Why it failed now. */
+	readonly error?: string;
+}
+
+export interface RescoredColumn {
+	/** Of metrics and rollouts; "reward" is the weighted sum. */
+	readonly name: string;
+	/** As the run's recipe names it; null: built in. */
+	readonly file: string | null;
+	readonly rows: number;
+	readonly equal: number;
+	readonly different: number;
+	/** Rows on which it failed in the run, and now. */
+	readonly failedThen: number;
+	readonly failedNow: number;
+}
+
+/** A run's recorded rollouts, scored again with the run's own copies of its rewards. */
+export interface Rescoring {
+	readonly run: string;
+	readonly steps: readonly number[];
+	readonly rows: number;
+	readonly equal: boolean;
+	readonly columns: readonly RescoredColumn[];
+	/** The first of them. */
+	readonly differences: readonly RescoreDifference[];
+	readonly remarks: readonly string[];
+}
+
+export interface RescoreOptions {
+	readonly hosts: RunnerSource;
+	/** Only steps from `first` to `last`. */
+	readonly steps?: { readonly first: number; readonly last: number };
+	/** How many differences are told one by one; default 20. */
+	readonly differences?: number;
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** Counts of one column while it is compared. */
+class Tally {
+	readonly name: string;
+	readonly file: string | null;
+	rows = 0;
+	equal = 0;
+	failedThen = 0;
+	failedNow = 0;
+
+	constructor(name: string, file: string | null) {
+		this.name = name;
+		this.file = file;
+	}
+
+	/** @returns whether they are the same */
+	add(recorded: RescoreDifference['recorded'], now: RescoreDifference['now']): boolean {
+		this.rows++;
+		if (recorded === 'error') this.failedThen++;
+		if (now === 'error') this.failedNow++;
+		const same = recorded === now;
+		if (same) this.equal++;
+		return same;
+	}
+
+	result(): RescoredColumn {
+		const { name, file, rows, equal, failedThen, failedNow } = this;
+		return { name, file, rows, equal, different: rows - equal, failedThen, failedNow };
+	}
+}
+
+const failedThen = (line: RolloutLine, name: string): boolean => {
+	const errors = line.extra?.errors;
+	return typeof errors === 'object' && errors !== null && Object.hasOwn(errors, name);
+};
+
+/**
+ * Scores every recorded rollout of a run again, whole generation batches in their order, with the run's own copies of its
+ * reward files and the recipe that it began with. Equal means: the same number, both null, or both failed.
+ * Fails with `missing` for a run without rollouts, `mismatch` when its copies have changed, and as `createScorers`.
+ */
+export async function rescoreRun(run: string, options: RescoreOptions): Promise<Rescoring> {
+	const { hosts, signal, onProgress, steps: range, differences: most = 20 } = options;
+	const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), join(run, runFiles.recipe));
+	await checkRewardCopies(run, recipe);
+	const steps = (await listRolloutSteps(run)).filter(
+		(step) => range === undefined || (step >= range.first && step <= range.last),
+	);
+	if (steps.length === 0) {
+		throw new Failure(
+			'missing',
+			`${run} has no rollouts${range === undefined ? '' : ` of steps ${range.first} to ${range.last}`}.`,
+			'Name a run with a GRPO stage, or other steps.',
+		);
+	}
+	const scorers = await createScorers({
+		recipe,
+		folder: run,
+		locate: (file) => rewardCopyPath(run, recipe, file),
+		hosts,
+		...(signal === undefined ? {} : { signal }),
+	});
+	try {
+		const tallies = scorers.scorers.map(({ column }) => new Tally(column.name, column.file));
+		const sum = new Tally('reward', null);
+		const differences: RescoreDifference[] = [];
+		let rows = 0;
+		for (const [n, step] of steps.entries()) {
+			checkAborted(signal);
+			const lines = await readRollouts(run, step);
+			const scored = await scoreStep(scorers.scorers, lines, step, signal);
+			for (const [i, line] of lines.entries()) {
+				const { group, index } = line;
+				const note = (
+					tally: Tally,
+					recorded: RescoreDifference['recorded'],
+					now: RescoreDifference['now'],
+					error?: string,
+				) => {
+					if (tally.add(recorded, now) || differences.length >= most) return;
+					differences.push({ step, group, index, reward: tally.name, recorded, now, ...(error ? { error } : {}) });
+				};
+				for (const [k, tally] of tallies.entries()) {
+					const { value, error } = (scored[k] as Scored[])[i] as Scored;
+					const recorded = failedThen(line, tally.name) ? 'error' : line.rewards[tally.name];
+					note(tally, recorded, error === undefined ? value : 'error', error?.message);
+				}
+				const values = scored.map((column) => (column[i] as Scored).value);
+				const failed = scored.some((column) => (column[i] as Scored).error !== undefined);
+				const weights = scorers.scorers.map(({ column }) => column.weight);
+				note(sum, line.reward, failed ? null : combineRewards(values, weights));
+			}
+			rows += lines.length;
+			onProgress?.(n + 1, steps.length);
+		}
+		const columns = [...tallies, sum].map((tally) => tally.result());
+		const resampled = recipe.stages.some((stage) => stage.type === 'grpo' && stage.dynamic_sampling);
+		const wholes = scorers.scorers.filter(({ column }) => column.batchOnly).map(({ column }) => column.name);
+		return {
+			run,
+			steps,
+			rows,
+			equal: columns.every(({ different }) => different === 0),
+			columns,
+			differences,
+			remarks:
+				resampled && wholes.length > 0
+					? [
+							`With dynamic_sampling the recorded batches are not those that were scored, so ${wholes.join(', ')}, which looks at the whole batch, may differ.`,
+						]
+					: [],
+		};
+	} finally {
+		scorers.dispose();
+	}
+}
+
+interface Scored {
+	readonly value: number | null;
+	readonly error?: ScoreError;
+}
+
+/** By column, then by row. */
+async function scoreStep(
+	scorers: readonly RewardScorer[],
+	lines: readonly RolloutLine[],
+	step: number,
+	signal: AbortSignal | undefined,
+): Promise<Scored[][]> {
+	const rows = lines.map(rolloutScoreRow);
+	// Filed under the first step that they feed: so many updates less one were done before.
+	const options = { step: step - 1, ...(signal === undefined ? {} : { signal }) };
+	const results = await Promise.all(scorers.map((scorer) => scorer.score(rows, options)));
+	return results.map(({ values, errors }) => {
+		const byRow = new Map(errors.map((error) => [error.index, error]));
+		return rows.map((_, i) => {
+			const error = byRow.get(i) ?? byRow.get(-1);
+			return error === undefined ? { value: values[i] ?? null } : { value: null, error };
+		});
+	});
+}
