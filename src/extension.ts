@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { Failure } from './base/failure.ts';
 import { addControlCommands } from './host/commands/controlCommands.ts';
 import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
@@ -13,6 +14,12 @@ import { openAtStart } from './host/openAtStart.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
+import { ApiKeys } from './host/rewards/apiKeys.ts';
+import { addRewardCommands, LazyRewards } from './host/rewards/lazyRewards.ts';
+import { PythonInterpreter } from './host/rewards/pythonInterpreter.ts';
+import { RewardEnvironment } from './host/rewards/rewardEnvironment.ts';
+import { RewardFileList } from './host/rewards/rewardFileList.ts';
+import { RewardsTree } from './host/rewards/rewardsTree.ts';
 import { RunContext } from './host/runContext.ts';
 import { RunController } from './host/runController.ts';
 import { RunPicker } from './host/runPicker.ts';
@@ -32,6 +39,8 @@ export interface ExtensionApi {
 	readonly runStore: RunStore;
 	readonly runsTree: RunsTree;
 	readonly notices: Notices;
+	readonly rewards: LazyRewards;
+	readonly rewardsTree: RewardsTree;
 }
 
 /** Composition root: builds the objects and hands them to each other. */
@@ -68,6 +77,35 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		new LazyPanels(panelTypes.rollouts, async () => {
 			const { RolloutsPanels } = await import('./host/panels/rolloutsPanel.ts');
 			return new RolloutsPanels(panels);
+		}),
+	);
+	const python = keep(new PythonInterpreter());
+	const keys = new ApiKeys(context.secrets, context.globalState);
+	const environment = new RewardEnvironment(python, keys);
+	const rewardFiles = keep(new RewardFileList());
+	const rewardsTree = keep(new RewardsTree(rewardFiles));
+	const rewards = keep(
+		new LazyRewards(rewardFiles, async () => {
+			const { RewardWorkbench } = await import('./host/rewards/rewardWorkbench.ts');
+			return new RewardWorkbench({
+				extension,
+				store,
+				notices,
+				documents,
+				files: rewardFiles,
+				tree: rewardsTree,
+				python,
+				keys,
+				environment,
+				results: {
+					show: (title, shown) => documents.show(`${title}.json`, JSON.stringify(shown, null, '\t')),
+				},
+				debugging: () => ({
+					debug: async () => {
+						throw new Failure('unsupported', 'This version has no debugger for rewards.');
+					},
+				}),
+			});
 		}),
 	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
@@ -109,15 +147,24 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
+	addRewardCommands(table, rewards);
 
 	// The first look at disks comes after activation.
 	setImmediate(() => {
 		diagnostics.start();
 		store.start();
+		rewards.start();
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
 			openDashboard(folder);
 		});
 	});
-	return { activationMillis: performance.now() - start, runStore: store, runsTree: tree, notices };
+	return {
+		activationMillis: performance.now() - start,
+		runStore: store,
+		runsTree: tree,
+		notices,
+		rewards,
+		rewardsTree,
+	};
 }

@@ -6,6 +6,8 @@ export interface ProgressWords {
 	readonly title: string;
 	/** Why it takes long; said after the grace. */
 	readonly why?: string;
+	/** Whose bar shows it; default: the *Runs* view's. */
+	readonly view?: string;
 }
 
 /** What is done sooner needs no notification. */
@@ -22,7 +24,8 @@ export async function withProgress<T>(words: ProgressWords, task: (signal: Abort
 		() => true,
 		() => true,
 	);
-	void vscode.window.withProgress({ location: { viewId: viewIds.runs }, title: words.title }, () => settled);
+	const location = { viewId: words.view ?? viewIds.runs };
+	void vscode.window.withProgress({ location, title: words.title }, () => settled);
 	let timer: NodeJS.Timeout | undefined;
 	const slow = new Promise<false>((resolve) => {
 		timer = setTimeout(() => resolve(false), graceMs);

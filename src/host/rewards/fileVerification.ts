@@ -1,6 +1,7 @@
 import type { Failure } from '../../base/failure.ts';
 import type { RewardDescription } from '../../protocol/rewardHost.ts';
 import type { Verification } from '../../protocol/verification.ts';
+import type { VerificationPlan } from '../../rewards/verificationPlan.ts';
 
 /**
  * What the editor knows of one reward file: a complete snapshot, replaced on change.
@@ -14,8 +15,8 @@ export interface FileVerification {
 	readonly phase: 'idle' | 'loading' | 'running' | 'done' | 'failed';
 	/** Why the file could not be loaded, or its data not be read. */
 	readonly failure: Failure | null;
-	/** Line of the reward file that a load failure names, from 1. */
-	readonly failureLine: number | null;
+	/** Lines of the cases file that are no cases. */
+	readonly caseFaults: VerificationPlan['caseFaults'];
 	/** As the file said when it was last loaded. */
 	readonly rewards: readonly RewardDescription[];
 	/** By name of the reward. */
@@ -43,7 +44,7 @@ export function unverified(file: string): FileVerification {
 		file,
 		phase: 'idle',
 		failure: null,
-		failureLine: null,
+		caseFaults: [],
 		rewards: [],
 		results: new Map(),
 		stale: false,

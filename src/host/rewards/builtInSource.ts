@@ -1,0 +1,38 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type BuiltInInfo, builtInInfos } from '../../core/reward/builtInInfos.ts';
+import { displayText } from '../runView.ts';
+
+/** The built-in reward of a name; asked for without one. undefined: the person changed their mind. */
+export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined> {
+	if (typeof use === 'string') {
+		const info = builtInInfos.find(({ name }) => name === use);
+		if (info === undefined) throw new Failure('missing', `There is no built-in reward "${displayText(use, 60)}".`);
+		return info;
+	}
+	const picked = await vscode.window.showQuickPick(
+		builtInInfos.map((info) => ({ label: info.name, description: info.range, detail: info.sentence, info })),
+		{ title: 'Built-in rewards', placeHolder: 'Which one to read', matchOnDetail: true },
+	);
+	return picked?.info;
+}
+
+/** What a built-in reward does, and the file that computes it, as one text. @param dist where the build has put a copy */
+export async function builtInText(info: BuiltInInfo, dist: vscode.Uri): Promise<string> {
+	const source = vscode.Uri.joinPath(dist, 'rewards', basename(info.file));
+	let code: string;
+	try {
+		code = new TextDecoder().decode(await vscode.workspace.fs.readFile(source));
+	} catch (error) {
+		throw Failure.from(error, `The source of "${info.name}" cannot be read`);
+	}
+	const lines = [
+		`${info.title}: ${info.sentence}`,
+		`In a recipe: { "use": "${info.name}", "weight": 1 }`,
+		`Value: ${info.formula}`,
+		`Range: ${info.range}. Does not apply (null): ${info.nullRule}.`,
+		`Source: ${info.source}`,
+	];
+	return `${lines.map((line) => `// ${line}`).join('\n')}\n\n${code}`;
+}

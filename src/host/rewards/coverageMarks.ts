@@ -1,0 +1,94 @@
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { settingIds } from '../ids.ts';
+import { type FileVerification, resultsOf } from './fileVerification.ts';
+import type { VerificationView } from './inlineResults.ts';
+import { isRewardDocument } from './rewardDocuments.ts';
+import { rewardSettings } from './rewardSettings.ts';
+
+/** Marks in the gutter the lines that no row has reached. */
+export class CoverageMarks extends Disposable {
+	readonly #view: VerificationView;
+	readonly #icons: vscode.Uri;
+	#type: vscode.TextEditorDecorationType;
+
+	/** @param icons media/icons */
+	constructor(view: VerificationView, icons: vscode.Uri) {
+		super();
+		this.#view = view;
+		this.#icons = icons;
+		this.#type = this.#createType();
+		this.register(toDisposable(() => this.#type.dispose()));
+		this.register(view.onDidChange((file) => this.#draw(file)));
+		this.register(vscode.window.onDidChangeVisibleTextEditors(() => this.#draw()));
+		this.register(
+			vscode.workspace.onDidChangeConfiguration((event) => {
+				if (event.affectsConfiguration(settingIds.coverageMarks)) this.#draw();
+			}),
+		);
+		this.register(
+			vscode.window.onDidChangeActiveColorTheme(() => {
+				this.#type.dispose();
+				this.#type = this.#createType();
+				this.#draw();
+			}),
+		);
+		this.#draw();
+	}
+
+	#createType(): vscode.TextEditorDecorationType {
+		const { kind } = vscode.window.activeColorTheme;
+		const high =
+			kind === vscode.ColorThemeKind.HighContrast || kind === vscode.ColorThemeKind.HighContrastLight
+				? '-high-contrast'
+				: '';
+		const icon = (theme: 'dark' | 'light') => vscode.Uri.joinPath(this.#icons, `unreached-${theme}${high}.svg`);
+		return vscode.window.createTextEditorDecorationType({
+			isWholeLine: true,
+			rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
+			overviewRulerLane: vscode.OverviewRulerLane.Left,
+			overviewRulerColor: new vscode.ThemeColor('reasoningLab.rewardResult.unreached'),
+			dark: { gutterIconPath: icon('dark'), gutterIconSize: 'contain' },
+			light: { gutterIconPath: icon('light'), gutterIconSize: 'contain' },
+		});
+	}
+
+	#draw(file?: string): void {
+		const on = rewardSettings.coverageMarks();
+		for (const editor of vscode.window.visibleTextEditors) {
+			const { document } = editor;
+			if (!isRewardDocument(document) || (file !== undefined && document.uri.fsPath !== file)) continue;
+			const state = this.#view.get(document.uri.fsPath);
+			// While the text is edited the marks move with it.
+			if (on && state !== undefined && (state.stale || state.phase === 'loading' || state.phase === 'running'))
+				continue;
+			const lines = on ? unreachedLines(state) : [];
+			editor.setDecorations(
+				this.#type,
+				lines
+					.filter((line) => line <= document.lineCount)
+					.map((line) => ({
+						range: document.lineAt(line - 1).range,
+						hoverMessage: 'No row of the verification has reached this line.',
+					})),
+			);
+		}
+	}
+}
+
+/** Lines, from 1, that could run and that no row of any of the file's rewards has reached. */
+export function unreachedLines(state: FileVerification | undefined): number[] {
+	if (state === undefined) return [];
+	const lines = new Set<number>();
+	const reached = new Set<number>();
+	for (const reward of state.rewards) {
+		const verifications = resultsOf(state.results.get(reward.name)).filter((entry) => entry.coverage !== null);
+		// Without a reward's rows nothing can be said of its lines, nor of those that it shares.
+		if (verifications.length === 0 || verifications.every((entry) => entry.rows.length === 0)) return [];
+		for (const { coverage } of verifications) {
+			for (const line of coverage?.lines ?? []) lines.add(line);
+			for (const line of coverage?.reached ?? []) reached.add(line);
+		}
+	}
+	return [...lines].filter((line) => !reached.has(line)).sort((a, b) => a - b);
+}

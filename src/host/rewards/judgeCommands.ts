@@ -1,0 +1,213 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import type { ComparedSide } from '../../rewards/compareRewards.ts';
+import type { RewardRunner } from '../../rewards/rewardRunner.ts';
+import { viewIds } from '../ids.ts';
+import { withProgress } from '../progress.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText } from '../runView.ts';
+import { pickRun } from './pickRun.ts';
+import type { RewardFileList } from './rewardFileList.ts';
+import type { RewardTargets } from './rewardTarget.ts';
+import type { RewardVerifications } from './rewardVerifications.ts';
+import type { ResultsOpener } from './verifyCommands.ts';
+
+interface Needs {
+	readonly targets: RewardTargets;
+	readonly files: RewardFileList;
+	readonly verifications: RewardVerifications;
+	readonly store: RunStore;
+	readonly results: ResultsOpener;
+}
+
+type With = 'HEAD' | 'file' | 'weights';
+
+/** What a caller may answer in advance; whatever is missing is asked for. */
+interface ComparisonAnswers {
+	/** Folder. */
+	readonly run?: string;
+	readonly with?: With;
+	/** The other reward file, absolute, and which of its rewards. */
+	readonly file?: string;
+	readonly reward?: string;
+	readonly weights?: Readonly<Record<string, number>>;
+}
+
+const choices: readonly (vscode.QuickPickItem & { readonly with: With })[] = [
+	{ label: '$(git-commit) HEAD', detail: 'What the last commit has, against the working copy', with: 'HEAD' },
+	{ label: '$(file) Another reward', detail: 'Another reward against this one', with: 'file' },
+	{
+		label: '$(law) Other weights',
+		detail: "The run's rewards under its weights, against other weights",
+		with: 'weights',
+	},
+];
+
+/** Commands that hold a reward against something: an attacker, or another reward. */
+export class JudgeCommands {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	async audit(...args: unknown[]): Promise<void> {
+		const target = await this.#needs.targets.reward(args, 'Audit a reward', this.#known);
+		if (target === undefined) return;
+		const { file, reward } = target;
+		const words = { title: `Auditing ${reward}`, why: 'every probe is scored', view: viewIds.rewards };
+		const report = await withProgress(words, async (signal) => {
+			const { auditReward, defaultAuditRows } = await import('../../rewards/auditReward.ts');
+			const { plan, runner } = await this.#needs.verifications
+				.session(file)
+				.open({ kind: 'data', cases: false }, signal);
+			try {
+				const { template, verify } = plan.data;
+				const problems = plan.problems.slice(0, defaultAuditRows);
+				const data = plan.described;
+				return await auditReward(runner, {
+					file,
+					reward,
+					problems,
+					template,
+					verify,
+					data,
+					remarks: plan.remarks,
+					signal,
+				});
+			} finally {
+				runner.dispose();
+			}
+		});
+		await this.#needs.results.show(`${reward}: audit`, report);
+	}
+
+	/** @param args the reward, and what is known of the answers */
+	async compare(...args: unknown[]): Promise<void> {
+		const answers = answersOf(args[2]);
+		const title = 'Compare a reward';
+		const target = await this.#needs.targets.reward(args, title, this.#known);
+		if (target === undefined) return;
+		const { file, reward } = target;
+		const against =
+			answers.with ?? (await vscode.window.showQuickPick(choices, { title, placeHolder: 'With what' }))?.with;
+		if (against === undefined) return;
+		const other = against === 'file' ? await this.#otherReward(file, answers) : null;
+		if (other === undefined) return;
+		const placeHolder = 'On the rollouts of which run';
+		const run = answers.run ?? (await pickRun(this.#needs.store, { title, placeHolder }));
+		if (run === undefined || run === null) return;
+		const weights = against === 'weights' ? (answers.weights ?? (await askWeights(run))) : null;
+		if (weights === undefined) return;
+		const words = { title: `Comparing ${reward}`, why: 'the rollouts are scored anew', view: viewIds.rewards };
+		const comparison = await withProgress(words, async (signal) => {
+			const { compareRewards } = await import('../../rewards/compareRewards.ts');
+			const opened: { dispose(): unknown }[] = [];
+			try {
+				const sides =
+					weights !== null
+						? { before: { weights: {} }, after: { weights } }
+						: await this.#sides({ file, reward }, other, opened, signal);
+				return await compareRewards({ run, ...sides, signal });
+			} finally {
+				for (const one of opened) await one.dispose();
+			}
+		});
+		await this.#needs.results.show(`${reward}: ${comparison.before} and ${comparison.after}`, comparison);
+	}
+
+	readonly #known = (file: string): readonly string[] =>
+		this.#needs.verifications.get(file)?.rewards.map(({ name }) => name) ?? [];
+
+	/** The working copy, and before it HEAD's or the other reward. */
+	async #sides(
+		{ file, reward }: { file: string; reward: string },
+		other: { file: string; reward: string } | null,
+		opened: { dispose(): unknown }[],
+		signal: AbortSignal,
+	): Promise<{ before: ComparedSide; after: ComparedSide }> {
+		const session = this.#needs.verifications.session(file);
+		const now = await session.open({ kind: 'data', cases: false }, signal);
+		opened.push(now.runner);
+		let before: { label: string; runner: RewardRunner; reward: string };
+		if (other === null) {
+			const { copyRevision } = await import('../../rewards/gitRevision.ts');
+			const copy = await copyRevision(file, { signal });
+			opened.push(copy);
+			const runner = now.verifier.open({ ...now.plan, data: { ...now.plan.data, file: copy.file } });
+			opened.unshift(runner);
+			before = { label: copy.label, runner, reward };
+		} else {
+			const { runner } = await this.#needs.verifications
+				.session(other.file)
+				.open({ kind: 'data', cases: false }, signal);
+			opened.push(runner);
+			const label = vscode.workspace.asRelativePath(other.file);
+			before = { label: other.file === file ? other.reward : label, runner, reward: other.reward };
+		}
+		const label =
+			other === null ? 'working copy' : other.file === file ? reward : vscode.workspace.asRelativePath(file);
+		return { before, after: { label, runner: now.runner, reward } };
+	}
+
+	async #otherReward(file: string, answers: ComparisonAnswers): Promise<{ file: string; reward: string } | undefined> {
+		if (answers.file !== undefined) {
+			return this.#needs.targets.reward([answers.file, answers.reward], 'Compare with', this.#known);
+		}
+		const files = await this.#needs.files.files();
+		const items = await Promise.all(
+			files.map(async (path) =>
+				(await this.#needs.files.rewardsOf(path)).map((reward) => ({
+					label: displayText(reward, 80),
+					description: displayText(vscode.workspace.asRelativePath(path), 200),
+					file: path,
+					reward,
+				})),
+			),
+		);
+		const picked = await vscode.window.showQuickPick(items.flat(), {
+			title: `Compare ${basename(file)}`,
+			placeHolder: 'With which reward',
+			matchOnDescription: true,
+		});
+		return picked && { file: picked.file, reward: picked.reward };
+	}
+}
+
+function answersOf(argument: unknown): ComparisonAnswers {
+	return typeof argument === 'object' && argument !== null && !Array.isArray(argument) ? argument : {};
+}
+
+/** "accuracy=1, format=0.2", with those of the run to begin with. */
+async function askWeights(run: string): Promise<Record<string, number> | undefined> {
+	const { readResolvedRecipe } = await import('../../runs/runReader.ts');
+	const { decodeResolvedRecipe } = await import('../../core/recipe/resolve.ts');
+	const { rewards } = decodeResolvedRecipe(await readResolvedRecipe(run));
+	const present = rewards.map((one) => {
+		const name = one.name ?? ('file' in one ? basename(one.file).replace(/\.reward\.\w+$/, '') : '');
+		return `${name}=${one.weight ?? 1}`;
+	});
+	const text = await vscode.window.showInputBox({
+		title: 'Compare with other weights',
+		prompt: 'Names and weights of the rewards; those that are left out keep theirs',
+		value: present.join(', '),
+		validateInput: (input) => (parseWeights(input) === null ? 'Write them like: accuracy=1, format=0.2' : undefined),
+	});
+	if (text === undefined) return undefined;
+	const weights = parseWeights(text);
+	if (weights === null) throw new Failure('invalid', `"${text}" holds no weights.`, 'Write accuracy=1, format=0.2.');
+	return weights;
+}
+
+/** null: the text holds no weights. */
+export function parseWeights(text: string): Record<string, number> | null {
+	const weights: Record<string, number> = {};
+	for (const part of text.split(',')) {
+		const match = /^\s*([^=]+?)\s*=\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*$/i.exec(part);
+		const value = match === null ? Number.NaN : Number(match[2]);
+		if (match === null || !Number.isFinite(value)) return null;
+		weights[match[1] as string] = value;
+	}
+	return weights;
+}

@@ -1,0 +1,48 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type ApiKeys, originOf } from './apiKeys.ts';
+
+/** Asks for an address and its key. @returns whether anything has changed */
+export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolean> {
+	const given =
+		typeof address === 'string'
+			? address
+			: await vscode.window.showInputBox({
+					title: 'Set an API key',
+					prompt: 'Address of the server; the key is sent to this origin and to no other',
+					placeHolder: 'https://api.example.com',
+					ignoreFocusOut: true,
+					validateInput: (input) => {
+						try {
+							originOf(input);
+							return undefined;
+						} catch (error) {
+							return input === '' ? undefined : Failure.from(error).toString();
+						}
+					},
+				});
+	if (given === undefined || given === '') return false;
+	const origin = originOf(given);
+	const key = await vscode.window.showInputBox({
+		title: `API key of ${origin}`,
+		prompt: "Kept in the editor's secret storage",
+		password: true,
+		ignoreFocusOut: true,
+	});
+	if (key === undefined || key.trim() === '') return false;
+	await keys.set(origin, key.trim());
+	return true;
+}
+
+/** @returns whether anything has changed */
+export async function removeApiKey(keys: ApiKeys, origin: unknown): Promise<boolean> {
+	const { origins } = keys;
+	if (origins.length === 0) throw new Failure('missing', 'There are no API keys.', 'Set one with "Set API Key".');
+	const chosen =
+		typeof origin === 'string'
+			? origin
+			: await vscode.window.showQuickPick([...origins], { title: 'Remove an API key', placeHolder: 'Of which server' });
+	if (chosen === undefined) return false;
+	await keys.remove(chosen);
+	return true;
+}

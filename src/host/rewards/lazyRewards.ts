@@ -1,0 +1,70 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { type CommandId, commandIds, rewardContextKeys } from '../ids.ts';
+import type { RewardFileList } from './rewardFileList.ts';
+import { isRewardUri } from './rewardFiles.ts';
+import type { RewardWorkbench } from './rewardWorkbench.ts';
+
+/** Loads what there is about rewards when a reward file is on screen, or a command about rewards runs; not before. */
+export class LazyRewards extends Disposable {
+	readonly #load: () => Promise<RewardWorkbench>;
+	readonly #files: RewardFileList;
+	#workbench: Promise<RewardWorkbench> | null = null;
+
+	constructor(files: RewardFileList, load: () => Promise<RewardWorkbench>) {
+		super();
+		this.#files = files;
+		this.#load = load;
+		this.register(vscode.window.onDidChangeVisibleTextEditors(() => this.#look()));
+		this.register(files.onDidChange(() => void this.#count()));
+	}
+
+	/** Looks at what is open already; called once, after activation. */
+	start(): void {
+		this.#look();
+		void this.#count();
+	}
+
+	get(): Promise<RewardWorkbench> {
+		this.#workbench ??= this.#begin();
+		return this.#workbench;
+	}
+
+	async #begin(): Promise<RewardWorkbench> {
+		return this.register(await this.#load());
+	}
+
+	#look(): void {
+		if (this.#workbench !== null) return;
+		if (!vscode.window.visibleTextEditors.some(({ document }) => isRewardUri(document.uri))) return;
+		void vscode.commands.executeCommand('setContext', rewardContextKeys.hasRewards, true);
+		this.get().catch(() => {
+			this.#workbench = null;
+		});
+	}
+
+	async #count(): Promise<void> {
+		const some = (await this.#files.files()).length > 0;
+		if (some) void vscode.commands.executeCommand('setContext', rewardContextKeys.hasRewards, true);
+	}
+}
+
+/** The commands of the *Rewards* view, of reward files and of their lenses. */
+export function addRewardCommands(table: CommandTable, rewards: LazyRewards): void {
+	const add = (id: CommandId, run: (workbench: RewardWorkbench, args: unknown[]) => unknown) =>
+		table.add(id, async (...args: unknown[]) => run(await rewards.get(), args));
+	add(commandIds.verifyReward, ({ verify }, args) => verify.verify(...args));
+	add(commandIds.verifyOnRollouts, ({ verify }, args) => verify.verifyOnRollouts(...args));
+	add(commandIds.verifySelection, ({ verify }, args) => verify.verifySelection(...args));
+	add(commandIds.showVerification, ({ verify }, args) => verify.showVerification(...args));
+	add(commandIds.debugRow, ({ verify }, args) => verify.debugRow(...args));
+	add(commandIds.auditReward, ({ judge }, args) => judge.audit(...args));
+	add(commandIds.compareReward, ({ judge }, args) => judge.compare(...args));
+	add(commandIds.newReward, ({ author }, args) => author.newReward(...args));
+	add(commandIds.useReward, ({ author }, args) => author.use(...args));
+	add(commandIds.showBuiltInReward, ({ author }, args) => author.showBuiltIn(...args));
+	add(commandIds.showRewardLog, ({ log }) => log.show());
+	add(commandIds.setApiKey, (workbench, args) => workbench.setApiKey(args[0]));
+	add(commandIds.removeApiKey, (workbench, args) => workbench.removeApiKey(args[0]));
+}

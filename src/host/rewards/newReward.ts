@@ -1,0 +1,135 @@
+import { dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { exists } from '../projectTemplates.ts';
+import { displayText } from '../runView.ts';
+import type { RewardFileList } from './rewardFileList.ts';
+import { elsewhere } from './rewardFileList.ts';
+
+type NewLanguage = 'typescript' | 'python';
+
+/** What a caller may answer in advance; whatever is missing is asked for. */
+export interface NewRewardAnswers {
+	readonly language?: NewLanguage;
+	readonly name?: string;
+	readonly folder?: vscode.Uri;
+	/** Open the file when it is written; default true. */
+	readonly open?: boolean;
+}
+
+const languages: readonly (vscode.QuickPickItem & { readonly language: NewLanguage })[] = [
+	{ label: 'TypeScript', detail: 'A function of one sample; runs on the Node of the editor', language: 'typescript' },
+	{ label: 'Python', detail: "TRL's signature: the same function runs in a GRPOTrainer", language: 'python' },
+];
+
+const extensions: Readonly<Record<NewLanguage, string>> = { typescript: 'ts', python: 'py' };
+/** A name in both languages that is no word of theirs. */
+const nameForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
+const taken = new Set(
+	(
+		'and as assert async await break case catch class const continue debugger def default del delete do elif else enum ' +
+		'except export extends false finally for from function global if implements import in instanceof interface is lambda ' +
+		'let new none nonlocal not null or package pass private protected public raise return static super switch this throw ' +
+		'true try typeof var void while with yield'
+	).split(' '),
+);
+
+/** Writes a reward file with its cases, from a template with comments. Resolves to it; undefined: the person changed their mind. */
+export async function newReward(
+	places: { readonly extension: vscode.Uri; readonly files: RewardFileList },
+	answers: NewRewardAnswers,
+): Promise<vscode.Uri | undefined> {
+	const title = 'New reward';
+	const language =
+		answers.language ??
+		(await vscode.window.showQuickPick(languages, { title, placeHolder: 'In which language' }))?.language;
+	if (language === undefined) return undefined;
+	const folder = answers.folder ?? (await pickFolder(places.files));
+	if (folder === undefined) return undefined;
+	const extension = extensions[language];
+	const fileOf = (name: string) => vscode.Uri.joinPath(folder, `${name}.reward.${extension}`);
+	const fault = async (name: string): Promise<string | undefined> => {
+		if (!nameForm.test(name)) return 'Letters, digits and _ only, and a letter first.';
+		if (taken.has(name.toLowerCase())) return `${name} is a word of the language.`;
+		return (await exists(fileOf(name))) ? `${name}.reward.${extension} is there already.` : undefined;
+	};
+	const name =
+		answers.name ??
+		(await vscode.window.showInputBox({
+			title,
+			prompt: 'Name of the reward and of its file',
+			value: (await fault('brevity')) === undefined ? 'brevity' : '',
+			validateInput: fault,
+		}));
+	if (name === undefined) return undefined;
+	const wrong = await fault(name);
+	if (wrong !== undefined) throw new Failure('invalid', `"${name}" cannot be the name of the reward. ${wrong}`);
+	const media = vscode.Uri.joinPath(places.extension, 'media');
+	const template = vscode.Uri.joinPath(media, 'templates', 'reward');
+	const file = fileOf(name);
+	try {
+		await vscode.workspace.fs.createDirectory(folder);
+		const cases = vscode.Uri.joinPath(folder, `${name}.cases.jsonl`);
+		if (!(await exists(cases))) {
+			await vscode.workspace.fs.copy(vscode.Uri.joinPath(template, 'cases.jsonl'), cases);
+		}
+		const types = vscode.Uri.joinPath(folder, 'reasoning-lab.d.ts');
+		if (language === 'typescript' && !(await exists(types))) {
+			await vscode.workspace.fs.copy(vscode.Uri.joinPath(media, 'types', 'reasoning-lab.d.ts'), types);
+		}
+		const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(template, `reward.${extension}`));
+		const text = new TextDecoder().decode(bytes).replaceAll('__NAME__', name);
+		await vscode.workspace.fs.writeFile(file, new TextEncoder().encode(text));
+	} catch (error) {
+		throw Failure.from(error, `${file.fsPath} could not be written`);
+	}
+	if (answers.open ?? true) await vscode.window.showTextDocument(file, { preview: false });
+	return file;
+}
+
+export function newRewardAnswers(argument: unknown): NewRewardAnswers {
+	if (argument instanceof vscode.Uri) return { folder: argument };
+	if (typeof argument !== 'object' || argument === null) return {};
+	const { language, name, folder, open } = argument as Record<string, unknown>;
+	return {
+		...(language === 'typescript' || language === 'python' ? { language } : {}),
+		...(typeof name === 'string' ? { name } : {}),
+		...(folder instanceof vscode.Uri ? { folder } : {}),
+		...(typeof open === 'boolean' ? { open } : {}),
+	};
+}
+
+/** Where rewards lie already, else beside a recipe, else at the top of the workspace. */
+async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined> {
+	const folders = new Set((await files.files()).map((file) => dirname(file)));
+	if (folders.size === 0) {
+		const recipes = await vscode.workspace.findFiles('**/*.recipe.json', elsewhere, 100);
+		for (const recipe of recipes) {
+			if (recipe.scheme === 'file') folders.add(vscode.Uri.joinPath(recipe, '..', 'rewards').fsPath);
+		}
+	}
+	if (folders.size === 0) {
+		for (const { uri } of vscode.workspace.workspaceFolders ?? []) {
+			if (uri.scheme === 'file') folders.add(vscode.Uri.joinPath(uri, 'rewards').fsPath);
+		}
+	}
+	const [only] = folders;
+	if (folders.size === 1 && only !== undefined) return vscode.Uri.file(only);
+	const items = [...folders].sort().map((folder) => ({
+		label: `$(folder) ${displayText(vscode.workspace.asRelativePath(folder), 200)}`,
+		folder: vscode.Uri.file(folder) as vscode.Uri | null,
+	}));
+	items.push({ label: '$(folder-opened) Another folder', folder: null });
+	const picked =
+		folders.size === 0
+			? items[0]
+			: await vscode.window.showQuickPick(items, { title: 'New reward', placeHolder: 'In which folder' });
+	if (picked === undefined || picked.folder !== null) return picked?.folder ?? undefined;
+	const chosen = await vscode.window.showOpenDialog({
+		canSelectFiles: false,
+		canSelectFolders: true,
+		title: 'Folder of the new reward',
+		openLabel: 'Create reward here',
+	});
+	return chosen?.[0];
+}

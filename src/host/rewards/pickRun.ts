@@ -1,0 +1,30 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { presentRun } from '../runPresentation.ts';
+import type { RunStore } from '../runStore.ts';
+
+interface RunQuestion {
+	readonly title: string;
+	readonly placeHolder: string;
+	/** Folder of the run that is chosen already. */
+	readonly chosen?: string | null;
+	/** An entry for no run at all. */
+	readonly none?: vscode.QuickPickItem | undefined;
+}
+
+/** Asks for one of the known runs, newest first. null: none at all; undefined: the person changed their mind. */
+export async function pickRun(store: RunStore, question: RunQuestion): Promise<string | null | undefined> {
+	await store.ready;
+	const now = Date.now() / 1000;
+	const runs = store.runs.filter((view) => view.record !== null);
+	if (runs.length === 0) throw new Failure('missing', 'No run is known.', 'Start one, or add its folder.');
+	const items: (vscode.QuickPickItem & { folder: string | null })[] = runs.map((view) => {
+		const { label, description, icon } = presentRun(view, now, true);
+		const chosen = view.folder === question.chosen ? '$(check) ' : '';
+		return { label: `${chosen}$(${icon.id}) ${label}`, description, folder: view.folder };
+	});
+	if (question.none !== undefined) items.unshift({ ...question.none, folder: null });
+	const { title, placeHolder } = question;
+	const picked = await vscode.window.showQuickPick(items, { title, placeHolder, matchOnDescription: true });
+	return picked?.folder;
+}

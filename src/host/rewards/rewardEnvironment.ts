@@ -1,0 +1,24 @@
+import type * as vscode from 'vscode';
+import type { ApiKeys } from './apiKeys.ts';
+import type { PythonInterpreter } from './pythonInterpreter.ts';
+import { rewardSettings } from './rewardSettings.ts';
+
+/** Environment of the processes that score: those of the editor, and engines, which start their own. */
+export class RewardEnvironment {
+	readonly #python: PythonInterpreter;
+	readonly #keys: ApiKeys;
+
+	constructor(python: PythonInterpreter, keys: ApiKeys) {
+		this.#python = python;
+		this.#keys = keys;
+	}
+
+	async of(file?: vscode.Uri): Promise<Record<string, string>> {
+		const [python, keys] = await Promise.all([this.#python.path(file), this.#keys.all()]);
+		return {
+			REASONING_LAB_PYTHON: python,
+			REASONING_LAB_SANDBOX: rewardSettings.sandboxMode(file),
+			...(Object.keys(keys).length === 0 ? {} : { REASONING_LAB_API_KEYS: JSON.stringify(keys) }),
+		};
+	}
+}

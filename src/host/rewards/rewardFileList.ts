@@ -1,0 +1,69 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { isRewardUri, rewardFilePattern } from './rewardFiles.ts';
+import { findSignatures } from './rewardSignatures.ts';
+
+/** Copies in run folders and packages of others are not this workspace's rewards. */
+export const elsewhere = '**/{node_modules,.trash,runs,.venv,venv,site-packages,__pycache__}/**';
+const passedOver = /[\\/](?:node_modules|\.trash|runs|\.venv|venv|site-packages|__pycache__)[\\/]/;
+/** A workspace with more is listed in part. */
+const mostFiles = 500;
+const largestFile = 1 << 20;
+
+/** The reward files of the workspace: found once, then followed by file events. */
+export class RewardFileList extends Disposable {
+	readonly #changed = this.register(new Emitter<void>());
+	/** Files came, went, or were written. */
+	readonly onDidChange = this.#changed.event;
+	#search: Promise<Set<string>> | null = null;
+
+	constructor() {
+		super();
+		const watcher = this.register(vscode.workspace.createFileSystemWatcher(rewardFilePattern));
+		this.register(watcher.onDidCreate((uri) => void this.#found(uri)));
+		this.register(watcher.onDidDelete((uri) => void this.#lost(uri)));
+		this.register(watcher.onDidChange((uri) => void this.#found(uri)));
+		this.register(
+			vscode.workspace.onDidChangeWorkspaceFolders(() => {
+				this.#search = null;
+				this.#changed.fire();
+			}),
+		);
+	}
+
+	/** Absolute paths, sorted. */
+	async files(): Promise<string[]> {
+		this.#search ??= find();
+		return [...(await this.#search)].sort();
+	}
+
+	/** The names of the rewards that a file seems to declare; none when it cannot be read. */
+	async rewardsOf(file: string): Promise<string[]> {
+		const open = vscode.workspace.textDocuments.find((document) => document.uri.fsPath === file);
+		if (open !== undefined) return findSignatures(open.getText(), file).map(({ name }) => name);
+		try {
+			const uri = vscode.Uri.file(file);
+			if ((await vscode.workspace.fs.stat(uri)).size > largestFile) return [];
+			const text = new TextDecoder().decode(await vscode.workspace.fs.readFile(uri));
+			return findSignatures(text, file).map(({ name }) => name);
+		} catch {
+			return [];
+		}
+	}
+
+	async #found(uri: vscode.Uri): Promise<void> {
+		if (!isRewardUri(uri) || passedOver.test(uri.fsPath) || this.#search === null) return;
+		(await this.#search).add(uri.fsPath);
+		this.#changed.fire();
+	}
+
+	async #lost(uri: vscode.Uri): Promise<void> {
+		if (this.#search !== null && (await this.#search).delete(uri.fsPath)) this.#changed.fire();
+	}
+}
+
+async function find(): Promise<Set<string>> {
+	const found = await vscode.workspace.findFiles(rewardFilePattern, elsewhere, mostFiles);
+	return new Set(found.filter(isRewardUri).map((uri) => uri.fsPath));
+}

@@ -1,0 +1,76 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { extremeRows } from '../../core/reward/verification/extremeRows.ts';
+import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { traceLanguage } from '../ids.ts';
+import { displayText } from '../runView.ts';
+import { resultsOf } from './fileVerification.ts';
+import type { VerificationView } from './inlineResults.ts';
+import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
+import { statisticsRows, valueWords } from './rewardWords.ts';
+
+/** Of a completion in a hover, in characters. */
+const longestExcerpt = 700;
+
+/** Statistics and the best and the worst row, over a reward's name and over the line behind its signature. */
+export class RewardHovers extends Disposable implements vscode.HoverProvider {
+	readonly #view: VerificationView;
+
+	constructor(view: VerificationView) {
+		super();
+		this.#view = view;
+		this.register(vscode.languages.registerHoverProvider(rewardSelector, this));
+	}
+
+	provideHover(document: vscode.TextDocument, position: vscode.Position): vscode.Hover | undefined {
+		for (const { name, line, column, endLine } of signaturesOf(document)) {
+			const over = new vscode.Range(line, column, line, column + name.length);
+			const behind = position.line === endLine && position.character >= document.lineAt(endLine).range.end.character;
+			if (!over.contains(position) && !behind) continue;
+			const state = this.#view.get(document.uri.fsPath);
+			const texts = resultsOf(state?.results.get(name)).map(describe);
+			if (state?.phase === 'failed' && state.failure !== null) {
+				texts.unshift(new vscode.MarkdownString().appendText(state.failure.toString()));
+			}
+			return texts.length === 0 ? undefined : new vscode.Hover(texts, behind ? undefined : over);
+		}
+		return undefined;
+	}
+}
+
+/** Everything that comes from data or from user code is appended as text: no links, no images, no HTML. */
+function describe(verification: Verification): vscode.MarkdownString {
+	const text = new vscode.MarkdownString();
+	const from = verification.data.map((source) => displayText(source, 200)).join(', ');
+	text.appendMarkdown('**').appendText(displayText(verification.reward, 80)).appendMarkdown('**');
+	if (from !== '') text.appendMarkdown(' on ').appendText(from);
+	text.appendMarkdown('\n\n');
+	for (const [name, value] of statisticsRows(verification)) {
+		text.appendText(name).appendMarkdown(': ').appendText(value).appendMarkdown('  \n');
+	}
+	for (const remark of verification.remarks) {
+		text.appendMarkdown('\n\n$(info) ').appendText(displayText(remark, 400)).appendMarkdown('\n');
+	}
+	const { best, worst } = extremeRows(verification.rows, 1);
+	for (const row of best) addRow(text, 'Best', row);
+	for (const row of worst) addRow(text, 'Worst', row);
+	const failed = verification.rows.find((row) => row.error !== undefined);
+	if (failed !== undefined) addRow(text, 'First error', failed);
+	const missed = verification.rows.find((row) => row.passed === false);
+	if (missed !== undefined && missed !== failed) addRow(text, 'First case that fails', missed);
+	text.supportThemeIcons = true;
+	return text;
+}
+
+function addRow(text: vscode.MarkdownString, what: string, row: VerifiedRow): void {
+	text.appendMarkdown(`\n\n**${what}**: `).appendText(`${valueWords(row)}, ${displayText(row.label, 120)}`);
+	text.appendMarkdown('\n\n').appendText(displayText(row.prompt, 200)).appendMarkdown('\n');
+	text.appendCodeblock(excerpt(row.completion), traceLanguage);
+}
+
+function excerpt(completion: string): string {
+	const clean = completion.replace(/[^\P{Cc}\n\t]+|\p{Cf}+/gu, ' ');
+	if (clean.length <= longestExcerpt) return clean;
+	const half = longestExcerpt / 2;
+	return `${clean.slice(0, half)}\n…\n${clean.slice(-half)}`;
+}

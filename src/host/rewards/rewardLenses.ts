@@ -1,0 +1,55 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { commandIds } from '../ids.ts';
+import { resultsOf } from './fileVerification.ts';
+import type { VerificationView } from './inlineResults.ts';
+import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
+
+const actions = [
+	['Verify', commandIds.verifyReward, 'Score a sample of the dataset and the labelled cases'],
+	['On Last Rollouts', commandIds.verifyOnRollouts, 'Score what a run has recorded last'],
+	['Debug a Row', commandIds.debugRow, 'Run the reward on one row under the debugger'],
+	['Compare', commandIds.compareReward, 'The working copy against HEAD, another file, or other weights'],
+	['Audit', commandIds.auditReward, 'Try to earn the reward without the right answer'],
+	['Use in a Run', commandIds.useReward, 'Add the reward to a recipe'],
+] as const;
+const results = ['Results', commandIds.showVerification, 'Distribution, groups, correlations, and every row'] as const;
+
+/** The actions above each reward. Where the workspace is not trusted, one line that says why there are none. */
+export class RewardLenses extends Disposable implements vscode.CodeLensProvider {
+	readonly #view: VerificationView;
+	readonly #changed = this.register(new vscode.EventEmitter<void>());
+	readonly #withResults = new Set<string>();
+	readonly onDidChangeCodeLenses = this.#changed.event;
+
+	constructor(view: VerificationView) {
+		super();
+		this.#view = view;
+		this.register(vscode.languages.registerCodeLensProvider(rewardSelector, this));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(
+			view.onDidChange((file) => {
+				// The lenses of a file change once, when it has its first results.
+				if (this.#withResults.has(file) || (view.get(file)?.results.size ?? 0) === 0) return;
+				this.#withResults.add(file);
+				this.#changed.fire();
+			}),
+		);
+	}
+
+	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+		const state = this.#view.get(document.uri.fsPath);
+		return signaturesOf(document).flatMap(({ name, line, column }) => {
+			const range = new vscode.Range(line, column, line, column + name.length);
+			if (!vscode.workspace.isTrusted) {
+				const title = '$(shield) Trust this workspace to verify the reward';
+				return [new vscode.CodeLens(range, { title, command: 'workbench.trust.manage' })];
+			}
+			const shown = resultsOf(state?.results.get(name)).length > 0 ? [...actions, results] : actions;
+			return shown.map(
+				([title, command, tooltip]) =>
+					new vscode.CodeLens(range, { title, command, tooltip, arguments: [document.uri, name] }),
+			);
+		});
+	}
+}

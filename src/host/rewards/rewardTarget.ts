@@ -1,0 +1,87 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { displayText } from '../runView.ts';
+import { isRewardDocument, rewardAt } from './rewardDocuments.ts';
+import type { RewardFileList } from './rewardFileList.ts';
+import { isRewardUri } from './rewardFiles.ts';
+import { isRewardItem } from './rewardsTree.ts';
+
+/** Which reward a command is about. */
+export interface RewardTarget {
+	/** Absolute. */
+	readonly file: string;
+	/** null: all of the file. */
+	readonly reward: string | null;
+}
+
+/** Finds the reward that a command is about: the one it was called on, the one at the cursor, or one that is picked. */
+export class RewardTargets {
+	readonly #files: RewardFileList;
+
+	constructor(files: RewardFileList) {
+		this.#files = files;
+	}
+
+	/** A file, and a reward of it where the call or the cursor says so. undefined: the person changed their mind. */
+	async file(args: readonly unknown[], title: string): Promise<RewardTarget | undefined> {
+		const named = namedTarget(args);
+		if (named !== null) return named;
+		const active = vscode.window.activeTextEditor;
+		if (active !== undefined && isRewardDocument(active.document)) {
+			const { document, selection } = active;
+			return { file: document.uri.fsPath, reward: rewardAt(document, selection.active.line) };
+		}
+		const files = await this.#files.files();
+		if (files.length === 0) {
+			throw new Failure('missing', 'The workspace has no reward file.', 'Make one with "New Reward".');
+		}
+		const [only] = files;
+		if (files.length === 1 && only !== undefined) return { file: only, reward: null };
+		const picked = await vscode.window.showQuickPick(
+			files.map((file) => ({ label: displayText(vscode.workspace.asRelativePath(file), 300), file })),
+			{ title, placeHolder: 'Which reward file' },
+		);
+		return picked && { file: picked.file, reward: null };
+	}
+
+	/** One reward of a file: asked for where the file has several and nothing says which. */
+	async reward(
+		args: readonly unknown[],
+		title: string,
+		known?: (file: string) => readonly string[],
+	): Promise<{ file: string; reward: string } | undefined> {
+		const target = await this.file(args, title);
+		if (target === undefined) return undefined;
+		const { file } = target;
+		if (target.reward !== null) return { file, reward: target.reward };
+		const loaded = known?.(file) ?? [];
+		const names = loaded.length > 0 ? loaded : await this.#files.rewardsOf(file);
+		const [only] = names;
+		if (only === undefined) {
+			throw new Failure('missing', `${basename(file)} has no reward.`, 'Export a function of a sample from it.');
+		}
+		if (names.length === 1) return { file, reward: only };
+		const picked = await vscode.window.showQuickPick(
+			names.map((name) => ({ label: displayText(name, 100), name })),
+			{ title, placeHolder: `Which reward of ${basename(file)}` },
+		);
+		return picked && { file, reward: picked.name };
+	}
+}
+
+/** What a lens, a menu, the *Rewards* view or another command names. */
+function namedTarget([first, second]: readonly unknown[]): RewardTarget | null {
+	if (isRewardItem(first)) {
+		if (first.kind === 'file') return { file: first.file, reward: null };
+		return first.kind === 'reward' ? { file: first.file, reward: first.reward } : null;
+	}
+	const uri =
+		first instanceof vscode.Uri ? first : typeof first === 'string' && first !== '' ? vscode.Uri.file(first) : null;
+	if (uri === null || !isRewardUri(uri)) return null;
+	if (typeof second === 'string') return { file: uri.fsPath, reward: second };
+	// A menu of an editor passes its document: the reward at the cursor is meant.
+	const active = vscode.window.activeTextEditor;
+	if (active?.document.uri.toString() !== uri.toString()) return { file: uri.fsPath, reward: null };
+	return { file: uri.fsPath, reward: rewardAt(active.document, active.selection.active.line) };
+}

@@ -1,0 +1,246 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { settingIds } from '../ids.ts';
+import type { FileVerification } from './fileVerification.ts';
+import type { VerificationView } from './inlineResults.ts';
+import type { PythonInterpreter } from './pythonInterpreter.ts';
+import { isRewardDocument } from './rewardDocuments.ts';
+import { rewardLanguage } from './rewardFiles.ts';
+import type { RewardLog } from './rewardLog.ts';
+import { RewardSession, type SessionNeeds } from './rewardSession.ts';
+import { rewardSettings } from './rewardSettings.ts';
+import type { VerifierPool } from './verifierPool.ts';
+
+/** Processes end this long after the last reward file was closed. */
+const idleMs = 60_000;
+/** Events of one change come together. */
+const restMs = 50;
+
+interface Needs {
+	readonly pool: VerifierPool;
+	readonly python: PythonInterpreter;
+	readonly log: RewardLog;
+}
+
+/**
+ * When reward files are verified: once when they are shown, on save, and when a file that they depend on changes. Holds
+ * what is known of each. In an untrusted workspace nothing is run.
+ */
+export class RewardVerifications extends Disposable implements VerificationView {
+	readonly #pool: VerifierPool;
+	readonly #sessions = new Map<string, RewardSession>();
+	readonly #changed = this.register(new Emitter<string>());
+	readonly onDidChange = this.#changed.event;
+	readonly #needs: SessionNeeds;
+	/** Watchers of single files, wherever they lie. */
+	readonly #watched = new Map<string, vscode.Disposable>();
+	/** Of the watched files as they were verified. */
+	readonly #stamps = new Map<string, string>();
+	readonly #soon = new Map<string, NodeJS.Timeout>();
+	#idle: NodeJS.Timeout | null = null;
+
+	constructor({ pool, python, log }: Needs) {
+		super();
+		this.#pool = pool;
+		this.#needs = {
+			verifier: (file) => pool.of(file),
+			request: (file) => ({ file, folders: workspaceFolders(), rows: rewardSettings.rows(vscode.Uri.file(file)) }),
+			limits: (file) => rewardSettings.limits(vscode.Uri.file(file)),
+			coverage: () => rewardSettings.coverageMarks(),
+			log: (file, reward, lines) => log.add(file, reward, lines),
+		};
+		this.register(vscode.window.onDidChangeVisibleTextEditors(() => this.#look()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#look()));
+		this.register(vscode.workspace.onDidChangeTextDocument(({ document }) => this.#edited(document)));
+		this.register(vscode.workspace.onDidSaveTextDocument((document) => void this.#saved(document)));
+		this.register(vscode.workspace.onDidCloseTextDocument((document) => this.#closed(document)));
+		const recipes = this.register(vscode.workspace.createFileSystemWatcher('**/*.recipe.json', false, true, false));
+		for (const event of [recipes.onDidCreate, recipes.onDidDelete]) this.register(event(() => this.#recipesChanged()));
+		this.register(python.onDidChange(() => this.#restart((file) => rewardLanguage(file) === 'python')));
+		this.register(
+			vscode.workspace.onDidChangeConfiguration((event) => {
+				if (event.affectsConfiguration(settingIds.verifiedRows)) this.#restart(() => true);
+			}),
+		);
+		this.register(
+			toDisposable(() => {
+				for (const timer of this.#soon.values()) clearTimeout(timer);
+				if (this.#idle !== null) clearTimeout(this.#idle);
+				for (const watcher of this.#watched.values()) watcher.dispose();
+				for (const session of this.#sessions.values()) session.dispose();
+			}),
+		);
+	}
+
+	/** Looks at the reward files that are on screen already. */
+	start(): void {
+		this.#look();
+	}
+
+	get(file: string): FileVerification | undefined {
+		return this.#sessions.get(file)?.state;
+	}
+
+	/** The session of a reward file; a new one has verified nothing. */
+	session(file: string): RewardSession {
+		const known = this.#sessions.get(file);
+		if (known !== undefined) return known;
+		const session = new RewardSession(file, this.#needs);
+		this.#sessions.set(file, session);
+		session.onDidChange(() => {
+			this.#watch();
+			this.#changed.fire(file);
+		});
+		return session;
+	}
+
+	/** Files that have been verified in this window. */
+	get files(): readonly string[] {
+		return [...this.#sessions.keys()];
+	}
+
+	/** Keys or the sandbox have changed: what runs from now on has the new ones. */
+	restart(): void {
+		for (const session of this.#sessions.values()) session.forgetProcess();
+		this.#pool.clear();
+	}
+
+	#restart(applies: (file: string) => boolean): void {
+		for (const [file, session] of this.#sessions) {
+			if (!applies(file)) continue;
+			session.forgetProcess();
+			if (isOpen(file)) void session.verify();
+		}
+	}
+
+	/** What is on screen for the first time is verified once. */
+	#look(): void {
+		if (!vscode.workspace.isTrusted) return;
+		for (const { document } of vscode.window.visibleTextEditors) {
+			if (!isRewardDocument(document)) continue;
+			this.#keepAwake();
+			const session = this.session(document.uri.fsPath);
+			if (session.state.phase !== 'idle' || !rewardSettings.verifyOnOpen(document.uri)) continue;
+			session.setStale(document.isDirty);
+			void session.verify();
+		}
+	}
+
+	#edited(document: vscode.TextDocument): void {
+		if (!isRewardDocument(document)) return;
+		this.#sessions.get(document.uri.fsPath)?.setStale(document.isDirty);
+	}
+
+	async #saved(document: vscode.TextDocument): Promise<void> {
+		if (!vscode.workspace.isTrusted || document.uri.scheme !== 'file') return;
+		const file = document.uri.fsPath;
+		if (isRewardDocument(document) && rewardSettings.verifyOnSave(document.uri)) {
+			const session = this.session(file);
+			session.setStale(false);
+			void session.verify();
+		}
+		// Its own event on disk comes later and tells nothing new.
+		if (!this.#watched.has(file)) return;
+		this.#stamps.set(file, await stampOf(file));
+		this.#dependents(file);
+	}
+
+	#closed(document: vscode.TextDocument): void {
+		if (!isRewardDocument(document)) return;
+		const session = this.#sessions.get(document.uri.fsPath);
+		session?.setStale(false);
+		session?.forgetProcess();
+		this.#sleepLater();
+	}
+
+	#recipesChanged(): void {
+		this.#pool.forgetData();
+		for (const file of this.#sessions.keys()) if (isOpen(file)) this.#verifySoon(file);
+	}
+
+	/** Watches what the sessions depend on, and nothing else. */
+	#watch(): void {
+		const wanted = new Set<string>();
+		for (const { state } of this.#sessions.values()) for (const file of state.files) wanted.add(file);
+		for (const [file, watcher] of this.#watched) {
+			if (wanted.has(file)) continue;
+			watcher.dispose();
+			this.#watched.delete(file);
+			this.#stamps.delete(file);
+		}
+		for (const file of wanted) {
+			if (this.#watched.has(file)) continue;
+			const pattern = new vscode.RelativePattern(vscode.Uri.file(dirname(file)), escapeGlob(basename(file)));
+			const watcher = vscode.workspace.createFileSystemWatcher(pattern);
+			const happened = () => void this.#happened(file);
+			const listeners = [watcher.onDidChange, watcher.onDidCreate, watcher.onDidDelete].map((on) => on(happened));
+			this.#watched.set(file, vscode.Disposable.from(watcher, ...listeners));
+			void stampOf(file).then((stamp) => {
+				if (this.#watched.has(file) && !this.#stamps.has(file)) this.#stamps.set(file, stamp);
+			});
+		}
+	}
+
+	async #happened(file: string): Promise<void> {
+		const stamp = await stampOf(file);
+		if (this.disposed || this.#stamps.get(file) === stamp) return;
+		this.#stamps.set(file, stamp);
+		this.#dependents(file, true);
+	}
+
+	/** Verifies what depends on a file that has changed. */
+	#dependents(file: string, itself = false): void {
+		if (!vscode.workspace.isTrusted) return;
+		for (const [reward, session] of this.#sessions) {
+			if (!session.state.files.includes(file) || (reward === file && !itself)) continue;
+			if (isOpen(reward) && rewardSettings.verifyOnSave(vscode.Uri.file(reward))) this.#verifySoon(reward);
+		}
+	}
+
+	#verifySoon(file: string): void {
+		clearTimeout(this.#soon.get(file));
+		this.#soon.set(
+			file,
+			setTimeout(() => {
+				this.#soon.delete(file);
+				void this.#sessions.get(file)?.verify();
+			}, restMs),
+		);
+	}
+
+	#keepAwake(): void {
+		if (this.#idle !== null) clearTimeout(this.#idle);
+		this.#idle = null;
+	}
+
+	/** Without a reward file nobody needs processes that stand by. */
+	#sleepLater(): void {
+		this.#keepAwake();
+		this.#idle = setTimeout(() => {
+			if (!vscode.workspace.textDocuments.some(isRewardDocument)) this.restart();
+		}, idleMs);
+	}
+}
+
+function workspaceFolders(): string[] {
+	return (vscode.workspace.workspaceFolders ?? [])
+		.filter((folder) => folder.uri.scheme === 'file')
+		.map((folder) => folder.uri.fsPath);
+}
+
+function isOpen(file: string): boolean {
+	return vscode.workspace.textDocuments.some((document) => document.uri.fsPath === file && !document.isClosed);
+}
+
+async function stampOf(file: string): Promise<string> {
+	const info = await stat(file).catch(() => null);
+	return info === null ? 'missing' : `${info.ino}:${info.size}:${info.mtimeMs}`;
+}
+
+/** A file name as a pattern that matches nothing else. */
+function escapeGlob(name: string): string {
+	return name.replace(/[[\]{}*?]/g, (c) => `[${c}]`);
+}

@@ -1,0 +1,149 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { commandIds, type ItemFlag, viewIds } from '../ids.ts';
+import { displayText } from '../runView.ts';
+import type { VerificationView } from './inlineResults.ts';
+import type { RewardFileList } from './rewardFileList.ts';
+import { type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
+
+/** An element of the *Rewards* view; menus pass it to their commands. */
+export type RewardItem =
+	| { readonly kind: 'file'; readonly file: string }
+	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }
+	| { readonly kind: 'builtIns' }
+	| { readonly kind: 'builtIn'; readonly use: string };
+
+export function isRewardItem(value: unknown): value is RewardItem {
+	const kind = (value as { kind?: unknown } | null | undefined)?.kind;
+	return kind === 'file' || kind === 'reward' || kind === 'builtIns' || kind === 'builtIn';
+}
+
+const icons: Readonly<Record<RewardStanding, readonly [id: string, color: string | null, words: string]>> = {
+	unknown: ['circle-large-outline', null, 'not verified'],
+	busy: ['loading~spin', null, 'being verified'],
+	good: ['pass', 'testing.iconPassed', 'verified'],
+	warning: ['warning', 'problemsWarningIcon.foreground', 'verified, worth a look'],
+	error: ['error', 'problemsErrorIcon.foreground', 'at fault'],
+	stale: ['history', null, 'verified before the last edit'],
+};
+
+/** The *Rewards* view: reward files of the workspace with what their last verification said, and the built-in rewards. */
+export class RewardsTree extends Disposable implements vscode.TreeDataProvider<RewardItem> {
+	readonly #files: RewardFileList;
+	readonly #changed = this.register(new vscode.EventEmitter<RewardItem | undefined>());
+	readonly #nodes = new Map<string, RewardItem>();
+	#view: VerificationView | null = null;
+	readonly onDidChangeTreeData = this.#changed.event;
+
+	constructor(files: RewardFileList) {
+		super();
+		this.#files = files;
+		this.register(vscode.window.createTreeView(viewIds.rewards, { treeDataProvider: this, showCollapseAll: false }));
+		this.register(files.onDidChange(() => this.#changed.fire(undefined)));
+	}
+
+	/** From here on rows say what verifications found. */
+	follow(view: VerificationView): void {
+		this.#view = view;
+		this.register(view.onDidChange((file) => this.#changed.fire(this.#node({ kind: 'file', file }))));
+	}
+
+	async getChildren(element?: RewardItem): Promise<RewardItem[]> {
+		if (element === undefined) {
+			const files = await this.#files.files();
+			if (files.length === 0) return []; // the welcome content
+			const items = files.map((file): RewardItem => ({ kind: 'file', file }));
+			return [...items, { kind: 'builtIns' } as const].map((item) => this.#node(item));
+		}
+		if (element.kind === 'builtIns') {
+			// Their schemas are not needed before, and activation is short.
+			const { builtInRewardNames } = await import('../../protocol/builtInRewards.ts');
+			return builtInRewardNames.map((use) => this.#node({ kind: 'builtIn', use }));
+		}
+		if (element.kind !== 'file') return [];
+		const { file } = element;
+		const loaded = this.#view?.get(file)?.rewards.map(({ name }) => name) ?? [];
+		const names = loaded.length > 0 ? loaded : await this.#files.rewardsOf(file);
+		return names.map((reward) => this.#node({ kind: 'reward', file, reward }));
+	}
+
+	getParent(element: RewardItem): RewardItem | undefined {
+		if (element.kind === 'reward') return this.#node({ kind: 'file', file: element.file });
+		return element.kind === 'builtIn' ? this.#node({ kind: 'builtIns' }) : undefined;
+	}
+
+	getTreeItem(element: RewardItem): vscode.TreeItem {
+		switch (element.kind) {
+			case 'file':
+				return this.#fileItem(element.file);
+			case 'reward':
+				return this.#rewardItem(element.file, element.reward);
+			case 'builtIns': {
+				const item = new vscode.TreeItem('Built-in', vscode.TreeItemCollapsibleState.Collapsed);
+				item.id = 'builtIns';
+				item.iconPath = new vscode.ThemeIcon('library');
+				return item;
+			}
+			case 'builtIn': {
+				const item = new vscode.TreeItem(element.use);
+				item.id = `builtIn ${element.use}`;
+				item.iconPath = new vscode.ThemeIcon('symbol-function');
+				item.contextValue = 'builtInReward' satisfies ItemFlag;
+				item.command = {
+					command: commandIds.showBuiltInReward,
+					title: 'Show Built-in Reward',
+					arguments: [element.use],
+				};
+				return item;
+			}
+		}
+	}
+
+	#fileItem(file: string): vscode.TreeItem {
+		const uri = vscode.Uri.file(file);
+		const item = new vscode.TreeItem(uri, vscode.TreeItemCollapsibleState.Expanded);
+		item.id = `file ${file}`;
+		const folder = vscode.workspace.asRelativePath(vscode.Uri.joinPath(uri, '..'), false);
+		const state = this.#view?.get(file);
+		const shown = folder === '' || vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath === folder ? '' : folder;
+		item.description =
+			state?.phase === 'failed' ? displayText(state.failure?.message ?? 'not loaded', 120) : displayText(shown, 120);
+		item.iconPath =
+			state?.phase === 'failed'
+				? new vscode.ThemeIcon('error', new vscode.ThemeColor('problemsErrorIcon.foreground'))
+				: vscode.ThemeIcon.File;
+		item.contextValue = 'rewardFile' satisfies ItemFlag;
+		item.command = { command: 'vscode.open', title: 'Open', arguments: [uri] };
+		return item;
+	}
+
+	#rewardItem(file: string, reward: string): vscode.TreeItem {
+		const state = this.#view?.get(file);
+		const standing = standingOf(state, reward);
+		const [id, color, words] = icons[standing];
+		const item = new vscode.TreeItem(displayText(reward, 80));
+		item.id = `reward ${reward} ${file}`;
+		item.iconPath = new vscode.ThemeIcon(id, color === null ? undefined : new vscode.ThemeColor(color));
+		item.description = shortSummary(state?.results.get(reward));
+		item.contextValue = 'reward' satisfies ItemFlag;
+		item.accessibilityInformation = { label: [reward, words, item.description].filter(Boolean).join(', ') };
+		item.tooltip = `${displayText(reward, 80)}: ${words}`;
+		const line = state?.rewards.find(({ name }) => name === reward)?.location?.line ?? null;
+		const place = line === null ? undefined : new vscode.Range(line - 1, 0, line - 1, 0);
+		item.command = {
+			command: 'vscode.open',
+			title: 'Open',
+			arguments: [vscode.Uri.file(file), place === undefined ? {} : { selection: place }],
+		};
+		return item;
+	}
+
+	/** The same object for the same row: the editor asks by identity. */
+	#node(item: RewardItem): RewardItem {
+		const key = JSON.stringify(item);
+		const known = this.#nodes.get(key);
+		if (known !== undefined) return known;
+		this.#nodes.set(key, item);
+		return item;
+	}
+}

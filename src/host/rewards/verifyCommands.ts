@@ -1,0 +1,210 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import type { Comparison } from '../../protocol/comparison.ts';
+import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { LoadFailure } from '../../rewards/loadFailure.ts';
+import { viewIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText } from '../runView.ts';
+import { resultsOf } from './fileVerification.ts';
+import { pickRun } from './pickRun.ts';
+import type { RewardDebugging } from './rewardDebugging.ts';
+import type { RewardSession } from './rewardSession.ts';
+import type { RewardTargets } from './rewardTarget.ts';
+import type { RewardVerifications } from './rewardVerifications.ts';
+import { valueWords } from './rewardWords.ts';
+
+/** Shows results at length. */
+export interface ResultsOpener {
+	show(title: string, shown: Verification | AuditReport | Comparison): unknown;
+}
+
+interface Needs {
+	readonly targets: RewardTargets;
+	readonly verifications: RewardVerifications;
+	readonly store: RunStore;
+	readonly notices: Notices;
+	readonly results: ResultsOpener;
+	readonly debugging: RewardDebugging;
+}
+
+/** A selection that is longer is no completion. */
+const longestSelection = 1_000_000;
+/** Rows that a list offers. */
+const mostRows = 500;
+
+/** Commands that verify a reward and show what came of it. */
+export class VerifyCommands {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	async verify(...args: unknown[]): Promise<void> {
+		const target = await this.#needs.targets.file(args, 'Verify a reward');
+		if (target === undefined) return;
+		const session = this.#needs.verifications.session(target.file);
+		await saved(target.file);
+		await this.#work(session, () => session.verifySelection(null, null).then(() => session.verify()));
+	}
+
+	/** @param args the reward, and the run's folder unless it is to be asked for */
+	async verifyOnRollouts(...args: unknown[]): Promise<void> {
+		const target = await this.#needs.targets.file(args, 'Verify on the last rollouts of a run');
+		if (target === undefined) return;
+		const session = this.#needs.verifications.session(target.file);
+		const run = typeof args[2] === 'string' ? args[2] : await this.#pickRun(session);
+		if (run === undefined) return;
+		await saved(target.file);
+		await this.#work(session, () => session.verifyRollouts(run));
+	}
+
+	async verifySelection(...args: unknown[]): Promise<void> {
+		const editor = vscode.window.activeTextEditor;
+		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
+		if (text === '') throw new Failure('missing', 'Nothing is selected.', 'Select the text of a completion.');
+		if (text.length > longestSelection) {
+			throw new Failure('invalid', `The selection has ${text.length} characters.`, 'Select one completion.');
+		}
+		const target = await this.#needs.targets.reward(args, 'Verify the selection as a completion', this.#known);
+		if (target === undefined) return;
+		const session = this.#needs.verifications.session(target.file);
+		await this.#work(session, () => session.verifySelection(text, target.reward));
+		const verification = session.state.results.get(target.reward)?.selection;
+		const [row] = verification?.rows ?? [];
+		if (verification == null || row === undefined) return;
+		const show = () => this.#show(verification);
+		void this.#needs.notices.information(`${target.reward} of the selection: ${valueWords(row)}`, [
+			{ title: 'Show Results', run: show },
+		]);
+	}
+
+	async showVerification(...args: unknown[]): Promise<void> {
+		const target = await this.#needs.targets.reward(args, 'Show the results of a reward', this.#known);
+		if (target === undefined) return;
+		const { file, reward } = target;
+		const session = this.#needs.verifications.session(file);
+		if (resultsOf(session.state.results.get(reward)).length === 0) {
+			await saved(file);
+			await this.#work(session, () => session.verify());
+		}
+		const verification = await pickResult(session, reward);
+		if (verification !== undefined) await this.#show(verification);
+	}
+
+	/** @param args the reward, and the number of the row in its latest verification unless it is to be asked for */
+	async debugRow(...args: unknown[]): Promise<void> {
+		if (!vscode.workspace.isTrusted) {
+			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
+		}
+		const target = await this.#needs.targets.reward(args, 'Debug a reward on a row', this.#known);
+		if (target === undefined) return;
+		const { file, reward } = target;
+		const session = this.#needs.verifications.session(file);
+		if (resultsOf(session.state.results.get(reward)).length === 0) {
+			await saved(file);
+			await this.#work(session, () => session.verify());
+		}
+		const [verification] = resultsOf(session.state.results.get(reward));
+		const asked = verification && session.rowsOf(verification);
+		if (verification === undefined || asked === undefined || asked.length === 0) {
+			throw new Failure('missing', `${reward} has no rows to be debugged on.`, 'Name a dataset in the reward file.');
+		}
+		const index = typeof args[2] === 'number' ? args[2] : await pickRow(verification);
+		const row = index === undefined ? undefined : asked[index];
+		if (row === undefined) return;
+		const batch = asked.filter((other) => other.batch === row.batch);
+		await this.#needs.debugging.debug({
+			file,
+			reward,
+			rows: batch.map((other) => other.row),
+			index: batch.indexOf(row),
+			label: row.label,
+		});
+	}
+
+	readonly #known = (file: string): readonly string[] =>
+		this.#needs.verifications.get(file)?.rewards.map(({ name }) => name) ?? [];
+
+	#show(verification: Verification): unknown {
+		return this.#needs.results.show(verification.reward, verification);
+	}
+
+	/** Works with a bar in the view, and says what was wrong where no editor shows it. */
+	async #work(session: RewardSession, work: () => Promise<void>): Promise<void> {
+		if (!vscode.workspace.isTrusted) {
+			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
+		}
+		await withProgress({ title: `Verifying ${basename(session.file)}`, view: viewIds.rewards }, async (signal) => {
+			signal.addEventListener('abort', () => session.cancel());
+			await work();
+			await session.settled();
+		});
+		const { phase, failure } = session.state;
+		if (phase !== 'failed' || failure === null || isVisible(session.file)) return;
+		const place = failure instanceof LoadFailure ? failure : null;
+		const uri = vscode.Uri.file(place?.file ?? session.file);
+		const line = Math.max(0, (place?.line ?? 1) - 1);
+		const goTo = () => vscode.window.showTextDocument(uri, { selection: new vscode.Range(line, 0, line, 0) });
+		this.#needs.notices.failure(failure, [{ title: 'Go to Line', run: goTo }]);
+	}
+
+	/** null: no run any longer; undefined: the person changed their mind. */
+	async #pickRun(session: RewardSession): Promise<string | null | undefined> {
+		const noRun = session.run === null ? [] : [{ label: '$(close) No run', description: 'dataset and cases alone' }];
+		return pickRun(this.#needs.store, {
+			title: 'Verify on the last rollouts of a run',
+			placeHolder: 'Which run, newest first; from now on its rollouts are scored on each save, too',
+			chosen: session.run,
+			none: noRun[0],
+		});
+	}
+}
+
+/** What is verified is the file on disk. */
+async function saved(file: string): Promise<void> {
+	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
+	if (document?.isDirty) await document.save();
+}
+
+function isVisible(file: string): boolean {
+	return vscode.window.visibleTextEditors.some(({ document }) => document.uri.fsPath === file);
+}
+
+async function pickResult(session: RewardSession, reward: string): Promise<Verification | undefined> {
+	const results = resultsOf(session.state.results.get(reward));
+	if (results.length < 2) return results[0];
+	const picked = await vscode.window.showQuickPick(
+		results.map((verification) => ({
+			label: displayText(verification.data.join(', ') || 'no data', 200),
+			description: `${verification.statistics.rows} rows`,
+			verification,
+		})),
+		{ title: `Results of ${displayText(reward, 80)}`, placeHolder: 'On which data' },
+	);
+	return picked?.verification;
+}
+
+/** Errors first, then failed cases, then by value from both ends of the list. @returns its number in the verification */
+async function pickRow(verification: Verification): Promise<number | undefined> {
+	const rank = (row: VerifiedRow) => (row.error !== undefined ? 0 : row.passed === false ? 1 : 2);
+	const rows = verification.rows
+		.map((row, index) => ({ row, index }))
+		.sort((a, b) => rank(a.row) - rank(b.row) || a.index - b.index)
+		.slice(0, mostRows);
+	const picked = await vscode.window.showQuickPick(
+		rows.map(({ row, index }) => ({
+			label: `${row.error !== undefined ? '$(error) ' : row.passed === false ? '$(warning) ' : ''}${displayText(row.label, 100)}`,
+			description: valueWords(row),
+			detail: displayText(row.completion, 160),
+			index,
+		})),
+		{ title: `Debug ${displayText(verification.reward, 80)}`, placeHolder: 'On which row', matchOnDetail: true },
+	);
+	return picked?.index;
+}

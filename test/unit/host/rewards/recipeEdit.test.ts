@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parse } from 'jsonc-parser';
+import { addReward, changed, type RewardEntry } from '../../../../src/host/rewards/recipeEdit.ts';
+
+const entry: RewardEntry = { file: 'rewards/brevity.reward.ts', name: 'brevity', weight: 0.1 };
+const edited = (text: string, added = entry) => changed(text, addReward(text, added));
+
+test('an entry joins a list on one line, and every comment stays', () => {
+	const text = `{
+	// what is paid
+	"rewards": [{ "use": "accuracy" }, { "use": "format", "weight": 0.2 }], // and why
+	"stages": []
+}
+`;
+	assert.equal(
+		edited(text),
+		text.replace('0.2 }]', '0.2 }, { "file": "rewards/brevity.reward.ts", "name": "brevity", "weight": 0.1 }]'),
+	);
+});
+
+test('an entry joins a list of lines as a line, before a trailing comma or a comment', () => {
+	const text = `{
+  "rewards": [
+    { "use": "accuracy" }, // right
+    { "use": "format", "weight": 0.2 }, // form
+  ]
+}`;
+	const after = edited(text);
+	assert.match(after, /\/\/ right\n {4}\{ "use": "format", "weight": 0\.2 \},\n {4}\{ "file"/);
+	assert.match(after, /"weight": 0\.1 \}, \/\/ form\n/);
+	assert.equal(parse(after).rewards.length, 3);
+});
+
+test('a recipe without rewards keeps the ones that it had by default', () => {
+	const after = parse(edited('{ "name": "a", "stages": [] }'));
+	assert.deepEqual(after.rewards, [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }, entry]);
+	assert.equal(after.name, 'a');
+});
+
+test('an entry of the same reward gets the new weight', () => {
+	const text = `{ "rewards": [ /* mine */ { "file": "./rewards/brevity.reward.ts", "name": "brevity", "weight": 3 } ] }`;
+	assert.equal(edited(text), text.replace('3 }', '0.1 }'));
+	const other = '{ "rewards": [{ "file": "rewards/brevity.reward.ts", "name": "other" }] }';
+	assert.equal(parse(edited(other)).rewards.length, 2);
+});
+
+test('an empty list, a built-in reward, Windows line ends', () => {
+	assert.deepEqual(parse(edited('{"rewards": [ ]}')).rewards, [entry]);
+	const after = edited('{\r\n\t"name": "a"\r\n}', { use: 'length-target', weight: 0.5 });
+	assert.equal(parse(after).rewards[2].use, 'length-target');
+	assert.doesNotMatch(after, /[^\r]\n/);
+});
+
+test('what is no recipe is refused', () => {
+	for (const text of ['', '[]', '{"rewards": {}}']) assert.throws(() => addReward(text, entry), { reason: 'invalid' });
+});
