@@ -94,8 +94,10 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			if (entry.schema !== undefined) schemas.check(entry.schema);
 			return { score: (sample) => jsonSchemaReward(sample, entry, tags, schemas.accepts) };
 		}
-		case 'code-tests':
-			throw new Failure('unsupported', 'The reward "code-tests" is not there yet.');
+		case 'code-tests': {
+			const { createCodeTests } = await import('./codeTests.ts');
+			return createCodeTests(entry);
+		}
 		case 'judge':
 			return createJudge(entry, context);
 		case 'process':

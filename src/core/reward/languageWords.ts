@@ -24,7 +24,7 @@ export const closedClassWords: Readonly<Partial<Record<LanguageName, ReadonlySet
 		'il lo gli è una un che di con del della delle dei non si ma più sono questo questa quindi perché anche nel nella e la le da in i al alla ha ho abbiamo poi dove quando ci cui essere ogni tra',
 	),
 	pt: words(
-		'o os é uma um que de da das dos em para com não se mas mais por isso então são está quando também na no nas nos ao à e a como ou seu sua este esta temos cada entre muito porque',
+		'o os é uma um que de da das dos em para com não se mas mais por isso então são está quando também na no nas nos ao à e a como ou seu sua este esta temos cada entre muito porque essa esse pelo pela dois três',
 	),
 	nl: words(
 		'de het een en van is niet dat ik wij we te op voor met zijn maar ook als dan naar dus er aan om bij uit nog wel hebben heeft wordt worden deze dit zo kan moet kunnen wat hoe waar of omdat door over',

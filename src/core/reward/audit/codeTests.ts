@@ -3,14 +3,16 @@ import type { ProbeRow } from './probe.ts';
 /** Columns in which datasets of programming problems keep their tests. */
 const columns = [
 	'tests',
-	'test',
 	'test_list',
+	'test',
+	'input_output',
 	'test_cases',
+	'public_test_cases',
+	'verification_info',
 	'unit_tests',
 	'test_code',
-	'public_tests',
-	'private_tests',
 ];
+const entryPoints = ['entry_point', 'fn_name', 'func_name', 'function_name', 'function'];
 
 /** What a row says about the code that it asks for. */
 export interface CodeTests {
@@ -30,7 +32,7 @@ export function codeTestsOf({ row }: Pick<ProbeRow, 'row'>): CodeTests | null {
 		if (Array.isArray(value) && value.length === 0) continue;
 		const parts = Array.isArray(value) ? value : [value];
 		const text = parts.map((part) => (typeof part === 'string' ? part : JSON.stringify(part))).join('\n');
-		const named = row.entry_point ?? row.function ?? row.fn_name;
+		const named = entryPoints.map((name) => row[name]).find((name) => typeof name === 'string');
 		if (typeof named === 'string' && identifier.test(named)) return { text, entryPoint: named };
 		const called = /\bassert\s+(?:not\s+)?\(?\s*([A-Za-z_]\w*)\s*\(/.exec(text)?.[1];
 		return { text, entryPoint: called ?? 'solve' };

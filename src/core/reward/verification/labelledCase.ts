@@ -51,7 +51,7 @@ const longestCase = 4_000_000;
 
 function faultOf(value: unknown): { message: string; action: string } {
 	const decoded = decode(caseSchema, value);
-	const [fault] = decoded.ok ? [] : decoded.faults;
+	const [fault] = decoded.ok || Array.isArray(value) ? [] : decoded.faults;
 	const key = fault?.path ?? '';
 	if (key === 'expect') {
 		return {

@@ -74,8 +74,11 @@ describe('language-consistency (DeepSeek-R1, section 2.3.2)', () => {
 		}
 	});
 
-	test('takes linear time on hostile texts', () => {
-		for (const part of ['`', '$', '\\(', '\\[', '```', 'a', '你', '$$ ']) value(part.repeat(200_000));
+	test('comes to an end on hostile texts', () => {
+		for (const part of ['`', '$', '\\(', '\\[', '```', 'a', '你', '$$ ']) {
+			const share = value(part.repeat(100_000));
+			assert.ok(share === null || share === 0 || share === 1, `${part}: ${share}`);
+		}
 	});
 });
 

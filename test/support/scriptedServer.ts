@@ -1,0 +1,93 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as the server got it. */
+export interface Asked {
+	readonly path: string;
+	readonly headers: IncomingHttpHeaders;
+	readonly body: Record<string, unknown>;
+	/** How many came before it. */
+	readonly index: number;
+}
+
+export interface Answered {
+	readonly status?: number;
+	readonly headers?: Readonly<Record<string, string>>;
+	/** Sent as JSON, or as it stands if it is a text; `hang` never answers, `drop` closes the connection. */
+	readonly body?: unknown;
+	readonly instead?: 'hang' | 'drop';
+}
+
+/** A real HTTP server on 127.0.0.1 that answers as its script says. */
+export class ScriptedServer {
+	readonly asked: Asked[] = [];
+	/** Most requests that were open at once. */
+	mostOpen = 0;
+	#open = 0;
+	readonly #server;
+
+	private constructor(script: (asked: Asked) => Answered | Promise<Answered>) {
+		this.#server = createServer(async (request, response) => {
+			this.mostOpen = Math.max(this.mostOpen, ++this.#open);
+			response.once('close', () => this.#open--);
+			let text = '';
+			for await (const part of request.setEncoding('utf8')) text += part;
+			const asked: Asked = {
+				path: request.url ?? '',
+				headers: request.headers,
+				body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+				index: this.asked.length,
+			};
+			this.asked.push(asked);
+			send(response, await script(asked));
+		});
+	}
+
+	static async start(script: (asked: Asked) => Answered | Promise<Answered>): Promise<ScriptedServer> {
+		const server = new ScriptedServer(script);
+		await new Promise<void>((listening) => server.#server.listen(0, '127.0.0.1', listening));
+		return server;
+	}
+
+	get origin(): string {
+		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+	}
+
+	async stop(): Promise<void> {
+		this.#server.closeAllConnections();
+		await new Promise<void>((closed) => this.#server.close(() => closed()));
+	}
+}
+
+function send(response: ServerResponse, { status = 200, headers = {}, body = {}, instead }: Answered): void {
+	if (instead === 'hang') return;
+	if (instead === 'drop') {
+		response.destroy();
+		return;
+	}
+	response.writeHead(status, { 'content-type': 'application/json', ...headers });
+	response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** The text of the message that a judge was asked with. */
+export function messageOf({ body }: Asked): string {
+	return (body.messages as { content: string }[])[0]?.content ?? '';
+}
+
+/** The code that the message fences its texts with, as its last line asks for it. */
+export function codeOf(asked: Asked): string {
+	return [...messageOf(asked).matchAll(/VERDICT ([0-9a-f]+):/g)].at(-1)?.[1] ?? '';
+}
+
+/** A reply as chat completions have it. */
+export function chatReply(content: string | null, more: { finish?: string; usage?: [number, number] } = {}): Answered {
+	const [prompt_tokens, completion_tokens] = more.usage ?? [0, 0];
+	return {
+		body: {
+			id: 'chat-1',
+			object: 'chat.completion',
+			choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: more.finish ?? 'stop' }],
+			usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+		},
+	};
+}
