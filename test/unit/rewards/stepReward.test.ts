@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, test } from 'node:test';
+import { buildTokenizer } from '../../../src/core/text/vocabulary.ts';
+import { Graph } from '../../../src/engine/onnx/graph.ts';
+import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
+import { type Answered, type Asked, ScriptedServer } from '../../support/scriptedServer.ts';
+import { r1, sample, worked } from '../core/reward/rewardSamples.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'steps-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+let server: ScriptedServer | null = null;
+afterEach(async () => {
+	await server?.stop();
+	server = null;
+});
+
+const never = new AbortController().signal;
+const context = { tags: r1, task: null, folder };
+const make = (options: object) => createBuiltIn({ use: 'process', name: 'process', ...options }, context);
+const three = sample(worked('a1\n\nb2\n\nc3', '7'), { prompt: 'q' });
+
+async function at(script: (asked: Asked) => Answered): Promise<string> {
+	server = await ScriptedServer.start(script);
+	return server.origin;
+}
+
+describe('steps scored by a server', () => {
+	test('are asked for as {question, steps} and become one value', async () => {
+		const url = await at(() => ({ body: { scores: [0.9, 0.5, 0.8] } }));
+		const expected = { mean: (0.9 + 0.5 + 0.8) / 3, min: 0.5, last: 0.8, product: 0.9 * 0.5 * 0.8 };
+		for (const [aggregate, value] of Object.entries(expected)) {
+			assert.equal(await (await make({ url: `${url}/score`, aggregate })).score(three, never), value);
+		}
+		assert.equal(server?.asked[0]?.path, '/score');
+		assert.deepEqual(server?.asked[0]?.body, { question: 'q', steps: ['a1', 'b2', 'c3'] });
+	});
+
+	test("are asked for as vLLM's /pooling has it", async () => {
+		const rows = [
+			[0.1, 0.9],
+			[0.75, 0.25],
+			[0.5, 0.5],
+		];
+		const url = await at(() => ({ body: { id: 'p', data: [{ index: 0, object: 'pooling', data: rows }] } }));
+		const reward = await make({ url, api: 'pooling', modelName: 'prm', separator: '<extra_0>' });
+		assert.equal(await reward.score(three, never), 0.25);
+		assert.equal(server?.asked[0]?.path, '/pooling');
+		assert.deepEqual(server?.asked[0]?.body, {
+			model: 'prm',
+			messages: [
+				{ role: 'user', content: 'q' },
+				{ role: 'assistant', content: 'a1<extra_0>b2<extra_0>c3<extra_0>' },
+			],
+			add_generation_prompt: false,
+			encoding_format: 'float',
+		});
+	});
+
+	test('that come back wrong are an error of the row', async () => {
+		const bodies: [body: unknown, pattern: RegExp][] = [
+			[{ scores: [1, 1] }, /gave 2 scores for 3 steps/],
+			[{ scores: [1, 'x', 1] }, /does not answer with/],
+			[{ scores: [1, null, 1] }, /does not answer with/],
+			[{ result: [1, 1, 1] }, /does not answer with/],
+			['[', /is not JSON/],
+		];
+		for (const [body, pattern] of bodies) {
+			const url = await at(() => ({ body }));
+			const reward = await make({ url });
+			await assert.rejects(async () => reward.score(three, never), pattern);
+			await server?.stop();
+		}
+	});
+
+	test('do not apply to a completion without thinking, and nobody is asked', async () => {
+		const url = await at(() => ({ body: { scores: [] } }));
+		const reward = await make({ url });
+		assert.equal(await reward.score(sample(worked(' ', '7')), never), null);
+		assert.equal(await reward.score(sample('7'), never), null);
+		assert.equal(server?.asked.length, 0);
+	});
+});
+
+describe('steps scored by an ONNX model', () => {
+	const template = { name: 'r1', prompt: '{prompt}', ...r1 };
+	const tokenizer = buildTokenizer(template, ['abcq123;\n']);
+
+	/** A model whose output at a token is a row of a table: the logits of the token itself. */
+	function model(name: string, rows: (id: number) => number[], inputs: string[] = ['input_ids']): string {
+		const place = join(folder, name);
+		mkdirSync(place, { recursive: true });
+		const graph = new Graph('float32', true);
+		const shape = [1, 'tokens'];
+		const ids = inputs.map((input) => graph.input(input, shape, 'int64'))[0];
+		const table = Array.from({ length: tokenizer.size }, (_, id) => rows(id));
+		const classes = table[0]?.length ?? 1;
+		const weights = graph.constant('float32', [tokenizer.size, classes], table.flat());
+		assert.ok(ids);
+		const logits = graph.node('Gather', [weights, ids], [1, 'tokens', classes], {
+			type: 'float32',
+			attributes: { axis: 0 },
+		});
+		graph.output('logits', logits);
+		writeFileSync(join(place, 'model.onnx'), graph.encode());
+		writeFileSync(join(place, 'tokenizer.json'), tokenizer.toTokenizerJson());
+		return name;
+	}
+	const idOf = (character: string) => tokenizer.encode(character)[0] as number;
+
+	test('get the output at the last token of their separator', async () => {
+		// The separator is ";" and the token before it does not matter: its row is the score.
+		const path = model('plain', (id) => [id === idOf(';') ? 0.25 : 99]);
+		const reward = await make({ model: path, separator: ';', aggregate: 'mean' });
+		assert.equal(await reward.score(three, never), 0.25);
+		// The first token after "q\n" of the last step: the id of the last separator character tells places apart.
+		const ends = model('ends', (id) => [id / 1000]);
+		const last = await make({ model: `${ends}/model.onnx`, separator: '1', aggregate: 'last' });
+		assert.equal(await last.score(three, never), Math.fround(idOf('1') / 1000));
+		reward.dispose?.();
+		last.dispose?.();
+	});
+
+	test('are brought to 0 to 1 as asked', async () => {
+		const path = model('two', () => [1, 3]);
+		const softmax = await make({ model: path, separator: ';', activation: 'softmax' });
+		assert.ok(Math.abs(((await softmax.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);
+		const sigmoid = await make({ model: model('one', () => [2]), separator: ';', activation: 'sigmoid' });
+		assert.ok(Math.abs(((await sigmoid.score(three, never)) as number) - 1 / (1 + Math.exp(-2))) < 1e-7);
+	});
+
+	test('are read with the same tokens as the project’s own tokenizer gives', async () => {
+		const { Tokenizer } = await import('@huggingface/tokenizers');
+		const theirs = new Tokenizer(JSON.parse(tokenizer.toTokenizerJson()), {});
+		for (const text of ['abc', '<think>a;b\n</think>', '1<answer>2', '\n\n']) {
+			assert.deepEqual(theirs.encode(text, { add_special_tokens: false }).ids, tokenizer.encode(text), text);
+			assert.deepEqual(theirs.encode(text).ids, tokenizer.encodePrompt(text), text);
+		}
+	});
+
+	test('get an error where the model or its tokenizer cannot read them', async () => {
+		const path = model('limits', () => [1]);
+		const reward = await make({ model: path, separator: ';', maxTokens: 10 });
+		await assert.rejects(async () => reward.score(three, never), /more than 10 tokens/);
+		const unknown = await make({ model: path, separator: ';' });
+		const strange = sample(worked('ü', '7'), { prompt: 'q' });
+		await assert.rejects(async () => unknown.score(strange, never), /does not know every character/);
+	});
+
+	test('need a model of token classes and its tokenizer', async () => {
+		await assert.rejects(
+			make({ model: model('cache', () => [1], ['input_ids', 'past_key_values']) }),
+			/does not take "input_ids" alone.*past_key_values/s,
+		);
+		const bare = model('bare', () => [1]);
+		rmSync(join(folder, bare, 'tokenizer.json'));
+		await assert.rejects(make({ model: bare }), /There is no .*tokenizer\.json/);
+		writeFileSync(join(folder, bare, 'tokenizer.json'), 'nonsense');
+		await assert.rejects(make({ model: bare }), /is no tokenizer\.json/);
+		writeFileSync(join(folder, bare, 'tokenizer.json'), tokenizer.toTokenizerJson());
+		writeFileSync(join(folder, bare, 'model.onnx'), 'nonsense');
+		await assert.rejects(make({ model: bare }), /cannot be loaded/);
+	});
+
+	test('leave telemetry off', () => assert.equal(process.env.ORT_DISABLE_TELEMETRY, '1'));
+});
