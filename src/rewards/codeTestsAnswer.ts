@@ -11,9 +11,10 @@ const names: Readonly<Record<CodeLanguage, readonly string[]>> = {
 /**
  * The code of an answer: the last fenced block of the language in its answer section, else the last fenced block, else the
  * whole section. Without an answer section it is what follows the thinking; code inside the thinking never counts.
- * null: there is none.
+ * null: there is none, or there are several answer sections.
  */
 export function codeOfAnswer(completion: string, trace: Trace, language: CodeLanguage): string | null {
+	if (trace.tags.filter(({ section, kind }) => section === 'answer' && kind === 'open').length > 1) return null;
 	const text = trace.answer ?? afterThinking(completion, trace);
 	if (text === null) return null;
 	const blocks = fencedBlocks(text);
