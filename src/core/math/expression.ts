@@ -1,0 +1,86 @@
+import type { Rational } from './rational.ts';
+
+/** Functions of one argument that are evaluated. Angles in radians. */
+export const functionNames = [
+	'sqrt',
+	'abs',
+	'exp',
+	'ln',
+	'sin',
+	'cos',
+	'tan',
+	'cot',
+	'sec',
+	'csc',
+	'arcsin',
+	'arccos',
+	'arctan',
+	'arccot',
+	'arcsec',
+	'arccsc',
+	'sinh',
+	'cosh',
+	'tanh',
+	'arsinh',
+	'arcosh',
+	'artanh',
+	'floor',
+	'ceil',
+	'factorial',
+	'conjugate',
+	're',
+	'im',
+	'arg',
+	'sign',
+] as const;
+export type FunctionName = (typeof functionNames)[number];
+
+/** An expression as it is compared: read from LaTeX, nothing simplified. */
+export type Expression =
+	| { readonly op: 'number'; readonly value: Rational }
+	| { readonly op: 'symbol'; readonly name: string }
+	| { readonly op: 'constant'; readonly name: 'pi' | 'e' | 'i' }
+	| { readonly op: 'add' | 'multiply'; readonly args: readonly Expression[] }
+	| { readonly op: 'divide' | 'power'; readonly args: readonly [Expression, Expression] }
+	/** The n-th root: [radicand, n]. */
+	| { readonly op: 'root' | 'log' | 'binomial' | 'mod'; readonly args: readonly [Expression, Expression] }
+	| { readonly op: 'max' | 'min' | 'gcd' | 'lcm'; readonly args: readonly Expression[] }
+	| { readonly op: 'call'; readonly name: FunctionName; readonly args: readonly [Expression] }
+	/** A function that has no definition here: equal when name and arguments are equal. */
+	| { readonly op: 'unknown'; readonly name: string; readonly args: readonly Expression[] }
+	| {
+			readonly op: 'sum' | 'product';
+			readonly variable: string;
+			/** Lower bound, upper bound, term. */
+			readonly args: readonly [Expression, Expression, Expression];
+	  };
+
+/** Names of the free symbols, with those of undefined functions as `f()`. */
+export function freeSymbols(expression: Expression): Set<string> {
+	const names = new Set<string>();
+	const visit = (node: Expression, bound: ReadonlySet<string>): void => {
+		if (node.op === 'symbol') {
+			if (!bound.has(node.name)) names.add(node.name);
+			return;
+		}
+		if (node.op === 'number' || node.op === 'constant') return;
+		if (node.op === 'unknown') names.add(`${node.name}()`);
+		if (node.op === 'sum' || node.op === 'product') {
+			visit(node.args[0], bound);
+			visit(node.args[1], bound);
+			visit(node.args[2], new Set([...bound, node.variable]));
+			return;
+		}
+		for (const arg of node.args) visit(arg, bound);
+	};
+	visit(expression, new Set());
+	return names;
+}
+
+/** Whether the imaginary unit, or a function of complex numbers, occurs. */
+export function isComplex(node: Expression): boolean {
+	if (node.op === 'constant') return node.name === 'i';
+	if (node.op === 'number' || node.op === 'symbol') return false;
+	if (node.op === 'call' && ['conjugate', 're', 'im', 'arg'].includes(node.name)) return true;
+	return node.args.some(isComplex);
+}

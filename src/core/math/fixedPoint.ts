@@ -1,0 +1,173 @@
+/**
+ * Real functions on binary fixed-point numbers: a bigint `v` stands for `v / 2^bits`. 320 fractional bits are 96 decimal
+ * digits, so that two different closed forms of an answer are not taken for one another: `e^{\pi\sqrt{163}}` differs from
+ * its nearest integer in the 31st digit. Every function has a bounded cost.
+ */
+export const bits = 320n;
+export const unit = 1n << bits;
+const guard = 64n;
+
+/** Outside the domain of a real function, or beyond what is computed. */
+export class Undefined extends Error {}
+
+const largest = 1n << 20_000n;
+
+export function checked(value: bigint): bigint {
+	if (value > largest || value < -largest) throw new Undefined('too large');
+	return value;
+}
+
+/** Rounds towards zero, so that products of opposite signs are opposite. */
+export const multiply = (a: bigint, b: bigint): bigint => checked((a * b) / unit);
+export function divide(a: bigint, b: bigint): bigint {
+	if (b === 0n) throw new Undefined('division by zero');
+	return checked((a << bits) / b);
+}
+
+/** Floor of the square root (Newton from above). */
+export function integerRoot(value: bigint): bigint {
+	if (value < 2n) return value;
+	let x = 1n << BigInt((value.toString(16).length * 4 + 1) >> 1);
+	for (;;) {
+		const next = (x + value / x) >> 1n;
+		if (next >= x) return x;
+		x = next;
+	}
+}
+
+export function squareRoot(a: bigint): bigint {
+	if (a < 0n) throw new Undefined('square root of a negative number');
+	return integerRoot(a << bits);
+}
+
+/** atan(1/n) with guard bits, by its series. */
+function inverseArctangent(n: bigint): bigint {
+	let term = (1n << (bits + guard)) / n;
+	const square = n * n;
+	let sum = term;
+	for (let k = 3n; term !== 0n; k += 2n) {
+		term = -term / square;
+		sum += term / k;
+	}
+	return sum;
+}
+
+/** atanh(1/n) with guard bits, by its series. */
+function inverseHyperbolicArctangent(n: bigint): bigint {
+	let term = (1n << (bits + guard)) / n;
+	const square = n * n;
+	let sum = term;
+	for (let k = 3n; term !== 0n; k += 2n) {
+		term /= square;
+		sum += term / k;
+	}
+	return sum;
+}
+
+/** Machin: π/4 = 4 atan(1/5) - atan(1/239). */
+const widePi = 4n * (4n * inverseArctangent(5n) - inverseArctangent(239n));
+export const pi = widePi >> guard;
+const wideLn2 = 2n * inverseHyperbolicArctangent(3n);
+export const ln2 = wideLn2 >> guard;
+
+/** Argument at most about 6,900, so that the result stays within limits. */
+export function exponential(a: bigint): bigint {
+	if (a > 6_900n * unit) throw new Undefined('too large');
+	if (a < -1_000n * unit) return 0n;
+	const wide = a << guard;
+	let k = wide / wideLn2;
+	if (a < 0n) k -= 1n;
+	// Halved eight times, the series needs few terms.
+	const rest = (wide - k * wideLn2) >> 8n;
+	const one = 1n << (bits + guard);
+	let term = one;
+	let sum = one;
+	for (let i = 1n; term !== 0n; i++) {
+		term = (term * rest) / (one * i);
+		sum += term;
+	}
+	for (let i = 0; i < 8; i++) sum = (sum * sum) >> (bits + guard);
+	return checked(k >= 0n ? (sum << k) >> guard : sum >> (guard - k));
+}
+
+/** Natural logarithm of a positive number. */
+export function logarithm(a: bigint): bigint {
+	if (a <= 0n) throw new Undefined('logarithm of a number that is not positive');
+	const wideUnit = 1n << (bits + guard);
+	// a = m * 2^k with m in [1, 2).
+	const k = BigInt(a.toString(2).length) - 1n - bits;
+	const shift = guard - k;
+	let m = shift >= 0n ? a << shift : a >> -shift;
+	let scale = 1n;
+	// Square roots bring m close to 1, where the series is short.
+	for (let i = 0; i < 3; i++) {
+		m = integerRoot(m << (bits + guard));
+		scale *= 2n;
+	}
+	const z = ((m - wideUnit) << (bits + guard)) / (m + wideUnit);
+	const square = (z * z) >> (bits + guard);
+	let term = z;
+	let sum = z;
+	for (let i = 3n; term !== 0n; i += 2n) {
+		term = (term * square) >> (bits + guard);
+		sum += term / i;
+	}
+	return (2n * scale * sum + k * wideLn2) >> guard;
+}
+
+/** Sine and cosine. Arguments beyond 2^64 would have no digit left after reduction. */
+export function sineCosine(a: bigint): { readonly sine: bigint; readonly cosine: bigint } {
+	if (a > unit << 64n || a < -(unit << 64n)) throw new Undefined('too large an angle');
+	const halfPi = widePi / 2n;
+	const wide = a << guard;
+	let quadrant = (wide + (wide >= 0n ? halfPi / 2n : -halfPi / 2n)) / halfPi;
+	const rest = wide - quadrant * halfPi;
+	const one = 1n << (bits + guard);
+	const square = (rest * rest) >> (bits + guard);
+	let sine = rest;
+	let cosine = one;
+	let term = rest;
+	for (let i = 2n; term !== 0n; i += 2n) {
+		term = -(term * square) / (one * i * (i + 1n));
+		sine += term;
+	}
+	term = one;
+	for (let i = 1n; term !== 0n; i += 2n) {
+		term = -(term * square) / (one * i * (i + 1n));
+		cosine += term;
+	}
+	quadrant = ((quadrant % 4n) + 4n) % 4n;
+	const s = sine >> guard;
+	const c = cosine >> guard;
+	if (quadrant === 0n) return { sine: s, cosine: c };
+	if (quadrant === 1n) return { sine: c, cosine: -s };
+	if (quadrant === 2n) return { sine: -s, cosine: -c };
+	return { sine: -c, cosine: s };
+}
+
+export function arctangent(a: bigint): bigint {
+	// atan(a) = 2 atan(a / (1 + sqrt(1 + a²))), until the series is short.
+	let x = a;
+	let scale = 1n;
+	if (a > unit << 400n || a < -(unit << 400n)) return a > 0n ? pi / 2n : -pi / 2n;
+	for (let i = 0; i < 5; i++) {
+		x = divide(x, unit + squareRoot(unit + multiply(x, x)));
+		scale *= 2n;
+	}
+	const square = multiply(x, x);
+	let term = x;
+	let sum = x;
+	for (let i = 3n; term !== 0n; i += 2n) {
+		term = -multiply(term, square);
+		sum += term / i;
+	}
+	return sum * scale;
+}
+
+/** Angle of the point (x, y) in (-π, π]; 0 for the origin. */
+export function arctangent2(y: bigint, x: bigint): bigint {
+	if (x === 0n) return y > 0n ? pi / 2n : y < 0n ? -pi / 2n : 0n;
+	const angle = arctangent(divide(y, x));
+	if (x > 0n) return angle;
+	return y >= 0n ? angle + pi : angle - pi;
+}

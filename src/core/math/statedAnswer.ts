@@ -1,0 +1,170 @@
+import { groupEnd } from './brackets.ts';
+
+/** Longer answers are not read. */
+export const mostAnswerLength = 3_000;
+/** Of a completion, the end is read. */
+const mostTextLength = 200_000;
+
+interface Boxed {
+	readonly content: string;
+	readonly start: number;
+	readonly end: number;
+}
+
+/** Every `\boxed{…}` and `\fbox{…}` that is not inside another. A box that is not closed is none. */
+export function findBoxed(text: string): Boxed[] {
+	const boxes: Boxed[] = [];
+	const pattern = /\\{1,2}(?:boxed|fbox)(?![a-zA-Z])\s*(?=[{\d])/g;
+	for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+		const open = match.index + match[0].length;
+		if (text[open] !== '{') {
+			// \boxed 5
+			boxes.push({ content: text[open] as string, start: match.index, end: open + 1 });
+			continue;
+		}
+		const end = groupEnd(text, open);
+		if (end < 0) continue;
+		boxes.push({ content: text.slice(open + 1, end), start: match.index, end: end + 1 });
+		pattern.lastIndex = end + 1;
+	}
+	return boxes;
+}
+
+/** What may stand between boxes that are one answer in several parts. */
+const joint = /^(?:[\s,;.$&\\()[\]]|\\(?:quad|qquad|text|mbox)(?![a-zA-Z])|[{}]|\band\b|\bor\b|[a-zA-Z]+\s?=)*$/;
+
+/** The answer that boxes state: the last, with those before it that only a comma, "and" or "or" divides from it. */
+function boxedAnswer(text: string): { readonly answer: string; readonly others: readonly string[] } | null {
+	const boxes = findBoxed(text);
+	const last = boxes.at(-1);
+	if (last === undefined) return null;
+	let first = boxes.length - 1;
+	while (first > 0) {
+		const between = text.slice((boxes[first - 1] as Boxed).end, (boxes[first] as Boxed).start);
+		if (between.length > 60 || !joint.test(between)) break;
+		first--;
+	}
+	const group = boxes.slice(first).map(({ content }) => content);
+	const distinct = group.filter((content, i) => group.indexOf(content) === i);
+	// A percent sign or unit behind the box belongs to it.
+	const behind = /^\s*\$?\s*(\\?%|percent\b|pct\b|(?:\^\s*\{?\s*\\circ\s*\}?))/.exec(
+		text.slice(last.end, last.end + 20),
+	);
+	const answer = distinct.length > 1 ? distinct.join(', ') : `${last.content}${behind === null ? '' : ` ${behind[1]}`}`;
+	return { answer, others: boxes.slice(0, first).map(({ content }) => content) };
+}
+
+/** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
+const stated =
+	/(?:\banswers?\b(?:\s+(?:is|are|was|would be|will be|must be|should be|to (?:this|the) (?:question|problem|exercise)(?:\s+is)?|therefore is|thus is|equals))?(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?\s*(?:\\boxed)?|####)(?=[\s$\\*`"'(])/gi;
+const statement =
+	/\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
+/** The speaker takes back what was said. */
+const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oops|no,|not right|rather)\b/i;
+
+/** Up to the end of the sentence: a full stop before a space, a line break, or a clause that gives reasons. */
+function clause(text: string): string {
+	const end =
+		/\n|[.!?](?=\s+[A-Z"*\\]|\s*$|["*]?\s*$)|[.!?]\s+(?=[a-z]{2,})|,?\s+(?:because|since|as (?:we|it|the)|so that|which|where(?:as)?|when|by|for (?:each|every)|in total|every (?:day|week|month|year)|at the|after|but)\b|,\s+(?:so|and (?:we|so|this)|as)\b/.exec(
+			text,
+		);
+	return (end === null ? text : text.slice(0, end.index)).trim();
+}
+
+const mathSegment = /\$\$([^$]+)\$\$|\$([^$]+)\$|\\\(((?:(?!\\\)).)*)\\\)|\\\[((?:(?!\\\]).)*)\\\]/gs;
+
+/** The last piece between mathematics delimiters. */
+function lastMath(text: string): string | null {
+	let last: string | null = null;
+	for (const match of text.matchAll(mathSegment)) last = match[1] ?? match[2] ?? match[3] ?? match[4] ?? null;
+	return last;
+}
+
+/**
+ * The readings of what a text states as its answer, the most literal first: later ones are for a text that cannot be read
+ * as it stands. All readings are of one and the same statement, so a text cannot offer several answers. In order:
+ *
+ * 1. the last `\boxed{…}` (with boxes that only "and" or a comma divides from it, as one answer)
+ * 2. what follows the last "the answer is", "answer:" or `####`, unless the text takes it back
+ * 3. the text itself
+ * 4. what the last sentence says: after "is", "=", "costs" and the like; the last mathematics in it
+ *
+ * @param sole the text is an answer section: every box in it must state the same, else it is a list of candidates
+ */
+export function statedAnswers(whole: string, sole = false): string[] {
+	const text = whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole;
+	const boxed = boxedAnswer(text);
+	if (boxed !== null) {
+		if (sole && boxed.others.some((other) => other.trim() !== boxed.answer.trim())) {
+			return [[...boxed.others, boxed.answer].join(', ')];
+		}
+		return [boxed.answer];
+	}
+	if (/\\{1,2}boxed\s*\{/.test(text)) return []; // a box that is not closed
+	const readings: string[] = [];
+	let answered: string | null = null;
+	let rest = text;
+	for (const match of text.matchAll(stated)) {
+		rest = text.slice(match.index + match[0].length);
+		answered = rest;
+	}
+	if (answered !== null && correction.test(rest)) {
+		const later = lastStatement(rest.slice(rest.search(correction)));
+		return later === null ? [] : [later];
+	}
+	if (answered !== null) {
+		const line = answered.replace(/^[\s:*]+/, '');
+		const said = clause(line);
+		readings.push(...within(said));
+		return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
+	}
+	if (text.length <= mostAnswerLength) readings.push(text.trim());
+	if (!correction.test(text) && /\s/.test(text.trim())) {
+		const last = lastStatement(text);
+		if (last !== null && last !== text.trim()) readings.push(...within(last));
+		else {
+			const math = lastMath(text);
+			if (math !== null && /[.!?:]\s|\b(?:is|are|get|have|that)\b/.test(text)) readings.push(math.trim());
+		}
+	}
+	return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
+}
+
+/** A clause, what it says after its verb, and its only mathematics. */
+function within(said: string): string[] {
+	const readings = [said];
+	const segments = said.match(mathSegment) ?? [];
+	const verb = lastStatement(said);
+	if (verb !== null && verb !== said) readings.push(verb);
+	if (segments.length === 1) {
+		const math = lastMath(said);
+		// A unit behind it belongs to it; words before it do not.
+		const at = said.lastIndexOf(segments[0] as string);
+		if (math !== null) readings.push(said.slice(at).trim(), math.trim());
+	}
+	return readings;
+}
+
+/** What follows the last verb or equals sign of the last sentence that has one. */
+function lastStatement(text: string): string | null {
+	const sentences = text
+		.split(/\n+|(?<=[.!?])\s+(?=[A-Z$\\])/)
+		.map((one) => one.trim())
+		.filter((one) => one !== '')
+		.slice(-3);
+	const sentence = sentences.at(-1);
+	if (sentence === undefined || sentence.length > mostAnswerLength) return null;
+	let found: string | null = null;
+	for (const match of sentence.matchAll(statement)) {
+		// An equals sign inside mathematics delimiters or braces belongs to an equation.
+		const after = sentence.slice(match.index + match[0].length);
+		if (match[0].trim() === '=') {
+			const before = sentence.slice(0, match.index);
+			if ((before.match(/(?<!\\)\$/g)?.length ?? 0) % 2 === 1 || /\\[([](?:(?!\\[)\]]).)*$/.test(before)) continue;
+		}
+		found = after;
+	}
+	if (found === null) return null;
+	const said = clause(found.trim());
+	return said === '' || /^not\b/i.test(said) ? null : said;
+}

@@ -1,0 +1,49 @@
+import { compareMath, comparePlainNumbers, type Verdict } from '../core/math/compareMath.ts';
+import { loadLatexParser, resetLatexParser } from '../core/math/latexParser.ts';
+import type { Verifier } from '../core/reward/accuracyReward.ts';
+import { withTimeLimit } from './withTimeLimit.ts';
+
+/** Of one pair; loading the parser does not count. */
+export const pairLimitMs = 50;
+
+export type MathComparer = (gold: string, prediction: string, options?: { readonly sole?: boolean }) => Verdict;
+
+/**
+ * `compareMath` with a hard limit of 50 ms a pair, its parser loaded. A pair that takes longer is wrong, or, when reading
+ * the gold answer alone takes longer, undecided.
+ */
+export async function createMathComparer(limitMs = pairLimitMs): Promise<MathComparer> {
+	await loadLatexParser();
+	const limited: MathComparer = (gold, prediction, { sole = false } = {}) => {
+		const fast = comparePlainNumbers(gold, prediction, sole);
+		if (fast !== null) return fast;
+		const compared = withTimeLimit(limitMs, () => compareMath(gold, prediction, { sole }));
+		if ('value' in compared) return compared.value;
+		resetLatexParser();
+		const alone = withTimeLimit(limitMs, () => compareMath(gold, '', { sole }));
+		if ('tooLong' in alone) resetLatexParser();
+		else if (alone.value.value !== null) return { value: 0, reason: `It took longer than ${limitMs} ms.` };
+		return { value: null, reason: `Reading the gold answer took longer than ${limitMs} ms.` };
+	};
+	// Compiled once before the first pair is timed.
+	for (const [gold, prediction] of warmUp) limited(gold, prediction);
+	return limited;
+}
+
+const warmUp = [
+	['\\frac{1}{2}', '\\boxed{0.5}'],
+	['x^2+2x+1', 'The answer is $(x+1)^2$.'],
+	['\\sqrt{2}', '\\boxed{\\sqrt 2}'],
+	['(1,2]', '1 < x \\le 2'],
+	['\\{1,2\\}', '$x = 1$ or $x = 2$'],
+] as const;
+
+/** Mathematical equivalence for the rows of a file. */
+export async function createMathVerifier(): Promise<Verifier> {
+	const compare = await createMathComparer();
+	return ({ answer: gold }, answer, sole = true) => {
+		if (gold === null) return null;
+		const { value } = compare(gold, answer, { sole });
+		return value === null ? null : value === 1;
+	};
+}
