@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import {
 	CancellationTokenSource,
 	createMessageConnection,
+	ErrorCodes,
 	type MessageConnection,
 	ResponseError,
 	StreamMessageReader,
@@ -44,6 +45,8 @@ export class HostEnd extends Error {
 const cancelGraceMs = 1000;
 /** How long a host that is about to be ended may take to say where it is. */
 const whereMs = 250;
+/** How long a host whose connection is gone may take to end. */
+const lastMs = 1000;
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 
@@ -105,9 +108,8 @@ export class HostProcess {
 			new StreamMessageWriter(this.#child.stdio[3] as Writable),
 			silent,
 		);
-		this.#connection.onError(([error]) => {
-			void this.kill(new HostEnd('exited', `The connection to the reward host broke: ${error.message}`));
-		});
+		this.#connection.onError(() => void this.#broken());
+		this.#connection.onClose(() => void this.#broken());
 		this.#connection.listen();
 		this.#hold(false);
 	}
@@ -156,14 +158,13 @@ export class HostProcess {
 			return value;
 		} catch (error) {
 			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
-			if (error instanceof ResponseError) {
+			if (error instanceof ResponseError && error.code !== ErrorCodes.PendingResponseRejected) {
 				this.#answered = true;
 				await this.#drained();
 				throw this.#failureOf(error, options.file);
 			}
 			if (error instanceof HostEnd || error instanceof Failure) throw error;
-			// The connection closed: how the process ended says more.
-			throw await this.kill(new HostEnd('exited', 'The connection to the reward host broke'));
+			throw await this.#broken();
 		} finally {
 			clearTimeout(limit);
 			clearTimeout(grace);
@@ -180,6 +181,15 @@ export class HostProcess {
 		this.#why ??= why;
 		await this.#cleanUp();
 		return await this.ended;
+	}
+
+	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is of no use. */
+	async #broken(): Promise<HostEnd> {
+		const end = await Promise.race([
+			this.ended,
+			new Promise<null>((resolve) => setTimeout(resolve, lastMs, null)),
+		]);
+		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host broke')));
 	}
 
 	/** @param file null: there is none to blame */

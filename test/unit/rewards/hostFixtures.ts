@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after } from 'node:test';
+import type { RewardContext } from '../../../src/protocol/rewardHost.ts';
+import type { ScoreRow } from '../../../src/protocol/scorer.ts';
+import { rewardHostFolder } from '../../../src/rewards/rewardHostFolder.ts';
+import { RewardHosts, type RewardHostsOptions } from '../../../src/rewards/rewardHosts.ts';
+import { findRewardPrograms } from '../../../src/rewards/rewardPrograms.ts';
+import type { RewardLimits, RewardPrograms, RewardRunner } from '../../../src/rewards/rewardRunner.ts';
+
+// The copies of the host programs, and nothing of the user's.
+const runtime = mkdtempSync(join(tmpdir(), 'rlh-'));
+mkdirSync(join(runtime, 'x'), { mode: 0o700 });
+process.env.XDG_RUNTIME_DIR = join(runtime, 'x');
+process.on('exit', () => rmSync(runtime, { recursive: true, force: true }));
+
+const opened: RewardHosts[] = [];
+const folders: string[] = [];
+after(async () => {
+	for (const hosts of opened) hosts.dispose();
+	await Promise.all(opened.map((hosts) => hosts.closed()));
+	for (const folder of folders) await rm(folder, { recursive: true, force: true });
+});
+
+export const context: RewardContext = {
+	tags: { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
+	task: null,
+	folder: '',
+};
+
+let programs: Promise<RewardPrograms> | undefined;
+
+/** Hosts of one test file, closed after it. */
+export async function openHosts(options: Partial<RewardHostsOptions> = {}): Promise<RewardHosts> {
+	programs ??= findRewardPrograms();
+	const hosts = new RewardHosts(await programs, { folder: rewardHostFolder(), ...options });
+	opened.push(hosts);
+	return hosts;
+}
+
+/** A temporary folder of reward files, removed after the test file. */
+export async function rewardFolder(): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'rlr-'));
+	folders.push(folder);
+	return folder;
+}
+
+let count = 0;
+
+/** Writes a reward file of its own folder (and its neighbours) and opens it. */
+export async function openReward(
+	hosts: RewardHosts,
+	folder: string,
+	name: string,
+	text: string,
+	limits: Partial<RewardLimits> = {},
+	neighbours: Readonly<Record<string, string>> = {},
+): Promise<RewardRunner & { readonly file: string }> {
+	const file = join(folder, String(count++), name);
+	for (const [path, content] of Object.entries({ [name]: text, ...neighbours })) {
+		await mkdir(dirname(join(dirname(file), path)), { recursive: true });
+		await writeFile(join(dirname(file), path), content);
+	}
+	return Object.assign(hosts.open({ file, context }, limits), { file });
+}
+
+/** Rows whose completions are `<think>..</think><answer>i</answer>` with gold answer i. */
+export function rowsOf(n: number, columns: (i: number) => Record<string, unknown> = () => ({})): ScoreRow[] {
+	return Array.from({ length: n }, (_, i) => ({
+		prompt: `${i} + 0 = `,
+		completion: `<think>${'x'.repeat(i)}</think><answer>${i}</answer>`,
+		answer: String(i),
+		row: { answer: String(i), ...columns(i) },
+		truncated: false,
+	}));
+}
+
+/** Processes of this machine whose environment or command line holds a text. */
+export async function processesWith(text: string): Promise<number[]> {
+	const found: number[] = [];
+	for (const pid of await readdir('/proc')) {
+		if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
+		for (const part of ['environ', 'cmdline']) {
+			const content = await readFile(`/proc/${pid}/${part}`, 'latin1').catch(() => '');
+			if (content.includes(text)) {
+				found.push(Number(pid));
+				break;
+			}
+		}
+	}
+	return found;
+}
+
+/** Waits until a condition holds; the test's own limit ends it otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+	while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+}
