@@ -53,6 +53,16 @@ interface PlacedLine {
 	readonly place: { readonly file: string; readonly line: number };
 }
 
+/** Read and parsed at once, so that nothing else waits long. */
+const portion = 64 << 10;
+
+/** Tokens are most of a line and of no use here: they are not looked at. */
+function withoutTokens(value: unknown): unknown {
+	if (typeof value !== 'object' || value === null) return value;
+	const { tokens: _, ...line } = value as Record<string, unknown>;
+	return line;
+}
+
 /** One generation batch; whole groups of it where it has too many rows. */
 async function readStep(
 	run: string,
@@ -71,21 +81,18 @@ async function readStep(
 		let number = 0;
 		for (let position = 0; position < size && !cut; ) {
 			checkAborted(signal);
-			const buffer = Buffer.allocUnsafe(Math.min(256 << 10, size - position));
+			const buffer = Buffer.allocUnsafe(Math.min(portion, size - position));
 			const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
 			if (bytesRead === 0) break;
 			position += bytesRead;
 			const before = splitter.dropped;
 			for (const bytes of splitter.push(buffer.subarray(0, bytesRead))) {
 				number++;
-				const decoded = decode(rolloutLineSchema, parseLine(bytes));
-				if (!decoded.ok) {
-					if (bytes.length > 0) left++;
-					continue;
-				}
-				const { tokens: _, ...line } = decoded.value;
-				lines.push({ line, place: { file, line: number } });
-				if (lines.length > limits.batchRows) cut = true;
+				const decoded = decode(rolloutLineSchema, withoutTokens(parseLine(bytes)));
+				if (decoded.ok) lines.push({ line: decoded.value, place: { file, line: number } });
+				else if (bytes.length > 0) left++;
+				cut = lines.length > limits.batchRows;
+				if (cut) break;
 			}
 			// Their place among the lines is not known, but that every later one is further down is.
 			number += splitter.dropped - before;

@@ -153,7 +153,7 @@ describe('the histogram', () => {
 			assert.equal(bins[0]?.low, Math.min(...values));
 			assert.equal(bins.at(-1)?.high, Math.max(...values));
 			for (const [i, { low, high, count }] of bins.entries()) {
-				const last = i === bins.length - 1;
+				const last: boolean = i === bins.length - 1;
 				assert.equal(count, values.filter((value) => value >= low && (value < high || (last && value <= high))).length);
 				assert.ok(low < high);
 			}

@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { summaryLine } from '../../../src/core/reward/verification/verificationSummary.ts';
+import { decode } from '../../../src/protocol/decode.ts';
+import { verificationSchema } from '../../../src/protocol/verification.ts';
+import { RewardVerifier, type VerifyPlanOptions } from '../../../src/rewards/rewardVerifier.ts';
+import { type PlanRequest, planVerification } from '../../../src/rewards/verificationPlan.ts';
+import { isSound } from '../../../src/rewards/verifyReward.ts';
+import { openHosts } from './hostFixtures.ts';
+import { batch, jsonl, recipe, sums, VerifyProject } from './verifyProject.ts';
+
+const brevity = `
+export const brevity = ({ completion, answer, trace }) => {
+	if (trace.answer === null) return null;
+	return trace.answer.trim() === answer ? 1 - completion.length / 1000 : 0;
+};
+`;
+const python = `
+def level(prompts, completions, level, **kwargs):
+    return [float(value) for value in level]
+
+def right(completions, answer, **kwargs):
+    return [1.0 if f"<answer>{gold}</answer>" in text else 0.0 for text, gold in zip(completions, answer)]
+`;
+const files = {
+	'data/train.jsonl': jsonl(sums),
+	'rewards/brevity.reward.ts': brevity,
+	'rewards/level.reward.py': python,
+	'sums.recipe.json': recipe({
+		rewards: [
+			{ use: 'accuracy' },
+			{ use: 'format', weight: 0.2 },
+			{ file: 'rewards/brevity.reward.ts', weight: 0.1 },
+			{ file: 'rewards/level.reward.py', name: 'right' },
+		],
+	}),
+};
+
+async function verify(
+	made: VerifyProject,
+	changes: Partial<PlanRequest> = {},
+	options: VerifyPlanOptions = {},
+	file = 'rewards/brevity.reward.ts',
+) {
+	const hosts = await openHosts();
+	const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
+	const request = { file: made.path(file), folders: [made.folder], what: { kind: 'data' as const }, ...changes };
+	try {
+		const plan = await verifier.plan(request);
+		const result = await verifier.verify(plan, verifier.open(plan), options);
+		for (const verification of result.verifications) {
+			const decoded = decode(verificationSchema, JSON.parse(JSON.stringify(verification)));
+			assert.ok(decoded.ok, JSON.stringify(decoded));
+		}
+		return result.verifications;
+	} finally {
+		verifier.dispose();
+	}
+}
+
+describe('a verification', () => {
+	it('runs a TypeScript reward on right and wrong answers and cases, beside the other rewards of the recipe', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		await made.write(
+			'rewards/brevity.cases.jsonl',
+			[
+				'{"completion": "<think>x</think><answer>2</answer>", "row": {"answer": "2"}, "expect": {"min": 0.9}}',
+				'{"completion": "no answer", "row": {"answer": "2"}, "expect": null}',
+				'{"completion": "<answer>3</answer>", "row": {"answer": "2"}, "expect": 1, "name": "wrong on purpose"}',
+			].join('\n'),
+		);
+		const progress: number[][] = [];
+		const [found] = await verify(
+			made,
+			{},
+			{ onProgress: (done, total) => progress.push([done, total]), coverage: true },
+		);
+		assert.ok(found);
+		const { statistics, rows } = found;
+		assert.equal(rows.length, 203);
+		assert.deepEqual(statistics.agreement, { problems: 40, agreed: 40 });
+		assert.equal(statistics.groups, 40);
+		assert.deepEqual(statistics.cases, { passed: 2, failed: 1 });
+		assert.equal(statistics.nulls, 1);
+		assert.equal(rows.find(({ passed }) => passed === false)?.label, 'wrong on purpose');
+		assert.deepEqual(Object.keys(statistics.correlation).sort(), ['accuracy', 'format', 'right']);
+		assert.ok((statistics.correlation.right ?? 0) > 0.99);
+		const gold = rows.find(({ source }) => source === 'gold');
+		assert.deepEqual(gold?.others, { accuracy: 1, format: 1, right: 1 });
+		assert.deepEqual(found.data, ['40 problems of data/train.jsonl', '3 cases of rewards/brevity.cases.jsonl']);
+		assert.deepEqual(found.remarks, []);
+		assert.deepEqual(progress, [
+			[200, 203],
+			[201, 203],
+			[202, 203],
+			[203, 203],
+		]);
+		assert.ok(found.coverage !== null && found.coverage.reached.length > 0);
+		assert.ok(found.coverage.reached.every((line) => found.coverage?.lines.includes(line)));
+		assert.equal(isSound(found), false);
+		assert.match(summaryLine(found), /gold 100 % · 1 % null · 1 of 3 cases failed · .*\/row$/);
+	});
+
+	it('runs every reward of a Python file, each with the values of the other', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		const verifications = await verify(made, { rows: 50 }, {}, 'rewards/level.reward.py');
+		assert.deepEqual(
+			verifications.map(({ reward }) => reward),
+			['level', 'right'],
+		);
+		const [level, right] = verifications;
+		assert.deepEqual(right?.statistics.agreement, { problems: 10, agreed: 10 });
+		assert.equal(level?.statistics.deadGroups, 10, 'a reward of the row alone teaches nothing');
+		assert.deepEqual(Object.keys(level?.statistics.correlation ?? {}).sort(), [
+			'accuracy',
+			'brevity',
+			'format',
+			'right',
+		]);
+		assert.ok((right?.statistics.correlation.accuracy ?? 0) > 1 - 1e-12);
+		for (const [i, row] of (level?.rows ?? []).entries()) assert.equal(row.others.right, right?.rows[i]?.value);
+	});
+
+	it('names what a reward did wrong: the row, the line, the column', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		await made.write(
+			'rewards/faulty.reward.ts',
+			'export const faulty = ({ row, completion }) => {\n\tif (row.level === 2) throw new Error("level two");\n\tif (row.level === 3) return "text";\n\treturn completion.length;\n};\n',
+		);
+		const [found] = await verify(made, { dataset: made.path('data/train.jsonl') }, {}, 'rewards/faulty.reward.ts');
+		assert.ok(found);
+		const level = (line: number | undefined) => sums[(line ?? 1) - 1]?.level;
+		for (const { error, value, place } of found.rows) {
+			const at = level(place?.line);
+			assert.equal(error?.kind, at === 2 ? 'threw' : at === 3 ? 'invalid' : undefined);
+			if (at === 2) assert.deepEqual([error?.line, value], [2, null]);
+		}
+		assert.equal(found.statistics.errors, found.rows.filter(({ error }) => error).length);
+		assert.equal(isSound(found), false);
+
+		await made.write(
+			'rewards/needs.reward.py',
+			'def needs(completions, difficulty):\n    return [1.0 for _ in completions]\n',
+		);
+		const [needs] = await verify(made, { dataset: made.path('data/train.jsonl') }, {}, 'rewards/needs.reward.py');
+		assert.match(needs?.faults[0]?.message ?? '', /difficulty/);
+		assert.equal(needs?.statistics.valued, 0);
+		assert.equal(needs?.statistics.errors, needs?.rows.length);
+	});
+
+	it('keeps null by intent apart from missing by failure', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		await made.write(
+			'rewards/some.reward.py',
+			'def some(completions, level, **kwargs):\n    return [None if value == 1 else 1.0 for value in level]\n',
+		);
+		const [found] = await verify(made, { dataset: made.path('data/train.jsonl') }, {}, 'rewards/some.reward.py');
+		const { nulls, errors, valued, rows } = found?.statistics ?? { nulls: 0, errors: 1, valued: 0, rows: 0 };
+		assert.equal(errors, 0);
+		assert.ok(nulls > 0 && nulls + valued === rows);
+	});
+
+	it('of rollouts sends whole generation batches and compares with what the run recorded', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		const rank = `
+def rank(completions, **kwargs):
+    # Looks at the batch as a whole.
+    return [float(len(completions)) + index for index, _ in enumerate(completions)]
+`;
+		await made.write('rewards/rank.reward.py', rank);
+		const recorded = (i: number) => ({ rank: 8 + i, accuracy: (i + 1) % 2, gone: null });
+		const run = await made.run('a', {
+			1: batch(1, 2, 4, recorded),
+			2: batch(2, 2, 4, (i) => ({ ...recorded(i), rank: i })),
+		});
+		const [found] = await verify(made, { what: { kind: 'rollouts', run } }, {}, 'rewards/rank.reward.py');
+		assert.ok(found);
+		assert.deepEqual(
+			found.rows.map(({ value }) => value),
+			[...Array(2)].flatMap(() => [...Array(8)].map((_, i) => 8 + i)),
+		);
+		assert.deepEqual(found.statistics.recorded, { same: 8, different: 8 });
+		assert.deepEqual(found.rows[0]?.others, { accuracy: 1, gone: null }, 'values of the run, its own left out');
+		assert.deepEqual(found.data, ['run a, steps 1 to 2']);
+		assert.match(found.rows[0]?.label ?? '', /^step 1, group 0, completion 0$/);
+		const latest = await planVerification({
+			file: made.path('rewards/rank.reward.py'),
+			folders: [made.folder],
+			what: { kind: 'rollouts', run: null },
+		});
+		assert.equal(latest.rollouts?.run, run);
+	});
+
+	it('of a selection is one row, of the problem that was chosen', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		const text = '<think>x</think><answer>no</answer>';
+		const [found] = await verify(made, { what: { kind: 'selection', text, row: 3 } });
+		assert.equal(found?.rows.length, 1);
+		assert.deepEqual(
+			[found?.rows[0]?.source, found?.rows[0]?.completion, found?.rows[0]?.value],
+			['selection', text, 0],
+		);
+		assert.match(found?.rows[0]?.label ?? '', /^selection, for row \d+$/);
+	});
+
+	it('without any data says what to do, and still runs the cases', async (context) => {
+		const made = await VerifyProject.make(context, { 'rewards/brevity.reward.ts': brevity });
+		const [none] = await verify(made);
+		assert.equal(none?.rows.length, 0);
+		assert.equal(summaryLine(none as never), 'no rows');
+		assert.match(none?.remarks.join() ?? '', /Add "\/\/ @dataset/);
+		await made.write(
+			'rewards/brevity.cases.jsonl',
+			'{"completion": "x", "expect": null}\nnot JSON\n{"completion": "x", "expect": 1, "reward": "gone"}\n',
+		);
+		const [cases] = await verify(made);
+		assert.deepEqual(cases?.statistics.cases, { passed: 1, failed: 0 });
+		assert.match(cases?.remarks.join('\n') ?? '', /line 2, is not JSON/);
+		assert.match(cases?.remarks.join('\n') ?? '', /Line 3 of the cases names the reward "gone"/);
+	});
+
+	it('rejects for a file that cannot be loaded, an unknown reward and a cancellation alone', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		await made.write('rewards/broken.reward.ts', 'export const broken = (\n');
+		await assert.rejects(verify(made, {}, {}, 'rewards/broken.reward.ts'), Failure);
+		await assert.rejects(verify(made, {}, { rewards: ['gone'] }), /has no reward "gone"; it has brevity/);
+		const cancelled = new AbortController();
+		cancelled.abort();
+		await assert.rejects(
+			verify(made, {}, { signal: cancelled.signal }),
+			(error: Failure) => error.reason === 'cancelled',
+		);
+	});
+
+	it('goes on when another reward of the recipe cannot be loaded', async (context) => {
+		const made = await VerifyProject.make(context, {
+			...files,
+			'rewards/level.reward.py': 'import nothing_of_that_name\n',
+		});
+		const [found] = await verify(made, { rows: 10 });
+		assert.deepEqual(Object.keys(found?.statistics.correlation ?? {}).sort(), ['accuracy', 'format']);
+		assert.match(found?.remarks.join() ?? '', /level\.reward\.py could not be compared: .*nothing_of_that_name/);
+		assert.equal(isSound(found as never), true);
+	});
+});
+
+describe('a verifier', () => {
+	it('keeps a plan until one of its files changes', async (context) => {
+		const made = await VerifyProject.make(context, files);
+		const verifier = new RewardVerifier(() => assert.fail('nothing is started for a plan'));
+		const request: PlanRequest = {
+			file: made.path('rewards/brevity.reward.ts'),
+			folders: [made.folder],
+			what: { kind: 'data' },
+		};
+		const first = await verifier.plan(request);
+		assert.equal(await verifier.plan(request), first);
+		await made.write('rewards/brevity.cases.jsonl', '{"completion": "x", "expect": 0}\n');
+		const cased = await verifier.plan(request);
+		assert.equal(cased.cases.length, 1);
+		assert.equal(await verifier.plan(request), cased);
+		await made.write('data/train.jsonl', jsonl(sums.slice(0, 3)));
+		assert.equal((await verifier.plan(request)).problems.length, 3);
+		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}`);
+		assert.equal((await verifier.plan(request)).data.described, 'the task addition');
+		// A text that an editor holds wins; what is not about the data changes nothing.
+		const typed = await verifier.plan({ ...request, text: brevity });
+		assert.equal(typed.data.described, 'data/train.jsonl');
+		assert.equal(await verifier.plan({ ...request, text: `${brevity}\n\n` }), typed);
+		verifier.forget();
+		assert.notEqual(await verifier.plan({ ...request, text: brevity }), typed);
+		verifier.dispose();
+	});
+
+	it('does not wait for slow rewards beside the verified one, and has them the next time', async (context) => {
+		const made = await VerifyProject.make(context, {
+			...files,
+			'rewards/level.reward.py':
+				'import time\ntime.sleep(1.5)\ndef right(completions, **kwargs):\n    return [1.0 for _ in completions]\n',
+		});
+		const hosts = await openHosts();
+		const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
+		const request: PlanRequest = {
+			file: made.path('rewards/brevity.reward.ts'),
+			folders: [made.folder],
+			what: { kind: 'data' },
+		};
+		const runner = verifier.open(await verifier.plan(request));
+		const early = await verifier.verify(await verifier.plan(request), runner, { othersMs: 1 });
+		assert.deepEqual(early.verifications[0]?.statistics.correlation, {});
+		assert.match(early.verifications[0]?.remarks.join() ?? '', /still being scored/);
+		const late = await verifier.verify(await verifier.plan(request), runner);
+		assert.deepEqual(Object.keys(late.verifications[0]?.statistics.correlation ?? {}).sort(), [
+			'accuracy',
+			'format',
+			'right',
+		]);
+		verifier.dispose();
+	});
+});
