@@ -1,0 +1,156 @@
+import { dirname, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { AuditFinding, AuditReport } from '../protocol/audit.ts';
+import { auditProbes, auditReward, defaultAuditRows } from '../rewards/auditReward.ts';
+import { LoadFailure } from '../rewards/loadFailure.ts';
+import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import { findRewardData } from '../rewards/rewardData.ts';
+import type { RewardRunner } from '../rewards/rewardRunner.ts';
+import { sampleProblems } from '../rewards/sampleProblems.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { formatNumber } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+const options = {
+	reward: { type: 'string' },
+	dataset: { type: 'string' },
+	rows: { type: 'string' },
+	seed: { type: 'string' },
+	probe: { type: 'string', multiple: true },
+	list: { type: 'boolean' },
+	python: { type: 'string' },
+} as const;
+
+export const auditVerb: Verb = {
+	name: 'audit',
+	usage: '<reward file>',
+	summary: 'Try to earn a reward without a right answer; exit 1 when a probe succeeds or makes the reward fail.',
+	options: [
+		['--reward NAME', 'One reward of the file; default: all.'],
+		['--dataset FILE', 'Build the probes from these JSONL rows (default: what @dataset or a recipe names).'],
+		['--rows N', `Rows to build them from (default ${defaultAuditRows}).`],
+		['--seed S', 'Which rows (default 1).'],
+		['--probe ID', 'Only this probe; may be given several times.'],
+		['--list', 'List the probes, and run none.'],
+		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
+	],
+	async run({ args, output }) {
+		const listed = args.includes('--list');
+		const { values, positionals } = parseArguments('audit', args, options, {
+			names: ['a reward file'],
+			least: listed ? 0 : 1,
+			most: 1,
+		});
+		if (listed) return list(output);
+		const file = resolve(positionals[0] as string);
+		const rows = wholeNumber(values.rows, '--rows') ?? defaultAuditRows;
+		if (rows === 0) throw new Failure('invalid', '--rows is 0.', `Write it like --rows ${defaultAuditRows}.`);
+		const seed = wholeNumber(values.seed, '--seed') ?? 1;
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		const { signal } = interrupt;
+		const hosts = await openRewardHosts({ python: values.python ?? file.endsWith('.py') });
+		try {
+			const data = await findRewardData({
+				file,
+				folders: [...new Set([process.cwd(), dirname(file)])],
+				...(values.dataset === undefined ? {} : { dataset: resolve(values.dataset) }),
+			});
+			const { problems, remarks } = await sampleProblems(data, { count: rows, seed, signal });
+			const runner = hosts.open({ file, context: data.context });
+			const reports: AuditReport[] = [];
+			for (const reward of await chosenRewards(runner, values.reward, signal)) {
+				const report = await auditReward(runner, {
+					file,
+					reward,
+					problems,
+					template: data.template,
+					verify: data.verify,
+					data: problems.length === 0 ? [] : [`${problems.length} problems of ${data.described}`],
+					remarks: [...data.remarks, ...remarks],
+					seed,
+					signal,
+					...(values.probe === undefined ? {} : { probes: values.probe }),
+				});
+				reports.push(report);
+				output.object(report);
+				for (const line of reportOf(report)) output.line(line);
+			}
+			return reports.every(isClean) ? 0 : 1;
+		} catch (error) {
+			// A reward that cannot be loaded has broken its word; it is no mistake on the command line.
+			if (!(error instanceof LoadFailure)) throw error;
+			output.failure(error);
+			return 1;
+		} finally {
+			hosts.dispose();
+			release();
+		}
+	},
+};
+
+/** Without data nothing was tried: that is no clean bill. */
+function isClean({ rows, findings, probes }: AuditReport): boolean {
+	return rows > 0 && findings.length === 0 && probes.every(({ outcome }) => outcome !== 'error');
+}
+
+function list(output: CliOutput): number {
+	output.object({
+		probes: auditProbes.map(({ id, title, severity, why, fix }) => ({ id, title, severity, why, fix })),
+	});
+	const width = Math.max(...auditProbes.map(({ id }) => id.length));
+	for (const { id, title, severity } of auditProbes) {
+		output.line(`${id.padEnd(width)}  ${severity.padEnd(6)}  ${title}`);
+	}
+	return 0;
+}
+
+/** The reward that a person names, else all of the file. Fails with `invalid` for a name that is not there. */
+export async function chosenRewards(
+	runner: RewardRunner,
+	named: string | undefined,
+	signal: AbortSignal,
+): Promise<string[]> {
+	const names = (await runner.describe(signal)).map(({ name }) => name);
+	if (named === undefined) return names;
+	if (names.includes(named)) return [named];
+	throw new Failure('invalid', `The file has no reward "${named}".`, `It has ${names.join(', ')}.`);
+}
+
+const longest = 160;
+/** One line of foreign text. */
+const shorten = (text: string) => {
+	const line = printable(text).replace(/\s+/g, ' ');
+	return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
+};
+
+function findingLines({ severity, title, probe, fooled, rows, evidence, fix }: AuditFinding): string[] {
+	const [shown] = evidence;
+	const example =
+		shown === undefined
+			? []
+			: [
+					`    prompt      ${shorten(shown.prompt)}`,
+					`    right       ${shown.answer === null ? '(no right answer)' : shorten(shown.answer)}`,
+					`    completion  ${shown.completion === '' ? '(empty)' : shorten(shown.completion)}`,
+					`    earns       ${formatNumber(shown.value)}, an honest right answer ${formatNumber(shown.honest)}`,
+				];
+	return [`  ${severity}: ${title} (${probe}), on ${fooled} of ${rows} rows`, ...example, `    fix         ${fix}`];
+}
+
+function reportOf(report: AuditReport): string[] {
+	const { reward, probes, findings, remarks, rows, honest, data } = report;
+	const count = (outcome: (typeof probes)[number]['outcome']) =>
+		probes.filter((probe) => probe.outcome === outcome).length;
+	const errors = probes.filter(({ outcome }) => outcome === 'error');
+	const on = data.length === 0 ? 'no data' : data.join(' and ');
+	return [
+		`${reward}: ${findings.length} of ${probes.length} probes earn what an honest right answer does (${formatNumber(honest)} on ${rows} rows)`,
+		...findings.flatMap(findingLines),
+		...errors.map(({ probe, title, detail }) => `  failed: ${title} (${probe}): ${shorten(detail ?? '')}`),
+		`  ${count('held')} held, ${count('skipped')} left out, ${errors.length} failed; on ${printable(on)}`,
+		...remarks.map((remark) => `  ${printable(remark)}`),
+	];
+}

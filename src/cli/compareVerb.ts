@@ -1,0 +1,182 @@
+import { basename, dirname, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { caseReward } from '../core/reward/verification/labelledCase.ts';
+import type { Comparison } from '../protocol/comparison.ts';
+import { type ComparedSide, compareRewards } from '../rewards/compareRewards.ts';
+import { copyRevision } from '../rewards/gitRevision.ts';
+import { LoadFailure } from '../rewards/loadFailure.ts';
+import { openRewardHosts } from '../rewards/openRewardHosts.ts';
+import { findRewardData } from '../rewards/rewardData.ts';
+import type { RewardHosts } from '../rewards/rewardHosts.ts';
+import { chosenRewards } from './auditVerb.ts';
+import { printable } from './cliOutput.ts';
+import { findRun } from './findRun.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { formatNumber } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+const options = {
+	run: { type: 'string' },
+	reward: { type: 'string' },
+	revision: { type: 'string' },
+	weights: { type: 'string' },
+	against: { type: 'string' },
+	steps: { type: 'string' },
+	python: { type: 'string' },
+} as const;
+
+export const compareVerb: Verb = {
+	name: 'compare',
+	usage: '[reward file] [other file]',
+	summary: "Compare two rewards on a run's rollouts: with its committed version, another file, or by weights.",
+	options: [
+		['--run DIR', 'Whose recorded rollouts are scored (needed).'],
+		['--reward NAME', 'Which reward of the files; default: the one named as the file, else the first.'],
+		['--revision REV', 'The git revision that one file is compared with (default HEAD).'],
+		['--weights A=1,B=0.2', "Compare weightings of the recorded rewards; those not named keep the recipe's weight."],
+		['--against A=1,B=0.5', "What they are compared with (default: the recipe's weights)."],
+		['--steps N', 'The newest generation batches (default 20).'],
+		['--python PATH', 'The Python that runs *.reward.py (default: REASONING_LAB_PYTHON, else python3).'],
+	],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments('compare', args, options, {
+			names: ['a reward file', 'another file'],
+			least: 0,
+			most: 2,
+		});
+		if (values.run === undefined) {
+			throw new Failure('invalid', 'reasoning-lab compare needs a run.', 'Name one with --run runs/NAME.');
+		}
+		const byWeights = values.weights !== undefined || values.against !== undefined;
+		if (byWeights === positionals.length > 0) {
+			throw new Failure(
+				'invalid',
+				byWeights ? 'Weights and reward files cannot be compared together.' : 'There is nothing to compare.',
+				'Give one or two reward files, or --weights.',
+			);
+		}
+		const steps = wholeNumber(values.steps, '--steps');
+		if (steps === 0) throw new Failure('invalid', '--steps is 0.', 'Write it like --steps 20.');
+		const weighed = byWeights
+			? { before: { weights: parseWeights(values.against) }, after: { weights: parseWeights(values.weights) } }
+			: null;
+		const run = await findRun(values.run);
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		const { signal } = interrupt;
+		const cleanups: (() => unknown)[] = [release];
+		try {
+			const sides = weighed ?? (await openSides(positionals, values, signal, cleanups));
+			const comparison = await compareRewards({ run, ...sides, signal, ...(steps === undefined ? {} : { steps }) });
+			output.object(comparison);
+			for (const line of reportOf(comparison)) output.line(printable(line));
+			return 0;
+		} catch (error) {
+			if (!(error instanceof LoadFailure)) throw error;
+			output.failure(error);
+			return 1;
+		} finally {
+			for (const cleanup of cleanups.reverse()) await cleanup();
+		}
+	},
+};
+
+/** `a=1,b=0.2`; nothing: the recipe's own. */
+function parseWeights(text: string | undefined): Record<string, number> {
+	const weights: Record<string, number> = {};
+	for (const part of (text ?? '').split(',').filter((one) => one.trim() !== '')) {
+		const at = part.lastIndexOf('=');
+		const name = part.slice(0, at).trim();
+		const value = part.slice(at + 1).trim();
+		if (at < 1 || value === '' || !Number.isFinite(Number(value))) {
+			throw new Failure(
+				'invalid',
+				`"${part.trim()}" is no weight.`,
+				'Write them like --weights accuracy=1,format=0.2.',
+			);
+		}
+		weights[name] = Number(value);
+	}
+	return weights;
+}
+
+type Values = { readonly reward?: string; readonly revision?: string; readonly python?: string };
+
+async function openSides(
+	files: readonly string[],
+	values: Values,
+	signal: AbortSignal,
+	cleanups: (() => unknown)[],
+): Promise<{ before: ComparedSide; after: ComparedSide }> {
+	const [first, second] = files.map((path) => resolve(path)) as [string, string | undefined];
+	if (second !== undefined && values.revision !== undefined) {
+		throw new Failure('invalid', 'Two files and a revision cannot be compared together.', 'Leave out --revision.');
+	}
+	const hosts = await openRewardHosts({ python: values.python ?? files.some((path) => path.endsWith('.py')) });
+	cleanups.push(() => hosts.dispose());
+	if (second !== undefined) {
+		return {
+			before: await openSide(hosts, first, first, files[0] as string, values.reward, signal),
+			after: await openSide(hosts, second, second, files[1] as string, values.reward, signal),
+		};
+	}
+	const revision = values.revision ?? 'HEAD';
+	const copy = await copyRevision(first, { revision, signal });
+	cleanups.push(() => copy.dispose());
+	return {
+		before: await openSide(hosts, copy.file, first, copy.label, values.reward, signal),
+		after: await openSide(
+			hosts,
+			first,
+			first,
+			copy.unchanged ? 'working copy (unchanged)' : 'working copy',
+			values.reward,
+			signal,
+		),
+	};
+}
+
+/** @param original the file whose data tells the context: a copy of a revision has none */
+async function openSide(
+	hosts: RewardHosts,
+	file: string,
+	original: string,
+	label: string,
+	named: string | undefined,
+	signal: AbortSignal,
+): Promise<ComparedSide> {
+	const data = await findRewardData({ file: original, folders: [...new Set([process.cwd(), dirname(original)])] });
+	const runner = hosts.open({ file, context: data.context });
+	const names = await chosenRewards(runner, named, signal);
+	const reward = caseReward(basename(original), names) as string;
+	return { label: named === undefined && names.length === 1 ? label : `${label}: ${reward}`, runner, reward };
+}
+
+function reportOf({ before, after, run, steps, rows, groups, summary, remarks }: Comparison): string[] {
+	const changed = rows
+		.filter((row) => row.before !== row.after)
+		.sort((a, b) => Math.abs((b.after ?? 0) - (b.before ?? 0)) - Math.abs((a.after ?? 0) - (a.before ?? 0)))
+		.slice(0, 5);
+	const text = (value: number | null) => (value === null ? 'null' : formatNumber(value));
+	const batches = steps.length === 1 ? `step ${steps[0]}` : `steps ${steps[0]} to ${steps.at(-1)}`;
+	return [
+		`${before}  ->  ${after}`,
+		`${rows.length} rollouts of ${basename(run)}, ${batches}`,
+		`mean              ${text(summary.meanBefore)} -> ${text(summary.meanAfter)}`,
+		`changed           ${summary.changed} rollouts, ${summary.flipped} of them to the other side of the scale`,
+		`rank correlation  ${summary.rankCorrelation === null ? '-' : formatNumber(summary.rankCorrelation)} within groups`,
+		`variance          ${summary.gained} of ${groups.length} groups gain it, ${summary.lost} lose it`,
+		`advantages        ${summary.advantageFlips} change their sign`,
+		...changed.map(
+			(row) =>
+				`  step ${row.step}, group ${row.group}, completion ${row.index}: ${text(row.before)} -> ${text(row.after)}: ${short(row.completion)}`,
+		),
+		...remarks,
+	];
+}
+
+const short = (text: string) => {
+	const line = text.replace(/\s+/g, ' ');
+	return line.length > 90 ? `${line.slice(0, 89)}…` : line;
+};
