@@ -70,9 +70,12 @@ export async function writeRewardCopies(run: string, { contents }: RewardCopies)
 	}
 }
 
-/** What run.json's `hashes.rewards` holds: it depends on the recipe's entries and on the content of all copies. */
-export function hashRewards(recipe: ResolvedRecipe): string {
-	const { rewards, rewardFiles } = recipe;
+/**
+ * What run.json's `hashes.rewards` holds: it depends on the recipe's entries and on the content of all copies.
+ * @param recipe recipe.json as it stands, so that defaults of a later version change nothing
+ */
+export function hashRewards(recipe: unknown): string {
+	const { rewards, rewardFiles } = recipe as { readonly rewards: unknown; readonly rewardFiles?: unknown };
 	return sha256(JSON.stringify(rewardFiles === undefined ? rewards : { rewards, rewardFiles }));
 }
 

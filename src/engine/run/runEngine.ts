@@ -11,7 +11,7 @@ import type { EventLine } from '../../protocol/eventLine.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { ControlServer } from '../../rpc/controlServer.ts';
 import { acquireDevice } from '../../runs/deviceQueue.ts';
-import { type OpenedDataset, openDataset } from '../../runs/openDataset.ts';
+import { openDataset } from '../../runs/openDataset.ts';
 import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles, stepName, stepOf } from '../../runs/runFiles.ts';
@@ -137,7 +137,7 @@ class EngineRun {
 		const { run, resume, parentCheckpoint } = this.#args;
 		const value = await readResolvedRecipe(run);
 		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
-		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(recipe) };
+		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(value) };
 		this.#server = await openControl(run, writer.record.id, {
 			serving: false,
 			handlers: runControls({
@@ -147,17 +147,21 @@ class EngineRun {
 				ended: this.#ended.promise,
 			}),
 		});
+		const first = !resume || writer.record.hashes.recipe === '';
+		if (!first) {
+			this.#checkUnchanged('recipe.json', writer.record.hashes.recipe, hashes.recipe);
+			this.#checkUnchanged('list of reward files', writer.record.hashes.rewards, hashes.rewards);
+		}
+		await checkRewardCopies(run, recipe);
+		// The processes start while data, checkpoint and model are read.
+		this.#rewards = new RunRewards(run, recipe, this.#gate.stopSignal);
 		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		const dataset = await openDataset(recipe.dataset);
-		const first = !resume || writer.record.hashes.recipe === '';
 		if (first) {
 			await writer.updateRecord({ hashes: { ...hashes, dataset: dataset.hash } });
 		} else {
-			this.#checkUnchanged(writer.record, hashes, dataset);
+			this.#checkUnchanged('dataset', writer.record.hashes.dataset, dataset.hash);
 		}
-		await checkRewardCopies(run, recipe);
-		// The processes start while checkpoint and model are read.
-		this.#rewards = new RunRewards(run, recipe);
 		const own = resume ? (await listCheckpoints(run)).at(-1) : undefined;
 		const folder = own?.path ?? parentCheckpoint;
 		if (resume && !own && writer.record.parent !== null) {
@@ -168,7 +172,7 @@ class EngineRun {
 			);
 		}
 		const checkpoint = folder === null ? null : await readCheckpoint(folder);
-		this.#training = await startTraining({
+		const started = await startTraining({
 			recipe: resume ? await withSettledDevice(run, recipe) : recipe,
 			dataset,
 			checkpoint,
@@ -179,8 +183,14 @@ class EngineRun {
 					.appendEvent({ type: 'alert', level: 'warning', message: `${rows} left out so far: ${why}.` })
 					.catch(() => undefined);
 			},
+		}).catch((error: unknown) => {
+			// Loading a reward may take long: a stop does not wait for it.
+			if (Failure.from(error).reason === 'cancelled' && this.#gate.stopRequest) return null;
+			throw error;
 		});
-		const { parts, progress } = this.#training;
+		if (started === null) return 'stopped';
+		this.#training = started;
+		const { parts, progress } = started;
 		this.#learner = parts.learner;
 		const past = resume ? await this.#takeUp(writer, own === undefined ? null : checkpoint) : nothingBefore;
 		if (past.accuracy !== undefined && progress.evaluatedAt === null) {
@@ -208,7 +218,7 @@ class EngineRun {
 			announcedStage: past.announcedStage,
 			checkpointAt: own?.step ?? null,
 			versions: engineVersions(),
-			vocabulary: this.#training.vocabulary,
+			vocabulary: started.vocabulary,
 			onChanged: () => this.#server?.changed(),
 		});
 		// A new run from another's checkpoint owns a copy of where it began, so that it can be resumed by itself.
@@ -222,23 +232,11 @@ class EngineRun {
 		return live && this.#training ? { ...record, step: this.#training.progress.step } : record;
 	}
 
-	#checkUnchanged(
-		{ hashes }: RunRecord,
-		now: { readonly recipe: string; readonly rewards: string },
-		dataset: OpenedDataset,
-	): void {
-		const changed =
-			hashes.recipe !== now.recipe
-				? 'recipe.json'
-				: hashes.dataset !== dataset.hash
-					? 'dataset'
-					: hashes.rewards !== now.rewards
-						? 'list of reward files'
-						: null;
-		if (changed === null) return;
+	#checkUnchanged(what: string, before: string, now: string): void {
+		if (before === now) return;
 		throw new Failure(
 			'mismatch',
-			`The ${changed} of the run ${this.#args.run} has changed since it began.`,
+			`The ${what} of the run ${this.#args.run} has changed since it began.`,
 			'Put it back, or start a new run from a checkpoint.',
 		);
 	}

@@ -16,20 +16,26 @@ export class RunRewards extends Disposable {
 	readonly loaded: Promise<RecipeScorers>;
 	#hosts: RewardHosts | null = null;
 
-	/** Starts the hosts at once. The copies have been checked before. */
-	constructor(run: string, recipe: ResolvedRecipe) {
+	/** Starts the hosts at once. The copies have been checked before. @param signal ends the loading, not what is loaded */
+	constructor(run: string, recipe: ResolvedRecipe, signal?: AbortSignal) {
 		super();
-		this.loaded = this.#load(run, recipe);
+		this.loaded = this.#load(run, recipe, signal);
 		// Waited for later; until then a failure is not unhandled.
 		this.loaded.catch(() => undefined);
 	}
 
-	async #load(run: string, recipe: ResolvedRecipe): Promise<RecipeScorers> {
+	async #load(run: string, recipe: ResolvedRecipe, signal: AbortSignal | undefined): Promise<RecipeScorers> {
 		const python = recipe.rewards.some((reward) => 'file' in reward && extname(reward.file) === '.py');
 		const hosts = await openRewardHosts({ python });
 		if (this.disposed) throw new Failure('cancelled', 'The run has ended.');
 		this.#hosts = this.register(hosts);
-		return createScorers({ recipe, hosts, folder: run, locate: (file) => rewardCopyPath(run, recipe, file) });
+		return createScorers({
+			recipe,
+			hosts,
+			folder: run,
+			locate: (file) => rewardCopyPath(run, recipe, file),
+			...(signal === undefined ? {} : { signal }),
+		});
 	}
 
 	/** Ends the hosts and waits for that. */

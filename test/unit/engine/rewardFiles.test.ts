@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
+import { rescoreRun } from '../../../src/rewards/rescoreRun.ts';
+import type { RewardLimits, RewardSource } from '../../../src/rewards/rewardRunner.ts';
+import { listRolloutSteps, readMetrics, readRecord, readRollouts } from '../../../src/runs/runReader.ts';
+import { type EngineExit, eventually, Workplace } from './engineProcess.ts';
+import { uninterrupted } from './killResume.ts';
+import { alertsOf, rewardRecipe, writeFiles } from './rewardRuns.ts';
+import { readOutcome } from './runOutcome.ts';
+
+const files = {
+	'rewards/brevity.reward.ts': `import type { Reward } from 'reasoning-lab';
+import { scale } from './scale.ts';
+export const brevity: Reward = ({ completion, trace }) => (trace.answer === null ? null : scale / (3 + completion.length));
+brevity.weight = 0.3;
+const share = (rows: { completion: string }[]) => rows.map(({ completion }, i) => completion.length / (i + 1) / 7);
+export const position = Object.assign(share, { batch: true, batchOnly: true });
+`,
+	'rewards/scale.ts': 'export const scale: number = 1.7;\n',
+	'rewards/digits.reward.py': `import helpers
+def brevity(prompts, completions, answer=None, a=0, b=0, **kwargs):
+    return [None if len(c) % 7 == 0 else helpers.score(c, g, x, y) for c, g, x, y in zip(completions, answer, a, b)]
+brevity.weight = 0.05
+async def later(completions, trainer_state=None, **kwargs):
+    return [trainer_state.global_step / 3.0 + len(set(c)) for c in completions]
+`,
+	'rewards/helpers.py': 'def score(c, g, a, b): return (a + b) / (3.0 + len(c) + len(str(g)))\n',
+};
+
+const recipe = rewardRecipe([
+	{ use: 'format', weight: 0.2 },
+	{ file: 'rewards/brevity.reward.ts' },
+	{ file: 'rewards/digits.reward.py', name: 'brevity' },
+	{ file: 'rewards/digits.reward.py', name: 'later', weight: 0.01 },
+]);
+
+async function rescored(run: string) {
+	const hosts = await openRewardHosts();
+	try {
+		return await rescoreRun(run, { hosts });
+	} finally {
+		hosts.dispose();
+	}
+}
+
+test('files and built-in rewards train, and every recorded value comes out again', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const run = await place.prepare(recipe);
+	// Only the copies count from here on.
+	await rm(join(place.folder, 'rewards'), { recursive: true });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const record = await readRecord(run);
+	assert.deepEqual(record.rewards, [
+		{ name: 'accuracy', weight: 1 },
+		{ name: 'format', weight: 0.2 },
+		{ name: 'brevity', weight: 0.3 },
+		{ name: 'position', weight: 1 },
+		{ name: 'digits.brevity', weight: 0.05 },
+		{ name: 'later', weight: 0.01 },
+	]);
+	const lines = (await Promise.all((await listRolloutSteps(run)).map((step) => readRollouts(run, step)))).flat();
+	assert.equal(lines.length, 320);
+	for (const name of ['brevity', 'position', 'digits.brevity', 'later']) {
+		const values = new Set(lines.map(({ rewards }) => rewards[name]));
+		assert.ok(values.size > 5, `${name} has ${values.size} values`);
+	}
+	assert.ok(lines.some(({ rewards }) => rewards.brevity === null) && lines.every(({ extra }) => !extra?.errors));
+	const grpo = (await readMetrics(run)).filter(({ stage }) => stage === 'grpo');
+	assert.ok(grpo.every(({ values }) => 'rewards/digits.brevity/mean' in values && !('rewards/later/errors' in values)));
+
+	const { rows, equal, columns, differences } = await rescored(run);
+	assert.deepEqual(differences, []);
+	assert.ok(equal);
+	assert.equal(rows, 320);
+	assert.deepEqual(
+		columns.map(({ name, rows, equal, failedNow }) => [name, rows, equal, failedNow]),
+		['accuracy', 'format', 'brevity', 'position', 'digits.brevity', 'later', 'reward'].map((name) => [
+			name,
+			320,
+			320,
+			0,
+		]),
+	);
+});
+
+test('the editor scores with the same runner and gets the same values from the original files', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const run = await place.prepare(recipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	const hosts = await openRewardHosts();
+	try {
+		// As an editor opens the file itself, with other limits and ready to measure coverage.
+		const original = {
+			open: (source: RewardSource, limits?: Partial<RewardLimits>) =>
+				hosts.open('file' in source ? { ...source, file: source.file.replace(run, place.folder) } : source, {
+					...limits,
+					batchMs: 9000,
+				}),
+		};
+		const { equal, differences } = await rescoreRun(run, { hosts: original });
+		assert.deepEqual(differences, []);
+		assert.ok(equal);
+		// The comparison can fail: another rule gives other values.
+		await writeFile(join(place.folder, 'rewards/scale.ts'), 'export const scale: number = 1.8;\n');
+		const other = await rescoreRun(run, { hosts: original, steps: { first: 31, last: 32 }, differences: 3 });
+		assert.equal(other.equal, false);
+		assert.equal(other.differences.length, 3);
+		const changed = other.columns.filter(({ different }) => different > 0).map(({ name }) => name);
+		assert.deepEqual(changed, ['brevity', 'reward']);
+	} finally {
+		hosts.dispose();
+	}
+});
+
+test('an edit during a run changes nothing; a killed run resumes with its copies to the same end', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const run = await place.prepare(recipe);
+	const engine = place.start('--run', run);
+	await eventually(async () => (await listRolloutSteps(run)).length > 3, 'batches are scored');
+	await writeFile(join(place.folder, 'rewards/scale.ts'), 'export const scale: number = 99;\n');
+	await rm(join(place.folder, 'rewards/digits.reward.py'));
+	engine.kill('SIGKILL');
+	await engine.exit;
+	const { code, stderr } = await place.run('--run', run, '--resume');
+	assert.equal(code, 0, stderr);
+	const outcome = await readOutcome(run);
+	assert.deepEqual(outcome, expected);
+});
+
+test('the number of workers changes no value', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const outcomes = [];
+	for (const workers of [1, 2]) {
+		// Sizes of micro-batches are frozen by the recipe's workers, so they are given here.
+		const run = await place.prepare({ ...recipe, workers });
+		const path = join(run, 'recipe.json');
+		const resolved = JSON.parse(await readFile(path, 'utf8')) as object;
+		await writeFile(path, JSON.stringify({ ...resolved, sampleRows: 8, trainRows: 8 }));
+		assert.equal((await place.run('--run', run)).code, 0);
+		outcomes.push(await readOutcome(run));
+	}
+	assert.deepEqual(outcomes[1], outcomes[0]);
+});
+
+/** Exit status 2 and one sentence with its action on stderr; no stack. */
+function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
+	assert.equal(code, 2, stderr);
+	assert.match(stderr, pattern);
+	assert.doesNotMatch(stderr, /\n\s+at /);
+}
+
+test('a run whose copies were changed is not resumed', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const run = await place.prepare(recipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	const before = await readOutcome(run);
+	const helpers = join(run, 'rewards/helpers.py');
+	const text = await readFile(helpers, 'utf8');
+	await writeFile(helpers, text.replace('3.0', '4.0'));
+	assertRefused(await place.run('--run', run, '--resume'), /helpers\.py has changed since the run began\. Put it back/);
+	// Nor with a list that was changed to fit.
+	const path = join(run, 'recipe.json');
+	const recipeText = await readFile(path, 'utf8');
+	await writeFile(path, recipeText.replace('"weight": 0.2', '"weight": 0.3'));
+	assertRefused(await place.run('--run', run, '--resume'), /recipe\.json of the run .* has changed/);
+	await writeFile(path, recipeText);
+	await writeFile(helpers, text);
+	await writeFile(join(run, 'rewards/json.py'), '');
+	assertRefused(await place.run('--run', run, '--resume'), /json\.py was added since/);
+	await rm(join(run, 'rewards/json.py'));
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.deepEqual(await readOutcome(run), before);
+});
+
+for (const [what, name, text, reason, pattern] of [
+	['a syntax error', 'x.reward.ts', 'export const a = 1;\nexport const b = () => {;\n', 'invalid', /x\.reward\.ts:2: /],
+	['a syntax error', 'x.reward.py', 'import math\n\ndef f(completions:\n', 'invalid', /x\.reward\.py:3: /],
+	[
+		'an import that is not there',
+		'x.reward.ts',
+		"import { a } from './gone.ts';\nexport const f = () => a;",
+		'invalid',
+		/x\.reward\.ts:1: .*gone\.ts/,
+	],
+	[
+		'an import that is not there',
+		'x.reward.py',
+		'import math\nimport surely_not_there\ndef f(completions, **kwargs): return []',
+		'invalid',
+		/x\.reward\.py:2: .*surely_not_there/,
+	],
+	['no reward', 'x.reward.ts', 'export const limit = 3;', 'invalid', /exports no function/],
+	['no reward', 'x.reward.py', 'limit = 3', 'invalid', /no public function with TRL's signature/],
+	['an end of its process', 'x.reward.py', 'import os\nos._exit(3)', 'invalid', /x\.reward\.py/],
+] as const) {
+	test(`${what} in ${name} refuses the run before any work, and names the line`, async () => {
+		await using place = await Workplace.make();
+		await writeFiles(place, { [name]: text });
+		const run = await place.prepare(rewardRecipe([{ file: name }]));
+		assertRefused(await place.run('--run', run), pattern);
+		const record = await readRecord(run);
+		assert.equal(record.status, 'crashed');
+		assert.equal(record.error?.reason, reason);
+		assert.deepEqual(await readMetrics(run), []);
+	});
+}
+
+test('a name that is not in the file, a reward listed twice and a missing column are refused', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, {
+		'x.reward.ts': 'export const one = () => 1;\nexport const two = () => 2;',
+		'y.reward.py': 'def f(completions, solution, **kwargs):\n    return [0.0] * len(completions)',
+	});
+	const attempt = async (...rewards: object[]) => place.run('--run', await place.prepare(rewardRecipe(rewards)));
+	const unknown = await attempt({ file: 'x.reward.ts', name: 'three' });
+	assertRefused(unknown, /x\.reward\.ts has no reward "three"; it has one, two\. Correct "name"/);
+	const twice = await attempt({ file: 'x.reward.ts' }, { file: 'x.reward.ts', name: 'two' });
+	assertRefused(twice, /The reward "two" of .* is listed twice/);
+	assertRefused(await attempt({ file: 'y.reward.py' }), /no column 'solution'/);
+	await assert.rejects(place.prepare(rewardRecipe([{ file: 'z.reward.py' }])), { reason: 'missing' });
+});
+
+test('an interpreter that is not there refuses the run with what to do', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, { 'y.reward.py': 'def f(completions, **kwargs):\n    return [0.0] * len(completions)' });
+	const run = await place.prepare(rewardRecipe([{ file: 'y.reward.py' }]));
+	place.environment.REASONING_LAB_PYTHON = join(place.folder, 'no-python');
+	assertRefused(await place.run('--run', run), /no-python.*Install it, or name it/s);
+	assert.equal((await readRecord(run)).error?.reason, 'unavailable');
+});
+
+test('a recipe without accuracy is evaluated by it all the same', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, { 'x.reward.ts': 'export const accuracy = () => 0;' });
+	const rewards = [{ use: 'format', name: 'accuracy' }, { file: 'x.reward.ts' }];
+	// Enough imitation to answer some sums.
+	const [sft, grpo] = rewardRecipe([]).stages;
+	const stages = [
+		{ ...sft, steps: 250 },
+		{ ...grpo, steps: 2 },
+	];
+	const more = { evaluate: { every: 100, problems: 32 }, checkpoint: { every: 1000 }, stages };
+	const run = await place.prepare({ ...rewardRecipe([]), rewards, ...more });
+	const own = await place.prepare({ ...rewardRecipe([]), rewards: [{ use: 'accuracy' }], ...more });
+	for (const one of [run, own]) {
+		const { code, stderr } = await place.run('--run', one);
+		assert.equal(code, 0, stderr);
+	}
+	const evaluations = async (one: string) =>
+		(await readMetrics(one))
+			.filter(({ step }) => step <= 250)
+			.flatMap(({ values }) => ('eval/heldout/accuracy' in values ? [values['eval/heldout/accuracy']] : []));
+	const measured = await evaluations(run);
+	assert.deepEqual(measured, await evaluations(own));
+	assert.ok(
+		measured.some((value) => (value ?? 0) > 0),
+		`${measured}`,
+	);
+	const columns = (await readRecord(run)).rewards?.map(({ name }) => name);
+	assert.deepEqual(columns, ['accuracy', 'x.accuracy']);
+	assert.deepEqual(await alertsOf(run), []);
+});

@@ -1,0 +1,44 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { EventLine } from '../../../src/protocol/eventLine.ts';
+import type { ControlClient } from '../../../src/rpc/controlClient.ts';
+import { connectRun } from '../../../src/runs/runControl.ts';
+import { readEvents, readRecord } from '../../../src/runs/runReader.ts';
+import { eventually, tinyRecipe, type Workplace } from './engineProcess.ts';
+
+const execute = promisify(execFile);
+
+/** A run of 20 generation batches of 16 completions whose rewards are files. */
+export const rewardRecipe = (rewards: readonly object[], more: object = {}) => ({
+	...tinyRecipe,
+	rewards: [{ use: 'accuracy' }, ...rewards],
+	...more,
+});
+
+export async function writeFiles(place: Workplace, files: Readonly<Record<string, string>>): Promise<void> {
+	for (const [name, text] of Object.entries(files)) {
+		const path = join(place.folder, name);
+		await mkdir(dirname(path), { recursive: true });
+		await writeFile(path, text);
+	}
+}
+
+/** Connects once the run is paused by itself. */
+export async function connectPaused(run: string): Promise<ControlClient> {
+	const record = await eventually(async () => {
+		const found = await readRecord(run).catch(() => null);
+		return found?.status === 'paused' && found.pause ? found : null;
+	}, 'the run pauses by itself');
+	return connectRun(run, record, 'test');
+}
+
+export const alertsOf = async (run: string): Promise<EventLine[]> =>
+	(await readEvents(run)).filter(({ type, level }) => type === 'alert' && level !== 'info');
+
+/** Every process whose command line or environment names the folder: whatever a run has started. */
+export async function processesOf(marker: string): Promise<string[]> {
+	const { stdout } = await execute('ps', ['axeww', '-o', 'pid=,command='], { maxBuffer: 64 << 20 });
+	return stdout.split('\n').filter((line) => line.includes(marker) && !line.includes('ps axeww'));
+}
