@@ -1,0 +1,109 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+import { goldText } from '../core/dataset/answer.ts';
+import type { Verdict } from '../core/math/compareMath.ts';
+import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.ts';
+import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import { printable } from './cliOutput.ts';
+import { parseArguments } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+
+/** A line of a pairs file. Other keys are left alone. */
+const pairSchema = v.looseObject({
+	gold: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
+	prediction: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
+});
+
+const words: Readonly<Record<string, string>> = { '1': 'right', '0': 'wrong', null: 'undecided' };
+
+export const rewardMathVerb: Verb = {
+	name: 'reward-math',
+	usage: '<gold> <prediction> | --pairs FILE',
+	summary:
+		"Say the accuracy reward's verdict on an answer: 1 right, 0 wrong, null when the gold answer cannot be read.",
+	options: [['--pairs FILE', 'JSONL with {"gold", "prediction"} on each line; prints one verdict a line, in order.']],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments(
+			'reward-math',
+			answersLast(args),
+			{ pairs: { type: 'string' } },
+			{ names: ['a gold answer', 'a prediction'], least: 0, most: 2 },
+		);
+		if (values.pairs !== undefined) {
+			if (positionals.length > 0) {
+				throw new Failure(
+					'invalid',
+					'--pairs takes its answers from the file alone.',
+					'See reasoning-lab help reward-math.',
+				);
+			}
+			const compare = await createMathComparer();
+			return judgePairs(values.pairs, compare, (verdict) => output.summary(verdict));
+		}
+		const [gold, prediction] = positionals;
+		if (gold === undefined || prediction === undefined) {
+			const missing = gold === undefined ? 'a gold answer' : 'a prediction';
+			throw new Failure(
+				'invalid',
+				`reasoning-lab reward-math needs ${missing}.`,
+				'See reasoning-lab help reward-math.',
+			);
+		}
+		const compare = await createMathComparer();
+		const { value, reason } = compare(gold, prediction);
+		output.object({ value, reason });
+		output.line(printable(`${value} ${words[String(value)]}: ${reason}`));
+		return 0;
+	},
+};
+
+/** An answer may start with a minus sign: whatever is no option of this verb stands behind `--`. */
+function answersLast(args: readonly string[]): string[] {
+	const options: string[] = [];
+	const answers: string[] = [];
+	for (let i = 0; i < args.length; i++) {
+		const arg = args[i] as string;
+		if (arg === '--') {
+			answers.push(...args.slice(i + 1));
+			break;
+		}
+		if (arg === '--pairs') options.push(arg, ...args.slice(++i, i + 1));
+		else if (/^--[a-z]/.test(arg)) options.push(arg);
+		else answers.push(arg);
+	}
+	return [...options, '--', ...answers];
+}
+
+/** One verdict a line of the file, in its order; a line that is no pair gets null and names itself. 1 if there was one. */
+async function judgePairs(path: string, compare: MathComparer, print: (verdict: Verdict) => void): Promise<number> {
+	const info = await stat(path).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read ${path}`);
+	});
+	if (!info.isFile()) throw new Failure('invalid', `${path} is not a file.`, 'Name a JSONL file of pairs.');
+	const splitter = new LineSplitter();
+	let line = 0;
+	let bad = 0;
+	const judge = (bytes: Uint8Array): void => {
+		line++;
+		if (bytes.length === 0 || (bytes.length === 1 && bytes[0] === 13)) return;
+		const pair = v.safeParse(pairSchema, parseLine(bytes));
+		if (!pair.success) {
+			bad++;
+			print({ value: null, reason: `Line ${line} is no pair {"gold", "prediction"}.` });
+			return;
+		}
+		const { gold, prediction } = pair.output;
+		const text = goldText(gold);
+		if (text === null) print({ value: null, reason: 'There is no gold answer.' });
+		else {
+			const { value, reason } = compare(text, goldText(prediction) ?? '');
+			print({ value, reason });
+		}
+	};
+	for await (const chunk of createReadStream(path)) for (const one of splitter.push(chunk as Uint8Array)) judge(one);
+	// The last line may lack its end.
+	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judge(one);
+	return bad > 0 ? 1 : 0;
+}
