@@ -185,7 +185,8 @@ function replaceCall(text: string, name: RegExp, replacement: (inside: string) =
 export function cleanText(text: string): string {
 	let t = replaceCharacters(text);
 	// A doubled backslash before a letter comes from a text that was escaped twice; in a matrix it ends a row.
-	if (!t.includes('\\begin')) t = t.replace(/\\\\(?=[a-zA-Z({[])/g, '\\').replace(/\\\\(?=[,;!% ])/g, ' ');
+	if (t.includes('\\begin')) t = t.replace(/\\\\(?:\[[^\]]{0,12}\])?/g, '\\cr ');
+	else t = t.replace(/\\\\(?=[a-zA-Z({[])/g, '\\').replace(/\\\\(?=[,;!% ])/g, ' ');
 	t = t
 		.replace(/\\n(?![a-zA-Z])/g, ' ')
 		.replace(/\*\*(?=[^*]*?\*\*)([^*]*?)\*\*/g, (whole, inside: string, at: number) =>

@@ -46,6 +46,16 @@ export function readAnswer(text: string): Answer | null {
 	return text.length > mostAnswerLength ? null : parseAnswer(cleanText(text));
 }
 
+/** A worked solution in the place of the answer: what it states in so many words. */
+function readStated(gold: string): Answer | null {
+	if (!/\banswer\b/i.test(gold)) return null;
+	for (const reading of statedAnswers(gold)) {
+		const answer = readAnswer(reading);
+		if (answer !== null) return answer;
+	}
+	return null;
+}
+
 /**
  * Whether a prediction is mathematically the gold answer. The gold answer comes first: it is a bare answer, a prediction
  * may be a bare answer, a sentence or a whole completion. They are not treated alike: a gold answer that cannot be read
@@ -67,7 +77,7 @@ export function compareMath(
 	if (missingGold.test(goldText) && !/^(?:none|undefined)$/i.test(goldText)) {
 		return verdict(null, 'There is no gold answer.');
 	}
-	const expected = readAnswer(goldText);
+	const expected = readAnswer(goldText) ?? readStated(goldText);
 	if (expected === null) return verdict(null, `The gold answer ${shown(goldText)} cannot be read.`);
 	const readings = statedAnswers(prediction, sole);
 	if (readings.length === 0) return verdict(0, 'No answer is stated.');

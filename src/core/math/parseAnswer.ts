@@ -36,6 +36,15 @@ export function parseAnswer(text: string, { inBrackets = false, depth = 0 }: Par
 	if (t === '') return null;
 	const inner = wholeText(t);
 	if (inner !== null) t = trimmed(inner);
+	// Outside brackets 1,000 is a number, unless other commas divide.
+	if (
+		!inBrackets &&
+		/\d,\d{3}/.test(t) &&
+		!/[([{]/.test(t.replace(/\\[a-zA-Z]+ ?\{/g, '')) &&
+		/^(?:[^,]|(?<=(?<![\d.,])\d{1,3}(?:,\d{3})*),(?=\d{3}(?!\d)))*$/.test(t)
+	) {
+		t = t.replace(/(?<=\d),(?=\d{3}(?!\d))/g, '');
+	}
 	const plain = inBrackets && /^\d{1,3}(?:,\d{3})+$/.test(t) ? null : parsePlainNumber(t);
 	if (plain !== null) {
 		return scalar({ op: 'number', value: plain.value }, t, { digits: plain.digits, percent: plain.percent });
@@ -106,7 +115,7 @@ function wholeText(t: string): string | null {
 }
 
 const choiceLetter = /^(?:\(([A-J])\)|\\text ?\{ ?\(?([A-J])\)? ?\}|([A-J]))[.:)]?$/;
-const choiceWithRest = /^(?:\(([A-J])\)[.:]?|\\text ?\{ ?\(?([A-J])\)?[.:]? ?\}[.:]?|([A-J])[.:)](?!\d)) ?(\S.*)$/;
+const choiceWithRest = /^(?:\(([A-J])\)[.:]?|\\text ?\{ ?\(?([A-J])\)?[.:]? ?\}[.:]?|([A-J])[.:)](?= )) ?(\S.*)$/;
 
 function parseChoice(t: string, wasText: boolean): Answer | null {
 	const alone = choiceLetter.exec(t) ?? (wasText ? /^\(?([A-J])\)?$/.exec(t) : null);
@@ -158,6 +167,7 @@ function parseCongruence(t: string): Answer | null {
 const isRelation = /[<>=]|\\(?:le|ge|ne|in)(?![a-zA-Z])/;
 const isInequality = /[<>]|\\(?:le|ge|ne|in)(?![a-zA-Z])/;
 const commas = new Set([',', ';']);
+const semicolon = new Set([';']);
 
 /** What only says where a letter comes from: `k \in \mathbb{Z}`, `where n is an integer`. */
 const qualifier =
@@ -185,11 +195,12 @@ function parseParts(text: string, inBrackets: boolean, depth: number): Answer | 
 		.map((part) => part.replace(/^,\s*|\s*,$/g, ''))
 		.filter((part) => part !== '')
 		.join(', ');
-	if (!inBrackets && /,\s/.test(t))
+	if (!inBrackets && /,\s/.test(t) && !/[([]/.test(t))
 		t = t.replace(/(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,.]|\.\d)/g, (number) => number.replaceAll(',', ''));
-	const split = splitOutside(t, commas);
-	if (split === null) return null;
-	let pieces = split.pieces.filter((piece) => piece !== '');
+	const split = splitOutside(t, t.includes(';') ? semicolon : commas) ?? { pieces: [] };
+	const groups = split.pieces.length > 1 ? split : splitOutside(t, commas);
+	if (groups === null) return null;
+	let pieces = groups.pieces.filter((piece) => piece !== '');
 	const parted = pieces.length > 1;
 	if (parted) pieces = pieces.filter((piece, i) => i === 0 || !qualifier.test(piece));
 	if (pieces.length > mostItems) return null;
@@ -537,7 +548,7 @@ const scaleWords: Readonly<Record<string, bigint>> = {
 function parseAmount(t: string): Scalar | null {
 	const currency = /^([+-]?) ?(?:\\text ?\{ ?(dollar|USD|US|Rs\.?|EUR|GBP)\$? ?\}|([$€£¥₹])) ?(.+)$/.exec(t);
 	if (currency !== null) {
-		const rest = parseAmountValue(
+		const rest = parseMoney(
 			`${currency[1]}${currency[4]}`.replace(/(?: ?\\text ?\{ ?dollars? ?\}| dollars?| USD)$/, ''),
 		);
 		if (rest === null) return null;
@@ -546,6 +557,9 @@ function parseAmount(t: string): Scalar | null {
 	}
 	return parseAmountValue(t);
 }
+
+const parseMoney = (text: string): Scalar | null =>
+	parseScalarText(trimmed(text), text, null) ?? parseAmountValue(text);
 
 /** Where the number ends: a digit, a brace, a root, π; what follows is letters, text or a degree sign. */
 const suffix =

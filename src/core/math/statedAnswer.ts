@@ -31,17 +31,22 @@ export function findBoxed(text: string): Boxed[] {
 }
 
 /** What may stand between boxes that are one answer in several parts. */
-const joint = /^(?:[\s,;.$&\\()[\]]|\\(?:quad|qquad|text|mbox)(?![a-zA-Z])|[{}]|\band\b|\bor\b|[a-zA-Z]+\s?=)*$/;
+const joint =
+	/^(?:[\s,;.$&\\()[\]]|\\(?:quad|qquad|text|mbox)(?![a-zA-Z])|[{}]|\band\b|\bor\b|[a-zA-Z](?:_?\{?\w{1,3}\}?)?(?:\([a-z]\))?\s?=)*$/;
+/** Or a few words with "and" among them: `\boxed{1} papers and \boxed{2} bins`. */
+const wordedJoint = /^[^.!?\d=]{0,20}\band\b[^.!?\d=]{0,20}$/;
 
 /** The answer that boxes state: the last, with those before it that only a comma, "and" or "or" divides from it. */
-function boxedAnswer(text: string): { readonly answer: string; readonly others: readonly string[] } | null {
+function boxedAnswer(
+	text: string,
+): { readonly answer: string; readonly others: readonly string[]; readonly end: number } | null {
 	const boxes = findBoxed(text);
 	const last = boxes.at(-1);
 	if (last === undefined) return null;
 	let first = boxes.length - 1;
 	while (first > 0) {
 		const between = text.slice((boxes[first - 1] as Boxed).end, (boxes[first] as Boxed).start);
-		if (between.length > 60 || !joint.test(between)) break;
+		if (between.length > 60 || !(joint.test(between) || wordedJoint.test(between))) break;
 		first--;
 	}
 	const group = boxes.slice(first).map(({ content }) => content);
@@ -51,16 +56,30 @@ function boxedAnswer(text: string): { readonly answer: string; readonly others: 
 		text.slice(last.end, last.end + 20),
 	);
 	const answer = distinct.length > 1 ? distinct.join(', ') : `${last.content}${behind === null ? '' : ` ${behind[1]}`}`;
-	return { answer, others: boxes.slice(0, first).map(({ content }) => content) };
+	return { answer, others: boxes.slice(0, first).map(({ content }) => content), end: last.end };
 }
 
 /** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
 const stated =
 	/(?:\banswers?\b(?:\s+(?:is|are|was|would be|will be|must be|should be|to (?:this|the) (?:question|problem|exercise)(?:\s+is)?|therefore is|thus is|equals))?(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?\s*(?:\\boxed)?|####)(?=[\s$\\*`"'(])/gi;
 const statement =
-	/\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
+	/\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
+const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
 /** The speaker takes back what was said. */
 const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oops|no,|not right|rather)\b/i;
+
+/** Without the special tokens of a chat template and what follows them; displayed mathematics on one line. */
+function tidied(text: string): string {
+	const end = text.search(/<\|[a-z_]{2,30}\|>/);
+	const cut = (end > 0 ? text.slice(0, end) : text)
+		.replace(/\\"/g, '"')
+		.replace(/\bI hope (?:it|this) is correct\.?/gi, '');
+	return cut.replace(/(\$\$|\\\[)([^$]{0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
+}
+
+/** "5 is the answer": what stands before counts. */
+const before =
+	/(?:^|[.!?,:]\s+)(?:so|thus|hence|therefore|then)?,?\s*([^.!?]{1,300}?)\s+(?:is|are)\s+(?:the|our|my|your)\s+(?:final\s+|correct\s+|required\s+|desired\s+)?(?:answer|solution|result)s?[.!]?\s*$/i;
 
 /** Up to the end of the sentence: a full stop before a space, a line break, or a clause that gives reasons. */
 function clause(text: string): string {
@@ -92,15 +111,17 @@ function lastMath(text: string): string | null {
  * @param sole the text is an answer section: every box in it must state the same, else it is a list of candidates
  */
 export function statedAnswers(whole: string, sole = false): string[] {
-	const text = whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole;
+	const text = tidied(whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole);
 	const boxed = boxedAnswer(text);
-	if (boxed !== null) {
+	// A final answer that is stated after the last box replaces it.
+	const final = boxed === null || sole ? -1 : text.slice(boxed.end).search(finalStatement);
+	if (boxed !== null && final < 0) {
 		if (sole && boxed.others.some((other) => other.trim() !== boxed.answer.trim())) {
 			return [[...boxed.others, boxed.answer].join(', ')];
 		}
 		return [boxed.answer];
 	}
-	if (/\\{1,2}boxed\s*\{/.test(text)) return []; // a box that is not closed
+	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // a box that is not closed
 	const readings: string[] = [];
 	let answered: string | null = null;
 	let rest = text;
@@ -120,7 +141,8 @@ export function statedAnswers(whole: string, sole = false): string[] {
 	}
 	if (text.length <= mostAnswerLength) readings.push(text.trim());
 	if (!correction.test(text) && /\s/.test(text.trim())) {
-		const last = lastStatement(text);
+		const ahead = before.exec(text)?.[1];
+		const last = ahead ?? lastStatement(text);
 		if (last !== null && last !== text.trim()) readings.push(...within(last));
 		else {
 			const math = lastMath(text);
@@ -141,8 +163,19 @@ function within(said: string): string[] {
 		// A unit behind it belongs to it; words before it do not.
 		const at = said.lastIndexOf(segments[0] as string);
 		if (math !== null) readings.push(said.slice(at).trim(), math.trim());
+	} else if (segments.length === 0) {
+		const amount = onlyNumber(said);
+		if (amount !== null) readings.push(amount);
 	}
 	return readings;
+}
+
+/** The only number of a clause, with what follows it. */
+function onlyNumber(said: string): string | null {
+	const numbers = [...said.matchAll(/(?<![\w.,/^\\-])-?[$€£]?\d[\d,]*(?:\.\d+)?(?:\s?\/\s?\d+)?/g)];
+	const [first] = numbers;
+	if (numbers.length !== 1 || first === undefined || /\d/.test(said.slice(0, first.index))) return null;
+	return said.slice(first.index);
 }
 
 /** What follows the last verb or equals sign of the last sentence that has one. */

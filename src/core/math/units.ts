@@ -167,17 +167,22 @@ function parseProduct(text: string): Unit | null {
 const noLabel =
 	/^(?:and|or|not|if|is|are|was|be|to|no|than|more|less|over|but|plus|minus|times|mod|maybe|perhaps|approximately|about|for|when|where|because|since|from|true|false|answer|wrong|correct|incorrect|either|neither|then|else|which|million|billion|trillion|thousand|hundred|dozen|percent|only|ignore|previous|instructions|return|score|reward|grade)$/i;
 
+/** What takes back or adds to the number before it. */
+const denial =
+	/^(?:and|or|not|but|plus|minus|times|maybe|perhaps|wrong|incorrect|ignore|instructions|reward|score|grade)$/i;
+
 function label(text: string): Unit | null {
 	if (!/^[\p{L}][\p{L}' -]*$/u.test(text)) return null;
 	const words = text.split(/[ -]/);
-	if (words.length > 5 || words.some((word) => noLabel.test(word))) return null;
 	// "apples in the basket": what is counted stands first.
 	const end = words.findIndex((word) =>
-		/^(?:of|in|on|at|per|with|by|altogether|total|left|remaining|each|every|a|an|the|old|long|tall|wide|high|away|ago|later|in total)$/i.test(
+		/^(?:of|in|on|at|that|who|which|per|with|by|altogether|total|left|remaining|each|every|a|an|the|old|long|tall|wide|high|away|ago|later|in total)$/i.test(
 			word,
 		),
 	);
 	const named = end < 0 ? words : words.slice(0, end);
+	if (words.length > 16 || named.length > 5 || named.some((word) => noLabel.test(word))) return null;
+	if (words.some((word) => denial.test(word))) return null;
 	const noun = named.at(-1)?.toLowerCase();
 	if (noun === undefined || noun.length < 2) return end === 0 ? { dimension: 'any', factor: Q.one } : null;
 	const known = lookUp(noun);
