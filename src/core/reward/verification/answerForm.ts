@@ -36,7 +36,7 @@ function likeCase(original: string, word: string): string {
 }
 
 const quantity =
-	/^((?:\\?\$|£|€|\\boxed\{|[A-Za-z]\s*=\s*)?\s*)([-+−]?[\d,]+(?:\.\d+)?)(\s*(?:\\?%|°|\^\{?\\circ\}?|(?:\\text\{)?[A-Za-zµ° ./]*)\}?\$?)$/;
+	/^((?:\\?\$|£|€|[A-Za-z]\s*=\s*)?\s*)([-+−]?[\d,]+(?:\.\d+)?)(\s*(?:\\?%|°|\^\{?\\circ\}?|(?:\\text\{)?[A-Za-zµ° ./]*)\}?\$?)$/;
 
 function asQuantity(answer: string): AnswerForm | null {
 	const match = quantity.exec(answer);
@@ -65,17 +65,35 @@ function asFraction(answer: string): AnswerForm | null {
 }
 
 const option = /^(\(?)([A-Ja-j])(\)?[.):]?)$/;
-/** Signs and commands that leave it plain what a number in a tuple, set, interval or equation means. */
-const plainCommand = /\\(?:left|right|le|ge|leq|geq|lt|gt|in|text\{\s*(?:and|or)\s*\}|[{},;! ])/g;
-const relation = /[=<>≤≥]/g;
+/** LaTeX that leaves it plain what a number in a tuple, set, interval, matrix or equation means, as one sign each. */
+const signs: readonly (readonly [RegExp, string])[] = [
+	[/\\(?:begin|end)\{[a-zA-Z]?matrix\}/g, '['],
+	[/\\(?:left|right)\b/g, ''],
+	[/\\text\{([^{}]*)\}/g, ' $1 '],
+	[/\\leq?(?:slant)?\b/g, '≤'],
+	[/\\geq?(?:slant)?\b/g, '≥'],
+	[/\\lt\b/g, '<'],
+	[/\\gt\b/g, '>'],
+	[/\\cup\b/g, '∪'],
+	[/\\infty\b/g, '∞'],
+	[/\\pm\b/g, '±'],
+	[/\\in\b/g, ','],
+	[/\\\\/g, ';'],
+	[/\\([{}])/g, '$1'],
+	[/\\[,;! ]/g, ' '],
+];
 /** The last number with nothing before or after it that would make it part of a term. */
-const standing = /^(.*(?:^|[([{,=<>≤≥;]|\bor|\band)\s*)([-+−]?\d+(?:\.\d+)?)(\s*(?:$|(?:\\right)?\\?[)\]},;].*))$/su;
+const standing =
+	/^(.*(?:^|[([{,=<>≤≥;&±]|\\(?:pm|leq?|geq?|lt|gt|\\)|\bor|\band)\s*)([-+−]?\d+(?:\.\d+)?)(\s*(?:$|(?:\\right)?\\?[)\]},;].*|\\end\{.*))$/su;
 
 function asStructure(answer: string): AnswerForm | null {
-	const plain = answer.replace(plainCommand, (command) => (/[{}]$/.test(command) ? command.slice(-1) : ' '));
-	// A function's argument or an exponent may not matter (max(1, 5), 1^{5}); of several relations one may follow from another.
-	if (/\\|[A-Za-z]\s*\(|[\^_]|[*∪∩∞]|infty/u.test(plain) || (plain.match(relation)?.length ?? 0) > 1) return null;
-	if (!/[()[\]{},;=<>≤≥]/.test(plain)) return null;
+	const plain = signs.reduce((text, [pattern, sign]) => text.replace(pattern, sign), answer);
+	// A function's argument or an exponent may not matter (max(1, 5), 1^{5}), nor what lies beside infinity.
+	if (/\\|[A-Za-z]\s*\(|[\^_*∩]/u.test(plain) || (plain.includes('∪') && plain.includes('∞'))) return null;
+	const relations = plain.match(/[=<>≤≥]/gu) ?? [];
+	// Of several inequalities one may follow from another.
+	if (relations.length > 1 && relations.some((sign) => sign !== '=') && /[,;]|\b(?:and|or)\b/.test(plain)) return null;
+	if (!/[()[\]{},;=<>≤≥±]/u.test(plain)) return null;
 	const match = standing.exec(answer);
 	if (match === null) return null;
 	const [, before = '', digits = '', after = ''] = match;
@@ -84,12 +102,47 @@ function asStructure(answer: string): AnswerForm | null {
 }
 
 const words = /(?<!\\)\b(?!(?:sin|cos|tan|log|exp|sqrt|frac|pi)\b)[A-Za-z]{3,}/;
+const noNumber =
+	/infty|\binf\b|\bnan\b|undefined|\\text|\\in\b|\\cup|\\cap|\\emptyset|\\pm|\\begin|\\equiv|\\pmod|\\(?:left|right)\s*\[/i;
 
 function isExpression(answer: string): boolean {
-	if (!/^[\d\s+\-*/^().{}\\a-zA-Z·×π√]+$/u.test(answer)) return false;
-	if (/infty|\binf\b|\bnan\b|undefined|\\text|\\in\b|\\cup|\\cap|\\emptyset|\\pm|\\(?:left|right)\s*\[/i.test(answer))
-		return false;
-	return !words.test(answer) && /\d|\\[a-z]/.test(answer) && /[+\-*/^·×π√\\]|\d[a-z]/u.test(answer);
+	if (!/^[\d\s+\-*/^().{}\\a-zA-Z·×π√]+$/u.test(answer) || noNumber.test(answer)) return false;
+	return !words.test(answer) && /[+\-*/^·×π√\\]|\d[a-z]/u.test(answer);
+}
+
+/** `y = 2x + 3`: with its right side plus 1 it is another equation. */
+function isEquation(answer: string): boolean {
+	const sides = answer.split('=');
+	const [left = '', right = ''] = sides.map((side) => side.trim());
+	if (sides.length !== 2 || left === '' || /[<>≤≥,;]|\\(?:l|g)(?:eq?|t)\b/u.test(answer)) return false;
+	return isExpression(right) || /^[A-Za-z]$/.test(right);
+}
+
+/** What stands around an answer without changing it: `$...$`, `\boxed{...}`. */
+export function unwrapAnswer(answer: string): {
+	readonly before: string;
+	readonly inner: string;
+	readonly after: string;
+} {
+	let [before, inner, after] = ['', answer.trim(), ''];
+	for (let depth = 0; depth < 4 && inner.length <= longest; depth++) {
+		const match = /^(\$+|\\\(|\\boxed\{)\s*(.*?)\s*(\$+|\\\)|\})$/su.exec(inner);
+		if (match === null) break;
+		const [, open = '', content = '', close = ''] = match;
+		const closes = open.startsWith('$') ? close === open : close === (open === '\\(' ? '\\)' : '}');
+		if (!closes || !isBalanced(content) || content.includes('$')) break;
+		[before, inner, after] = [before + open, content, close + after];
+	}
+	return { before, inner, after };
+}
+
+function isBalanced(text: string): boolean {
+	let depth = 0;
+	for (const sign of text) {
+		if (sign === '{') depth++;
+		else if (sign === '}' && --depth < 0) return false;
+	}
+	return depth === 0;
 }
 
 /** The form of an answer without tags. Linear in its length; more than 400 characters are text. */
@@ -107,6 +160,8 @@ export function answerForm(answer: string): AnswerForm {
 		asQuantity(trimmed) ??
 		asFraction(trimmed) ??
 		asStructure(trimmed) ??
-		(isExpression(trimmed) ? { form: 'expression' } : { form: 'text', plain: !mathematical.test(trimmed) })
+		(isExpression(trimmed) || isEquation(trimmed)
+			? { form: 'expression' }
+			: { form: 'text', plain: !mathematical.test(trimmed) })
 	);
 }

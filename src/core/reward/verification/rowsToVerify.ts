@@ -4,7 +4,7 @@ import type { ChatMessage, ScoreRow } from '../../../protocol/scorer.ts';
 import type { Problem } from '../../dataset/problem.ts';
 import { renderPrompt, type Template } from '../../text/template.ts';
 import type { Verifier } from '../accuracyReward.ts';
-import { completionWith } from './honestCompletion.ts';
+import { bareAnswer, completionWith, workedSolution } from './honestCompletion.ts';
 import type { LabelledCase } from './labelledCase.ts';
 import type { RowToVerify } from './rowToVerify.ts';
 import { wrongAnswers } from './wrongAnswers.ts';
@@ -66,13 +66,13 @@ export function problemRows(
 			label: `${name}, ${label}`,
 			group,
 			batch,
-			row: scoreRow(sampled, template, completionWith(template, problem.solution, answer)),
+			row: scoreRow(sampled, template, completionWith(template, workedSolution(problem), answer)),
 			...(place ? { place } : {}),
 		});
 		const random = Random.of(seed, 'wrong', hashText(problem.key));
 		const made = wrongAnswers(problem, { verify, prompt: problem.prompt, others, random, count: wrong });
 		return [
-			make('gold', 'right answer', problem.answer),
+			make('gold', 'right answer', bareAnswer(problem.answer)),
 			...made.map(({ answer, how }) => make('wrong', `wrong answer (${how})`, answer)),
 		];
 	});

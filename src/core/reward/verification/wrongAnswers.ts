@@ -2,8 +2,9 @@ import type { Random } from '../../../base/random.ts';
 import { answersEqual } from '../../dataset/answer.ts';
 import type { Question } from '../../dataset/problem.ts';
 import type { Verifier } from '../accuracyReward.ts';
-import { type AnswerForm, answerForm } from './answerForm.ts';
+import { type AnswerForm, answerForm, unwrapAnswer } from './answerForm.ts';
 import { equalDecimals, formatDecimal } from './decimal.ts';
+import { bareAnswer } from './honestCompletion.ts';
 
 export interface WrongAnswer {
 	readonly answer: string;
@@ -158,14 +159,16 @@ const empty: WrongAnswer = { answer: '', how: 'empty' };
 export function wrongAnswers(question: Question, options: WrongAnswerOptions): WrongAnswer[] {
 	const { verify, prompt, others, random, count } = options;
 	if (question.answer === null) return [];
-	const gold = question.answer.trim();
-	const form = answerForm(gold);
-	const made = [...madeFrom(gold, form, prompt)];
+	const gold = bareAnswer(question.answer);
+	const { before, inner, after } = unwrapAnswer(gold);
+	const form = answerForm(inner);
+	const made = [...madeFrom(inner, form, prompt)].map(({ answer, how }) => ({ answer: before + answer + after, how }));
 	// Most answers are other ones: a few drawn at random suffice.
 	for (let tries = 0; tries < 4 && others.length > 0; tries++) {
 		const other = random.pick(others);
-		if (!differs(form, gold, other)) continue;
-		made.push({ answer: other, how: "another problem's answer" });
+		const bare = bareAnswer(other);
+		if (!differs(form, inner, unwrapAnswer(bare).inner)) continue;
+		made.push({ answer: bare, how: "another problem's answer" });
 		break;
 	}
 	const seen = new Set<string>();

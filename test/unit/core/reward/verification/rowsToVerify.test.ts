@@ -80,6 +80,20 @@ describe('rows of problems', () => {
 		}
 	});
 
+	it('answer what a worked solution in the gold column ends in', () => {
+		const rows = problemRows([problem('a', 'Two and two make four.\n#### 4')], {
+			template: r1,
+			verify: exactVerifier,
+			wrong: 9,
+			seed: 1,
+			numbers: { batch: 0, group: 0 },
+		});
+		const completions = rows.map(({ row }) => row.completion);
+		assert.equal(completions[0], '<think>Two and two make four.</think><answer>4</answer>');
+		assert.ok(completions.includes('<think>Two and two make four.</think><answer>5</answer>'));
+		assert.equal(rows[0]?.row.answer, 'Two and two make four.\n#### 4', 'the column is handed over as it is');
+	});
+
 	it('of a conversational dataset carry its messages', () => {
 		const messages = [
 			{ role: 'system', content: 'Be brief.' },

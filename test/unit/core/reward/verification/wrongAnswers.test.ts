@@ -3,9 +3,16 @@ import { describe, it } from 'node:test';
 import { Random } from '../../../../../src/base/random.ts';
 import { answersEqual } from '../../../../../src/core/dataset/answer.ts';
 import { createTask } from '../../../../../src/core/dataset/createTask.ts';
+import { compareMath } from '../../../../../src/core/math/compareMath.ts';
+import { loadLatexParser } from '../../../../../src/core/math/latexParser.ts';
 import { exactVerifier, type Verifier } from '../../../../../src/core/reward/accuracyReward.ts';
 import { optionLetters, wrongAnswers } from '../../../../../src/core/reward/verification/wrongAnswers.ts';
 import type { TaskDataset } from '../../../../../src/protocol/recipe.ts';
+
+const mathGolds =
+	String.raw`42|-7|0|3.14|1,234.50|$5|5 cm|50%|50\%|12 \text{ apples}|\$1,000|1/2|-\frac{3}{4}|\frac{0}{5}|\frac12|3 \frac{1}{2}|\sqrt{2}|2\sqrt{3}|\pi|\frac{\pi}{2}|x^2+1|x+y|\sin^2 x|e^{2}|(1, 2)|[0, 1)|(-\infty, 3]|\{1,2,3\}|\{1, 2, 1\}|\{-1, 1\}|x=5|x = \frac{1}{2}|y = 2x+3|x > 5|1 < x < 5|x \le -2|(1,2),(3,4)|1, 2, 3|\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}|(0,1)\cup(2,3)|90^\circ|A|(B)|Yes|true|Paris|Monday|12:30|2:3|5x|2i|3+4i|10^{10}|1.5 \times 10^3|n!|0.333|100|1e5|AB|\pm 3|x=\pm 3|3 or 5|x = 1 or x = 2|\log 2|7\frac{1}{3}|25 \text{ km/h}|-5|+5|.5|\boxed{7}|\boxed{\frac{1}{2}}|Let us see. #### 18|x\neq 2|f(x)=x^2|k\pi|2^{10}|\frac{x}{2}|x^{-1}|a+b=c|2x-1=0|$\frac{2}{3}$`.split(
+		'|',
+	);
 
 function wrongFor(gold: string | null, changes: Partial<Parameters<typeof wrongAnswers>[1]> = {}) {
 	return wrongAnswers(
@@ -84,6 +91,40 @@ describe('wrong answers', () => {
 		}
 	});
 
+	it('are wrong under mathematical equivalence, for golds of every form', async () => {
+		await loadLatexParser();
+		const random = Random.of(5);
+		const integer = () => random.between(-9, 9);
+		const list = () => Array.from({ length: random.between(1, 4) }, integer).join(', ');
+		const made = [
+			() => `\\{${list()}\\}`,
+			() => `(${list()})`,
+			() => `[${integer()}, ${integer()})`,
+			() => `x ${random.pick(['=', '<', '>', '\\leq', '\\geq'])} ${integer()}`,
+			() => `${integer()}x^${random.between(2, 4)} + ${integer()}`,
+			() => `x = ${integer()}, y = ${integer()}`,
+			() => `\\frac{${integer()}}{${random.between(1, 9)}}`,
+			() => `${integer()}\\sqrt{${random.between(1, 9)}}`,
+			() => `${integer()}.${random.between(0, 99)}`,
+		];
+		const golds = [...mathGolds, ...Array.from({ length: 300 }, () => random.pick(made)())];
+		let judged = 0;
+		for (const [i, gold] of golds.entries()) {
+			for (const { answer, how } of wrongFor(gold, { others: golds, random: Random.of(i) })) {
+				const { value, reason } = compareMath(gold, answer);
+				assert.notEqual(value, 1, `${JSON.stringify(answer)} (${how}) for ${JSON.stringify(gold)}: ${reason}`);
+				if (value === 0) judged++;
+			}
+		}
+		assert.ok(judged > 1000, `${judged} were judged`);
+		// A form that is understood has more to offer than nothing and "unknown".
+		for (const gold of mathGolds)
+			assert.ok(
+				answers(gold).some((answer) => answer !== ''),
+				gold,
+			);
+	});
+
 	it('take no product, exponent, function or infinity apart', () => {
 		const golds = [
 			'1^{5}',
@@ -91,7 +132,7 @@ describe('wrong answers', () => {
 			'\\infty',
 			'x>5, x>3',
 			'\\max(1,5)',
-			'(1,3) \\cup (2,5)',
+			'(-\\infty,3) \\cup (2,5)',
 			'2x > 4 \\text{ and } x > 1',
 		];
 		for (const gold of golds) {
