@@ -70,8 +70,6 @@ export async function scoreBatch(
 export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
 	const line = first.line === undefined ? '' : `, line ${first.line}`;
 	const where = file === null ? '' : ` (${file}${line})`;
-	const what = { timeout: 'took too long', exited: 'ended its process' }[first.kind as string];
-	const message = first.message.slice(0, longestMessage);
-	const why = what === undefined || message.includes(what) ? message : `${what}: ${message}`;
+	const why = first.message.slice(0, longestMessage);
 	return `The reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
 }

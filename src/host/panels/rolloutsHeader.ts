@@ -2,9 +2,12 @@ import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
 import { resolveTemplate } from '../../core/text/template.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { RunHeader } from '../../protocol/rolloutsMessages.ts';
-import { readResolvedRecipe } from '../../runs/runReader.ts';
+import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 
 export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
+
+/** Columns of a foreign run that are shown. */
+const mostColumns = 100;
 
 /** What the panel needs of the run's recipe. A run without a readable one is shown with the usual tags, without weights. */
 export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
@@ -15,10 +18,12 @@ export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
 		return { think: pair(think), answer: pair(answer), weights: [] };
 	}
 	const { template, rewards } = recipe.value;
-	const weights: [string, number][] = [];
-	for (const reward of rewards) {
-		if (reward.name !== null) weights.push([reward.name, reward.weight ?? 1]);
-	}
+	// The run says which columns its rewards have become; one that has not loaded them yet has no rollouts either.
+	const record = await readRecord(run).catch(() => null);
+	const columns =
+		record?.rewards?.slice(0, mostColumns) ??
+		rewards.flatMap(({ name, weight }) => (name === null ? [] : [{ name, weight: weight ?? 1 }]));
+	const weights = columns.map(({ name, weight }): [string, number] => [name, weight]);
 	return { think: template.think, answer: template.answer, weights };
 }
 

@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { EventLine } from '../../../src/protocol/eventLine.ts';
+import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
+import { rescoreRun } from '../../../src/rewards/rescoreRun.ts';
+import {
+	listCheckpoints,
+	listRolloutSteps,
+	readEvents,
+	readMetrics,
+	readRecord,
+	readRollouts,
+} from '../../../src/runs/runReader.ts';
+import { eventually, Workplace } from './engineProcess.ts';
+import { uninterrupted } from './killResume.ts';
+import { alertsOf, connectPaused, processesOf, rewardRecipe, writeFiles } from './rewardRuns.ts';
+import { readOutcome } from './runOutcome.ts';
+
+/** Works as long as a file beside the project is not there; what is outside of the copies may come and go. */
+const fickle = (folder: string) => ({
+	'x.reward.ts': `import { existsSync } from 'node:fs';
+export const brevity = ({ completion }: { completion: string }) => {
+	if (existsSync(${JSON.stringify(join(folder, 'down'))})) {
+		throw new Error('the service is down');
+	}
+	return 1 / (3 + completion.length);
+};
+`,
+});
+
+test('a reward that throws on every row pauses the run, and on continue the same batch is scored again', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, fickle(place.folder));
+	const recipe = rewardRecipe([{ file: 'x.reward.ts', weight: 0.5 }]);
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const run = await place.prepare(recipe);
+	const engine = place.start('--run', run);
+	await eventually(async () => (await listRolloutSteps(run)).length > 2, 'batches are scored');
+	await writeFile(join(place.folder, 'down'), '');
+	const client = await connectPaused(run);
+
+	const paused = await readRecord(run);
+	assert.match(
+		paused.pause?.message ?? '',
+		/^The reward "brevity" \(rewards\/x\.reward\.ts, line 4\) failed on 16 of 16/,
+	);
+	assert.match(paused.pause?.message ?? '', /the service is down\. Training is paused before step \d+/);
+	assert.match(paused.pause?.action ?? '', /Continue scores the same batch again.*rewards\.1\.file/);
+	const [alert] = await alertsOf(run);
+	const { reward, failed, rows, row, line, kind, file, level } = alert as EventLine;
+	assert.deepEqual(
+		{ reward, failed, rows, row, line, kind, file, level },
+		{
+			reward: 'brevity',
+			failed: 16,
+			rows: 16,
+			row: 0,
+			line: 4,
+			kind: 'threw',
+			file: 'rewards/x.reward.ts',
+			level: 'error',
+		},
+	);
+	assert.ok((await readEvents(run)).some(({ type, because }) => type === 'paused' && because === 'rewards'));
+	const at = paused.step;
+	assert.equal((await readMetrics(run)).at(-1)?.step, at);
+	assert.equal((await listRolloutSteps(run)).at(-1), at);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /error: The reward "brevity".*the service is down/s);
+
+	// Still down: it pauses again, and says so again.
+	await client.request('run/resume', {});
+	await eventually(async () => (await alertsOf(run)).length === 2, 'it pauses again');
+	const again = await connectPaused(run);
+	assert.equal((await readRecord(run)).step, at);
+	// While it waits it answers: a checkpoint of before the batch, and its status.
+	const { path } = await again.request('run/checkpoint', {});
+	assert.equal((await listCheckpoints(run)).at(-1)?.step, at, path);
+	await rm(join(place.folder, 'down'));
+	const running = await again.request('run/resume', {});
+	assert.equal(running.status, 'running');
+	assert.equal(running.pause, undefined);
+	again.dispose();
+	client.dispose();
+	const { code, stderr } = await engine.exit;
+	assert.equal(code, 0, stderr);
+	const outcome = await readOutcome(run);
+	assert.deepEqual(outcome.metrics, expected.metrics);
+	assert.deepEqual(outcome.rollouts, expected.rollouts);
+	assert.equal(outcome.weights, expected.weights);
+	assert.equal(outcome.optimizer, expected.optimizer);
+	assert.equal((await readRecord(run)).pause, undefined);
+});
+
+test('stopped or killed while it is paused by a reward, a run resumes to the same end', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, fickle(place.folder));
+	const recipe = rewardRecipe([{ file: 'x.reward.ts', weight: 0.5 }], { checkpoint: { every: 1000 } });
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	for (const end of ['stop', 'kill'] as const) {
+		const run = await place.prepare(recipe);
+		const engine = place.start('--run', run);
+		await eventually(async () => (await listRolloutSteps(run)).length > 2, 'batches are scored');
+		await writeFile(join(place.folder, 'down'), '');
+		const client = await connectPaused(run);
+		if (end === 'stop') {
+			await client.request('run/stop', { checkpoint: true });
+			assert.equal((await engine.exit).code, 0);
+			const record = await readRecord(run);
+			assert.equal(record.status, 'stopped');
+			assert.equal(record.pause, undefined);
+			assert.equal((await listCheckpoints(run)).at(-1)?.step, record.step);
+		} else {
+			engine.kill('SIGKILL');
+			await engine.exit;
+		}
+		client.dispose();
+		await rm(join(place.folder, 'down'));
+		const { code, stderr } = await place.run('--run', run, '--resume');
+		assert.equal(code, 0, stderr);
+		const outcome = await readOutcome(run);
+		assert.deepEqual(outcome.metrics, expected.metrics, end);
+		assert.deepEqual(outcome.rollouts, expected.rollouts, end);
+		assert.equal(outcome.weights, expected.weights, end);
+	}
+});
+
+test('hyper-parameters that change while a reward is down hold from the batch that is sampled again', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, fickle(place.folder));
+	const run = await place.prepare(rewardRecipe([{ file: 'x.reward.ts' }], { checkpoint: { every: 1000 } }));
+	const engine = place.start('--run', run);
+	await eventually(async () => (await listRolloutSteps(run)).length > 2, 'batches are scored');
+	await writeFile(join(place.folder, 'down'), '');
+	const client = await connectPaused(run);
+	const { fromStep } = await client.request('run/setHyperparameters', { temperature: 1.5, learning_rate: 2e-3 });
+	assert.equal(fromStep, (await readRecord(run)).step + 1);
+	await rm(join(place.folder, 'down'));
+	await client.request('run/resume', {});
+	client.dispose();
+	assert.equal((await engine.exit).code, 0);
+	const expected = await readOutcome(run);
+	// A resume from the checkpoint of the stage before repeats the change at its step.
+	await rm(join(run, 'checkpoints', 'step_000050'), { recursive: true });
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	assert.deepEqual(await readOutcome(run), expected);
+});
+
+test('a few failed rows are left out of their groups, counted and told; the run goes on', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, {
+		'x.reward.py': `
+def brevity(completions, **kwargs):
+    return [1.0 / (3 + len(c)) for c in completions]
+def fussy(completions, **kwargs):
+    values = []
+    for c in completions:
+        if c.count("9") >= 2:
+            raise ValueError("two nines")
+        values.append("text" if c.endswith("7</answer>") else float(len(c)))
+    return values
+`,
+	});
+	const run = await place.prepare(
+		rewardRecipe([{ file: 'x.reward.py', weight: 0.1 }], { scoring: { pauseAbove: 0.9 } }),
+	);
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const lines = (await Promise.all((await listRolloutSteps(run)).map((step) => readRollouts(run, step)))).flat();
+	const failed = lines.filter(({ completion }) => /9.*9|7<\/answer>$/s.test(String(completion)));
+	assert.ok(failed.length > 5 && failed.length < lines.length / 2, `${failed.length}`);
+	for (const line of lines) {
+		const bad = failed.includes(line);
+		assert.equal(line.rewards.fussy === null, bad);
+		assert.equal(line.reward === null, bad);
+		const errors = line.extra?.errors as Record<string, string> | undefined;
+		assert.equal(errors !== undefined, bad);
+		if (!bad) continue;
+		assert.equal(line.advantage, 0);
+		assert.equal(typeof line.rewards.brevity, 'number');
+		assert.deepEqual(Object.keys(errors ?? {}), ['fussy']);
+		assert.match(errors?.fussy ?? '', /two nines|returned the text/);
+	}
+	const counted = (await readMetrics(run)).reduce((sum, { values }) => sum + (values['rewards/fussy/errors'] ?? 0), 0);
+	assert.equal(counted, failed.length);
+	assert.ok((await readMetrics(run)).every(({ values }) => !('rewards/brevity/errors' in values)));
+	// Told at powers of two, not at every step.
+	const alerts = await alertsOf(run);
+	assert.ok(alerts.length > 1 && alerts.length < 7, `${alerts.length}`);
+	assert.ok(alerts.every(({ level, reward }) => level === 'warning' && reward === 'fussy'));
+	const hosts = await openRewardHosts();
+	try {
+		const { equal, columns, differences } = await rescoreRun(run, { hosts });
+		assert.deepEqual(differences, []);
+		assert.ok(equal);
+		const fussy = columns.find(({ name }) => name === 'fussy');
+		assert.deepEqual([fussy?.failedThen, fussy?.failedNow], [failed.length, failed.length]);
+	} finally {
+		hosts.dispose();
+	}
+});
+
+for (const [what, text, kind, message, name = 'x.reward.ts'] of [
+	['hangs', 'export const f = () => {\n\tfor (;;);\n};', 'timeout', /failed on 16 of 16 rows: .*longer than its limit/],
+	[
+		'hangs in Python',
+		'def f(completions, **kwargs):\n    n = 0\n    while True:\n        n += 1',
+		'timeout',
+		/x\.reward\.py, line [34]\)/,
+		'x.reward.py',
+	],
+	['never answers', 'export const f = () => new Promise(() => undefined);', 'timeout', /failed on 16 of 16/],
+	['ends its process', 'export const f = () => {\n\tprocess.exit(0);\n};', 'exited', /line 2\)/],
+	[
+		'kills its process',
+		"export const f = () => {\n\tprocess.kill(process.pid, 'SIGKILL');\n};",
+		'exited',
+		/failed on 16/,
+	],
+	['returns a truth value', 'export const f = () => true;', 'invalid', /returned the boolean true/],
+	[
+		'returns a list that is too short',
+		'export const f = Object.assign(() => [1], { batch: true });',
+		'invalid',
+		/1 rewards for 16/,
+	],
+	[
+		'fills the memory',
+		'export const f = () => {\n\tconst all = [];\n\tfor (;;) all.push(new Array(1e5).fill(0.5));\n};',
+		'memory',
+		/failed on 16 of 16/,
+	],
+] as const) {
+	test(`a reward that ${what} pauses the run; stopped there, it leaves no process behind`, async () => {
+		await using place = await Workplace.make();
+		await writeFiles(place, { [name]: text });
+		const scoring = { batchSeconds: 1, rowSeconds: 0.3, memoryMb: 256 };
+		const stages = [{ ...rewardRecipe([]).stages[1] }];
+		const run = await place.prepare(rewardRecipe([{ file: name }], { scoring, stages }));
+		place.environment.RUN_MARKER = place.folder;
+		const engine = place.start('--run', run);
+		const client = await connectPaused(run);
+		const [alert] = await alertsOf(run);
+		assert.equal(alert?.kind, kind, String(alert?.message));
+		assert.match(String(alert?.message), message);
+		assert.equal((await readRecord(run)).step, 0);
+		await client.request('run/stop', { checkpoint: true });
+		client.dispose();
+		const { code, stderr } = await engine.exit;
+		assert.equal(code, 0, stderr);
+		await eventually(async () => (await processesOf(`RUN_MARKER=${place.folder}`)).length === 0, 'all is gone');
+	});
+}
+
+test('a stop does not wait for a reward that hangs, and loses nothing', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, {
+		'x.reward.py': `import os, time
+def f(completions, **kwargs):
+    while os.path.exists(${JSON.stringify(join(place.folder, 'down'))}):
+        time.sleep(0.01)
+    return [1.0 / (3 + len(c)) for c in completions]
+`,
+	});
+	const recipe = rewardRecipe([{ file: 'x.reward.py' }], { scoring: { batchSeconds: 3600 } });
+	const { outcome: expected } = await uninterrupted(place, recipe);
+	const run = await place.prepare(recipe);
+	const engine = place.start('--run', run);
+	await eventually(async () => (await listRolloutSteps(run)).length > 2, 'batches are scored');
+	await writeFile(join(place.folder, 'down'), '');
+	await eventually(async () => {
+		const before = (await listRolloutSteps(run)).length;
+		await new Promise((resolve) => setTimeout(resolve, 500));
+		return (await listRolloutSteps(run)).length === before;
+	}, 'it hangs');
+	engine.kill('SIGTERM');
+	assert.equal((await engine.exit).code, 0);
+	assert.equal((await readRecord(run)).status, 'stopped');
+	await rm(join(place.folder, 'down'));
+	assert.equal((await place.run('--run', run, '--resume')).code, 0);
+	const outcome = await readOutcome(run);
+	assert.deepEqual(outcome.metrics, expected.metrics);
+	assert.equal(outcome.weights, expected.weights);
+});
+
+test('hosts and what they started end with a killed engine', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, {
+		'x.reward.py': `import os, subprocess, time
+children = [subprocess.Popen(["sleep", "1000"]) for _ in range(3)]
+def f(completions, **kwargs):
+    return [float(len(c)) for c in completions]
+`,
+		'y.reward.ts': `import { spawn } from 'node:child_process';
+spawn('sleep', ['1000'], { stdio: 'ignore' });
+export const g = ({ completion }: { completion: string }) => completion.length;
+`,
+	});
+	const stages = [{ ...rewardRecipe([]).stages[1], steps: 100_000 }];
+	const more = { stages, evaluate: { every: 100_000 } };
+	const run = await place.prepare(rewardRecipe([{ file: 'x.reward.py' }, { file: 'y.reward.ts' }], more));
+	place.environment.RUN_MARKER = place.folder;
+	const engine = place.start('--run', run);
+	await eventually(async () => (await listRolloutSteps(run)).length > 2, 'batches are scored');
+	const marker = `RUN_MARKER=${place.folder}`;
+	const alive = await processesOf(marker);
+	assert.ok(alive.filter((line) => line.includes('sleep 1000')).length === 4, alive.join('\n'));
+	engine.kill('SIGKILL');
+	await engine.exit;
+	await eventually(async () => (await processesOf(marker)).length === 0, 'all is gone');
+});
