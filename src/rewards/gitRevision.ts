@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, extname, join, relative } from 'node:path';
 import { Failure } from '../base/failure.ts';
@@ -157,6 +157,8 @@ function parseBatch(output: Buffer, count: number): Buffer[] {
 	return contents;
 }
 
+const plain = (text: string) => text.replaceAll('\r\n', '\n');
+
 const isFolder = async (path: string) => (await stat(path).catch(() => null))?.isDirectory() ?? false;
 
 /** Packages are not tracked: those of the working copy serve the copy, too. */
@@ -203,9 +205,12 @@ export async function copyRevision(
 		);
 	}
 	const chosen = chooseBlobs(blobs, entry);
+	if (chosen[0]?.path !== entry)
+		throw new Failure('invalid', `${entry} of ${revision} is too large to be a reward file.`);
 	const batch = await git(top, ['cat-file', '--batch'], chosen.map(({ id }) => `${id}\n`).join(''), signal);
+	// The entry comes first.
 	const contents = parseBatch(batch.stdout, chosen.length);
-	const here = await git(top, ['hash-object', '--', real], undefined, signal);
+	const here = await readFile(real, 'utf8').catch(() => '');
 	const root = await realpath(await mkdtemp(join(tmpdir(), 'reasoning-lab-revision-')));
 	const dispose = () => rm(root, { recursive: true, force: true });
 	try {
@@ -222,8 +227,8 @@ export async function copyRevision(
 	return {
 		file: join(root, ...entry.split('/')),
 		label: `${revision} (${commit.stdout.toString('utf8').trim()})`,
-		unchanged:
-			here.status === 0 && here.stdout.toString('utf8').trim() === blobs.find(({ path }) => path === entry)?.id,
+		// On Windows a checkout may have other line ends.
+		unchanged: plain(here) === plain((contents[0] as Buffer).toString('utf8')),
 		dispose,
 	};
 }
