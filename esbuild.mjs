@@ -1,7 +1,7 @@
 // Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
 import { readdirSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import * as esbuild from 'esbuild';
 
 /**
@@ -66,7 +66,13 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			entryPoints: { cli: 'src/cli.ts' },
 			banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
 		},
-		rewardHost: { ...nodeProgram, entryPoints: { rewardHost: 'src/rewards/host/main.ts' } },
+		rewardHost: {
+			...nodeProgram,
+			entryPoints: { rewardHost: 'src/rewards/host/main.ts' },
+			// What one built-in reward alone needs is a file of its own: a host that does not use it starts without it.
+			splitting: true,
+			chunkNames: 'rewardHost-[name]-[hash]',
+		},
 		// The Python reward host is taken as it is.
 		rewardPython: {
 			...nodeProgram,
@@ -75,6 +81,15 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			banner: {},
 			sourcemap: false,
 			loader: { '.py': 'copy' },
+		},
+		// Sources of the built-in rewards, for people to read.
+		rewardSources: {
+			...nodeProgram,
+			entryPoints: rewardSources(),
+			outdir: join(dist, 'rewards'),
+			banner: {},
+			sourcemap: false,
+			loader: { '.ts': 'copy' },
 		},
 		dashboard: webviewApp('dashboard'),
 		rollouts: webviewApp('rollouts'),
@@ -99,6 +114,14 @@ function pythonEntryPoints(folder) {
 	);
 }
 
+/** The files that core/reward/builtInInfos names; a test holds the two against each other. */
+function rewardSources() {
+	const folder = 'src/core/reward';
+	const pure = readdirSync(folder).filter((name) => name.endsWith('Reward.ts') || name === 'judgePrompt.ts');
+	const files = [...pure.map((name) => `${folder}/${name}`), 'src/rewards/codeTests.ts'];
+	return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]));
+}
+
 /** The runner and every suite as a file of its own: mocha loads the suites itself. */
 function integrationEntryPoints() {
 	const suites = readdirSync('test/integration/suites').filter((name) => name.endsWith('.test.ts'));
@@ -106,6 +129,14 @@ function integrationEntryPoints() {
 		integration: 'test/integration/run.ts',
 		...Object.fromEntries(suites.map((name) => [`suites/${name.slice(0, -3)}`, `test/integration/suites/${name}`])),
 	};
+}
+
+/** Chunks of earlier builds: their names hold a hash, so none replaces another. */
+async function removeOldChunks(folder, prefix, { outputs }) {
+	const made = new Set(Object.keys(outputs).map((path) => basename(path)));
+	for (const name of readdirSync(folder)) {
+		if (name.startsWith(prefix) && !made.has(name)) await rm(join(folder, name));
+	}
 }
 
 if (process.argv[1]?.endsWith('esbuild.mjs')) {
@@ -123,6 +154,7 @@ if (process.argv[1]?.endsWith('esbuild.mjs')) {
 			try {
 				const { metafile } = await esbuild.build(options);
 				await writeFile(`dist/meta/${name}.json`, JSON.stringify(metafile));
+				if (options.chunkNames !== undefined) await removeOldChunks('dist', `${name}-`, metafile);
 			} catch {
 				process.exitCode = 1; // esbuild has said what is wrong
 			}

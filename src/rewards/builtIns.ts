@@ -90,7 +90,7 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 			return { score: (sample) => reflectionReward(sample, entry, tags) };
 		case 'json-schema': {
 			const { JsonSchemas } = await import('./builtIn/jsonSchemas.ts');
-			const schemas = await JsonSchemas.load();
+			const schemas = new JsonSchemas();
 			if (entry.schema !== undefined) schemas.check(entry.schema);
 			return { score: (sample) => jsonSchemaReward(sample, entry, tags, schemas.accepts) };
 		}

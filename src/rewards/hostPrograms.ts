@@ -45,12 +45,15 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 	const files = new Map<string, Buffer>();
 	try {
 		files.set(main, await readFile(main));
-		if (language === 'python') {
-			const parts = join(dirname(main), '_reward_host');
-			for (const name of (await readdir(parts)).filter((one) => one.endsWith('.py')).sort()) {
-				files.set(join(parts, name), await readFile(join(parts, name)));
-			}
-		}
+		const parts =
+			language === 'python'
+				? await filesOf(join(dirname(main), '_reward_host'), (name) => name.endsWith('.py'))
+				: [
+						// The parts of the Node host that only some built-in rewards need, and what the sandbox runs.
+						...(await filesOf(folder, (name) => name.startsWith('rewardHost-') && name.endsWith('.js'))),
+						...(await filesOf(join(folder, 'sandbox'), () => true).catch(() => [])),
+					];
+		for (const part of parts) files.set(part, await readFile(part));
 	} catch (error) {
 		throw new Failure('missing', `The reward host's program ${main} cannot be read.`, 'Install or build it again.', {
 			cause: error,
@@ -77,6 +80,13 @@ async function readProgram(folder: string, language: HostLanguage): Promise<Copy
 			return inTarget(main);
 		},
 	};
+}
+
+/** Files of a folder, by name. */
+async function filesOf(folder: string, wanted: (name: string) => boolean): Promise<string[]> {
+	const entries = await readdir(folder, { withFileTypes: true });
+	const names = entries.filter((entry) => entry.isFile() && wanted(entry.name)).map(({ name }) => name);
+	return names.sort().map((name) => join(folder, name));
 }
 
 /** Each file appears whole, also where several processes write at once. */

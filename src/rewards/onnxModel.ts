@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import type { Tokenizer } from '@huggingface/tokenizers';
 import type * as Ort from 'onnxruntime-node';
@@ -9,12 +10,24 @@ import type { StepScorer } from './builtIn/stepServer.ts';
 
 /** The only file of reward hosts that loads onnxruntime-node, and only for the reward `process`. */
 
+/** From here, else from where the programs were installed: a host may run from a copy elsewhere. */
+async function importRuntime(): Promise<typeof Ort> {
+	let module: typeof Ort & { default?: typeof Ort };
+	try {
+		module = await import('onnxruntime-node');
+	} catch (error) {
+		const programs = process.env.REASONING_LAB_PROGRAMS;
+		if (programs === undefined || (error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+		module = createRequire(join(programs, 'rewardHost.js'))('onnxruntime-node') as typeof Ort;
+	}
+	return module.default ?? module;
+}
+
 /** As the engine does, and for the same reason: the library reports to its maker unless this stands before it is loaded. */
 async function loadRuntime(): Promise<typeof Ort> {
 	process.env.ORT_DISABLE_TELEMETRY = '1';
 	try {
-		const module: typeof Ort & { default?: typeof Ort } = await import('onnxruntime-node');
-		const ort = module.default ?? module;
+		const ort = await importRuntime();
 		ort.env.logLevel = 'fatal';
 		return ort;
 	} catch (cause) {

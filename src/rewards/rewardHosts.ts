@@ -54,7 +54,11 @@ export class RewardHosts extends Disposable {
 		const keys = this.#environment.REASONING_LAB_API_KEYS;
 		this.#supply = {
 			take: (language, limits) => this.#take(language, limits),
-			secrets: keys === undefined ? {} : { REASONING_LAB_API_KEYS: keys },
+			secrets: {
+				...(keys === undefined ? {} : { REASONING_LAB_API_KEYS: keys }),
+				// Native packages lie beside the programs, not beside their copies.
+				REASONING_LAB_PROGRAMS: options.folder,
+			},
 			reloadOnChange: options.reloadOnChange ?? false,
 			coverage: options.coverage ?? false,
 			released: (runner) => this.#released(runner),

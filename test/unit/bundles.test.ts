@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { builtinModules } from 'node:module';
+import { basename } from 'node:path';
 import { before, describe, it } from 'node:test';
 import * as esbuild from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
+import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 
 interface Bundle {
 	readonly meta: esbuild.Metafile;
@@ -89,5 +91,13 @@ describe('the walls between the layers hold in the production bundles', () => {
 	it('the host bundle is smaller than 400 kB', () => {
 		const size = Math.max(...bundle('host').sizes.values());
 		assert.ok(size < 400_000, `${size} bytes`);
+	});
+
+	it('the source of every built-in reward is shipped', () => {
+		const shipped = Object.keys(bundle('rewardSources').meta.outputs).map((path) => basename(path));
+		assert.deepEqual(
+			builtInInfos.map(({ file }) => basename(file)).filter((name) => !shipped.includes(name)),
+			[],
+		);
 	});
 });

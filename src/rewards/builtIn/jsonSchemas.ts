@@ -1,5 +1,7 @@
 import { createContext, Script } from 'node:vm';
-import type { Ajv, ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Failure } from '../../base/failure.ts';
 import type { JsonValidator } from '../../core/reward/jsonSchemaReward.ts';
 
@@ -23,34 +25,31 @@ const box: { run: (() => unknown) | null } = { run: null };
 const context = createContext(box);
 const script = new Script('run()');
 
-/** Compiled schemas by their text; the oldest goes first. Each draft has an Ajv of its own, loaded when it is needed. */
+/** Words of a schema by which checking a value may take longer than reading it. */
+const slowWords = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
+
+interface Compiled {
+	readonly validate: ValidateFunction;
+	readonly slow: boolean;
+}
+
+/** Compiled schemas by their text; the oldest goes first. Each draft has an Ajv of its own. Loads Ajv: import this file when it is needed. */
 export class JsonSchemas {
 	readonly #drafts: Readonly<Record<string, Ajv>>;
-	readonly #compiled = new Map<string, ValidateFunction>();
+	readonly #compiled = new Map<string, Compiled>();
 
-	private constructor(drafts: Readonly<Record<string, Ajv>>) {
-		this.#drafts = drafts;
-	}
-
-	static async load(): Promise<JsonSchemas> {
-		const [draft07, draft2019, draft2020] = await Promise.all([
-			import('ajv'),
-			import('ajv/dist/2019.js'),
-			import('ajv/dist/2020.js'),
-		]);
+	constructor() {
 		// A dataset's schema may hold words of other tools; formats need a package of their own and are not checked.
 		const options = { strict: false, validateFormats: false, addUsedSchema: false, logger: false } as const;
-		return new JsonSchemas({
-			'07': new draft07.Ajv(options),
-			'2019': new draft2019.Ajv2019(options),
-			'2020': new draft2020.Ajv2020(options),
-		});
+		this.#drafts = { '07': new Ajv(options), '2019': new Ajv2019(options), '2020': new Ajv2020(options) };
 	}
 
 	/** Whether a schema accepts a value. Throws `invalid` for what is no schema, `timeout` for one that takes too long. */
 	readonly accepts: JsonValidator = (schema, value) => {
-		const validate = this.#compile(schema);
+		const { validate, slow } = this.#compile(schema);
 		try {
+			// A watch over time costs more than most checks, so it is there for words that can take long.
+			if (!slow) return validate(value) === true;
 			return withTimeout(() => validate(value), validateMs) === true;
 		} catch (error) {
 			throw explained(error, 'Checking the answer against the schema');
@@ -62,7 +61,7 @@ export class JsonSchemas {
 		this.#compile(schema);
 	}
 
-	#compile(schema: object): ValidateFunction {
+	#compile(schema: object): Compiled {
 		const text = JSON.stringify(schema);
 		const known = this.#compiled.get(text);
 		if (known !== undefined) return known;
@@ -83,9 +82,10 @@ export class JsonSchemas {
 		} finally {
 			ajv.removeSchema(copy);
 		}
-		this.#compiled.set(text, validate);
+		const compiled = { validate, slow: slowWords.test(text) };
+		this.#compiled.set(text, compiled);
 		if (this.#compiled.size > mostCompiled) this.#compiled.delete(this.#compiled.keys().next().value as string);
-		return validate;
+		return compiled;
 	}
 
 	#draftOf(schema: object): Ajv {

@@ -44,6 +44,8 @@ export class Judge implements BuiltIn {
 	readonly #asking = new Map<string, Promise<string>>();
 	readonly #spent: Spent = { asked: 0, cached: 0, promptTokens: 0, replyTokens: 0 };
 	#inFlight = 0;
+	/** Replies of which the log has told. */
+	#told = 0;
 
 	constructor(
 		entry: RewardEntry<'judge'>,
@@ -124,7 +126,10 @@ export class Judge implements BuiltIn {
 			return content;
 		} finally {
 			this.#inFlight--;
-			if (this.#inFlight === 0) this.#log(this.summary());
+			if (this.#inFlight === 0 && this.#spent.asked > this.#told) {
+				this.#told = this.#spent.asked;
+				this.#log(this.summary());
+			}
 		}
 	}
 

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { Failure } from '../../base/failure.ts';
 
 const maxMessage = 2000;
 const maxFrames = 12;
@@ -45,6 +46,8 @@ function cut(text: string): string {
  * @param own the folder of this program, whose frames say nothing to the author
  */
 export function describeThrown(error: unknown, file: string | null, own: string): Thrown {
+	// Only this program throws these: a sentence, and what to do. Frames would say nothing more.
+	if (error instanceof Failure) return { message: cut(error.toString()) };
 	const message = messageOf(error);
 	let stack: unknown;
 	try {

@@ -121,8 +121,8 @@ describe('built-in rewards', () => {
 	});
 });
 
-describe('JSON Schemas', async () => {
-	const schemas = await JsonSchemas.load();
+describe('JSON Schemas', () => {
+	const schemas = new JsonSchemas();
 
 	test('of the drafts 07, 2019-09 and 2020-12 are understood', () => {
 		const tuple = (draft: string, items: object) => ({ $schema: draft, type: 'array', ...items });
