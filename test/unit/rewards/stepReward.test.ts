@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, test } from 'node:test';
 import { buildTokenizer } from '../../../src/core/text/vocabulary.ts';
-import { Graph } from '../../../src/engine/onnx/graph.ts';
 import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
 import { type Answered, type Asked, ScriptedServer } from '../../support/scriptedServer.ts';
+import { writeStepModel } from '../../support/stepModel.ts';
 import { r1, sample, worked } from '../core/reward/rewardSamples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'steps-'));
@@ -88,24 +88,8 @@ describe('steps scored by an ONNX model', () => {
 	const template = { name: 'r1', prompt: '{prompt}', ...r1 };
 	const tokenizer = buildTokenizer(template, ['abcq123;\n']);
 
-	/** A model whose output at a token is a row of a table: the logits of the token itself. */
-	function model(name: string, rows: (id: number) => number[], inputs: string[] = ['input_ids']): string {
-		const place = join(folder, name);
-		mkdirSync(place, { recursive: true });
-		const graph = new Graph('float32', true);
-		const shape = [1, 'tokens'];
-		const ids = inputs.map((input) => graph.input(input, shape, 'int64'))[0];
-		const table = Array.from({ length: tokenizer.size }, (_, id) => rows(id));
-		const classes = table[0]?.length ?? 1;
-		const weights = graph.constant('float32', [tokenizer.size, classes], table.flat());
-		assert.ok(ids);
-		const logits = graph.node('Gather', [weights, ids], [1, 'tokens', classes], {
-			type: 'float32',
-			attributes: { axis: 0 },
-		});
-		graph.output('logits', logits);
-		writeFileSync(join(place, 'model.onnx'), graph.encode());
-		writeFileSync(join(place, 'tokenizer.json'), tokenizer.toTokenizerJson());
+	function model(name: string, rows: (id: number) => number[], inputs?: string[]): string {
+		writeStepModel(join(folder, name), tokenizer, rows, inputs);
 		return name;
 	}
 	const idOf = (character: string) => tokenizer.encode(character)[0] as number;
