@@ -230,7 +230,7 @@ export function cleanText(text: string): string {
 		.replace(/(?<=\d)\s?(?:\{\s?,\s?\}|,\s?\\!|\\,|,\\,)\s?(?=\d{3}(?!\d))/g, '')
 		.replace(/\{\s?,\s?\}/g, ',')
 		.replace(
-			/\\(?:[,;:!> ]|quad|qquad|thinspace|enspace|enskip|hfill)(?![a-zA-Z])|\\(?:hspace|vspace|phantom|hphantom)\*?\{[^{}]*\}|~/g,
+			/\\[,;:!> ]|\\(?:quad|qquad|thinspace|enspace|enskip|hfill)(?![a-zA-Z])|\\(?:hspace|vspace|phantom|hphantom)\*?\{[^{}]*\}|~/g,
 			' ',
 		)
 		.replace(/\\(?:[ ])/g, ' ')
@@ -319,7 +319,8 @@ const knownOperator = new RegExp(`^(?:${functionWords}|arccot|arcsec|arccsc|det|
 function wordText(inside: string, command: string): string {
 	const content = inside.replace(/\s+/g, ' ');
 	const bare = content.trim();
-	if (knownOperator.test(bare)) return `\\${arcs[bare] ?? bare} `;
+	if (knownOperator.test(bare) && (content === bare || command.startsWith('operatorname')))
+		return `\\${arcs[bare] ?? bare} `;
 	if (bare === '') return ' ';
 	if (/^(?:and|or)$/i.test(bare) || /^[,;]? ?(?:and|or)$/i.test(bare)) return ` ${bare} `;
 	if (/^[eid]$/.test(bare) && (command === 'mathrm' || command === 'operatorname')) return ` ${bare} `;

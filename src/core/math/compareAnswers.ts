@@ -127,6 +127,7 @@ function scaled(side: Scalar, factor: Q.Rational): Scalar {
 }
 
 export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): boolean {
+	if (sameText(gold, answer)) return true;
 	const factors = conversion(gold.unit, answer.unit);
 	if (factors === null) return angleAgrees(gold, answer, budget);
 	if (
@@ -141,6 +142,11 @@ export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): bool
 	if (plainAgree(a, b, budget)) return true;
 	const hundredth = Q.divide(Q.one, hundred);
 	return plainAgree(gold.percent ? scaled(a, hundredth) : a, answer.percent ? scaled(b, hundredth) : b, budget);
+}
+
+function sameText(gold: Scalar, answer: Scalar): boolean {
+	const text = gold.source.replace(/\s/g, '');
+	return text !== '' && text === answer.source.replace(/\s/g, '') && gold.percent === answer.percent;
 }
 
 /** 60° is π/3. */
@@ -192,10 +198,11 @@ function decimalFits(decimal: Scalar, value: Q.Rational, other: Scalar): boolean
 function valueBounds(expression: Expression, budget: Budget): [Q.Rational, Q.Rational] | null {
 	if (freeSymbols(expression).size > 0) return null;
 	const result = evaluate(expression, new Map(), budget);
-	if (result === null || result.value.im > F.unit >> 200n || result.value.im < -(F.unit >> 200n)) return null;
-	const error = result.scale >> 200n;
-	// Cut to 2^-220, so that bounds stay short.
-	const at = (value: bigint): Q.Rational => Q.rational(value >> 100n, 1n << 220n);
+	if (result === null || result.value.im > F.unit >> F.agreement || result.value.im < -(F.unit >> F.agreement))
+		return null;
+	const error = result.scale >> F.agreement;
+	// Cut by 64 bits, so that bounds stay short.
+	const at = (value: bigint): Q.Rational => Q.rational(value >> 64n, 1n << (F.bits - 64n));
 	return [at(result.value.re - error), at(result.value.re + error)];
 }
 
@@ -382,7 +389,7 @@ function nearlyEqual(a: Value, b: Value, factor: C.Complex): boolean {
 	const difference = C.magnitude(C.subtract(a.value, b.value));
 	const stretch = C.magnitude(factor) > F.unit ? F.multiply(b.scale, C.magnitude(factor)) : b.scale;
 	const scale = a.scale > stretch ? a.scale : stretch;
-	return difference <= scale >> 180n;
+	return difference <= scale >> (F.agreement - 20n);
 }
 
 /**
@@ -409,7 +416,7 @@ function sameRoot(a: Expression, b: Expression, budget: Budget): boolean {
 			if (typeof first === 'string' || typeof second === 'string') fits = i >= 8 && first === second;
 			else {
 				const difference = first > second ? first - second : second - first;
-				fits = difference <= ((first < 0n ? -first : first) + F.unit) >> 150n;
+				fits = difference <= ((first < 0n ? -first : first) + F.unit) >> (F.agreement - 40n);
 				if (i < 8) agreed++;
 			}
 		}
@@ -434,10 +441,10 @@ function rootOf(
 	const slope = second - first;
 	const error = third - first - 3n * slope;
 	const size = [first, second, third].reduce((sum, one) => sum + (one < 0n ? -one : one), F.unit);
-	if (error > size >> 180n || error < -(size >> 180n)) return 'curved';
-	const flat = slope <= size >> 180n && slope >= -(size >> 180n);
+	if (error > size >> (F.agreement - 20n) || error < -(size >> (F.agreement - 20n))) return 'curved';
+	const flat = slope <= size >> (F.agreement - 20n) && slope >= -(size >> (F.agreement - 20n));
 	const offset = first - 2n * slope;
-	if (flat) return offset <= size >> 180n && offset >= -(size >> 180n) ? 'all' : 'none';
+	if (flat) return offset <= size >> (F.agreement - 20n) && offset >= -(size >> (F.agreement - 20n)) ? 'all' : 'none';
 	return F.divide(-offset, slope);
 }
 

@@ -2,20 +2,18 @@ import { Random } from '../../base/random.ts';
 import * as C from './complexNumber.ts';
 import { type Budget, evaluate, type Point, type Value } from './evaluate.ts';
 import { type Expression, freeSymbols, isComplex } from './expression.ts';
+import { agreement } from './fixedPoint.ts';
 import { type Rational, rational } from './rational.ts';
-
-/** What two values may differ by, as a share of the largest number on the way: 2^-200, 60 digits. */
-const tolerance = 200n;
 
 export function valuesAgree(a: Value, b: Value): boolean {
 	const difference = C.magnitude(C.subtract(a.value, b.value));
 	const scale = a.scale > b.scale ? a.scale : b.scale;
-	return difference <= scale >> tolerance;
+	return difference <= scale >> agreement;
 }
 
 /** Whether a value is zero but for rounding. */
 export function isZero(a: Value): boolean {
-	return C.magnitude(a.value) <= a.scale >> tolerance;
+	return C.magnitude(a.value) <= a.scale >> agreement;
 }
 
 type Domain = 'positive' | 'real' | 'small' | 'whole';
@@ -45,11 +43,11 @@ function hasSteps(node: Expression): boolean {
 }
 
 /** Points that must agree, and tries to find them, in each domain. */
-const wanted = 4;
-const tries = 12;
+const wanted = 3;
+const tries = 9;
 
 /**
- * Whether two expressions are the same number or the same function of their symbols, decided by evaluation to 96 digits:
+ * Whether two expressions are the same number or the same function of their symbols, decided by evaluation to 77 digits:
  * constants once, functions at seeded random points (Schwartz 1980: a polynomial of degree d that is not zero is zero at a
  * random point out of S with a probability of at most d/|S|; here |S| is 2^20 a symbol, and several points must agree).
  *

@@ -48,7 +48,7 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 }
 
 const mostTerms = 400;
-const rounding = 1n << 100n;
+const rounding = 1n << (F.bits - F.agreement);
 
 export function fixed(value: Rational): bigint {
 	return F.checked((value.n << F.bits) / value.d);
@@ -330,9 +330,9 @@ class Evaluation {
 		throw new F.Undefined(name);
 	}
 
-	/** A number in [-2, 2] that depends on the name and, to 60 digits, on the arguments. */
+	/** A number in [-2, 2] that depends on the name and, to 48 digits, on the arguments. */
 	#unknown(name: string, args: readonly C.Complex[]): C.Complex {
-		const digits = args.map(({ re, im }) => `${(re + (1n << 119n)) >> 120n},${(im + (1n << 119n)) >> 120n}`);
+		const digits = args.map(({ re, im }) => `${(re + rounding / 2n) / rounding},${(im + rounding / 2n) / rounding}`);
 		let bits = 0n;
 		for (let i = 0; i < 5; i++) bits = (bits << 32n) | BigInt(hashText(`${name}(${digits.join(';')})`, i + 1));
 		return C.real((bits << (F.bits - 158n)) - 2n * F.unit);

@@ -1,11 +1,13 @@
 /**
- * Real functions on binary fixed-point numbers: a bigint `v` stands for `v / 2^bits`. 320 fractional bits are 96 decimal
+ * Real functions on binary fixed-point numbers: a bigint `v` stands for `v / 2^bits`. 256 fractional bits are 77 decimal
  * digits, so that two different closed forms of an answer are not taken for one another: `e^{\pi\sqrt{163}}` differs from
  * its nearest integer in the 31st digit. Every function has a bounded cost.
  */
-export const bits = 320n;
+export const bits = 256n;
 export const unit = 1n << bits;
-const guard = 64n;
+const guard = 48n;
+/** Two values agree when they differ by no more than 2^-160 (48 digits) of the largest number on the way to them. */
+export const agreement = 160n;
 
 /** Outside the domain of a real function, or beyond what is computed. */
 export class Undefined extends Error {}

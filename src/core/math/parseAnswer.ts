@@ -171,7 +171,7 @@ const semicolon = new Set([';']);
 
 /** What only says where a letter comes from: `k \in \mathbb{Z}`, `where n is an integer`. */
 const qualifier =
-	/^(?:(?:where|for|with|if|when) .*|\(?(?:[a-zA-Z](?: ?, ?[a-zA-Z])*) ?\\in ?\\mathbb ?\{?[A-Z]\}?(?:\^\{?\+\}?|_\{?\+\}?)?\)?|[a-zA-Z] is an? (?:integer|real number|constant|arbitrary constant)|\\text ?\{(?: ?where| ?for| ?with| ?if).*)$/;
+	/^(?:(?:where|for|with|if|when) .*|\(?(?:[a-zA-Z](?: ?, ?[a-zA-Z])*) ?\\in ?\\mathbb ?\{?[A-Z]\}?(?:\^\{?\+\}?|_\{?\+\}?)?\)?|[a-zA-Z] is an? (?:integer|real number|constant|arbitrary constant)|(?:for )?any (?:integer|real number|constant) [a-zA-Z]|[a-zA-Z] (?:any )?(?:integer|an integer)|[a-zA-Z]+ ?= ?(?:\\pm ?)?\d ?, ?\\ldots.*|\\text ?\{(?: ?where| ?for| ?with| ?if).*)$/;
 
 /** Several parts: separated by commas, semicolons, "and", "or", or by a ± inside. */
 function parseParts(text: string, inBrackets: boolean, depth: number): Answer | null {

@@ -45,7 +45,14 @@ const calls: Readonly<Record<string, FunctionName>> = {
 };
 
 /** Names by which the library knows what is a plain letter in an answer. */
-const letters: Readonly<Record<string, string>> = { GoldenRatio: 'varphi', EulerGamma: 'gamma', CatalanConstant: 'G' };
+const letters: Readonly<Record<string, string>> = {
+	GoldenRatio: 'varphi',
+	EulerGamma: 'gamma',
+	CatalanConstant: 'G',
+	Zeta: 'zeta',
+	hBar: 'hbar',
+	Beta: 'beta',
+};
 
 /** Letters that name functions when a bracket follows: `f(x)` is no product. */
 const functionLetters = /^(?:[fghFGHPQRTWpq]|varphi|phi|psi|Phi|Psi|Gamma|zeta|sigma|mu|tau)(?:_.*)?$/;
@@ -184,6 +191,9 @@ class Reader {
 				// ( … ), [ … ] and { … } around one expression group it; a comma makes something else.
 				if (args.length > 2) throw new Unreadable('delimiter');
 				return read(0);
+			// What the library takes for an index: `x[y-1]` in an answer is a product.
+			case 'At':
+				return { op: 'multiply', args: all() };
 			case 'List':
 				if (args.length !== 1) throw new Unreadable('list');
 				return read(0);
@@ -198,7 +208,8 @@ class Reader {
 					variable,
 					args: [
 						this.read(limits[2] as MathJson, depth),
-						this.read(limits[3] as MathJson, depth),
+						// An infinite series is compared by its first terms: equal series have equal ones.
+						limits[3] === 'PositiveInfinity' ? number(37n) : this.read(limits[3] as MathJson, depth),
 						new BoundReader(this, variable).read(args[0] as MathJson, depth),
 					],
 				};

@@ -16,7 +16,7 @@ export function realValue(expression: Expression): bigint | null {
 function samePoint(a: bigint, b: bigint): boolean {
 	const difference = a > b ? a - b : b - a;
 	const size = (a < 0n ? -a : a) + (b < 0n ? -b : b) + F.unit;
-	return difference <= size >> 200n;
+	return difference <= size >> F.agreement;
 }
 
 /** Position of an end point on the line; infinite ones beyond all others. */

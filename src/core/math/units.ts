@@ -125,12 +125,15 @@ export function parseUnit(text: string): Unit | null {
 		.replace(/\\text ?\{([^{}]*)\}/g, ' $1 ')
 		.replace(/\^ ?\{? ?\\circ ?\}?/g, ' ° ')
 		.replace(/\\ /g, ' ')
-		.replace(/° ([CF])(?![a-zA-Z])/g, '°$1')
 		.replace(/\s+/g, ' ')
+		.replace(/° ([CF])(?![a-zA-Z])/g, '°$1')
 		.replace(/ \^/g, '^')
 		.replace(/[.,]+$/, '')
 		.trim();
-	if (t === '' || t.length > 80) return null;
+	if (t === '' || t.length > 120) return null;
+	// A letter set as text, of a unit that is not in the table.
+	if (/^[a-zA-Z]$/.test(t) && text.includes('\\text') && lookUp(t) === null)
+		return { dimension: `label:${t}`, factor: Q.one };
 	const [top = '', bottom, ...more] = t.split(/ ?\/ ?| per /);
 	if (more.length === 0) {
 		const numerator = parseProduct(top);
