@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { describeExpectation } from '../core/reward/verification/labelledCase.ts';
@@ -47,6 +48,7 @@ export const verifyVerb: Verb = {
 			most: 1,
 		});
 		const file = resolve(positionals[0] as string);
+		await requireReward(file);
 		const what = await whatOf(values);
 		const rows = wholeNumber(values.rows, '--rows');
 		if (rows === 0) throw new Failure('invalid', '--rows is 0.', 'Write it like --rows 200.');
@@ -66,6 +68,10 @@ export const verifyVerb: Verb = {
 				...(rows === undefined ? {} : { rows }),
 				...(seed === undefined ? {} : { seed }),
 			});
+			if (plan.rows.length + plan.cases.length === 0 && (values.dataset ?? values.cases) !== undefined) {
+				const named = values.dataset ?? values.cases;
+				throw new Failure('invalid', `${named} has nothing to verify on. ${plan.remarks.join(' ')}`.trim());
+			}
 			const { verifications } = await verifier.verify(plan, verifier.open(plan), {
 				signal,
 				...(values.reward === undefined ? {} : { rewards: [values.reward] }),
@@ -88,6 +94,14 @@ export const verifyVerb: Verb = {
 		}
 	},
 };
+
+async function requireReward(file: string): Promise<void> {
+	const info = await stat(file).catch(() => null);
+	if (!/\.reward\.(?:ts|js|mjs|py)$/.test(file)) {
+		throw new Failure('invalid', `${file} is no reward file.`, 'Name a *.reward.ts, *.reward.js or *.reward.py file.');
+	}
+	if (!info?.isFile()) throw new Failure('missing', `There is no reward file ${file}.`, 'Correct the path.');
+}
 
 async function whatOf(values: { dataset?: string; run?: string; cases?: string }): Promise<WhatToVerify> {
 	const given = (['dataset', 'run', 'cases'] as const).filter((name) => values[name] !== undefined);

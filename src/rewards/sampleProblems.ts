@@ -27,7 +27,10 @@ export interface ProblemSample {
 	readonly remarks: readonly string[];
 }
 
-/** A seeded sample of a reward's data: the problems of its task, or rows of its file that have an answer. */
+/**
+ * A seeded sample of a reward's data: the problems of its task, or rows of its file that have an answer. A file that cannot
+ * be read is a remark; one that a person chose fails with `missing`, `denied`, `invalid`.
+ */
 export async function sampleProblems(data: RewardData, options: SampleOptions): Promise<ProblemSample> {
 	const { dataset, described } = data;
 	if (dataset === null || options.count < 1) return { problems: [], remarks: [] };
@@ -35,7 +38,7 @@ export async function sampleProblems(data: RewardData, options: SampleOptions): 
 		if ('task' in dataset) return { problems: ofTask(dataset as TaskDataset, options), remarks: [] };
 		return await ofFile(dataset, described, options);
 	} catch (error) {
-		if (options.signal?.aborted) throw error;
+		if (options.signal?.aborted || data.source === 'given') throw error;
 		return { problems: [], remarks: [Failure.from(error).toString()] };
 	}
 }

@@ -52,6 +52,10 @@ interface ScoredRows {
 /** Lines of output that a verification carries. */
 const mostLogs = 1_000;
 
+/** So many batches in a row may time out with all of their rows; the rest is then not tried. */
+const patience = 3;
+const notTried = `It was not tried, since ${patience} batches before it took longer than their limit.`;
+
 /** Scores the rows batch by batch, through the same runner interface as training. */
 async function scoreRows(
 	runner: RewardRunner,
@@ -69,8 +73,13 @@ async function scoreRows(
 	let covered = false;
 	let durationMs = 0;
 	let done = 0;
+	let hanging = 0;
 	for (const members of batchesOf(rows)) {
 		checkAborted(signal);
+		if (hanging >= patience) {
+			for (const i of members) errors[i] = { index: 0, kind: 'timeout', message: notTried };
+			continue;
+		}
 		const result = await runner.score(
 			reward,
 			members.map((i) => (rows[i] as RowToVerify).row),
@@ -90,6 +99,7 @@ async function scoreRows(
 				for (const member of members) errors[member] ??= error;
 			}
 		}
+		hanging = members.every((i) => errors[i]?.kind === 'timeout') ? hanging + 1 : 0;
 		if (logs.length < mostLogs) logs.push(...result.logs.slice(0, mostLogs - logs.length));
 		if (result.coverage) {
 			covered = true;

@@ -233,6 +233,22 @@ def rank(completions, **kwargs):
 		);
 	});
 
+	it('gives up on a reward that never ends', async (context) => {
+		const made = await VerifyProject.make(context, {
+			'rewards/endless.reward.ts': 'export const endless = () => { for (;;) {} };\n',
+		});
+		const line = '{"completion": "x", "expect": 1}\n';
+		await made.write('rewards/endless.cases.jsonl', line.repeat(50));
+		const [found] = await verify(made, {}, { timeoutMs: 200 }, 'rewards/endless.reward.ts');
+		assert.deepEqual(
+			found?.rows.map(({ error }) => error?.kind),
+			Array(50).fill('timeout'),
+		);
+		assert.match(found?.rows[2]?.error?.message ?? '', /^(?!It was not tried)/);
+		assert.match(found?.rows[3]?.error?.message ?? '', /^It was not tried/);
+		assert.deepEqual(found?.statistics.cases, { passed: 0, failed: 50 });
+	});
+
 	it('goes on when another reward of the recipe cannot be loaded', async (context) => {
 		const made = await VerifyProject.make(context, {
 			...files,
