@@ -38,9 +38,9 @@ export function rewardColumns(
 	// The recipe has seen to it that those of built-in rewards are unique.
 	const taken = new Set(rewards.flatMap((reward) => ('use' in reward ? [reward.name] : [])));
 	const free = (name: string, file: string) => {
-		const candidates = [name, `${stem(file)}.${name}`];
-		for (let n = 2; ; n++) {
-			const candidate = candidates.shift() ?? `${stem(file)}.${name}.${n}`;
+		const long = `${stem(file)}.${name}`;
+		for (let n = 0; ; n++) {
+			const candidate = n === 0 ? name : n === 1 ? long : `${long}.${n}`;
 			if (taken.has(candidate)) continue;
 			taken.add(candidate);
 			return candidate;

@@ -81,6 +81,18 @@ test('rows of the Runs view', () => {
 	]);
 });
 
+test('a run that has paused by itself says why, and only while it is paused', () => {
+	const pause = { message: 'The reward "f" failed on 16 of 16 rows.', action: 'Continue.', time: 1 };
+	const rows = (status: RunView['status']) =>
+		presentRun({ ...running, status, record: { ...record, pause } }, 1300).tooltip;
+	assert.deepEqual(rows('paused').slice(0, 3), [
+		['State', 'paused'],
+		['Why', pause.message],
+		['To do', 'Continue.'],
+	]);
+	assert.ok(!rows('stopped').some(([name]) => name === 'Why'));
+});
+
 test('the words for menus, tooltips and screen readers', () => {
 	const crashed: RunView = {
 		...running,

@@ -244,4 +244,17 @@ describe('what is said about a run', () => {
 			['openFolder'],
 		);
 	});
+
+	it('says why a run has paused by itself, however much there is to see', () => {
+		const pause = { message: 'The reward "brevity" failed on 16 of 16 rows.', action: 'Continue scores them again.' };
+		const actions = ['continue', 'stop', 'checkpoint', 'openLog'] as const;
+		const notice = noticeOf(madeUpRun({ status: 'paused', pause, actions: [...actions] }), 120, true, false);
+		assert.equal(notice?.kind, 'warning');
+		assert.equal(notice?.text, `${pause.message} ${pause.action}`);
+		assert.deepEqual(
+			notice?.actions.map(({ action }) => action),
+			['continue', 'stop', 'openLog'],
+		);
+		assert.equal(noticeOf(madeUpRun({ status: 'paused' }), 120, true, false), null);
+	});
 });

@@ -1,0 +1,83 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Emitter } from '../../../src/base/event.ts';
+import type { RunView } from '../../../src/host/runView.ts';
+
+const { PauseNotification } = await import('../../../src/host/pauseNotification.ts');
+
+const root = await mkdtemp(join(tmpdir(), 'pauses-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+function openWindow(storage: string) {
+	const changed = new Emitter<void>();
+	const told: string[] = [];
+	const did: string[] = [];
+	let runs: RunView[] = [];
+	const notification = new PauseNotification({
+		store: {
+			get runs() {
+				return runs;
+			},
+			onDidChange: changed.event,
+		},
+		notices: {
+			warning: async (text, actions) => {
+				told.push(text);
+				for (const action of actions ?? []) await action.run();
+			},
+		},
+		storage: { fsPath: storage } as never,
+		openDashboard: (folder) => did.push(`dashboard ${folder}`),
+		openLog: async (view) => void did.push(`log ${view.folder}`),
+		continue: (view) => did.push(`continue ${view.folder}`),
+	});
+	const see = (status: RunView['status'], pause?: { message: string; action?: string; time: number }) => {
+		runs = [{ folder: '/runs/a', status, record: { id: 'r', name: 'sums', ...(pause ? { pause } : {}) } } as never];
+		changed.fire();
+	};
+	/** Resolves when so many were told: the claim is a file. */
+	const toldOf = async (count: number) => {
+		while (told.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+		await new Promise((resolve) => setTimeout(resolve, 50));
+		assert.equal(told.length, count);
+	};
+	return { notification, see, told, toldOf, did };
+}
+
+const pause = { message: 'The reward "f" failed on 16 of 16 rows: [down](command:x).', action: 'Continue.', time: 1 };
+
+test('a run that paused by itself is told once, by one window, with what can be done', {
+	timeout: 10_000,
+}, async () => {
+	const storage = join(root, 'one');
+	const first = openWindow(storage);
+	const second = openWindow(storage);
+	first.see('running');
+	first.see('paused');
+	assert.deepEqual(first.told, []);
+	first.see('paused', pause);
+	first.see('paused', pause);
+	await first.toldOf(1);
+	second.see('paused', pause);
+	await second.toldOf(0);
+	assert.deepEqual(first.told, [
+		'sums is paused: The reward "f" failed on 16 of 16 rows: [down] (command:x). Continue.',
+	]);
+	assert.deepEqual(second.told, []);
+	assert.deepEqual(first.did, ['dashboard /runs/a', 'continue /runs/a', 'log /runs/a']);
+	// It failed again after it went on.
+	first.see('running');
+	first.see('paused', { ...pause, time: 2 });
+	await first.toldOf(2);
+	// What is left of a pause in the record of a run that ended says nothing.
+	first.see('crashed', { ...pause, time: 3 });
+	await first.toldOf(2);
+	first.notification.dispose();
+	first.see('paused', { ...pause, time: 4 });
+	await first.toldOf(2);
+	second.notification.dispose();
+});
