@@ -48,30 +48,3 @@ export interface ScoreResult {
 	/** The batch failed as a whole and its rows were scored one by one. */
 	readonly isolated?: boolean;
 }
-
-export interface ScorerDescription {
-	readonly name: string;
-	readonly weight: number;
-	/** The reward looks at the batch as a whole: its rows are never scored one by one. */
-	readonly batchOnly: boolean;
-}
-
-/**
- * Scores whole generation batches with one reward. A reward host process implements it over its connection, for the
- * built-in rewards and for reward files alike. Training and the editor's verification use nothing else.
- */
-export interface Scorer {
-	readonly description: ScorerDescription;
-	score(
-		rows: readonly ScoreRow[],
-		options: { readonly timeoutMs: number; readonly signal?: ScorerSignal },
-	): Promise<ScoreResult>;
-	dispose(): void;
-}
-
-/** The part of AbortSignal that a scorer needs. */
-export interface ScorerSignal {
-	readonly aborted: boolean;
-	addEventListener(type: 'abort', listener: () => void): void;
-	removeEventListener(type: 'abort', listener: () => void): void;
-}
