@@ -81,7 +81,7 @@ export function batch(
 	step: number,
 	groups: number,
 	size: number,
-	rewards = (i: number) => ({ accuracy: (i + 1) % 2 }),
+	rewards = (i: number): Record<string, number | null> => ({ accuracy: (i + 1) % 2 }),
 ) {
 	return Array.from({ length: groups * size }, (_, i): RolloutLine => {
 		const group = Math.floor(i / size);
