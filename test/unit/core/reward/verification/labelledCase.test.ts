@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import {
 	caseReward,
@@ -89,6 +91,22 @@ describe('labelled cases', () => {
 			],
 		);
 		for (const { action } of faults) assert.match(action, /\.$/);
+	});
+
+	it('are written as the documentation shows', () => {
+		const text = readFileSync(join(import.meta.dirname, '../../../../../docs/verification.md'), 'utf8');
+		const example = /```jsonl\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+		const { cases, faults } = parseCases(example);
+		assert.deepEqual(faults, []);
+		assert.deepEqual(
+			cases.map(({ expect }) => expect),
+			[{ min: 0.5 }, 0, null],
+		);
+		const documented = [...text.matchAll(/^\| (`[a-z`, ]+`) \|/gm)].flatMap(([, keys]) =>
+			(keys as string).match(/[a-z]+/g),
+		);
+		const action = parseCases('{"completion": "x", "expect": 1, "other": 1}').faults[0]?.action ?? '';
+		assert.deepEqual(documented.sort(), (action.replace('A case has: ', '').match(/[a-z]+/g) ?? []).sort());
 	});
 
 	it('are met by a value within 1e-9, by the ends of a range, and by null alone for null', () => {
