@@ -6,6 +6,7 @@ import { parseAnswer } from './parseAnswer.ts';
 import { parsePlainNumber } from './plainNumber.ts';
 import * as Q from './rational.ts';
 import { findBoxed, mostAnswerLength, statedAnswers } from './statedAnswer.ts';
+import { isUnfinished } from './unfinished.ts';
 import { literalWords } from './words.ts';
 
 export interface Verdict {
@@ -64,7 +65,8 @@ function readStated(gold: string): Answer | null {
  * Needs the LaTeX parser (`loadLatexParser`) for more than plain numbers. Its cost is bounded but not to the millisecond:
  * `compareWithin` (src/rewards/compareWithin.ts) adds the hard limit.
  *
- * @param sole the prediction is a whole answer section, in which several different boxes are a list of candidates
+ * @param sole the prediction is a whole answer section, in which several different boxes are a list of candidates, a hedge
+ * ("it could be") states nothing, and arithmetic is done
  */
 export function compareMath(
 	gold: string,
@@ -82,7 +84,7 @@ export function compareMath(
 	const readings = statedAnswers(prediction, sole);
 	if (readings.length === 0) return verdict(0, 'No answer is stated.');
 	try {
-		return compareReadings(expected, goldText, readings, new Budget(limits.steps));
+		return compareReadings(expected, goldText, readings, new Budget(limits.steps), sole);
 	} catch (error) {
 		if (error instanceof TooMuchWork) return verdict(0, 'Comparing the answers takes more steps than it may.');
 		throw error;
@@ -115,12 +117,21 @@ export function comparePlainNumbers(gold: string, prediction: string, sole = fal
 	return verdict(0, `${shown(stated)} is not ${shown(gold)}.`);
 }
 
-function compareReadings(expected: Answer, goldText: string, readings: readonly string[], budget: Budget): Verdict {
+function compareReadings(
+	expected: Answer,
+	goldText: string,
+	readings: readonly string[],
+	budget: Budget,
+	sole: boolean,
+): Verdict {
 	const goldWords = expected.kind === 'words' ? expected.words : null;
 	for (const reading of readings) {
 		if (goldWords !== null && literalWords(reading) === goldWords) return verdict(1, `Both say "${shown(goldWords)}".`);
 		const answers = readWithRounding(reading);
 		if (answers.length === 0) continue;
+		if (sole && answers.every((answer) => isUnfinished(expected, answer))) {
+			return verdict(0, `${shown(reading)} is not worked out.`);
+		}
 		if (answers.some((answer) => answersAgree(expected, answer, budget))) {
 			return verdict(1, `${shown(reading)} is ${shown(goldText)}.`);
 		}

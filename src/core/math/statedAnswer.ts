@@ -68,6 +68,9 @@ const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
 /** The speaker takes back what was said. */
 const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oops|no,|not right|rather)\b/i;
 
+/** The speaker offers more than one answer. */
+const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|unless|otherwise)\b/i;
+
 /** Without the special tokens of a chat template and what follows them; displayed mathematics on one line. */
 function tidied(text: string): string {
 	const end = text.search(/<\|[a-z_]{2,30}\|>/);
@@ -108,7 +111,8 @@ function lastMath(text: string): string | null {
  * 3. the text itself
  * 4. what the last sentence says: after "is", "=", "costs" and the like; the last mathematics in it
  *
- * @param sole the text is an answer section: every box in it must state the same, else it is a list of candidates
+ * @param sole the text is an answer section: every box in it must state the same, else it is a list of candidates, and with
+ * "or", "maybe" and the like only the whole text counts
  */
 export function statedAnswers(whole: string, sole = false): string[] {
 	const text = tidied(whole.length > mostTextLength ? whole.slice(-mostTextLength) : whole);
@@ -122,6 +126,7 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		return [boxed.answer];
 	}
 	if (boxed === null && /\\{1,2}boxed\s*\{/.test(text)) return []; // a box that is not closed
+	if (sole && hedge.test(text)) return text.length <= mostAnswerLength ? [text.trim()] : [];
 	const readings: string[] = [];
 	let answered: string | null = null;
 	let rest = text;
