@@ -1,5 +1,5 @@
 // Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as esbuild from 'esbuild';
@@ -26,6 +26,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 	/** Node programs are ES modules; bundled CommonJS packages still want `require`. */
 	const nodeProgram = {
 		...shared,
+		define: { ...shared.define, HARNESS_FILES: JSON.stringify(textsIn('src/rewards/sandbox/harness')) },
 		outdir: dist,
 		platform: 'node',
 		format: 'esm',
@@ -104,6 +105,11 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 				}
 			: {}),
 	};
+}
+
+/** The files of a folder, name to text: programs that a sandbox runs, which travel inside the bundles. */
+function textsIn(folder) {
+	return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
 /** Every Python file of a folder, under its own name. */

@@ -20,6 +20,7 @@ import { PythonInterpreter } from './host/rewards/pythonInterpreter.ts';
 import { RewardEnvironment } from './host/rewards/rewardEnvironment.ts';
 import { RewardFileList } from './host/rewards/rewardFileList.ts';
 import { RewardsTree } from './host/rewards/rewardsTree.ts';
+import { addSandboxCommands } from './host/rewards/sandboxCommands.ts';
 import { RunContext } from './host/runContext.ts';
 import { RunController } from './host/runController.ts';
 import { RunPicker } from './host/runPicker.ts';
@@ -115,6 +116,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		tree,
 		notices,
 		diagnostics,
+		environment: (recipe) => environment.of(recipe),
 		openDashboard,
 		openLog,
 		holdEnd: (folder) => ends.hold(folder),
@@ -148,6 +150,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
 	addRewardCommands(table, rewards);
+	addSandboxCommands(table, { extension, documents, notices });
 
 	// The first look at disks comes after activation.
 	setImmediate(() => {

@@ -1,11 +1,15 @@
 import { Failure } from '../base/failure.ts';
+import { auditVerb } from './auditVerb.ts';
+import { compareVerb } from './compareVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { parseArguments } from './parseArguments.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
+import { rewardMathVerb } from './rewardMathVerb.ts';
 import { runVerb } from './runVerb.ts';
+import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
 import type { Verb } from './verb.ts';
@@ -35,6 +39,10 @@ export const verbs: readonly Verb[] = [
 	rescoreVerb,
 	exportRewardVerb,
 	verifyVerb,
+	auditVerb,
+	compareVerb,
+	sandboxCheckVerb,
+	rewardMathVerb,
 	helpVerb,
 	versionVerb,
 ];

@@ -41,6 +41,7 @@ export const commandIds = {
 	showRewardLog: 'reasoningLab.showRewardLog',
 	setApiKey: 'reasoningLab.setApiKey',
 	removeApiKey: 'reasoningLab.removeApiKey',
+	checkSandbox: 'reasoningLab.checkSandbox',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 

@@ -33,6 +33,12 @@ export interface BubblewrapPlan {
 /** Of /etc a program needs how libraries are found, what `python3` is, and the time zone; no users, hosts or keys. */
 const etc = ['/etc/ld.so.cache', '/etc/ld.so.conf', '/etc/ld.so.conf.d', '/etc/alternatives', '/etc/localtime'];
 
+/**
+ * Process 1 is bubblewrap's own, and the filter of system calls does not hold for it: nobody may get at its memory. The rest
+ * is read-only, so that a sandbox of root cannot change the kernel's settings.
+ */
+const proc = ['--proc', '/proc', '--tmpfs', '/proc/1', '--remount-ro', '/proc/1', '--remount-ro', '/proc'];
+
 /** The work folder inside, and the home folder. */
 export const workFolder = '/work';
 
@@ -72,7 +78,7 @@ export function bubblewrapArguments(plan: BubblewrapPlan): string[] {
 		...['--ro-bind', '/usr', '/usr'],
 		...system.flatMap(({ path, link }) => (link === null ? ['--ro-bind', path, path] : ['--symlink', link, path])),
 		...etc.flatMap((path) => ['--ro-bind-try', path, path]),
-		...(features.proc ? ['--proc', '/proc'] : []),
+		...(features.proc ? proc : []),
 		...['--dev', '/dev'],
 		...['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
 		...['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],

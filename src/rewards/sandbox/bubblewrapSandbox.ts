@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Failure } from '../../base/failure.ts';
 import { type BubblewrapFeatures, bubblewrapArguments, type SystemFolder } from './bubblewrapArguments.ts';
 import { checkFileNames } from './fileFolder.ts';
+import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, type Interpreters, isOpenToAll } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
 import { runSandboxed } from './runSandboxed.ts';
@@ -30,6 +31,7 @@ interface Setup extends BubblewrapFeatures {
 	readonly interpreters: Interpreters;
 	readonly system: readonly SystemFolder[];
 	readonly dropUser: boolean;
+	readonly inherited: readonly number[];
 }
 
 /** The sandbox's two processes: the one outside that waits, and the first one inside. */
@@ -83,7 +85,8 @@ class BubblewrapSandbox implements Sandbox {
 			fileDescriptors[name] = 4 + data.length;
 			data.push(Buffer.from(text));
 		}
-		const ofItsOwn = dropUser || process.getuid?.() !== 0;
+		// For root the kernel does not count.
+		const counts = (dropUser || process.getuid?.() !== 0) && countsProcessesByNamespace();
 		return superviseProcess(
 			{
 				name: 'bubblewrap',
@@ -92,7 +95,7 @@ class BubblewrapSandbox implements Sandbox {
 					features: this.#setup,
 					system: this.#setup.system,
 					interpreter,
-					launcher: this.#launcher.wrap(limits, ofItsOwn && countsProcessesByNamespace()),
+					launcher: this.#launcher.wrap(limits, counts),
 					command,
 					limits,
 					filterDescriptor: this.#filter === null ? null : 4,
@@ -103,6 +106,7 @@ class BubblewrapSandbox implements Sandbox {
 				folder: '/',
 				...(dropUser ? { user: freshUser() } : {}),
 				data,
+				inherited: this.#setup.inherited,
 				reportsStart: true,
 				ownTasks,
 			},
@@ -137,9 +141,9 @@ async function reachable(interpreters: Interpreters): Promise<boolean> {
 }
 
 const install =
-	'Install it (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), or set reasoningLab.sandbox to a container.';
+	'Install it (Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap), or set reasoningLab.sandbox.mode to a container.';
 const allowNamespaces =
-	'Allow user namespaces (Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sudo sysctl kernel.unprivileged_userns_clone=1), or set reasoningLab.sandbox to a container.';
+	'Allow user namespaces (Ubuntu: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0; Debian: sudo sysctl kernel.unprivileged_userns_clone=1), or set reasoningLab.sandbox.mode to a container.';
 
 /**
  * The sandbox by bubblewrap, after a program was really run in it. Fails with `unavailable` and what to do: it is not
@@ -150,21 +154,33 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 		throw new Failure(
 			'unavailable',
 			'bubblewrap isolates on Linux only.',
-			'Set reasoningLab.sandbox to a container, such as container:python:3.12-slim.',
+			'Set reasoningLab.sandbox.mode to a container, such as container:python:3.12-slim.',
 		);
 	}
 	const program = options.program ?? 'bwrap';
 	const help = await promisify(execFile)(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => {
 		throw new Failure('unavailable', 'bubblewrap is not installed.', install, { cause: error });
 	});
-	const [interpreters, system] = await Promise.all([findInterpreters(), systemFolders()]);
+	const [interpreters, system, inherited] = await Promise.all([
+		findInterpreters(),
+		systemFolders(),
+		inheritedDescriptors(),
+	]);
 	const isRoot = process.getuid?.() === 0;
 	const users = isRoot && options.dropUser !== false && (await reachable(interpreters)) ? [true, false] : [false];
 	let last: unknown;
 	for (const proc of [true, false]) {
 		for (const dropUser of users) {
 			const disableUserns = help.stdout.includes('--disable-userns');
-			const sandbox = new BubblewrapSandbox({ program, interpreters, system, dropUser, proc, disableUserns });
+			const sandbox = new BubblewrapSandbox({
+				program,
+				interpreters,
+				system,
+				inherited,
+				dropUser,
+				proc,
+				disableUserns,
+			});
 			try {
 				const { stdout } = await sandbox.run({ program: 'sh', args: ['-c', 'echo works'] });
 				if (stdout === 'works\n') return sandbox;

@@ -122,6 +122,6 @@ export async function containerSandbox(image: string): Promise<Sandbox> {
 	throw new Failure(
 		'unavailable',
 		reason,
-		'Start it, or install bubblewrap and set reasoningLab.sandbox to auto (Linux).',
+		'Start it, or install bubblewrap and set reasoningLab.sandbox.mode to auto (Linux).',
 	);
 }

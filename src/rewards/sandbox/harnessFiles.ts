@@ -1,17 +1,10 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 
-const texts = new Map<string, Promise<string>>();
+/** The harness in a bundle: what is started then reads nothing from a folder that an update may replace. */
+declare const HARNESS_FILES: Readonly<Record<string, string>> | undefined;
+const bundled = typeof HARNESS_FILES === 'undefined' ? null : HARNESS_FILES;
 
-/** Programs that run inside a sandbox: beside this file in the sources, in dist/sandbox beside a bundle. */
-export function readHarness(name: string): Promise<string> {
-	const known = texts.get(name);
-	if (known !== undefined) return known;
-	const source = fileURLToPath(new URL(`./harness/${name}`, import.meta.url));
-	const built = fileURLToPath(new URL(`./sandbox/${name}`, import.meta.url));
-	const text = readFile(existsSync(source) ? source : built, 'utf8');
-	texts.set(name, text);
-	text.catch(() => texts.delete(name));
-	return text;
+/** The text of a program that runs inside a sandbox: of harness/, which a build puts into the bundle. */
+export async function readHarness(name: string): Promise<string> {
+	return bundled?.[name] ?? (await readFile(new URL(`./harness/${name}`, import.meta.url), 'utf8'));
 }

@@ -17,6 +17,12 @@ const mostProcesses = 4096;
 const ticksPerSecond = 100;
 const pageMb = 4096 / 1e6;
 
+/** Whether a process runs; one that has ended and waits for its parent does not. */
+export async function isAlive(pid: number): Promise<boolean> {
+	const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+	return /^[^ZX]$/.test(text.charAt(text.lastIndexOf(')') + 2));
+}
+
 interface Stat {
 	readonly tasks: number;
 	readonly residentMb: number;

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../../base/failure.ts';
-import { readProcessTree } from './processTree.ts';
+import { shutDescriptors } from './inheritedDescriptors.ts';
+import { isAlive, readProcessTree } from './processTree.ts';
 import type { SandboxEnd, SandboxLimits, SandboxOutcome, SandboxProcess } from './sandbox.ts';
 
 export interface SupervisedProgram {
@@ -13,6 +14,8 @@ export interface SupervisedProgram {
 	readonly user?: number;
 	/** What the program reads from file descriptors 4, 5, ... */
 	readonly data?: readonly Buffer[];
+	/** File descriptors that this process itself was started with and would hand on; see `inheritedDescriptors`. */
+	readonly inherited?: readonly number[];
 	/** File descriptor 3 reports, by a line `"exit-code": n`, that the sandbox started; without it it could not start. */
 	readonly reportsStart?: boolean;
 	/** Tasks that belong to the sandbox itself and do not count. */
@@ -37,14 +40,22 @@ const lingerMs = 300;
 export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits, signal?: AbortSignal): SandboxProcess {
 	const started = performance.now();
 	const data = what.data ?? [];
-	const child = spawn(what.program, [...what.args], {
-		cwd: what.folder,
-		env: { ...what.environment },
-		detached: true,
-		windowsHide: true,
-		stdio: ['pipe', 'pipe', 'pipe', what.reportsStart ? 'pipe' : 'ignore', ...data.map(() => 'pipe' as const)],
-		...(what.user === undefined ? {} : { uid: what.user, gid: what.user }),
-	});
+	const stdio: StdioOptions & unknown[] = ['pipe', 'pipe', 'pipe', what.reportsStart ? 'pipe' : 'ignore'];
+	for (const _ of data) stdio.push('pipe');
+	const closed = shutDescriptors(stdio, what.inherited ?? []);
+	let child: ChildProcess;
+	try {
+		child = spawn(what.program, [...what.args], {
+			cwd: what.folder,
+			env: { ...what.environment },
+			detached: true,
+			windowsHide: true,
+			stdio,
+			...(what.user === undefined ? {} : { uid: what.user, gid: what.user }),
+		});
+	} finally {
+		closed();
+	}
 	let end: SandboxEnd | null = null;
 	let ended = false;
 	let peakMemoryMb = 0;
@@ -122,6 +133,7 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 			clearTimeout(linger);
 			signal?.removeEventListener('abort', abort);
 			killTree(child, known);
+			await gone(report);
 			await what.onEnd?.().catch(() => undefined);
 			const { code, signal: bySignal } = exit ?? { code: null, signal: null };
 			if (failure !== undefined) reject(failure);
@@ -150,6 +162,15 @@ export function superviseProcess(what: SupervisedProgram, limits: SandboxLimits,
 	// Who only wants the streams need not look at the end.
 	outcome.catch(() => undefined);
 	return { stdin, stdout, stderr, ended: outcome, kill: () => stop('cancelled') };
+}
+
+/** The first process inside ends a moment after the one that waits for it outside, and all others with it. */
+async function gone(report: string): Promise<void> {
+	const first = Number(/"child-pid": *(\d+)/.exec(report)?.[1] ?? Number.NaN);
+	if (!(first > 1)) return;
+	for (let look = 0; look < 100 && (await isAlive(first)); look++) {
+		await new Promise((resolve) => setTimeout(resolve, look < 10 ? 1 : 10));
+	}
 }
 
 function notStarted(name: string, words: string): Failure {

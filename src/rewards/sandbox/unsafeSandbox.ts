@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { deferredProcess } from './deferredProcess.ts';
 import { fileFolder } from './fileFolder.ts';
+import { inheritedDescriptors } from './inheritedDescriptors.ts';
 import { findInterpreters, type Interpreters } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
 import { runSandboxed } from './runSandboxed.ts';
@@ -19,10 +20,12 @@ class UnsafeSandbox implements Sandbox {
 	readonly description = 'unsafe: a plain process with limits, which can do whatever you can';
 	readonly #node: string;
 	readonly #interpreters: Interpreters;
+	readonly #inherited: readonly number[];
 
-	constructor(node: string, interpreters: Interpreters) {
+	constructor(node: string, interpreters: Interpreters, inherited: readonly number[]) {
 		this.#node = node;
 		this.#interpreters = interpreters;
+		this.#inherited = inherited;
 	}
 
 	missing(program: SandboxProgram): string | null {
@@ -54,6 +57,7 @@ class UnsafeSandbox implements Sandbox {
 						...(process.env.SystemRoot === undefined ? {} : { SystemRoot: process.env.SystemRoot }),
 					},
 					folder: folder.path,
+					inherited: this.#inherited,
 					onEnd: folder.remove,
 				},
 				limits,
@@ -68,5 +72,5 @@ class UnsafeSandbox implements Sandbox {
 }
 
 export async function unsafeSandbox(): Promise<Sandbox> {
-	return new UnsafeSandbox(await realpath(process.execPath), await findInterpreters());
+	return new UnsafeSandbox(await realpath(process.execPath), await findInterpreters(), await inheritedDescriptors());
 }

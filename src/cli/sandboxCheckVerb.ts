@@ -1,0 +1,68 @@
+import { type IsolationAttempt, type IsolationReport, isolationAreas } from '../protocol/isolation.ts';
+import { findSandbox } from '../rewards/sandbox/findSandbox.ts';
+import { checkIsolation } from '../rewards/sandbox/isolation/checkIsolation.ts';
+import { parseSandboxMode, sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
+import { printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+
+export const sandboxCheckVerb: Verb = {
+	name: 'sandbox-check',
+	usage: '[--sandbox MODE]',
+	summary: 'Try to get out of the sandbox that runs code of models, and report what held.',
+	options: [
+		[
+			'--sandbox MODE',
+			`auto, bubblewrap, container:IMAGE or unsafe (default: ${sandboxVariable} of the environment, else auto).`,
+		],
+	],
+	async run({ args, output }) {
+		const { values } = parseArguments(
+			'sandbox-check',
+			args,
+			{ sandbox: { type: 'string' } },
+			{ names: [], least: 0, most: 0 },
+		);
+		const abort = new AbortController();
+		const stop = onInterrupt(() => abort.abort());
+		try {
+			const sandbox = await findSandbox(parseSandboxMode(values.sandbox ?? process.env[sandboxVariable]));
+			output.line(printable(sandbox.description));
+			const report = await checkIsolation(sandbox, {
+				signal: abort.signal,
+				onAttempt: (attempt, done, total) => output.object({ kind: 'attempt', done, total, attempt }),
+			});
+			output.object({ kind: 'report', report });
+			for (const line of table(report)) output.line(line);
+			return report.failed === 0 ? 0 : 1;
+		} finally {
+			stop();
+		}
+	},
+};
+
+const words: Readonly<Record<IsolationAttempt['outcome'], string>> = {
+	held: 'held',
+	escaped: 'ESCAPED',
+	skipped: 'skipped',
+	error: 'ERROR',
+};
+
+function table({ attempts, held, failed, skipped, durationMs }: IsolationReport): string[] {
+	const width = Math.max(...attempts.map(({ id }) => id.length));
+	const lines = isolationAreas.flatMap((area) => {
+		const rows = attempts.filter((attempt) => attempt.area === area);
+		if (rows.length === 0) return [];
+		return [
+			'',
+			area,
+			...rows.map(
+				({ id, outcome, evidence }) =>
+					`  ${id.padEnd(width)}  ${words[outcome].padEnd(7)}  ${printable(evidence.length > 120 ? `${evidence.slice(0, 119)}…` : evidence)}`,
+			),
+		];
+	});
+	const rest = skipped === 0 ? '' : `, ${skipped} skipped`;
+	return [...lines, '', `${held} held, ${failed} did not${rest} (${(durationMs / 1000).toFixed(1)} s)`];
+}

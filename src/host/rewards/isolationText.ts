@@ -1,0 +1,55 @@
+import { type IsolationAttempt, type IsolationReport, isolationAreas } from '../../protocol/isolation.ts';
+
+const areaTitles: Readonly<Record<IsolationAttempt['area'], string>> = {
+	network: 'Network',
+	files: 'Files',
+	processes: 'Processes',
+	resources: 'Memory, time and disk',
+	environment: 'Environment',
+	kernel: 'Kernel',
+};
+
+const outcomes: Readonly<Record<IsolationAttempt['outcome'], string>> = {
+	held: 'held',
+	escaped: '**escaped**',
+	skipped: 'skipped',
+	error: '**error**',
+};
+
+/** One sentence on a check: what held and what did not. */
+export function isolationSentence({ kind, attempts, held, failed, skipped }: IsolationReport): string {
+	const rest = skipped === 0 ? '' : ` ${skipped} could not be tried.`;
+	if (failed === 0) return `The sandbox (${kind}) held against all ${held} attempts to get out.${rest}`;
+	const names = attempts.filter(({ outcome }) => outcome === 'escaped' || outcome === 'error').map(({ id }) => id);
+	const some = names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
+	return `The sandbox (${kind}) did not hold against ${failed} of ${held + failed} attempts: ${some}.${rest}`;
+}
+
+/** The report as a Markdown text. Evidence was written inside the sandbox, so it stands as code. */
+export function isolationText(report: IsolationReport): string {
+	const lines = [
+		'# Isolation of the sandbox',
+		'',
+		isolationSentence(report),
+		'',
+		`Sandbox: ${report.description}.`,
+		`Took ${(report.durationMs / 1000).toFixed(1)} s. What is isolated how, and what is not: docs/sandbox.md.`,
+	];
+	for (const area of isolationAreas) {
+		const attempts = report.attempts.filter((attempt) => attempt.area === area);
+		if (attempts.length === 0) continue;
+		lines.push('', `## ${areaTitles[area]}`, '', '| attempt | expected | outcome | evidence |', '|---|---|---|---|');
+		for (const { tried, expected, outcome, evidence } of attempts) {
+			lines.push(`| ${tried} | ${expected} | ${outcomes[outcome]} | ${asCode(evidence)} |`);
+		}
+	}
+	return `${lines.join('\n')}\n`;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
+const controls = /[\u0000-\u001f\u007f-\u009f]/g;
+
+function asCode(text: string): string {
+	const plain = text.replace(controls, ' ').replace(/`/g, "'").replace(/\|/g, '¦').trim();
+	return plain === '' ? '' : `\`${plain}\``;
+}

@@ -1,0 +1,129 @@
+import * as v from 'valibot';
+import { Failure } from '../../../base/failure.ts';
+import type { IsolationAttempt, IsolationReport } from '../../../protocol/isolation.ts';
+import { readHarness } from '../harnessFiles.ts';
+import type { Sandbox, SandboxLimits } from '../sandbox.ts';
+import { type EscapeAttempt, endOf, escapeAttempts, type Said, type Verdict } from './isolationAttempts.ts';
+import { makeSurroundings, type Surroundings } from './surroundings.ts';
+
+export interface CheckOptions {
+	/** A folder that the sandbox must not show; default: the current one. */
+	readonly workspace?: string;
+	/** Attempts by id; default: all. */
+	readonly only?: readonly string[];
+	readonly signal?: AbortSignal;
+	onAttempt?(attempt: IsolationAttempt, done: number, total: number): void;
+}
+
+/** Wide enough that an attempt fails by what it tries and not by another limit. */
+const wide: Partial<SandboxLimits> = {
+	wallMs: 15_000,
+	cpuSeconds: 30,
+	memoryMb: 3000,
+	fileMb: 300,
+	diskMb: 64,
+	outputBytes: 4 << 20,
+	processes: 400,
+};
+
+const saidSchema = v.object({
+	escaped: v.optional(v.boolean()),
+	skipped: v.optional(v.boolean()),
+	made: v.optional(v.number()),
+	evidence: v.string(),
+});
+
+/**
+ * Tries to get out of a sandbox, one attempt in a fresh sandbox each, and reports what held. Needs Python in the sandbox.
+ * Fails with `unavailable` when nothing runs in it, with `cancelled` when the signal fires. Leaves nothing behind.
+ */
+export async function checkIsolation(sandbox: Sandbox, options: CheckOptions = {}): Promise<IsolationReport> {
+	const missing = sandbox.missing('python');
+	if (missing !== null) {
+		throw new Failure('unavailable', `The isolation cannot be checked: ${missing}`, 'Install Python 3.');
+	}
+	const started = performance.now();
+	const script = await readHarness('escapes.py');
+	const chosen = escapeAttempts.filter(({ id }) => options.only?.includes(id) ?? true);
+	const surroundings = await makeSurroundings(options.workspace ?? process.cwd());
+	const results = new Map<string, IsolationAttempt>();
+	try {
+		const one = async (attempt: EscapeAttempt) => {
+			const result = await tryOne(sandbox, script, attempt, surroundings, options.signal);
+			results.set(attempt.id, result);
+			options.onAttempt?.(result, results.size, chosen.length);
+		};
+		const beside = chosen.filter(({ alone }) => !alone);
+		// A few at a time: most wait for a process to start.
+		const next = beside.values();
+		await Promise.all(
+			Array.from({ length: 3 }, async () => {
+				for (const attempt of next) await one(attempt);
+			}),
+		);
+		for (const attempt of chosen.filter(({ alone }) => alone)) await one(attempt);
+	} finally {
+		await surroundings.remove();
+	}
+	const attempts = chosen.flatMap(({ id }) => results.get(id) ?? []);
+	const count = (...outcomes: readonly IsolationAttempt['outcome'][]) =>
+		attempts.filter(({ outcome }) => outcomes.includes(outcome)).length;
+	return {
+		format: 1,
+		kind: sandbox.kind,
+		description: sandbox.description,
+		attempts,
+		held: count('held'),
+		failed: count('escaped', 'error'),
+		skipped: count('skipped'),
+		durationMs: performance.now() - started,
+	};
+}
+
+async function tryOne(
+	sandbox: Sandbox,
+	script: string,
+	attempt: EscapeAttempt,
+	surroundings: Surroundings,
+	signal: AbortSignal | undefined,
+): Promise<IsolationAttempt> {
+	const { id, area, tried, expected } = attempt;
+	const started = performance.now();
+	const about = { id, area, tried, expected };
+	if (sandbox.kind === 'unsafe' && !attempt.mild) {
+		return { ...about, outcome: 'skipped', evidence: 'not tried where there is no sandbox', durationMs: 0 };
+	}
+	const run = await sandbox.run(
+		{
+			program: 'python',
+			args: ['-s', '-B', 'escapes.py', id],
+			files: { 'escapes.py': script, 'about.json': JSON.stringify(surroundings.about) },
+			limits: { ...wide, ...attempt.limits },
+		},
+		signal,
+	);
+	const said = lastSaid(run.stdout);
+	let verdict: Verdict;
+	if (said?.skipped) verdict = { outcome: 'skipped', evidence: said.evidence };
+	else if (attempt.judge !== undefined) verdict = await attempt.judge(said, run, surroundings);
+	else if (said?.escaped === undefined) {
+		const words = run.stderr.trim().split('\n').at(-1) ?? '';
+		verdict = { outcome: 'error', evidence: words === '' ? endOf(run) : words };
+	} else verdict = { outcome: said.escaped ? 'escaped' : 'held', evidence: said.evidence };
+	return {
+		...about,
+		outcome: verdict.outcome,
+		evidence: verdict.evidence.slice(0, 400),
+		durationMs: performance.now() - started,
+	};
+}
+
+function lastSaid(stdout: string): Said {
+	const line = stdout.trim().split('\n').at(-1) ?? '';
+	try {
+		const decoded = v.safeParse(saidSchema, JSON.parse(line));
+		return decoded.success ? decoded.output : null;
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,335 @@
+import type { IsolationArea } from '../../../protocol/isolation.ts';
+import type { SandboxLimits, SandboxOutput } from '../sandbox.ts';
+import type { Surroundings } from './surroundings.ts';
+
+export interface Verdict {
+	readonly outcome: 'held' | 'escaped' | 'skipped' | 'error';
+	readonly evidence: string;
+}
+
+/** One try to get out: a function of harness/escapes.py of the same name, and how its end is judged. */
+export interface EscapeAttempt {
+	readonly id: string;
+	readonly area: IsolationArea;
+	readonly tried: string;
+	readonly expected: string;
+	/** Limits that are tried; others are wide enough for the attempt to get through. */
+	readonly limits?: Partial<SandboxLimits>;
+	/** Tried without a sandbox too: what it does is nothing that any program would not do. */
+	readonly mild?: boolean;
+	/** Uses much of the machine where it is not stopped, so nothing runs beside it. */
+	readonly alone?: boolean;
+	/** Default: what the attempt itself says. Looks from outside where the attempt cannot know. */
+	judge?(said: Said, run: SandboxOutput, surroundings: Surroundings): Verdict | Promise<Verdict>;
+}
+
+/** The last line that an attempt wrote; null: it came to none. */
+export type Said = {
+	readonly escaped?: boolean | undefined;
+	readonly skipped?: boolean | undefined;
+	readonly made?: number | undefined;
+	readonly evidence: string;
+} | null;
+
+/** How a run ended, for people. */
+export function endOf({ end, status, signal, peakProcesses, peakMemoryMb }: SandboxOutput): string {
+	switch (end) {
+		case 'exited':
+			return `it ended with status ${status}`;
+		case 'signal':
+			return `it was ended by ${signal ?? 'a signal'}`;
+		case 'memory':
+			return `ended at ${Math.round(peakMemoryMb)} MB`;
+		case 'processes':
+			return `ended at ${peakProcesses} processes`;
+		default:
+			return `ended by the limit "${end}"`;
+	}
+}
+
+/** How far an attempt got that counts: held while it stays at or below `most`. */
+const atMost = (most: number) => (said: Said, run: SandboxOutput) => ({
+	outcome: (said?.made ?? 0) <= most ? ('held' as const) : ('escaped' as const),
+	evidence: said === null ? endOf(run) : run.end === 'exited' ? said.evidence : `${said.evidence}; ${endOf(run)}`,
+});
+
+/** Held when this limit ended it before it was through. */
+const stoppedBy =
+	(...ends: readonly SandboxOutput['end'][]) =>
+	(said: Said, run: SandboxOutput) => ({
+		outcome: said === null && ends.includes(run.end) ? ('held' as const) : ('escaped' as const),
+		evidence: said?.evidence ?? `${endOf(run)} after ${(run.durationMs / 1000).toFixed(1)} s`,
+	});
+
+const mostProcesses = 24;
+const mostMemory = 128;
+const mostDisk = 24;
+const mostFile = 8;
+
+export const escapeAttempts: readonly EscapeAttempt[] = [
+	{
+		id: 'tcp-loopback',
+		mild: true,
+		area: 'network',
+		tried: 'Connect to a server on this machine, by every address that it has',
+		expected: 'nobody answers',
+	},
+	{
+		id: 'udp-loopback',
+		mild: true,
+		area: 'network',
+		tried: 'Exchange a datagram with this machine',
+		expected: 'nobody answers',
+	},
+	{
+		id: 'abstract-socket',
+		mild: true,
+		area: 'network',
+		tried: 'Connect to an abstract Unix socket of this machine',
+		expected: 'it is not there',
+	},
+	{
+		id: 'unix-socket',
+		area: 'network',
+		tried: 'Connect to Unix sockets in the file system, of Docker and the SSH agent too',
+		expected: 'they are not there',
+	},
+	{ id: 'interfaces', area: 'network', tried: 'Look for network interfaces', expected: 'none but loopback' },
+	{ id: 'dns', area: 'network', tried: 'Resolve a name of the internet', expected: 'no answer' },
+	{
+		id: 'vsock',
+		area: 'network',
+		tried: 'Open a socket to the host of a virtual machine (AF_VSOCK)',
+		expected: 'refused',
+	},
+	{ id: 'netlink', area: 'network', tried: 'Open a socket to the kernel (AF_NETLINK)', expected: 'refused' },
+
+	{ id: 'read-home', mild: true, area: 'files', tried: 'Read a file of the home folder', expected: 'it is not there' },
+	{
+		id: 'read-workspace',
+		mild: true,
+		area: 'files',
+		tried: 'Read a file of the workspace',
+		expected: 'it is not there',
+	},
+	{
+		id: 'read-tmp',
+		mild: true,
+		area: 'files',
+		tried: "Read a file of this machine's /tmp",
+		expected: 'it is not there',
+	},
+	{ id: 'read-shadow', area: 'files', tried: 'Read the password hashes of the system', expected: 'refused' },
+	{
+		id: 'write-system',
+		area: 'files',
+		tried: 'Write to /usr, /etc and /',
+		expected: 'read-only',
+		judge: (said, run, { appeared }) => fromOutside(said, run, appeared),
+	},
+	{
+		id: 'write-home',
+		area: 'files',
+		tried: 'Write to the home folder and the workspace',
+		expected: 'nothing appears there',
+		judge: (said, run, { appeared }) => fromOutside(said, run, appeared),
+	},
+	{
+		id: 'links',
+		area: 'files',
+		tried: 'Reach files of this machine by links, ../ and /proc/self/root',
+		expected: 'they are not there',
+	},
+	{
+		id: 'proc-root',
+		area: 'files',
+		tried: "Reach files by other processes' /proc/<pid>/root",
+		expected: 'refused',
+	},
+	{ id: 'devices', area: 'files', tried: 'Open or make devices: disks, memory, the kernel log', expected: 'refused' },
+	{
+		id: 'sysctl',
+		area: 'files',
+		tried: 'Open settings of the kernel for writing (core_pattern, sysrq-trigger)',
+		expected: 'read-only',
+	},
+	{
+		id: 'descriptors',
+		area: 'files',
+		tried: 'Look for open files that were handed in by accident',
+		expected: 'none but input and output',
+	},
+
+	{
+		id: 'see-processes',
+		mild: true,
+		area: 'processes',
+		tried: 'See processes of this machine',
+		expected: 'none is seen',
+	},
+	{
+		id: 'kill-outside',
+		mild: true,
+		area: 'processes',
+		tried: 'Kill a process of this machine',
+		expected: 'it lives',
+		judge: (said, _, { victimLives }) => ({
+			outcome: victimLives() ? 'held' : 'escaped',
+			evidence: said?.evidence ?? 'nothing was said',
+		}),
+	},
+	{ id: 'ptrace', area: 'processes', tried: 'Take control of other processes (ptrace)', expected: 'refused' },
+	{ id: 'read-memory', area: 'processes', tried: 'Read the memory of other processes', expected: 'refused' },
+	{
+		id: 'fork-bomb',
+		area: 'processes',
+		tried: 'Make 200 processes',
+		expected: `stopped at ${mostProcesses}`,
+		limits: { processes: mostProcesses },
+		alone: true,
+		judge: (said, run) =>
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+	},
+	{
+		id: 'thread-bomb',
+		area: 'processes',
+		tried: 'Make 200 threads',
+		expected: `stopped at ${mostProcesses}`,
+		limits: { processes: mostProcesses },
+		alone: true,
+		judge: (said, run) =>
+			run.end === 'processes' ? { outcome: 'held', evidence: endOf(run) } : atMost(mostProcesses)(said, run),
+	},
+	{
+		id: 'outlive',
+		mild: true,
+		area: 'processes',
+		tried: 'Leave a process behind, in a session of its own',
+		expected: 'it ends with the sandbox',
+		judge: async (said, _, { findLeft }) => {
+			const left = await findLeft();
+			return left.length === 0
+				? { outcome: said === null ? 'error' : 'held', evidence: 'no process was left' }
+				: { outcome: 'escaped', evidence: `process ${left.join(', ')} was left` };
+		},
+	},
+
+	{
+		id: 'memory',
+		area: 'resources',
+		tried: 'Use 1 GB of memory',
+		expected: `stopped at about ${mostMemory} MB`,
+		limits: { memoryMb: mostMemory },
+		alone: true,
+		judge: atMost(mostMemory * 3),
+	},
+	{
+		id: 'memory-of-many',
+		area: 'resources',
+		tried: 'Use 1 GB of memory in eight processes',
+		expected: `stopped at about ${mostMemory} MB in all`,
+		limits: { memoryMb: mostMemory },
+		alone: true,
+		judge: atMost(mostMemory * 3),
+	},
+	{
+		id: 'memory-outside-of-processes',
+		area: 'resources',
+		tried: 'Use memory that no process is charged for (memfd, shared segments)',
+		expected: 'refused',
+	},
+	{
+		id: 'disk',
+		area: 'resources',
+		tried: 'Fill /tmp, the work folder and /dev/shm with 512 MB',
+		expected: `at most ${mostDisk} MB each`,
+		limits: { diskMb: mostDisk },
+		alone: true,
+		judge: atMost(mostDisk * 4),
+	},
+	{
+		id: 'file-size',
+		area: 'resources',
+		tried: 'Write a file of 256 MB',
+		expected: `at most ${mostFile} MB`,
+		limits: { fileMb: mostFile, diskMb: 64 },
+		alone: true,
+		judge: atMost(mostFile),
+	},
+	{
+		id: 'cpu',
+		mild: true,
+		area: 'resources',
+		tried: 'Compute for 20 s and ignore the warning of the kernel',
+		expected: 'ended after 1 s of processor time',
+		limits: { cpuSeconds: 1 },
+		judge: stoppedBy('cpu', 'signal'),
+	},
+	{
+		id: 'wall',
+		mild: true,
+		area: 'resources',
+		tried: 'Sleep for 20 s',
+		expected: 'ended after 1 s',
+		limits: { wallMs: 1000 },
+		judge: stoppedBy('wall'),
+	},
+	{
+		id: 'output',
+		area: 'resources',
+		tried: 'Write 1 GB of output',
+		expected: 'ended after 1 MB',
+		limits: { outputBytes: 1_000_000 },
+		alone: true,
+		judge: (_, run) => ({
+			outcome: run.end === 'output' && !run.stderr.includes('all written') ? 'held' : 'escaped',
+			evidence: endOf(run),
+		}),
+	},
+
+	{
+		id: 'environment',
+		mild: true,
+		area: 'environment',
+		tried: 'Find secrets in the environment',
+		expected: 'only what programs need',
+	},
+	{
+		id: 'proc-environ',
+		area: 'environment',
+		tried: 'Find secrets in the environment of any process',
+		expected: 'none',
+	},
+	{
+		id: 'identity',
+		mild: true,
+		area: 'environment',
+		tried: 'Have rights of root, or gain them by a program',
+		expected: 'none, and none to be gained',
+	},
+	{ id: 'terminal', area: 'environment', tried: 'Open the terminal', expected: 'there is none' },
+
+	{
+		id: 'user-namespace',
+		area: 'kernel',
+		tried: 'Make a user namespace, and so be root in it',
+		expected: 'refused',
+	},
+	{ id: 'mount', area: 'kernel', tried: 'Mount, remount, unmount, change the root', expected: 'refused' },
+	{ id: 'file-handles', area: 'kernel', tried: 'Open files by their handle, past all folders', expected: 'refused' },
+	{ id: 'kernel-keys', area: 'kernel', tried: 'Use the keys that the kernel holds for users', expected: 'refused' },
+	{
+		id: 'kernel-interfaces',
+		area: 'kernel',
+		tried: 'Use io_uring, bpf, perf, userfaultfd and modules',
+		expected: 'refused',
+	},
+];
+
+/** What was written inside may have been written to a place that only the sandbox has. */
+async function fromOutside(said: Said, run: SandboxOutput, appeared: () => Promise<string[]>): Promise<Verdict> {
+	const found = await appeared();
+	if (found.length > 0) return { outcome: 'escaped', evidence: `${found.join(', ')} appeared` };
+	if (said === null) return { outcome: 'error', evidence: endOf(run) };
+	return { outcome: 'held', evidence: said.evidence };
+}
