@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Failure } from '../../../../src/base/failure.ts';
-import { createTask } from '../../../../src/core/dataset/createTask.ts';
-import { createBuiltInScorer } from '../../../../src/core/reward/builtInScorer.ts';
-import { resolveTemplate } from '../../../../src/core/text/template.ts';
-import type { ScoreRow } from '../../../../src/protocol/scorer.ts';
+import { resolveTemplate } from '../../../src/core/text/template.ts';
+import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
+import type { ScoreRow } from '../../../src/protocol/scorer.ts';
+import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
 
-const tags = resolveTemplate('r1');
+const { think, answer } = resolveTemplate('r1');
+const pair = (tag: readonly [string, string] | null): [string, string] | null => tag && [...tag];
+const tags = { think: pair(think), answer: pair(answer) };
 const row = (completion: string, answer: unknown = '42', changes: Partial<ScoreRow> = {}): ScoreRow => ({
 	prompt: '<think></think><answer>42</answer>',
 	completion,
@@ -15,16 +16,12 @@ const row = (completion: string, answer: unknown = '42', changes: Partial<ScoreR
 	truncated: false,
 	...changes,
 });
-const options = { timeoutMs: 1000 };
 
-async function scores(
-	reward: 'accuracy' | 'format',
-	rows: ScoreRow[],
-	verify?: Parameters<typeof createBuiltInScorer>[1]['verify'],
-) {
-	const scorer = createBuiltInScorer(reward, { weight: 1, tags, ...(verify ? { verify } : {}) });
-	const { values, errors } = await scorer.score(rows, options);
-	assert.deepEqual(errors, []);
+async function scores(use: 'accuracy' | 'format', rows: ScoreRow[], task: Record<string, unknown> | null = null) {
+	const reward = await createBuiltIn({ use, name: use }, { tags, task, folder: '' });
+	const { signal } = new AbortController();
+	const values: (number | null)[] = [];
+	for (const one of rows) values.push(await reward.score({ ...one, trace: parseTrace(one.completion, tags) }, signal));
 	return values;
 }
 
@@ -62,12 +59,11 @@ describe('the accuracy reward', () => {
 	});
 
 	it("asks the task's verifier", async () => {
-		const task = createTask({ task: 'countdown' });
 		const question = { row: { numbers: [3, 5, 2], target: 16 } };
 		const rows = ['2*(3+5)', '(3+5)*2', '16', '3*5+1'].map((text) =>
 			row(`<think></think><answer>${text}</answer>`, '(3+5)*2', question),
 		);
-		assert.deepEqual(await scores('accuracy', rows, (asked, answer) => task.verify(asked, answer)), [1, 1, 0, 0]);
+		assert.deepEqual(await scores('accuracy', rows, { task: 'countdown' }), [1, 1, 0, 0]);
 	});
 });
 
@@ -91,18 +87,5 @@ describe('the format reward', () => {
 			...bad.map(() => 0),
 		]);
 		assert.deepEqual(await scores('format', [row(good, '1', { truncated: true })]), [0]);
-	});
-});
-
-describe('a built-in scorer', () => {
-	it('describes itself and can be cancelled', async () => {
-		const scorer = createBuiltInScorer('format', { weight: 0.2, tags, name: 'form' });
-		assert.deepEqual(scorer.description, { name: 'form', weight: 0.2, batchOnly: false });
-		const signal = { aborted: true, addEventListener() {}, removeEventListener() {} };
-		await assert.rejects(
-			scorer.score([], { timeoutMs: 1, signal }),
-			(error) => error instanceof Failure && error.reason === 'cancelled',
-		);
-		assert.deepEqual((await scorer.score([], options)).values, []);
 	});
 });
