@@ -14,7 +14,7 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 	{
 		id: 'starter',
 		label: 'Own problems',
-		detail: 'A recipe, a dataset of short calculations to replace with your own, and rewards for answer and format.',
+		detail: 'A recipe, a dataset of short calculations to replace with your own, and rewards to change.',
 		recipe: 'starter.recipe.json',
 	},
 	{
@@ -34,6 +34,9 @@ export interface TemplateFile {
 	readonly path: string;
 }
 
+/** Types of reward files, where a template has some in TypeScript: one file serves all. */
+const types = { folder: 'rewards/', name: 'reasoning-lab.d.ts' };
+
 /** The files of a template; `templates` is media/templates. */
 export async function templateFiles(templates: vscode.Uri, id: ProjectTemplate['id']): Promise<TemplateFile[]> {
 	const files: TemplateFile[] = [];
@@ -45,6 +48,10 @@ export async function templateFiles(templates: vscode.Uri, id: ProjectTemplate['
 		}
 	};
 	await visit(vscode.Uri.joinPath(templates, id), '');
+	if (files.some(({ path }) => path.startsWith(types.folder) && path.endsWith('.ts'))) {
+		const source = vscode.Uri.joinPath(templates, '..', 'types', types.name);
+		files.push({ source, path: `${types.folder}${types.name}` });
+	}
 	return files;
 }
 

@@ -22,6 +22,8 @@ interface Needs {
 	readonly tree: RunsTree;
 	readonly notices: Notices;
 	readonly diagnostics: RecipeDiagnostics;
+	/** Of the engine's rewards: which Python, which sandbox, which keys. @param recipe what is started */
+	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
@@ -54,20 +56,23 @@ export class RunStarter {
 			return undefined;
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
-		return this.#run(`Starting ${displayText(parsed.name)}`, place, (runs, options) =>
+		return this.#run(`Starting ${displayText(parsed.name)}`, recipe, place, (runs, options) =>
 			runs.startRun(recipe.fsPath, { set }, options),
 		);
 	}
 
 	resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
-		return this.#run(`Resuming ${nameOf(view)}`, place, (runs, options) => runs.resumeRun(view.folder, options));
+		const folder = vscode.Uri.file(view.folder);
+		return this.#run(`Resuming ${nameOf(view)}`, folder, place, (runs, options) =>
+			runs.resumeRun(view.folder, options),
+		);
 	}
 
 	/** A new run from a checkpoint. @param step null: the newest */
 	branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
-		return this.#run(`Resuming ${nameOf(view)}`, place, (runs, options) =>
+		return this.#run(`Resuming ${nameOf(view)}`, vscode.Uri.file(view.folder), place, (runs, options) =>
 			runs.branchRun(view.folder, step, {}, options),
 		);
 	}
@@ -78,12 +83,16 @@ export class RunStarter {
 	 */
 	async #run(
 		title: string,
+		from: vscode.Uri,
 		place: StartPlace,
 		begin: (runs: typeof import('../runs/startRun.ts'), options: StartOptions) => Promise<StartedRun>,
 	): Promise<string | undefined> {
 		const { store, tree, openDashboard } = this.#needs;
 		const runs = await import('../runs/startRun.ts');
-		const launch = await launchSettings(this.#needs.extension);
+		const launch = {
+			...(await launchSettings(this.#needs.extension)),
+			environment: await this.#needs.environment(from),
+		};
 		let folder: string | null = null;
 		let shown: Promise<void> | null = null;
 		let release: ((told: boolean) => Promise<void>) | null = null;

@@ -18,6 +18,8 @@ export interface LaunchOptions {
 	readonly node?: string;
 	/** How long the engine may take until run.json says that it runs, in milliseconds; default 120000. */
 	readonly waitMs?: number;
+	/** Added to the environment of this process: which Python, which sandbox, which keys its rewards use. */
+	readonly environment?: Readonly<Record<string, string>>;
 	readonly signal?: AbortSignal;
 }
 
@@ -53,7 +55,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 				detached: true,
 				windowsHide: true,
 				stdio: ['ignore', log.fd, log.fd],
-				env: engineEnvironment(),
+				env: engineEnvironment({ ...process.env, ...options.environment }),
 			},
 		);
 		ended = exitOf(child);

@@ -7,7 +7,7 @@ import { listCheckpoints, readRecord } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
 import { claimsLife, effectiveStatus } from './runStatus.ts';
 
-export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'signal'> & {
+export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'environment' | 'signal'> & {
 	/** Told the run's folder as soon as it is known, before the engine works. */
 	readonly onFolder?: (folder: string) => void;
 };

@@ -5,8 +5,6 @@ import { settingIds } from '../ids.ts';
 import { rewardSettings } from './rewardSettings.ts';
 
 const extensionId = 'ms-python.python';
-/** What is used where nothing else is said. */
-const standard = process.platform === 'win32' ? 'python' : 'python3';
 /** The Python extension may take its time to look for environments. */
 const patienceMs = 10_000;
 
@@ -21,7 +19,7 @@ interface Environments {
 
 /**
  * Which Python runs a reward: the environment that the Python extension has selected for the file, where that extension
- * is; else the one of the setting; else `python3`.
+ * is; else the one of the setting; else none is named, and `python3` is looked for where it is needed.
  */
 export class PythonInterpreter extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
@@ -29,7 +27,7 @@ export class PythonInterpreter extends Disposable {
 	readonly onDidChange = this.#changed.event;
 	#environments: Promise<Environments | null> | null = null;
 	/** By folder of the workspace, until something changes. */
-	readonly #paths = new Map<string, Promise<string>>();
+	readonly #paths = new Map<string, Promise<string | null>>();
 
 	constructor() {
 		super();
@@ -47,8 +45,8 @@ export class PythonInterpreter extends Disposable {
 		);
 	}
 
-	/** A path, or a name on PATH. */
-	path(file?: vscode.Uri): Promise<string> {
+	/** A path, or a name on PATH; null: nobody names one. */
+	path(file?: vscode.Uri): Promise<string | null> {
 		const folder = (file && vscode.workspace.getWorkspaceFolder(file)?.uri.toString()) ?? '';
 		let path = this.#paths.get(folder);
 		if (path === undefined) {
@@ -58,9 +56,9 @@ export class PythonInterpreter extends Disposable {
 		return path;
 	}
 
-	async #find(file: vscode.Uri | undefined): Promise<string> {
+	async #find(file: vscode.Uri | undefined): Promise<string | null> {
 		const selected = await within(patienceMs, this.#selected(file)).catch(() => null);
-		return selected ?? rewardSettings.python(file) ?? standard;
+		return selected ?? rewardSettings.python(file);
 	}
 
 	async #selected(file: vscode.Uri | undefined): Promise<string | null> {
@@ -77,6 +75,8 @@ export class PythonInterpreter extends Disposable {
 		const extension = vscode.extensions.getExtension<{ readonly environments?: Environments }>(extensionId);
 		if (extension === undefined) return null;
 		const environments = (await extension.activate())?.environments ?? null;
+		// Who has not waited so long asks again.
+		this.#paths.clear();
 		const changed = environments?.onDidChangeActiveEnvironmentPath?.(() => this.#changed.fire());
 		if (changed !== undefined) this.register(changed);
 		return environments;

@@ -15,9 +15,10 @@ export class RewardEnvironment {
 
 	async of(file?: vscode.Uri): Promise<Record<string, string>> {
 		const [python, keys] = await Promise.all([this.#python.path(file), this.#keys.all()]);
+		const sandbox = rewardSettings.sandboxMode(file);
 		return {
-			REASONING_LAB_PYTHON: python,
-			REASONING_LAB_SANDBOX: rewardSettings.sandboxMode(file),
+			...(python === null ? {} : { REASONING_LAB_PYTHON: python }),
+			...(sandbox === 'auto' ? {} : { REASONING_LAB_SANDBOX: sandbox }),
 			...(Object.keys(keys).length === 0 ? {} : { REASONING_LAB_API_KEYS: JSON.stringify(keys) }),
 		};
 	}

@@ -6,6 +6,7 @@ import { traceLanguage } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import { resultsOf } from './fileVerification.ts';
 import type { VerificationView } from './inlineResults.ts';
+import { plainMarkdown } from './plainMarkdown.ts';
 import { rewardSelector, signaturesOf } from './rewardDocuments.ts';
 import { statisticsRows, valueWords } from './rewardWords.ts';
 
@@ -30,7 +31,9 @@ export class RewardHovers extends Disposable implements vscode.HoverProvider {
 			const state = this.#view.get(document.uri.fsPath);
 			const texts = resultsOf(state?.results.get(name)).map(describe);
 			if (state?.phase === 'failed' && state.failure !== null) {
-				texts.unshift(new vscode.MarkdownString().appendText(state.failure.toString()));
+				texts.unshift(
+					new vscode.MarkdownString().appendMarkdown(plainMarkdown(displayText(state.failure.toString(), 600))),
+				);
 			}
 			return texts.length === 0 ? undefined : new vscode.Hover(texts, behind ? undefined : over);
 		}
@@ -38,19 +41,16 @@ export class RewardHovers extends Disposable implements vscode.HoverProvider {
 	}
 }
 
-/** Everything that comes from data or from user code is appended as text: no links, no images, no HTML. */
+/** Everything that comes from data or from user code is plain text: no links, no images, no HTML. */
 function describe(verification: Verification): vscode.MarkdownString {
+	const plain = (text: string, longest: number) => plainMarkdown(displayText(text, longest));
 	const text = new vscode.MarkdownString();
-	const from = verification.data.map((source) => displayText(source, 200)).join(', ');
-	text.appendMarkdown('**').appendText(displayText(verification.reward, 80)).appendMarkdown('**');
-	if (from !== '') text.appendMarkdown(' on ').appendText(from);
-	text.appendMarkdown('\n\n');
+	const from = verification.data.map((source) => plain(source, 200)).join(', ');
+	text.appendMarkdown(`**${plain(verification.reward, 80)}**${from === '' ? '' : ` on ${from}`}\n\n`);
 	for (const [name, value] of statisticsRows(verification)) {
-		text.appendText(name).appendMarkdown(': ').appendText(value).appendMarkdown('  \n');
+		text.appendMarkdown(`${plainMarkdown(name)}: ${plainMarkdown(value)}  \n`);
 	}
-	for (const remark of verification.remarks) {
-		text.appendMarkdown('\n\n$(info) ').appendText(displayText(remark, 400)).appendMarkdown('\n');
-	}
+	for (const remark of verification.remarks) text.appendMarkdown(`\n\n_Note:_ ${plain(remark, 400)}\n`);
 	const { best, worst } = extremeRows(verification.rows, 1);
 	for (const row of best) addRow(text, 'Best', row);
 	for (const row of worst) addRow(text, 'Worst', row);
@@ -58,13 +58,14 @@ function describe(verification: Verification): vscode.MarkdownString {
 	if (failed !== undefined) addRow(text, 'First error', failed);
 	const missed = verification.rows.find((row) => row.passed === false);
 	if (missed !== undefined && missed !== failed) addRow(text, 'First case that fails', missed);
-	text.supportThemeIcons = true;
 	return text;
 }
 
 function addRow(text: vscode.MarkdownString, what: string, row: VerifiedRow): void {
-	text.appendMarkdown(`\n\n**${what}**: `).appendText(`${valueWords(row)}, ${displayText(row.label, 120)}`);
-	text.appendMarkdown('\n\n').appendText(displayText(row.prompt, 200)).appendMarkdown('\n');
+	const words = plainMarkdown(`${valueWords(row)}, ${displayText(row.label, 120)}`);
+	text.appendMarkdown(`\n\n**${what}**: ${words}`);
+	if (row.prompt !== '') text.appendMarkdown(` · ${plainMarkdown(displayText(row.prompt, 200))}`);
+	text.appendMarkdown('\n\n');
 	text.appendCodeblock(excerpt(row.completion), traceLanguage);
 }
 

@@ -1,45 +1,98 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
-import { resolveTemplate } from '../../../src/core/text/template.ts';
-import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
-import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
+import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
+import { isSound } from '../../../src/rewards/verifyReward.ts';
+import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
 
-const starter = join(import.meta.dirname, '../../../media/templates/starter');
+const media = join(import.meta.dirname, '../../../media');
+const starter = join(media, 'templates/starter');
 const text = readFileSync(join(starter, 'starter.recipe.json'), 'utf8');
 
 test('what the starter recipe says of its rewards is so', async () => {
 	const parsed = parseRecipe(text);
 	assert.ok(parsed.ok, JSON.stringify(parsed));
 	const { rewards } = parsed.recipe;
-	assert.deepEqual(rewards, [{ use: 'accuracy' }, { use: 'format', weight: 0.2 }]);
-	const { think, answer } = resolveTemplate('r1');
-	const pair = (tag: readonly [string, string] | null): [string, string] | null => tag && [...tag];
-	const tags = { think: pair(think), answer: pair(answer) };
-	const { signal } = new AbortController();
+	assert.deepEqual(rewards, [
+		{ use: 'accuracy' },
+		{ use: 'format', weight: 0.2 },
+		{ file: 'rewards/steps.reward.ts', weight: 0.1 },
+	]);
+	const hosts = await openHosts();
+	const builtIns = hosts.open({
+		builtIns: [
+			{ use: 'accuracy', name: 'accuracy' },
+			{ use: 'format', name: 'format' },
+		],
+		context,
+	});
+	const steps = hosts.open({ file: join(starter, 'rewards/steps.reward.ts'), context });
 	const scoresOf = async (completion: string) => {
 		const row = { prompt: '2*7+31', completion, answer: '45', row: {}, truncated: false };
-		const scores: (number | null | undefined)[] = [];
-		for (const name of ['accuracy', 'format']) {
-			const reward = await createBuiltIn({ use: name, name }, { tags, task: null, folder: '' });
-			scores.push(await reward.score({ ...row, trace: parseTrace(completion, tags) }, signal));
-		}
-		return scores;
+		const scored = [
+			await builtIns.score('accuracy', [row]),
+			await builtIns.score('format', [row]),
+			await steps.score('steps', [row]),
+		];
+		assert.deepEqual(
+			scored.flatMap(({ errors }) => errors),
+			[],
+		);
+		return scored.map(({ values }) => values[0]);
 	};
-	assert.deepEqual(await scoresOf('<think>2*7=14 14+31=45</think><answer>45</answer>'), [1, 1]);
-	for (const same of [' 45 ', '45.0', '+45', '90/2', 'forty-five']) {
-		assert.deepEqual(await scoresOf(`<think>x</think><answer>${same}</answer>`), [1, 1], same);
+	assert.deepEqual(await scoresOf('<think>2*7=14 14+31=45</think><answer>45</answer>'), [1, 1, 1]);
+	for (const same of [' 45 ', '45.0', '90/2']) {
+		assert.deepEqual((await scoresOf(`<think>x</think><answer>${same}</answer>`)).slice(0, 2), [1, 1], same);
 	}
-	for (const other of ['46', '4 5', '45.1', 'forty-six']) {
-		assert.deepEqual(await scoresOf(`<think>x</think><answer>${other}</answer>`), [0, 1], other);
-	}
-	assert.deepEqual(await scoresOf('<think>x</think><answer></answer>'), [0, 0]);
-	assert.deepEqual(await scoresOf('<think>x</think>so <answer>45</answer>'), [1, 0]);
-	assert.deepEqual(await scoresOf('<answer>45</answer>'), [1, 0]);
-	assert.deepEqual(await scoresOf('<think>x</think><answer>45</answer><answer>45</answer>'), [0, 0]);
+	assert.deepEqual(await scoresOf('<think>2*7=15 15+31=46</think><answer>46</answer>'), [0, 1, 0.5]);
+	assert.deepEqual(await scoresOf('<think>x</think><answer></answer>'), [0, 0, 0]);
+	assert.deepEqual(await scoresOf('<think>x</think>so <answer>45</answer>'), [1, 0, 0]);
+	assert.deepEqual(await scoresOf('<answer>45</answer>'), [1, 0, 0]);
 });
+
+for (const file of ['steps.reward.ts', 'concise.reward.py']) {
+	test(`the starter's ${file} keeps its cases, and pays every right answer more than wrong ones`, async () => {
+		const hosts = await openHosts();
+		const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
+		const plan = await verifier.plan({
+			file: join(starter, 'rewards', file),
+			folders: [starter],
+			what: { kind: 'data' },
+		});
+		const { verifications } = await verifier.verify(plan, verifier.open(plan));
+		const [verification] = verifications;
+		assert.ok(verification && isSound(verification), JSON.stringify(verification?.faults));
+		assert.ok(verification.statistics.cases.passed >= 3);
+		const { agreement } = verification.statistics;
+		assert.ok(agreement !== null && agreement.problems >= 20 && agreement.agreed === agreement.problems);
+		verifier.dispose();
+	});
+}
+
+for (const extension of ['ts', 'py']) {
+	test(`a new reward from the ${extension} template keeps its cases`, async () => {
+		const folder = await rewardFolder();
+		const template = join(media, 'templates/reward');
+		const source = readFileSync(join(template, `reward.${extension}`), 'utf8').replaceAll('__NAME__', 'brevity');
+		await mkdir(folder, { recursive: true });
+		await writeFile(join(folder, `brevity.reward.${extension}`), source);
+		await cp(join(template, 'cases.jsonl'), join(folder, 'brevity.cases.jsonl'));
+		const hosts = await openHosts();
+		const verifier = new RewardVerifier((from, limits) => hosts.open(from, limits));
+		const file = join(folder, `brevity.reward.${extension}`);
+		const plan = await verifier.plan({ file, folders: [folder], what: { kind: 'data' } });
+		const runner = verifier.open(plan);
+		const [description] = await runner.describe();
+		assert.equal(description?.name, 'brevity');
+		assert.equal(description?.weight, 0.1);
+		const { verifications } = await verifier.verify(plan, runner);
+		assert.deepEqual(verifications[0]?.statistics.cases, { passed: 4, failed: 0 });
+		verifier.dispose();
+	});
+}
 
 test('the starter dataset is what its recipe says', () => {
 	const rows = readFileSync(join(starter, 'data/train.jsonl'), 'utf8').trim().split('\n');
