@@ -1,9 +1,9 @@
-import { createContext, Script } from 'node:vm';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { Failure } from '../../base/failure.ts';
 import type { JsonValidator } from '../../core/reward/jsonSchemaReward.ts';
+import { withTimeLimit } from '../withTimeLimit.ts';
 
 /** Characters of a schema's text. Compiling makes code of it, so it is bounded. */
 const largestSchema = 200_000;
@@ -11,19 +11,6 @@ const largestSchema = 200_000;
 const compileMs = 2000;
 const validateMs = 200;
 const mostCompiled = 200;
-
-/** Runs a function in this process; V8 ends it, also inside a regular expression. */
-function withTimeout<T>(run: () => T, ms: number): T {
-	box.run = run;
-	try {
-		return script.runInContext(context, { timeout: ms }) as T;
-	} finally {
-		box.run = null;
-	}
-}
-const box: { run: (() => unknown) | null } = { run: null };
-const context = createContext(box);
-const script = new Script('run()');
 
 /** Words of a schema by which checking a value may take longer than reading it. */
 const slowWords = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$recursiveRef)":/;
@@ -50,7 +37,7 @@ export class JsonSchemas {
 		try {
 			// A watch over time costs more than most checks, so it is there for words that can take long.
 			if (!slow) return validate(value) === true;
-			return withTimeout(() => validate(value), validateMs) === true;
+			return inTime(validateMs, 'Checking the answer against the schema', () => validate(value)) === true;
 		} catch (error) {
 			throw explained(error, 'Checking the answer against the schema');
 		}
@@ -76,7 +63,7 @@ export class JsonSchemas {
 		}
 		let validate: ValidateFunction;
 		try {
-			validate = withTimeout(() => ajv.compile(copy), compileMs);
+			validate = inTime(compileMs, 'Compiling the JSON Schema', () => ajv.compile(copy));
 		} catch (error) {
 			throw explained(error, 'Compiling the JSON Schema');
 		} finally {
@@ -96,10 +83,13 @@ export class JsonSchemas {
 	}
 }
 
+function inTime<T>(ms: number, doing: string, run: () => T): T {
+	const timed = withTimeLimit(ms, run);
+	if ('value' in timed) return timed.value;
+	throw new Failure('timeout', `${doing} took too long.`, 'Simplify the patterns of the schema.');
+}
+
 function explained(error: unknown, doing: string): Failure {
 	if (error instanceof Failure) return error;
-	if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') {
-		return new Failure('timeout', `${doing} took too long.`, 'Simplify the patterns of the schema.');
-	}
 	return new Failure('invalid', `${doing} failed: ${(error as Error).message}.`, 'Correct the schema.');
 }
