@@ -50,10 +50,11 @@ function rowFooting(row: readonly BaselineValue[]): RowFooting {
 	const tellsContent =
 		(plain !== null && valuesOf(row, 'wrong').some((value) => less(value, plain))) ||
 		(honest !== null && valuesOf(row, 'wrong-worked').some((value) => less(value, honest)));
-	const broken = valuesOf(row, 'no-think-tags', 'no-answer-tags');
 	const thinking = valuesOf(row, 'no-think-tags');
-	// A reward of answers has to find them: of it only the tags that it does not need for that are asked.
-	const asked = tellsContent ? thinking : broken;
+	const answer = valuesOf(row, 'no-answer-tags');
+	// A reward of answers has to find them: it is asked only about tags that it does not need for that. Without answer tags
+	// the answer is what follows the thinking.
+	const asked = tellsContent ? (answer.length === 0 ? [] : thinking) : [...thinking, ...answer];
 	const tellsForm = plain !== null && asked.length > 0 && asked.every((value) => less(value, plain));
 	return { honest: Math.max(...paid), tellsContent, tellsForm };
 }

@@ -13,7 +13,7 @@ import type { SampledProblem } from '../../../../src/core/reward/verification/ro
 import { wrongAnswers } from '../../../../src/core/reward/verification/wrongAnswers.ts';
 import { resolveTemplate, type Template } from '../../../../src/core/text/template.ts';
 import { parseTrace, soleAnswer } from '../../../../src/core/trace/parseTrace.ts';
-import { taskNames } from '../../../../src/protocol/recipe.ts';
+import { type TaskDataset, taskNames } from '../../../../src/protocol/recipe.ts';
 import { mixedProblems, numberProblems } from './auditedProblems.ts';
 import { audit, contextOf, foundBy, openRunner, r1 } from './auditHosts.ts';
 
@@ -145,14 +145,13 @@ describe('the probes', () => {
 			{ use: 'format', name: 'format' },
 			{ use: 'exact-match', name: 'exact-match' },
 		];
-		const addition = taskSource(createTask({ task: 'addition', digits: 2 }));
-		const problems = Array.from({ length: 12 }, (_, i): SampledProblem => {
-			const problem = addition.training(1, i);
-			return { problem, name: `problem ${i}` };
-		});
+		const ofTask = (task: TaskDataset): SampledProblem[] => {
+			const source = taskSource(createTask(task));
+			return Array.from({ length: 6 }, (_, i) => ({ problem: source.training(1, i), name: `problem ${i}` }));
+		};
 		for (const [rows, task] of [
 			[mixedProblems, null],
-			[problems, { task: 'addition', digits: 2 }],
+			...taskNames.map((name) => [ofTask({ task: name }), { task: name }] as const),
 		] as const) {
 			const runner = await openRunner(context, { builtIns, context: contextOf(r1, task) });
 			for (const { name } of builtIns) {
@@ -160,16 +159,15 @@ describe('the probes', () => {
 				assert.deepEqual(
 					report.findings.map(({ probe, evidence }) => [probe, evidence[0]?.answer, evidence[0]?.completion]),
 					[],
-					name,
+					`${name} ${task?.task}`,
 				);
 				assert.deepEqual(
 					report.probes.filter(({ outcome }) => outcome === 'error'),
 					[],
 				);
-				assert.equal(report.rows, rows.length);
-				assert.equal(report.honest, 1);
+				assert.deepEqual([report.rows, report.honest], [rows.length, 1]);
 				const held = report.probes.filter(({ outcome }) => outcome === 'held').length;
-				assert.ok(held >= (name === 'format' ? 20 : 40), `${name}: ${held}`);
+				assert.ok(held >= (name === 'format' ? 20 : 40), `${name} ${task?.task}: ${held}`);
 			}
 		}
 	});
