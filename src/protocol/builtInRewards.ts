@@ -89,6 +89,9 @@ const address = (words: string) =>
 		words,
 	);
 
+/** Of a scale. */
+const end = v.number('must be [low, high]');
+
 /** How a server is asked; the same for the judge and for process models. */
 const requests = {
 	concurrency: v.optional(count('Requests in flight at once.', 1, 256), 8),
@@ -245,7 +248,7 @@ export const judgeOptions = reward(
 			'yes-no',
 		),
 		scale: v.optional(
-			described(v.tuple([v.number(), v.number()], 'must be [low, high]'), 'score: the lowest and the highest score.'),
+			described(v.tuple([end, end], 'must be [low, high]'), 'score: the lowest and the highest score.'),
 			[0, 10],
 		),
 		judged: v.optional(

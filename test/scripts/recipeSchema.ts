@@ -1,5 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { recipeDefaults } from '../../src/core/recipe/recipeDefaults.ts';
+import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
+import type { BuiltInRewardName } from '../../src/protocol/builtInRewards.ts';
 import { recipeSchema } from '../../src/protocol/recipe.ts';
 
 /** A JSON schema object, as far as it is changed here. */
@@ -39,6 +41,22 @@ const stageSnippets = [
 	},
 ];
 
+/** What each built-in reward needs besides its name. */
+const rewardBodies: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
+	'soft-overlong': { maxLength: 512, cacheLength: 128 },
+	'length-target': { target: 200 },
+	'cosine-length': { maxLength: 512 },
+	'json-schema': { schema: { type: 'object' } },
+	judge: { url: 'http://127.0.0.1:8000/v1', model: '' },
+	process: { model: '' },
+};
+
+const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({
+	label: `${title} (${name})`,
+	description: sentence,
+	body: { use: name, weight: 1, ...rewardBodies[name] },
+}));
+
 /** The text of media/schemas/recipe.schema.json: completion, hover and errors of recipes, from the decoder that reads them. */
 export function recipeSchemaText(): string {
 	const schema = toJsonSchema(recipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
@@ -52,6 +70,9 @@ export function recipeSchemaText(): string {
 	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
 		addDefaults(properties[key] ?? {}, recipeDefaults[key]);
 	stages.defaultSnippets = stageSnippets;
+	const rewards = properties.rewards?.items;
+	if (!rewards) throw new Error('The recipe schema has no list of rewards any more.');
+	rewards.defaultSnippets = rewardSnippets;
 	const { $schema, ...rest } = schema;
 	const head = { $schema, title: 'Reasoning Lab recipe', allowComments: true, allowTrailingCommas: true };
 	return `${JSON.stringify({ ...head, ...rest }, null, '\t')}\n`;
