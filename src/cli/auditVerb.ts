@@ -108,11 +108,7 @@ function list(output: CliOutput): number {
 }
 
 /** The reward that a person names, else all of the file. Fails with `invalid` for a name that is not there. */
-export async function chosenRewards(
-	runner: RewardRunner,
-	named: string | undefined,
-	signal: AbortSignal,
-): Promise<string[]> {
+async function chosenRewards(runner: RewardRunner, named: string | undefined, signal: AbortSignal): Promise<string[]> {
 	const names = (await runner.describe(signal)).map(({ name }) => name);
 	if (named === undefined) return names;
 	if (names.includes(named)) return [named];

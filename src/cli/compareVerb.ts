@@ -1,14 +1,10 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { caseReward } from '../core/reward/verification/labelledCase.ts';
 import type { Comparison } from '../protocol/comparison.ts';
-import { type ComparedSide, compareRewards } from '../rewards/compareRewards.ts';
-import { copyRevision } from '../rewards/gitRevision.ts';
+import { type CompareFilesRequest, compareFiles } from '../rewards/compareFiles.ts';
+import { compareRewards } from '../rewards/compareRewards.ts';
 import { LoadFailure } from '../rewards/loadFailure.ts';
 import { openRewardHosts } from '../rewards/openRewardHosts.ts';
-import { findRewardData } from '../rewards/rewardData.ts';
-import type { RewardHosts } from '../rewards/rewardHosts.ts';
-import { chosenRewards } from './auditVerb.ts';
 import { printable } from './cliOutput.ts';
 import { findRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -65,10 +61,12 @@ export const compareVerb: Verb = {
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const { signal } = interrupt;
-		const cleanups: (() => unknown)[] = [release];
 		try {
-			const sides = weighed ?? (await openSides(positionals, values, signal, cleanups));
-			const comparison = await compareRewards({ run, ...sides, signal, ...(steps === undefined ? {} : { steps }) });
+			const request = { run, signal, ...(steps === undefined ? {} : { steps }) };
+			const comparison =
+				weighed === null
+					? await compareByScoring(positionals, values, request)
+					: await compareRewards({ ...request, ...weighed });
 			output.object(comparison);
 			for (const line of reportOf(comparison)) output.line(printable(line));
 			return 0;
@@ -77,7 +75,7 @@ export const compareVerb: Verb = {
 			output.failure(error);
 			return 1;
 		} finally {
-			for (const cleanup of cleanups.reverse()) await cleanup();
+			release();
 		}
 	},
 };
@@ -103,54 +101,29 @@ function parseWeights(text: string | undefined): Record<string, number> {
 
 type Values = { readonly reward?: string; readonly revision?: string; readonly python?: string };
 
-async function openSides(
-	files: readonly string[],
+async function compareByScoring(
+	paths: readonly string[],
 	values: Values,
-	signal: AbortSignal,
-	cleanups: (() => unknown)[],
-): Promise<{ before: ComparedSide; after: ComparedSide }> {
-	const [first, second] = files.map((path) => resolve(path)) as [string, string | undefined];
-	if (second !== undefined && values.revision !== undefined) {
+	request: Pick<CompareFilesRequest, 'run' | 'steps' | 'signal'>,
+): Promise<Comparison> {
+	const [file, other] = paths.map((path) => resolve(path)) as [string, string | undefined];
+	if (other !== undefined && values.revision !== undefined) {
 		throw new Failure('invalid', 'Two files and a revision cannot be compared together.', 'Leave out --revision.');
 	}
-	const hosts = await openRewardHosts({ python: values.python ?? files.some((path) => path.endsWith('.py')) });
-	cleanups.push(() => hosts.dispose());
-	if (second !== undefined) {
-		return {
-			before: await openSide(hosts, first, first, files[0] as string, values.reward, signal),
-			after: await openSide(hosts, second, second, files[1] as string, values.reward, signal),
-		};
+	const hosts = await openRewardHosts({ python: values.python ?? paths.some((path) => path.endsWith('.py')) });
+	try {
+		return await compareFiles({
+			...request,
+			open: (source) => hosts.open(source),
+			file,
+			against: other === undefined ? { revision: values.revision ?? 'HEAD' } : { file: other },
+			folders: [...new Set([process.cwd(), dirname(file)])],
+			label: (path) => (path === other ? paths[1] : paths[0]) as string,
+			...(values.reward === undefined ? {} : { reward: values.reward }),
+		});
+	} finally {
+		hosts.dispose();
 	}
-	const revision = values.revision ?? 'HEAD';
-	const copy = await copyRevision(first, { revision, signal });
-	cleanups.push(() => copy.dispose());
-	return {
-		before: await openSide(hosts, copy.file, first, copy.label, values.reward, signal),
-		after: await openSide(
-			hosts,
-			first,
-			first,
-			copy.unchanged ? 'working copy (unchanged)' : 'working copy',
-			values.reward,
-			signal,
-		),
-	};
-}
-
-/** @param original the file whose data tells the context: a copy of a revision has none */
-async function openSide(
-	hosts: RewardHosts,
-	file: string,
-	original: string,
-	label: string,
-	named: string | undefined,
-	signal: AbortSignal,
-): Promise<ComparedSide> {
-	const data = await findRewardData({ file: original, folders: [...new Set([process.cwd(), dirname(original)])] });
-	const runner = hosts.open({ file, context: data.context });
-	const names = await chosenRewards(runner, named, signal);
-	const reward = caseReward(basename(original), names) as string;
-	return { label: named === undefined && names.length === 1 ? label : `${label}: ${reward}`, runner, reward };
 }
 
 function reportOf({ before, after, run, steps, rows, groups, summary, remarks }: Comparison): string[] {

@@ -1,0 +1,64 @@
+import { basename } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { caseReward } from '../core/reward/verification/labelledCase.ts';
+import type { Comparison } from '../protocol/comparison.ts';
+import { type ComparedSide, type CompareRequest, compareRewards } from './compareRewards.ts';
+import { copyRevision } from './gitRevision.ts';
+import { findRewardData } from './rewardData.ts';
+import type { RewardRunner, RewardSource } from './rewardRunner.ts';
+
+export interface CompareFilesRequest extends Omit<CompareRequest, 'before' | 'after'> {
+	/** `RewardHosts.open` */
+	readonly open: (source: RewardSource) => RewardRunner;
+	/** The reward file, absolute. */
+	readonly file: string;
+	/** A committed version of the file, which is then the side before; or another file, which is the side after. */
+	readonly against: { readonly revision: string } | { readonly file: string };
+	/** Which reward of both files; default: the one named as the file, else the first. */
+	readonly reward?: string;
+	/** Where recipes are looked for. */
+	readonly folders: readonly string[];
+	/** What a file is called; default: its name. */
+	readonly label?: (file: string) => string;
+}
+
+/**
+ * Compares a reward file with its committed version or with another file, on the recorded rollouts of a run. Fails as
+ * `compareRewards` and `copyRevision` do, and with `invalid` for a reward that a file does not have.
+ */
+export async function compareFiles(request: CompareFilesRequest): Promise<Comparison> {
+	const { open, file, against, reward, folders, label = basename, ...rest } = request;
+	const cleanups: (() => unknown)[] = [];
+	const side = async (path: string, original: string, name: string): Promise<ComparedSide> => {
+		// A copy of a revision has no recipe near it: the file itself tells what it is used with.
+		const { context } = await findRewardData({ file: original, folders });
+		const runner = open({ file: path, context });
+		cleanups.push(() => runner.dispose());
+		const names = (await runner.describe(request.signal)).map((one) => one.name);
+		const chosen = reward ?? caseReward(basename(original), names) ?? '';
+		if (!names.includes(chosen)) {
+			throw new Failure('invalid', `${name} has no reward "${chosen}".`, `It has ${names.join(', ')}.`);
+		}
+		return { label: names.length === 1 ? name : `${name}: ${chosen}`, runner, reward: chosen };
+	};
+	try {
+		if ('file' in against) {
+			const before = await side(file, file, label(file));
+			return await compareRewards({
+				...rest,
+				before,
+				after: await side(against.file, against.file, label(against.file)),
+			});
+		}
+		const copy = await copyRevision(file, {
+			revision: against.revision,
+			...(request.signal === undefined ? {} : { signal: request.signal }),
+		});
+		cleanups.push(() => copy.dispose());
+		const before = await side(copy.file, file, copy.label);
+		const after = await side(file, file, copy.unchanged ? 'working copy (unchanged)' : 'working copy');
+		return await compareRewards({ ...rest, before, after });
+	} finally {
+		for (const cleanup of cleanups.reverse()) await cleanup();
+	}
+}
