@@ -111,7 +111,8 @@ describe('built-in rewards in a host process of the bundles', () => {
 		const gone = await ScriptedServer.start(() => ({}));
 		const url = `${gone.origin}/v1`;
 		await gone.stop();
-		const runner = hosts.open({ builtIns: [{ use: 'judge', name: 'judge', url, model: 'm' }], context });
+		const judge = { use: 'judge', name: 'judge', url, model: 'm' };
+		const runner = hosts.open({ builtIns: [judge], context });
 		const { values, errors } = await runner.score('judge', [rowOf(worked('', '7')), rowOf('no answer')]);
 		assert.deepEqual(values, [null, 0]);
 		assert.equal(errors.length, 1);

@@ -4,6 +4,7 @@ import { exactMatchReward } from '../../../../src/core/reward/exactMatchReward.t
 import { jsonSchemaReward } from '../../../../src/core/reward/jsonSchemaReward.ts';
 import { multipleChoiceReward } from '../../../../src/core/reward/multipleChoiceReward.ts';
 import { tagCountReward } from '../../../../src/core/reward/tagCountReward.ts';
+import type { TraceTags } from '../../../../src/core/trace/trace.ts';
 import { r1, sample, strangeCompletions, untagged, worked } from './rewardSamples.ts';
 
 describe('exact-match', () => {
@@ -146,7 +147,7 @@ describe('multiple-choice', () => {
 });
 
 describe('tag-count', () => {
-	const value = (text: string, tags = r1) => tagCountReward(sample(text, {}, tags), tags);
+	const value = (text: string, tags: TraceTags = r1) => tagCountReward(sample(text, {}, tags), tags);
 
 	test('gives each tag that occurs once its share', () => {
 		assert.equal(value(worked('x', '7')), 1);

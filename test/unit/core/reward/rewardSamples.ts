@@ -3,10 +3,13 @@ import type { RewardSample } from '../../../../src/core/reward/rewardSample.ts';
 import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
 import type { TraceTags } from '../../../../src/core/trace/trace.ts';
 
-export const r1: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+export const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } satisfies TraceTags as {
+	think: [string, string];
+	answer: [string, string];
+};
 export const untagged: TraceTags = { think: null, answer: null };
 
-export function sample(completion: string, more: Partial<RewardSample> = {}, tags = r1): RewardSample {
+export function sample(completion: string, more: Partial<RewardSample> = {}, tags: TraceTags = r1): RewardSample {
 	return {
 		prompt: '1+1=',
 		completion,
