@@ -169,7 +169,7 @@ export class HostRunner implements RewardRunner {
 				return { value: null, errors: [{ kind, message, ...place }], killed: true };
 			}
 		};
-		const deadline = performance.now() + (options.timeoutMs ?? this.#limits.batchMs);
+		const deadline = performance.now() + (options.timeoutMs ?? this.#limits.batchMs) + 5 * this.#limits.rowMs;
 		const { values, errors } = await isolateRows(rows.length, fault, deadline, tryRow);
 		const coverage: LineCoverage | undefined = measured
 			? { lines: [...lines].sort(ascending), reached: [...reached].sort(ascending) }

@@ -63,8 +63,8 @@ export class ProcessTree {
 			signal(-this.#leader);
 			const all = await listProcesses().catch(() => []);
 			const members = this.#membersOf(all).filter(({ ended }) => !ended);
-			const strays = round === 0 || members.length > 0 ? await this.#marked(all) : [];
-			const left = [...members, ...strays];
+			// Asked each time: one that was listed may have forked before its end.
+			const left = [...members, ...(await this.#marked(all))];
 			if (left.length === 0) return;
 			for (const { pid } of left) signal(pid);
 			await new Promise((resolve) => setTimeout(resolve, Math.min(50, 2 + round * 2)));

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -93,7 +94,11 @@ export async function processesWith(text: string): Promise<number[]> {
 	return found;
 }
 
-/** Waits until a condition holds; the test's own limit ends it otherwise. */
+/** Waits until a condition holds; fails when that takes far longer than it ever should. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-	while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+	const end = Date.now() + 60_000;
+	while (!(await condition())) {
+		assert.ok(Date.now() < end, `never came true: ${condition}`);
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
 }

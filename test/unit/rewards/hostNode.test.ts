@@ -212,9 +212,13 @@ describe('TypeScript and JavaScript rewards', () => {
 	});
 
 	it('with an import that is not there name its line and what to do', async () => {
-		const package_ = await loadFailure("import { a } from './a.js';\nimport z from 'no-such-package';\n", 'i.reward.ts', {
-			'a.js': 'export const a = 1;',
-		});
+		const package_ = await loadFailure(
+			"import { a } from './a.js';\nimport z from 'no-such-package';\n",
+			'i.reward.ts',
+			{
+				'a.js': 'export const a = 1;',
+			},
+		);
 		assert.deepEqual([package_.error.line, package_.error.detail], [2, "Cannot find package 'no-such-package'"]);
 		assert.match(package_.error.action ?? '', /npm install no-such-package/);
 		const file = await loadFailure("\n\nimport { a } from './gone.ts';\nexport const b = () => a;\n");
@@ -261,7 +265,8 @@ describe('TypeScript and JavaScript rewards', () => {
 		].join('\n');
 		for (const name of ['c.reward.ts', 'c.reward.mjs']) {
 			const runner = await open(text, name);
-			const cover = async (rows: ReturnType<typeof rowsOf>) => (await runner.score('step', rows, { coverage: true })).coverage;
+			const cover = async (rows: ReturnType<typeof rowsOf>) =>
+				(await runner.score('step', rows, { coverage: true })).coverage;
 			const all = await cover(rowsOf(5));
 			assert.deepEqual(all?.lines, [3, 4, 5, 8, 9, 10, 11, 12, 15]);
 			assert.deepEqual(all?.reached, [3, 4, 5, 8, 9, 10, 12]);
@@ -272,15 +277,12 @@ describe('TypeScript and JavaScript rewards', () => {
 
 	it('import files of their folder, which are listed', async () => {
 		const runner = await open("import { a } from './lib/a.ts';\nexport const b = () => a;\n", 'f.reward.ts', {
-			'lib/a.ts': "import { createRequire } from 'node:module';\nexport const a = createRequire(import.meta.url)('./c.cjs').c;\n",
+			'lib/a.ts':
+				"import { createRequire } from 'node:module';\nexport const a = createRequire(import.meta.url)('./c.cjs').c;\n",
 			'lib/c.cjs': 'exports.c = 4;',
 		});
 		assert.deepEqual((await runner.score('b', rowsOf(1))).values, [4]);
-		assert.deepEqual(runner.files, [
-			runner.file,
-			join(runner.file, '../lib/a.ts'),
-			join(runner.file, '../lib/c.cjs'),
-		]);
+		assert.deepEqual(runner.files, [runner.file, join(runner.file, '../lib/a.ts'), join(runner.file, '../lib/c.cjs')]);
 	});
 });
 

@@ -99,10 +99,12 @@ describe('Python rewards', () => {
 				'def few(completions, level=None): return [level[i] for i in range(len(completions))]',
 			].join('\n'),
 		);
-		const rows = rowsOf(2, (i) => (i === 0 ? { level: 1, prompt: 'x', completion: 'y' } : { tags: ['a'] })).map((row) => ({
-			...row,
-			completionIds: [1, 2],
-		}));
+		const rows = rowsOf(2, (i) => (i === 0 ? { level: 1, prompt: 'x', completion: 'y' } : { tags: ['a'] })).map(
+			(row) => ({
+				...row,
+				completionIds: [1, 2],
+			}),
+		);
 		const { logs, errors, metrics } = await runner.score('everything', rows, { step: 7 });
 		assert.deepEqual(errors, []);
 		assert.deepEqual(JSON.parse(logs[0] ?? ''), [
@@ -139,7 +141,10 @@ describe('Python rewards', () => {
 			'def needs(completions, solution, level): return [1.0] * len(completions)\n' +
 				'def ids(completions, completion_ids): return [1.0] * len(completions)',
 		);
-		const { values, errors, isolated } = await runner.score('needs', rowsOf(3, () => ({ level: 1 })));
+		const { values, errors, isolated } = await runner.score(
+			'needs',
+			rowsOf(3, () => ({ level: 1 })),
+		);
 		assert.deepEqual(values, [null, null, null]);
 		assert.deepEqual(errors, [
 			{
@@ -150,7 +155,15 @@ describe('Python rewards', () => {
 		]);
 		assert.equal(isolated, undefined);
 		assert.match((await runner.score('ids', rowsOf(3))).errors[0]?.message ?? '', /no column 'completion_ids'/);
-		assert.deepEqual((await runner.score('needs', rowsOf(1, () => ({ level: 1, solution: 2 })))).values, [1]);
+		assert.deepEqual(
+			(
+				await runner.score(
+					'needs',
+					rowsOf(1, () => ({ level: 1, solution: 2 })),
+				)
+			).values,
+			[1],
+		);
 	});
 
 	it('may return any list of numbers: arrays, tensors, generators, their scalars', async () => {
@@ -212,7 +225,10 @@ describe('Python rewards', () => {
 			['scalar', 'returned the number 3.0 instead of a list of 3 rewards'],
 		] as const) {
 			const { values, errors, isolated } = await runner.score(name, rows);
-			assert.deepEqual([values, errors, isolated], [[null, null, null], [{ index: -1, kind: 'invalid', message }], undefined]);
+			assert.deepEqual(
+				[values, errors, isolated],
+				[[null, null, null], [{ index: -1, kind: 'invalid', message }], undefined],
+			);
 		}
 	});
 
@@ -268,7 +284,10 @@ describe('Python rewards', () => {
 		const indent = await loadFailure('def f(completions, **k):\n\treturn 1\n        return 2\n');
 		assert.equal(indent.error.line, 3);
 		const missing = await loadFailure('import os\nimport no_such_package.sub\n');
-		assert.deepEqual([missing.error.line, missing.error.detail], [2, "ModuleNotFoundError: No module named 'no_such_package'"]);
+		assert.deepEqual(
+			[missing.error.line, missing.error.detail],
+			[2, "ModuleNotFoundError: No module named 'no_such_package'"],
+		);
 		assert.match(missing.error.action ?? '', /^Install no_such_package for .*python/);
 		const raised = await loadFailure('import helper\nhelper.go()\n', 'z.reward.py', {
 			'helper.py': 'def go():\n    raise KeyError("k")\n',
@@ -319,19 +338,28 @@ describe('Python rewards', () => {
 	});
 
 	it('list what they import from their folder', async () => {
-		const runner = await open('import json\nfrom lib import deep\ndef f(completions, **k): return [deep.x]\n', 'f.reward.py', {
-			'lib/__init__.py': '',
-			'lib/deep.py': 'import top\nx = top.y\n',
-			'top.py': 'y = 3\n',
-		});
+		const runner = await open(
+			'import json\nfrom lib import deep\ndef f(completions, **k): return [deep.x]\n',
+			'f.reward.py',
+			{
+				'lib/__init__.py': '',
+				'lib/deep.py': 'import top\nx = top.y\n',
+				'top.py': 'y = 3\n',
+			},
+		);
 		assert.deepEqual((await runner.score('f', rowsOf(1))).values, [3]);
 		const local = (path: string) => join(runner.file, '..', path);
 		assert.equal(runner.files[0], runner.file);
-		assert.deepEqual([...runner.files].sort(), [runner.file, local('lib/__init__.py'), local('lib/deep.py'), local('top.py')].sort());
+		assert.deepEqual(
+			[...runner.files].sort(),
+			[runner.file, local('lib/__init__.py'), local('lib/deep.py'), local('top.py')].sort(),
+		);
 	});
 
 	it('give the same value in every process', async () => {
-		const runner = await open('def order(completions, **k): return [float("".join(set("123456")))] * len(completions)\n');
+		const runner = await open(
+			'def order(completions, **k): return [float("".join(set("123456")))] * len(completions)\n',
+		);
 		const first = (await runner.score('order', rowsOf(1))).values;
 		for (let i = 0; i < 3; i++) {
 			runner.reload();
@@ -384,7 +412,10 @@ describe('Python rewards', () => {
 					'def f(completions, answer, **k):\n    if len(answer) > 1: raise ValueError\n    return [float(a) for a in answer]\n';
 				const runner = await openReward(other, folder, 'v.reward.py', text);
 				if (Number(version.slice(2)) < 10) {
-					await assert.rejects(runner.describe(), { reason: 'unavailable', message: new RegExp(`Python ${version} is too old`) });
+					await assert.rejects(runner.describe(), {
+						reason: 'unavailable',
+						message: new RegExp(`Python ${version} is too old`),
+					});
 					continue;
 				}
 				const { values, coverage, isolated } = await runner.score('f', rowsOf(3), { coverage: true });
@@ -400,7 +431,10 @@ describe('Python rewards', () => {
 /** pyenv starts the version that it is told; others ignore it. */
 function newestOf(version: string): string {
 	try {
-		const all = execFileSync('pyenv', ['versions', '--bare'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+		const all = execFileSync('pyenv', ['versions', '--bare'], {
+			encoding: 'utf8',
+			stdio: ['ignore', 'pipe', 'ignore'],
+		});
 		return all.split('\n').findLast((one) => one.startsWith(`${version}.`)) ?? '';
 	} catch {
 		return '';
