@@ -5,6 +5,7 @@ import { createTask } from '../../src/core/dataset/createTask.ts';
 import { taskDefaults } from '../../src/core/dataset/settings.ts';
 import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
 import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
+import { probes } from '../../src/core/reward/audit/probes.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
@@ -252,9 +253,15 @@ export function withTables(text: string, tables: Readonly<Record<string, string>
 	return filled;
 }
 
+function auditTables(): Record<string, string> {
+	const rows = probes.map(({ id, title, severity, attacks, why }) => [code(id), title, severity, attacks, why]);
+	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not be paid in full'], rows) };
+}
+
 /** The documents that hold such tables. */
 export const tabled: readonly (readonly [path: string, tables: () => Record<string, string>])[] = [
 	['docs/recipe.md', recipeTables],
 	['docs/metrics.md', metricTables],
 	['docs/rewards.md', rewardTables],
+	['docs/audit.md', auditTables],
 ];
