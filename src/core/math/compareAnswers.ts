@@ -88,10 +88,16 @@ function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 
 /** `y = 2x + 1` as an equation; null when the name is no letter. */
 function equationOf({ name, value }: Named): Relation | null {
+	if (value.kind !== 'scalar') return null;
 	const letter = /^([a-zA-Z])(?:_\{?(\w)\}?)?$/.exec(name);
-	if (letter === null || value.kind !== 'scalar') return null;
-	const symbol = letter[2] === undefined ? (letter[1] as string) : `${letter[1]}_${letter[2]}`;
-	return { kind: 'relation', sides: [{ op: 'symbol', name: symbol }, value.expression], comparisons: ['='] };
+	if (letter !== null) {
+		const symbol = letter[2] === undefined ? (letter[1] as string) : `${letter[1]}_${letter[2]}`;
+		return { kind: 'relation', sides: [{ op: 'symbol', name: symbol }, value.expression], comparisons: ['='] };
+	}
+	// xy = 3 may be a product.
+	if (!/^[a-z]{2,4}$/.test(name)) return null;
+	const product: Expression = { op: 'multiply', args: [...name].map((one) => ({ op: 'symbol', name: one }) as const) };
+	return { kind: 'relation', sides: [product, value.expression], comparisons: ['='] };
 }
 
 function choicesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
@@ -146,7 +152,12 @@ export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): bool
 
 function sameText(gold: Scalar, answer: Scalar): boolean {
 	const text = gold.source.replace(/\s/g, '');
-	return text !== '' && text === answer.source.replace(/\s/g, '') && gold.percent === answer.percent;
+	return (
+		text !== '' &&
+		text === answer.source.replace(/\s/g, '') &&
+		gold.percent === answer.percent &&
+		gold.unit?.dimension === answer.unit?.dimension
+	);
 }
 
 /** 60° is π/3. */
@@ -456,5 +467,5 @@ export function nearlyTheSame(exact: Answer, rounded: Answer): boolean {
 	const [a, b] = [realValue(exact.expression), realValue(rounded.expression)];
 	if (a === null || b === null) return false;
 	const difference = a > b ? a - b : b - a;
-	return difference * 100n <= (a < 0n ? -a : a);
+	return difference * 50n <= (a < 0n ? -a : a);
 }

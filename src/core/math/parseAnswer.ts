@@ -6,7 +6,7 @@ import { freeSymbols } from './expression.ts';
 import { parsePlainNumber } from './plainNumber.ts';
 import * as Q from './rational.ts';
 import { readExpression } from './readExpression.ts';
-import { intersection, regionOfRelation, regionOfSequence, union, without } from './region.ts';
+import { intersection, realValue, regionOfRelation, regionOfSequence, union, without } from './region.ts';
 import { isUnitName, parseUnit, type Unit } from './units.ts';
 import { literalWords, numberInWords } from './words.ts';
 
@@ -130,12 +130,19 @@ const nothing =
 const reals =
 	/^(?:(?:\(?[a-z] ?\\in )?\\mathbb ?\{?R\}?\)?|(?:the set of )?all real(?: numbers?|s| values)?(?: of [a-z])?|any real number|\\text ?\{all real(?: number)?s?\}|\(-\\infty ?, ?\+?\\infty ?\))$/i;
 
+/** Words of up to three letters, which would be read as products; longer runs of letters are words anyway. */
+const shortWord =
+	/^(?:yes|no|odd|red|all|any|boy|man|cat|dog|dne|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)$/i;
+/** `Bob`, `Amy`. */
+const shortName = /^[A-Z][a-z]{2}$/;
+
 function parseKeyword(t: string): Answer | null {
 	if (nothing.test(t)) return { kind: 'list', items: [], written: 'braces' };
 	if (reals.test(t)) {
 		const open = { value: null, closed: false };
 		return { kind: 'region', parts: [{ low: open, high: open }], variable: null };
 	}
+	if (shortWord.test(t) || shortName.test(t)) return { kind: 'words', words: literalWords(t) };
 	const infinite = /^([+-]?) ?\\infty$/.exec(t);
 	if (infinite !== null) return { kind: 'infinite', sign: infinite[1] === '-' ? -1 : 1 };
 	return null;
@@ -196,7 +203,7 @@ function parseParts(text: string, inBrackets: boolean, depth: number): Answer | 
 		.filter((part) => part !== '')
 		.join(', ');
 	if (!inBrackets && /,\s/.test(t) && !/[([]/.test(t))
-		t = t.replace(/(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,.]|\.\d)/g, (number) => number.replaceAll(',', ''));
+		t = t.replace(/(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|[,.]\d)/g, (number) => number.replaceAll(',', ''));
 	const split = splitOutside(t, t.includes(';') ? semicolon : commas) ?? { pieces: [] };
 	const groups = split.pieces.length > 1 ? split : splitOutside(t, commas);
 	if (groups === null) return null;
@@ -241,6 +248,7 @@ function outsideWords(text: string, word: 'and' | 'or'): string[] {
 
 /** `a ± b` is two answers; several ± go together with ∓, else each has its own sign. */
 function expandSigns(piece: string): string[] {
+	if (piece.startsWith('\\{')) return [piece]; // its elements are expanded
 	const signs = piece.match(/\\(?:pm|mp)(?![a-zA-Z])/g);
 	if (signs === null) return [piece];
 	if (signs.includes('\\mp') || signs.length === 1) {
@@ -364,10 +372,19 @@ function parseEquation(
 	return relation;
 }
 
-/** The value at the end of a chain `1 + 1 = 2`, whose parts that are numbers must agree. */
+/** The value at the end of a chain `1 + 1 = 2`, whose parts that are numbers must agree but for rounding (2 %). */
 function chainValue(parts: readonly string[], depth: number): Answer | null {
 	const value = parseAnswer(parts.at(-1) as string, { depth: depth + 1 });
-	if (value === null || parts.length === 1) return value;
+	if (value?.kind !== 'scalar' || parts.length === 1) return value;
+	const end = realValue(value.expression);
+	if (end === null) return value;
+	for (const part of parts.slice(0, -1)) {
+		const other = parseAnswer(part, { depth: depth + 1 });
+		const number = other?.kind === 'scalar' ? realValue(other.expression) : null;
+		if (number === null) continue;
+		const difference = number > end ? number - end : end - number;
+		if (difference * 50n > (end < 0n ? -end : end)) return null;
+	}
 	return value;
 }
 
@@ -601,6 +618,8 @@ function parseAmountValue(t: string): Scalar | null {
 		return scalar({ op: 'number', value: Q.multiply(number.value, Q.rational(times)) }, t, { unit });
 	}
 	if (words === '') return null;
+	// \sin 30^\circ is a sine, not an angle.
+	if (/\\(?:sin|cos|tan|cot|sec|csc)(?![a-zA-Z])/.test(value)) return null;
 	const spaced =
 		/(?:\s|\})$/.test(t.slice(0, t.length - behind.length)) || behind.startsWith('\\text') || behind.startsWith('^');
 	// "5m" may be five times m; "5 m" and \text{m} are metres.
@@ -628,7 +647,7 @@ const wordRun = /(?<![\\a-zA-Z])[a-zA-Z]{4,}/;
 /** Whether a text may be mathematics at all: no words, no digits apart ("1 2"), nothing that the parser reads otherwise. */
 function readable(t: string): boolean {
 	if (t.length > 2_000 || wordRun.test(t.replace(/\\(?:operatorname|begin|end) ?\{[a-zA-Z]*\}/g, ''))) return false;
-	if (/\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;
+	if (/(?<!_\d?)\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;
 	return !/\\(?:infty|pm|mp|cup|cap|emptyset|mathbb|to|implies|iff|mathcal)(?![a-zA-Z])/.test(t);
 }
 

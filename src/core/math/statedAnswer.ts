@@ -61,7 +61,7 @@ function boxedAnswer(
 
 /** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
 const stated =
-	/(?:\banswers?\b(?:\s+(?:is|are|was|would be|will be|must be|should be|to (?:this|the) (?:question|problem|exercise)(?:\s+is)?|therefore is|thus is|equals))?(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?\s*(?:\\boxed)?|####)(?=[\s$\\*`"'(])/gi;
+	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b]))|####)(?=[\s$\\*`"'(])/gi;
 const statement =
 	/\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
 const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
@@ -77,12 +77,17 @@ function tidied(text: string): string {
 	const cut = (end > 0 ? text.slice(0, end) : text)
 		.replace(/\\"/g, '"')
 		.replace(/\bI hope (?:it|this) is correct\.?/gi, '');
-	return cut.replace(/(\$\$|\\\[)([^$]{0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
+	return cut
+		.replace(/(?<=^|\s)\*\*|\*\*(?=[\s.,;:!?]|$)/g, '')
+		.replace(/(\$\$|\\\[)([^$]{0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
 }
 
 /** "5 is the answer": what stands before counts. */
 const before =
 	/(?:^|[.!?,:]\s+)(?:so|thus|hence|therefore|then)?,?\s*([^.!?]{1,300}?)\s+(?:is|are)\s+(?:the|our|my|your)\s+(?:final\s+|correct\s+|required\s+|desired\s+)?(?:answer|solution|result)s?[.!]?\s*$/i;
+
+const connective =
+	/^(?:(?:so|thus|hence|therefore|then|and|finally|now|we (?:get|have|find|obtain)|it follows that|this gives|which gives)(?:,\s*|\s+))+(?=\S)/i;
 
 /** Up to the end of the sentence: a full stop before a space, a line break, or a clause that gives reasons. */
 function clause(text: string): string {
@@ -144,8 +149,8 @@ export function statedAnswers(whole: string, sole = false): string[] {
 		readings.push(...within(said));
 		return readings.filter((one) => one !== '' && one.length <= mostAnswerLength);
 	}
-	if (text.length <= mostAnswerLength) readings.push(text.trim());
-	if (!correction.test(text) && /\s/.test(text.trim())) {
+	if (text.length <= mostAnswerLength) readings.push(text.trim().replace(connective, ''));
+	if (/\s/.test(text.trim())) {
 		const ahead = before.exec(text)?.[1];
 		const last = ahead ?? lastStatement(text);
 		if (last !== null && last !== text.trim()) readings.push(...within(last));
@@ -191,13 +196,15 @@ function lastStatement(text: string): string | null {
 		.filter((one) => one !== '')
 		.slice(-3);
 	const sentence = sentences.at(-1);
-	if (sentence === undefined || sentence.length > mostAnswerLength) return null;
+	if (sentence === undefined || correction.test(sentence) || sentence.length > mostAnswerLength) return null;
 	let found: string | null = null;
 	for (const match of sentence.matchAll(statement)) {
 		// An equals sign inside mathematics delimiters or braces belongs to an equation.
 		const after = sentence.slice(match.index + match[0].length);
 		if (match[0].trim() === '=') {
 			const before = sentence.slice(0, match.index);
+			// A chain of numbers is one answer, or none; it is no sentence.
+			if (!/(?<![\\a-zA-Z])[a-zA-Z]{3,}/.test(before)) continue;
 			if ((before.match(/(?<!\\)\$/g)?.length ?? 0) % 2 === 1 || /\\[([](?:(?!\\[)\]]).)*$/.test(before)) continue;
 		}
 		found = after;
