@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { findBubblewrap } from './bubblewrap.ts';
 import { type Counts, readCounts, summary } from './counts.ts';
 import { artifacts, node, root } from './paths.ts';
 import { endProcessesOf, run, tail } from './process.ts';
@@ -122,6 +123,11 @@ if (chosen.some(({ name }) => name === 'python')) {
 	const found = await findTestPython(console.log);
 	if ('missing' in found) console.log(`Tests with other trainers are skipped: ${found.missing}.`);
 	python = pythonEnvironment(found);
+}
+
+if (chosen.some(({ name }) => ['unit', 'integration'].includes(name))) {
+	const missing = await findBubblewrap(console.log);
+	if (missing !== null) console.log(`Tests of the sandbox are skipped: ${missing}.`);
 }
 
 for (const phase of chosen) {

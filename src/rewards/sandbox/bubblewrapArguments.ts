@@ -26,6 +26,8 @@ export interface BubblewrapPlan {
 	readonly filterDescriptor: number | null;
 	/** File descriptor of each file of the work folder. */
 	readonly fileDescriptors: Readonly<Record<string, number>>;
+	/** File descriptor with the whole input; null: the input is what the process is given as its own. */
+	readonly inputDescriptor: number | null;
 	/** File descriptor that reports the start. */
 	readonly statusDescriptor: number;
 }
@@ -41,6 +43,9 @@ const proc = ['--proc', '/proc', '--tmpfs', '/proc/1', '--remount-ro', '/proc/1'
 
 /** The work folder inside, and the home folder. */
 export const workFolder = '/work';
+
+/** Input is a file, for what Node gives a program is a socket, and that cannot be opened as /dev/stdin. */
+const inputFile = '/stdin';
 
 export const sandboxEnvironment: Readonly<Record<string, string>> = {
 	PATH: '/usr/local/bin:/usr/bin:/bin',
@@ -87,11 +92,15 @@ export function bubblewrapArguments(plan: BubblewrapPlan): string[] {
 		...Object.entries(plan.fileDescriptors).flatMap(([name, descriptor]) => [
 			...['--perms', '0444', '--ro-bind-data', String(descriptor), `${workFolder}/${name}`],
 		]),
+		...(plan.inputDescriptor === null
+			? []
+			: ['--perms', '0444', '--ro-bind-data', String(plan.inputDescriptor), inputFile]),
 		...['--remount-ro', '/dev', '--remount-ro', '/'],
 		...['--chdir', workFolder],
 		...['--json-status-fd', String(plan.statusDescriptor)],
 		...(plan.filterDescriptor === null ? [] : ['--seccomp', String(plan.filterDescriptor)]),
 		'--',
+		...(plan.inputDescriptor === null ? [] : ['/bin/sh', '-c', `exec "$@" <${inputFile}`, 'sh']),
 		...launcher,
 		interpreter.path,
 		...command.args,

@@ -6,7 +6,7 @@ import { Failure } from '../../base/failure.ts';
 import { type BubblewrapFeatures, bubblewrapArguments, type SystemFolder } from './bubblewrapArguments.ts';
 import { checkFileNames } from './fileFolder.ts';
 import { inheritedDescriptors } from './inheritedDescriptors.ts';
-import { findInterpreters, type Interpreters, isOpenToAll } from './interpreters.ts';
+import { findInterpreters, findOnPath, type Interpreters, isOpenToAll } from './interpreters.ts';
 import { findLauncher } from './launcher.ts';
 import { runSandboxed } from './runSandboxed.ts';
 import {
@@ -20,8 +20,6 @@ import { seccompFilter } from './seccompFilter.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
 export interface BubblewrapOptions {
-	/** Program; default: `bwrap` on PATH. */
-	readonly program?: string;
 	/** false: root stays root outside of the sandbox, as where other users cannot be had. */
 	readonly dropUser?: boolean;
 }
@@ -74,6 +72,10 @@ class BubblewrapSandbox implements Sandbox {
 	}
 
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
+		return this.#start(command, null, signal);
+	}
+
+	#start(command: SandboxCommand, input: string | null, signal: AbortSignal | undefined): SandboxProcess {
 		const { interpreters, dropUser } = this.#setup;
 		const interpreter = interpreters[command.program];
 		if ('missing' in interpreter) throw new Failure('unavailable', interpreter.missing);
@@ -85,6 +87,8 @@ class BubblewrapSandbox implements Sandbox {
 			fileDescriptors[name] = 4 + data.length;
 			data.push(Buffer.from(text));
 		}
+		const inputDescriptor = input === null ? null : 4 + data.length;
+		if (input !== null) data.push(Buffer.from(input));
 		// For root the kernel does not count.
 		const counts = (dropUser || process.getuid?.() !== 0) && countsProcessesByNamespace();
 		return superviseProcess(
@@ -100,6 +104,7 @@ class BubblewrapSandbox implements Sandbox {
 					limits,
 					filterDescriptor: this.#filter === null ? null : 4,
 					fileDescriptors,
+					inputDescriptor,
 					statusDescriptor: 3,
 				}),
 				environment: {},
@@ -116,7 +121,7 @@ class BubblewrapSandbox implements Sandbox {
 	}
 
 	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
-		return runSandboxed(this.start(command, signal), command.stdin);
+		return runSandboxed(this.#start(command, command.stdin ?? '', signal), '');
 	}
 }
 
@@ -157,9 +162,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions = {}): Promis
 			'Set reasoningLab.sandbox.mode to a container, such as container:python:3.12-slim.',
 		);
 	}
-	const program = options.program ?? 'bwrap';
+	const program = await findOnPath('bwrap');
+	if (program === null) throw new Failure('unavailable', 'bubblewrap is not installed.', install);
 	const help = await promisify(execFile)(program, ['--help'], { timeout: 10_000 }).catch((error: unknown) => {
-		throw new Failure('unavailable', 'bubblewrap is not installed.', install, { cause: error });
+		throw new Failure('unavailable', 'bubblewrap does not start.', install, { cause: error });
 	});
 	const [interpreters, system, inherited] = await Promise.all([
 		findInterpreters(),

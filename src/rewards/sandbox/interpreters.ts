@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { lstat, realpath } from 'node:fs/promises';
+import { access, constants, lstat, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { delimiter, dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import type { SandboxProgram } from './sandbox.ts';
 
@@ -33,6 +33,21 @@ async function system(name: string): Promise<Interpreter | null> {
 		const path = join(folder, name);
 		const real = await realpath(path).catch(() => null);
 		if (real !== null && isInside(real, '/usr')) return { path: real, mounts: [], environment: {} };
+	}
+	return null;
+}
+
+/** The absolute path of a program; null: no folder of PATH has it. */
+export async function findOnPath(name: string, path = process.env.PATH ?? ''): Promise<string | null> {
+	for (const folder of path.split(delimiter)) {
+		const file = join(folder, name);
+		const found =
+			isAbsolute(folder) &&
+			(await access(file, constants.X_OK).then(
+				() => true,
+				() => false,
+			));
+		if (found) return file;
 	}
 	return null;
 }

@@ -14,6 +14,9 @@ import {
 } from './sandbox.ts';
 import { superviseProcess } from './superviseProcess.ts';
 
+/** Input is a file, as in bubblewrap: /dev/stdin can be opened then. */
+const inputFile = 'stdin.txt';
+
 /** No sandbox: a plain process of the same user, with limits of time and memory and without this process's environment. */
 class UnsafeSandbox implements Sandbox {
 	readonly kind = 'unsafe';
@@ -34,13 +37,19 @@ class UnsafeSandbox implements Sandbox {
 	}
 
 	start(command: SandboxCommand, signal?: AbortSignal): SandboxProcess {
+		return this.#start(command, null, signal);
+	}
+
+	/** @param input null: what the process is given as its own */
+	#start(command: SandboxCommand, input: string | null, signal: AbortSignal | undefined): SandboxProcess {
 		const limits = { ...defaultSandboxLimits, ...command.limits };
 		return deferredProcess(async () => {
-			const folder = await fileFolder(command.files ?? {});
+			const folder = await fileFolder({ ...command.files, ...(input === null ? {} : { [inputFile]: input }) });
 			const interpreter = this.#interpreters[command.program];
 			const known = 'missing' in interpreter ? (command.program === 'sh' ? 'sh' : 'python3') : interpreter.path;
 			const program = command.program === 'node' ? this.#node : known;
-			const launcher = process.platform === 'win32' ? [] : findLauncher().wrap(limits, false);
+			const redirect = input === null ? [] : ['sh', '-c', `exec "$@" <${inputFile}`, 'sh'];
+			const launcher = process.platform === 'win32' ? [] : [...redirect, ...findLauncher().wrap(limits, false)];
 			const [first = program, ...rest] = [...launcher, program, ...command.args];
 			return superviseProcess(
 				{
@@ -67,7 +76,9 @@ class UnsafeSandbox implements Sandbox {
 	}
 
 	async run(command: SandboxCommand & { readonly stdin?: string }, signal?: AbortSignal) {
-		return runSandboxed(this.start(command, signal), command.stdin);
+		const { stdin = '' } = command;
+		if (process.platform === 'win32') return runSandboxed(this.start(command, signal), stdin);
+		return runSandboxed(this.#start(command, stdin, signal), '');
 	}
 }
 

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import type { IsolationReport } from '../../../src/protocol/isolation.ts';
+import { checkIsolation } from '../../../src/rewards/sandbox/isolation/checkIsolation.ts';
+import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
+import { unsafeSandbox } from '../../../src/rewards/sandbox/unsafeSandbox.ts';
+import { testSandbox } from './sandboxFixture.ts';
+
+const { sandbox, skip } = await testSandbox();
+/** Root without a user of its own: no limit of the kernel counts its processes, so the supervision has to. */
+const asRoot = await testSandbox({ dropUser: false });
+const isRoot = process.getuid?.() === 0;
+
+let workspace: string;
+before(async () => {
+	workspace = await mkdtemp(join(tmpdir(), 'sandbox-workspace-'));
+});
+after(() => rm(workspace, { recursive: true, force: true }));
+
+function outcomes(report: IsolationReport): Record<string, string> {
+	return Object.fromEntries(report.attempts.map(({ id, outcome, evidence }) => [id, `${outcome}: ${evidence}`]));
+}
+
+for (const [name, made, why] of [
+	['bubblewrap', sandbox, skip],
+	['bubblewrap as root', asRoot.sandbox, isRoot ? asRoot.skip : 'only root can be root'],
+] as const) {
+	describe(`${name}: attempts to get out`, { skip: why }, () => {
+		let report: IsolationReport;
+		before(async () => {
+			report = await checkIsolation(made, { workspace });
+		});
+
+		for (const { id, tried, expected } of escapeAttempts) {
+			it(`${id}: ${tried}: ${expected}`, (test) => {
+				const attempt = report.attempts.find((one) => one.id === id);
+				assert.ok(attempt, 'it was not tried');
+				if (attempt.outcome === 'skipped') test.skip(attempt.evidence);
+				else assert.equal(attempt.outcome, 'held', attempt.evidence);
+			});
+		}
+
+		it('says what held, and leaves nothing behind', async () => {
+			assert.equal(report.failed, 0);
+			assert.equal(report.held + report.skipped, escapeAttempts.length);
+			assert.deepEqual(await readdir(workspace), []);
+			assert.deepEqual(
+				(await readdir(homedir())).filter((file) => /^\.reasoning-lab-[0-9a-f]{16}/.test(file)),
+				[],
+			);
+		});
+
+		it('a bomb of 200 processes never comes near that many', () => {
+			const bomb = report.attempts.find(({ id }) => id === 'fork-bomb');
+			const most = Math.max(...(bomb?.evidence.match(/\d+/g) ?? ['200']).map(Number));
+			assert.ok(most < 200, bomb?.evidence);
+		});
+	});
+}
+
+describe('attempts without a sandbox', () => {
+	it('get out, so that they would be seen to', { skip: process.platform !== 'linux' }, async () => {
+		const report = await checkIsolation(await unsafeSandbox(), { workspace });
+		const found = outcomes(report);
+		for (const id of [
+			'tcp-loopback',
+			'read-home',
+			'read-workspace',
+			'read-tmp',
+			'see-processes',
+			'kill-outside',
+			'outlive',
+		]) {
+			assert.match(found[id] ?? 'not tried', /^escaped/, id);
+		}
+		assert.ok(report.failed >= 7);
+	});
+
+	it('that change the machine where they succeed are not made', async () => {
+		const report = await checkIsolation(await unsafeSandbox(), {
+			workspace,
+			only: ['mount', 'write-system', 'fork-bomb'],
+		});
+		assert.deepEqual(new Set(report.attempts.map(({ outcome }) => outcome)), new Set(['skipped']));
+	});
+
+	it('can be stopped, and then fail with "cancelled"', async () => {
+		const abort = new AbortController();
+		const checking = checkIsolation(await unsafeSandbox(), {
+			workspace,
+			only: ['wall'],
+			signal: abort.signal,
+		});
+		setTimeout(() => abort.abort(), 100);
+		await assert.rejects(checking, { reason: 'cancelled' });
+		assert.deepEqual(await readdir(workspace), []);
+	});
+});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { seccompFilter } from '../../../src/rewards/sandbox/seccompFilter.ts';
+
+const audit = { x64: 0xc000003e, arm64: 0xc00000b7 } as const;
+const allow = 0x7fff0000;
+const error = (code: number) => 0x00050000 | code;
+
+/** What the kernel would say: classic BPF, as far as the filter uses it. Fails on a jump out of the program. */
+function decide(architecture: 'x64' | 'arm64', nr: number, arg0 = 0, as: number = audit[architecture]): number {
+	const bytes = seccompFilter(architecture);
+	assert.ok(bytes);
+	let accumulator = 0;
+	for (let at = 0; ; at++) {
+		assert.ok(at * 8 < bytes.length, 'it runs out of the program');
+		const code: number = bytes.readUInt16LE(at * 8);
+		const [whenTrue, whenFalse] = [bytes.readUInt8(at * 8 + 2), bytes.readUInt8(at * 8 + 3)];
+		const value = bytes.readUInt32LE(at * 8 + 4);
+		const jump = (condition: boolean) => {
+			at += condition ? whenTrue : whenFalse;
+		};
+		if (code === 0x20) accumulator = value === 0 ? nr : value === 4 ? as : value === 16 ? arg0 : Number.NaN;
+		else if (code === 0x15) jump(accumulator === value);
+		else if (code === 0x35) jump(accumulator >= value);
+		else if (code === 0x45) jump((accumulator & value) !== 0);
+		else if (code === 0x06) return value;
+		else assert.fail(`instruction ${code} is not known`);
+	}
+}
+
+describe('the filter of system calls', () => {
+	it('lets through what programs need', () => {
+		for (const nr of [0, 1, 2, 9, 59, 60, 231, 257, 302]) assert.equal(decide('x64', nr), allow, String(nr));
+		for (const nr of [56, 63, 64, 93, 94, 221, 222, 261]) assert.equal(decide('arm64', nr), allow, String(nr));
+	});
+
+	it('refuses ptrace, mounts, namespaces, keys, io_uring, bpf and memory of nobody', () => {
+		for (const nr of [101, 165, 272, 308, 250, 425, 321, 319, 29])
+			assert.equal(decide('x64', nr), error(1), String(nr));
+		for (const nr of [117, 40, 97, 268, 219, 425, 280, 279, 194])
+			assert.equal(decide('arm64', nr), error(1), String(nr));
+	});
+
+	it('lets processes and threads be made, and no namespace with them', () => {
+		for (const [architecture, clone] of [
+			['x64', 56],
+			['arm64', 220],
+		] as const) {
+			assert.equal(decide(architecture, clone, 0x11), allow);
+			assert.equal(decide(architecture, clone, 0x3d0f00), allow);
+			assert.equal(decide(architecture, clone, 0x10000011), error(1));
+			assert.equal(decide(architecture, clone, 0x00020011), error(1));
+			// Its flags cannot be seen: libraries then use clone.
+			assert.equal(decide(architecture, 435), error(38));
+		}
+	});
+
+	it('knows sockets of three families only', () => {
+		for (const family of [1, 2, 10]) assert.equal(decide('x64', 41, family), allow);
+		for (const family of [0, 16, 17, 38, 40]) assert.equal(decide('x64', 41, family), error(97));
+		assert.equal(decide('x64', 53, 1), allow);
+		assert.equal(decide('arm64', 198, 40), error(97));
+	});
+
+	it('ends programs of another architecture, and refuses the second set of numbers of x86-64', () => {
+		assert.equal(decide('x64', 1, 0, 0x40000003), 0x80000000);
+		assert.equal(decide('x64', 0x40000000 + 101), error(38));
+	});
+
+	it('is not there for architectures whose numbers are not known', () => {
+		assert.equal(seccompFilter('riscv64'), null);
+	});
+});
