@@ -2,9 +2,9 @@ import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { RewardContext, RewardDescription } from '../protocol/rewardHost.ts';
-import type { ScoreResult, ScoreRow } from '../protocol/scorer.ts';
+import type { ScoreRow } from '../protocol/scorer.ts';
 import { type RewardColumn, rewardColumns } from './rewardColumns.ts';
-import type { RewardLimits, RewardRunner, RewardSource } from './rewardRunner.ts';
+import type { RewardLimits, RewardRunner, RewardSource, RunnerScore } from './rewardRunner.ts';
 
 /** Where runners come from: `RewardHosts`. */
 export interface RunnerSource {
@@ -28,7 +28,7 @@ export interface RewardScorer {
 	 * One value a row. Whatever goes wrong is in the errors of the result; it rejects with `cancelled` alone.
 	 * @param options.step optimiser updates done before the batch
 	 */
-	score(rows: readonly ScoreRow[], options?: { step?: number; signal?: AbortSignal }): Promise<ScoreResult>;
+	score(rows: readonly ScoreRow[], options?: { step?: number; signal?: AbortSignal }): Promise<RunnerScore>;
 }
 
 export interface RecipeScorers {
@@ -131,7 +131,7 @@ async function scoreRows(
 	reward: string,
 	rows: readonly ScoreRow[],
 	options: { step: number; signal?: AbortSignal },
-): Promise<ScoreResult> {
+): Promise<RunnerScore> {
 	try {
 		return await runner.score(reward, rows, options);
 	} catch (error) {

@@ -2,7 +2,7 @@ import { type Advantages, computeAdvantages } from '../../core/grpo/advantages.t
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Sample } from '../learner.ts';
 import type { PosedProblem } from './problemFeed.ts';
-import { type RewardFailures, type RowScore, scoreBatch } from './scoreBatch.ts';
+import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from './scoreBatch.ts';
 import type { StageHost } from './stageHost.ts';
 
 /** One sampled and scored completion. */
@@ -23,6 +23,8 @@ export interface GenerationBatch {
 	readonly sampledTokens: number;
 	/** By reward: how many of the sampled rows it failed on; those without failures are left out. */
 	readonly errors: ReadonlyMap<string, number>;
+	/** What rewards gave to TRL's `log_metric`; of several rounds the last. */
+	readonly metrics: Readonly<Record<string, number>>;
 }
 
 /** The batch cannot be learned from: too many of its rows have no reward. Nothing of it has happened yet. */
@@ -39,7 +41,7 @@ async function sampleGroups(
 	host: StageHost,
 	stage: ResolvedGrpoStage,
 	round: number,
-): Promise<{ rows: Rollout[]; failures: readonly RewardFailures[] }> {
+): Promise<{ rows: Rollout[]; failures: readonly RewardFailures[]; metrics: BatchScore['metrics'] }> {
 	const { parts, progress, watch } = host;
 	const posed = parts.feed.nextPosed(stage.prompts_per_step, stage.max_completion_length);
 	const problems = posed.flatMap((problem) => new Array<PosedProblem>(stage.num_generations).fill(problem));
@@ -52,7 +54,12 @@ async function sampleGroups(
 		}),
 	);
 	const completions = samples.map((sample) => parts.tokenizer.decode(sample.tokens.slice(sample.promptLength)));
-	const { rows: scores, failures } = await watch.measure('reward', () =>
+	const {
+		rows: scores,
+		failures,
+		output,
+		metrics,
+	} = await watch.measure('reward', () =>
 		scoreBatch(
 			parts.rewards.scorers,
 			problems.map(({ problem, prompt }, i) => ({
@@ -65,8 +72,10 @@ async function sampleGroups(
 			{ step: progress.step, signal: host.interrupt },
 		),
 	);
+	for (const [column, lines] of output) host.noteOutput(column, lines);
 	return {
 		failures,
+		metrics,
 		rows: scores.map((score, i) => ({
 			...score,
 			posed: problems[i] as PosedProblem,
@@ -109,10 +118,12 @@ async function takeBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<Gen
 	const dead: Rollout[] = [];
 	const wanted = stage.prompts_per_step * size;
 	const errors = new Map<string, number>();
+	let metrics: BatchScore['metrics'] = {};
 	let sampled = 0;
 	let sampledTokens = 0;
 	for (let round = 0; ; round++) {
-		const { rows, failures } = await sampleGroups(host, stage, round);
+		const { rows, failures, metrics: logged } = await sampleGroups(host, stage, round);
+		metrics = { ...metrics, ...logged };
 		for (const failure of failures) {
 			if (failure.failed > host.parts.recipe.scoring.pauseAbove * failure.rows) throw new ScoringFailed(failure);
 			errors.set(failure.column, (errors.get(failure.column) ?? 0) + failure.failed);
@@ -138,5 +149,5 @@ async function takeBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<Gen
 		size,
 		stage.scale_rewards,
 	);
-	return { rollouts, advantages, sampled, sampledTokens, errors };
+	return { rollouts, advantages, sampled, sampledTokens, errors, metrics };
 }

@@ -155,6 +155,8 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
 				Object.assign(
 					metrics,
+					// A reward cannot write over a metric of the run: those of the update are there, the others come after.
+					Object.fromEntries(Object.entries(batch.metrics).filter(([name]) => !Object.hasOwn(metrics, name))),
 					rolloutMetrics(
 						rows.map(({ rollout, length }) => ({
 							rewards: rollout.rewards,

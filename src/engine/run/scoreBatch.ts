@@ -25,7 +25,17 @@ export interface RewardFailures {
 export interface BatchScore {
 	readonly rows: readonly RowScore[];
 	readonly failures: readonly RewardFailures[];
+	/** What the rewards printed, by column. */
+	readonly output: ReadonlyMap<string, readonly string[]>;
+	/** What Python rewards gave to TRL's `log_metric`, by its name. */
+	readonly metrics: Readonly<Record<string, number>>;
 }
+
+/** Of the names that rewards give to metrics: so many of a batch, so long. */
+const mostMetrics = 50;
+const longestName = 100;
+/** What else a line of metrics.jsonl holds. */
+const reservedNames = ['step', 'time', 'stage', '__proto__'];
 
 /** Longest message that a rollout carries, in UTF-16 code units. */
 const longestMessage = 500;
@@ -40,8 +50,14 @@ export async function scoreBatch(
 	const rewards: Record<string, number | null>[] = rows.map(() => ({}));
 	const errors: (Record<string, string> | null)[] = rows.map(() => null);
 	const failures: RewardFailures[] = [];
-	for (const [k, { values, errors: faults }] of results.entries()) {
+	const output = new Map<string, readonly string[]>();
+	const metrics: Record<string, number> = {};
+	for (const [k, { values, errors: faults, logs, metrics: logged = {} }] of results.entries()) {
 		const { name, file } = (scorers[k] as RewardScorer).column;
+		if (logs.length > 0) output.set(name, logs);
+		for (const [metric, value] of Object.entries(logged).slice(0, mostMetrics)) {
+			if (metric !== '' && metric.length <= longestName && !reservedNames.includes(metric)) metrics[metric] = value;
+		}
 		const whole = faults.find(({ index }) => index < 0);
 		const byRow = new Map(faults.map((fault) => [fault.index, fault]));
 		let failed = 0;
@@ -58,6 +74,8 @@ export async function scoreBatch(
 	const weights = scorers.map(({ column }) => column.weight);
 	return {
 		failures,
+		output,
+		metrics,
 		rows: rewards.map((row, i) => {
 			const values = scorers.map(({ column }) => row[column.name] ?? null);
 			const error = errors[i] ?? null;

@@ -45,6 +45,8 @@ export interface StageHost {
 	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
 	alert(level: 'info' | 'warning' | 'error', message: string): void;
+	/** What a reward printed goes to the run's log. */
+	noteOutput(reward: string, lines: readonly string[]): void;
 	/** A reward failed on some rows, and the run goes on: said once in a while. */
 	noteFailures(failures: RewardFailures): void;
 	/** Pauses before a batch whose rewards failed on too many rows, until a person wants it tried again. */

@@ -59,6 +59,8 @@ export class TrainingRun implements StageHost, GateHooks {
 	#replay: RecordedChange[];
 	/** By reward: how many batches it has failed in, without stopping the run. */
 	readonly #failing = new Map<string, number>();
+	/** Characters of output of rewards that still go to the log. */
+	#outputRoom = 1 << 20;
 	/** Why the run pauses by itself; null: it does not. */
 	#hold: RunRecord['pause'] | null = null;
 	#recorded = 0;
@@ -240,6 +242,18 @@ export class TrainingRun implements StageHost, GateHooks {
 
 	get interrupt(): AbortSignal {
 		return this.#gate.interruptSignal;
+	}
+
+	noteOutput(reward: string, lines: readonly string[]): void {
+		if (this.#outputRoom <= 0) return;
+		const kept: string[] = [];
+		for (const line of lines) {
+			if (this.#outputRoom <= 0) break;
+			kept.push(line);
+			this.#outputRoom -= line.length + 1;
+		}
+		if (this.#outputRoom <= 0) kept.push('(further output of rewards is left out)');
+		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
 	}
 
 	noteFailures(failures: RewardFailures): void {

@@ -24,7 +24,11 @@ export const position = Object.assign(share, { batch: true, batchOnly: true });
 def brevity(prompts, completions, answer=None, a=0, b=0, **kwargs):
     return [None if len(c) % 7 == 0 else helpers.score(c, g, x, y) for c, g, x, y in zip(completions, answer, a, b)]
 brevity.weight = 0.05
-async def later(completions, trainer_state=None, **kwargs):
+async def later(completions, trainer_state=None, log_metric=None, **kwargs):
+    print("looks at", len(completions))
+    log_metric("distinct", sum(len(set(c)) for c in completions) / len(completions))
+    log_metric("loss", 99)
+    log_metric("step", 99)
     return [trainer_state.global_step / 3.0 + len(set(c)) for c in completions]
 `,
 	'rewards/helpers.py': 'def score(c, g, a, b): return (a + b) / (3.0 + len(c) + len(str(g)))\n',
@@ -72,6 +76,16 @@ test('files and built-in rewards train, and every recorded value comes out again
 	assert.ok(lines.some(({ rewards }) => rewards.brevity === null) && lines.every(({ extra }) => !extra?.errors));
 	const grpo = (await readMetrics(run)).filter(({ stage }) => stage === 'grpo');
 	assert.ok(grpo.every(({ values }) => 'rewards/digits.brevity/mean' in values && !('rewards/later/errors' in values)));
+
+	for (const { values, step } of grpo) {
+		assert.ok((values.distinct ?? 0) > 1, `step ${step}`);
+		assert.notEqual(values.loss, 99);
+	}
+	assert.deepEqual(
+		grpo.map(({ step }) => step),
+		Array.from({ length: 20 }, (_, i) => 31 + i),
+	);
+	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /output of the reward "later":\nlooks at 16\n/);
 
 	const { rows, equal, columns, differences } = await rescored(run);
 	assert.deepEqual(differences, []);
