@@ -76,7 +76,9 @@ function remote(target) {
 	const closed = () => {
 		throw new TypeError('an object of the answer is compared with a value');
 	};
-	const proxy = new Proxy(() => undefined, {
+	// biome-ignore lint/complexity/useArrowFunction: an arrow function cannot be constructed, and so could no proxy of it.
+	const callable = function () {};
+	const proxy = new Proxy(callable, {
 		get(_, name) {
 			if (typeof name === 'symbol' || name === 'then' || name === 'valueOf' || name === 'toString') return undefined;
 			return use({ op: 'get', attribute: name });

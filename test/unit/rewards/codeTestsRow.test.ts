@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
+import { type CodeLanguage, codeOfAnswer } from '../../../src/rewards/codeTestsAnswer.ts';
+import { readCodeTests } from '../../../src/rewards/codeTestsCases.ts';
+import { sameOutput } from '../../../src/rewards/codeTestsOutput.ts';
+
+const code = (completion: string, language: CodeLanguage = 'python') =>
+	codeOfAnswer(completion, parseTrace(completion), language);
+
+describe('the code of an answer', () => {
+	it('is the last fenced block of its language in the answer', () => {
+		const text =
+			'<think>```python\nno\n```</think><answer>\n```python\none\n```\n```py\ntwo\n```\n```text\nout\n```</answer>';
+		assert.equal(code(text), 'two\n');
+		assert.equal(code(text.replace(/py(thon)?\n/g, '\n')), 'out\n');
+	});
+
+	it('is the whole answer where nothing is fenced', () => {
+		assert.equal(code('<think>x</think><answer>print(1)</answer>'), 'print(1)');
+	});
+
+	it('is what follows the thinking where there is no answer section', () => {
+		assert.equal(code('<think>x</think>```\nprint(1)\n```'), 'print(1)\n');
+		assert.equal(code('```js\n1\n```', 'javascript'), '1\n');
+	});
+
+	it('is never taken from the thinking', () => {
+		assert.equal(code('<think>```python\nprint(1)\n```'), null);
+		assert.equal(code('<think>```python\nprint(1)\n```</think><answer> </answer>'), null);
+	});
+
+	it('reaches to the end where its fence is not closed, and ends at a fence as long as its own', () => {
+		assert.equal(code('<answer>```python\nprint(1)</answer>'), 'print(1)\n');
+		assert.equal(code('````python\na = """\n```\n"""\n````'), 'a = """\n```\n"""\n');
+		assert.equal(code('~~~python\r\nx = 1\r\n~~~'), 'x = 1\r\n');
+	});
+
+	it('is found in linear time in a text of fences', () => {
+		assert.equal(code('`'.repeat(200_000)), null);
+		assert.equal(code(`${'```\n```\n'.repeat(50_000)}~~~\nx\n~~~`), 'x\n');
+	});
+});
+
+describe('the tests of a row', () => {
+	it('are a list of asserts, as in MBPP', () => {
+		const row = { test_list: ['assert f(1) == 2', ''], test_setup_code: 'import math', test_imports: [] };
+		assert.deepEqual(readCodeTests(row), {
+			kind: 'asserts',
+			tests: ['assert f(1) == 2'],
+			setup: ['import math'],
+			entryPoint: null,
+		});
+	});
+
+	it('are a function that checks, as in HumanEval, with what its prompt defines', () => {
+		const row = {
+			test: 'def check(candidate):\n    assert candidate(1)',
+			entry_point: 'f',
+			prompt: 'def f(x):\n    """x"""\n',
+		};
+		assert.deepEqual(readCodeTests(row), {
+			kind: 'asserts',
+			tests: [row.test],
+			setup: [row.prompt],
+			entryPoint: 'f',
+		});
+		assert.deepEqual((readCodeTests({ ...row, prompt: 'Write f.' }) as { setup: unknown }).setup, []);
+	});
+
+	it('are pairs of input and output, as in APPS', () => {
+		const cases = [
+			{ input: '1\n', output: '2\n' },
+			{ input: '3\n4', output: '5' },
+		];
+		const text = JSON.stringify({ inputs: ['1\n', ['3', '4']], outputs: ['2\n', ['5']] });
+		assert.deepEqual(readCodeTests({ input_output: text }), { kind: 'streams', cases });
+		assert.deepEqual(readCodeTests({ tests: cases }), { kind: 'streams', cases });
+		assert.deepEqual(readCodeTests({ mine: cases }, 'mine'), { kind: 'streams', cases });
+	});
+
+	it('are calls of a function, whose numbers keep their digits', () => {
+		const text = '{"fn_name": "f", "inputs": [[12345678901234567890]], "outputs": [1]}';
+		const tests = readCodeTests({ input_output: text });
+		assert.equal(tests?.kind, 'calls');
+		assert.match((tests as { json: string }).json, /12345678901234567890.*"wrapped":true}$/);
+		const live = readCodeTests({
+			public_test_cases: JSON.stringify([{ input: '[1, 2]\n"x"', output: '[3]', testtype: 'functional' }]),
+			metadata: '{"func_name": "g"}',
+		});
+		assert.deepEqual(live, {
+			kind: 'calls',
+			entryPoint: 'g',
+			json: '{"inputs":[[[1, 2],"x"]],"outputs":[[3]]}',
+			count: 1,
+		});
+	});
+
+	it('are found inside what SYNTHETIC-1 verifies by', () => {
+		const info = { language: 'python', test_cases: [{ type: 'stdin_stdout', input: 'a', output: 'b', fn_name: null }] };
+		assert.deepEqual(readCodeTests({ verification_info: JSON.stringify(info) }), {
+			kind: 'streams',
+			cases: [{ input: 'a', output: 'b' }],
+		});
+	});
+
+	it('are null where the row has none', () => {
+		for (const row of [{}, { tests: null }, { tests: [] }, { tests: '' }, { tests: [' '] }, { other: 'assert f()' }]) {
+			assert.equal(readCodeTests(row.tests?.[0] === ' ' ? { tests: undefined } : row), null);
+		}
+		assert.equal(readCodeTests({ tests: ['assert f()'] }, 'mine'), null);
+	});
+
+	it('are refused where they are not understood', () => {
+		for (const tests of [5, [{ question: 1 }], { inputs: ['1'], outputs: [] }, [1, 2]]) {
+			assert.throws(() => readCodeTests({ tests }), { reason: 'invalid', message: /column "tests"/ });
+		}
+	});
+});
+
+describe('output', () => {
+	it('is the same up to white space at the end', () => {
+		assert.ok(sameOutput('1 2\n3\n', '1 2 \n3'));
+		assert.ok(sameOutput('1\n2\n', '1 2'));
+		assert.ok(!sameOutput('12', '1 2'));
+		assert.ok(!sameOutput('1 2 3', '1 2'));
+		assert.ok(!sameOutput('', '0'));
+	});
+
+	it('meets decimal fractions within 1e-6, and whole numbers to the digit', () => {
+		assert.ok(sameOutput('0.3333333333', '0.333333'));
+		assert.ok(sameOutput('2', '2.0'));
+		assert.ok(!sameOutput('0.34', '0.333333'));
+		assert.ok(!sameOutput('2.0', '2'));
+		assert.ok(!sameOutput('10000000', '10000001'));
+		assert.ok(!sameOutput('nan', '1.0'));
+		assert.ok(!sameOutput('1e999', '1.0'));
+	});
+});
