@@ -185,10 +185,7 @@ export class HostProcess {
 
 	/** The connection is gone: the process is about to end and how says more, or it has closed its end and is of no use. */
 	async #broken(): Promise<HostEnd> {
-		const end = await Promise.race([
-			this.ended,
-			new Promise<null>((resolve) => setTimeout(resolve, lastMs, null)),
-		]);
+		const end = await Promise.race([this.ended, new Promise<null>((resolve) => setTimeout(resolve, lastMs, null))]);
 		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host broke')));
 	}
 

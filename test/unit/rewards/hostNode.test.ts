@@ -141,7 +141,7 @@ describe('TypeScript and JavaScript rewards', () => {
 				'export const later = async ({ answer }) => { await null; check(Number(answer)); return 2; };',
 			].join('\n'),
 			'picky.reward.ts',
-			{ 'check.ts': 'export function check(n: number) {\n\tif (n % 2) throw new RangeError(`odd: ${n}`);\n}' },
+			{ 'check.ts': 'export function check(n: number) {\n\tif (n % 2) throw new RangeError("odd: " + n);\n}' },
 		);
 		for (const [name, line] of [
 			['picky', 4],
@@ -232,7 +232,7 @@ describe('TypeScript and JavaScript rewards', () => {
 	});
 
 	it('that throw while they are loaded, end their process, or export nothing, say so', async () => {
-		const threw = await loadFailure('const a = 1;\nthrow new Error(`a is ${a}`);\n');
+		const threw = await loadFailure('const a = 1;\nthrow new Error("a is " + a);\n');
 		assert.deepEqual([threw.error.line, threw.error.detail], [2, 'Error: a is 1']);
 		const exit = await loadFailure('process.exit(3);\n');
 		assert.match(exit.error.message, /process\.exit\(3\) was called/);
