@@ -22,7 +22,7 @@ export type WhatToVerify =
 	| { readonly kind: 'data'; readonly dataset?: boolean; readonly cases?: boolean | string }
 	/** The last generation batches of a run; null: of the latest that used the file, or of any. */
 	| { readonly kind: 'rollouts'; readonly run: string | null }
-	/** A text as a completion of the `row`-th sampled problem (from 0). */
+	/** A text as a completion of the `row`-th problem (from 0) that the data of as many rows samples. */
 	| { readonly kind: 'selection'; readonly text: string; readonly row?: number };
 
 export interface PlanRequest extends RewardDataRequest {
@@ -88,6 +88,7 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 		plan.remarks.push(...data.remarks, ...remarks);
 		return problems;
 	};
+	const sampled = Math.max(1, Math.floor(rows / (wrong + 1)));
 	if (what.kind === 'rollouts') {
 		const run = what.run ?? (await latestRun(file, request.folders));
 		if (run === null) {
@@ -105,12 +106,13 @@ export async function planVerification(request: PlanRequest): Promise<Verificati
 		plan.remarks.push(...read.remarks);
 	} else if (what.kind === 'selection') {
 		const at = what.row ?? 0;
-		const problems = await sample(at + 1);
+		// The same sample as of the data, so that a number means the same problem.
+		const problems = await sample(Math.max(at + 1, sampled));
 		plan.rows.push(selectionRow(what.text, problems[at] ?? problems[0] ?? null, data.template, numbers));
 		plan.described.push('the selection');
 	} else {
 		if (what.dataset !== false) {
-			const problems = await sample(Math.max(1, Math.floor(rows / (wrong + 1))));
+			const problems = await sample(sampled);
 			const { template, verify } = data;
 			plan.rows.push(...problemRows(problems, { template, verify, wrong, seed, numbers }));
 			if (problems.length > 0) {

@@ -9,7 +9,7 @@ import re
 SHORT = 200
 
 
-def __NAME__(prompts, completions, answer=None, **kwargs) -> list[float | None]:
+def __NAME__(prompts, completions, answer=None, **kwargs):
     """Thinking that is short for a right answer: 1 up to the length above, falling to 0 at four times of it."""
     answers = answer if answer is not None else [None] * len(completions)
     return [_score(_text(completion), gold) for completion, gold in zip(completions, answers)]

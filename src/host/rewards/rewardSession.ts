@@ -51,7 +51,7 @@ export class RewardSession extends Disposable {
 	readonly #owed = new Set<Part>();
 	#reload = false;
 	#run: string | null = null;
-	#selected: { readonly reward: string | null; readonly text: string } | null = null;
+	#selected: { readonly reward: string | null; readonly text: string; readonly row: number } | null = null;
 	#abort: AbortController | null = null;
 	#settled: Promise<void> = Promise.resolve();
 	#timer: NodeJS.Timeout | null = null;
@@ -96,9 +96,9 @@ export class RewardSession extends Disposable {
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
 	}
 
-	/** Also on a text as a completion, by one reward or (null) by all; text null: no longer. */
-	verifySelection(text: string | null, reward: string | null): Promise<void> {
-		this.#selected = text === null ? null : { text, reward };
+	/** Also on a text as a completion of one of `problems`, by one reward or (null) by all; text null: no longer. */
+	verifySelection(text: string | null, reward: string | null, row = 0): Promise<void> {
+		this.#selected = text === null ? null : { text, reward, row };
 		return this.#start(this.#state.phase === 'done' ? ['selection'] : parts);
 	}
 
@@ -135,6 +135,11 @@ export class RewardSession extends Disposable {
 			runner.dispose();
 			throw error;
 		}
+	}
+
+	/** The sampled problems of the file's data. Fails in an untrusted workspace. */
+	async problems(signal?: AbortSignal): Promise<VerificationPlan['problems']> {
+		return (await this.#plan(await this.#needs.verifier(this.file), { kind: 'data' }, signal)).problems;
 	}
 
 	/** Ends what is under way; what was known before stays. */
@@ -204,7 +209,8 @@ export class RewardSession extends Disposable {
 	#whatOf(part: Part): WhatToVerify | null {
 		if (part === 'data') return { kind: 'data' };
 		if (part === 'rollouts') return this.#run === null ? null : { kind: 'rollouts', run: this.#run };
-		return this.#selected === null ? null : { kind: 'selection', text: this.#selected.text };
+		const selected = this.#selected;
+		return selected === null ? null : { kind: 'selection', text: selected.text, row: selected.row };
 	}
 
 	async #verifyOn(

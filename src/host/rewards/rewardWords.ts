@@ -1,11 +1,12 @@
+import { basename } from 'node:path';
 import {
 	formatMilliseconds,
 	formatPercent,
 	formatValue,
-	summaryLine,
 	summaryParts,
 } from '../../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { displayText } from '../runView.ts';
 import { type FileVerification, type RewardResults, resultsOf } from './fileVerification.ts';
 
@@ -31,8 +32,8 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 			return words === '' ? { text: doing, tone: 'quiet' } : { text: `${words} · ${doing}`, tone: 'stale' };
 		}
 		case 'failed': {
-			const why = `not verified: ${displayText(state.failure?.message ?? 'it could not be loaded.', 160)}`;
-			return { text: words === '' ? why : `${why} Before: ${words}`, tone: 'error' };
+			const why = failureWords(state);
+			return { text: words === '' ? why : `${why} · before: ${words}`, tone: 'error' };
 		}
 		case 'done':
 			if (words === '') return null;
@@ -41,9 +42,26 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 	}
 }
 
+/** "not verified, line 12: invalid syntax" */
+function failureWords({ file, failure }: FileVerification): string {
+	if (!(failure instanceof LoadFailure))
+		return `not verified: ${displayText(failure?.message ?? 'why is not known', 160)}`;
+	const place = failure.line === undefined ? '' : `line ${failure.line}`;
+	const where = failure.file === file ? place : [basename(failure.file), place].filter(Boolean).join(' ');
+	return `not verified${where === '' ? '' : `, ${where}`}: ${displayText(failure.detail, 160)}`;
+}
+
+/** What is bad comes first: a long signature leaves little room. */
+function partsOf(verification: Verification): string {
+	const parts = summaryParts(verification);
+	return [...parts.filter(({ level }) => level === 'bad'), ...parts.filter(({ level }) => level !== 'bad')]
+		.map(({ text }) => text)
+		.join(' · ');
+}
+
 function segment(verification: Verification, results: RewardResults | undefined): string {
-	if (verification === results?.rollouts) return `rollouts: ${summaryLine(verification)}`;
-	if (verification !== results?.selection) return summaryLine(verification);
+	if (verification === results?.rollouts) return `rollouts: ${partsOf(verification)}`;
+	if (verification !== results?.selection) return partsOf(verification);
 	const [row] = verification.rows;
 	return `selection: ${row === undefined ? 'nothing' : valueWords(row)}`;
 }

@@ -64,6 +64,7 @@ export class VerifyCommands {
 		await this.#work(session, () => session.verifyRollouts(run));
 	}
 
+	/** @param args the reward, and the number of the problem that is answered, unless it is to be asked for */
 	async verifySelection(...args: unknown[]): Promise<void> {
 		const editor = vscode.window.activeTextEditor;
 		const text = editor === undefined || editor.selection.isEmpty ? '' : editor.document.getText(editor.selection);
@@ -74,7 +75,9 @@ export class VerifyCommands {
 		const target = await this.#needs.targets.reward(args, 'Verify the selection as a completion', this.#known);
 		if (target === undefined) return;
 		const session = this.#needs.verifications.session(target.file);
-		await this.#work(session, () => session.verifySelection(text, target.reward));
+		const problem = typeof args[2] === 'number' ? args[2] : await pickProblem(session);
+		if (problem === undefined) return;
+		await this.#work(session, () => session.verifySelection(text, target.reward, problem));
 		const verification = session.state.results.get(target.reward)?.selection;
 		const [row] = verification?.rows ?? [];
 		if (verification == null || row === undefined) return;
@@ -174,6 +177,22 @@ async function saved(file: string): Promise<void> {
 
 function isVisible(file: string): boolean {
 	return vscode.window.visibleTextEditors.some(({ document }) => document.uri.fsPath === file);
+}
+
+/** Which problem a text answers, by its number in the sample; 0 without problems. */
+async function pickProblem(session: RewardSession): Promise<number | undefined> {
+	const problems = await session.problems();
+	if (problems.length < 2) return 0;
+	const picked = await vscode.window.showQuickPick(
+		problems.slice(0, mostRows).map(({ problem, name }, index) => ({
+			label: displayText(problem.prompt, 200) || name,
+			description: displayText(problem.answer ?? '', 80),
+			detail: name,
+			index,
+		})),
+		{ title: 'Verify the selection as a completion', placeHolder: 'Of which problem', matchOnDescription: true },
+	);
+	return picked?.index;
 }
 
 async function pickResult(session: RewardSession, reward: string): Promise<Verification | undefined> {

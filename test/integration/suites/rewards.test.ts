@@ -8,6 +8,7 @@ import { commandIds } from '../../../src/host/ids.ts';
 import type { FileVerification } from '../../../src/host/rewards/fileVerification.ts';
 import type { RewardSession } from '../../../src/host/rewards/rewardSession.ts';
 import { inlineLine } from '../../../src/host/rewards/rewardWords.ts';
+import { unreachedLines } from '../../../src/host/rewards/unreachedLines.ts';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
 const recipe = `{
@@ -157,7 +158,7 @@ suite('rewards in the editor', () => {
 		await replace(document, 'broken = 1 / len(completions[0:0])', 'broken = (');
 		await document.save();
 		const failed = await untilState(document, 'it cannot be loaded', ({ phase }) => phase === 'failed');
-		assert.match(inlineLine(failed, 'right')?.text ?? '', /^not verified: .*throws\.reward\.py/);
+		assert.match(inlineLine(failed, 'right')?.text ?? '', /^not verified, line 6: .* before: /);
 		const [syntax] = await until('the fault', () => faults(document.uri).length > 0 && faults(document.uri));
 		assert.equal(syntax?.range.start.line, 5);
 
@@ -207,7 +208,6 @@ suite('rewards in the editor', () => {
 		assert.match(words, /Right answers above their wrong ones/);
 		assert.match(words, /40 of 40 problems/);
 		// Every completion has an answer, so the line that returns 0 without one is not reached.
-		const { unreachedLines } = await import('../../../src/host/rewards/coverageMarks.ts');
 		assert.deepEqual(unreachedLines(state), [6]);
 	});
 

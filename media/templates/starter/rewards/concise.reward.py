@@ -6,7 +6,7 @@ import re
 FREE, MOST = 40, 160
 
 
-def concise(prompts, completions, answer=None, **kwargs) -> list[float | None]:
+def concise(prompts, completions, answer=None, **kwargs):
     """1 for a right answer after short thinking, falling to 0 as the thinking grows; 0 for a wrong answer."""
     answers = answer if answer is not None else [None] * len(completions)
     return [_score(completion, gold) for completion, gold in zip(completions, answers)]
