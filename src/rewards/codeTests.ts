@@ -3,12 +3,9 @@ import type { RewardEntry } from '../protocol/builtInRewards.ts';
 import type { BuiltIn } from './builtIns.ts';
 import { codeOfAnswer } from './codeTestsAnswer.ts';
 import { readCodeTests } from './codeTestsCases.ts';
-import { runCodeTests } from './codeTestsRun.ts';
+import { codeTestsAtOnce, runCodeTests } from './codeTestsRun.ts';
 import { findSandbox } from './sandbox/findSandbox.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
-
-/** Each row takes up to two sandboxes with a few processes each. */
-const mostAtOnce = 4;
 
 /**
  * The answer's code passes the tests of its row: 1 or 0, or the share that passes. null: the row has no tests; 0: the answer
@@ -27,7 +24,7 @@ export function createCodeTests(entry: RewardEntry<'code-tests'>, find: () => Pr
 		return found;
 	};
 	return {
-		concurrency: Math.max(1, Math.min(mostAtOnce, availableParallelism())),
+		concurrency: codeTestsAtOnce(entry.memoryMb, availableParallelism()),
 		async score({ row, completion, trace }, signal) {
 			const tests = readCodeTests(row, entry.tests);
 			if (tests === null) return null;

@@ -34,6 +34,8 @@ interface Language {
 	readonly server: string;
 	readonly checker: string;
 	readonly flags: readonly string[];
+	/** Processes and threads: those of the interpreter and a few more. */
+	readonly tasks: number;
 	/** What the interpreter itself takes beside the program's memory, MB. */
 	readonly overheadMb: number;
 }
@@ -46,6 +48,7 @@ const languages: Readonly<Record<CodeLanguage, Language>> = {
 		checker: 'test_checker.py',
 		// Neither the user's packages nor cached code.
 		flags: ['-s', '-B'],
+		tasks: 10,
 		overheadMb: 16,
 	},
 	javascript: {
@@ -54,6 +57,7 @@ const languages: Readonly<Record<CodeLanguage, Language>> = {
 		server: 'answer_server.cjs',
 		checker: 'test_checker.cjs',
 		flags: ['--disable-warning=ExperimentalWarning'],
+		tasks: 16,
 		overheadMb: 96,
 	},
 };
@@ -65,8 +69,13 @@ function limitsOf(language: Language, options: CodeTestOptions, seconds: number)
 		cpuSeconds: Math.ceil(seconds),
 		memoryMb,
 		addressSpaceMb: language.program === 'python' ? memoryMb + 128 : null,
-		processes: language.program === 'python' ? 16 : 48,
+		processes: language.tasks,
 	};
+}
+
+/** Rows that may run at once, so that together they stay well below the limits of the process that scores them. */
+export function codeTestsAtOnce(memoryMb: number, processors: number): number {
+	return Math.max(1, Math.min(3, processors, Math.floor(1500 / (memoryMb + 100))));
 }
 
 /** Longest that all tests of one row take, milliseconds: a limit for the row must lie above it. */
