@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { Failure } from './base/failure.ts';
 import { addControlCommands } from './host/commands/controlCommands.ts';
 import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
@@ -21,6 +20,7 @@ import { RewardEnvironment } from './host/rewards/rewardEnvironment.ts';
 import { RewardFileList } from './host/rewards/rewardFileList.ts';
 import { RewardsTree } from './host/rewards/rewardsTree.ts';
 import { addSandboxCommands } from './host/rewards/sandboxCommands.ts';
+import { RewardTests } from './host/rewardTests/rewardTests.ts';
 import { RunContext } from './host/runContext.ts';
 import { RunController } from './host/runController.ts';
 import { RunPicker } from './host/runPicker.ts';
@@ -42,6 +42,7 @@ export interface ExtensionApi {
 	readonly notices: Notices;
 	readonly rewards: LazyRewards;
 	readonly rewardsTree: RewardsTree;
+	readonly rewardTests: RewardTests;
 }
 
 /** Composition root: builds the objects and hands them to each other. */
@@ -101,14 +102,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				results: {
 					show: (title, shown) => documents.show(`${title}.json`, JSON.stringify(shown, null, '\t')),
 				},
-				debugging: () => ({
-					debug: async () => {
-						throw new Failure('unsupported', 'This version has no debugger for rewards.');
-					},
-				}),
 			});
 		}),
 	);
+	const rewardTests = keep(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
 	const openDashboard = (folder: string) => dashboards.open(folder);
 	const starter: RunStarter = new RunStarter({
 		extension,
@@ -169,5 +166,6 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		notices,
 		rewards,
 		rewardsTree,
+		rewardTests,
 	};
 }

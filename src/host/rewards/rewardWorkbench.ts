@@ -3,6 +3,7 @@ import { Disposable } from '../../base/disposable.ts';
 import { rewardContextKeys } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import { RewardDebugger } from '../rewardTests/rewardDebugger.ts';
 import type { RunStore } from '../runStore.ts';
 import type { ApiKeys } from './apiKeys.ts';
 import { AuthorCommands } from './authorCommands.ts';
@@ -12,7 +13,6 @@ import { InlineResults } from './inlineResults.ts';
 import { JudgeCommands } from './judgeCommands.ts';
 import { removeApiKey, setApiKey } from './keyCommands.ts';
 import type { PythonInterpreter } from './pythonInterpreter.ts';
-import type { RewardDebugging } from './rewardDebugging.ts';
 import { RewardDiagnostics } from './rewardDiagnostics.ts';
 import type { RewardEnvironment } from './rewardEnvironment.ts';
 import type { RewardFileList } from './rewardFileList.ts';
@@ -36,8 +36,6 @@ export interface WorkbenchNeeds {
 	readonly keys: ApiKeys;
 	readonly environment: RewardEnvironment;
 	readonly results: ResultsOpener;
-	/** Comes last, as a debugger wants what is here. */
-	readonly debugging: (workbench: RewardWorkbench) => RewardDebugging;
 }
 
 /** Everything about rewards that is not needed before a reward file is open or a command about rewards runs. */
@@ -45,6 +43,7 @@ export class RewardWorkbench extends Disposable {
 	readonly pool: VerifierPool;
 	readonly verifications: RewardVerifications;
 	readonly log: RewardLog;
+	readonly debugging: RewardDebugger;
 	readonly verify: VerifyCommands;
 	readonly judge: JudgeCommands;
 	readonly author: AuthorCommands;
@@ -67,7 +66,10 @@ export class RewardWorkbench extends Disposable {
 		this.register(view.onDidChange((file) => this.#note(file)));
 		tree.follow(view);
 		const targets = new RewardTargets(files);
-		const debugging = needs.debugging(this);
+		const say = (sentence: string) => void notices.information(sentence);
+		const programs = vscode.Uri.joinPath(extension, 'dist').fsPath;
+		const debugging = this.register(new RewardDebugger({ pool: this.pool, environment, programs, say }));
+		this.debugging = debugging;
 		this.verify = new VerifyCommands({ targets, verifications: view, store, notices, results, debugging });
 		this.judge = new JudgeCommands({ targets, files, verifications: view, store, results });
 		this.author = new AuthorCommands({ extension, files, targets, verifications: view, notices, documents });

@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { DebugBatch, inspectorPort, outcomeWords, pythonLaunch } from '../../rewards/debugLaunch.ts';
+import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
+import type { DebuggedRow, RewardDebugging } from '../rewards/rewardDebugging.ts';
+import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
+import { rewardLanguage } from '../rewards/rewardFiles.ts';
+import { findSignatures } from '../rewards/rewardSignatures.ts';
+import type { VerifierPool } from '../rewards/verifierPool.ts';
+import { settings } from '../settings.ts';
+import { bodyLine } from './bodyLine.ts';
+
+interface Needs {
+	readonly pool: VerifierPool;
+	readonly environment: RewardEnvironment;
+	/** dist, where the hosts' programs lie. */
+	readonly programs: string;
+	readonly say: (sentence: string) => void;
+}
+
+/** How long Node may take until it listens for a debugger. */
+const listenMs = 15_000;
+
+/** Runs a reward on one row under the debugger of its language, in the program that scores in training. */
+export class RewardDebugger extends Disposable implements RewardDebugging {
+	readonly #needs: Needs;
+	readonly #children = new Set<ChildProcess>();
+
+	constructor(needs: Needs) {
+		super();
+		this.#needs = needs;
+		this.register({
+			dispose: () => {
+				for (const child of this.#children) child.kill('SIGKILL');
+			},
+		});
+	}
+
+	/** Resolves once the session has started; see {@link debugged}. */
+	async debug(asked: DebuggedRow): Promise<void> {
+		const ended = this.debugged(asked);
+		await ended.started;
+		ended.done.catch((error: unknown) => this.#needs.say(Failure.from(error).toString()));
+	}
+
+	/** `started` as soon as the debugger runs, `done` with what came of it when the session has ended. */
+	debugged(asked: DebuggedRow): { readonly started: Promise<void>; readonly done: Promise<string | null> } {
+		let tellStart = (): void => {};
+		const begun = new Promise<void>((resolve) => {
+			tellStart = resolve;
+		});
+		const done = this.#run(asked, tellStart);
+		// A start that fails is told by `started`, too.
+		const started = Promise.race([begun, done.then(() => undefined)]);
+		return { started, done };
+	}
+
+	async #run(asked: DebuggedRow, started: () => void): Promise<string | null> {
+		const { file, reward, rows, index, label } = asked;
+		// Fails in an untrusted workspace.
+		const verifier = await this.#needs.pool.of(file);
+		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+		const what = { kind: 'data', dataset: false, cases: false } as const;
+		const { data } = await verifier.plan({ file, folders, what });
+		const batch = await DebugBatch.write({ file, reward, rows, context: data.context });
+		const mark = await ensureBreakpoint(file, reward);
+		try {
+			if (rewardLanguage(file) === 'python') await this.#python(file, reward, batch, started);
+			else await this.#node(file, reward, batch, started);
+			const outcome = await batch.outcome();
+			if (outcome === null) return null;
+			const words = outcomeWords(outcome, index, label);
+			this.#needs.say(words);
+			return words;
+		} finally {
+			if (mark !== null) vscode.debug.removeBreakpoints([mark]);
+			await batch.remove();
+		}
+	}
+
+	async #python(file: string, reward: string, batch: DebugBatch, started: () => void): Promise<void> {
+		if (!hasDebugger('debugpy')) {
+			throw new Failure(
+				'unavailable',
+				'There is no debugger for Python in this editor.',
+				'Install the Python Debugger extension (ms-python.debugpy).',
+			);
+		}
+		const environment = await this.#needs.environment.of(vscode.Uri.file(file));
+		const { python } = await findRewardPrograms({ python: environment.REASONING_LAB_PYTHON ?? null });
+		const launch = pythonLaunch(python, this.#needs.programs, batch);
+		await session(
+			file,
+			{ type: 'debugpy', name: `Debug ${reward}`, env: withoutKeys(environment), ...launch },
+			started,
+		);
+	}
+
+	/**
+	 * Node is started here and the debugger attached: what an editor's own program does with NODE_OPTIONS, by which it would
+	 * be launched, differs between versions.
+	 */
+	async #node(file: string, reward: string, batch: DebugBatch, started: () => void): Promise<void> {
+		const environment = await this.#needs.environment.of(vscode.Uri.file(file));
+		const { node, nodeEnvironment } = await findRewardPrograms({ node: settings.nodePath() });
+		const program = join(this.#needs.programs, 'rewardHost.js');
+		const flags = ['--inspect-brk=127.0.0.1:0', '--disable-warning=ExperimentalWarning'];
+		const { NODE_OPTIONS: _, VSCODE_INSPECTOR_OPTIONS: __, ...own } = process.env;
+		const child = spawn(node, [...flags, program, ...batch.args], {
+			cwd: dirname(file),
+			env: { ...own, ...withoutKeys(environment), ...nodeEnvironment },
+			stdio: ['ignore', 'ignore', 'pipe'],
+		});
+		this.#children.add(child);
+		try {
+			const port = await listening(child);
+			const attach = {
+				type: 'node',
+				request: 'attach',
+				name: `Debug ${reward}`,
+				address: '127.0.0.1',
+				port,
+				continueOnAttach: true,
+				autoAttachChildProcesses: false,
+				skipFiles: ['<node_internals>/**', `${this.#needs.programs}/**`],
+				outFiles: [],
+			};
+			await session(file, attach, started);
+		} finally {
+			child.kill('SIGKILL');
+			this.#children.delete(child);
+		}
+	}
+}
+
+/** Keys are for built-in rewards; a reward file never sees them. */
+function withoutKeys(environment: Record<string, string>): Record<string, string> {
+	const { REASONING_LAB_API_KEYS: _, ...rest } = environment;
+	return rest;
+}
+
+function hasDebugger(type: string): boolean {
+	return vscode.extensions.all.some((extension) => {
+		const { contributes } = extension.packageJSON as { contributes?: { debuggers?: { type?: string }[] } };
+		return contributes?.debuggers?.some((one) => one.type === type) ?? false;
+	});
+}
+
+async function listening(child: ChildProcess): Promise<number> {
+	let printed = '';
+	return new Promise<number>((resolve, reject) => {
+		const fail = (why: string) => reject(new Failure('unavailable', `Node could not be started to debug: ${why}`));
+		const timer = setTimeout(() => fail(`it said nothing for ${listenMs / 1000} s.`), listenMs);
+		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+			if (printed.length < 10_000) printed += text;
+			const port = inspectorPort(printed);
+			if (port === null) return;
+			clearTimeout(timer);
+			resolve(port);
+		});
+		child.on('error', (error) => fail(error.message));
+		child.on('exit', () => fail(printed.trim().split('\n').at(-1) || 'it ended at once.'));
+	});
+}
+
+/** Runs a debug session to its end. Fails with `unavailable` when it does not start. */
+async function session(file: string, configuration: Record<string, unknown>, started: () => void): Promise<void> {
+	const name = configuration.name as string;
+	const mark = `${Date.now()}-${Math.random()}`;
+	const ended = new Promise<void>((resolve) => {
+		const listener = vscode.debug.onDidTerminateDebugSession((one) => {
+			if (one.configuration.reasoningLabBatch !== mark || one.parentSession !== undefined) return;
+			listener.dispose();
+			resolve();
+		});
+	});
+	const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file));
+	const whole = { ...configuration, reasoningLabBatch: mark } as unknown as vscode.DebugConfiguration;
+	if (!(await vscode.debug.startDebugging(folder, whole))) {
+		throw new Failure('unavailable', `The debug session "${name}" did not start.`, 'See the debug console.');
+	}
+	started();
+	await ended;
+}
+
+/** A breakpoint in the reward where its file has none, so that the debugger stops there; to be removed afterwards. */
+async function ensureBreakpoint(file: string, reward: string): Promise<vscode.Breakpoint | null> {
+	const uri = vscode.Uri.file(file);
+	const here = vscode.debug.breakpoints.some(
+		(one) => one.enabled && one instanceof vscode.SourceBreakpoint && one.location.uri.fsPath === uri.fsPath,
+	);
+	if (here) return null;
+	const text = (await vscode.workspace.openTextDocument(uri)).getText();
+	const signature = findSignatures(text, file).find(({ name }) => name === reward);
+	if (signature === undefined) return null;
+	const line = bodyLine(text, signature, rewardLanguage(file) === 'python' ? 'python' : 'script');
+	const mark = new vscode.SourceBreakpoint(new vscode.Location(uri, new vscode.Position(line, 0)));
+	vscode.debug.addBreakpoints([mark]);
+	return mark;
+}

@@ -1,0 +1,139 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { LabelledCase } from '../../core/reward/verification/labelledCase.ts';
+import { caseReward } from '../../core/reward/verification/labelledCase.ts';
+import { casesPath, readCases } from '../../rewards/casesFile.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import { findSignatures, type RewardSignature } from '../rewards/rewardSignatures.ts';
+
+/** What stands behind an item of the Test Explorer. */
+export type TestNode =
+	| { readonly kind: 'file'; readonly file: string }
+	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }
+	| { readonly kind: 'case'; readonly file: string; readonly reward: string; readonly line: number }
+	| { readonly kind: 'audit'; readonly file: string; readonly reward: string }
+	| { readonly kind: 'probe'; readonly file: string; readonly reward: string; readonly probe: string };
+
+export interface ProbeWords {
+	readonly id: string;
+	readonly title: string;
+}
+
+/** A file with more labelled cases shows only these one by one; all of them are verified in the editor. */
+const mostCases = 1000;
+
+/** The items of the Test Explorer: a suite a reward file, in it its rewards, in these labelled cases and audit probes. */
+export class TestItems {
+	readonly #controller: vscode.TestController;
+	readonly #files: RewardFileList;
+	readonly #probes: () => Promise<readonly ProbeWords[]>;
+	readonly #nodes = new WeakMap<vscode.TestItem, TestNode>();
+
+	constructor(
+		controller: vscode.TestController,
+		files: RewardFileList,
+		/** The audit's probes, loaded when they are shown. */
+		probes: () => Promise<readonly ProbeWords[]>,
+	) {
+		this.#controller = controller;
+		this.#files = files;
+		this.#probes = probes;
+	}
+
+	node(item: vscode.TestItem): TestNode | undefined {
+		return this.#nodes.get(item);
+	}
+
+	/** The files of the workspace; those that are gone go. */
+	async listFiles(): Promise<void> {
+		const files = await this.#files.files();
+		const items = this.#controller.items;
+		for (const [id] of items) if (!files.includes(id)) items.delete(id);
+		for (const file of files) if (items.get(file) === undefined) items.add(this.#file(file));
+	}
+
+	/** The tests of a file, as its text and its cases are now. */
+	async resolve(item: vscode.TestItem): Promise<void> {
+		const node = this.#nodes.get(item);
+		if (node?.kind !== 'file') return;
+		const { file } = node;
+		item.busy = true;
+		try {
+			const text = (await vscode.workspace.openTextDocument(vscode.Uri.file(file))).getText();
+			const signatures = findSignatures(text, file);
+			const names = signatures.map(({ name }) => name);
+			const path = casesPath(file);
+			const read = await readCases(path).catch(() => null);
+			const main = caseReward(basename(file), names);
+			const probes = await this.#probes();
+			item.error = signatures.length === 0 ? 'No reward is declared in this file.' : undefined;
+			item.children.replace(
+				signatures.map((signature) => {
+					const cases = (read?.cases ?? []).filter((one) => (one.reward ?? main) === signature.name);
+					return this.#reward(file, signature, path, cases, probes);
+				}),
+			);
+		} catch (error) {
+			item.error = error instanceof Error ? error.message : String(error);
+			item.children.replace([]);
+		} finally {
+			item.busy = false;
+		}
+	}
+
+	/** Items below one, itself included, whose kind is that of a test. Files that were never opened are read first. */
+	async testsOf(item: vscode.TestItem): Promise<vscode.TestItem[]> {
+		const node = this.#nodes.get(item);
+		if (node?.kind === 'file' && item.children.size === 0) await this.resolve(item);
+		if (node?.kind === 'case' || node?.kind === 'probe') return [item];
+		const found: vscode.TestItem[] = [];
+		for (const [, child] of item.children) found.push(...(await this.testsOf(child)));
+		return found;
+	}
+
+	#file(file: string): vscode.TestItem {
+		const item = this.#controller.createTestItem(file, basename(file), vscode.Uri.file(file));
+		item.description = vscode.workspace.asRelativePath(file).replace(/[/\\]?[^/\\]+$/, '');
+		item.canResolveChildren = true;
+		this.#nodes.set(item, { kind: 'file', file });
+		return item;
+	}
+
+	#reward(
+		file: string,
+		{ name, line, endLine }: RewardSignature,
+		path: string,
+		cases: readonly LabelledCase[],
+		probes: readonly ProbeWords[],
+	): vscode.TestItem {
+		const item = this.#item(`${file}#${name}`, name, file, line, { kind: 'reward', file, reward: name }, endLine);
+		for (const { label, line: at } of cases.slice(0, mostCases)) {
+			const id = `${file}#${name}#case#${at}`;
+			item.children.add(this.#item(id, label, path, at - 1, { kind: 'case', file, reward: name, line: at }));
+		}
+		const audit = this.#item(`${file}#${name}#audit`, 'Audit', file, line, { kind: 'audit', file, reward: name });
+		audit.description = 'ways to earn it without a right answer';
+		audit.sortText = '~';
+		for (const { id, title } of probes) {
+			const probe = this.#item(`${file}#${name}#probe#${id}`, title, file, line, {
+				kind: 'probe',
+				file,
+				reward: name,
+				probe: id,
+			});
+			probe.description = id;
+			audit.children.add(probe);
+		}
+		item.children.add(audit);
+		return item;
+	}
+
+	#item(id: string, label: string, file: string, line: number, node: TestNode, endLine = line): vscode.TestItem {
+		const item = this.#controller.createTestItem(id, label, vscode.Uri.file(file));
+		item.range = new vscode.Range(line, 0, endLine, 0);
+		// The number keeps cases in the order of their file.
+		item.sortText = node.kind === 'case' ? String(node.line).padStart(8, '0') : label;
+		this.#nodes.set(item, node);
+		return item;
+	}
+}
