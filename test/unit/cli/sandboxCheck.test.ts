@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { isolationLineSchema } from '../../../src/protocol/isolation.ts';
+import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
+import { root } from '../../scripts/paths.ts';
+import { testSandbox } from '../rewards/sandboxFixture.ts';
+
+const { skip } = await testSandbox();
+const folder = mkdtempSync(join(tmpdir(), 'sandbox-cli-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function check(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
+	const { REASONING_LAB_SANDBOX: _, ...rest } = process.env;
+	const done = spawnSync(process.execPath, [join(root, 'src/cli.ts'), 'sandbox-check', ...args], {
+		cwd: folder,
+		encoding: 'utf8',
+		env: { ...rest, ...environment },
+	});
+	return { ...done, lines: done.stdout.trim().split('\n') };
+}
+
+describe('reasoning-lab sandbox-check', () => {
+	it('prints an attempt a line and what held', { skip }, () => {
+		const { status, stdout, lines } = check([]);
+		assert.equal(status, 0, stdout);
+		assert.match(lines[0] ?? '', /^bubblewrap: no network/);
+		for (const { id } of escapeAttempts) assert.match(stdout, new RegExp(`^ {2}${id} +(held|skipped) `, 'm'));
+		assert.match(lines.at(-1) ?? '', /^\d+ held, 0 did not/);
+		assert.deepEqual(readdirSync(folder), []);
+	});
+
+	it('exits with 1 where something did not hold, and says so for machines too', {
+		skip: process.platform !== 'linux',
+	}, () => {
+		const { status, lines } = check(['--json'], { REASONING_LAB_SANDBOX: 'unsafe' });
+		assert.equal(status, 1);
+		const decoded = lines.map((line) => decodeOrThrow(isolationLineSchema, JSON.parse(line), line));
+		assert.deepEqual(
+			decoded.map(({ kind }) => kind),
+			[...escapeAttempts.map(() => 'attempt'), 'report'],
+		);
+		const last = decoded.at(-1);
+		assert.ok(last?.kind === 'report' && last.report.kind === 'unsafe' && last.report.failed > 0);
+	});
+
+	it('refuses a mode that it does not know, and one that is not there', () => {
+		const unknown = check(['--sandbox', 'none', '--json']);
+		assert.equal(unknown.status, 2);
+		assert.match(unknown.stderr, /sandbox "none" is not known/);
+		const missing = check(['--sandbox', 'container:no/such-image']);
+		assert.equal(missing.status, 1);
+		assert.match(missing.stderr, /^reasoning-lab: Code that a model wrote is not run without a sandbox: /);
+	});
+});

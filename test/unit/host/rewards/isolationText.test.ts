@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isolationSentence, isolationText } from '../../../../src/host/rewards/isolationText.ts';
+import type { IsolationAttempt, IsolationReport } from '../../../../src/protocol/isolation.ts';
+
+const attempt = (id: string, outcome: IsolationAttempt['outcome'], evidence = 'refused'): IsolationAttempt => ({
+	id,
+	area: 'files',
+	tried: `Try ${id}`,
+	expected: 'refused',
+	outcome,
+	evidence,
+	durationMs: 1,
+});
+
+const report = (...attempts: readonly IsolationAttempt[]): IsolationReport => ({
+	format: 1,
+	kind: 'bubblewrap',
+	description: 'bubblewrap: no network',
+	attempts: [...attempts],
+	held: attempts.filter(({ outcome }) => outcome === 'held').length,
+	failed: attempts.filter(({ outcome }) => outcome === 'escaped' || outcome === 'error').length,
+	skipped: attempts.filter(({ outcome }) => outcome === 'skipped').length,
+	durationMs: 1500,
+});
+
+describe('the report of a check', () => {
+	it('says in one sentence what held', () => {
+		const held = report(attempt('a', 'held'), attempt('b', 'held'), attempt('c', 'skipped'));
+		assert.equal(
+			isolationSentence(held),
+			'The sandbox (bubblewrap) held against all 2 attempts to get out. 1 could not be tried.',
+		);
+		const broken = report(attempt('a', 'held'), attempt('b', 'escaped'), attempt('c', 'error'));
+		assert.equal(isolationSentence(broken), 'The sandbox (bubblewrap) did not hold against 2 of 3 attempts: b, c.');
+		const many = report(...Array.from({ length: 9 }, (_, i) => attempt(`x${i}`, 'escaped')));
+		assert.match(isolationSentence(many), /: x0, x1, x2, x3, x4 and 4 more\.$/);
+	});
+
+	it('has a row for each attempt', () => {
+		const text = isolationText(report(attempt('a', 'held'), attempt('b', 'escaped', 'read 32 bytes')));
+		assert.match(text, /^\| Try a \| refused \| held \| `refused` \|$/m);
+		assert.match(text, /^\| Try b \| refused \| \*\*escaped\*\* \| `read 32 bytes` \|$/m);
+		assert.match(text, /^## Files$/m);
+		assert.doesNotMatch(text, /^## Network$/m);
+	});
+
+	it('shows what was written inside as plain text in its cell', () => {
+		const hostile = '` | x |\n# Title\n[link](command:evil) \u001b[31m <b>';
+		const text = isolationText(report(attempt('a', 'error', hostile)));
+		const row = text.split('\n').find((line) => line.includes('Try a')) ?? '';
+		assert.equal(row, "| Try a | refused | **error** | `' ¦ x ¦ # Title [link](command:evil)  [31m <b>` |");
+		assert.doesNotMatch(text, /^# Title/m);
+	});
+});
