@@ -250,6 +250,8 @@ export class HostProcess {
 	}
 
 	#cleanUp(): Promise<void> {
+		// Somebody may wait for its end.
+		this.#hold(true);
 		this.#killed ??= (async () => {
 			await this.#tree?.kill();
 			this.#child.kill('SIGKILL');

@@ -27,19 +27,41 @@ function expectedTags(tags: TraceTags): Expected[] {
 	return list;
 }
 
+/** What is looked for, made once for the tags of a template: a batch takes apart thousands of completions by it. */
+interface TagSearch {
+	readonly expected: readonly Expected[];
+	/** null: there is nothing to find. */
+	readonly pattern: RegExp | null;
+	readonly byText: ReadonlyMap<string, Expected>;
+}
+
+const searches = new WeakMap<TraceTags, TagSearch>();
+
+function searchOf(tags: TraceTags): TagSearch {
+	let search = searches.get(tags);
+	if (search === undefined) {
+		const expected = expectedTags(tags);
+		const sources = [...expected].sort((a, b) => b.text.length - a.text.length);
+		const source = sources.map(({ text: tag }) => tag.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|');
+		search = {
+			expected,
+			pattern: expected.length === 0 ? null : new RegExp(source, 'g'),
+			byText: new Map(expected.map((tag) => [tag.text, tag])),
+		};
+		searches.set(tags, search);
+	}
+	return search;
+}
+
 /** Every occurrence of every tag, in order; where two tags fit at one place, the longer one. Linear in the text. */
-function findTags(text: string, expected: readonly Expected[]): TagMark[] {
-	if (expected.length === 0) return [];
-	const sources = [...expected].sort((a, b) => b.text.length - a.text.length);
-	const pattern = new RegExp(
-		sources.map(({ text: tag }) => tag.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'),
-		'g',
-	);
-	const byText = new Map(expected.map((tag) => [tag.text, tag]));
+function findTags(text: string, { pattern, byText }: TagSearch): TagMark[] {
 	const marks: TagMark[] = [];
-	for (const match of text.matchAll(pattern)) {
+	if (pattern === null) return marks;
+	pattern.lastIndex = 0;
+	for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
 		const { section, kind } = byText.get(match[0]) as Expected;
 		marks.push({ section, kind, start: match.index, end: match.index + match[0].length });
+		if (match[0] === '') pattern.lastIndex++; // a tag without text is found everywhere, once
 	}
 	return marks;
 }
@@ -64,8 +86,9 @@ const invisible = /^[\s\p{Default_Ignorable_Code_Point}]*$/u;
  * A template without answer tags takes what follows the thinking as the answer.
  */
 export function parseTrace(completion: string, tags: TraceTags = r1Tags): Trace {
-	const expected = expectedTags(tags);
-	const marks = findTags(completion, expected);
+	const search = searchOf(tags);
+	const { expected } = search;
+	const marks = findTags(completion, search);
 	const faults: TraceFault[] = [];
 	const fault = (reason: TraceFaultReason, span: Span, message: string) => {
 		if (faults.length < maxFaults) faults.push({ reason, message, start: span.start, end: span.end });
