@@ -127,3 +127,6 @@ export type Answer =
 	| Choice
 	| Congruence
 	| Words;
+
+/** Reads a part of an answer; in brackets a comma always divides. */
+export type ParseAnswer = (text: string, inBrackets?: boolean) => Answer | null;

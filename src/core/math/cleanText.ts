@@ -308,7 +308,9 @@ function unwrapStyles(text: string, depth = 0): string {
 			result += `{${unwrapStyles(raw, depth + 1)}}`.replace(/^\{([a-zA-Z])\}$/, ' $1');
 			continue;
 		}
-		result += wordText(unwrapStyles(raw, depth + 1), name);
+		// Seconds and minutes, where nothing follows that a function could be of.
+		const isUnit = /^(?:min|sec)$/.test(raw.trim()) && !/^\s*[\w(\\{]/.test(text.slice(from, from + 4));
+		result += isUnit ? `\\text{${raw.trim()}}` : wordText(unwrapStyles(raw, depth + 1), name);
 	}
 	return result + text.slice(from);
 }

@@ -18,10 +18,11 @@ import { decimalStandsFor } from './decimalRule.ts';
 import { type Budget, evaluate, type Value } from './evaluate.ts';
 import { type Expression, freeSymbols } from './expression.ts';
 import * as F from './fixedPoint.ts';
-import { asRegion, baseName } from './parseAnswer.ts';
+import { baseName } from './listAnswer.ts';
 import * as Q from './rational.ts';
 import { negated } from './readExpression.ts';
 import { realValue } from './region.ts';
+import { asRegion } from './regionAnswer.ts';
 import { conversion } from './units.ts';
 import { literalWords } from './words.ts';
 
@@ -72,7 +73,7 @@ function wordsOf(answer: Answer): string | null {
 /** A name that only one side has is dropped; two names must be the same, but for an index or an argument. */
 function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'named' && answer.kind === 'named') {
-		if (gold.name === answer.name || baseName(gold.name) === baseName(answer.name)) {
+		if (gold.name === answer.name || baseName(gold.name) === baseName(answer.name) || functionNames(gold, answer)) {
 			return answersAgree(gold.value, answer.value, budget);
 		}
 		const [a, b] = [equationOf(gold), equationOf(answer)];
@@ -84,6 +85,12 @@ function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 		return equation !== null && relationsAgree(equation, other, budget);
 	}
 	return gold.kind === 'named' ? answersAgree(gold.value, answer, budget) : answersAgree(gold, named.value, budget);
+}
+
+/** `y` and `f(x)` both name the value of a function of x. */
+function functionNames(gold: Named, answer: Named): boolean {
+	const names = [gold.name, answer.name];
+	return names.includes('y') && names.some((name) => /^[a-zA-Z]\(x\)$/.test(name));
 }
 
 /** `y = 2x + 1` as an equation; null when the name is no letter. */

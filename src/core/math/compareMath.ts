@@ -63,7 +63,7 @@ function readStated(gold: string): Answer | null {
  * makes the verdict null, a prediction that cannot be read is wrong.
  *
  * Needs the LaTeX parser (`loadLatexParser`) for more than plain numbers. Its cost is bounded but not to the millisecond:
- * `compareWithin` (src/rewards/compareWithin.ts) adds the hard limit.
+ * `createMathComparer` (src/rewards/mathVerifier.ts) adds the hard limit.
  *
  * @param sole the prediction is a whole answer section, in which several different boxes are a list of candidates, a hedge
  * ("it could be") states nothing, and arithmetic is done

@@ -61,9 +61,9 @@ function boxedAnswer(
 
 /** `The answer is …`, `Answer: …`, `#### …`, as in Minerva's and GSM8K's conventions. */
 const stated =
-	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b]))|####)(?=[\s$\\*`"'(])/gi;
+	/(?:\banswers?(?:\*\*)?(?:\s+to (?:this|the) (?:question|problem|exercise))?(?:\s+(?:(?:therefore|thus|then)\s+)?(?:is|are|was|would be|will be|must be|should be|equals)(?:\s+(?:therefore|thus|simply|just|still|indeed|then))?\s*[:=]?|\s*[:=]|\s*(?=\$|\\[([b])|(?<=final answers?)\s*(?=\n))|####)(?=[\s$\\*`"'(])/gi;
 const statement =
-	/\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
+	/(?:\b(?:it|that|which)['’]s\s+(?=\S))|\b(?:is|are|was|were|equals|equal to|get|gets|obtain|obtains|have|has|had|gives|yields|makes|made|costs?|takes?|took|needs?|earns?|pays?|spends?|total of|left with|be|(?:increase|decrease|rise|grow|fall|change)[sd]? by)(?:\s+(?:therefore|thus|simply|just|exactly|a total of|equal to|about|approximately))*\s*:?\s+(?=\S)|(?<![<>!=:\\])=(?!=)/gi;
 const finalStatement = /\bfinal answer(?: is)?:?\s*(?=[$\d\\(-])/i;
 /** The speaker takes back what was said. */
 const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oops|no,|not right|rather)\b/i;

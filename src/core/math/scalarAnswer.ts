@@ -1,0 +1,75 @@
+import type { Scalar } from './answer.ts';
+import { isEnclosed } from './brackets.ts';
+import { exactValue } from './exactValue.ts';
+import type { Expression } from './expression.ts';
+import { parsePlainNumber } from './plainNumber.ts';
+import * as Q from './rational.ts';
+import { readExpression } from './readExpression.ts';
+import type { Unit } from './units.ts';
+
+export function scalar(
+	expression: Expression,
+	source: string,
+	more: { digits?: number | null; percent?: boolean; unit?: Unit | null } = {},
+): Scalar | null {
+	let exact: Q.Rational | null = null;
+	try {
+		exact = exactValue(expression);
+	} catch (error) {
+		// A division by zero has no value; what is too large is left to evaluation, which bounds it.
+		if (error instanceof RangeError) return null;
+		if (!(error instanceof Q.NumberTooLarge)) throw error;
+	}
+	return {
+		kind: 'scalar',
+		expression,
+		exact,
+		digits: more.digits ?? null,
+		percent: more.percent ?? false,
+		unit: more.unit ?? null,
+		source,
+	};
+}
+
+/** No punctuation or quotes around it; no spaces. */
+export function trimmed(text: string): string {
+	let t = text.trim();
+	for (let i = 0; i < 6; i++) {
+		const next = t
+			.replace(/^["'=:]+\s*|^\s*\\approx\s*/, '')
+			.replace(/\s*(?:["]|(?<![\\.])[.,;:])+$/, '')
+			.replace(/(?<=\d)\.$/, '')
+			.trim();
+		if (next === t) break;
+		t = next;
+	}
+	return t;
+}
+
+/** Names of functions as the parser knows them, which are no words. */
+const wordRun = /(?<![\\a-zA-Z])[a-zA-Z]{4,}/;
+
+/** Whether a text may be mathematics at all: no words, no digits apart ("1 2"), nothing that the parser reads otherwise. */
+export function readable(t: string): boolean {
+	if (t.length > 2_000 || wordRun.test(t.replace(/\\(?:operatorname|begin|end) ?\{[a-zA-Z]*\}/g, ''))) return false;
+	if (/(?<!_\d?)\d \d|\\text|\\begin|\\ldots|[%$#&"@~`?]|[^\x20-\x7e]/.test(t)) return false;
+	return !/\\(?:infty|pm|mp|cup|cap|emptyset|mathbb|to|implies|iff|mathcal)(?![a-zA-Z])/.test(t);
+}
+
+export function parseScalarText(value: string, source: string, unit: Unit | null): Scalar | null {
+	const plain = parsePlainNumber(value);
+	if (plain !== null) {
+		return scalar({ op: 'number', value: plain.value }, source, { digits: plain.digits, percent: plain.percent, unit });
+	}
+	const expression = readable(value) ? readExpression(value) : null;
+	return expression === null ? null : scalar(expression, source, { unit });
+}
+
+export function parseExpression(t: string): Scalar | null {
+	if (t.startsWith('[') && isEnclosed(t)) return null;
+	// One or two letters set as text inside an expression are symbols.
+	const latex = /[+*/^=-]|\\frac/.test(t) ? t.replace(/\\text ?\{([a-zA-Z]{1,2})\}/g, ' $1 ') : t;
+	if (!readable(latex)) return null;
+	const expression = readExpression(latex.replace(/\\varphi/g, '\\phi'));
+	return expression === null ? null : scalar(expression, t);
+}
