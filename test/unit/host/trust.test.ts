@@ -22,7 +22,26 @@ test('without trust nothing is started, whichever way it is asked for', async ()
 	}
 });
 
-test('the one that waits for trust is the only one in the host that starts engines', () => {
+test('without trust no reward is run: no process, and none of its environment is looked for', async () => {
+	const { VerifierPool } = await import('../../../src/host/rewards/verifierPool.ts');
+	const touched = new Proxy({} as never, {
+		get: (_, name) => assert.fail(`${String(name)} is used although the workspace is not trusted`),
+	});
+	const pool = new VerifierPool(touched, '/nowhere');
+	await assert.rejects(pool.of('/nowhere/a.reward.py'), { reason: 'denied' });
+	await assert.rejects(pool.hosts('/nowhere/a.reward.py'), { reason: 'denied' });
+	pool.dispose();
+});
+
+/** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
+const known = [
+	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
+	'rewards/isolationProcess.ts', // by sandboxCommands.ts
+	'rewards/verifierPool.ts',
+	'runStarter.ts',
+];
+
+test('nobody else in the host starts engines, reward hosts or other processes', () => {
 	const host = join(import.meta.dirname, '../../../src/host');
 	const starters = readdirSync(host, { recursive: true, encoding: 'utf8' })
 		.filter((name) => name.endsWith('.ts'))
@@ -30,7 +49,7 @@ test('the one that waits for trust is the only one in the host that starts engin
 			const text = readFileSync(join(host, name), 'utf8');
 			// Types start nothing.
 			const imports = [...text.matchAll(/import(?! type)[^;]*?\(?'([^']+)'/g)].map(([, from]) => from ?? '');
-			return imports.some((from) => /\/(startRun|launchEngine)\.ts$|child_process$/.test(from));
+			return imports.some((from) => /\/(startRun|launchEngine|rewardHosts)\.ts$|child_process$/.test(from));
 		});
-	assert.deepEqual(starters, ['runStarter.ts']);
+	assert.deepEqual(starters.sort(), known);
 });
