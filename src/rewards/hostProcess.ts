@@ -16,17 +16,16 @@ import { loadFailureSchema, rewardHostMethods, type WhereReply, whereReplySchema
 import type { ScoreErrorKind } from '../protocol/scorer.ts';
 import { cancelledCode, loadFailedCode, refusedExit } from './hostContract.ts';
 import { HostLog } from './hostLog.ts';
-import { HostWatch } from './hostWatch.ts';
+import { HostWatch, type WatchLimits } from './hostWatch.ts';
 import { LoadFailure } from './loadFailure.ts';
 import { ProcessTree } from './processTree.ts';
-import type { RewardLimits } from './rewardRunner.ts';
 
 export interface HostCommand {
 	readonly program: string;
 	readonly arguments: readonly string[];
 	readonly environment: NodeJS.ProcessEnv;
 	readonly folder: string;
-	readonly limits: Pick<RewardLimits, 'memoryMb' | 'processes'>;
+	readonly limits: WatchLimits;
 }
 
 /** The host ended, or had to be ended, while it was asked something. */
@@ -118,6 +117,11 @@ export class HostProcess {
 		return this.#child.pid;
 	}
 
+	/** What its tree may use from now on. */
+	set limits(limits: WatchLimits) {
+		if (this.#watch !== null) this.#watch.limits = limits;
+	}
+
 	get alive(): boolean {
 		return this.#end === null && this.#why === null;
 	}
@@ -158,7 +162,7 @@ export class HostProcess {
 			return value;
 		} catch (error) {
 			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
-			if (error instanceof ResponseError && error.code !== ErrorCodes.PendingResponseRejected) {
+			if (error instanceof ResponseError && !isOfConnection(error)) {
 				this.#answered = true;
 				await this.#drained();
 				throw this.#failureOf(error, options.file);
@@ -278,4 +282,9 @@ export class HostProcess {
 			else handle?.unref?.();
 		}
 	}
+}
+
+/** An error that the library reports of the connection itself, in JSON-RPC's reserved range: nothing was answered. */
+function isOfConnection({ code }: ResponseError<unknown>): boolean {
+	return code >= ErrorCodes.jsonrpcReservedErrorRangeStart && code <= ErrorCodes.jsonrpcReservedErrorRangeEnd;
 }

@@ -40,10 +40,12 @@ interface LoadedHost {
 	readonly files: readonly string[];
 	readonly stamps: FileStamps;
 	readonly coverage: boolean;
-	/** What loading printed; goes to the log of the next batch. */
-	readonly logs: readonly string[];
 	/** A file changed while it was loaded, so nobody knows which state this is. */
 	readonly torn: boolean;
+	/** Requests that it works on. */
+	busy: number;
+	/** Another one serves in its place: it ends after the request that it works on. */
+	retired: boolean;
 }
 
 const maxLogLines = 2000;
@@ -113,6 +115,7 @@ export class HostRunner implements RewardRunner {
 				'Correct the name.',
 			);
 		}
+		if (rows.length === 0) return { values: [], errors: [], logs: this.#logsOf([]), durationMs: 0 };
 		const lacking = missingColumns(reward, rows);
 		if (lacking !== null) return failed(rows.length, { index: -1, kind: 'invalid', message: lacking });
 		const timeoutMs = options.timeoutMs ?? this.#limits.batchMs;
@@ -198,16 +201,30 @@ export class HostRunner implements RewardRunner {
 			coverage: options.coverage ?? false,
 			...(options.step === undefined ? {} : { step: options.step }),
 		};
-		const reply = await host.process.request(
-			rewardHostMethods.score,
-			request,
-			scoreReplySchema as unknown as Schema<ScoreReply>,
-			{ timeoutMs, signal: options.signal, file: fileOf(this.source) },
-		);
+		host.busy++;
+		let reply: ScoreReply;
+		try {
+			reply = await host.process.request(
+				rewardHostMethods.score,
+				request,
+				scoreReplySchema as unknown as Schema<ScoreReply>,
+				{ timeoutMs, signal: options.signal, file: fileOf(this.source) },
+			);
+		} catch (error) {
+			if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
+			throw error;
+		} finally {
+			host.busy--;
+			this.#endRetired(host);
+		}
 		if (reply.values.length !== rows.length) {
 			throw new Failure('internal', `The reward host gave ${reply.values.length} values for ${rows.length} rows.`);
 		}
 		return { ...reply, logs: [...host.process.log.take(), ...reply.logs] };
+	}
+
+	#endRetired({ process, busy, retired }: LoadedHost): void {
+		if (retired && busy === 0) void process.kill(new HostEnd('exited', 'The reward was loaded anew'));
 	}
 
 	#logsOf(lines: readonly string[]): string[] {
@@ -231,7 +248,8 @@ export class HostRunner implements RewardRunner {
 			if (host !== null) {
 				if (await this.#usable(host)) return host;
 				if (this.#current !== before) return await this.#loaded(signal);
-				void host.process.kill(new HostEnd('exited', 'The reward was loaded anew'));
+				host.retired = true;
+				this.#endRetired(host);
 			}
 		}
 		this.#stale = false;
@@ -276,7 +294,7 @@ export class HostRunner implements RewardRunner {
 			this.#files = result.files;
 			this.#loadLogs = [...process.log.take(), ...result.logs];
 			const { rewards, files } = result;
-			return { process, rewards, files, stamps, coverage, logs: [], torn: stamps.differsFrom(before) };
+			return { process, rewards, files, stamps, coverage, torn: stamps.differsFrom(before), busy: 0, retired: false };
 		} catch (error) {
 			const words = process.log.peek();
 			void process.kill(new HostEnd('exited', 'It could not load the reward'));

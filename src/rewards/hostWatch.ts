@@ -7,6 +7,8 @@ const glanceMs = 50;
 const fullMs = 1000;
 const shortestFullMs = 150;
 
+export type WatchLimits = Pick<RewardLimits, 'memoryMb' | 'processes'>;
+
 export interface Excess {
 	readonly kind: 'memory' | 'processes';
 	readonly message: string;
@@ -18,7 +20,8 @@ export interface Excess {
  */
 export class HostWatch {
 	readonly #tree: ProcessTree;
-	readonly #limits: Pick<RewardLimits, 'memoryMb' | 'processes'>;
+	/** An infinite number of processes: the leader alone is watched. */
+	limits: WatchLimits;
 	/** Processes that belong to the tree and are not the reward's. */
 	readonly #own: number;
 	readonly #exceeded: (excess: Excess) => void;
@@ -27,14 +30,9 @@ export class HostWatch {
 	#fullAt = 0;
 	#tasks = 0;
 
-	constructor(
-		tree: ProcessTree,
-		limits: Pick<RewardLimits, 'memoryMb' | 'processes'>,
-		own: number,
-		exceeded: (excess: Excess) => void,
-	) {
+	constructor(tree: ProcessTree, limits: WatchLimits, own: number, exceeded: (excess: Excess) => void) {
 		this.#tree = tree;
-		this.#limits = limits;
+		this.limits = limits;
 		this.#own = own;
 		this.#exceeded = exceeded;
 	}
@@ -67,12 +65,13 @@ export class HostWatch {
 	}
 
 	async #look(): Promise<Excess | null> {
-		const { memoryMb, processes } = this.#limits;
+		const { memoryMb, processes } = this.limits;
 		const now = performance.now();
 		if (process.platform === 'linux') {
 			const glance = await this.#tree.glance();
 			if (glance === null) return null;
 			if (glance.memoryMb > memoryMb) return this.#tooMuch(glance.memoryMb);
+			if (processes === Number.POSITIVE_INFINITY) return null;
 			if (glance.children > processes) return this.#tooMany(glance.children);
 			const tasks = await countTasks();
 			const jump = tasks - this.#tasks > 8 && now - this.#fullAt > shortestFullMs;
@@ -89,14 +88,14 @@ export class HostWatch {
 	#tooMuch(mb: number): Excess {
 		return {
 			kind: 'memory',
-			message: `The reward used ${Math.round(mb)} MB of memory; its limit is ${this.#limits.memoryMb} MB`,
+			message: `The reward used ${Math.round(mb)} MB of memory; its limit is ${this.limits.memoryMb} MB`,
 		};
 	}
 
 	#tooMany(count: number): Excess {
 		return {
 			kind: 'processes',
-			message: `The reward had ${count} processes; its limit is ${this.#limits.processes}`,
+			message: `The reward had ${count} processes; its limit is ${this.limits.processes}`,
 		};
 	}
 }

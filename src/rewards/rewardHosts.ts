@@ -76,7 +76,10 @@ export class RewardHosts extends Disposable {
 	/** A runner of one source. Nothing is started before it is asked for something, but for a spare. */
 	open(source: RewardSource, limits: Partial<RewardLimits> = {}): RewardRunner {
 		if (this.disposed) throw new Failure('cancelled', 'The reward hosts are closed.');
-		const runner = new HostRunner(source, this.#limits(limits), this.#supply);
+		const all = this.#limits(limits);
+		// Programs that built-in rewards run are held within bounds by the sandbox, each for itself.
+		const own = 'file' in source ? all : { ...all, processes: Number.POSITIVE_INFINITY };
+		const runner = new HostRunner(source, own, this.#supply);
 		this.#runners.add(runner);
 		this.#keepSpare(runner.language);
 		return runner;
@@ -101,14 +104,17 @@ export class RewardHosts extends Disposable {
 	}
 
 	async #take(language: HostLanguage, limits: RewardLimits): Promise<HostProcess> {
-		const standard = this.#limits({});
-		const fits = limits.memoryMb === standard.memoryMb && limits.processes === standard.processes;
+		// The heap of a Node process is limited by its command line, all else at any time.
+		const fits = language === 'python' || limits.memoryMb === this.#limits({}).memoryMb;
 		const spare = fits ? this.#spares.get(language) : undefined;
 		if (spare !== undefined) {
 			this.#spares.delete(language);
 			setTimeout(() => this.#keepSpare(language), spareDelayMs).unref();
 			const host = await spare.catch(() => null);
-			if (host?.alive) return host;
+			if (host?.alive) {
+				host.limits = limits;
+				return host;
+			}
 		}
 		return await this.#start(language, limits);
 	}

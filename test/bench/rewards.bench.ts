@@ -52,7 +52,7 @@ const harm: Readonly<Record<string, string>> = {
 		'for i in range(150):\n        if os.fork() == 0:\n            time.sleep(60)\n            os._exit(0)\n        time.sleep(0.002)\n    time.sleep(60)',
 	'printing 1 GB': 'for i in range(10000): os.write(1, b"x" * 99999 + b"\\n")\n    return [1.0] * len(completions)',
 	'exiting at once': 'os._exit(1)',
-	'raising': 'raise ValueError("always")',
+	raising: 'raise ValueError("always")',
 };
 
 async function ratePerSecond(n: number, work: () => Promise<unknown>): Promise<number> {

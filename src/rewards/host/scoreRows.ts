@@ -8,8 +8,9 @@ import { describeThrown, type Thrown } from './userFrames.ts';
 /** How long rows are scored before the process looks for messages (a cancellation), in milliseconds. */
 const sliceMs = 20;
 
-/** Stacks of this many errors are told; the others have their message and line. */
+/** So many errors are told in full; the others have their line, and the beginning of their message. */
 const maxStacks = 50;
+const shortMessage = 300;
 
 export interface ScoredRows {
 	readonly values: (number | null)[];
@@ -106,11 +107,13 @@ export class RowScorer {
 	#threw(index: number, error: unknown): void {
 		const { stack, ...thrown } = this.#describe(error);
 		const kind = error instanceof ExitCalled ? 'exited' : 'threw';
+		const full = this.#errors.length < maxStacks;
 		this.#errors.push({
 			index,
 			kind,
 			...thrown,
-			...(stack !== undefined && this.#errors.length < maxStacks ? { stack } : {}),
+			message: full ? thrown.message : thrown.message.slice(0, shortMessage),
+			...(stack !== undefined && full ? { stack } : {}),
 		});
 	}
 }

@@ -147,3 +147,32 @@ describe('the hosts of a window', () => {
 		await until(async () => (await processesWith(marker)).length === 0);
 	});
 });
+
+it('a batch that runs while its file changes is scored to its end', async () => {
+	const folder = await rewardFolder();
+	const hosts = await openHosts({ reloadOnChange: true });
+	const text = (n: number) =>
+		`import time\ndef f(completions, **k):\n    time.sleep(0.5)\n    return [${n}] * len(completions)\n`;
+	const runner = await openReward(hosts, folder, 'a.reward.py', text(1));
+	await runner.describe();
+	const [first] = hosts.processes;
+	const scored = runner.score('f', rowsOf(2));
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	await writeFile(runner.file, text(2));
+	await runner.describe();
+	assert.deepEqual(await scored.then(({ values, isolated }) => [values, isolated]), [[1, 1], undefined]);
+	assert.deepEqual((await runner.score('f', rowsOf(1))).values, [2]);
+	await until(() => !hosts.processes.includes(first as number));
+});
+
+it('a batch of nothing is nothing', async () => {
+	const hosts = await openHosts();
+	const runner = await openReward(
+		hosts,
+		await rewardFolder(),
+		'a.reward.py',
+		'def f(completions, **k): return 1 / 0\n',
+	);
+	const { values, errors } = await runner.score('f', []);
+	assert.deepEqual([values, errors], [[], []]);
+});
