@@ -188,7 +188,18 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		const stamp = await stampOf(file);
 		if (this.disposed || this.#stamps.get(file) === stamp) return;
 		this.#stamps.set(file, stamp);
+		if (stamp === missing && !isOpen(file)) this.#forget(file);
 		this.#dependents(file, true);
+	}
+
+	/** A reward file is gone, and what was known of it with it. */
+	#forget(file: string): void {
+		const session = this.#sessions.get(file);
+		if (session === undefined) return;
+		this.#sessions.delete(file);
+		session.dispose();
+		this.#watch();
+		this.#changed.fire(file);
 	}
 
 	/** Verifies what depends on a file that has changed. */
@@ -235,9 +246,11 @@ function isOpen(file: string): boolean {
 	return vscode.workspace.textDocuments.some((document) => document.uri.fsPath === file && !document.isClosed);
 }
 
+const missing = 'missing';
+
 async function stampOf(file: string): Promise<string> {
 	const info = await stat(file).catch(() => null);
-	return info === null ? 'missing' : `${info.ino}:${info.size}:${info.mtimeMs}`;
+	return info === null ? missing : `${info.ino}:${info.size}:${info.mtimeMs}`;
 }
 
 /** A file name as a pattern that matches nothing else. */

@@ -43,7 +43,7 @@ export function inlineLine(state: FileVerification | undefined, reward: string):
 }
 
 /** "not verified, line 12: invalid syntax" */
-function failureWords({ file, failure }: FileVerification): string {
+export function failureWords({ file, failure }: Pick<FileVerification, 'file' | 'failure'>): string {
 	if (!(failure instanceof LoadFailure))
 		return `not verified: ${displayText(failure?.message ?? 'why is not known', 160)}`;
 	const place = failure.line === undefined ? '' : `line ${failure.line}`;

@@ -4,7 +4,7 @@ import { commandIds, type ItemFlag, viewIds } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { VerificationView } from './inlineResults.ts';
 import type { RewardFileList } from './rewardFileList.ts';
-import { type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
+import { failureWords, type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
 
 /** An element of the *Rewards* view; menus pass it to their commands. */
 export type RewardItem =
@@ -106,8 +106,7 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		const folder = vscode.workspace.asRelativePath(vscode.Uri.joinPath(uri, '..'), false);
 		const state = this.#view?.get(file);
 		const shown = folder === '' || vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath === folder ? '' : folder;
-		item.description =
-			state?.phase === 'failed' ? displayText(state.failure?.message ?? 'not loaded', 120) : displayText(shown, 120);
+		item.description = state?.phase === 'failed' ? failureWords(state) : displayText(shown, 120);
 		item.iconPath =
 			state?.phase === 'failed'
 				? new vscode.ThemeIcon('error', new vscode.ThemeColor('problemsErrorIcon.foreground'))
