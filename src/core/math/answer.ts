@@ -35,6 +35,8 @@ export interface AnswerList {
 	readonly items: readonly Answer[];
 	/** `in order` when the parts stand without brackets, so that named values can be matched with them. */
 	readonly written: 'braces' | 'bare';
+	/** Of which these are values: `x = 1, 2`. */
+	readonly name?: string;
 }
 
 export interface Matrix {

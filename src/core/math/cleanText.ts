@@ -236,6 +236,21 @@ export function cleanText(text: string): string {
 		.replace(/\\(?:[ ])/g, ' ')
 		.replace(/\\tag\*?\{[^{}]*\}|\\(?:label|ref)\{[^{}]*\}/g, '');
 	t = unwrapStyles(t);
+	// A letter with an accent is another letter.
+	t = t.replace(
+		/\\(dot|ddot|tilde|widetilde|widehat|hat|check|breve|acute|grave|overline) ?(?:\{ ?([a-zA-Z]|\\[a-zA-Z]+) ?\}|([a-zA-Z]))(?: ?_ ?(?:\{ ?(\w+) ?\}|(\w)))?(?=(.?))/g,
+		(
+			whole,
+			accent: string,
+			braced: string | undefined,
+			bare: string | undefined,
+			long: string | undefined,
+			short: string | undefined,
+		) =>
+			accent === 'overline' && (long ?? short) === undefined
+				? whole
+				: `${braced ?? bare}_{${long ?? short ?? ''}${accent}}`,
+	);
 	t = removeDollars(t);
 	t = t
 		.replace(/(?<![\\a-zA-Z])(?:pi)(?![a-zA-Z])/g, '\\pi ')

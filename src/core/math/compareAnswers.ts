@@ -1,4 +1,3 @@
-import { Random } from '../../base/random.ts';
 import type {
 	Answer,
 	AnswerList,
@@ -12,18 +11,14 @@ import type {
 	Scalar,
 	Sequence,
 } from './answer.ts';
-import { expressionsEqual, isZero, randomPoint } from './compareExpressions.ts';
-import * as C from './complexNumber.ts';
-import { decimalStandsFor } from './decimalRule.ts';
-import { type Budget, evaluate, type Value } from './evaluate.ts';
-import { type Expression, freeSymbols } from './expression.ts';
-import * as F from './fixedPoint.ts';
-import { baseName } from './listAnswer.ts';
+import { expressionsEqual } from './compareExpressions.ts';
+import { relationsAgree } from './compareRelations.ts';
+import { scalarsAgree } from './compareScalars.ts';
+import type { Budget } from './evaluate.ts';
+import type { Expression } from './expression.ts';
+import { isUnknown, sameName } from './names.ts';
 import * as Q from './rational.ts';
-import { negated } from './readExpression.ts';
-import { realValue } from './region.ts';
 import { asRegion } from './regionAnswer.ts';
-import { conversion } from './units.ts';
 import { literalWords } from './words.ts';
 
 /** Whether two answers are the same. Throws `TooMuchWork` when that would take more than the budget. */
@@ -73,7 +68,7 @@ function wordsOf(answer: Answer): string | null {
 /** A name that only one side has is dropped; two names must be the same, but for an index or an argument. */
 function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	if (gold.kind === 'named' && answer.kind === 'named') {
-		if (gold.name === answer.name || baseName(gold.name) === baseName(answer.name) || functionNames(gold, answer)) {
+		if (sameName(gold.name, answer.name)) {
 			return answersAgree(gold.value, answer.value, budget);
 		}
 		const [a, b] = [equationOf(gold), equationOf(answer)];
@@ -85,12 +80,6 @@ function namedAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 		return equation !== null && relationsAgree(equation, other, budget);
 	}
 	return gold.kind === 'named' ? answersAgree(gold.value, answer, budget) : answersAgree(gold, named.value, budget);
-}
-
-/** `y` and `f(x)` both name the value of a function of x. */
-function functionNames(gold: Named, answer: Named): boolean {
-	const names = [gold.name, answer.name];
-	return names.includes('y') && names.some((name) => /^[a-zA-Z]\(x\)$/.test(name));
 }
 
 /** `y = 2x + 1` as an equation; null when the name is no letter. */
@@ -115,113 +104,15 @@ function choicesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	};
 	const [a, b] = [letterOf(gold), letterOf(answer)];
 	if (a !== null && b !== null) {
-		// A letter with a text decides by its letter; "E = mc^2" has none.
-		return a === b;
+		if (a !== b) return false;
+		// Both give the option's text too: it must not be another option's.
+		if (gold.kind !== 'choice' || answer.kind !== 'choice' || gold.rest === null || answer.rest === null) return true;
+		return literalWords(gold.rest) === literalWords(answer.rest);
 	}
 	// The option's text in place of its letter.
 	const rest = (gold.kind === 'choice' ? gold : (answer as Choice)).rest;
 	const other = gold.kind === 'choice' ? answer : gold;
 	return rest !== null && wordsOf(other) !== null && literalWords(rest) === wordsOf(other) && budget !== undefined;
-}
-
-const hundred = Q.rational(100n);
-
-/** The value that a side stands for, its percent sign and unit applied. */
-function scaled(side: Scalar, factor: Q.Rational): Scalar {
-	if (Q.equal(factor, Q.one)) return side;
-	const expression: Expression = { op: 'multiply', args: [{ op: 'number', value: factor }, side.expression] };
-	let exact: Q.Rational | null = null;
-	try {
-		exact = side.exact === null ? null : Q.multiply(side.exact, factor);
-	} catch {
-		// Too many digits: left to evaluation.
-	}
-	return { ...side, expression, exact };
-}
-
-export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): boolean {
-	if (sameText(gold, answer)) return true;
-	const factors = conversion(gold.unit, answer.unit);
-	if (factors === null) return angleAgrees(gold, answer, budget);
-	if (
-		(gold.unit?.dimension === 'angle') !== (answer.unit?.dimension === 'angle') &&
-		angleAgrees(gold, answer, budget)
-	) {
-		return true;
-	}
-	const [a, b] = [scaled(gold, factors.a), scaled(answer, factors.b)];
-	if (gold.percent === answer.percent) return plainAgree(a, b, budget) || letterUnitAgrees(gold, answer);
-	// 50% is 0.5, and 50 where the question asks for a percentage.
-	if (plainAgree(a, b, budget)) return true;
-	const hundredth = Q.divide(Q.one, hundred);
-	return plainAgree(gold.percent ? scaled(a, hundredth) : a, answer.percent ? scaled(b, hundredth) : b, budget);
-}
-
-function sameText(gold: Scalar, answer: Scalar): boolean {
-	const text = gold.source.replace(/\s/g, '');
-	return (
-		text !== '' &&
-		text === answer.source.replace(/\s/g, '') &&
-		gold.percent === answer.percent &&
-		gold.unit?.dimension === answer.unit?.dimension
-	);
-}
-
-/** 60° is π/3. */
-function angleAgrees(gold: Scalar, answer: Scalar, budget: Budget): boolean {
-	const isRadian = (side: Scalar) => side.unit === null || side.unit.dimension === 'angle:radian';
-	const degrees = gold.unit?.dimension === 'angle' ? gold : answer;
-	const radians = degrees === gold ? answer : gold;
-	if (degrees.unit?.dimension !== 'angle' || !isRadian(radians) || radians.exact !== null) return false;
-	const expression: Expression = {
-		op: 'divide',
-		args: [
-			{ op: 'multiply', args: [degrees.expression, { op: 'constant', name: 'pi' }] },
-			{ op: 'number', value: Q.rational(180n) },
-		],
-	};
-	return plainAgree({ ...degrees, expression, exact: null }, radians, budget);
-}
-
-/** `5m` read as a product is `5 \text{ m}`. */
-function letterUnitAgrees(gold: Scalar, answer: Scalar): boolean {
-	if ((gold.unit === null) === (answer.unit === null)) return false;
-	const bare = (side: Scalar) => side.source.replace(/\\text ?\{([^{}]*)\}/g, '$1').replace(/[\s{}\\]/g, '');
-	return bare(gold) === bare(answer);
-}
-
-function plainAgree(a: Scalar, b: Scalar, budget: Budget): boolean {
-	if (a.exact !== null && b.exact !== null) {
-		if (Q.equal(a.exact, b.exact)) return true;
-		if (a.digits !== null && decimalFits(a, b.exact, b)) return true;
-		return b.digits !== null && decimalFits(b, a.exact, a);
-	}
-	if (a.digits !== null || b.digits !== null) {
-		const [decimal, other] = a.digits !== null ? [a, b] : [b, a];
-		if (decimal.exact === null || decimal.digits === null) return false;
-		const bounds = valueBounds(other.expression, budget);
-		return bounds !== null && decimalStandsFor(decimal.exact, decimal.digits, bounds[0], bounds[1]);
-	}
-	return expressionsEqual(a.expression, b.expression, budget);
-}
-
-/** Two decimals are equal when they are the same number, but for the noise of a printed floating-point number. */
-function decimalFits(decimal: Scalar, value: Q.Rational, other: Scalar): boolean {
-	if (decimal.exact === null || decimal.digits === null) return false;
-	if (other.digits !== null && decimal.digits < 12) return false;
-	return decimalStandsFor(decimal.exact, decimal.digits, value, value);
-}
-
-/** A rational interval around the real value of a constant. */
-function valueBounds(expression: Expression, budget: Budget): [Q.Rational, Q.Rational] | null {
-	if (freeSymbols(expression).size > 0) return null;
-	const result = evaluate(expression, new Map(), budget);
-	if (result === null || result.value.im > F.unit >> F.agreement || result.value.im < -(F.unit >> F.agreement))
-		return null;
-	const error = result.scale >> F.agreement;
-	// Cut by 64 bits, so that bounds stay short.
-	const at = (value: bigint): Q.Rational => Q.rational(value >> 64n, 1n << (F.bits - 64n));
-	return [at(result.value.re - error), at(result.value.re + error)];
 }
 
 function matricesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
@@ -292,13 +183,32 @@ function sequencesAgree(gold: Sequence, answer: Sequence, budget: Budget): boole
 	return gold.items.every((item, i) => answersAgree(item, answer.items[i] as Answer, budget));
 }
 
-/** In any order, each once; what occurs twice counts once. */
+/**
+ * In any order. What occurs twice counts once, unless it does in both of two plain lists (`1, 1, 2` is not `1, 2, 2`). Named values are matched by
+ * their names, with plain values in the order given (`AB = 4, CD = 5` is `4, 5`), unless they are values of an unknown.
+ */
 function listsAgree(gold: AnswerList, answer: AnswerList, budget: Budget): boolean {
-	const names = (list: AnswerList) => list.items.length > 1 && list.items.every((item) => item.kind === 'named');
-	if (names(gold) !== names(answer)) return namedInOrder(gold, answer, budget);
-	const same = (a: Answer, b: Answer) =>
-		(a.kind === 'named' && b.kind === 'named' ? baseOrSame(a.name, b.name) : true) && answersAgree(a, b, budget);
-	const [a, b] = [distinct(gold.items, same), distinct(answer.items, same)];
+	if (gold.name !== undefined && answer.name !== undefined && !sameName(gold.name, answer.name)) return false;
+	const [goldNames, answerNames] = [namesOf(gold), namesOf(answer)];
+	if (goldNames !== null && answerNames !== null) {
+		return (
+			goldNames.length === answerNames.length &&
+			[...gold.items]
+				.sort(byName)
+				.every((item, i) => answersAgree(item, [...answer.items].sort(byName)[i] as Answer, budget))
+		);
+	}
+	const named = goldNames ?? answerNames;
+	if (named !== null) {
+		const other = goldNames === null ? gold : answer;
+		if (other.name !== undefined && named.some((name) => !sameName(name, other.name as string))) return false;
+		if (!named.every(isUnknown)) return inOrder(gold, answer, budget);
+	}
+	const same = (a: Answer, b: Answer) => answersAgree(a, b, budget);
+	const [goldSet, answerSet] = [distinct(gold.items, same), distinct(answer.items, same)];
+	const repeats = goldSet.length < gold.items.length && answerSet.length < answer.items.length;
+	const asSets = !repeats || gold.written === 'braces' || answer.written === 'braces';
+	const [a, b] = asSets ? [goldSet, answerSet] : [gold.items, answer.items];
 	if (a.length !== b.length) return false;
 	const left = [...b];
 	for (const item of a) {
@@ -309,7 +219,14 @@ function listsAgree(gold: AnswerList, answer: AnswerList, budget: Budget): boole
 	return true;
 }
 
-const baseOrSame = (a: string, b: string): boolean => a === b || a.replace(/[{}]/g, '') === b.replace(/[{}]/g, '');
+/** Names of the parts, when all have one. */
+function namesOf({ items }: AnswerList): string[] | null {
+	const names = items.flatMap((item) => (item.kind === 'named' ? [item.name] : []));
+	return items.length > 1 && names.length === items.length ? names : null;
+}
+
+const byName = (a: Answer, b: Answer): number =>
+	a.kind === 'named' && b.kind === 'named' ? (a.name < b.name ? -1 : a.name > b.name ? 1 : 0) : 0;
 
 function distinct(items: readonly Answer[], same: (a: Answer, b: Answer) => boolean): Answer[] {
 	const result: Answer[] = [];
@@ -317,8 +234,7 @@ function distinct(items: readonly Answer[], same: (a: Answer, b: Answer) => bool
 	return result;
 }
 
-/** `x = 4, y = 5` against `4, 5`: in the order given. */
-function namedInOrder(gold: AnswerList, answer: AnswerList, budget: Budget): boolean {
+function inOrder(gold: AnswerList, answer: AnswerList, budget: Budget): boolean {
 	if (gold.written === 'braces' || answer.written === 'braces' || gold.items.length !== answer.items.length)
 		return false;
 	return gold.items.every((item, i) => answersAgree(item, answer.items[i] as Answer, budget));
@@ -345,134 +261,4 @@ function regionsAgree(gold: Region, answer: Region, budget: Budget): boolean {
 		const other = answer.parts[i] as Region['parts'][number];
 		return ends(part.low, other.low) && ends(part.high, other.high);
 	});
-}
-
-/**
- * Equations with left minus right in a constant proportion, or with the same root in a letter in which both are linear;
- * inequalities in a positive proportion (a negative one turns them); chains side by side, in either direction.
- */
-function relationsAgree(gold: Relation, answer: Relation, budget: Budget): boolean {
-	if (gold.sides.length !== answer.sides.length) return false;
-	if (gold.sides.length > 2) {
-		const reversed: Relation = {
-			kind: 'relation',
-			sides: answer.sides.toReversed(),
-			comparisons: answer.comparisons.toReversed().map((one) => flips[one]),
-		};
-		return [answer, reversed].some(
-			(other) =>
-				gold.comparisons.every((one, i) => one === other.comparisons[i]) &&
-				gold.sides.every((side, i) => expressionsEqual(side, other.sides[i] as Expression, budget)),
-		);
-	}
-	const [a, b] = [gold.comparisons[0] as keyof typeof flips, answer.comparisons[0] as keyof typeof flips];
-	const [first, second] = [differenceOf(gold), differenceOf(answer)];
-	const sign = proportion(first, second, budget);
-	if (sign === 'positive') return a === b;
-	if (sign === 'negative') return a === flips[b];
-	if (sign === 'complex') return a === '=' && b === '=';
-	return a === '=' && b === '=' && sameRoot(first, second, budget);
-}
-
-const flips = { '<': '>', '>': '<', '≤': '≥', '≥': '≤', '=': '=', '≠': '≠' } as const;
-
-const differenceOf = ({ sides }: Relation): Expression => ({
-	op: 'add',
-	args: [sides[0] as Expression, negated(sides[1] as Expression)],
-});
-
-/** Whether a = c b for a constant c that is not zero, at random points; and its sign. */
-function proportion(a: Expression, b: Expression, budget: Budget): 'positive' | 'negative' | 'complex' | null {
-	const symbols = new Set([...freeSymbols(a), ...freeSymbols(b)].filter((name) => !name.endsWith('()')));
-	if (symbols.size === 0 || symbols.size > 24) return null;
-	const random = Random.of('relation', [...symbols].sort().join(' '));
-	let factor: C.Complex | null = null;
-	let counted = 0;
-	for (let i = 0; i < 24 && counted < 6; i++) {
-		const point = randomPoint(symbols, i % 2 === 0 ? 'positive' : 'real', random);
-		const [first, second] = [evaluate(a, point, budget), evaluate(b, point, budget)];
-		if (first === null || second === null || first.leftReals || second.leftReals) continue;
-		if (isZero(first) || isZero(second)) return null;
-		factor ??= C.divide(first.value, second.value);
-		const expected: Value = { ...second, value: C.multiply(second.value, factor) };
-		if (!nearlyEqual(first, expected, factor)) return null;
-		counted++;
-	}
-	if (factor === null || counted < 4) return null;
-	if (factor.im !== 0n) return 'complex';
-	return factor.re > 0n ? 'positive' : 'negative';
-}
-
-function nearlyEqual(a: Value, b: Value, factor: C.Complex): boolean {
-	const difference = C.magnitude(C.subtract(a.value, b.value));
-	const stretch = C.magnitude(factor) > F.unit ? F.multiply(b.scale, C.magnitude(factor)) : b.scale;
-	const scale = a.scale > stretch ? a.scale : stretch;
-	return difference <= scale >> (F.agreement - 20n);
-}
-
-/**
- * Whether two equations have the same solutions for a letter in which both are linear, at random values of the other
- * letters, and whether both have none or all at 0 and ±1 (`xy = 2x` is not `y = 2`).
- */
-function sameRoot(a: Expression, b: Expression, budget: Budget): boolean {
-	const [inA, inB] = [freeSymbols(a), freeSymbols(b)];
-	const symbols = [...inA].filter((name) => inB.has(name));
-	if (symbols.length < 2 || inA.size !== inB.size || symbols.length !== inA.size || symbols.length > 6) return false;
-	if (symbols.some((name) => name.endsWith('()'))) return false;
-	const random = Random.of('root', symbols.sort().join(' '));
-	for (const letter of symbols) {
-		const others = symbols.filter((name) => name !== letter);
-		let agreed = 0;
-		let fits = true;
-		for (let i = 0; i < 12 && fits; i++) {
-			const point = new Map(randomPoint(others, i % 2 === 0 ? 'positive' : 'real', random));
-			if (i >= 8) for (const name of others) point.set(name, Q.rational(BigInt((i % 4) - 1)));
-			const [first, second] = [rootOf(a, letter, point, budget), rootOf(b, letter, point, budget)];
-			// At the special places a side may be undefined where the other has no solution.
-			if (i >= 8 && [first, second].every((one) => one === 'none' || one === 'undefined')) continue;
-			if (first === 'undefined' && second === 'undefined') continue;
-			if (typeof first === 'string' || typeof second === 'string') fits = i >= 8 && first === second;
-			else {
-				const difference = first > second ? first - second : second - first;
-				fits = difference <= ((first < 0n ? -first : first) + F.unit) >> (F.agreement - 40n);
-				if (i < 8) agreed++;
-			}
-		}
-		if (fits && agreed >= 4) return true;
-	}
-	return false;
-}
-
-/** Root in one letter of what is linear in it. */
-function rootOf(
-	node: Expression,
-	letter: string,
-	point: ReadonlyMap<string, Q.Rational>,
-	budget: Budget,
-): bigint | 'none' | 'all' | 'undefined' | 'curved' {
-	const at = (value: bigint): bigint | null => {
-		const result = evaluate(node, new Map(point).set(letter, Q.rational(value)), budget);
-		return result === null || result.leftReals || result.value.im !== 0n ? null : result.value.re;
-	};
-	const [first, second, third] = [at(2n), at(3n), at(5n)];
-	if (first === null || second === null || third === null) return 'undefined';
-	const slope = second - first;
-	const error = third - first - 3n * slope;
-	const size = [first, second, third].reduce((sum, one) => sum + (one < 0n ? -one : one), F.unit);
-	if (error > size >> (F.agreement - 20n) || error < -(size >> (F.agreement - 20n))) return 'curved';
-	const flat = slope <= size >> (F.agreement - 20n) && slope >= -(size >> (F.agreement - 20n));
-	const offset = first - 2n * slope;
-	if (flat) return offset <= size >> (F.agreement - 20n) && offset >= -(size >> (F.agreement - 20n)) ? 'all' : 'none';
-	return F.divide(-offset, slope);
-}
-
-/** Whether a constant is a real number; used to hold a rounded value against its exact one. */
-export function nearlyTheSame(exact: Answer, rounded: Answer): boolean {
-	if (exact.kind === 'named') return nearlyTheSame(exact.value, rounded);
-	if (rounded.kind === 'named') return nearlyTheSame(exact, rounded.value);
-	if (exact.kind !== 'scalar' || rounded.kind !== 'scalar') return false;
-	const [a, b] = [realValue(exact.expression), realValue(rounded.expression)];
-	if (a === null || b === null) return false;
-	const difference = a > b ? a - b : b - a;
-	return difference * 50n <= (a < 0n ? -a : a);
 }

@@ -1,20 +1,8 @@
 import { Random } from '../../base/random.ts';
 import * as C from './complexNumber.ts';
-import { type Budget, evaluate, type Point, type Value } from './evaluate.ts';
+import { type Budget, evaluate, type Point } from './evaluate.ts';
 import { type Expression, freeSymbols, isComplex } from './expression.ts';
-import { agreement } from './fixedPoint.ts';
 import { type Rational, rational } from './rational.ts';
-
-export function valuesAgree(a: Value, b: Value): boolean {
-	const difference = C.magnitude(C.subtract(a.value, b.value));
-	const scale = a.scale > b.scale ? a.scale : b.scale;
-	return difference <= scale >> agreement;
-}
-
-/** Whether a value is zero but for rounding. */
-export function isZero(a: Value): boolean {
-	return C.magnitude(a.value) <= a.scale >> agreement;
-}
 
 type Domain = 'positive' | 'real' | 'small' | 'whole';
 
@@ -59,7 +47,7 @@ export function expressionsEqual(a: Expression, b: Expression, budget: Budget): 
 	const symbols = new Set([...freeSymbols(a), ...freeSymbols(b)].filter((name) => !name.endsWith('()')));
 	if (symbols.size === 0) {
 		const [first, second] = [evaluate(a, new Map(), budget), evaluate(b, new Map(), budget)];
-		return first !== null && second !== null && valuesAgree(first, second);
+		return first !== null && second !== null && C.agree(first.value, second.value);
 	}
 	if (symbols.size > 24) return false;
 	const random = Random.of('math', [...symbols].sort().join(' '));
@@ -73,7 +61,7 @@ export function expressionsEqual(a: Expression, b: Expression, budget: Budget): 
 			const second = evaluate(b, point, budget);
 			if (first === null || second === null) continue;
 			if (!allowComplex && (first.leftReals || second.leftReals)) continue;
-			if (!valuesAgree(first, second)) return 'differ';
+			if (!C.agree(first.value, second.value)) return 'differ';
 			agreed++;
 		}
 		counted += agreed;

@@ -1,6 +1,8 @@
 import type { Answer } from './answer.ts';
+import { splitOutside } from './brackets.ts';
 import { cleanText } from './cleanText.ts';
-import { answersAgree, nearlyTheSame } from './compareAnswers.ts';
+import { answersAgree } from './compareAnswers.ts';
+import { nearlyTheSame } from './compareScalars.ts';
 import { Budget, TooMuchWork } from './evaluate.ts';
 import { parseAnswer } from './parseAnswer.ts';
 import { parsePlainNumber } from './plainNumber.ts';
@@ -42,19 +44,15 @@ export function goldAnswer(gold: string): string {
 
 const missingGold = /^(?:nan|null|none|n\/a|undefined)?$/i;
 
-/** Reads one answer; null: it is neither mathematics nor words. */
-export function readAnswer(text: string): Answer | null {
-	return text.length > mostAnswerLength ? null : parseAnswer(cleanText(text));
-}
-
-/** A worked solution in the place of the answer: what it states in so many words. */
-function readStated(gold: string): Answer | null {
-	if (!/\banswer\b/i.test(gold)) return null;
-	for (const reading of statedAnswers(gold)) {
-		const answer = readAnswer(reading);
-		if (answer !== null) return answer;
-	}
-	return null;
+/** Reads the gold answer; a worked solution in its place by what it states in so many words. Empty: it cannot be read. */
+function readGold(gold: string): Answer[] {
+	const answers = readWithRounding(gold);
+	if (answers.length > 0 || !/\banswer\b/i.test(gold)) return answers;
+	return (
+		statedAnswers(gold)
+			.map(readWithRounding)
+			.find((found) => found.length > 0) ?? []
+	);
 }
 
 /**
@@ -79,8 +77,8 @@ export function compareMath(
 	if (missingGold.test(goldText) && !/^(?:none|undefined)$/i.test(goldText)) {
 		return verdict(null, 'There is no gold answer.');
 	}
-	const expected = readAnswer(goldText) ?? readStated(goldText);
-	if (expected === null) return verdict(null, `The gold answer ${shown(goldText)} cannot be read.`);
+	const expected = readGold(goldText);
+	if (expected.length === 0) return verdict(null, `The gold answer ${shown(goldText)} cannot be read.`);
 	const readings = statedAnswers(prediction, sole);
 	if (readings.length === 0) return verdict(0, 'No answer is stated.');
 	try {
@@ -118,37 +116,41 @@ export function comparePlainNumbers(gold: string, prediction: string, sole = fal
 }
 
 function compareReadings(
-	expected: Answer,
+	expected: readonly Answer[],
 	goldText: string,
 	readings: readonly string[],
 	budget: Budget,
 	sole: boolean,
 ): Verdict {
-	const goldWords = expected.kind === 'words' ? expected.words : null;
+	const [first] = expected;
+	const goldWords = first?.kind === 'words' ? first.words : null;
 	for (const reading of readings) {
 		if (goldWords !== null && literalWords(reading) === goldWords) return verdict(1, `Both say "${shown(goldWords)}".`);
 		const answers = readWithRounding(reading);
 		if (answers.length === 0) continue;
-		if (sole && answers.every((answer) => isUnfinished(expected, answer))) {
+		if (sole && answers.every((answer) => expected.every((one) => isUnfinished(one, answer)))) {
 			return verdict(0, `${shown(reading)} is not worked out.`);
 		}
-		if (answers.some((answer) => answersAgree(expected, answer, budget))) {
+		if (expected.some((one) => answers.some((answer) => answersAgree(one, answer, budget)))) {
 			return verdict(1, `${shown(reading)} is ${shown(goldText)}.`);
 		}
 		// A text that could be read has said what it says: other readings would be other answers.
 		if (answers.some(({ kind }) => kind !== 'words')) return verdict(0, `${shown(reading)} is not ${shown(goldText)}.`);
 	}
-	const [first = ''] = readings;
-	return verdict(0, `${shown(first)} is not ${shown(goldText)}.`);
+	return verdict(0, `${shown(readings[0] ?? '')} is not ${shown(goldText)}.`);
 }
 
-/** `\frac13 \approx 0.33`: the exact value and, if it is one, the rounded value. */
-function readWithRounding(reading: string): Answer[] {
+/**
+ * What a text can be read as: one answer, or for `\frac13 \approx 0.33` the exact and the rounded value. Empty: it is neither
+ * mathematics nor words, or it offers two values that differ by more than rounding.
+ */
+export function readWithRounding(reading: string): Answer[] {
 	if (reading.length > mostAnswerLength) return [];
 	const cleaned = cleanText(reading);
 	const parts = cleaned.split(/\\approx(?![a-zA-Z])/);
 	const last = parts.at(-1) as string;
-	if (parts.length !== 2 || (parts[0] as string).trim() === '') {
+	const several = splitOutside(cleaned, new Set([',', ';']))?.pieces.length ?? 2;
+	if (parts.length !== 2 || (parts[0] as string).trim() === '' || several > 1) {
 		const answer = parseAnswer(cleaned);
 		return answer === null ? [] : [answer];
 	}
@@ -156,7 +158,7 @@ function readWithRounding(reading: string): Answer[] {
 	const rounded = parseAnswer(last);
 	if (exact === null || rounded === null) return [];
 	if (nearlyTheSame(exact, rounded)) return [exact, rounded];
-	// x ≈ 3.14: the left side is a name.
+	// x ≈ 3.14: the left side is a name. Else two different values are offered.
 	const whole = parseAnswer(cleaned);
-	return [exact.kind === 'scalar' && exact.exact === null && whole !== null ? whole : exact];
+	return whole?.kind === 'named' && exact.kind === 'scalar' ? [whole] : [];
 }

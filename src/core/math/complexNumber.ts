@@ -1,63 +1,132 @@
 import * as F from './fixedPoint.ts';
 
-/** Parts in fixed point. */
+/**
+ * A complex number in fixed point with a bound on its error: the true value is at most `error` away. Bounds are generous
+ * (some units in the last place an operation), so that two values that differ by more than both bounds are different, for
+ * certain; with 256 bits there is room.
+ */
 export interface Complex {
 	readonly re: bigint;
 	readonly im: bigint;
+	readonly error: bigint;
 }
 
-export const real = (re: bigint): Complex => ({ re, im: 0n });
+/** What an operation may be off by through its own rounding. */
+const ulps = 8n;
+
+export const real = (re: bigint, error = 0n): Complex => ({ re, im: 0n, error });
 export const zero = real(0n);
 export const one = real(F.unit);
+export const imaginaryUnit: Complex = { re: 0n, im: F.unit, error: 0n };
+const minusI: Complex = { re: 0n, im: -F.unit, error: 0n };
 
-export const add = (a: Complex, b: Complex): Complex => ({ re: F.checked(a.re + b.re), im: F.checked(a.im + b.im) });
-export const negate = (a: Complex): Complex => ({ re: -a.re, im: -a.im });
+const size = (a: bigint): bigint => (a < 0n ? -a : a);
+/** At least the magnitude. */
+export const above = (a: Complex): bigint => size(a.re) + size(a.im);
+/** At most the magnitude. */
+const below = (a: Complex): bigint => (size(a.re) > size(a.im) ? size(a.re) : size(a.im));
+
+/** Rounding relative to a large result: 2^-240 of it. */
+const relative = (a: bigint): bigint => size(a) >> (F.bits - 16n);
+
+export const add = (a: Complex, b: Complex): Complex => ({
+	re: F.checked(a.re + b.re),
+	im: F.checked(a.im + b.im),
+	error: a.error + b.error,
+});
+export const negate = (a: Complex): Complex => ({ re: -a.re, im: -a.im, error: a.error });
 export const subtract = (a: Complex, b: Complex): Complex => add(a, negate(b));
 
 export function multiply(a: Complex, b: Complex): Complex {
-	if (a.im === 0n && b.im === 0n) return real(F.multiply(a.re, b.re));
+	const exact = a.error === 0n && b.error === 0n ? 0n : a.error * b.error + above(a) * b.error + above(b) * a.error;
+	const error = (exact >> F.bits) + ulps;
+	if (a.im === 0n && b.im === 0n) {
+		const product = a.re * b.re;
+		// Whole numbers and short binary fractions multiply without rounding.
+		return real(F.checked(product / F.unit), exact === 0n && product % F.unit === 0n ? 0n : error);
+	}
 	return {
-		re: F.multiply(a.re, b.re) - F.multiply(a.im, b.im),
-		im: F.multiply(a.re, b.im) + F.multiply(a.im, b.re),
+		re: F.checked((a.re * b.re - a.im * b.im) / F.unit),
+		im: F.checked((a.re * b.im + a.im * b.re) / F.unit),
+		error,
 	};
 }
 
 export function divide(a: Complex, b: Complex): Complex {
-	if (b.im === 0n) return { re: F.divide(a.re, b.re), im: a.im === 0n ? 0n : F.divide(a.im, b.re) };
-	const norm = F.multiply(b.re, b.re) + F.multiply(b.im, b.im);
-	return {
-		re: F.divide(F.multiply(a.re, b.re) + F.multiply(a.im, b.im), norm),
-		im: F.divide(F.multiply(a.im, b.re) - F.multiply(a.re, b.im), norm),
-	};
+	const least = below(b) - b.error;
+	if (least <= 0n) throw new F.Undefined('division by zero');
+	let [re, im] = [a.re, a.im];
+	if (b.im === 0n) [re, im] = [F.divide(re, b.re), im === 0n ? 0n : F.divide(im, b.re)];
+	else {
+		const norm = b.re * b.re + b.im * b.im;
+		[re, im] = [
+			F.checked(((a.re * b.re + a.im * b.im) << F.bits) / norm),
+			F.checked(((a.im * b.re - a.re * b.im) << F.bits) / norm),
+		];
+	}
+	const spread = a.error + (((size(re) + size(im)) * b.error) >> F.bits) + 1n;
+	return { re, im, error: a.error === 0n && b.error === 0n ? ulps : (spread << F.bits) / least + ulps };
 }
 
-export function magnitude(a: Complex): bigint {
-	if (a.im === 0n) return a.re < 0n ? -a.re : a.re;
-	return F.squareRoot(F.multiply(a.re, a.re) + F.multiply(a.im, a.im));
+export function magnitude(a: Complex): Complex {
+	if (a.im === 0n) return real(size(a.re), a.error);
+	return real(F.integerRoot(a.re * a.re + a.im * a.im), a.error + ulps);
 }
 
-export const argument = (a: Complex): bigint => F.arctangent2(a.im, a.re);
+/** Without what is no more than error beside the real axis, where principal values jump. */
+function settled(a: Complex): Complex {
+	return a.im !== 0n && size(a.im) <= a.error ? { ...a, im: 0n, error: 2n * a.error } : a;
+}
+
+/** In (-π, π]. */
+export function argument(given: Complex): Complex {
+	const a = settled(given);
+	if (a.im === 0n && a.re === 0n && a.error === 0n) return zero;
+	const least = below(a) - a.error;
+	if (least <= 0n) throw new F.Undefined('angle of zero');
+	return real(F.arctangent2(a.im, a.re), a.im === 0n ? ulps : ((2n * a.error) << F.bits) / least + ulps);
+}
 
 export function exponential(a: Complex): Complex {
-	const size = F.exponential(a.re);
-	if (a.im === 0n) return real(size);
+	if (a.error > F.unit >> 8n) throw new F.Undefined('too uncertain');
+	const length = F.exponential(a.re);
+	const error = ((3n * (length + 1n) * a.error) >> F.bits) + relative(length) + ulps;
+	if (a.im === 0n) return real(length, error);
 	const { sine, cosine } = F.sineCosine(a.im);
-	return { re: F.multiply(size, cosine), im: F.multiply(size, sine) };
+	return { re: F.multiply(length, cosine), im: F.multiply(length, sine), error: error + relative(a.im) };
 }
 
 /** Principal value. */
-export function logarithm(a: Complex): Complex {
-	if (a.im === 0n && a.re > 0n) return real(F.logarithm(a.re));
-	return { re: F.logarithm(magnitude(a)), im: argument(a) };
+export function logarithm(given: Complex): Complex {
+	const a = settled(given);
+	const least = below(a) - a.error;
+	if (least <= 0n) throw new F.Undefined('logarithm of zero');
+	const error = ((2n * a.error) << F.bits) / least + ulps;
+	if (a.im === 0n && a.re > 0n) return real(F.logarithm(a.re), error);
+	return { re: F.logarithm(magnitude(a).re), im: argument(a).re, error: 2n * error };
 }
 
 /** Principal value. */
-export function squareRoot(a: Complex): Complex {
-	if (a.im === 0n) return a.re >= 0n ? real(F.squareRoot(a.re)) : { re: 0n, im: F.squareRoot(-a.re) };
-	const size = magnitude(a);
-	const re = F.squareRoot((size + a.re) / 2n);
-	const im = F.squareRoot((size - a.re) / 2n);
-	return { re, im: a.im < 0n ? -im : im };
+export function squareRoot(given: Complex): Complex {
+	const a = settled(given);
+	if (above(a) <= 2n * a.error) return real(0n, F.integerRoot((4n * a.error) << F.bits) + ulps);
+	const root = principalRoot(a);
+	const error = a.error === 0n ? 0n : (a.error << F.bits) / (below(root) + 1n);
+	// 9 has an exact root.
+	const isExact = a.error === 0n && a.im === 0n && root.re * root.re + root.im * root.im === size(a.re) << F.bits;
+	return { ...root, error: isExact ? 0n : error + ulps };
+}
+
+function principalRoot(a: Complex): Complex {
+	if (a.im === 0n) {
+		return a.re >= 0n ? real(F.squareRoot(a.re)) : { re: 0n, im: F.squareRoot(-a.re), error: 0n };
+	}
+	const length = magnitude(a).re;
+	const re = F.squareRoot((length + size(a.re)) / 2n);
+	// The other part without cancellation.
+	const other = F.divide(size(a.im), 2n * re);
+	const [x, y] = a.re >= 0n ? [re, other] : [other, re];
+	return { re: x, im: a.im < 0n ? -y : y, error: 0n };
 }
 
 /** By squaring; at most 10,000. */
@@ -74,35 +143,44 @@ export function wholePower(a: Complex, exponent: bigint): Complex {
 }
 
 export function sineCosine(a: Complex): { readonly sine: Complex; readonly cosine: Complex } {
-	if (a.im === 0n) {
-		const { sine, cosine } = F.sineCosine(a.re);
-		return { sine: real(sine), cosine: real(cosine) };
-	}
+	if (a.error > F.unit >> 8n) throw new F.Undefined('too uncertain');
 	const { sine, cosine } = F.sineCosine(a.re);
+	const turned = a.error + relative(a.re) + ulps;
+	if (a.im === 0n) return { sine: real(sine, turned), cosine: real(cosine, turned) };
 	const up = F.exponential(a.im);
 	const down = F.exponential(-a.im);
 	const cosh = (up + down) / 2n;
 	const sinh = (up - down) / 2n;
+	const error = ((4n * (cosh + F.unit) * turned) >> F.bits) + relative(cosh) + ulps;
 	return {
-		sine: { re: F.multiply(sine, cosh), im: F.multiply(cosine, sinh) },
-		cosine: { re: F.multiply(cosine, cosh), im: -F.multiply(sine, sinh) },
+		sine: { re: F.multiply(sine, cosh), im: F.multiply(cosine, sinh), error },
+		cosine: { re: F.multiply(cosine, cosh), im: -F.multiply(sine, sinh), error },
 	};
 }
-
-const i: Complex = { re: 0n, im: F.unit };
-const minusI: Complex = { re: 0n, im: -F.unit };
 
 /** -i ln(iz + √(1 - z²)). */
 export function arcsine(a: Complex): Complex {
 	const root = squareRoot(subtract(one, multiply(a, a)));
-	if (a.im === 0n && root.im === 0n) return real(F.arctangent2(a.re, root.re));
-	return multiply(minusI, logarithm(add(multiply(i, a), root)));
+	if (a.im === 0n && root.im === 0n) return real(F.arctangent2(a.re, root.re), 2n * (a.error + root.error) + ulps);
+	return multiply(minusI, logarithm(add(multiply(imaginaryUnit, a), root)));
 }
 
 /** i/2 (ln(1 - iz) - ln(1 + iz)). */
 export function arctangent(a: Complex): Complex {
-	if (a.im === 0n) return real(F.arctangent(a.re));
-	const turned = multiply(i, a);
+	if (a.im === 0n) return real(F.arctangent(a.re), a.error + 64n);
+	const turned = multiply(imaginaryUnit, a);
 	const difference = subtract(logarithm(subtract(one, turned)), logarithm(add(one, turned)));
-	return multiply({ re: 0n, im: F.unit / 2n }, difference);
+	return multiply({ re: 0n, im: F.unit / 2n, error: 0n }, difference);
 }
+
+/** Known well enough to compare: to 100 bits of itself, or to 2^-156. */
+export function isCertain(a: Complex): boolean {
+	return a.error <= above(a) >> 100n || a.error <= 1n << 100n;
+}
+
+/** Whether two values may be the same. Values that are certain and may be the same are taken for the same. */
+export function agree(a: Complex, b: Complex): boolean {
+	return above(subtract(a, b)) <= 2n * (a.error + b.error) + 2n * ulps;
+}
+
+export const isZero = (a: Complex): boolean => above(a) <= 2n * a.error + ulps;

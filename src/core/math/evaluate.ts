@@ -28,8 +28,6 @@ export interface Value {
 	readonly value: C.Complex;
 	/** A function left its real domain on the way (root or logarithm of a negative number). */
 	readonly leftReals: boolean;
-	/** Largest magnitude on the way, in fixed point: what cancels is as uncertain as this is large. */
-	readonly scale: bigint;
 }
 
 /**
@@ -40,7 +38,8 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 	const evaluation = new Evaluation(point, budget);
 	try {
 		const value = evaluation.of(expression);
-		return { value, leftReals: evaluation.leftReals, scale: evaluation.scale };
+		// What has lost its digits on the way is not known.
+		return C.isCertain(value) ? { value, leftReals: evaluation.leftReals } : null;
 	} catch (error) {
 		if (error instanceof F.Undefined || error instanceof NumberTooLarge || error instanceof RangeError) return null;
 		throw error;
@@ -48,40 +47,36 @@ export function evaluate(expression: Expression, point: Point, budget: Budget): 
 }
 
 const mostTerms = 400;
-const rounding = 1n << (F.bits - F.agreement);
+/** 2^-160, the finest step of what must be told apart where a function jumps. */
+const rounding = 1n << 96n;
 
-export function fixed(value: Rational): bigint {
-	return F.checked((value.n << F.bits) / value.d);
+/** A rational; off by rounding unless it is a binary fraction. */
+function exactly(value: Rational): C.Complex {
+	const scaled = F.checked(value.n << F.bits);
+	return C.real(scaled / value.d, scaled % value.d === 0n ? 0n : 1n);
 }
+
+const pi = C.real(F.pi, 2n);
+const halfPi = C.real(F.pi / 2n, 2n);
 
 class Evaluation {
 	leftReals = false;
-	scale = F.unit;
 	readonly #point: Map<string, C.Complex>;
 	readonly #budget: Budget;
 
 	constructor(point: Point, budget: Budget) {
-		this.#point = new Map([...point].map(([name, value]) => [name, C.real(fixed(value))]));
+		this.#point = new Map([...point].map(([name, value]) => [name, exactly(value)]));
 		this.#budget = budget;
 	}
 
 	of(node: Expression): C.Complex {
-		const value = this.#compute(node);
-		for (const part of [value.re, value.im]) {
-			const size = part < 0n ? -part : part;
-			if (size > this.scale) this.scale = size;
-		}
-		return value;
-	}
-
-	#compute(node: Expression): C.Complex {
 		this.#budget.spend(1);
 		switch (node.op) {
 			case 'number':
-				return C.real(fixed(node.value));
+				return exactly(node.value);
 			case 'constant':
-				if (node.name === 'pi') return C.real(F.pi);
-				return node.name === 'e' ? C.real(F.exponential(F.unit)) : { re: 0n, im: F.unit };
+				if (node.name === 'pi') return pi;
+				return node.name === 'e' ? C.exponential(C.one) : C.imaginaryUnit;
 			case 'symbol': {
 				const value = this.#point.get(node.name);
 				if (value === undefined) throw new F.Undefined(`no value for ${node.name}`);
@@ -115,13 +110,13 @@ class Evaluation {
 			}
 			case 'mod': {
 				const [a, m] = [this.#real(this.of(node.args[0])), this.#real(this.of(node.args[1]))];
-				if (m <= 0n) throw new F.Undefined('modulus');
-				return C.real(((a % m) + m) % m);
+				if (m.re <= 0n || a.error + m.error > rounding) throw new F.Undefined('modulus');
+				return C.real((((a.re + a.error) % m.re) + m.re) % m.re, 2n * a.error);
 			}
 			case 'max':
 			case 'min': {
 				const values = node.args.map((arg) => this.#real(this.of(arg)));
-				return C.real(values.reduce((a, b) => (a > b === (node.op === 'max') ? a : b)));
+				return values.reduce((a, b) => (a.re > b.re === (node.op === 'max') ? a : b));
 			}
 			case 'gcd':
 			case 'lcm':
@@ -143,20 +138,27 @@ class Evaluation {
 	#exact(node: Expression): C.Complex {
 		const value = exactValue(node);
 		if (value === null) throw new F.Undefined(node.op);
-		return C.real(fixed(value));
+		return exactly(value);
 	}
 
-	#real(value: C.Complex): bigint {
-		if (value.im !== 0n) throw new F.Undefined('not real');
-		return value.re;
+	#real(value: C.Complex): C.Complex {
+		if (value.im > value.error || value.im < -value.error) throw new F.Undefined('not real');
+		return value.im === 0n ? value : C.real(value.re, value.error);
+	}
+
+	/** A real number that is known well enough to be told from the next whole number. */
+	#near(value: C.Complex): bigint {
+		const { re, error } = this.#real(value);
+		if (error > rounding) throw new F.Undefined('too uncertain');
+		return re;
 	}
 
 	/** A whole number; values off by rounding count. Elsewhere the function is not defined. */
 	#whole(value: C.Complex): Rational {
-		const re = this.#real(value);
+		const { re, error } = this.#real(value);
 		const rounded = (re + F.unit / 2n) >> F.bits;
-		const error = re - (rounded << F.bits);
-		if (error > 1n << 64n || error < -(1n << 64n)) throw new F.Undefined('no whole number');
+		const off = re - (rounded << F.bits);
+		if (error > rounding || off > error || off < -error) throw new F.Undefined('no whole number');
 		return { n: rounded, d: 1n };
 	}
 
@@ -194,7 +196,7 @@ class Evaluation {
 
 	/** The exponent as a whole number, where it is one at this point. */
 	#exponentAt(value: C.Complex): Rational | null {
-		if (value.im !== 0n) return null;
+		if (value.im !== 0n || value.error !== 0n) return null;
 		return value.re % F.unit === 0n ? { n: value.re >> F.bits, d: 1n } : null;
 	}
 
@@ -208,8 +210,8 @@ class Evaluation {
 		if (d === 2n && n <= 10_000n && n >= -10_000n) return C.wholePower(this.#squareRoot(base), n);
 		if (base.im === 0n && base.re < 0n && d % 2n === 1n) {
 			this.#budget.spend(20);
-			const size = F.exponential(F.multiply(F.logarithm(-base.re), fixed({ n, d })));
-			return C.real(n % 2n === 0n ? size : -size);
+			const size = C.exponential(C.multiply(C.logarithm(C.negate(base)), exactly({ n, d })));
+			return n % 2n === 0n ? size : C.negate(size);
 		}
 		return null;
 	}
@@ -231,22 +233,23 @@ class Evaluation {
 			case 'sqrt':
 				return this.#squareRoot(a);
 			case 'abs':
-				return C.real(C.magnitude(a));
+				return C.magnitude(a);
 			case 'sign':
-				return C.real(this.#real(a) > 0n ? F.unit : this.#real(a) < 0n ? -F.unit : 0n);
+				if (C.isZero(a)) return C.zero;
+				return C.real(this.#real(a).re > 0n ? F.unit : -F.unit);
 			case 'conjugate':
-				return { re: a.re, im: -a.im };
+				return { ...a, im: -a.im };
 			case 're':
-				return C.real(a.re);
+				return C.real(a.re, a.error);
 			case 'im':
-				return C.real(a.im);
+				return C.real(a.im, a.error);
 			case 'arg':
-				return C.real(C.argument(a));
+				return C.argument(a);
 			// What is a whole number but for rounding is that whole number.
 			case 'floor':
-				return C.real(((this.#real(a) + rounding) >> F.bits) << F.bits);
+				return C.real(((this.#near(a) + rounding) >> F.bits) << F.bits);
 			case 'ceil':
-				return C.real(-(((rounding - this.#real(a)) >> F.bits) << F.bits));
+				return C.real(-(((rounding - this.#near(a)) >> F.bits) << F.bits));
 			case 'factorial':
 				return this.#exact({
 					op: 'call',
@@ -275,13 +278,13 @@ class Evaluation {
 			case 'arcsin':
 				return this.#arcsine(a);
 			case 'arccos':
-				return C.subtract(C.real(F.pi / 2n), this.#arcsine(a));
+				return C.subtract(halfPi, this.#arcsine(a));
 			case 'arctan':
 				return C.arctangent(a);
 			case 'arccot':
-				return C.subtract(C.real(F.pi / 2n), C.arctangent(a));
+				return C.subtract(halfPi, C.arctangent(a));
 			case 'arcsec':
-				return C.subtract(C.real(F.pi / 2n), this.#arcsine(C.divide(C.one, a)));
+				return C.subtract(halfPi, this.#arcsine(C.divide(C.one, a)));
 			case 'arccsc':
 				return this.#arcsine(C.divide(C.one, a));
 			default:
@@ -291,7 +294,7 @@ class Evaluation {
 
 	/** Where a denominator is zero but for rounding, the function has a pole. */
 	#inverse(a: C.Complex): C.Complex {
-		if (C.magnitude(a) < 1n << 40n) throw new F.Undefined('pole');
+		if (C.isZero(a)) throw new F.Undefined('pole');
 		return C.divide(C.one, a);
 	}
 
@@ -332,6 +335,7 @@ class Evaluation {
 
 	/** A number in [-2, 2] that depends on the name and, to 48 digits, on the arguments. */
 	#unknown(name: string, args: readonly C.Complex[]): C.Complex {
+		if (args.some(({ error }) => error > rounding >> 8n)) throw new F.Undefined('too uncertain');
 		const digits = args.map(({ re, im }) => `${(re + rounding / 2n) / rounding},${(im + rounding / 2n) / rounding}`);
 		let bits = 0n;
 		for (let i = 0; i < 5; i++) bits = (bits << 32n) | BigInt(hashText(`${name}(${digits.join(';')})`, i + 1));

@@ -6,8 +6,6 @@
 export const bits = 256n;
 export const unit = 1n << bits;
 const guard = 48n;
-/** Two values agree when they differ by no more than 2^-160 (48 digits) of the largest number on the way to them. */
-export const agreement = 160n;
 
 /** Outside the domain of a real function, or beyond what is computed. */
 export class Undefined extends Error {}

@@ -98,24 +98,13 @@ function expandSigns(piece: string): string[] {
 	return ['+', '-'].flatMap((sign) => expandSigns(piece.replace(/\\pm(?![a-zA-Z])/, sign)));
 }
 
-/** Values of one name lose it ("x = 1 or x = 2", "x = 1, 2"); values of several names keep theirs. */
+/** Values of one name are a list with that name ("x = 1 or x = 2", "x = 1, 2"); values of several names keep theirs. */
 export function listOf(items: readonly Answer[], written: AnswerList['written']): AnswerList {
-	const names = new Set(items.filter((item): item is Named => item.kind === 'named').map(({ name }) => baseName(name)));
-	const first = items[0];
-	const plain = names.size === 1 && first?.kind === 'named' && items.every((item) => item.kind !== 'relation');
-	return {
-		kind: 'list',
-		items: plain ? items.map((item) => (item.kind === 'named' ? item.value : item)) : items,
-		written,
-	};
-}
-
-/** `x_1` and `x_2` name values of x; `f(x)` and `f(n)` values of f. */
-export function baseName(name: string): string {
-	return name
-		.replace(/_ ?(?:\{[^{}]*\}|\w)$/, '')
-		.replace(/\([^()]*\)$/, '')
-		.replace(/\s+/g, '');
+	const names = new Set(items.filter((item): item is Named => item.kind === 'named').map(({ name }) => name));
+	const [name] = names;
+	if (names.size !== 1 || name === undefined || items[0]?.kind !== 'named') return { kind: 'list', items, written };
+	if (items.some((item) => item.kind === 'relation')) return { kind: 'list', items, written };
+	return { kind: 'list', items: items.map((item) => (item.kind === 'named' ? item.value : item)), written, name };
 }
 
 /** `x | condition`, `x : condition`. */

@@ -5,7 +5,8 @@ import { groupEnd, tokens } from './brackets.ts';
 import { isSetInside, parseParts, parseSet } from './listAnswer.ts';
 import { parseBased, parseCongruence, parseRatio } from './numberForms.ts';
 import { parsePlainNumber } from './plainNumber.ts';
-import { parseUnion } from './regionAnswer.ts';
+import { sameRegion } from './region.ts';
+import { asRegion, parseUnion } from './regionAnswer.ts';
 import { parseRelation } from './relationAnswer.ts';
 import { parseExpression, scalar, trimmed } from './scalarAnswer.ts';
 import { parseChoice, parseKeyword, parseWords, wholeText } from './wordAnswer.ts';
@@ -35,8 +36,11 @@ function parseAt(text: string, inBrackets: boolean, depth: number): Answer | nul
 	if (t === '') return null;
 	t = t.replace(/,? (?:for|where) (?:all|any|every|some|each) [^()]*$/, '');
 	// "x < 2 : (-∞, 2)": the inequality and its interval.
-	const twice = /^[^:]*(?:[<>]|\\[lg]e(?![a-zA-Z]))[^:]*: ?([([].*[)\]])$/.exec(t);
-	if (twice !== null) return parse(twice[1] as string);
+	const twice = /^([^:]*(?:[<>]|\\[lg]e(?![a-zA-Z]))[^:]*): ?([([].*[)\]])$/.exec(t);
+	if (twice !== null) {
+		const [first, second] = [parse(twice[1] as string), parse(twice[2] as string)].map((one) => one && asRegion(one));
+		return first && second && sameRegion(first, second) ? second : null;
+	}
 	if (!inBrackets) t = joinThousands(t);
 	const plain = inBrackets && /^\d{1,3}(?:,\d{3})+$/.test(t) ? null : parsePlainNumber(t);
 	if (plain !== null) {

@@ -218,9 +218,9 @@ class Reader {
 				return this.#applied(args, depth);
 			case 'Prime':
 				return { op: 'unknown', name: 'prime', args: [read(0)] };
-			case 'Subscript': {
+			case 'Subscript':
+				if (typeof args[0] !== 'string') throw new Unreadable('index');
 				return { op: 'unknown', name: 'subscript', args: all() };
-			}
 			case 'OverVector':
 			case 'OverHat':
 				return read(0);

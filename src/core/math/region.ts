@@ -8,15 +8,16 @@ import * as Q from './rational.ts';
 /** Real value of a constant in fixed point; null: it has symbols, is complex or undefined. */
 export function realValue(expression: Expression): bigint | null {
 	if (freeSymbols(expression).size > 0) return null;
-	const value = evaluate(expression, new Map(), new Budget(4_000));
-	return value === null || value.value.im !== 0n ? null : value.value.re;
+	const value = evaluate(expression, new Map(), new Budget(4_000))?.value;
+	if (value === undefined || value.im > value.error || value.im < -value.error) return null;
+	return value.re;
 }
 
 /** Closer than this, relative to the larger, two end points are the same point. */
 function samePoint(a: bigint, b: bigint): boolean {
 	const difference = a > b ? a - b : b - a;
 	const size = (a < 0n ? -a : a) + (b < 0n ? -b : b) + F.unit;
-	return difference <= size >> F.agreement;
+	return difference <= size >> 150n;
 }
 
 /** Position of an end point on the line; infinite ones beyond all others. */
@@ -47,6 +48,22 @@ function place(part: RegionPart): Placed | null {
 	const low = position(part.low, -1);
 	const high = position(part.high, 1);
 	return low === null || high === null ? null : { low, high, part };
+}
+
+/** Whether two regions have the same end points, whatever their letters. */
+export function sameRegion(a: Region, b: Region): boolean {
+	const [first, second] = [a.parts.map(place), b.parts.map(place)];
+	if (first.length !== second.length) return false;
+	return first.every((one, i) => {
+		const other = second[i];
+		if (one === null || other == null) return false;
+		return (
+			order(one.low, other.low) === 0 &&
+			order(one.high, other.high) === 0 &&
+			one.part.low.closed === other.part.low.closed &&
+			one.part.high.closed === other.part.high.closed
+		);
+	});
 }
 
 /** Sorted, without empty parts, with parts that touch joined. null: an end point has no value. */
@@ -132,16 +149,17 @@ export function without(region: Region, removed: Region): Region | null {
 	return intersection([region, { kind: 'region', parts: outside, variable: region.variable }]);
 }
 
-function endpoint(item: Sequence['items'][number], closed: boolean): Endpoint | null {
-	if (item.kind === 'infinite') return { value: null, closed: false };
+function endpoint(item: Sequence['items'][number], closed: boolean, side: -1 | 1): Endpoint | null {
+	// An infinite end is on its own side and never reached.
+	if (item.kind === 'infinite') return item.sign === side && !closed ? { value: null, closed } : null;
 	return item.kind === 'scalar' ? { value: item, closed } : null;
 }
 
 /** `(a, b]` as an interval; null for what is none: other than two items, symbols, or ends in the wrong order. */
 export function regionOfSequence({ open, close, items }: Sequence): Region | null {
 	if (items.length !== 2) return null;
-	const low = endpoint(items[0] as Sequence['items'][number], open === '[');
-	const high = endpoint(items[1] as Sequence['items'][number], close === ']');
+	const low = endpoint(items[0] as Sequence['items'][number], open === '[', -1);
+	const high = endpoint(items[1] as Sequence['items'][number], close === ']', 1);
 	if (low === null || high === null) return null;
 	const placed = place({ low, high });
 	if (placed === null || order(placed.low, placed.high) > 0) return null;
@@ -244,7 +262,9 @@ function substitute(node: Expression, name: string, value: Q.Rational): Expressi
 
 /** a x + b with rational a and b, held against four points; an undefined function stands for itself. */
 function linearTerm(node: Expression): Linear | null {
-	if (node.op === 'unknown') return { variable: `${node.name}()`, slope: Q.one, offset: Q.zero };
+	if (node.op === 'unknown' && node.args.every((arg) => arg.op === 'symbol'))
+		return { variable: `${node.name}()`, slope: Q.one, offset: Q.zero };
+	if (node.op === 'unknown') return null;
 	const symbols = [...freeSymbols(node)];
 	const variable = symbols[0];
 	if (symbols.length !== 1 || variable === undefined || variable.endsWith('()')) return null;

@@ -4,6 +4,7 @@ import { splitOutside } from './brackets.ts';
 import { expressionsEqual } from './compareExpressions.ts';
 import { Budget, TooMuchWork } from './evaluate.ts';
 import { type Expression, freeSymbols } from './expression.ts';
+import { commas } from './listAnswer.ts';
 import { parsePlainNumber } from './plainNumber.ts';
 import * as Q from './rational.ts';
 import { readExpression } from './readExpression.ts';
@@ -28,7 +29,7 @@ const relationTokens = new Set(Object.keys(comparisons));
 
 /** What may stand before `=` as the name of an answer: letters with an index, `f(x)`, `|AB|`, `\angle ABC`, `(p, q)`, `P(A)`. */
 const nameForm =
-	/^(?:\\(?:angle|triangle|overline|overrightarrow|vec|measuredangle|operatorname|text|mathcal|mathbb) ?)?(?:\{?[a-zA-Z]{1,4}'*\}?|\\(?!frac|sqrt|sin|cos|tan|log|ln|exp|pi(?![a-zA-Z]))[a-zA-Z]+(?: ?\{[^{}]*\})?)(?: ?_ ?(?:\{[^{}]*\}|\w|\\text ?\{[^{}]*\}))?'*(?: ?\([a-zA-Z0-9, \\]{0,20}\))?$|^\|[A-Z]{1,3}\|$|^\( ?[a-zA-Z](?:_\{?\w\}?)?(?: ?, ?[a-zA-Z](?:_\{?\w\}?)?){1,5} ?\)$|^\\text ?\{[^{}]*\}$|^(?!.*\b(?:is|are|if|when|so|get|have|solutions?|answers?)\b)[a-zA-Z]{2,12}(?: [a-zA-Z]{1,12}){0,4}$|^\\frac ?\{[A-Z]{2}\} ?\{[A-Z]{2}\}$|^[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)? ?: ?[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)?$|^P ?\([^()]*\)$/;
+	/^(?:\\(?:angle|triangle|overline|overrightarrow|vec|measuredangle|operatorname|text|mathcal|mathbb) ?)?(?:\{?[a-zA-Z]{1,4}'*\}?|\\(?!frac|sqrt|sin|cos|tan|log|ln|exp|pi(?![a-zA-Z]))[a-zA-Z]+(?: ?\{[^{}]*\})?)(?: ?_ ?(?:\{[^{}]*\}|\w|\\text ?\{[^{}]*\}))?'*(?:\^ ?(?:\{ ?(?:-1|T) ?\}|T))?(?: ?\([a-zA-Z0-9, \\]{0,20}\))?$|^\|[A-Z]{1,3}\|$|^\( ?[a-zA-Z](?:_\{?\w\}?)?(?: ?, ?[a-zA-Z](?:_\{?\w\}?)?){1,5} ?\)$|^\\text ?\{[^{}]*\}$|^(?!.*\b(?:is|are|if|when|so|get|have|solutions?|answers?)\b)[a-zA-Z]{2,12}(?: [a-zA-Z]{1,12}){0,4}$|^\\frac ?\{[A-Z]{2}\} ?\{[A-Z]{2}\}$|^[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)? ?: ?[A-Z]{1,3}(?:_\{?[A-Za-z0-9]+\}?)?$|^P ?\([^()]*\)$/;
 
 export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	const split = splitOutside(t, relationTokens);
@@ -36,6 +37,8 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	const kinds = split.between.map((token) => comparisons[token] as Comparison | '≈' | '∈');
 	const sides = split.pieces;
 	if (sides.slice(1).some((side) => side === '') || sides.length > 12) return null;
+	// What a comma divides is several things, not one equation.
+	if ((splitOutside(t, commas)?.pieces.length ?? 2) > 1) return null;
 	if (kinds.includes('∈')) {
 		if (kinds.length !== 1 || !/^[a-zA-Z(\\]/.test(sides[0] as string)) return null;
 		const set = parse(sides[1] as string);
@@ -82,7 +85,7 @@ function parseEquation(
 	const isName = nameForm.test(first) && (exact.length > 1 || rounded !== null);
 	if (isName && first !== '') {
 		const rest = exact.length > 1 ? exact.slice(1) : [rounded as string];
-		const value = chainValue(rest, parse);
+		const value = rest.slice(0, -1).some((part) => mentionsText(first, part)) ? null : chainValue(rest, parse);
 		if (value === null) return null;
 		if (mentions(first, value)) return relationOf(sides, kinds);
 		return { kind: 'named', name: first.replace(/\s+/g, ''), value };
@@ -114,20 +117,29 @@ function isIdentity([first, ...rest]: readonly Expression[]): boolean {
 	}
 }
 
-/** The value at the end of a chain `1 + 1 = 2`, whose parts that are numbers must agree but for rounding (2 %). */
+/** The value at the end of a chain `1 + 1 = 2`. All its parts must be read, and those that are numbers must agree. */
 function chainValue(parts: readonly string[], parse: ParseAnswer): Answer | null {
 	const value = parse(parts.at(-1) as string);
-	if (value?.kind !== 'scalar' || parts.length === 1) return value;
-	const end = realValue(value.expression);
-	if (end === null) return value;
+	if (value === null || parts.length === 1) return value;
 	for (const part of parts.slice(0, -1)) {
 		const other = parse(part);
-		const number = other?.kind === 'scalar' ? realValue(other.expression) : null;
-		if (number === null) continue;
-		const difference = number > end ? number - end : end - number;
-		if (difference * 50n > (end < 0n ? -end : end)) return null;
+		if (other === null || other.kind === 'words') return null;
+		if (other.kind !== 'scalar' || value.kind !== 'scalar') continue;
+		if (freeSymbols(other.expression).size > 0 || freeSymbols(value.expression).size > 0) continue;
+		const isClose = value.digits !== null || other.digits !== null ? nearly : equalConstants;
+		if (!isClose(other.expression, value.expression)) return null;
 	}
 	return value;
+}
+
+const equalConstants = (a: Expression, b: Expression): boolean => isIdentity([a, b]);
+
+/** Within 2 %, for a chain that ends in a rounded number. */
+function nearly(a: Expression, b: Expression): boolean {
+	const [first, second] = [realValue(a), realValue(b)];
+	if (first === null || second === null) return false;
+	const difference = first > second ? first - second : second - first;
+	return difference * 50n <= (second < 0n ? -second : second);
 }
 
 function relationOf(sides: readonly string[], kinds: readonly (Comparison | '≈' | '∈')[]) {
@@ -138,6 +150,11 @@ function relationOf(sides: readonly string[], kinds: readonly (Comparison | '≈
 		sides: expressions as Expression[],
 		comparisons: kinds as Comparison[],
 	} as const;
+}
+
+/** Whether a letter occurs in a text outside commands. */
+function mentionsText(name: string, text: string): boolean {
+	return /^[a-zA-Z]$/.test(name) && new RegExp(`(?<![\\\\a-zA-Z])${name}(?![a-zA-Z])`).test(text);
 }
 
 /** Whether the name occurs in the value: `x = x^2 - 1` is an equation. */

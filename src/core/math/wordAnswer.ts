@@ -14,7 +14,7 @@ export function wholeText(t: string): string | null {
 
 const choiceLetter = /^(?:\(([A-J])\)|\\text ?\{ ?\(?([A-J])\)? ?\}|([A-J]))[.:)]?$/;
 
-const choiceWithRest = /^(?:\(([A-J])\)[.:]?|\\text ?\{ ?\(?([A-J])\)?[.:]? ?\}[.:]?|([A-J])[.:)](?= )) ?(\S.*)$/;
+const choiceWithRest = /^(?:\(([A-J])\)[.:]?|\\text ?\{ ?\(?([A-J])\)?[.:]? ?\}[.:]?|([A-J])[.)](?= )) ?(\S.*)$/;
 
 export function parseChoice(t: string, wasText: boolean): Answer | null {
 	const alone = choiceLetter.exec(t) ?? (wasText ? /^\(?([A-J])\)?$/.exec(t) : null);

@@ -1,0 +1,21 @@
+/** `x_1` is a value of x. */
+const withoutIndex = (name: string): string => name.replace(/_(?:\{[^{}]*\}|\w)$/, '');
+
+/** `f(x)` -> `f`; only with letters between the brackets: `P(2)` is another name than `P(3)`. */
+const withoutArgument = (name: string): string => name.replace(/(?<=.)\([a-zA-Z](?:,[a-zA-Z])*\)$/, '()');
+
+/**
+ * Whether two names on the left of an equals sign name the same: `f(x)` and `f(n)`, `x_1` and `x` (but not `x_2`), `y` and
+ * `f(x)`.
+ */
+export function sameName(a: string, b: string): boolean {
+	const [first, second] = [plain(a), plain(b)];
+	if (first === second || withoutArgument(first) === withoutArgument(second)) return true;
+	if (withoutIndex(first) === second || withoutIndex(second) === first) return true;
+	return [first, second].includes('y') && [first, second].some((name) => /^[a-zA-Z]\(x\)$/.test(name));
+}
+
+const plain = (name: string): string => name.replace(/\s+/g, '').replace(/_\{(\w+)\}/g, '_$1');
+
+/** Names of unknowns, whose values have no order: roots x_1 and x_2. */
+export const isUnknown = (name: string): boolean => /^[xtzwurknm]$/.test(withoutIndex(plain(name)));
