@@ -37,15 +37,15 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		external: ['onnxruntime-node'],
 	};
 
-	/** What runs in the extension host, where `vscode` is. */
-	const hostModule = {
+	/** Suites of the extension host, where `vscode` is: mocha loads them by `require`. */
+	const hostSuites = {
 		...shared,
-		outdir: dist,
+		outdir: join(dist, 'test'),
 		outExtension: { '.js': '.cjs' },
 		platform: 'node',
 		format: 'cjs',
 		target: 'node20',
-		external: ['vscode'],
+		external: ['vscode', 'mocha'],
 	};
 
 	const webviewApp = (name) => ({
@@ -60,7 +60,14 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 	});
 
 	return {
-		host: { ...hostModule, entryPoints: { extension: 'src/extension.ts' } },
+		host: {
+			...nodeProgram,
+			entryPoints: { extension: 'src/extension.ts' },
+			external: ['vscode'],
+			// Activation reads what it needs alone; the rest comes in files of its own when it is first used.
+			splitting: true,
+			chunkNames: 'host-[name]-[hash]',
+		},
 		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
 		cli: {
 			...nodeProgram,
@@ -94,14 +101,10 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		},
 		dashboard: webviewApp('dashboard'),
 		rollouts: webviewApp('rollouts'),
+		verification: webviewApp('verification'),
 		...(tests
 			? {
-					integration: {
-						...hostModule,
-						entryPoints: integrationEntryPoints(),
-						outdir: join(dist, 'test'),
-						external: ['vscode', 'mocha'],
-					},
+					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },
 				}
 			: {}),
 	};

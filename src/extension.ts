@@ -31,6 +31,7 @@ import { RunsTree } from './host/runsTree.ts';
 import type { RunView } from './host/runView.ts';
 import { StatusBar } from './host/statusBar.ts';
 import { TraceFeatures } from './host/traces/traceFeatures.ts';
+import type { ResultPart, ResultPlace } from './protocol/verificationMessages.ts';
 import { RunRegistry } from './runs/runRegistry.ts';
 
 /** What `activate` hands to whoever asks for the extension's exports: the tests. */
@@ -99,13 +100,17 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				python,
 				keys,
 				environment,
-				results: {
-					show: (title, shown) => documents.show(`${title}.json`, JSON.stringify(shown, null, '\t')),
-				},
+				results: { show: (place, part) => results.open(place, part) },
 			});
 		}),
 	);
 	const rewardTests = keep(new RewardTests({ files: rewardFiles, workbench: () => rewards.get() }));
+	const results: LazyPanels<ResultPart, ResultPlace> = keep(
+		new LazyPanels<ResultPart, ResultPlace>(panelTypes.verification, async () => {
+			const { VerificationPanels } = await import('./host/panels/verificationPanel.ts');
+			return new VerificationPanels(panels, () => rewards.get());
+		}),
+	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
 	const starter: RunStarter = new RunStarter({
 		extension,

@@ -35,6 +35,7 @@ export const commandIds = {
 	auditReward: 'reasoningLab.auditReward',
 	useReward: 'reasoningLab.useReward',
 	debugRow: 'reasoningLab.debugRow',
+	exportReward: 'reasoningLab.exportReward',
 	newReward: 'reasoningLab.newReward',
 	showBuiltInReward: 'reasoningLab.showBuiltInReward',
 	showVerification: 'reasoningLab.showVerification',
@@ -101,6 +102,7 @@ export const viewIds = {
 export const panelTypes = {
 	dashboard: 'reasoningLab.dashboard',
 	rollouts: 'reasoningLab.rollouts',
+	verification: 'reasoningLab.verification',
 } as const;
 
 /**

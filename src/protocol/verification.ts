@@ -47,6 +47,8 @@ export const verifiedRowSchema = v.object({
 	others: v.record(v.string(), value),
 	/** Where the row was read, to open it: absolute path and line from 1. */
 	place: v.optional(v.object({ file: v.string(), line: v.number() })),
+	/** Of a rollout: which one of its run. */
+	rollout: v.optional(v.object({ step: v.number(), group: v.number(), index: v.number() })),
 });
 export type VerifiedRow = v.InferOutput<typeof verifiedRowSchema>;
 

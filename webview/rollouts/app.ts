@@ -1,12 +1,12 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { Browser } from './browser.ts';
-import { emptyState } from './emptyState.ts';
 import { FilterBar } from './filterBar.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
-import { plainLabel } from './hiddenCharacters.ts';
 import { type Command, commandOf } from './keys.ts';
 import type { Change, RolloutsModel } from './rolloutsModel.ts';
 import { tokenViews } from './savedState.ts';

@@ -1,6 +1,4 @@
 import type { GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
-import { element } from '../lib/dom.ts';
-import { formatNumber } from '../lib/format.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';
 
@@ -67,18 +65,4 @@ export function rewardBars(group: GroupSummary, rows: ReadonlySet<number> | null
 		svg.append(rect);
 	});
 	return svg;
-}
-
-/** An advantage with its sign, as "+0.87". */
-export function signedNumber(value: number | null): string {
-	return value !== null && value > 0 ? `+${formatNumber(value, 3)}` : formatNumber(value, 3);
-}
-
-/** A bar that goes left or right from the middle; `largest` is the largest size in the group. */
-export function advantageBar(value: number | null, largest: number): HTMLElement {
-	const bar = element('span', { class: `advantage-fill ${(value ?? 0) < 0 ? 'negative' : 'positive'}` });
-	const share = value === null || largest === 0 ? 0 : Math.min(1, Math.abs(value) / largest) * 50;
-	bar.style.width = `${share}%`;
-	bar.style.left = (value ?? 0) < 0 ? `${50 - share}%` : '50%';
-	return element('span', { class: 'advantage-bar', aria: { hidden: true } }, bar);
 }

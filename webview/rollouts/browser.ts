@@ -2,12 +2,12 @@ import { Disposable } from '../../src/base/disposable.ts';
 import { dropdown } from '../lib/controls.ts';
 import { element, setText } from '../lib/dom.ts';
 import { formatNumber, formatPercent } from '../lib/format.ts';
+import { SelectionList } from '../lib/selectionList.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
 import type { FilteredGroup } from './filters.ts';
-import { plainLabel } from './hiddenCharacters.ts';
 import type { GroupOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
-import { SelectionList } from './selectionList.ts';
 import type { StepRow } from './stepTable.ts';
 
 const stepHeight = 26;

@@ -5,12 +5,12 @@ import type { RolloutDetail, TokenColumns } from '../../src/protocol/rolloutsMes
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
-import { advantageBar, signedNumber } from './bars.ts';
-import { type CompletionTrace, faultMessages, traceCompletion } from './completionTrace.ts';
-import { plainLabel } from './hiddenCharacters.ts';
-import type { Mark } from './marks.ts';
+import { signedBar, signedNumber } from '../lib/signedBar.ts';
+import { type CompletionTrace, faultMessages, traceCompletion } from '../lib/trace/completionTrace.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { Mark } from '../lib/trace/marks.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
 import type { TokenView } from './savedState.ts';
-import { TextBody } from './textBody.ts';
 import { TokenBody } from './tokenBody.ts';
 
 /** What a card needs of the panel around it. */
@@ -156,7 +156,7 @@ export class CompletionCard implements IDisposable {
 				'dd',
 				{ class: 'advantage' },
 				element('span', { class: 'advantage-value' }, signedNumber(rollout.advantage)),
-				advantageBar(rollout.advantage, largestAdvantage),
+				signedBar(rollout.advantage, largestAdvantage),
 			),
 		);
 	}

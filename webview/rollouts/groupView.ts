@@ -3,15 +3,15 @@ import { type Behaviour, behaviourTitles } from '../../src/core/trace/behaviours
 import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
 import { formatNumber } from '../lib/format.ts';
+import { type CompletionTrace, noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
 import { CompletionCard } from './completionCard.ts';
-import { type CompletionTrace, noTags, traceCompletion } from './completionTrace.ts';
-import { emptyState } from './emptyState.ts';
-import { plainLabel } from './hiddenCharacters.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Layout, TokenView } from './savedState.ts';
-import { TextBody } from './textBody.ts';
 import { highestLevel, scaleEnd } from './tokenScale.ts';
 
 /** Groups whose completions are all shorter are shown as a grid, so that all are seen at once. */

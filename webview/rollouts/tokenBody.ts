@@ -1,10 +1,10 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
 import type { TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import { element, setText } from '../lib/dom.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { appendMarked } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
-import { plainLabel } from './hiddenCharacters.ts';
 import type { TokenView } from './savedState.ts';
-import { appendMarked } from './textBody.ts';
 import { type TokenBlock, tokenBlocks, tokenFacts, tokenLevel } from './tokenScale.ts';
 
 const drawnWhole = 4;

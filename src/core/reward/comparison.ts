@@ -80,6 +80,17 @@ const varianceWords = { true: { true: 'dead', false: 'gained' }, false: { true: 
 const isChanged = (before: number | null, after: number | null) =>
 	before === null || after === null ? before !== after : Math.abs(before - after) > tolerance;
 
+const valued = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
+
+/** Which rows cross the middle between the smallest and the largest value of both sides, or turn to or from null. */
+export function flippedRows(rows: readonly Pick<RowToCompare, 'before' | 'after'>[]): boolean[] {
+	const range = moments(valued(rows.flatMap(({ before, after }) => [before, after])));
+	const middle = range === null ? 0 : range.min / 2 + range.max / 2;
+	return rows.map(({ before: a, after: b }) =>
+		a === null || b === null ? a !== b : a > middle !== b > middle && isChanged(a, b),
+	);
+}
+
 /**
  * Compares two rewards, or two weightings, over recorded rollouts. The rows of a step are one generation batch: with
  * `batch` its standard deviation divides the advantages.
@@ -121,11 +132,6 @@ export function compareRows(
 			advantageAfter: advantageAfter.get(i) as number,
 		}),
 	);
-	const valued = (values: readonly (number | null)[]) => values.filter((value) => value !== null);
-	const range = moments([...valued(before), ...valued(after)]);
-	const middle = range === null ? 0 : range.min / 2 + range.max / 2;
-	const isFlipped = (a: number | null, b: number | null) =>
-		a === null || b === null ? a !== b : a > middle !== b > middle && isChanged(a, b);
 	const correlations = valued(groups.map((group) => group.rankCorrelation));
 	return {
 		steps: [...new Set(rows.map(({ step }) => step))].sort((a, b) => a - b),
@@ -134,7 +140,7 @@ export function compareRows(
 		summary: {
 			meanBefore: moments(valued(before))?.mean ?? null,
 			meanAfter: moments(valued(after))?.mean ?? null,
-			flipped: rows.filter((row) => isFlipped(row.before, row.after)).length,
+			flipped: flippedRows(rows).filter(Boolean).length,
 			changed: rows.filter((row) => isChanged(row.before, row.after)).length,
 			rankCorrelation: moments(correlations)?.mean ?? null,
 			gained: groups.filter(({ variance }) => variance === 'gained').length,

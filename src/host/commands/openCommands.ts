@@ -6,6 +6,7 @@ import { runFiles } from '../../runs/runFiles.ts';
 import { isRunFolder, type RunRegistry, runsIn } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
+import type { RolloutsPlace } from '../panels/rolloutsSession.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
@@ -16,16 +17,17 @@ export interface PanelOpener {
 	open(runFolder: string): unknown;
 }
 
-/** Opens rollouts, at a step when the caller names one, as the dashboard does. */
+/** Opens rollouts, at a step or a group when the caller names one, as the dashboard does. */
 export interface RolloutsOpener {
-	open(runFolder: string, place?: { readonly step: number }): unknown;
+	open(runFolder: string, place?: RolloutsPlace): unknown;
 }
 
 /** A menu passes the selected items in its place. */
-function placeOf(argument: unknown): { readonly step: number } | undefined {
+function placeOf(argument: unknown): RolloutsPlace | undefined {
 	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
-	const { step } = argument as { readonly step?: unknown };
-	return typeof step === 'number' && Number.isFinite(step) ? { step } : undefined;
+	const { step, group } = argument as { readonly step?: unknown; readonly group?: unknown };
+	if (typeof step !== 'number' || !Number.isFinite(step)) return undefined;
+	return typeof group === 'number' && Number.isFinite(group) ? { step, group } : { step };
 }
 
 interface Needs {

@@ -39,21 +39,19 @@ export interface PanelContext {
 }
 
 /**
- * One panel on one run. The webview is thrown away whenever it is hidden, and hidden ones hear nothing: an app says
- * `ready` whenever it has (re)started, and its panel answers with a complete snapshot.
+ * One panel. The webview is thrown away whenever it is hidden, and hidden ones hear nothing: an app says `ready` whenever
+ * it has (re)started, and its panel answers with a complete snapshot.
  */
-export abstract class RunPanel<Event, Command, Requests extends RequestTable> extends Disposable {
-	readonly runFolder: string;
+export abstract class AppPanel<Event, Command, Requests extends RequestTable> extends Disposable {
 	protected readonly log: vscode.LogOutputChannel;
 	readonly #panel: vscode.WebviewPanel;
 	readonly #app: PanelApp<Command, Requests>;
 	#listening = false;
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>, runFolder: string) {
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>) {
 		super();
 		this.#panel = panel;
 		this.#app = app;
-		this.runFolder = runFolder;
 		this.log = context.log;
 		this.register(panel);
 		this.register(panel.onDidDispose(() => this.dispose()));
@@ -149,6 +147,20 @@ export abstract class RunPanel<Event, Command, Requests extends RequestTable> ex
 			response = { kind: 'response', id, ok: false, error: failure.toJSON() };
 		}
 		if (!this.disposed) void this.#panel.webview.postMessage(response);
+	}
+}
+
+/** One panel on one run. */
+export abstract class RunPanel<Event, Command, Requests extends RequestTable> extends AppPanel<
+	Event,
+	Command,
+	Requests
+> {
+	readonly runFolder: string;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, app: PanelApp<Command, Requests>, runFolder: string) {
+		super(panel, context, app);
+		this.runFolder = runFolder;
 	}
 }
 

@@ -1,12 +1,20 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import { decode } from '../../protocol/decode.ts';
+import {
+	type ComparisonAnswers,
+	comparisonAnswersSchema,
+	type ResultPlace,
+} from '../../protocol/verificationMessages.ts';
 import type { ComparedSide } from '../../rewards/compareRewards.ts';
 import type { RewardRunner } from '../../rewards/rewardRunner.ts';
 import { viewIds } from '../ids.ts';
 import { withProgress } from '../progress.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
+import type { Judgements } from './judgements.ts';
 import { pickRun } from './pickRun.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import type { RewardTargets } from './rewardTarget.ts';
@@ -19,20 +27,10 @@ interface Needs {
 	readonly verifications: RewardVerifications;
 	readonly store: RunStore;
 	readonly results: ResultsOpener;
+	readonly judgements: Judgements;
 }
 
-type With = 'HEAD' | 'file' | 'weights';
-
-/** What a caller may answer in advance; whatever is missing is asked for. */
-interface ComparisonAnswers {
-	/** Folder. */
-	readonly run?: string;
-	readonly with?: With;
-	/** The other reward file, absolute, and which of its rewards. */
-	readonly file?: string;
-	readonly reward?: string;
-	readonly weights?: Readonly<Record<string, number>>;
-}
+type With = NonNullable<ComparisonAnswers['with']>;
 
 const choices: readonly (vscode.QuickPickItem & { readonly with: With })[] = [
 	{ label: '$(git-commit) HEAD', detail: 'What the last commit has, against the working copy', with: 'HEAD' },
@@ -57,30 +55,11 @@ export class JudgeCommands {
 		if (target === undefined) return;
 		const { file, reward } = target;
 		const words = { title: `Auditing ${reward}`, why: 'every probe is scored', view: viewIds.rewards };
-		const report = await withProgress(words, async (signal) => {
-			const { auditReward, defaultAuditRows } = await import('../../rewards/auditReward.ts');
-			const { plan, runner } = await this.#needs.verifications
-				.session(file)
-				.open({ kind: 'data', cases: false }, signal);
-			try {
-				const { template, verify } = plan.data;
-				const problems = plan.problems.slice(0, defaultAuditRows);
-				const data = plan.described;
-				return await auditReward(runner, {
-					file,
-					reward,
-					problems,
-					template,
-					verify,
-					data,
-					remarks: plan.remarks,
-					signal,
-				});
-			} finally {
-				runner.dispose();
-			}
-		});
-		await this.#needs.results.show(`${reward}: audit`, report);
+		const place: ResultPlace = { view: 'audit', file, reward };
+		await withProgress(words, (aborted) =>
+			this.#needs.judgements.run(place, aborted, (signal) => this.#audit({ file, reward }, signal)),
+		);
+		await this.#needs.results.show(place);
 	}
 
 	/** @param args the reward, and what is known of the answers */
@@ -101,20 +80,43 @@ export class JudgeCommands {
 		const weights = against === 'weights' ? (answers.weights ?? (await askWeights(run))) : null;
 		if (weights === undefined) return;
 		const words = { title: `Comparing ${reward}`, why: 'the rollouts are scored anew', view: viewIds.rewards };
-		const comparison = await withProgress(words, async (signal) => {
-			const { compareRewards } = await import('../../rewards/compareRewards.ts');
-			const opened: { dispose(): unknown }[] = [];
-			try {
-				const sides =
-					weights !== null
-						? { before: { weights: {} }, after: { weights } }
-						: await this.#sides({ file, reward }, other, opened, signal);
-				return await compareRewards({ run, ...sides, signal });
-			} finally {
-				for (const one of opened) await one.dispose();
-			}
-		});
-		await this.#needs.results.show(`${reward}: ${comparison.before} and ${comparison.after}`, comparison);
+		const asked: ComparisonAnswers = {
+			run,
+			with: against,
+			...(other === null ? {} : { file: other.file, reward: other.reward }),
+			...(weights === null ? {} : { weights }),
+		};
+		const place: ResultPlace = { view: 'comparison', file, reward, answers: asked };
+		await withProgress(words, (aborted) =>
+			this.#needs.judgements.run(place, aborted, async (signal) => {
+				const { compareRewards } = await import('../../rewards/compareRewards.ts');
+				const opened: { dispose(): unknown }[] = [];
+				try {
+					const sides =
+						weights !== null
+							? { before: { weights: {} }, after: { weights } }
+							: await this.#sides({ file, reward }, other, opened, signal);
+					return await compareRewards({ run, ...sides, signal });
+				} finally {
+					for (const one of opened) await one.dispose();
+				}
+			}),
+		);
+		await this.#needs.results.show(place);
+	}
+
+	async #audit({ file, reward }: { file: string; reward: string }, signal: AbortSignal): Promise<AuditReport> {
+		const { auditReward, defaultAuditRows } = await import('../../rewards/auditReward.ts');
+		const session = this.#needs.verifications.session(file);
+		const { plan, runner } = await session.open({ kind: 'data', cases: false }, signal);
+		try {
+			const { template, verify } = plan.data;
+			const problems = plan.problems.slice(0, defaultAuditRows);
+			const { described: data, remarks } = plan;
+			return await auditReward(runner, { file, reward, problems, template, verify, data, remarks, signal });
+		} finally {
+			runner.dispose();
+		}
 	}
 
 	readonly #known = (file: string): readonly string[] =>
@@ -176,7 +178,8 @@ export class JudgeCommands {
 }
 
 function answersOf(argument: unknown): ComparisonAnswers {
-	return typeof argument === 'object' && argument !== null && !Array.isArray(argument) ? argument : {};
+	const decoded = decode(comparisonAnswersSchema, argument);
+	return decoded.ok ? decoded.value : {};
 }
 
 /** "accuracy=1, format=0.2", with those of the run to begin with. */

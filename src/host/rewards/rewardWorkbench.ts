@@ -8,9 +8,11 @@ import type { RunStore } from '../runStore.ts';
 import type { ApiKeys } from './apiKeys.ts';
 import { AuthorCommands } from './authorCommands.ts';
 import { CoverageMarks } from './coverageMarks.ts';
+import { ExportCommand } from './exportCommand.ts';
 import { resultsOf } from './fileVerification.ts';
 import { InlineResults } from './inlineResults.ts';
 import { JudgeCommands } from './judgeCommands.ts';
+import { Judgements } from './judgements.ts';
 import { removeApiKey, setApiKey } from './keyCommands.ts';
 import type { PythonInterpreter } from './pythonInterpreter.ts';
 import { RewardDiagnostics } from './rewardDiagnostics.ts';
@@ -46,7 +48,9 @@ export class RewardWorkbench extends Disposable {
 	readonly debugging: RewardDebugger;
 	readonly verify: VerifyCommands;
 	readonly judge: JudgeCommands;
+	readonly judgements: Judgements;
 	readonly author: AuthorCommands;
+	readonly export: ExportCommand;
 	readonly #keys: ApiKeys;
 	#hasResults = false;
 
@@ -71,7 +75,11 @@ export class RewardWorkbench extends Disposable {
 		const debugging = this.register(new RewardDebugger({ pool: this.pool, environment, programs, say }));
 		this.debugging = debugging;
 		this.verify = new VerifyCommands({ targets, verifications: view, store, notices, results, debugging });
-		this.judge = new JudgeCommands({ targets, files, verifications: view, store, results });
+		const judgements = this.register(new Judgements());
+		this.judgements = judgements;
+		this.judge = new JudgeCommands({ targets, files, verifications: view, store, results, judgements });
+		const dist = vscode.Uri.joinPath(extension, 'dist').fsPath;
+		this.export = this.register(new ExportCommand({ targets, python, notices, dist }));
 		this.author = new AuthorCommands({ extension, files, targets, verifications: view, notices, documents });
 		view.start();
 	}

@@ -1,9 +1,8 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import type { AuditReport } from '../../protocol/audit.ts';
-import type { Comparison } from '../../protocol/comparison.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import { type ResultPart, type ResultPlace, resultParts } from '../../protocol/verificationMessages.ts';
 import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
@@ -18,9 +17,9 @@ import type { RewardTargets } from './rewardTarget.ts';
 import type { RewardVerifications } from './rewardVerifications.ts';
 import { valueWords } from './rewardWords.ts';
 
-/** Shows results at length. */
+/** Shows results at length, and follows them as they are made anew. */
 export interface ResultsOpener {
-	show(title: string, shown: Verification | AuditReport | Comparison): unknown;
+	show(place: ResultPlace, part?: ResultPart): unknown;
 }
 
 interface Needs {
@@ -81,7 +80,7 @@ export class VerifyCommands {
 		const verification = session.state.results.get(target.reward)?.selection;
 		const [row] = verification?.rows ?? [];
 		if (verification == null || row === undefined) return;
-		const show = () => this.#show(verification);
+		const show = () => this.#show(target, 'selection');
 		void this.#needs.notices.information(`${target.reward} of the selection: ${valueWords(row)}`, [
 			{ title: 'Show Results', run: show },
 		]);
@@ -96,11 +95,13 @@ export class VerifyCommands {
 			await saved(file);
 			await this.#work(session, () => session.verify());
 		}
-		const verification = await pickResult(session, reward);
-		if (verification !== undefined) await this.#show(verification);
+		await this.#show(target);
 	}
 
-	/** @param args the reward, and the number of the row in its latest verification unless it is to be asked for */
+	/**
+	 * @param args the reward, and the number of the row in its latest verification, or in that of a part, unless it is to be
+	 * asked for
+	 */
 	async debugRow(...args: unknown[]): Promise<void> {
 		if (!vscode.workspace.isTrusted) {
 			throw new Failure('denied', 'This workspace is not trusted, so no reward is run.', 'Trust it first.');
@@ -113,7 +114,9 @@ export class VerifyCommands {
 			await saved(file);
 			await this.#work(session, () => session.verify());
 		}
-		const [verification] = resultsOf(session.state.results.get(reward));
+		const results = session.state.results.get(reward);
+		const part = resultParts.find((one) => one === args[3]);
+		const verification = (part === undefined ? null : results?.[part]) ?? resultsOf(results)[0];
 		const asked = verification && session.rowsOf(verification);
 		if (verification === undefined || asked === undefined || asked.length === 0) {
 			throw new Failure('missing', `${reward} has no rows to be debugged on.`, 'Name a dataset in the reward file.');
@@ -134,8 +137,8 @@ export class VerifyCommands {
 	readonly #known = (file: string): readonly string[] =>
 		this.#needs.verifications.get(file)?.rewards.map(({ name }) => name) ?? [];
 
-	#show(verification: Verification): unknown {
-		return this.#needs.results.show(verification.reward, verification);
+	#show({ file, reward }: { readonly file: string; readonly reward: string }, part?: ResultPart): unknown {
+		return this.#needs.results.show({ view: 'verification', file, reward }, part);
 	}
 
 	/** Works with a bar in the view, and says what was wrong where no editor shows it. */
@@ -193,20 +196,6 @@ async function pickProblem(session: RewardSession): Promise<number | undefined> 
 		{ title: 'Verify the selection as a completion', placeHolder: 'Of which problem', matchOnDescription: true },
 	);
 	return picked?.index;
-}
-
-async function pickResult(session: RewardSession, reward: string): Promise<Verification | undefined> {
-	const results = resultsOf(session.state.results.get(reward));
-	if (results.length < 2) return results[0];
-	const picked = await vscode.window.showQuickPick(
-		results.map((verification) => ({
-			label: displayText(verification.data.join(', ') || 'no data', 200),
-			description: `${verification.statistics.rows} rows`,
-			verification,
-		})),
-		{ title: `Results of ${displayText(reward, 80)}`, placeHolder: 'On which data' },
-	);
-	return picked?.verification;
 }
 
 /** Errors first, then failed cases, then by value from both ends of the list. @returns its number in the verification */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
-import { hiddenCharacters } from '../../../webview/rollouts/hiddenCharacters.ts';
+import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
 import { findText } from '../../../src/core/trace/findText.ts';
+import { faultMessages, noTags, traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
+import { hiddenCharacters, plainLabel } from '../../../webview/lib/trace/hiddenCharacters.ts';
+import { type Mark, marksWithin, segments } from '../../../webview/lib/trace/marks.ts';
+import { blockLimits, textBlocks } from '../../../webview/lib/trace/textBlocks.ts';
 import { layoutBars, rewardRange } from '../../../webview/rollouts/bars.ts';
-import { faultMessages, noTags, traceCompletion } from '../../../webview/rollouts/completionTrace.ts';
-import { hiddenCharacters, plainLabel } from '../../../webview/rollouts/hiddenCharacters.ts';
 import { bindings, commandOf, commands } from '../../../webview/rollouts/keys.ts';
-import { type Mark, marksWithin, segments } from '../../../webview/rollouts/marks.ts';
-import { blockLimits, textBlocks } from '../../../webview/rollouts/textBlocks.ts';
 import { tokenBlocks, tokenLevel } from '../../../webview/rollouts/tokenScale.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;

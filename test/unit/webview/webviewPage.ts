@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../..');
 const origin = 'https://webview.invalid';
 
 export interface WebviewOptions {
-	readonly app: 'dashboard' | 'rollouts';
+	readonly app: 'dashboard' | 'rollouts' | 'verification';
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;
@@ -37,7 +37,7 @@ export interface Webview {
 
 const built = new Map<string, Promise<{ script: string; style: string }>>();
 
-async function build(app: 'dashboard' | 'rollouts'): Promise<{ script: string; style: string }> {
+async function build(app: WebviewOptions['app']): Promise<{ script: string; style: string }> {
 	const result = await esbuild.build({ ...bundles()[app], absWorkingDir: root, write: false, sourcemap: false });
 	const file = (end: string) => result.outputFiles?.find(({ path }) => path.endsWith(end))?.text ?? '';
 	return { script: file('.js'), style: file('.css') };

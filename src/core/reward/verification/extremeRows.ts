@@ -1,20 +1,23 @@
 import type { VerifiedRow } from '../../../protocol/verification.ts';
 
-export interface ExtremeRows {
+/** What is needed of a row. */
+type ValuedRow = Pick<VerifiedRow, 'source' | 'value'>;
+
+export interface ExtremeRows<Row extends ValuedRow = VerifiedRow> {
 	/** Highest value first. */
-	readonly best: readonly VerifiedRow[];
+	readonly best: readonly Row[];
 	/** Lowest value first. */
-	readonly worst: readonly VerifiedRow[];
+	readonly worst: readonly Row[];
 }
 
 /**
  * The rows with the highest and with the lowest values, at most n each, none in both. Of equal values the surprising ones
  * come first: a wrong answer at the top, a right one at the bottom; then as in the list.
  */
-export function extremeRows(rows: readonly VerifiedRow[], n: number): ExtremeRows {
+export function extremeRows<Row extends ValuedRow>(rows: readonly Row[], n: number): ExtremeRows<Row> {
 	const valued = rows.filter((row) => row.value !== null).map((row) => ({ row, value: row.value as number }));
 	const most = Math.min(n, Math.floor((valued.length + 1) / 2));
-	const surprise = (row: VerifiedRow, source: VerifiedRow['source']) => (row.source === source ? 0 : 1);
+	const surprise = (row: Row, source: Row['source']) => (row.source === source ? 0 : 1);
 	const best = valued
 		.toSorted((a, b) => compare(b.value, a.value) || surprise(a.row, 'wrong') - surprise(b.row, 'wrong'))
 		.slice(0, most);

@@ -17,8 +17,11 @@ export interface GroupSpread {
 	readonly dead: boolean;
 }
 
+/** What is needed of a row. */
+type SpreadRow = Pick<VerifiedRow, 'group' | 'prompt' | 'value'>;
+
 /** Groups with at least two valued rows, in the order in which they first occur. */
-export function groupSpreads(rows: readonly VerifiedRow[]): GroupSpread[] {
+export function groupSpreads(rows: readonly SpreadRow[]): GroupSpread[] {
 	const groups = new Map<number, number[]>();
 	for (const [i, { group }] of rows.entries()) {
 		if (group === null) continue;
@@ -28,11 +31,11 @@ export function groupSpreads(rows: readonly VerifiedRow[]): GroupSpread[] {
 	}
 	const spreads: GroupSpread[] = [];
 	for (const [group, members] of groups) {
-		const values = members.map((i) => (rows[i] as VerifiedRow).value).filter((value) => value !== null);
+		const values = members.map((i) => (rows[i] as SpreadRow).value).filter((value) => value !== null);
 		const found = moments(values);
 		if (found === null || values.length < 2) continue;
 		const { mean, std, min, max } = found;
-		const prompt = (rows[members[0] as number] as VerifiedRow).prompt;
+		const prompt = (rows[members[0] as number] as SpreadRow).prompt;
 		spreads.push({ group, prompt, rows: members, values, mean, std, dead: min === max });
 	}
 	return spreads;

@@ -17,6 +17,8 @@ export interface RowToVerify {
 	/** Of a rollout: what the run recorded, by the rewards' names. */
 	readonly recorded?: Readonly<Record<string, number | null>>;
 	readonly place?: { readonly file: string; readonly line: number };
+	/** Of a rollout: which one of its run. */
+	readonly rollout?: { readonly step: number; readonly group: number; readonly index: number };
 }
 
 /** The scored row, as editor, panel and command line draw it. */
@@ -30,7 +32,7 @@ export function verifiedRow(
 		readonly others: Readonly<Record<string, number | null>>;
 	},
 ): VerifiedRow {
-	const { row, source, label, group, expect, recorded, place } = asked;
+	const { row, source, label, group, expect, recorded, place, rollout } = asked;
 	const { value, error } = scored;
 	const was = recorded !== undefined && Object.hasOwn(recorded, scored.reward) ? recorded[scored.reward] : undefined;
 	return {
@@ -47,6 +49,7 @@ export function verifiedRow(
 		...(was === undefined ? {} : { recorded: was }),
 		others: { ...scored.others },
 		...(place ? { place: { ...place } } : {}),
+		...(rollout ? { rollout: { ...rollout } } : {}),
 	};
 }
 

@@ -138,6 +138,7 @@ export function rolloutRows(
 			batch,
 			row: rolloutScoreRow(line),
 			recorded: line.rewards,
+			rollout: { step: line.step, group: line.group, index: line.index },
 			...(place ? { place } : {}),
 		};
 	});

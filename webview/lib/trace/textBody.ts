@@ -1,6 +1,6 @@
-import type { IDisposable } from '../../src/base/disposable.ts';
-import { element } from '../lib/dom.ts';
-import { VirtualList } from '../lib/virtualList.ts';
+import type { IDisposable } from '../../../src/base/disposable.ts';
+import { element } from '../dom.ts';
+import { VirtualList } from '../virtualList.ts';
 import type { CompletionTrace, RegionBlock, RegionKind } from './completionTrace.ts';
 import { hiddenCharacters } from './hiddenCharacters.ts';
 import { type Mark, marksWithin, segments } from './marks.ts';

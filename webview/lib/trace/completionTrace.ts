@@ -1,6 +1,6 @@
-import { type Behaviour, findBehaviours } from '../../src/core/trace/behaviours.ts';
-import { parseTrace } from '../../src/core/trace/parseTrace.ts';
-import type { Span, Trace, TraceTags } from '../../src/core/trace/trace.ts';
+import { type Behaviour, findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
+import type { Span, Trace, TraceTags } from '../../../src/core/trace/trace.ts';
 import type { Mark } from './marks.ts';
 import { type TextBlock, textBlocks } from './textBlocks.ts';
 

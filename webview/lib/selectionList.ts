@@ -1,7 +1,7 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { nextFocus } from '../lib/a11y.ts';
-import { element, setAria, uniqueId } from '../lib/dom.ts';
-import { VirtualList } from '../lib/virtualList.ts';
+import { nextFocus } from './a11y.ts';
+import { element, setAria, uniqueId } from './dom.ts';
+import { VirtualList } from './virtualList.ts';
 
 export interface SelectionListOptions {
 	readonly label: string;

@@ -1,5 +1,5 @@
-import { button } from '../lib/controls.ts';
-import { element } from '../lib/dom.ts';
+import { button } from './controls.ts';
+import { element } from './dom.ts';
 
 export interface EmptyState {
 	readonly title: string;

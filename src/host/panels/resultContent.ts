@@ -1,0 +1,147 @@
+import { flippedRows } from '../../core/reward/comparison.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import type { ComparedRow, Comparison } from '../../protocol/comparison.ts';
+import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import type {
+	AuditContent,
+	ComparedSummary,
+	ComparisonContent,
+	ResultPart,
+	RowSummary,
+	VerificationContent,
+} from '../../protocol/verificationMessages.ts';
+import { resultParts } from '../../protocol/verificationMessages.ts';
+import type { FileVerification, RewardResults } from '../rewards/fileVerification.ts';
+
+/** Characters of a text in a list; of a piece of evidence. */
+const shownCharacters = 160;
+const evidenceCharacters = 8_000;
+/** Rows in one message: the process that makes them also serves the editor. */
+export const rowsAtOnce = 400;
+
+const beginning = (text: string, most: number) => (text.length > most ? text.slice(0, most) : text);
+
+export function rowSummary(row: VerifiedRow): RowSummary {
+	const { source, label, group, prompt, completion, truncated, value, error, expect, passed, recorded, others } = row;
+	return {
+		source,
+		label: beginning(label, 500),
+		group,
+		prompt: beginning(prompt, shownCharacters),
+		completion: beginning(completion, shownCharacters),
+		size: completion.length,
+		truncated,
+		value,
+		error: error === undefined ? null : beginning(error.message.split('\n', 1)[0] ?? '', 300),
+		...(expect === undefined ? {} : { expect }),
+		...(passed === undefined ? {} : { passed }),
+		...(recorded === undefined ? {} : { recorded }),
+		others,
+		hasPlace: row.place !== undefined,
+	};
+}
+
+/** The part that is shown: the one that was chosen if it has results, else the first that has. */
+export function shownPart(results: RewardResults | null, chosen: ResultPart | null): ResultPart | null {
+	if (results === null) return null;
+	if (chosen !== null && results[chosen] !== null) return chosen;
+	return resultParts.find((part) => results[part] !== null) ?? null;
+}
+
+/** The verification without its rows, of which the first come along. */
+export function verificationContent(
+	verification: Verification,
+	shown: {
+		readonly part: ResultPart;
+		readonly results: RewardResults;
+		readonly caseFaults: FileVerification['caseFaults'];
+	},
+): VerificationContent {
+	const { data, remarks, statistics, rows, faults, coverage, logs, durationMs } = verification;
+	const { part, results, caseFaults } = shown;
+	return {
+		view: 'verification',
+		part,
+		parts: resultParts.flatMap((one) => {
+			const there = results[one];
+			return there === null ? [] : [{ part: one, data: there.data.join(', ') || 'no data' }];
+		}),
+		data,
+		remarks,
+		statistics,
+		rows: rows.slice(0, rowsAtOnce).map(rowSummary),
+		total: rows.length,
+		faults: [
+			...faults.map(({ message, line }) => (line === undefined ? message : `Line ${line}: ${message}`)),
+			...caseFaults.map(({ line, message }) => `Line ${line} of the cases is no case: ${message}`),
+		],
+		coverage,
+		printed: logs.length,
+		durationMs,
+	};
+}
+
+export function auditContent(report: AuditReport): AuditContent {
+	const { data, remarks, rows, honest, probes, findings, durationMs } = report;
+	return {
+		view: 'audit',
+		data,
+		remarks,
+		rows,
+		honest,
+		probes,
+		findings: findings.map((finding) => ({
+			...finding,
+			evidence: finding.evidence.map(({ prompt, answer, completion, value, honest: fair }) => ({
+				prompt: beginning(prompt, evidenceCharacters),
+				answer,
+				completion: beginning(completion, evidenceCharacters),
+				size: completion.length,
+				value,
+				honest: fair,
+			})),
+		})),
+		durationMs,
+	};
+}
+
+export function comparedSummary(row: ComparedRow, flipped: boolean): ComparedSummary {
+	const { step, group, index, prompt, completion, truncated, before, after, advantageBefore, advantageAfter } = row;
+	return {
+		step,
+		group,
+		index,
+		prompt: beginning(prompt, shownCharacters),
+		completion: beginning(completion, shownCharacters),
+		size: completion.length,
+		truncated,
+		before,
+		after,
+		advantageBefore,
+		advantageAfter,
+		flipped,
+		error: row.error === undefined ? null : beginning(row.error, 300),
+	};
+}
+
+/** All rows of a comparison, short. */
+export function comparedSummaries({ rows }: Comparison): ComparedSummary[] {
+	const flipped = flippedRows(rows);
+	return rows.map((row, i) => comparedSummary(row, flipped[i] as boolean));
+}
+
+export function comparisonContent(comparison: Comparison, rows: readonly ComparedSummary[]): ComparisonContent {
+	const { before, after, run, steps, groups, summary, remarks } = comparison;
+	return {
+		view: 'comparison',
+		before,
+		after,
+		run: run.split(/[\\/]/).at(-1) ?? run,
+		steps,
+		rows: rows.slice(0, rowsAtOnce),
+		total: rows.length,
+		groups,
+		summary,
+		remarks,
+	};
+}

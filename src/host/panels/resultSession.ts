@@ -1,0 +1,267 @@
+import { basename, dirname } from 'node:path';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { textPattern } from '../../core/trace/findText.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import type { ComparedRow, Comparison } from '../../protocol/comparison.ts';
+import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
+import type {
+	ComparedSummary,
+	ResultContent,
+	ResultCopyPart,
+	ResultEvent,
+	ResultPart,
+	ResultPlace,
+	ResultStatus,
+	RowSummary,
+	RowTexts,
+} from '../../protocol/verificationMessages.ts';
+import {
+	auditContent,
+	comparedSummaries,
+	comparisonContent,
+	rowSummary,
+	rowsAtOnce,
+	shownPart,
+	verificationContent,
+} from './resultContent.ts';
+import type { ResultSource, ResultState } from './resultSource.ts';
+
+/** The host serves the editor, too: a search stops for it after this long. */
+const sliceMs = 4;
+
+/** A result that is shown, with what its messages are made of. */
+type Shown =
+	| { readonly view: 'verification'; readonly verification: Verification; readonly part: ResultPart }
+	| { readonly view: 'audit'; readonly report: AuditReport }
+	| { readonly view: 'comparison'; readonly comparison: Comparison; readonly summaries: readonly ComparedSummary[] };
+
+export interface ResultSessionOptions {
+	readonly place: ResultPlace;
+	/** The file for people. */
+	readonly fileLabel: string;
+	readonly source: ResultSource;
+	readonly post: (event: ResultEvent) => void;
+	/** Which part of a verification to begin with. */
+	readonly part?: ResultPart;
+}
+
+/** Which rollout of which run a row is. */
+export interface RolloutOfRow {
+	readonly run: string;
+	readonly step: number;
+	readonly group: number;
+}
+
+/** What a results panel tells its webview, and what it answers. Knows nothing of the editor. */
+export class ResultSession extends Disposable {
+	readonly #options: ResultSessionOptions;
+	#part: ResultPart | null;
+	#shown: Shown | null = null;
+	/** What the shown result was made from: another object is another result. */
+	#made: readonly unknown[] = [];
+	#result = 0;
+	#awake = false;
+	#search: AbortController | null = null;
+
+	constructor(options: ResultSessionOptions) {
+		super();
+		this.#options = options;
+		this.#part = options.part ?? null;
+		this.register(options.source.onDidChange(() => this.#look()));
+		this.register({ dispose: () => this.#search?.abort() });
+	}
+
+	/** The webview is there and has nothing. */
+	begin(): void {
+		this.#awake = true;
+		this.#update(this.#options.source.state);
+		this.#sendSnapshot();
+	}
+
+	/** The webview hears nothing until it asks again. */
+	sleep(): void {
+		this.#awake = false;
+		this.#search?.abort();
+	}
+
+	choosePart(part: ResultPart): void {
+		this.#part = part;
+		this.#look();
+	}
+
+	/** The part of a verification that is shown. */
+	get part(): ResultPart | null {
+		return this.#shown?.view === 'verification' ? this.#shown.part : null;
+	}
+
+	/** Rows from a position on, as many as one message takes. */
+	rows(result: number, from: number): readonly (RowSummary | ComparedSummary)[] {
+		const shown = this.#expect(result);
+		if (shown.view === 'audit') throw noRow();
+		return shown.view === 'comparison'
+			? shown.summaries.slice(from, from + rowsAtOnce)
+			: shown.verification.rows.slice(from, from + rowsAtOnce).map(rowSummary);
+	}
+
+	/** A row with its whole texts. */
+	texts(result: number, index: number): RowTexts {
+		const row = this.row(result, index);
+		const place = 'place' in row ? row.place : undefined;
+		return {
+			prompt: row.prompt,
+			completion: row.completion,
+			answer: row.answer,
+			error: errorOf(row),
+			place: place === undefined ? null : { name: basename(place.file), line: place.line },
+			rollout: this.rollout(result, index) !== null,
+		};
+	}
+
+	/** Fails with `mismatch` when the result has been replaced, with `missing` when it has no such row. */
+	row(result: number, index: number): VerifiedRow | ComparedRow {
+		const row = rowsOf(this.#expect(result))[index];
+		if (row === undefined) throw noRow();
+		return row;
+	}
+
+	/** null: the row was not recorded by a run. */
+	rollout(result: number, index: number): RolloutOfRow | null {
+		const shown = this.#expect(result);
+		const row = this.row(result, index);
+		if (shown.view === 'comparison') {
+			const { step, group } = row as ComparedRow;
+			return { run: shown.comparison.run, step, group };
+		}
+		const { rollout, place } = row as VerifiedRow;
+		if (rollout === undefined || place === undefined) return null;
+		return { run: dirname(dirname(place.file)), step: rollout.step, group: rollout.group };
+	}
+
+	/** A row for the clipboard or a document. */
+	text(result: number, index: number, part: ResultCopyPart): string {
+		const row = this.row(result, index);
+		return part === 'json' ? JSON.stringify(row, null, '\t') : row[part];
+	}
+
+	/** The whole completion of a piece of evidence. */
+	evidence(result: number, finding: number, index: number): { readonly name: string; readonly completion: string } {
+		const shown = this.#expect(result);
+		const found = shown.view === 'audit' ? shown.report.findings[finding] : undefined;
+		const evidence = found?.evidence[index];
+		if (found === undefined || evidence === undefined) throw noRow();
+		return { name: `${found.title}, ${index + 1}`, completion: evidence.completion };
+	}
+
+	/** The rows in whose texts something occurs, whatever its case. A newer search ends an older one. */
+	async search(result: number, text: string): Promise<number[]> {
+		this.#search?.abort();
+		const abort = new AbortController();
+		this.#search = abort;
+		const rows = rowsOf(this.#expect(result));
+		const pattern = new RegExp(textPattern(text).source, 'iu');
+		const found: number[] = [];
+		let since = performance.now();
+		for (const [i, row] of rows.entries()) {
+			const texts = [row.completion, row.prompt, row.answer ?? '', 'label' in row ? row.label : ''];
+			if (texts.some((one) => pattern.test(one))) found.push(i);
+			if (performance.now() - since < sliceMs) continue;
+			await new Promise((resolve) => setImmediate(resolve));
+			if (abort.signal.aborted) throw new Failure('cancelled', 'The search was ended.');
+			since = performance.now();
+		}
+		return found;
+	}
+
+	#expect(result: number): Shown {
+		if (this.#shown === null || result !== this.#result) {
+			throw new Failure('mismatch', 'The result has been replaced by a newer one.', 'Look at the row again.');
+		}
+		return this.#shown;
+	}
+
+	#look(): void {
+		if (this.disposed) return;
+		const state = this.#options.source.state;
+		const before = this.#result;
+		this.#update(state);
+		if (!this.#awake) return;
+		if (this.#result !== before) this.#sendSnapshot();
+		else this.#options.post({ type: 'status', status: this.#status(state) });
+	}
+
+	/** Takes over what is there now; the same objects stay the same result. */
+	#update({ shown }: ResultState): void {
+		const part = shown.view === 'verification' ? shownPart(shown.results, this.#part) : null;
+		const made: readonly unknown[] =
+			shown.view === 'verification'
+				? [part === null ? null : (shown.results?.[part] ?? null), part, shown.caseFaults]
+				: [shown.view === 'audit' ? shown.report : shown.comparison];
+		if (made.length === this.#made.length && made.every((one, i) => one === this.#made[i])) return;
+		const nothing = this.#shown === null && made[0] === null;
+		this.#made = made;
+		if (nothing) return;
+		this.#result++;
+		this.#shown = shownOf(shown, part);
+	}
+
+	#status({ phase, failure, stale }: ResultState): ResultStatus {
+		return {
+			phase,
+			failure: failure === null ? null : { message: failure.message, action: failure.action ?? null },
+			stale,
+			result: this.#shown === null ? 0 : this.#result,
+		};
+	}
+
+	#sendSnapshot(): void {
+		const { place, fileLabel, post, source } = this.#options;
+		const { state } = source;
+		post({ type: 'snapshot', place, fileLabel, status: this.#status(state), content: this.#content(state) });
+	}
+
+	#content({ shown: now }: ResultState): ResultContent | null {
+		const shown = this.#shown;
+		switch (shown?.view) {
+			case undefined:
+				return null;
+			case 'audit':
+				return auditContent(shown.report);
+			case 'comparison':
+				return comparisonContent(shown.comparison, shown.summaries);
+			case 'verification': {
+				if (now.view !== 'verification' || now.results === null) return null;
+				const { results, caseFaults } = now;
+				return verificationContent(shown.verification, { part: shown.part, results, caseFaults });
+			}
+		}
+	}
+}
+
+function shownOf(shown: ResultState['shown'], part: ResultPart | null): Shown | null {
+	switch (shown.view) {
+		case 'audit':
+			return shown.report === null ? null : { view: 'audit', report: shown.report };
+		case 'comparison': {
+			const { comparison } = shown;
+			return comparison === null ? null : { view: 'comparison', comparison, summaries: comparedSummaries(comparison) };
+		}
+		case 'verification': {
+			const verification = part === null ? null : (shown.results?.[part] ?? null);
+			return part === null || verification === null ? null : { view: 'verification', verification, part };
+		}
+	}
+}
+
+function rowsOf(shown: Shown): readonly (VerifiedRow | ComparedRow)[] {
+	if (shown.view === 'audit') return [];
+	return shown.view === 'comparison' ? shown.comparison.rows : shown.verification.rows;
+}
+
+function errorOf({ error }: VerifiedRow | ComparedRow): RowTexts['error'] {
+	if (error === undefined) return null;
+	if (typeof error === 'string') return { message: error, stack: null, line: null };
+	return { message: error.message, stack: error.stack ?? null, line: error.line ?? null };
+}
+
+const noRow = () => new Failure('missing', 'The result has no such row.', 'Look at the rows again.');

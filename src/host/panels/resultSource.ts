@@ -1,0 +1,91 @@
+import { toDisposable } from '../../base/disposable.ts';
+import type { Event } from '../../base/event.ts';
+import type { Failure } from '../../base/failure.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import type { Comparison } from '../../protocol/comparison.ts';
+import type { ResultPlace, ResultStatus } from '../../protocol/verificationMessages.ts';
+import type { FileVerification, RewardResults } from '../rewards/fileVerification.ts';
+import { type Judgement, keyOfPlace } from '../rewards/judgements.ts';
+
+/** What a results panel draws from: complete at any time. */
+export interface ResultState {
+	readonly phase: ResultStatus['phase'];
+	readonly failure: Failure | null;
+	readonly stale: boolean;
+	readonly shown: ShownResult;
+}
+
+export type ShownResult =
+	| {
+			readonly view: 'verification';
+			readonly results: RewardResults | null;
+			readonly caseFaults: FileVerification['caseFaults'];
+	  }
+	| { readonly view: 'audit'; readonly report: AuditReport | null }
+	| { readonly view: 'comparison'; readonly comparison: Comparison | null };
+
+export interface ResultSource {
+	readonly onDidChange: Event<void>;
+	readonly state: ResultState;
+}
+
+/** Verifications of reward files, as the editor keeps them. */
+export interface VerificationStore {
+	readonly onDidChange: Event<string>;
+	get(file: string): FileVerification | undefined;
+}
+
+/** Audits and comparisons, as the editor keeps them. */
+export interface JudgementStore {
+	readonly onDidChange: Event<string>;
+	get(place: ResultPlace): Judgement | undefined;
+}
+
+/** The results at a place. */
+export function resultSource(
+	place: ResultPlace,
+	stores: { readonly verifications: VerificationStore; readonly judgements: JudgementStore },
+): ResultSource {
+	const { verifications, judgements } = stores;
+	const key = keyOfPlace(place);
+	return {
+		onDidChange: (listener) => {
+			const both = [
+				verifications.onDidChange((file) => {
+					if (file === place.file) listener();
+				}),
+				judgements.onDidChange((changed) => {
+					if (changed === key) listener();
+				}),
+			];
+			return toDisposable(() => {
+				for (const one of both) one.dispose();
+			});
+		},
+		get state() {
+			const verification = verifications.get(place.file);
+			return place.view === 'verification'
+				? verificationState(verification, place.reward)
+				: judgementState(judgements.get(place), place.view);
+		},
+	};
+}
+
+function verificationState(state: FileVerification | undefined, reward: string): ResultState {
+	const results = state?.results.get(reward) ?? null;
+	return {
+		phase: state?.phase ?? 'idle',
+		failure: state?.failure ?? null,
+		stale: state !== undefined && results !== null && (state.stale || state.phase === 'failed'),
+		shown: { view: 'verification', results, caseFaults: state?.caseFaults ?? [] },
+	};
+}
+
+function judgementState(judgement: Judgement | undefined, view: 'audit' | 'comparison'): ResultState {
+	const result = judgement?.result ?? null;
+	const shown: ShownResult =
+		view === 'audit'
+			? { view, report: result !== null && 'probes' in result ? result : null }
+			: { view, comparison: result !== null && 'groups' in result ? result : null };
+	return { phase: judgement?.phase ?? 'idle', failure: judgement?.failure ?? null, stale: false, shown };
+}

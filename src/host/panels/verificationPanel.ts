@@ -1,0 +1,239 @@
+import { isAbsolute } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type ResultCommand,
+	type ResultEvent,
+	type ResultPart,
+	type ResultPlace,
+	resultCommandSchema,
+	resultRequests,
+	resultStateSchema,
+} from '../../protocol/verificationMessages.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import { keyOfPlace } from '../rewards/judgements.ts';
+import { isRewardUri } from '../rewards/rewardFiles.ts';
+import type { RewardWorkbench } from '../rewards/rewardWorkbench.ts';
+import { displayText } from '../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { ResultSession } from './resultSession.ts';
+import { resultSource } from './resultSource.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+const app = {
+	name: 'verification',
+	viewType: panelTypes.verification,
+	commands: resultCommandSchema,
+	requests: resultRequests,
+} as const;
+
+const titles: Readonly<Record<ResultPlace['view'], string>> = {
+	verification: 'Results',
+	audit: 'Audit',
+	comparison: 'Comparison',
+};
+
+/** Shows what a reward did: a verification, an audit or a comparison, and follows it as it is made anew. */
+export class VerificationPanel extends AppPanel<ResultEvent, ResultCommand, typeof resultRequests> {
+	readonly place: ResultPlace;
+	readonly #workbench: RewardWorkbench;
+	readonly #session: ResultSession;
+
+	constructor(
+		panel: vscode.WebviewPanel,
+		context: PanelContext,
+		shown: { readonly place: ResultPlace; readonly workbench: RewardWorkbench; readonly part?: ResultPart },
+	) {
+		super(panel, context, app);
+		const { place, workbench, part } = shown;
+		this.place = place;
+		this.#workbench = workbench;
+		this.title = titleOf(place);
+		const { verifications, judgements } = workbench;
+		const session = this.register(
+			new ResultSession({
+				place,
+				fileLabel: vscode.workspace.asRelativePath(place.file),
+				source: resultSource(place, { verifications, judgements }),
+				post: (event) => void this.post(event),
+				...(part === undefined ? {} : { part }),
+			}),
+		);
+		this.#session = session;
+		this.register({ dispose: () => judgements.forget(place) });
+		this.handlers = {
+			loadRows: ({ result, from }) => ({ rows: session.rows(result, from) as never }),
+			loadRow: ({ result, index }) => session.texts(result, index),
+			search: async ({ result, text }) => ({ rows: await session.search(result, text) }),
+			copy: async ({ result, index, part: what }) => {
+				await vscode.env.clipboard.writeText(session.text(result, index, what));
+				return {};
+			},
+			openText: async ({ result, index }) => {
+				const row = session.row(result, index);
+				const name = 'label' in row ? row.label : `step ${row.step}, group ${row.group}, completion ${row.index}`;
+				await context.documents.show(`${name}.trace`, row.completion);
+				return {};
+			},
+			openPlace: async ({ result, index }) => {
+				const row = session.row(result, index);
+				const at = 'place' in row ? row.place : undefined;
+				if (at === undefined) throw new Failure('missing', 'The row was not read from a file.');
+				await openAt(at.file, at.line);
+				return {};
+			},
+			debugRow: async ({ result, index }) => {
+				session.row(result, index);
+				await vscode.commands.executeCommand(commandIds.debugRow, place.file, place.reward, index, session.part);
+				return {};
+			},
+			copyEvidence: async ({ result, finding, index }) => {
+				await vscode.env.clipboard.writeText(session.evidence(result, finding, index).completion);
+				return {};
+			},
+			openEvidence: async ({ result, finding, index }) => {
+				const { name, completion } = session.evidence(result, finding, index);
+				await context.documents.show(`${name}.trace`, completion);
+				return {};
+			},
+			openRollouts: async ({ result, index }) => {
+				const rollout = session.rollout(result, index);
+				if (rollout === null) throw new Failure('missing', 'The row was not recorded by a run.');
+				const { run, step, group } = rollout;
+				await vscode.commands.executeCommand(commandIds.openRollouts, run, { step, group });
+				return {};
+			},
+		};
+		this.load(context);
+	}
+
+	showPart(part: ResultPart): void {
+		this.#session.choosePart(part);
+	}
+
+	protected readonly handlers: RequestHandlers<typeof resultRequests>;
+
+	protected override onCommand(command: ResultCommand): void {
+		const { file, reward } = this.place;
+		switch (command.type) {
+			case 'ready':
+				this.#session.begin();
+				break;
+			case 'again':
+				this.#again();
+				break;
+			case 'cancel':
+				if (this.place.view === 'verification') this.#workbench.verifications.session(file).cancel();
+				else this.#workbench.judgements.cancel(this.place);
+				break;
+			case 'choosePart':
+				this.#session.choosePart(command.part);
+				break;
+			case 'openView':
+				void vscode.commands.executeCommand(viewCommands[command.view], file, reward);
+				break;
+			case 'openFile':
+				void openAt(file, command.line ?? this.#lineOfReward()).catch((error: unknown) => this.log.warn(String(error)));
+				break;
+			case 'openLog':
+				void vscode.commands.executeCommand(commandIds.showRewardLog);
+				break;
+			case 'fault':
+				this.log.error(`verification: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.#session.sleep();
+	}
+
+	#again(): void {
+		const { file, reward } = this.place;
+		const answers = this.place.view === 'comparison' ? [this.place.answers] : [];
+		const command = this.place.view === 'verification' ? commandIds.verifyReward : viewCommands[this.place.view];
+		void vscode.commands.executeCommand(command, file, reward, ...answers);
+	}
+
+	#lineOfReward(): number {
+		const rewards = this.#workbench.verifications.get(this.place.file)?.rewards ?? [];
+		return rewards.find(({ name }) => name === this.place.reward)?.location?.line ?? 1;
+	}
+}
+
+const viewCommands = {
+	verification: commandIds.showVerification,
+	audit: commandIds.auditReward,
+	comparison: commandIds.compareReward,
+} as const;
+
+/** The results panels of the window: one for each reward and view. */
+export class VerificationPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #context: PanelContext;
+	readonly #workbench: () => Promise<RewardWorkbench>;
+	readonly #panels = new Map<string, VerificationPanel>();
+
+	constructor(context: PanelContext, workbench: () => Promise<RewardWorkbench>) {
+		this.#context = context;
+		this.#workbench = workbench;
+	}
+
+	/** The panel of a place: the one that is open, or a new one. */
+	async open(place: ResultPlace, part?: ResultPart): Promise<void> {
+		const workbench = await this.#workbench();
+		const open = this.#panels.get(keyOfPlace(place));
+		if (open !== undefined) {
+			open.reveal();
+			if (part !== undefined) open.showPart(part);
+			return;
+		}
+		const column = vscode.window.activeTextEditor === undefined ? vscode.ViewColumn.Active : vscode.ViewColumn.Beside;
+		const panel = vscode.window.createWebviewPanel(panelTypes.verification, titleOf(place), column, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
+		});
+		this.#adopt(panel, { place, workbench, ...(part === undefined ? {} : { part }) });
+	}
+
+	/** Results are not kept beyond the window: the panel says what it showed, and how to make it again. */
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const { place } = decodeOrThrow(resultStateSchema, state, 'The saved state of the view');
+			if (!isAbsolute(place.file) || !isRewardUri(vscode.Uri.file(place.file))) {
+				throw new Failure('invalid', 'The saved state of the view names no reward file.', 'Verify the reward again.');
+			}
+			const workbench = await this.#workbench();
+			if (this.#panels.has(keyOfPlace(place))) panel.dispose();
+			else this.#adopt(panel, { place, workbench });
+		} catch (error) {
+			panel.webview.html = messageHtml('These results cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	dispose(): void {
+		for (const panel of [...this.#panels.values()]) panel.dispose();
+	}
+
+	#adopt(
+		webviewPanel: vscode.WebviewPanel,
+		shown: { readonly place: ResultPlace; readonly workbench: RewardWorkbench; readonly part?: ResultPart },
+	): void {
+		const key = keyOfPlace(shown.place);
+		this.#panels.set(key, new VerificationPanel(webviewPanel, this.#context, shown));
+		webviewPanel.onDidDispose(() => this.#panels.delete(key));
+	}
+}
+
+function titleOf({ view, reward }: ResultPlace): string {
+	return `${titles[view]}: ${displayText(reward, 60)}`;
+}
+
+async function openAt(file: string, line: number): Promise<void> {
+	const at = Math.max(0, line - 1);
+	const open = vscode.window.visibleTextEditors.find(({ document }) => document.uri.fsPath === file);
+	await vscode.window.showTextDocument(vscode.Uri.file(file), {
+		viewColumn: open?.viewColumn ?? vscode.ViewColumn.One,
+		selection: new vscode.Range(at, 0, at, 0),
+	});
+}

@@ -1,0 +1,99 @@
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import type { AuditReport } from '../../protocol/audit.ts';
+import type { Comparison } from '../../protocol/comparison.ts';
+import type { ResultPlace } from '../../protocol/verificationMessages.ts';
+
+/** An audit or a comparison of this window; an earlier result stays while it is made anew. */
+export interface Judgement {
+	readonly phase: 'running' | 'done' | 'failed';
+	readonly failure: Failure | null;
+	readonly result: AuditReport | Comparison | null;
+}
+
+/** One result has one key, whatever the order of its fields. */
+export function keyOfPlace(place: ResultPlace): string {
+	const { view, file, reward } = place;
+	if (view !== 'comparison') return JSON.stringify([view, file, reward]);
+	const { run, with: against, file: other, reward: otherReward, weights } = place.answers;
+	const sorted = weights === undefined ? null : Object.entries(weights).sort(([a], [b]) => (a < b ? -1 : 1));
+	return JSON.stringify([view, file, reward, run, against, other, otherReward, sorted]);
+}
+
+/** Audits and comparisons of this window: what is under way, and what came of it. A newer start takes over an older one. */
+export class Judgements extends Disposable {
+	readonly #entries = new Map<string, { judgement: Judgement; abort: AbortController | null }>();
+	readonly #changed = this.register(new Emitter<string>());
+	/** Key of the place that has changed. */
+	readonly onDidChange = this.#changed.event;
+
+	constructor() {
+		super();
+		this.register(
+			toDisposable(() => {
+				for (const { abort } of this.#entries.values()) abort?.abort();
+				this.#entries.clear();
+			}),
+		);
+	}
+
+	get(place: ResultPlace): Judgement | undefined {
+		return this.#entries.get(keyOfPlace(place))?.judgement;
+	}
+
+	/** Does the work and keeps what came of it; rejects as the work does. */
+	async run<T extends AuditReport | Comparison>(
+		place: ResultPlace,
+		signal: AbortSignal,
+		work: (signal: AbortSignal) => Promise<T>,
+	): Promise<T> {
+		const key = keyOfPlace(place);
+		const before = this.#entries.get(key);
+		before?.abort?.abort();
+		const earlier = before?.judgement.result ?? null;
+		const abort = new AbortController();
+		this.#set(key, { phase: 'running', failure: null, result: earlier }, abort);
+		try {
+			const result = await work(AbortSignal.any([signal, abort.signal]));
+			if (this.#isLatest(key, abort)) this.#set(key, { phase: 'done', failure: null, result }, null);
+			return result;
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (this.#isLatest(key, abort)) {
+				if (signal.aborted || abort.signal.aborted) this.#restore(key, earlier);
+				else this.#set(key, { phase: 'failed', failure, result: earlier }, null);
+			}
+			throw failure;
+		}
+	}
+
+	/** Ends what is under way; what was known before stays. */
+	cancel(place: ResultPlace): void {
+		this.#entries.get(keyOfPlace(place))?.abort?.abort();
+	}
+
+	/** Nobody looks at it any longer. */
+	forget(place: ResultPlace): void {
+		const key = keyOfPlace(place);
+		if (this.#entries.get(key)?.abort === null) this.#entries.delete(key);
+	}
+
+	#isLatest(key: string, abort: AbortController): boolean {
+		return !this.disposed && this.#entries.get(key)?.abort === abort;
+	}
+
+	#restore(key: string, earlier: Judgement['result']): void {
+		if (earlier !== null) {
+			this.#set(key, { phase: 'done', failure: null, result: earlier }, null);
+			return;
+		}
+		this.#entries.delete(key);
+		this.#changed.fire(key);
+	}
+
+	#set(key: string, judgement: Judgement, abort: AbortController | null): void {
+		this.#entries.set(key, { judgement, abort });
+		this.#changed.fire(key);
+	}
+}

@@ -1,0 +1,16 @@
+import { element } from './dom.ts';
+import { formatNumber } from './format.ts';
+
+/** A number with its sign, as "+0.87". */
+export function signedNumber(value: number | null): string {
+	return value !== null && value > 0 ? `+${formatNumber(value, 3)}` : formatNumber(value, 3);
+}
+
+/** A bar that goes left or right from the middle; `largest` is the size that fills its half. The number stands beside it. */
+export function signedBar(value: number | null, largest: number): HTMLElement {
+	const bar = element('span', { class: `signed-fill ${(value ?? 0) < 0 ? 'negative' : 'positive'}` });
+	const share = value === null || largest === 0 ? 0 : Math.min(1, Math.abs(value) / largest) * 50;
+	bar.style.width = `${share}%`;
+	bar.style.left = (value ?? 0) < 0 ? `${50 - share}%` : '50%';
+	return element('span', { class: 'signed-bar', aria: { hidden: true } }, bar);
+}

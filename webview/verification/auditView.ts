@@ -1,0 +1,260 @@
+import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type { ProbeOutcome } from '../../src/protocol/audit.ts';
+import type { AuditContent } from '../../src/protocol/verificationMessages.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { formatCount, formatDuration, formatNumber } from '../lib/format.ts';
+import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
+import { panel } from './panel.ts';
+import type { Change, ResultsModel } from './resultsModel.ts';
+import { outcomes, type SavedState } from './savedState.ts';
+import { tagsOf } from './traceTags.ts';
+
+type Finding = AuditContent['findings'][number];
+type Evidence = Finding['evidence'][number];
+
+const outcomeNames: Readonly<Record<ProbeOutcome['outcome'], string>> = {
+	finding: 'finding',
+	held: 'held',
+	skipped: 'skipped',
+	error: 'error',
+};
+const marks: Readonly<Record<ProbeOutcome['outcome'], string>> = { finding: '✗', held: '✓', skipped: '–', error: '!' };
+const classes: Readonly<Record<ProbeOutcome['outcome'], string>> = {
+	finding: 'wrong',
+	held: 'right',
+	skipped: '',
+	error: 'warning',
+};
+
+/** How many probes had each outcome. Pure. */
+export function outcomeCounts(
+	probes: readonly Pick<ProbeOutcome, 'outcome'>[],
+): Record<ProbeOutcome['outcome'], number> {
+	const counts = { held: 0, finding: 0, skipped: 0, error: 0 };
+	for (const { outcome } of probes) counts[outcome]++;
+	return counts;
+}
+
+/** What an attacker got out of the reward: findings with their evidence and fix, and every probe. */
+export class AuditView extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: ResultsModel;
+	readonly #say: (text: string) => void;
+	readonly #verdict = element('p', { class: 'verdict' });
+	readonly #findings = element('div', { class: 'findings' });
+	readonly #probes = element('div', { class: 'probes' });
+	readonly #outcome;
+	#bodies: IDisposable[] = [];
+
+	constructor(model: ResultsModel, say: (text: string) => void) {
+		super();
+		this.#model = model;
+		this.#say = say;
+		this.#outcome = dropdown({
+			label: 'Outcome',
+			showLabel: true,
+			choices: outcomes.map((outcome) => ({ value: outcome, label: outcome === 'all' ? 'All' : outcome })),
+			value: model.outcome,
+			onChange: (outcome) => model.setOutcome(outcome as SavedState['outcome']),
+		});
+		this.register({ dispose: () => this.#forget() });
+		this.element = element(
+			'div',
+			{ class: 'view' },
+			this.#verdict,
+			panel('Findings', null, this.#findings),
+			panel('Probes', this.#outcome.element, this.#probes),
+		);
+	}
+
+	update(changes: ReadonlySet<Change>): void {
+		const { content } = this.#model;
+		if (content?.view !== 'audit') return;
+		if (changes.has('content')) {
+			this.#drawVerdict(content);
+			this.#drawFindings(content);
+		}
+		if (changes.has('probes')) this.#drawProbes(content);
+	}
+
+	#drawVerdict({ probes, rows, honest, durationMs }: AuditContent): void {
+		const counts = outcomeCounts(probes);
+		const parts = (['finding', 'held', 'skipped', 'error'] as const)
+			.filter((outcome) => counts[outcome] > 0)
+			.map((outcome) =>
+				element(
+					'span',
+					{ class: `badge ${classes[outcome]}` },
+					`${marks[outcome]} ${counts[outcome]} ${outcomeNames[outcome]}`,
+				),
+			);
+		const words = `${probes.length} probes on ${formatCount(rows)} rows; an honest right answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
+		fill(this.#verdict, ...parts.flatMap((part) => [part, ' ']), element('span', { class: 'quiet' }, words));
+	}
+
+	#drawFindings({ findings, probes }: AuditContent): void {
+		this.#forget();
+		if (findings.length === 0) {
+			const held = outcomeCounts(probes).held;
+			const words =
+				held === 0
+					? 'No probe could be tried: see below why. Name a dataset with answers in the reward file.'
+					: `None of the ${held} probes that could be tried scored as high as an honest right answer.`;
+			fill(this.#findings, element('p', null, words));
+			return;
+		}
+		fill(this.#findings, ...findings.map((finding, i) => this.#finding(finding, i)));
+	}
+
+	#finding(finding: Finding, number: number): HTMLElement {
+		const { title, severity, rows, fooled, fix, evidence, probe } = finding;
+		const holder = element('div', { class: 'evidence-list' });
+		const shown = element(
+			'details',
+			null,
+			element('summary', null, evidence.length === 1 ? 'The clearest row' : `The ${evidence.length} clearest rows`),
+			holder,
+		);
+		// Texts are drawn when they are looked at.
+		shown.addEventListener('toggle', () => {
+			if (shown.open && holder.childElementCount === 0) {
+				holder.append(...evidence.map((one, i) => this.#evidence(one, { finding: number, index: i, title })));
+			}
+		});
+		if (number === 0) shown.open = true;
+		return element(
+			'article',
+			{ class: `finding severity-${severity}`, aria: { label: `${severity}: ${plainLabel(title)}` } },
+			element(
+				'header',
+				null,
+				element('span', { class: `badge severity ${severity}` }, severity),
+				element('h3', null, plainLabel(title)),
+				element('code', { class: 'quiet' }, plainLabel(probe, 80)),
+			),
+			element(
+				'p',
+				null,
+				`On ${formatCount(fooled)} of ${formatCount(rows)} rows it scored at least as high as an honest right answer.`,
+			),
+			element('p', null, element('strong', null, 'Likely fix: '), plainLabel(fix, 1000)),
+			shown,
+		);
+	}
+
+	#evidence(evidence: Evidence, at: { finding: number; index: number; title: string }): HTMLElement {
+		const { prompt, answer, completion, size, value, honest } = evidence;
+		const act = (method: 'copyEvidence' | 'openEvidence', done: string) => () => {
+			this.#model.actOnEvidence(method, at.finding, at.index).then(
+				() => this.#say(done),
+				(error: unknown) => this.#say(Failure.from(error).message),
+			);
+		};
+		const name = `row ${at.index + 1} of ${plainLabel(at.title, 60)}`;
+		return element(
+			'section',
+			{ class: 'evidence', aria: { label: `Evidence, ${name}` } },
+			element(
+				'div',
+				{ class: 'evidence-head' },
+				element(
+					'span',
+					null,
+					'scored ',
+					element('strong', null, formatNumber(value, 4)),
+					`, honest ${formatNumber(honest, 4)}`,
+				),
+				answer !== null && element('span', { class: 'quiet' }, `right answer: ${plainLabel(answer, 120)}`),
+				element('span', { class: 'spacer' }),
+				button({
+					label: `Open ${name} as text`,
+					icon: 'open',
+					appearance: 'icon',
+					onClick: act('openEvidence', 'Opened'),
+				}).element,
+				button({
+					label: `Copy ${name}`,
+					icon: 'copy',
+					appearance: 'icon',
+					onClick: act('copyEvidence', 'The completion was copied'),
+				}).element,
+			),
+			element(
+				'p',
+				{ class: 'evidence-prompt' },
+				element('span', { class: 'quiet' }, 'Prompt: '),
+				plainLabel(prompt, 400),
+			),
+			this.#text(completion, `Probe, ${name}`),
+			size > completion.length &&
+				element(
+					'p',
+					{ class: 'quiet' },
+					`The first ${formatCount(completion.length)} of ${formatCount(size)} characters.`,
+				),
+		);
+	}
+
+	#text(text: string, label: string): HTMLElement {
+		if (text === '') return element('p', { class: 'quiet' }, 'The completion is empty.');
+		const tags = tagsOf(text);
+		const body = new TextBody({ label, trace: traceCompletion(text, tags), found: [], behaviours: tags !== noTags });
+		this.#bodies.push(body);
+		return element('div', { class: 'card-body' }, body.element);
+	}
+
+	#drawProbes({ probes }: AuditContent): void {
+		const { outcome } = this.#model;
+		this.#outcome.setValue(outcome);
+		const shown = probes.filter((probe) => outcome === 'all' || probe.outcome === outcome);
+		if (shown.length === 0) {
+			fill(this.#probes, element('p', { class: 'quiet' }, 'No probe had this outcome.'));
+			return;
+		}
+		fill(
+			this.#probes,
+			element(
+				'table',
+				{ class: 'plain-table probe-table' },
+				element('caption', { class: 'visually-hidden' }, 'Probes and their outcome'),
+				element(
+					'thead',
+					null,
+					element(
+						'tr',
+						null,
+						...['Outcome', 'Probe', 'Fooled', 'Why'].map((name) =>
+							element('th', { attributes: { scope: 'col' } }, name),
+						),
+					),
+				),
+				element('tbody', null, ...shown.map(probeRow)),
+			),
+		);
+	}
+
+	#forget(): void {
+		for (const body of this.#bodies) body.dispose();
+		this.#bodies = [];
+	}
+}
+
+function probeRow({ outcome, title, probe, rows, fooled, detail, error }: ProbeOutcome): HTMLElement {
+	const why = error === undefined ? (detail ?? '') : error.message;
+	return element(
+		'tr',
+		null,
+		element(
+			'td',
+			null,
+			element('span', { class: `badge ${classes[outcome]}` }, `${marks[outcome]} ${outcomeNames[outcome]}`),
+		),
+		element('th', { title: plainLabel(probe, 80), attributes: { scope: 'row' } }, plainLabel(title)),
+		element('td', { class: 'number' }, rows === 0 ? '–' : `${fooled} of ${rows}`),
+		element('td', { class: 'why' }, plainLabel(why, 300)),
+	);
+}

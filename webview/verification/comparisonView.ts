@@ -1,0 +1,135 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { ComparedGroup } from '../../src/protocol/comparison.ts';
+import { button } from '../lib/controls.ts';
+import { element, setText } from '../lib/dom.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { SelectionList } from '../lib/selectionList.ts';
+import type { Tooltip } from '../lib/tooltip.ts';
+import { panel } from './panel.ts';
+import type { Change, ResultsModel } from './resultsModel.ts';
+import { groupKey, noFilters } from './rowFilters.ts';
+import { RowsPanel } from './rowsPanel.ts';
+import { comparisonStatistics } from './statistics.ts';
+import { Tiles } from './tiles.ts';
+
+const rowHeight = 28;
+const ranks = { lost: 0, gained: 1, alive: 2, dead: 3 } as const;
+const words = { lost: 'loses variance', gained: 'gains variance', alive: 'alive', dead: 'dead' } as const;
+
+/** Groups that lose variance first, then those that gain it, then the least alike. Pure. */
+export function sortGroups(groups: readonly ComparedGroup[]): ComparedGroup[] {
+	return groups.toSorted(
+		(a, b) => ranks[a.variance] - ranks[b.variance] || (a.rankCorrelation ?? 2) - (b.rankCorrelation ?? 2),
+	);
+}
+
+/** Two rewards on the same rollouts: what changes in numbers, in groups, and in each rollout. */
+export class ComparisonView extends Disposable {
+	readonly element: HTMLElement;
+	readonly rows: RowsPanel;
+	readonly #model: ResultsModel;
+	readonly #tiles: Tiles;
+	readonly #list: SelectionList;
+	readonly #note = element('p', { class: 'quiet panel-note' });
+	readonly #all;
+	readonly #open;
+	readonly #say: (text: string) => void;
+	#groups: readonly ComparedGroup[] = [];
+
+	constructor(model: ResultsModel, tooltip: Tooltip, say: (text: string) => void) {
+		super();
+		this.#model = model;
+		this.#say = say;
+		this.#tiles = this.register(
+			new Tiles(tooltip, (rows) => {
+				model.setFilters({ ...noFilters, ...rows });
+				this.rows.element.scrollIntoView({ block: 'nearest' });
+			}),
+		);
+		this.#list = this.register(
+			new SelectionList({
+				label: 'Groups: place, standard deviation before and after, rank correlation, variance',
+				class: 'compared-list',
+				rowHeight,
+				draw: (row, i) => drawGroup(row, this.#groups[i] as ComparedGroup),
+				onSelect: (i) => model.setFilters({ group: keyOf(this.#groups[i] as ComparedGroup) }),
+			}),
+		);
+		this.#all = button({ label: 'All groups', onClick: () => model.setFilters({ group: null }) });
+		this.#open = button({ label: 'Open its rollouts', icon: 'rollouts', onClick: () => this.#openGroup() });
+		this.rows = this.register(new RowsPanel(model, 'comparison', say));
+		const names = ['Group', 'Std before', 'Std after', 'Rank corr.', 'Variance'];
+		this.element = element(
+			'div',
+			{ class: 'view' },
+			this.#tiles.element,
+			panel(
+				'Groups',
+				element('div', { class: 'panel-tools' }, this.#open.element, this.#all.element),
+				this.#note,
+				element(
+					'div',
+					{ class: 'compared-names', aria: { hidden: true } },
+					...names.map((name) => element('span', null, name)),
+				),
+				this.#list.element,
+			),
+			this.rows.element,
+		);
+	}
+
+	update(changes: ReadonlySet<Change>): void {
+		const { content, filters } = this.#model;
+		if (content?.view !== 'comparison') return;
+		if (changes.has('content')) {
+			this.#tiles.update(comparisonStatistics(content));
+			this.#groups = sortGroups(content.groups);
+			const { gained, lost } = content.summary;
+			const count = formatCount(content.groups.length);
+			setText(
+				this.#note,
+				`${count} groups: ${gained} gain variance, ${lost} lose it. Choose one to see its rollouts alone.`,
+			);
+		}
+		if (changes.has('groups')) {
+			const at = filters.group === null ? -1 : this.#groups.findIndex((group) => keyOf(group) === filters.group);
+			this.#list.update(this.#groups.length, at);
+			this.#all.setHidden(filters.group === null);
+			this.#open.setHidden(filters.group === null);
+		}
+		if (changes.has('rows')) this.rows.update();
+		if (changes.has('row')) this.rows.open();
+	}
+
+	#openGroup(): void {
+		const { compared, filters } = this.#model;
+		const index = compared.findIndex((row) => keyOf(row) === filters.group);
+		if (index === -1) return;
+		this.#model.act('openRollouts', index).catch((error: unknown) => this.#say(String(error)));
+	}
+}
+
+const keyOf = ({ step, group }: { readonly step: number; readonly group: number }) => groupKey(group, step);
+
+function drawGroup(
+	node: HTMLElement,
+	{ step, group, stdBefore, stdAfter, variance, rankCorrelation }: ComparedGroup,
+): void {
+	const unseen = (text: string) => element('span', { class: 'visually-hidden' }, text);
+	node.append(
+		element('span', null, `step ${step}, group ${group}`),
+		element('span', { class: 'number' }, unseen(', before '), `± ${formatNumber(stdBefore, 2)}`),
+		element('span', { class: 'number' }, unseen(', after '), `± ${formatNumber(stdAfter, 2)}`),
+		element('span', { class: 'number' }, unseen(', rank correlation '), formatNumber(rankCorrelation, 2)),
+		element(
+			'span',
+			null,
+			unseen(', '),
+			element(
+				'span',
+				{ class: `badge ${variance === 'lost' ? 'wrong' : variance === 'gained' ? 'right' : variance}` },
+				words[variance],
+			),
+		),
+	);
+}

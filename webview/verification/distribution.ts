@@ -1,0 +1,76 @@
+import { histogram } from '../../src/core/reward/verification/histogram.ts';
+import { type RowSource, rowSources } from '../../src/protocol/verification.ts';
+import type { RowSummary } from '../../src/protocol/verificationMessages.ts';
+import { formatNumber } from '../lib/format.ts';
+
+export const sourceNames: Readonly<Record<RowSource, string>> = {
+	gold: 'right answer',
+	wrong: 'wrong answer',
+	case: 'case',
+	rollout: 'rollout',
+	selection: 'selection',
+};
+
+/** One column of the histogram. */
+export interface Bin {
+	readonly low: number;
+	readonly high: number;
+	/** `high` belongs to the next bin. */
+	readonly open: boolean;
+	readonly total: number;
+	readonly counts: Readonly<Record<RowSource, number>>;
+}
+
+export interface Distribution {
+	readonly bins: readonly Bin[];
+	/** Sources with values, in their order. */
+	readonly sources: readonly RowSource[];
+	/** Rows in the highest column. */
+	readonly highest: number;
+}
+
+/** How the values are distributed, and where they come from. Pure. */
+export function distribution(rows: readonly Pick<RowSummary, 'value' | 'source'>[], bins = 20): Distribution {
+	const valued = rows.filter((row) => row.value !== null);
+	const found = histogram(
+		valued.map(({ value }) => value as number),
+		bins,
+	);
+	const counts = found.map(
+		() => Object.fromEntries(rowSources.map((source) => [source, 0])) as Record<RowSource, number>,
+	);
+	const last = found.length - 1;
+	for (const { value, source } of valued) {
+		const at = found.findIndex((bin, i) => isIn(value as number, bin, i === last));
+		const count = counts[at];
+		if (count !== undefined) count[source]++;
+	}
+	return {
+		bins: found.map(({ low, high, count }, i) => ({
+			low,
+			high,
+			open: low !== high && i < last,
+			total: count,
+			counts: counts[i] as Record<RowSource, number>,
+		})),
+		sources: rowSources.filter((source) => counts.some((count) => count[source] > 0)),
+		highest: Math.max(0, ...found.map(({ count }) => count)),
+	};
+}
+
+function isIn(value: number, { low, high }: { low: number; high: number }, last: boolean): boolean {
+	return low === high ? value === low : value >= low && (value < high || (last && value === high));
+}
+
+/** "0.5", "0.25 to 0.5" */
+export function binLabel({ low, high }: Pick<Bin, 'low' | 'high'>): string {
+	return low === high ? formatNumber(low, 3) : `${formatNumber(low, 3)} to ${formatNumber(high, 3)}`;
+}
+
+/** "12 rows: 8 right answer, 4 wrong answer" */
+export function binWords({ total, counts }: Bin, sources: readonly RowSource[]): string {
+	const parts = sources
+		.filter((source) => counts[source] > 0)
+		.map((source) => `${counts[source]} ${sourceNames[source]}`);
+	return `${total} ${total === 1 ? 'row' : 'rows'}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}`;
+}

@@ -1,0 +1,147 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { ResultPart } from '../../src/protocol/verificationMessages.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { ResultsModel } from './resultsModel.ts';
+
+const partNames: Readonly<Record<ResultPart, string>> = {
+	data: 'Dataset and cases',
+	rollouts: 'Recorded rollouts',
+	selection: 'Selected text',
+};
+const againNames = { verification: 'Verify again', audit: 'Audit again', comparison: 'Compare again' } as const;
+const phaseWords = { idle: '', loading: 'Loading…', running: 'Running…', done: '', failed: 'Failed' } as const;
+
+/** What the page is about, on which data, how fresh it is, and what can be done. */
+export class PageHeader extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: ResultsModel;
+	readonly #title = element('h1');
+	readonly #file = element('button', { class: 'link file', attributes: { type: 'button' } });
+	readonly #phase = element('span', { class: 'phase', role: 'status' });
+	readonly #again;
+	readonly #cancel;
+	readonly #verify;
+	readonly #audit;
+	readonly #compare;
+	readonly #log;
+	readonly #part;
+	readonly #data = element('p', { class: 'data' });
+	readonly #remarks = element('div', { class: 'remarks' });
+
+	constructor(model: ResultsModel) {
+		super();
+		this.#model = model;
+		this.#file.addEventListener('click', () => model.post({ type: 'openFile', line: null }));
+		const view = (label: string, to: 'verification' | 'audit' | 'comparison') =>
+			button({ label, onClick: () => model.post({ type: 'openView', view: to }) });
+		this.#again = button({
+			label: 'Verify again',
+			icon: 'reset',
+			appearance: 'primary',
+			onClick: () => model.post({ type: 'again' }),
+		});
+		this.#cancel = button({ label: 'Cancel', icon: 'stop', onClick: () => model.post({ type: 'cancel' }) });
+		this.#verify = view('Results', 'verification');
+		this.#audit = view('Audit', 'audit');
+		this.#compare = view('Compare', 'comparison');
+		this.#log = button({ label: 'Log', onClick: () => model.post({ type: 'openLog' }) });
+		this.#part = dropdown({
+			label: 'Data',
+			choices: [],
+			value: '',
+			onChange: (part) => model.post({ type: 'choosePart', part: part as ResultPart }),
+		});
+		this.element = element(
+			'header',
+			{ class: 'page-head' },
+			element(
+				'div',
+				{ class: 'head-line' },
+				this.#title,
+				this.#file,
+				this.#phase,
+				element('span', { class: 'spacer' }),
+				element(
+					'span',
+					{ class: 'head-actions' },
+					this.#cancel.element,
+					this.#again.element,
+					this.#verify.element,
+					this.#audit.element,
+					this.#compare.element,
+					this.#log.element,
+				),
+			),
+			element('div', { class: 'head-line' }, this.#part.element, this.#data),
+			this.#remarks,
+		);
+	}
+
+	update(): void {
+		const { place, fileLabel, content } = this.#model;
+		if (place === null) return;
+		setText(this.#title, plainLabel(place.reward, 200));
+		setText(this.#file, plainLabel(fileLabel, 300));
+		this.#file.setAttribute('aria-label', `Open ${plainLabel(fileLabel, 300)}`);
+		this.#again.setLabel(againNames[place.view]);
+		this.#verify.setHidden(place.view === 'verification');
+		this.#audit.setHidden(place.view === 'audit');
+		this.#compare.setHidden(place.view === 'comparison');
+		const printed = content?.view === 'verification' ? content.printed : 0;
+		this.#log.setHidden(printed === 0);
+		this.#log.setLabel(`Log (${printed} ${printed === 1 ? 'line' : 'lines'})`);
+		this.#drawData();
+		this.updateStatus();
+	}
+
+	updateStatus(): void {
+		const { status, busy, loading } = this.#model;
+		const stale = status.stale ? element('span', { class: 'badge warning' }, 'Stale: the file has changed') : null;
+		const words = loading > 0 ? 'Reading rows…' : phaseWords[status.phase];
+		fill(this.#phase, words !== '' && element('span', { class: 'badge' }, words), stale);
+		this.#cancel.setHidden(!busy);
+		this.#again.setHidden(busy);
+	}
+
+	#drawData(): void {
+		const { content } = this.#model;
+		const parts = content?.view === 'verification' ? content.parts : [];
+		this.#part.setHidden(parts.length < 2);
+		if (content?.view === 'verification') {
+			this.#part.setChoices(
+				parts.map(({ part }) => ({ value: part, label: partNames[part] })),
+				content.part,
+			);
+		}
+		const data =
+			content === null
+				? []
+				: content.view === 'comparison'
+					? [`run ${content.run}`, stepWords(content.steps), `${content.before} → ${content.after}`]
+					: content.data;
+		setText(
+			this.#data,
+			content === null ? '' : `On ${data.map((words) => plainLabel(words, 300)).join(', ') || 'no data'}`,
+		);
+		const faults = content?.view === 'verification' ? content.faults : [];
+		const told = [...faults, ...(content?.remarks ?? [])];
+		fill(
+			this.#remarks,
+			told.length > 0 &&
+				element(
+					'ul',
+					{ aria: { label: 'Remarks' } },
+					...told.slice(0, 20).map((words) => element('li', null, plainLabel(words, 500))),
+					told.length > 20 && element('li', { class: 'quiet' }, `and ${told.length - 20} more`),
+				),
+		);
+	}
+}
+
+function stepWords(steps: readonly number[]): string {
+	const [first] = steps;
+	if (first === undefined) return 'no steps';
+	return steps.length === 1 ? `step ${first}` : `${steps.length} steps from ${first} to ${steps.at(-1)}`;
+}

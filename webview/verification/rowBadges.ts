@@ -1,0 +1,41 @@
+import { formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
+import type { Expectation } from '../../src/protocol/verification.ts';
+import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
+import { formatNumber } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+
+/** "0.62", "null", "error" */
+export function valueText({ value, error }: Pick<RowSummary, 'value' | 'error'>): string {
+	if (error !== null) return 'error';
+	return value === null ? 'null' : formatValue(value);
+}
+
+/** "0.5", "0.5 to 1", "at least 0.5", "null" */
+export function expectationText(expect: Expectation): string {
+	if (expect === null) return 'null';
+	if (typeof expect === 'number') return formatNumber(expect, 4);
+	const { min, max } = expect;
+	if (min !== undefined && max !== undefined) return `${formatNumber(min, 4)} to ${formatNumber(max, 4)}`;
+	if (min !== undefined) return `at least ${formatNumber(min, 4)}`;
+	return max === undefined ? 'any number' : `at most ${formatNumber(max, 4)}`;
+}
+
+/** A verified row in one sentence, for screen readers. */
+export function rowWords(row: RowSummary): string {
+	const parts = [
+		plainLabel(row.label, 120),
+		row.error === null ? `value ${valueText(row)}` : `error ${plainLabel(row.error, 120)}`,
+	];
+	if (row.expect !== undefined) parts.push(`expected ${expectationText(row.expect)}`, row.passed ? 'passes' : 'fails');
+	if (row.recorded !== undefined) parts.push(`recorded ${formatNumber(row.recorded, 4)}`);
+	if (row.truncated) parts.push('truncated');
+	return parts.join(', ');
+}
+
+/** "+0.30", "from null", "no change" */
+export function changeText({ before, after }: Pick<ComparedSummary, 'before' | 'after'>): string {
+	if (before === null || after === null)
+		return before === after ? 'no value' : before === null ? 'from null' : 'to null';
+	const change = after - before;
+	return change === 0 ? 'no change' : `${change > 0 ? '+' : ''}${formatNumber(change, 3)}`;
+}

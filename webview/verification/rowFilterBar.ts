@@ -1,0 +1,159 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { rowSources } from '../../src/protocol/verification.ts';
+import { button, type Choice, dropdown, textField } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { binLabel, sourceNames } from './distribution.ts';
+import type { ResultsModel } from './resultsModel.ts';
+import { activeFilters, type RowFilters } from './rowFilters.ts';
+import type { RowOrder } from './rowOrder.ts';
+
+/** A person types; the rows are searched when they pause. */
+const typingMs = 200;
+
+const verifiedKindNames: readonly Choice[] = [
+	{ value: 'all', label: 'All rows' },
+	{ value: 'errors', label: 'Errors' },
+	{ value: 'failed', label: 'Failed cases' },
+	{ value: 'nulls', label: 'Does not apply (null)' },
+	{ value: 'surprising', label: 'Wrong not below right' },
+	{ value: 'dead', label: 'In dead groups' },
+	{ value: 'different', label: 'Unlike the run' },
+];
+const comparedKindNames: readonly Choice[] = [
+	{ value: 'all', label: 'All rollouts' },
+	{ value: 'changed', label: 'Changed' },
+	{ value: 'flipped', label: 'Flipped' },
+	{ value: 'advantage', label: 'Advantage turns' },
+	{ value: 'errors', label: 'Errors' },
+];
+const verifiedOrderNames: readonly Choice[] = [
+	{ value: 'list', label: 'As listed' },
+	{ value: 'value-low', label: 'Lowest value' },
+	{ value: 'value-high', label: 'Highest value' },
+	{ value: 'spread', label: 'Widest group' },
+	{ value: 'label', label: 'By name' },
+];
+const comparedOrderNames: readonly Choice[] = [
+	{ value: 'list', label: 'As recorded' },
+	{ value: 'change', label: 'Largest change' },
+	{ value: 'advantage-change', label: 'Largest change of advantage' },
+	{ value: 'before', label: 'Highest before' },
+	{ value: 'after', label: 'Highest after' },
+];
+
+/** Search, filters and order of the rows, and how many pass. */
+export class RowFilterBar extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: ResultsModel;
+	readonly #search;
+	readonly #kind;
+	readonly #source;
+	readonly #order;
+	readonly #clear;
+	readonly #chips = element('span', { class: 'chips' });
+	readonly #count = element('span', { class: 'filter-result', role: 'status' });
+	#timer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(model: ResultsModel, view: 'verification' | 'comparison') {
+		super();
+		this.#model = model;
+		this.register({ dispose: () => clearTimeout(this.#timer) });
+		const verifying = view === 'verification';
+		this.#search = textField({
+			label: 'Search prompts, completions and answers',
+			placeholder: 'Search texts',
+			icon: 'search',
+			value: model.filters.text,
+			onInput: (text) => {
+				clearTimeout(this.#timer);
+				this.#timer = setTimeout(() => model.setFilters({ text: text.slice(0, 1000) }), typingMs);
+			},
+		});
+		this.#search.element.classList.add('search');
+		this.#kind = dropdown({
+			label: 'Which rows',
+			choices: verifying ? verifiedKindNames : comparedKindNames,
+			value: model.filters.kind,
+			onChange: (kind) => model.setFilters({ kind: kind as RowFilters['kind'] }),
+		});
+		this.#source = dropdown({
+			label: 'Where rows come from',
+			choices: [
+				{ value: 'any', label: 'Any source' },
+				...rowSources.map((source) => ({ value: source, label: capital(sourceNames[source]) })),
+			],
+			value: model.filters.source,
+			onChange: (source) => model.setFilters({ source: source as RowFilters['source'] }),
+		});
+		this.#source.setHidden(!verifying);
+		this.#order = dropdown({
+			label: 'Order',
+			choices: verifying ? verifiedOrderNames : comparedOrderNames,
+			value: model.order,
+			onChange: (order) => model.setOrder(order as RowOrder),
+		});
+		this.#clear = button({ label: 'Clear', icon: 'close', onClick: () => model.clearFilters() });
+		const shortcuts = verifying
+			? [
+					button({
+						label: 'Worst',
+						title: 'The rows with the lowest values',
+						onClick: () => model.showExtreme('value-low'),
+					}),
+					button({
+						label: 'Best',
+						title: 'The rows with the highest values',
+						onClick: () => model.showExtreme('value-high'),
+					}),
+				]
+			: [];
+		this.element = element(
+			'div',
+			{ class: 'filter-bar', role: 'search', aria: { label: 'Search, filters and order' } },
+			this.#search.element,
+			this.#kind.element,
+			this.#source.element,
+			this.#order.element,
+			...shortcuts.map((shortcut) => shortcut.element),
+			this.#clear.element,
+			this.#chips,
+			this.#count,
+		);
+	}
+
+	focus(): void {
+		this.#search.focus();
+	}
+
+	update(): void {
+		const { filters, order, shown, rowCount, searching, searchFailure } = this.#model;
+		this.#search.setValue(filters.text);
+		this.#kind.setValue(filters.kind);
+		this.#source.setValue(filters.source);
+		this.#order.setValue(order);
+		this.#clear.setHidden(activeFilters(filters) === 0);
+		fill(
+			this.#chips,
+			filters.range && chip(`value ${binLabel(filters.range)}`),
+			filters.group && chip(this.#groupName()),
+		);
+		const count =
+			shown.length === rowCount
+				? `${formatCount(rowCount)} ${rowCount === 1 ? 'row' : 'rows'}`
+				: `${formatCount(shown.length)} of ${formatCount(rowCount)} rows`;
+		setText(this.#count, searching ? 'Searching…' : searchFailure === null ? count : plainLabel(searchFailure));
+	}
+
+	#groupName(): string {
+		const { filters, verified } = this.#model;
+		const row = verified.find(({ group }) => String(group) === filters.group);
+		if (row !== undefined) return `group of ${plainLabel(row.prompt, 30) || 'an empty prompt'}`;
+		const [step, group] = (filters.group ?? '').split('/');
+		return `step ${step}, group ${group}`;
+	}
+}
+
+const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1);
+const chip = (text: string) => element('span', { class: 'badge chip' }, text);

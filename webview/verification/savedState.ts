@@ -1,0 +1,21 @@
+import * as v from 'valibot';
+import { resultPartSchema, resultPlaceSchema } from '../../src/protocol/verificationMessages.ts';
+import { rowFiltersSchema } from './rowFilters.ts';
+import { comparedOrders, verifiedOrders } from './rowOrder.ts';
+
+export const outcomes = ['all', 'finding', 'held', 'skipped', 'error'] as const;
+export const groupOrders = ['narrow', 'wide', 'mean', 'list'] as const;
+export type GroupOrder = (typeof groupOrders)[number];
+
+/** What outlives the window: what was shown and how, never data. */
+export const savedStateSchema = v.object({
+	place: resultPlaceSchema,
+	part: v.nullable(resultPartSchema),
+	filters: rowFiltersSchema,
+	order: v.picklist([...verifiedOrders, ...comparedOrders]),
+	groupOrder: v.picklist(groupOrders),
+	outcome: v.picklist(outcomes),
+	/** Number of the open row. */
+	row: v.nullable(v.number()),
+});
+export type SavedState = v.InferOutput<typeof savedStateSchema>;

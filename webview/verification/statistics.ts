@@ -1,0 +1,221 @@
+import { formatMilliseconds } from '../../src/core/reward/verification/verificationSummary.ts';
+import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
+import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
+import type { RowFilters } from './rowFilters.ts';
+
+/** One number of a result, with its definition. */
+export interface Statistic {
+	readonly name: string;
+	readonly value: string;
+	/** Below the value: over what. */
+	readonly note?: string;
+	/** `bad`: the reward is at fault; `notice`: worth a look. */
+	readonly level: 'plain' | 'notice' | 'bad';
+	/** What it is, in a sentence or two. */
+	readonly meaning: string;
+	/** The rows that it counts. */
+	readonly rows?: Partial<RowFilters>;
+}
+
+const of = (part: number, whole: number) => `${formatCount(part)} of ${formatCount(whole)}`;
+const share = (part: number, whole: number) => formatPercent(whole === 0 ? null : part / whole, 1);
+const plural = (n: number, word: string) => `${formatCount(n)} ${word}${n === 1 ? '' : 's'}`;
+
+/** The numbers of a verification; what does not apply to its data is left out. */
+export function verificationStatistics({ statistics: s, durationMs }: VerificationContent): Statistic[] {
+	const list: Statistic[] = [
+		{
+			name: 'Mean',
+			value: s.mean === null ? '–' : `${formatNumber(s.mean, 3)} ± ${formatNumber(s.std, 2)}`,
+			note: s.valued === s.rows ? plural(s.rows, 'row') : `${of(s.valued, s.rows)} rows have a value`,
+			level: s.valued === 0 ? 'notice' : 'plain',
+			meaning: 'Mean and sample standard deviation (n − 1) over the rows that have a value.',
+		},
+	];
+	if (s.min !== null && s.max !== null) {
+		list.push({
+			name: 'Range',
+			value: s.min === s.max ? formatNumber(s.min, 3) : `${formatNumber(s.min, 3)} to ${formatNumber(s.max, 3)}`,
+			level: s.min === s.max && s.valued > 1 ? 'notice' : 'plain',
+			...(s.min === s.max && s.valued > 1 ? { note: 'all values are equal' } : {}),
+			meaning: 'The smallest and the largest value.',
+		});
+	}
+	if (s.agreement !== null) {
+		const { agreed, problems } = s.agreement;
+		list.push({
+			name: 'Gold above wrong',
+			value: share(agreed, problems),
+			note: `${of(agreed, problems)} problems`,
+			level: agreed < problems ? 'notice' : 'plain',
+			meaning:
+				'Problems whose right answer scores strictly above each of its wrong ones, of those where both have a value. A reward that does not judge the answer need not agree.',
+			rows: { kind: 'surprising' },
+		});
+	}
+	list.push(
+		{
+			name: 'Does not apply',
+			value: share(s.nulls, s.rows),
+			note: plural(s.nulls, 'null'),
+			level: s.rows > 0 && s.nulls === s.rows ? 'notice' : 'plain',
+			meaning: 'Rows for which the reward returned null: it does not apply to them, and a sum leaves it out.',
+			rows: { kind: 'nulls' },
+		},
+		{
+			name: 'Errors',
+			value: formatCount(s.errors),
+			note: s.errors === 0 ? 'none' : share(s.errors, s.rows),
+			level: s.errors > 0 ? 'bad' : 'plain',
+			meaning:
+				'Rows without a value because the reward failed: it raised, took too long, or returned what is no finite number.',
+			rows: { kind: 'errors' },
+		},
+	);
+	if (s.groups > 0) {
+		list.push(
+			{
+				name: 'Dead groups',
+				value: formatCount(s.deadGroups),
+				note: of(s.deadGroups, s.groups),
+				level: 2 * s.deadGroups >= s.groups ? 'notice' : 'plain',
+				meaning:
+					'Groups of at least two valued rows whose values are all equal. With this reward alone their advantages are zero: GRPO learns nothing from them.',
+				rows: { kind: 'dead' },
+			},
+			{
+				name: 'Within groups',
+				value: `± ${formatNumber(s.withinGroupStd, 2)}`,
+				note: plural(s.groups, 'group'),
+				level: s.withinGroupStd === 0 ? 'notice' : 'plain',
+				meaning:
+					'Mean over groups of the sample standard deviation within the group: how well the reward tells completions of the same prompt apart.',
+			},
+		);
+	}
+	if (s.ceiling !== null && s.floor !== null) {
+		const edge = (value: number | null) =>
+			value === null ? {} : { rows: { range: { low: value, high: value, open: false } } };
+		list.push(
+			{
+				name: 'At the ceiling',
+				value: formatPercent(s.ceiling, 1),
+				note: `at ${formatNumber(s.max, 3)}`,
+				level: s.ceiling > 0.9 ? 'notice' : 'plain',
+				meaning: 'Share of the valued rows at the largest value that occurs. Near all: nothing is left to be learned.',
+				...edge(s.max),
+			},
+			{
+				name: 'At the floor',
+				value: formatPercent(s.floor, 1),
+				note: `at ${formatNumber(s.min, 3)}`,
+				level: s.floor > 0.9 ? 'notice' : 'plain',
+				meaning:
+					'Share of the valued rows at the smallest value that occurs. Near all: the reward is hardly ever earned.',
+				...edge(s.min),
+			},
+		);
+	}
+	const cases = s.cases.passed + s.cases.failed;
+	if (cases > 0) {
+		list.push({
+			name: 'Labelled cases',
+			value: s.cases.failed === 0 ? 'all pass' : `${formatCount(s.cases.failed)} fail`,
+			note: `${of(s.cases.passed, cases)} pass`,
+			level: s.cases.failed > 0 ? 'bad' : 'plain',
+			meaning:
+				'Cases of the cases file whose value is what they expect: an exact number (within 1e-9), a range, or null.',
+			rows: s.cases.failed > 0 ? { kind: 'failed' } : { source: 'case' },
+		});
+	}
+	const recorded = s.recorded.same + s.recorded.different;
+	if (recorded > 0) {
+		list.push({
+			name: 'Unlike the run',
+			value: formatCount(s.recorded.different),
+			note: of(s.recorded.different, recorded),
+			level: s.recorded.different > 0 ? 'notice' : 'plain',
+			meaning:
+				'Rollouts whose value differs from the one that the run recorded for the reward of this name. None: the code is what the run trained with.',
+			rows: { kind: 'different' },
+		});
+	}
+	if (s.rows > 0) {
+		list.push({
+			name: 'Time',
+			value: `${formatMilliseconds(durationMs / s.rows)}/row`,
+			note: `${formatMilliseconds(durationMs)} in all`,
+			level: 'plain',
+			meaning: 'Scoring time alone, without the start of the process.',
+		});
+	}
+	return list;
+}
+
+/** The numbers of a comparison. */
+export function comparisonStatistics({ summary: s, total, groups, before, after }: ComparisonContent): Statistic[] {
+	const dead = groups.filter(({ variance }) => variance === 'dead').length;
+	return [
+		{
+			name: 'Mean before',
+			value: formatNumber(s.meanBefore, 3),
+			note: before,
+			level: 'plain',
+			meaning: 'Mean of the values of the first side, over the rows where it has one.',
+		},
+		{
+			name: 'Mean after',
+			value: formatNumber(s.meanAfter, 3),
+			note: after,
+			level: 'plain',
+			meaning: 'Mean of the values of the second side, over the rows where it has one.',
+		},
+		{
+			name: 'Changed',
+			value: formatCount(s.changed),
+			note: of(s.changed, total),
+			level: 'plain',
+			meaning: 'Rollouts whose value differs between the two sides.',
+			rows: { kind: 'changed' },
+		},
+		{
+			name: 'Flipped',
+			value: formatCount(s.flipped),
+			note: of(s.flipped, total),
+			level: s.flipped > 0 ? 'notice' : 'plain',
+			meaning:
+				'Rollouts whose value crosses the middle between the smallest and the largest value of both sides, or turns to or from null.',
+			rows: { kind: 'flipped' },
+		},
+		{
+			name: 'Rank correlation',
+			value: formatNumber(s.rankCorrelation, 3),
+			...(s.rankCorrelation === null ? { note: 'a side is constant' } : {}),
+			level: s.rankCorrelation !== null && s.rankCorrelation < 0.5 ? 'notice' : 'plain',
+			meaning:
+				"Spearman's rank correlation of before and after within each group, mean over the groups where neither side is constant. 1: both order the completions alike.",
+		},
+		{
+			name: 'Gain variance',
+			value: formatCount(s.gained),
+			note: of(s.gained, groups.length),
+			level: 'plain',
+			meaning: 'Groups whose values were all equal before and are not after: GRPO learns from them now.',
+		},
+		{
+			name: 'Lose variance',
+			value: formatCount(s.lost),
+			note: `${of(s.lost, groups.length)}; ${formatCount(dead)} dead on both sides`,
+			level: s.lost > 0 ? 'notice' : 'plain',
+			meaning: 'Groups whose values are all equal after and were not before: GRPO no longer learns from them.',
+		},
+		{
+			name: 'Advantage turns',
+			value: formatCount(s.advantageFlips),
+			note: of(s.advantageFlips, total),
+			level: s.advantageFlips > 0 ? 'notice' : 'plain',
+			meaning: 'Rollouts whose advantage changes its sign: what was encouraged is discouraged, or the reverse.',
+			rows: { kind: 'advantage' },
+		},
+	];
+}
