@@ -72,6 +72,7 @@ export class HostProcess {
 	#resolveEnded!: (end: HostEnd) => void;
 	#killed: Promise<void> | null = null;
 	#answered = false;
+	#closed = false;
 
 	constructor(command: HostCommand) {
 		this.#program = command.program;
@@ -108,7 +109,10 @@ export class HostProcess {
 			silent,
 		);
 		this.#connection.onError(() => void this.#broken());
-		this.#connection.onClose(() => void this.#broken());
+		this.#connection.onClose(() => {
+			this.#closed = true;
+			void this.#broken();
+		});
 		this.#connection.listen();
 		this.#hold(false);
 	}
@@ -142,7 +146,7 @@ export class HostProcess {
 		const cancel = new CancellationTokenSource();
 		let grace: NodeJS.Timeout | undefined;
 		const abort = () => {
-			cancel.cancel();
+			if (!this.#closed) cancel.cancel();
 			grace = setTimeout(() => void this.kill(new HostEnd('exited', 'Cancelled.')), cancelGraceMs);
 		};
 		signal?.addEventListener('abort', abort, { once: true });
@@ -207,15 +211,22 @@ export class HostProcess {
 	}
 
 	async #timeOut(timeoutMs: number): Promise<void> {
-		const source = new CancellationTokenSource();
 		const place = await Promise.race([
-			this.#connection
-				.sendRequest(rewardHostMethods.where, {}, source.token)
-				.then((reply) => decode(whereReplySchema, reply)),
-			new Promise<null>((resolve) => setTimeout(resolve, whereMs, null)),
-		]).catch(() => null);
+			this.#where(),
+			new Promise<WhereReply>((resolve) => setTimeout(resolve, whereMs, {})),
+		]);
 		const message = `It took longer than its limit of ${timeoutMs >= 1000 ? `${timeoutMs / 1000} s` : `${timeoutMs} ms`}`;
-		await this.kill(new HostEnd('timeout', message, place?.ok ? place.value : {}));
+		await this.kill(new HostEnd('timeout', message, place));
+	}
+
+	/** Where user code is; nothing where the host cannot say, or is gone. Never rejects. */
+	async #where(): Promise<WhereReply> {
+		try {
+			const reply = decode(whereReplySchema, await this.#connection.sendRequest(rewardHostMethods.where, {}));
+			return reply.ok ? reply.value : {};
+		} catch {
+			return {};
+		}
 	}
 
 	/** What the host wrote before its answer is in the pipe by then; reads of this turn of the event loop take it out. */

@@ -158,6 +158,28 @@ describe('a reward that harms its process', () => {
 		assert.equal((await readFile(join(runner.file, '../starts'), 'utf8')).length, 6);
 	});
 
+	it('by closing every file descriptor is ended, and replaced', async () => {
+		const text = [
+			'import os, time',
+			'def bad(completions, **k):',
+			'    os.closerange(3, 1024)',
+			'    time.sleep(600)',
+			'def good(completions, **k): return [2] * len(completions)',
+		].join('\n');
+		// Within the time that a host whose connection is gone has to end.
+		const runner = await openReward(hosts, folder, 'c.reward.py', text);
+		const { values, errors } = await runner.score('bad', rowsOf(1), { timeoutMs: 300 });
+		assert.deepEqual(values, [null]);
+		assert.equal(errors.length, 1);
+		assert.ok(['exited', 'timeout'].includes(errors[0]?.kind ?? ''), errors[0]?.kind);
+		const cancel = new AbortController();
+		const pending = runner.score('bad', rowsOf(1), { signal: cancel.signal, timeoutMs: 60_000 });
+		await new Promise((resolve) => setTimeout(resolve, 500));
+		cancel.abort();
+		await assert.rejects(pending, { reason: 'cancelled' });
+		await recovers(Object.assign(runner, {}));
+	});
+
 	it('as a batch fails as a batch when it is declared so', async () => {
 		const text =
 			'import os\ndef bad(completions, **kwargs): os._exit(1)\nbad.batch_only = True\ndef good(completions, **k): return [2] * len(completions)';
