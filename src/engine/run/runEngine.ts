@@ -345,7 +345,7 @@ class EngineRun {
 	async #release(): Promise<void> {
 		this.#ended.resolve();
 		this.#server?.changed();
-		if (this.#server && this.#server.clients > 0) await new Promise((resolve) => setTimeout(resolve, farewellMs));
+		if (this.#server && this.#server.clients > 0) await farewell();
 		this.#server?.dispose();
 		await this.#rewards?.close().catch(() => undefined);
 		await this.#reserve?.release();
@@ -353,6 +353,12 @@ class EngineRun {
 		await this.#writer?.close().catch(() => undefined);
 		await this.#learner?.dispose().catch(() => undefined);
 	}
+}
+
+/** Time is not enough: a process that did not run meanwhile has written nothing, so the event loop gets its turns, too. */
+async function farewell(): Promise<void> {
+	await new Promise((resolve) => setTimeout(resolve, farewellMs));
+	for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 interface Past {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { EventLine } from '../../../src/protocol/eventLine.ts';
@@ -30,7 +30,9 @@ export async function connectPaused(run: string): Promise<ControlClient> {
 	const record = await eventually(async () => {
 		const found = await readRecord(run).catch(() => null);
 		return found?.status === 'paused' && found.pause ? found : null;
-	}, 'the run pauses by itself');
+	}, 'the run pauses by itself').catch(async (error: Error) => {
+		throw new Error(`${error.message}; engine.log: ${await readFile(join(run, 'engine.log'), 'utf8').catch(String)}`);
+	});
 	return connectRun(run, record, 'test');
 }
 
