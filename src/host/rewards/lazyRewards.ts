@@ -61,6 +61,7 @@ export function addRewardCommands(table: CommandTable, rewards: LazyRewards): vo
 	add(commandIds.debugRow, ({ verify }, args) => verify.debugRow(...args));
 	add(commandIds.auditReward, ({ judge }, args) => judge.audit(...args));
 	add(commandIds.compareReward, ({ judge }, args) => judge.compare(...args));
+	add(commandIds.exportReward, (workbench, args) => workbench.export.run(...args));
 	add(commandIds.newReward, ({ author }, args) => author.newReward(...args));
 	add(commandIds.useReward, ({ author }, args) => author.use(...args));
 	add(commandIds.showBuiltInReward, ({ author }, args) => author.showBuiltIn(...args));

@@ -96,10 +96,15 @@ export class RewardSession extends Disposable {
 		return this.#start(this.#state.phase === 'done' && !this.#state.stale ? ['rollouts'] : ['data', 'rollouts']);
 	}
 
-	/** Also on a text as a completion of one of `problems`, by one reward or (null) by all; text null: no longer. */
-	verifySelection(text: string | null, reward: string | null, row = 0): Promise<void> {
-		this.#selected = text === null ? null : { text, reward, row };
+	/** Also on a text as a completion of one of `problems`, by one reward or (null) by all. */
+	verifySelection(text: string, reward: string | null, row = 0): Promise<void> {
+		this.#selected = { text, reward, row };
 		return this.#start(this.#state.phase === 'done' ? ['selection'] : parts);
+	}
+
+	/** The next verification leaves the selected text out. */
+	forgetSelection(): void {
+		this.#selected = null;
 	}
 
 	/** The text differs from what was verified, or no longer does. */

@@ -49,7 +49,8 @@ export class VerifyCommands {
 		if (target === undefined) return;
 		const session = this.#needs.verifications.session(target.file);
 		await saved(target.file);
-		await this.#work(session, () => session.verifySelection(null, null).then(() => session.verify()));
+		session.forgetSelection();
+		await this.#work(session, () => session.verify());
 	}
 
 	/** @param args the reward, and the run's folder unless it is to be asked for */

@@ -248,6 +248,22 @@ suite('rewards in the editor', () => {
 		});
 	}
 
+	test('a Python reward is written as a module of another trainer', async function () {
+		this.timeout(60_000);
+		const file = vscode.Uri.file(join(folder, 'right.reward.py'));
+		const uri = await vscode.commands.executeCommand<vscode.Uri>(commandIds.exportReward, file, null, 'trl');
+		assert.equal(uri.fsPath, join(folder, 'right_trl.py'));
+		assert.match(await readFile(uri.fsPath, 'utf8'), /^reward_funcs = /m);
+	});
+
+	test('a built-in reward can be read', async function () {
+		this.timeout(60_000);
+		await vscode.commands.executeCommand(commandIds.showBuiltInReward, 'length-target');
+		const shown = vscode.window.activeTextEditor?.document;
+		assert.match(shown?.getText() ?? '', /^\/\/ Length target: /);
+		assert.match(shown?.getText() ?? '', /export function lengthTargetReward/);
+	});
+
 	test('the Rewards view lists files with their rewards, and the built-in ones', async () => {
 		const tree = api.rewardsTree;
 		const listed = await tree.getChildren();

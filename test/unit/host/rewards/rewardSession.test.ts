@@ -127,7 +127,8 @@ test('a selection is scored as the completion of a problem, until it is taken ba
 	assert.equal(selected?.rows[0]?.prompt, third.prompt);
 	assert.equal(selected?.rows[0]?.value, 1);
 	assert.match(inlineLine(session.state, 'right')?.text ?? '', /selection: 1\.00$/);
-	await session.verifySelection(null, null);
+	session.forgetSelection();
+	await session.verify();
 	assert.equal(session.state.results.get('right')?.selection, null);
 	session.dispose();
 });
