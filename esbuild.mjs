@@ -62,6 +62,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 	return {
 		host: {
 			...nodeProgram,
+			define: shared.define,
 			entryPoints: { extension: 'src/extension.ts' },
 			external: ['vscode'],
 			// Activation reads what it needs alone; the rest comes in files of its own when it is first used.

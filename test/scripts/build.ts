@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { node, root } from './paths.ts';
 import { run } from './process.ts';
 
-const results = ['extension.cjs', 'engine.js', 'worker.js', 'cli.js', 'webview/dashboard.js', 'webview/rollouts.js'];
+const results = ['extension.js', 'engine.js', 'worker.js', 'cli.js', 'webview/dashboard.js', 'webview/rollouts.js'];
 const sources = ['src', 'webview', 'esbuild.mjs', 'package-lock.json'];
 
 /** Builds where that is needed; throws where it fails. esbuild's own messages go to standard error. */

@@ -27,6 +27,19 @@ function inputsUnder({ meta }: Bundle, ...folders: string[]): string[] {
 	return Object.keys(meta.inputs).filter((path) => folders.some((folder) => path.startsWith(folder)));
 }
 
+/** Files of a bundle that are there before its entry point runs: itself and what it imports, and they import. */
+function loadedAtStart({ outputs }: esbuild.Metafile, entryPoint: string): string[] {
+	const [entry] = Object.entries(outputs).find(([, output]) => output.entryPoint === entryPoint) ?? [];
+	assert.ok(entry, `no file is made of ${entryPoint}`);
+	const found = new Set([entry]);
+	for (const path of found) {
+		for (const { path: imported, kind, external } of outputs[path]?.imports ?? []) {
+			if (kind === 'import-statement' && !external) found.add(imported);
+		}
+	}
+	return [...found];
+}
+
 describe('the walls between the layers hold in the production bundles', () => {
 	const built = new Map<string, Bundle>();
 	const bundle = (name: string): Bundle => {
@@ -88,9 +101,28 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
-	it('the host bundle is smaller than 400 kB', () => {
-		const size = Math.max(...bundle('host').sizes.values());
-		assert.ok(size < 400_000, `${size} bytes`);
+	it('what activation loads is small, and neither runs a reward nor talks to an engine', () => {
+		const { meta } = bundle('host');
+		const files = loadedAtStart(meta, 'src/extension.ts');
+		const size = files.reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
+		assert.ok(size < 160_000, `${size} bytes in ${files.length} files`);
+		assert.ok(files.length < 40, `${files.length} files`);
+		const sources = files.flatMap((path) => Object.keys(meta.outputs[path]?.inputs ?? {}));
+		const later = ['vscode-jsonrpc/', 'jsonc-parser/', 'src/rewards/host', 'src/host/panels/', 'core/reward/audit/'];
+		assert.deepEqual(
+			sources.filter((path) => later.some((part) => path.includes(part))),
+			[],
+		);
+	});
+
+	it('the extension holds nothing that runs rewards in processes of their own', () => {
+		const heavy = ['src/rewards/host/', 'src/core/math/', '@cortex-js/', 'ajv', 'onnx', '@huggingface/', 'quickjs'];
+		assert.deepEqual(
+			Object.keys(bundle('host').meta.inputs).filter((path) => heavy.some((part) => path.includes(part))),
+			[],
+		);
+		const size = [...bundle('host').sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+		assert.ok(size < 700_000, `${size} bytes`);
 	});
 
 	it('the source of every built-in reward is shipped', () => {
