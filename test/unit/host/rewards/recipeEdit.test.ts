@@ -4,7 +4,7 @@ import { parse } from 'jsonc-parser';
 import { addReward, changed, type RewardEntry } from '../../../../src/host/rewards/recipeEdit.ts';
 
 const entry: RewardEntry = { file: 'rewards/brevity.reward.ts', name: 'brevity', weight: 0.1 };
-const edited = (text: string, added = entry) => changed(text, addReward(text, added));
+const edited = (text: string, added: RewardEntry = entry) => changed(text, addReward(text, added));
 
 test('an entry joins a list on one line, and every comment stays', () => {
 	const text = `{
