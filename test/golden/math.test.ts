@@ -20,7 +20,7 @@ function read(name: string): Pair[] {
 		.map((line) => JSON.parse(line) as Pair);
 }
 
-const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts'].flatMap(read);
+const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts', 'mathAsWritten'].flatMap(read);
 
 /** Share of right predictions that may be taken for wrong ones. */
 const mostFalseNegatives = 0.03;

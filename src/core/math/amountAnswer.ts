@@ -31,6 +31,24 @@ export function parseAmount(t: string): Scalar | null {
 	return parseAmountValue(t);
 }
 
+/** `5 ft 6 in`, `2 hours and 30 minutes`: amounts of one dimension, as one. */
+export function parseCompound(t: string): Scalar | null {
+	const compound =
+		/^(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+) ?(?:,|and)? ?(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+)$/.exec(
+			t,
+		);
+	if (compound === null) return null;
+	const [major, minor] = [parseUnit(compound[2] as string), parseUnit(compound[4] as string)];
+	const [a, b] = [parsePlainNumber(compound[1] as string), parsePlainNumber(compound[3] as string)];
+	if (!major || !minor || !a || !b || major.dimension !== minor.dimension) return null;
+	// The smaller unit comes second: 5 cm and 3 cm are two lengths.
+	if (Q.compare(minor.factor, major.factor) < 0) {
+		const value = Q.add(a.value, Q.divide(Q.multiply(b.value, minor.factor), major.factor));
+		return scalar({ op: 'number', value }, t, { unit: major });
+	}
+	return null;
+}
+
 const parseMoney = (text: string): Scalar | null =>
 	parseScalarText(trimmed(text), text, null) ?? parseAmountValue(text);
 
@@ -39,18 +57,6 @@ const suffix =
 	/^(.*?(?:[\d)}!a-zA-Z]|\\pi)) ?(%|percent|per ?cent|pct|percentage points?|(?:%|percent|per ?cent) of [a-zA-Z ]+|(?:\\text ?\{[^{}]*\}|\^ ?\{\\circ\})[^=<>]*)$|^([+-]?(?:[\d.,]+|(?:\d+ ?)?\\frac ?\{\d+\} ?\{\d+\}|\d+(?: \d+)? ?\/ ?\d+)(?:\d|\})?) ?-?((?:[a-zA-Z$€£¥₹°¢元][a-zA-Z.' -]*)(?:[/^{}\d a-zA-Z().]*))$/;
 
 function parseAmountValue(t: string): Scalar | null {
-	const compound =
-		/^(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+) ?(?:,|and)? ?(\d+(?:\.\d+)?) ?((?:\\text ?\{[^{}]*\})|[a-zA-Z']+)$/.exec(
-			t,
-		);
-	if (compound !== null) {
-		const [major, minor] = [parseUnit(compound[2] as string), parseUnit(compound[4] as string)];
-		const [a, b] = [parsePlainNumber(compound[1] as string), parsePlainNumber(compound[3] as string)];
-		if (major && minor && a && b && major.dimension === minor.dimension && !major.dimension.startsWith('label:')) {
-			const value = Q.add(a.value, Q.divide(Q.multiply(b.value, minor.factor), major.factor));
-			return scalar({ op: 'number', value }, t, { unit: major });
-		}
-	}
 	const match = suffix.exec(t);
 	if (match === null) return expressionWithUnit(t);
 	const value = trimmed((match[1] ?? match[3]) as string);

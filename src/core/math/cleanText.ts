@@ -229,6 +229,8 @@ export function cleanText(text: string): string {
 		// Thousands: 1{,}000, 1,\!000, 1\,000.
 		.replace(/(?<=\d)\s?(?:\{\s?,\s?\}|,\s?\\!|\\,|,\\,)\s?(?=\d{3}(?!\d))/g, '')
 		.replace(/\{\s?,\s?\}/g, ',')
+		// x = 1 \quad x = 2
+		.replace(/(?<![,;\s]|and|or)\s*\\q?quad\s*(?=[a-zA-Z](?:_\S+)?\s?=)/g, ', ')
 		.replace(
 			/\\[,;:!> ]|\\(?:quad|qquad|thinspace|enspace|enskip|hfill)(?![a-zA-Z])|\\(?:hspace|vspace|phantom|hphantom)\*?\{[^{}]*\}|~/g,
 			' ',
@@ -339,6 +341,9 @@ function wordText(inside: string, command: string): string {
 	if (knownOperator.test(bare) && (content === bare || command.startsWith('operatorname')))
 		return `\\${arcs[bare] ?? bare} `;
 	if (bare === '') return ' ';
+	const joined = /^(.*\S) (and|or)$/.exec(bare);
+	if (joined !== null && /\s$/.test(content))
+		return `\\text{${content.slice(0, content.lastIndexOf(joined[2] as string)).trimEnd()}} ${joined[2]} `;
 	if (/^(?:and|or)$/i.test(bare) || /^[,;]? ?(?:and|or)$/i.test(bare)) return ` ${bare} `;
 	if (/^[eid]$/.test(bare) && (command === 'mathrm' || command === 'operatorname')) return ` ${bare} `;
 	if (/[\\^_$={}]/.test(bare) || !/[a-zA-Z]{2,}|[a-zA-Z]|[^\x20-\x7e]/.test(bare)) return ` ${bare} `;

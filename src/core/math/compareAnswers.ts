@@ -49,6 +49,11 @@ export function answersAgree(gold: Answer, answer: Answer, budget: Budget): bool
 	// One element in braces is that element.
 	if (gold.kind === 'list' && gold.items.length === 1) return answersAgree(gold.items[0] as Answer, answer, budget);
 	if (answer.kind === 'list' && answer.items.length === 1) return answersAgree(gold, answer.items[0] as Answer, budget);
+	// "3/2 or 1.5": one answer written twice.
+	if (answer.kind === 'list' && answer.items.length > 1 && gold.kind !== 'list') {
+		const same = answer.written === 'bare' && answer.items.every((item) => answersAgree(gold, item, budget));
+		return same || (gold.kind === 'sequence' && namesMatchTuple(answer, gold, budget));
+	}
 	if (gold.kind === 'list' && answer.kind === 'sequence') return namesMatchTuple(gold, answer, budget);
 	if (gold.kind === 'sequence' && answer.kind === 'list') return namesMatchTuple(answer, gold, budget);
 	return false;
@@ -125,11 +130,16 @@ function matricesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 	});
 }
 
-/** A tuple in round brackets is a column. */
+const isRow = (item: Answer): boolean => item.kind === 'sequence' && item.open === '[' && item.close === ']';
+
+/** A tuple in round brackets is a column, `[[1, 2], [3, 4]]` are rows. */
 function asMatrix(answer: Answer): Matrix | null {
 	if (answer.kind === 'matrix') {
 		const row = answer.rows[0] ?? [];
 		return answer.rows.length === 1 && row.length > 1 ? { ...answer, rows: row.map((cell) => [cell]) } : answer;
+	}
+	if (answer.kind === 'sequence' && answer.items.every(isRow)) {
+		return { kind: 'matrix', rows: answer.items.map((row) => (row as Sequence).items), determinant: false };
 	}
 	if (answer.kind !== 'sequence' || answer.open !== '(' || answer.close !== ')') return null;
 	return { kind: 'matrix', rows: answer.items.map((item) => [item]), determinant: false };

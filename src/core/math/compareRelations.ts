@@ -46,6 +46,11 @@ function proportion(a: Expression, b: Expression, budget: Budget): 'positive' | 
 	const names = new Set([...freeSymbols(a), ...freeSymbols(b)]);
 	const symbols = new Set([...names].filter((name) => !name.endsWith('()')));
 	if (names.size === 0 || symbols.size > 24) return null;
+	// f(2) > 3: without letters to vary, no more than the same difference is told.
+	if (symbols.size === 0) {
+		if (expressionsEqual(a, b, budget)) return 'positive';
+		return expressionsEqual(a, negated(b), budget) ? 'negative' : null;
+	}
 	const random = Random.of('relation', [...symbols].sort().join(' '));
 	let factor: C.Complex | null = null;
 	let counted = 0;

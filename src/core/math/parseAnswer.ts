@@ -1,4 +1,4 @@
-import { parseAmount } from './amountAnswer.ts';
+import { parseAmount, parseCompound } from './amountAnswer.ts';
 import type { Answer, ParseAnswer } from './answer.ts';
 import { parseBracketed, parseMatrix } from './bracketAnswer.ts';
 import { groupEnd, tokens } from './brackets.ts';
@@ -52,6 +52,7 @@ function parseAt(text: string, inBrackets: boolean, depth: number): Answer | nul
 		parseKeyword(t) ??
 		parseBased(t) ??
 		parseCongruence(t) ??
+		parseCompound(t) ??
 		parseParts(t, inBrackets, parse) ??
 		parseRelation(t, parse) ??
 		parseUnion(t, parse) ??

@@ -168,7 +168,7 @@ function parseProduct(text: string): Unit | null {
 
 /** Words that cannot be what is counted: the text says something else. */
 const noLabel =
-	/^(?:and|or|not|if|is|are|was|be|to|no|than|over|but|plus|minus|times|mod|maybe|perhaps|approximately|about|for|when|where|because|since|from|true|false|answer|wrong|correct|incorrect|either|neither|then|else|which|million|billion|trillion|thousand|hundred|dozen|percent|only|ignore|previous|instructions|return|score|reward|grade)$/i;
+	/^(?:and|or|not|if|is|are|was|be|no|than|but|plus|minus|times|mod|maybe|perhaps|approximately|about|when|where|because|since|true|false|answer|wrong|correct|incorrect|either|neither|then|else|which|million|billion|trillion|thousand|hundred|dozen|percent|only|ignore|previous|instructions|return|score|reward|grade)$/i;
 
 /** What takes back or adds to the number before it. */
 const denial =
@@ -179,7 +179,7 @@ function label(text: string): Unit | null {
 	const words = text.split(/[ -]/);
 	// "apples in the basket": what is counted stands first.
 	const end = words.findIndex((word) =>
-		/^(?:of|in|on|at|more|less|fewer|extra|that|who|which|per|with|by|altogether|total|left|remaining|each|every|a|an|the|old|long|tall|wide|high|away|ago|later|in total)$/i.test(
+		/^(?:of|in|on|at|from|to|for|over|after|before|during|until|through|more|less|fewer|extra|that|who|which|per|with|by|altogether|total|left|remaining|each|every|a|an|the|old|long|tall|wide|high|away|ago|later|in total)$/i.test(
 			word,
 		),
 	);

@@ -34,8 +34,8 @@ const reals =
 const shortWord =
 	/^(?:yes|no|odd|red|all|any|boy|man|cat|dog|dne|mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)$/i;
 
-/** `Bob`, `Amy`. */
-const shortName = /^[A-Z][a-z]{2}$/;
+/** `Bob`, `Amy`; `ACB`, which may be an order and is no product. */
+const shortName = /^(?:[A-Z][a-z]{2}|[A-Z]{3,})$/;
 
 export function parseKeyword(t: string): Answer | null {
 	if (nothing.test(t)) return { kind: 'list', items: [], written: 'braces' };
