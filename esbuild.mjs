@@ -1,7 +1,7 @@
 // Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import * as esbuild from 'esbuild';
 
 /**
@@ -68,6 +68,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			// Activation reads what it needs alone; the rest comes in files of its own when it is first used.
 			splitting: true,
 			chunkNames: 'host-[name]-[hash]',
+			plugins: [inOneFile('src/extension.ts')],
 		},
 		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
 		cli: {
@@ -108,6 +109,27 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },
 				}
 			: {}),
+	};
+}
+
+/**
+ * Whatever is imported dynamically imports all of an entry point before. So what the entry point needs from its start is
+ * shared by every part of the bundle, and is one file instead of one for each group of parts that share it.
+ * @returns {esbuild.Plugin}
+ */
+function inOneFile(entryPoint) {
+	return {
+		name: 'in-one-file',
+		setup(build) {
+			const later = (folder, path) => relative('.', resolve(folder, path)).replaceAll('\\', '/');
+			build.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) =>
+				kind === 'dynamic-import' ? { path: later(resolveDir, path), namespace: 'later' } : undefined,
+			);
+			build.onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
+				contents: `import './${entryPoint}'; export * from './${path}';`,
+				resolveDir: resolve('.'),
+			}));
+		},
 	};
 }
 
