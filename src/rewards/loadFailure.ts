@@ -10,6 +10,8 @@ export class LoadFailure extends Failure {
 	readonly line?: number;
 	/** What was raised, without the place. */
 	readonly detail: string;
+	/** What may be done about it, where that is more than to correct the file. */
+	readonly advice?: string;
 	/** Frames of user code, innermost last for Python, first for JavaScript. */
 	readonly frames?: string;
 
@@ -21,6 +23,7 @@ export class LoadFailure extends Failure {
 		this.file = file;
 		if (data.line !== undefined) this.line = data.line;
 		this.detail = data.message;
+		if (data.action !== undefined) this.advice = data.action;
 		if (data.stack !== undefined) this.frames = data.stack;
 	}
 }

@@ -5,6 +5,7 @@ import { caseReward } from '../../core/reward/verification/labelledCase.ts';
 import { casesPath, readCases } from '../../rewards/casesFile.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { findSignatures, type RewardSignature } from '../rewards/rewardSignatures.ts';
+import { bodyLine } from './bodyLine.ts';
 
 /** What stands behind an item of the Test Explorer. */
 export type TestNode =
@@ -12,7 +13,14 @@ export type TestNode =
 	| { readonly kind: 'reward'; readonly file: string; readonly reward: string }
 	| { readonly kind: 'case'; readonly file: string; readonly reward: string; readonly line: number }
 	| { readonly kind: 'audit'; readonly file: string; readonly reward: string }
-	| { readonly kind: 'probe'; readonly file: string; readonly reward: string; readonly probe: string };
+	/** `line`, from 0: the first of the reward's body, where a finding is shown; its signature has results of its own. */
+	| {
+			readonly kind: 'probe';
+			readonly file: string;
+			readonly reward: string;
+			readonly probe: string;
+			readonly line: number;
+	  };
 
 export interface ProbeWords {
 	readonly id: string;
@@ -70,7 +78,8 @@ export class TestItems {
 			item.children.replace(
 				signatures.map((signature) => {
 					const cases = (read?.cases ?? []).filter((one) => (one.reward ?? main) === signature.name);
-					return this.#reward(file, signature, path, cases, probes);
+					const body = bodyLine(text, signature, file.endsWith('.py') ? 'python' : 'script');
+					return this.#reward({ file, signature, body, path, cases, probes });
 				}),
 			);
 		} catch (error) {
@@ -92,27 +101,30 @@ export class TestItems {
 	}
 
 	#file(file: string): vscode.TestItem {
-		const item = this.#controller.createTestItem(file, basename(file), vscode.Uri.file(file));
-		item.description = vscode.workspace.asRelativePath(file).replace(/[/\\]?[^/\\]+$/, '');
+		// No item has a description: screen readers would be told it instead of the label.
+		const item = this.#controller.createTestItem(file, vscode.workspace.asRelativePath(file), vscode.Uri.file(file));
 		item.canResolveChildren = true;
 		this.#nodes.set(item, { kind: 'file', file });
 		return item;
 	}
 
-	#reward(
-		file: string,
-		{ name, line, endLine }: RewardSignature,
-		path: string,
-		cases: readonly LabelledCase[],
-		probes: readonly ProbeWords[],
-	): vscode.TestItem {
+	#reward(read: {
+		readonly file: string;
+		readonly signature: RewardSignature;
+		readonly body: number;
+		readonly path: string;
+		readonly cases: readonly LabelledCase[];
+		readonly probes: readonly ProbeWords[];
+	}): vscode.TestItem {
+		const { file, path, cases, probes } = read;
+		const { name, line, endLine } = read.signature;
 		const item = this.#item(`${file}#${name}`, name, file, line, { kind: 'reward', file, reward: name }, endLine);
 		for (const { label, line: at } of cases.slice(0, mostCases)) {
 			const id = `${file}#${name}#case#${at}`;
 			item.children.add(this.#item(id, label, path, at - 1, { kind: 'case', file, reward: name, line: at }));
 		}
-		const audit = this.#item(`${file}#${name}#audit`, 'Audit', file, line, { kind: 'audit', file, reward: name });
-		audit.description = 'ways to earn it without a right answer';
+		const words = 'Audit: earned without a right answer';
+		const audit = this.#item(`${file}#${name}#audit`, words, file, line, { kind: 'audit', file, reward: name });
 		audit.sortText = '~';
 		for (const { id, title } of probes) {
 			const probe = this.#item(`${file}#${name}#probe#${id}`, title, file, line, {
@@ -120,8 +132,8 @@ export class TestItems {
 				file,
 				reward: name,
 				probe: id,
+				line: read.body,
 			});
-			probe.description = id;
 			audit.children.add(probe);
 		}
 		item.children.add(audit);

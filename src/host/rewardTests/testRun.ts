@@ -163,12 +163,8 @@ export class TestRunner {
 			});
 			for (const { item, node } of probes) {
 				const outcome = report.probes.find((one) => one.probe === node.probe);
-				tellProbe(
-					run,
-					item,
-					outcome,
-					report.findings.find((one) => one.probe === node.probe),
-				);
+				const finding = report.findings.find((one) => one.probe === node.probe);
+				tellProbe(run, { item, node }, outcome, finding);
 			}
 			for (const remark of report.remarks) run.appendOutput(`${displayText(remark, 500)}\r\n`);
 		} finally {
@@ -213,7 +209,7 @@ function tell(
 
 function tellProbe(
 	run: vscode.TestRun,
-	item: vscode.TestItem,
+	{ item, node }: Chosen<'probe'>,
 	outcome: ProbeOutcome | undefined,
 	finding: AuditFinding | undefined,
 ): void {
@@ -241,8 +237,6 @@ function tellProbe(
 		`${finding.title}: it scores as high as an honest right answer on ${finding.fooled} of ${finding.rows} rows ` +
 			`(severity ${finding.severity}).${shown}\n\n${finding.fix}`,
 	);
-	if (item.uri !== undefined && item.range !== undefined) {
-		message.location = new vscode.Location(item.uri, item.range);
-	}
+	message.location = new vscode.Location(vscode.Uri.file(node.file), new vscode.Position(node.line, 0));
 	run.failed(item, message);
 }

@@ -35,7 +35,8 @@ export function faultsOf(state: FileVerification): RewardFault[] {
 	if (state.phase === 'failed' && state.failure !== null) {
 		const { failure } = state;
 		const place = failure instanceof LoadFailure ? failure : null;
-		const message = displayText(place === null ? failure.toString() : `${place.detail} ${place.action ?? ''}`, 600);
+		const words = place === null ? failure.toString() : `${place.detail.replace(/[.]?$/, '.')} ${place.advice ?? ''}`;
+		const message = displayText(words.trim(), 600);
 		faults.push({
 			file: place?.file ?? state.file,
 			line: place?.line ?? (place === null ? null : 1),
@@ -91,14 +92,11 @@ function casesOf(reward: string, { rows }: Verification): RewardFault[] {
 	return rows.flatMap((row) => {
 		if (row.passed !== false || row.place === undefined) return [];
 		const expected = row.expect === undefined ? '' : ` Expected: ${describeExpectation(row.expect)}.`;
-		return [
-			{
-				file: row.place.file,
-				line: row.place.line,
-				reward,
-				level: 'warning' as const,
-				message: `${reward} gives ${valueWords(row)} here.${expected}`,
-			},
-		];
+		const { file, line } = row.place;
+		const happens =
+			row.error === undefined
+				? `gives ${valueWords(row)} here.`
+				: `fails here: ${displayText(row.error.message, 200).replace(/[.]?$/, '.')}`;
+		return [{ file, line, reward, level: 'warning' as const, message: `${reward} ${happens}${expected}` }];
 	});
 }

@@ -46,18 +46,20 @@ function describe(verification: Verification): vscode.MarkdownString {
 	const plain = (text: string, longest: number) => plainMarkdown(displayText(text, longest));
 	const text = new vscode.MarkdownString();
 	const from = verification.data.map((source) => plain(source, 200)).join(', ');
-	text.appendMarkdown(`**${plain(verification.reward, 80)}**${from === '' ? '' : ` on ${from}`}\n\n`);
-	for (const [name, value] of statisticsRows(verification)) {
-		text.appendMarkdown(`${plainMarkdown(name)}: ${plainMarkdown(value)}  \n`);
-	}
-	for (const remark of verification.remarks) text.appendMarkdown(`\n\n_Note:_ ${plain(remark, 400)}\n`);
-	const { best, worst } = extremeRows(verification.rows, 1);
-	for (const row of best) addRow(text, 'Best', row);
-	for (const row of worst) addRow(text, 'Worst', row);
+	text.appendMarkdown(`**${plain(verification.reward, 80)}**${from === '' ? '' : ` on ${from}`}`);
+	// Rows come before numbers: most of these are on the line behind the signature already, and a hover shows little.
 	const failed = verification.rows.find((row) => row.error !== undefined);
 	if (failed !== undefined) addRow(text, 'First error', failed);
 	const missed = verification.rows.find((row) => row.passed === false);
 	if (missed !== undefined && missed !== failed) addRow(text, 'First case that fails', missed);
+	const { best, worst } = extremeRows(verification.rows, 1);
+	for (const row of best) addRow(text, 'Best', row);
+	for (const row of worst) addRow(text, 'Worst', row);
+	text.appendMarkdown('\n\n');
+	for (const [name, value] of statisticsRows(verification)) {
+		text.appendMarkdown(`${plainMarkdown(name)}: ${plainMarkdown(value)}  \n`);
+	}
+	for (const remark of verification.remarks) text.appendMarkdown(`\n\n_Note:_ ${plain(remark, 400)}\n`);
 	return text;
 }
 

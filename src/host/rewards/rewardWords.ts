@@ -3,6 +3,7 @@ import {
 	formatMilliseconds,
 	formatPercent,
 	formatValue,
+	type SummaryPart,
 	summaryParts,
 } from '../../core/reward/verification/verificationSummary.ts';
 import type { Verification, VerifiedRow } from '../../protocol/verification.ts';
@@ -51,17 +52,33 @@ export function failureWords({ file, failure }: Pick<FileVerification, 'file' | 
 	return `not verified${where === '' ? '' : `, ${where}`}: ${displayText(failure.detail, 160)}`;
 }
 
-/** What is bad comes first: a long signature leaves little room. */
-function partsOf(verification: Verification): string {
-	const parts = summaryParts(verification);
-	return [...parts.filter(({ level }) => level === 'bad'), ...parts.filter(({ level }) => level !== 'bad')]
-		.map(({ text }) => text)
-		.join(' · ');
+/** What is bad comes first, errors before the cases that fail by them: a long signature leaves little room. */
+function partsOf(verification: Verification): SummaryPart[] {
+	const rank = ({ level, topic }: SummaryPart) => (level !== 'bad' ? 2 : topic === 'errors' ? 0 : 1);
+	return summaryParts(verification)
+		.map((part) => (part.topic === 'errors' ? { ...part, text: `${part.text}${lineOfErrors(verification)}` } : part))
+		.sort((a, b) => rank(a) - rank(b));
+}
+
+/** " in line 12", if all errors are of one line. */
+function lineOfErrors({ rows, faults }: Verification): string {
+	const lines = new Set([...faults, ...rows.flatMap(({ error }) => error ?? [])].map(({ line }) => line));
+	const [line] = lines;
+	return lines.size === 1 && line !== undefined ? ` in line ${line}` : '';
+}
+
+function joined(parts: readonly SummaryPart[]): string {
+	return parts.map(({ text }) => text).join(' · ');
 }
 
 function segment(verification: Verification, results: RewardResults | undefined): string {
-	if (verification === results?.rollouts) return `rollouts: ${partsOf(verification)}`;
-	if (verification !== results?.selection) return partsOf(verification);
+	const parts = partsOf(verification);
+	// How long a row takes is told once.
+	if (verification === results?.rollouts && results.data !== null) {
+		return `rollouts: ${joined(parts.filter(({ topic }) => topic !== 'time'))}`;
+	}
+	if (verification === results?.rollouts) return `rollouts: ${joined(parts)}`;
+	if (verification !== results?.selection) return joined(parts);
 	const [row] = verification.rows;
 	return `selection: ${row === undefined ? 'nothing' : valueWords(row)}`;
 }
@@ -85,14 +102,18 @@ export function standingOf(state: FileVerification | undefined, reward: string):
 	return tone === 'error' || tone === 'warning' ? tone : 'good';
 }
 
-/** "0.62 ± 0.31, gold 96 %, 1 error": of a row in the *Rewards* view. */
+/** "0.62 ± 0.31, gold 96 %", with what is bad before it and what is worth a look behind: of a row in the *Rewards* view. */
 export function shortSummary(results: RewardResults | undefined): string {
-	const [verification] = resultsOf(results);
-	if (verification === undefined) return '';
-	return summaryParts(verification)
-		.filter(({ topic, level }) => topic === 'value' || topic === 'agreement' || level === 'bad')
-		.map(({ text }) => text)
-		.join(', ');
+	return resultsOf(results)
+		.filter((verification) => verification !== results?.selection)
+		.map((verification) => {
+			const parts = partsOf(verification)
+				.filter(({ topic, level }) => topic === 'value' || topic === 'agreement' || level !== 'plain')
+				.map(({ text }) => text)
+				.join(', ');
+			return verification === results?.rollouts ? `rollouts: ${parts}` : parts;
+		})
+		.join('; ');
 }
 
 /** Names and values of everything that was measured, for a hover. */

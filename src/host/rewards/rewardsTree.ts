@@ -4,7 +4,7 @@ import { commandIds, type ItemFlag, viewIds } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { VerificationView } from './inlineResults.ts';
 import type { RewardFileList } from './rewardFileList.ts';
-import { failureWords, type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
+import { failureWords, inlineLine, type RewardStanding, shortSummary, standingOf } from './rewardWords.ts';
 
 /** An element of the *Rewards* view; menus pass it to their commands. */
 export type RewardItem =
@@ -123,10 +123,11 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		const item = new vscode.TreeItem(displayText(reward, 80));
 		item.id = `reward ${reward} ${file}`;
 		item.iconPath = new vscode.ThemeIcon(id, color === null ? undefined : new vscode.ThemeColor(color));
-		item.description = shortSummary(state?.results.get(reward));
+		item.description =
+			standing === 'error' && state?.phase === 'failed' ? '' : shortSummary(state?.results.get(reward));
 		item.contextValue = 'reward' satisfies ItemFlag;
 		item.accessibilityInformation = { label: [reward, words, item.description].filter(Boolean).join(', ') };
-		item.tooltip = `${displayText(reward, 80)}: ${words}`;
+		item.tooltip = [`${displayText(reward, 80)}: ${words}`, inlineLine(state, reward)?.text].filter(Boolean).join('\n');
 		const line = state?.rewards.find(({ name }) => name === reward)?.location?.line ?? null;
 		const place = line === null ? undefined : new vscode.Range(line - 1, 0, line - 1, 0);
 		item.command = {

@@ -59,7 +59,7 @@ export async function useReward(
 		throw new Failure('denied', `${recipe.fsPath} could not be changed.`, 'See whether it may be written.');
 	}
 	if (first !== undefined) {
-		const place = document.positionAt(first.offset + 1);
+		const place = document.positionAt(first.offset + Math.max(0, first.text.search(/[^\s,]/)));
 		editor.selection = new vscode.Selection(place, place);
 		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
 	}

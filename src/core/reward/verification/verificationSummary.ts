@@ -57,7 +57,7 @@ export function summaryParts({ statistics, faults, durationMs }: Verification): 
 	else if (cased > 0) add('cases', plural(cased, 'case'));
 	if (recorded.different > 0) {
 		add('recorded', `${recorded.different} of ${recorded.same + recorded.different} unlike the run`, 'notice');
-	}
+	} else if (recorded.same > 0) add('recorded', 'as recorded');
 	// A fault of a batch is on each of its rows too.
 	const errors = Math.max(statistics.errors, faults.length);
 	if (errors > 0) add('errors', plural(errors, 'error'), 'bad');

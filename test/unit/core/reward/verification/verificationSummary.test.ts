@@ -39,6 +39,7 @@ describe('the summary line', () => {
 			]),
 			verificationOf([verified(1, { source: 'case', expect: 1, passed: true })]),
 			verificationOf([verified(1, { recorded: 1 }), verified(0, { recorded: 1 })]),
+			verificationOf([verified(1, { recorded: 1 }), verified(0, { recorded: 0 })]),
 		].map(summaryLine);
 		assert.deepEqual(lines, [
 			'0.54 ± 0.50 · gold 92 % · 4 % null · 2 of 25 groups dead · 1 error · 12 µs/row',
@@ -52,6 +53,7 @@ describe('the summary line', () => {
 			'0.75 ± 0.35 · 1 of 2 cases failed · 12 µs/row',
 			'1.00 ± 0.00 · 1 case · 12 µs/row',
 			'0.50 ± 0.71 · 1 of 2 unlike the run · 12 µs/row',
+			'0.50 ± 0.71 · as recorded · 12 µs/row',
 		]);
 	});
 
