@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
 import { rescoreRun } from '../../../src/rewards/rescoreRun.ts';
 import type { RewardLimits, RewardSource } from '../../../src/rewards/rewardRunner.ts';
+import { prepareChild } from '../../../src/runs/prepareRun.ts';
 import { listRolloutSteps, readMetrics, readRecord, readRollouts } from '../../../src/runs/runReader.ts';
 import { type EngineExit, eventually, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
@@ -194,6 +195,26 @@ test('a run whose copies were changed is not resumed', async () => {
 	await rm(join(run, 'rewards/json.py'));
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
 	assert.deepEqual(await readOutcome(run), before);
+});
+
+test('a run from a checkpoint goes on with the copies of its parent, or with a corrected file', async () => {
+	await using place = await Workplace.make();
+	await writeFiles(place, files);
+	const parent = await place.prepare({ ...recipe, checkpoint: { every: 10, keep: 100 } });
+	assert.equal((await place.run('--run', parent)).code, 0);
+	const expected = await readOutcome(parent);
+	const corrected = join(place.folder, 'corrected/brevity.reward.ts');
+	await writeFiles(place, { 'corrected/brevity.reward.ts': 'export const brevity = () => 0.25;\n' });
+	await rm(join(place.folder, 'rewards'), { recursive: true });
+	const same = await prepareChild(parent, 30);
+	assert.equal((await place.run('--run', same.folder, '--parent-checkpoint', same.parentCheckpoint)).code, 0);
+	assert.equal((await readOutcome(same.folder)).weights, expected.weights);
+	const other = await prepareChild(parent, 30, { set: [{ path: ['rewards', '2', 'file'], value: corrected }] });
+	const { code, stderr } = await place.run('--run', other.folder, '--parent-checkpoint', other.parentCheckpoint);
+	assert.equal(code, 0, stderr);
+	const lines = await readRollouts(other.folder, 40);
+	assert.ok(lines.length > 0 && lines.every(({ rewards }) => rewards.brevity === 0.25 && !('position' in rewards)));
+	assert.ok((await rescored(other.folder)).equal);
 });
 
 for (const [what, name, text, reason, pattern] of [
