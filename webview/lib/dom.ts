@@ -74,6 +74,11 @@ export function setText(node: Node, text: string): void {
 	if (node.textContent !== text) node.textContent = text;
 }
 
+/** Words that only screen readers need. */
+export function unseen(words: string): HTMLElement {
+	return element('span', { class: 'visually-hidden' }, words);
+}
+
 let lastId = 0;
 /** An id that no other element of the page has. */
 export function uniqueId(prefix: string): string {

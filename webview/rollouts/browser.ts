@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { dropdown } from '../lib/controls.ts';
-import { element, setText } from '../lib/dom.ts';
+import { element, setText, unseen } from '../lib/dom.ts';
 import { formatNumber, formatPercent } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -121,11 +121,6 @@ export class Browser extends Disposable {
 			),
 		);
 	}
-}
-
-/** Words that only screen readers need. */
-function unseen(words: string): HTMLElement {
-	return element('span', { class: 'visually-hidden' }, words);
 }
 
 function fact(name: string, title: string, words: string, value: string): HTMLElement {

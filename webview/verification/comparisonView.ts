@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { ComparedGroup } from '../../src/protocol/comparison.ts';
 import { button } from '../lib/controls.ts';
-import { element, setText } from '../lib/dom.ts';
+import { element, setText, unseen } from '../lib/dom.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
@@ -115,7 +115,6 @@ function drawGroup(
 	node: HTMLElement,
 	{ step, group, stdBefore, stdAfter, variance, rankCorrelation }: ComparedGroup,
 ): void {
-	const unseen = (text: string) => element('span', { class: 'visually-hidden' }, text);
 	node.append(
 		element('span', null, `step ${step}, group ${group}`),
 		element('span', { class: 'number' }, unseen(', before '), `± ${formatNumber(stdBefore, 2)}`),

@@ -1,7 +1,7 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { type GroupSpread, groupSpreads } from '../../src/core/reward/verification/groupSpread.ts';
 import { button, dropdown } from '../lib/controls.ts';
-import { element, setText } from '../lib/dom.ts';
+import { element, setText, unseen } from '../lib/dom.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -103,11 +103,11 @@ export class GroupPanel extends Disposable {
 				'span',
 				{ class: 'spread-facts' },
 				valueStrip(values, this.#range),
-				element('span', { class: 'visually-hidden' }, ', mean '),
+				unseen(', mean '),
 				element('span', null, formatNumber(mean, 3)),
-				element('span', { class: 'visually-hidden' }, ', standard deviation '),
+				unseen(', standard deviation '),
 				element('span', { class: 'quiet' }, dead ? '± 0' : `± ${formatNumber(std, 2)}`),
-				element('span', { class: 'visually-hidden' }, ', '),
+				unseen(', '),
 				element('span', { class: 'quiet' }, `${values.length}${nulls > 0 ? ` of ${rows.length}` : ''} values`),
 				dead && element('span', { class: 'badge dead', title: 'All values are equal' }, 'dead'),
 			),

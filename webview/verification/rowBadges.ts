@@ -2,7 +2,6 @@ import { formatValue } from '../../src/core/reward/verification/verificationSumm
 import type { Expectation } from '../../src/protocol/verification.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
 import { formatNumber } from '../lib/format.ts';
-import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 
 /** "0.62", "null", "error" */
 export function valueText({ value, error }: Pick<RowSummary, 'value' | 'error'>): string {
@@ -18,18 +17,6 @@ export function expectationText(expect: Expectation): string {
 	if (min !== undefined && max !== undefined) return `${formatNumber(min, 4)} to ${formatNumber(max, 4)}`;
 	if (min !== undefined) return `at least ${formatNumber(min, 4)}`;
 	return max === undefined ? 'any number' : `at most ${formatNumber(max, 4)}`;
-}
-
-/** A verified row in one sentence, for screen readers. */
-export function rowWords(row: RowSummary): string {
-	const parts = [
-		plainLabel(row.label, 120),
-		row.error === null ? `value ${valueText(row)}` : `error ${plainLabel(row.error, 120)}`,
-	];
-	if (row.expect !== undefined) parts.push(`expected ${expectationText(row.expect)}`, row.passed ? 'passes' : 'fails');
-	if (row.recorded !== undefined) parts.push(`recorded ${formatNumber(row.recorded, 4)}`);
-	if (row.truncated) parts.push('truncated');
-	return parts.join(', ');
 }
 
 /** "+0.30", "from null", "no change" */

@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import type { ComparedSummary, RowSummary } from '../../src/protocol/verificationMessages.ts';
-import { element } from '../lib/dom.ts';
+import { element, unseen } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatNumber } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
@@ -9,7 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { sourceNames } from './distribution.ts';
 import { panel } from './panel.ts';
 import type { ResultsModel } from './resultsModel.ts';
-import { changeText, expectationText, rowWords, valueText } from './rowBadges.ts';
+import { changeText, expectationText, valueText } from './rowBadges.ts';
 import { RowDetail } from './rowDetail.ts';
 import { RowFilterBar } from './rowFilterBar.ts';
 import { isUnlikeRecorded } from './rowFilters.ts';
@@ -88,7 +88,6 @@ export class RowsPanel extends Disposable {
 }
 
 function drawVerified(node: HTMLElement, row: RowSummary): void {
-	node.setAttribute('aria-label', rowWords(row));
 	const others = Object.entries(row.others).slice(0, 3);
 	node.append(
 		element(
@@ -100,11 +99,12 @@ function drawVerified(node: HTMLElement, row: RowSummary): void {
 			row.passed === true && element('span', { class: 'badge right' }, '✓ case'),
 			isUnlikeRecorded(row) && element('span', { class: 'badge warning' }, `run: ${formatNumber(row.recorded, 3)}`),
 			row.truncated && element('span', { class: 'badge' }, 'truncated'),
-			element('span', { class: `row-value${row.error === null ? '' : ' error'}` }, valueText(row)),
+			element('span', { class: row.error === null ? 'row-value' : 'badge wrong' }, unseen(', '), valueText(row)),
 		),
 		element(
 			'span',
 			{ class: 'row-line quiet' },
+			unseen(', '),
 			element('span', { class: 'row-text' }, plainLabel(row.error ?? row.completion, 160) || '(empty completion)'),
 			row.expect !== undefined && element('span', { class: 'row-fact' }, `expected ${expectationText(row.expect)}`),
 			...others.map(([name, value]) =>
@@ -118,10 +118,6 @@ function drawCompared(node: HTMLElement, row: ComparedSummary, largest: number):
 	const label = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
 	const [before, after] = [formatNumber(row.before, 3), formatNumber(row.after, 3)];
 	const [was, is] = [signedNumber(row.advantageBefore), signedNumber(row.advantageAfter)];
-	node.setAttribute(
-		'aria-label',
-		`${label}, value ${before} before, ${after} after, advantage ${was} before, ${is} after`,
-	);
 	node.append(
 		element(
 			'span',
@@ -130,12 +126,13 @@ function drawCompared(node: HTMLElement, row: ComparedSummary, largest: number):
 			row.flipped && element('span', { class: 'badge warning' }, 'flipped'),
 			row.error !== null && element('span', { class: 'badge wrong' }, 'error'),
 			row.truncated && element('span', { class: 'badge' }, 'truncated'),
-			element('span', { class: 'row-value' }, `${before} → ${after}`),
+			element('span', { class: 'row-value' }, unseen(', value '), before, unseen(' before,'), ' → ', after),
 			element('span', { class: 'row-change' }, changeText(row)),
 		),
 		element(
 			'span',
 			{ class: 'row-line quiet' },
+			unseen(', '),
 			element('span', { class: 'row-text' }, plainLabel(row.completion, 160) || '(empty completion)'),
 			element('span', { class: 'row-fact' }, `advantage ${was} → ${is}`),
 			element(

@@ -1,12 +1,12 @@
 import { Disposable, type IDisposable } from '../../src/base/disposable.ts';
 import { rovingFocus } from '../lib/a11y.ts';
-import { element, fill } from '../lib/dom.ts';
+import { element, fill, unseen } from '../lib/dom.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RowFilters } from './rowFilters.ts';
 import type { Statistic } from './statistics.ts';
 
-const levelWords = { plain: '', notice: ', worth a look', bad: ', at fault' } as const;
+const levelWords = { notice: ', worth a look', bad: ', at fault' } as const;
 
 /** Statistics side by side. One tab stop; a tile that counts rows shows them when it is pressed. */
 export class Tiles extends Disposable {
@@ -33,18 +33,17 @@ export class Tiles extends Disposable {
 	#tile(statistic: Statistic): HTMLElement {
 		const { name, value, note, level, meaning, rows } = statistic;
 		const told = note === undefined ? '' : plainLabel(note, 60);
-		const label = `${name}: ${value}${told === '' ? '' : `, ${told}`}${levelWords[level]}`;
 		const tile = element(
 			rows === undefined ? 'div' : 'button',
 			{
-				class: `tile ${level}`,
+				class: `tile level-${level}`,
 				tabIndex: -1,
-				aria: { label },
 				...(rows === undefined ? { role: 'note' } : { attributes: { type: 'button' } }),
 			},
-			element('span', { class: 'tile-name' }, name),
+			element('span', { class: 'tile-name' }, name, unseen(': ')),
 			element('span', { class: 'tile-value' }, value),
-			told !== '' && element('span', { class: 'tile-note' }, told),
+			told !== '' && element('span', { class: 'tile-note' }, unseen(', '), told),
+			level !== 'plain' && unseen(levelWords[level]),
 		);
 		if (rows !== undefined) tile.addEventListener('click', () => this.#show(rows));
 		const paragraphs = rows === undefined ? [meaning] : [meaning, 'Press to see these rows.'];

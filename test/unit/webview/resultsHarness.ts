@@ -1,0 +1,183 @@
+import type { Browser } from 'playwright-core';
+import { Emitter } from '../../../src/base/event.ts';
+import { Failure } from '../../../src/base/failure.ts';
+import { ResultSession } from '../../../src/host/panels/resultSession.ts';
+import { resultSource } from '../../../src/host/panels/resultSource.ts';
+import {
+	type FileVerification,
+	noResults,
+	type RewardResults,
+	unverified,
+} from '../../../src/host/rewards/fileVerification.ts';
+import { Judgements } from '../../../src/host/rewards/judgements.ts';
+import type { AuditReport } from '../../../src/protocol/audit.ts';
+import type { Comparison } from '../../../src/protocol/comparison.ts';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import type { Verification } from '../../../src/protocol/verification.ts';
+import {
+	type ResultCommand,
+	type ResultPlace,
+	resultCommandSchema,
+	resultEventSchema,
+	resultRequests,
+} from '../../../src/protocol/verificationMessages.ts';
+import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+
+/** The editor's knowledge of one reward file, set by the test. */
+export class VerificationsOfTest {
+	readonly #changed = new Emitter<string>();
+	readonly onDidChange = this.#changed.event;
+	state: FileVerification;
+
+	constructor(file: string) {
+		this.state = unverified(file);
+	}
+
+	get(file: string): FileVerification | undefined {
+		return file === this.state.file ? this.state : undefined;
+	}
+
+	set(changes: Partial<FileVerification>): void {
+		this.state = { ...this.state, ...changes };
+		this.#changed.fire(this.state.file);
+	}
+
+	setResults(reward: string, results: Partial<RewardResults>): void {
+		const before = this.state.results.get(reward) ?? noResults;
+		this.set({ phase: 'done', results: new Map(this.state.results).set(reward, { ...before, ...results }) });
+	}
+}
+
+export interface ResultsView extends Webview {
+	readonly session: ResultSession;
+	readonly verifications: VerificationsOfTest;
+	readonly judgements: Judgements;
+	/** What the page told its panel, without `ready`. */
+	readonly commands: readonly ResultCommand[];
+	/** What was asked for, with its parameters, and what came of copies and texts. */
+	readonly asked: readonly (readonly [method: string, params: unknown])[];
+	readonly written: readonly string[];
+	readonly faults: readonly string[];
+}
+
+/** The panel's webview, answered by the panel's own session. */
+export async function openResults(
+	browser: Browser,
+	place: ResultPlace,
+	options: Omit<WebviewOptions, 'app' | 'onMessage'> & {
+		readonly before?: (stores: { verifications: VerificationsOfTest; judgements: Judgements }) => unknown;
+	} = {},
+): Promise<ResultsView> {
+	const commands: ResultCommand[] = [];
+	const asked: [string, unknown][] = [];
+	const written: string[] = [];
+	const faults: string[] = [];
+	let view: Webview | null = null;
+	const waiting: unknown[] = [];
+	const post = (message: unknown): void => {
+		if (view) void view.post(message).catch(() => undefined);
+		else waiting.push(message);
+	};
+	const { before, ...rest } = options;
+	const verifications = new VerificationsOfTest(place.file);
+	const judgements = new Judgements();
+	await before?.({ verifications, judgements });
+	const session = new ResultSession({
+		place,
+		fileLabel: 'rewards/graded.reward.ts',
+		source: resultSource(place, { verifications, judgements }),
+		post: (event) =>
+			post({ kind: 'event', event: decodeOrThrow(resultEventSchema, structuredClone(event), 'An event') }),
+	});
+	const done = {};
+	const handlers: { [M in keyof typeof resultRequests]: (params: never) => unknown } = {
+		loadRows: ({ result, from }: { result: number; from: number }) => ({ rows: session.rows(result, from) }),
+		loadRow: ({ result, index }: { result: number; index: number }) => session.texts(result, index),
+		search: async ({ result, text }: { result: number; text: string }) => ({
+			rows: await session.search(result, text),
+		}),
+		copy: ({ result, index, part }: { result: number; index: number; part: 'completion' }) => {
+			written.push(session.text(result, index, part));
+			return done;
+		},
+		openText: ({ result, index }: { result: number; index: number }) => {
+			written.push(session.text(result, index, 'completion'));
+			return done;
+		},
+		openPlace: ({ result, index }: { result: number; index: number }) => {
+			session.row(result, index);
+			return done;
+		},
+		debugRow: ({ result, index }: { result: number; index: number }) => {
+			session.row(result, index);
+			return done;
+		},
+		copyEvidence: ({ result, finding, index }: { result: number; finding: number; index: number }) => {
+			written.push(session.evidence(result, finding, index).completion);
+			return done;
+		},
+		openEvidence: ({ result, finding, index }: { result: number; finding: number; index: number }) => {
+			written.push(session.evidence(result, finding, index).completion);
+			return done;
+		},
+		openRollouts: ({ result, index }: { result: number; index: number }) => {
+			written.push(JSON.stringify(session.rollout(result, index)));
+			return done;
+		},
+	};
+	const answer = async (method: string, params: unknown): Promise<unknown> => {
+		const table = resultRequests[method as keyof typeof resultRequests];
+		const decoded = decodeOrThrow<unknown>(table.params, params, method) as never;
+		asked.push([method, decoded]);
+		return handlers[method as keyof typeof handlers](decoded);
+	};
+	const onMessage = (message: unknown): void => {
+		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+		if (decoded.kind === 'event') {
+			const command = decodeOrThrow(resultCommandSchema, decoded.event, 'A command of the webview');
+			if (command.type === 'ready') session.begin();
+			else if (command.type === 'fault') faults.push(command.message);
+			else {
+				commands.push(command);
+				if (command.type === 'choosePart') session.choosePart(command.part);
+				if (command.type === 'cancel') judgements.cancel(place);
+			}
+			return;
+		}
+		const { id, method, params } = decoded;
+		answer(method, params).then(
+			(result) => post({ kind: 'response', id, ok: true, result }),
+			(error: unknown) => post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
+		);
+	};
+	view = await openWebview(browser, { ...rest, app: 'verification', onMessage });
+	for (const message of waiting.splice(0)) post(message);
+	const { close, ...page } = view;
+	return {
+		...page,
+		session,
+		verifications,
+		judgements,
+		commands,
+		asked,
+		written,
+		faults,
+		close: async () => {
+			session.dispose();
+			judgements.dispose();
+			await close();
+		},
+	};
+}
+
+/** Puts a result where the panel finds it. */
+export const withData =
+	(data: Verification, more: Partial<RewardResults> = {}) =>
+	(stores: { verifications: VerificationsOfTest }) =>
+		stores.verifications.setResults(data.reward, { data, ...more });
+
+export const withJudgement =
+	(place: ResultPlace, result: AuditReport | Comparison) =>
+	({ judgements }: { judgements: Judgements }) =>
+		judgements.run(place, new AbortController().signal, () => Promise.resolve(result));
