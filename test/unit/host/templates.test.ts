@@ -4,6 +4,7 @@ import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
+import { auditReward, defaultAuditRows } from '../../../src/rewards/auditReward.ts';
 import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
 import { isSound } from '../../../src/rewards/verifyReward.ts';
 import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
@@ -54,7 +55,7 @@ test('what the starter recipe says of its rewards is so', async () => {
 });
 
 for (const file of ['steps.reward.ts', 'concise.reward.py']) {
-	test(`the starter's ${file} keeps its cases, and pays every right answer more than wrong ones`, async () => {
+	test(`the starter's ${file} keeps its cases, pays right answers alone, and holds against the audit`, async () => {
 		const hosts = await openHosts();
 		const verifier = new RewardVerifier((source, limits) => hosts.open(source, limits));
 		const plan = await verifier.plan({
@@ -62,12 +63,27 @@ for (const file of ['steps.reward.ts', 'concise.reward.py']) {
 			folders: [starter],
 			what: { kind: 'data' },
 		});
-		const { verifications } = await verifier.verify(plan, verifier.open(plan));
+		const runner = verifier.open(plan);
+		const { verifications } = await verifier.verify(plan, runner);
 		const [verification] = verifications;
 		assert.ok(verification && isSound(verification), JSON.stringify(verification?.faults));
 		assert.ok(verification.statistics.cases.passed >= 3);
 		const { agreement } = verification.statistics;
 		assert.ok(agreement !== null && agreement.problems >= 20 && agreement.agreed === agreement.problems);
+		const { data, described, remarks } = plan;
+		const { findings } = await auditReward(runner, {
+			file: data.file,
+			reward: verification.reward,
+			problems: plan.problems.slice(0, defaultAuditRows),
+			template: data.template,
+			verify: data.verify,
+			data: described,
+			remarks,
+		});
+		assert.deepEqual(
+			findings.map(({ probe }) => probe),
+			[],
+		);
 		verifier.dispose();
 	});
 }
