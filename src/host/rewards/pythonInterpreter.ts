@@ -57,8 +57,11 @@ export class PythonInterpreter extends Disposable {
 	}
 
 	async #find(file: vscode.Uri | undefined): Promise<string | null> {
-		const selected = await within(patienceMs, this.#selected(file)).catch(() => null);
-		return selected ?? rewardSettings.python(file);
+		const selected = this.#selected(file).catch(() => null);
+		const path = await within(patienceMs, selected);
+		// What comes late is there for the next use.
+		if (path === late) void selected.then(() => this.#paths.clear());
+		return (path === late ? null : path) ?? rewardSettings.python(file);
 	}
 
 	async #selected(file: vscode.Uri | undefined): Promise<string | null> {
@@ -75,21 +78,21 @@ export class PythonInterpreter extends Disposable {
 		const extension = vscode.extensions.getExtension<{ readonly environments?: Environments }>(extensionId);
 		if (extension === undefined) return null;
 		const environments = (await extension.activate())?.environments ?? null;
-		// Who has not waited so long asks again.
-		this.#paths.clear();
 		const changed = environments?.onDidChangeActiveEnvironmentPath?.(() => this.#changed.fire());
 		if (changed !== undefined) this.register(changed);
 		return environments;
 	}
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T | null> {
+const late = Symbol('late');
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T | typeof late> {
 	let timer: NodeJS.Timeout | undefined;
-	const late = new Promise<null>((resolve) => {
-		timer = setTimeout(() => resolve(null), ms);
+	const end = new Promise<typeof late>((resolve) => {
+		timer = setTimeout(() => resolve(late), ms);
 	});
 	try {
-		return await Promise.race([work, late]);
+		return await Promise.race([work, end]);
 	} finally {
 		clearTimeout(timer);
 	}

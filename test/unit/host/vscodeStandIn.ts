@@ -28,9 +28,25 @@ export const window = {
 	},
 };
 
+/** Settings that a test has set. */
+export const configured = new Map<string, unknown>();
+
+/** Extensions that a test has installed: their identifiers and exports. */
+export const installed = new Map<string, unknown>();
+
+const never = () => ({ dispose() {} });
+
+export const extensions = {
+	onDidChange: never,
+	getExtension: (id: string) =>
+		installed.has(id) ? { id, isActive: false, activate: async () => installed.get(id) } : undefined,
+};
+
 export const workspace = {
 	isTrusted: false,
-	getConfiguration: () => ({ get: () => undefined }),
+	onDidChangeConfiguration: never,
+	getWorkspaceFolder: () => undefined,
+	getConfiguration: () => ({ get: (id: string) => configured.get(id) }),
 	openTextDocument: async () => {
 		throw new Error('no document is opened in an untrusted workspace');
 	},

@@ -148,6 +148,16 @@ test('what is cancelled leaves what was known, and what is disposed changes no m
 	assert.equal(session.state.results.get('right')?.data?.statistics.max, 1);
 });
 
+test('a file whose imports take long says that it is loading', async () => {
+	const { session } = await open('right.reward.mjs', `await new Promise((go) => setTimeout(go, 800));\n${right}`);
+	const seen: string[] = [];
+	session.onDidChange(() => seen.push(inlineLine(session.state, 'right')?.text ?? ''));
+	await session.verify();
+	assert.equal(seen[0], 'loading…');
+	assert.match(seen.at(-1) ?? '', /^0\.20/);
+	session.dispose();
+});
+
 test('a failed case is a warning in its file; a line that is no case, too', async () => {
 	const { session } = await open('right.reward.mjs', right);
 	const cases = session.file.replace('.reward.mjs', '.cases.jsonl');
