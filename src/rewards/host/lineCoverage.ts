@@ -12,6 +12,8 @@ interface Range {
 /** Which lines of one file run, from V8's own counters of blocks. They are there only for code compiled after `start`. */
 export class CoverageMeter {
 	readonly #session = new Session();
+	/** A process loads its file once, so it is taken apart once. */
+	readonly #places = new Map<string, ReturnType<RewardFileSource['places']>>();
 
 	start(): void {
 		this.#session.connect();
@@ -35,7 +37,9 @@ export class CoverageMeter {
 		const ranges = script?.functions.flatMap((one) => one.ranges) ?? [];
 		const lines = new Set<number>();
 		const reached = new Set<number>();
-		for (const { line, offset, depth } of new RewardFileSource(file).places()) {
+		const places = this.#places.get(file) ?? new RewardFileSource(file).places();
+		this.#places.set(file, places);
+		for (const { line, offset, depth } of places) {
 			// What stands outside functions ran when the file was loaded, not for the rows.
 			if (depth === 0) continue;
 			lines.add(line);
