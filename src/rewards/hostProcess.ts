@@ -169,7 +169,7 @@ export class HostProcess {
 			if (error instanceof ResponseError && !isOfConnection(error)) {
 				this.#answered = true;
 				await this.#drained();
-				throw this.#failureOf(error, options.file);
+				throw await this.#failureOf(error, options.file);
 			}
 			if (error instanceof HostEnd || error instanceof Failure) throw error;
 			throw await this.#broken();
@@ -197,8 +197,8 @@ export class HostProcess {
 		return end ?? (await this.kill(new HostEnd('exited', 'The connection to the reward host broke')));
 	}
 
-	/** @param file null: there is none to blame */
-	#failureOf(error: ResponseError<unknown>, file: string | null): Error {
+	/** What an error that the host answered means. @param file null: there is none to blame */
+	async #failureOf(error: ResponseError<unknown>, file: string | null): Promise<Error> {
 		if (error.code === cancelledCode) return new Failure('cancelled', 'Cancelled.');
 		if (error.code === loadFailedCode) {
 			const decoded = decode(loadFailureSchema, error.data);
@@ -207,7 +207,10 @@ export class HostProcess {
 				return file === null ? new Failure(reason, message, action) : new LoadFailure(decoded.value, file);
 			}
 		}
-		return new Failure('internal', `The reward host failed: ${error.message.replace(/[.]?$/, '.')}`);
+		// User code can change what its process is made of, such as Array.prototype: the process is of no more use.
+		return await this.kill(
+			new HostEnd('exited', `The process of the reward does not work any more (${error.message})`),
+		);
 	}
 
 	async #timeOut(timeoutMs: number): Promise<void> {

@@ -58,6 +58,10 @@ export class ProcessTree {
 			});
 			return;
 		}
+		// Children that left the session are found by their parent, so it is held and looked at before it ends.
+		signal(-this.#leader, 'SIGSTOP');
+		const before = await listProcesses().catch(() => []);
+		for (const { pid } of this.#membersOf(before)) signal(pid);
 		for (let round = 0; round < 40; round++) {
 			// The whole group at once: a process that forks cannot outrun that.
 			signal(-this.#leader);
@@ -110,9 +114,9 @@ export class ProcessTree {
 	}
 }
 
-function signal(pid: number): void {
+function signal(pid: number, name: 'SIGKILL' | 'SIGSTOP' = 'SIGKILL'): void {
 	try {
-		process.kill(pid, 'SIGKILL');
+		process.kill(pid, name);
 	} catch {
 		// It has ended.
 	}

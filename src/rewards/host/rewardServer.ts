@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure } from '../../base/failure.ts';
 import {
 	type LoadFailureData,
@@ -99,6 +100,8 @@ export class RewardServer {
 		const scorer = new RowScorer(reward, file, this.#own, signal);
 		const { values, errors } = await scorer.score(samples);
 		const durationMs = performance.now() - start;
+		// A rejection that nobody handles is told at the end of this turn.
+		await nextTurn();
 		const coverage = request.coverage && file !== null ? this.#meter?.take(file) : undefined;
 		return {
 			values,

@@ -49,13 +49,15 @@ export class RowScorer {
 		let sliceEnd = performance.now() + sliceMs;
 		for (let i = 0; i < samples.length; i++) {
 			let returned: unknown;
+			let isAsync: boolean;
 			try {
 				returned = this.#reward.call(samples[i] as RewardSample, this.#signal);
+				isAsync = isPromise(returned);
 			} catch (error) {
 				this.#threw(i, error);
 				continue;
 			}
-			if (isPromise(returned)) {
+			if (isAsync) {
 				const one = Promise.resolve(returned)
 					.then(
 						(value) => this.#keep(values, i, value),

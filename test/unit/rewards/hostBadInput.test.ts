@@ -194,6 +194,80 @@ describe('a reward that harms its process', () => {
 		await recovers(Object.assign(runner, {}));
 	});
 
+	it('by changing what its process is made of costs that process alone', async () => {
+		const text = [
+			'export const bad = () => { Array.prototype.map = null; return 1; };',
+			'export const odd = () => ({ get then() { throw new Error("no then"); } });',
+			'export const good = () => 2;',
+		].join('\n');
+		const runner = await openReward(hosts, folder, 'g.reward.mjs', text);
+		const { values, errors } = await runner.score('bad', rowsOf(2));
+		assert.deepEqual(values, [null, null]);
+		assert.deepEqual(
+			errors.map(({ index, kind }) => [index, kind]),
+			[
+				[0, 'exited'],
+				[1, 'exited'],
+			],
+		);
+		await recovers(runner);
+		const odd = await runner.score('odd', rowsOf(1));
+		assert.deepEqual([odd.errors[0]?.kind, odd.errors[0]?.message], ['threw', 'Error: no then']);
+	});
+
+	it('by replacing functions that the host uses is still heard', async () => {
+		const text = [
+			'import json, os',
+			'def bad(completions, **k):',
+			'    json.dumps = json.loads = os.write = os.read = None',
+			'    print("still here")',
+			'    return [1.0] * len(completions)',
+			'def good(completions, **k): return [2] * len(completions)',
+		].join('\n');
+		const runner = await openReward(hosts, folder, 'j.reward.py', text);
+		const { values, errors, logs } = await runner.score('bad', rowsOf(2));
+		assert.deepEqual([values, errors, logs], [[1, 1], [], ['still here']]);
+		await recovers(runner);
+	});
+
+	it('by a metric that is no number names the line', async () => {
+		const text = [
+			'def bad(completions, log_metric, **k):',
+			'    log_metric("length", "long")',
+			'    return [1.0] * len(completions)',
+			'def good(completions, log_metric, **k):',
+			'    for value in (1e308, 1e308): log_metric("large", value)',
+			'    for value in (float("inf"), float("-inf")): log_metric("odd", value)',
+			'    log_metric("fine", 3)',
+			'    return [2] * len(completions)',
+		].join('\n');
+		const runner = await openReward(hosts, folder, 'm.reward.py', text);
+		const { errors } = await runner.score('bad', rowsOf(1));
+		assert.deepEqual(
+			errors.map(({ index, kind, line }) => [index, kind, line]),
+			[[0, 'threw', 2]],
+		);
+		const { values, metrics } = await runner.score('good', rowsOf(1));
+		assert.deepEqual([values, metrics], [[2], { fine: 3 }]);
+	});
+
+	it('leaves no process behind, not even in a session and an environment of its own', async () => {
+		const marker = `600.${Math.floor(Math.random() * 1e9)}`;
+		const text = [
+			'import subprocess',
+			'def bad(completions, **k):',
+			`    subprocess.Popen(["sleep", "${marker}"], start_new_session=True, env={"PATH": "/usr/bin:/bin"})`,
+			'    return [1.0] * len(completions)',
+		].join('\n');
+		const own = await openHosts();
+		const runner = await openReward(own, folder, 'n.reward.py', text);
+		await runner.score('bad', rowsOf(1));
+		assert.equal((await processesWith(marker)).length, 1);
+		own.dispose();
+		await own.closed();
+		await until(async () => (await processesWith(marker)).length === 0);
+	});
+
 	// At most 66 processes at a time: the limit, and what starts between two looks.
 	const bombs: Readonly<Record<string, string>> = {
 		'of one process': [

@@ -192,6 +192,16 @@ describe('TypeScript and JavaScript rewards', () => {
 			[{ index: 0, kind: 'threw', message: 'Error: in a timer', line: 2 }],
 		);
 		assert.deepEqual((await runner.score('stray', [])).values, []);
+		// A promise that nobody waits for, in a function that is not asynchronous itself.
+		const lost = await open(
+			'const check = async () => { throw new Error("not awaited"); };\n' +
+				'export const lost = () => {\n\tcheck();\n\treturn 1;\n};',
+		);
+		const told = (await lost.score('lost', rowsOf(1))).errors;
+		assert.deepEqual(
+			told.map(({ index, kind, message }) => [index, kind, message]),
+			[[0, 'threw', 'Error: not awaited']],
+		);
 	});
 
 	it('with a syntax error name the file and the line, also of an import', async () => {

@@ -7,6 +7,9 @@ import sys
 # What one batch may print, in bytes; the rest is counted and dropped, so that a print costs next to nothing.
 PRINT_LIMIT = 256 * 1024
 
+# As it is now: user code may put another in its place.
+_write = os.write
+
 
 class Capture:
     def __init__(self):
@@ -27,7 +30,7 @@ class Capture:
         size = len(data)
         if self._printed + size <= PRINT_LIMIT:
             self._printed += size
-            return os.write(fd, data)
+            return _write(fd, data)
         self._dropped += size
         return size
 

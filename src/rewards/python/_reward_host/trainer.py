@@ -18,10 +18,16 @@ class Metrics:
         self._values = {}
 
     def log(self, name, value):
-        self._values.setdefault(str(name), []).append(float(value))
+        number = float(value)
+        self._values.setdefault(str(name), []).append(number)
 
     def means(self):
-        means = {name: math.fsum(values) / len(values) for name, values in self._values.items()}
+        means = {}
+        for name, values in self._values.items():
+            try:
+                means[name] = math.fsum(values) / len(values)
+            except (OverflowError, ValueError):  # numbers too large, or both infinities
+                continue
         return {name: mean for name, mean in means.items() if math.isfinite(mean)}
 
 
