@@ -51,7 +51,11 @@ export function answersAgree(gold: Answer, answer: Answer, budget: Budget): bool
 	if (answer.kind === 'list' && answer.items.length === 1) return answersAgree(gold, answer.items[0] as Answer, budget);
 	// "3/2 or 1.5": one answer written twice.
 	if (answer.kind === 'list' && answer.items.length > 1 && gold.kind !== 'list') {
-		const same = answer.written === 'bare' && answer.items.every((item) => answersAgree(gold, item, budget));
+		const [first, ...others] = answer.items as [Answer, ...Answer[]];
+		const same =
+			answer.written === 'bare' &&
+			answersAgree(gold, first, budget) &&
+			others.every((item) => answersAgree(gold, item, budget) && answersAgree(first, item, budget));
 		return same || (gold.kind === 'sequence' && namesMatchTuple(answer, gold, budget));
 	}
 	if (gold.kind === 'list' && answer.kind === 'sequence') return namesMatchTuple(gold, answer, budget);

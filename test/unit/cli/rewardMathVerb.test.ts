@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { objects, Workplace } from './cliFixtures.ts';
+
+describe('reward-math', () => {
+	it('says the verdict on one answer, gold first', async (context) => {
+		const place = await Workplace.make(context);
+		const verdict = async (...args: string[]) => {
+			const ended = await place.run(context, 'reward-math', '--json', ...args);
+			assert.equal(ended.status, 0, ended.stderr);
+			const [object, ...rest] = objects(ended.stdout);
+			assert.deepEqual(rest, []);
+			assert.deepEqual(Object.keys(object ?? {}), ['value', 'reason']);
+			return object?.value;
+		};
+		assert.equal(await verdict('\\frac{1}{2}', 'The answer is $0.5$.'), 1);
+		assert.equal(await verdict('-5', '5'), 0);
+		assert.equal(await verdict('-5', '-5.0'), 1);
+		assert.equal(await verdict('\\frac{1', '5'), null);
+		assert.equal(await verdict('5', '\\frac{1'), 0);
+		const text = await place.run(context, 'reward-math', '1/2', '0.5');
+		assert.match(text.stdout, /^1 right: /);
+	});
+
+	it('judges a file line by line, in order, and names the lines that are no pairs', async (context) => {
+		const place = await Workplace.make(context);
+		const lines = [
+			'{"gold":"1/2","prediction":"0.5"}',
+			'{"gold":7,"prediction":"eight"}',
+			'no pair',
+			'{"gold":"x>2","prediction":"(2,\\\\infty)","id":3}',
+			'{"gold":null,"prediction":"5"}',
+			'{"gold":"\\\\{1,2\\\\}","prediction":"2 and 1"}',
+		];
+		const path = await place.write('pairs.jsonl', lines.join('\n'));
+		for (const form of [[], ['--json']]) {
+			const ended = await place.run(context, 'reward-math', '--pairs', path, ...form);
+			assert.equal(ended.status, 1, ended.stderr);
+			const verdicts = objects(ended.stdout);
+			assert.deepEqual(
+				verdicts.map(({ value }) => value),
+				[1, 0, null, 1, null, 1],
+			);
+			assert.match(String(verdicts[2]?.reason), /Line 3/);
+		}
+	});
+
+	it('refuses what it cannot judge', async (context) => {
+		const place = await Workplace.make(context);
+		const cases: [string[], RegExp][] = [
+			[['5'], /needs a prediction/],
+			[[], /needs a gold answer/],
+			[['1', '2', '3'], /does not know what to do with "3"/],
+			[['--pairs', 'gone.jsonl'], /gone\.jsonl/],
+			[['--pairs', 'gone.jsonl', '5'], /file alone/],
+			[['--fast', '5', '5'], /--fast/],
+		];
+		for (const [args, message] of cases) {
+			const ended = await place.run(context, 'reward-math', ...args);
+			assert.equal(ended.status, 2, args.join(' '));
+			assert.match(ended.stderr, message);
+		}
+	});
+});
