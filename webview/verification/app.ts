@@ -24,12 +24,13 @@ export class App extends Disposable {
 	constructor(root: HTMLElement, model: ResultsModel) {
 		super();
 		this.#model = model;
-		this.#tooltip = this.register(new Tooltip(document.body));
+		const layer = element('div');
+		this.#tooltip = this.register(new Tooltip(layer));
 		this.#header = this.register(new PageHeader(model));
 		this.register(
 			model.onChange((changes) => {
 				if (!this.#header.element.isConnected) {
-					fill(root, this.#header.element, this.#notice, this.#body, this.#live.element);
+					fill(root, this.#header.element, this.#notice, this.#body, layer, this.#live.element);
 				}
 				this.#update(changes);
 			}),

@@ -42,7 +42,7 @@ export class Judgements extends Disposable {
 		return this.#entries.get(keyOfPlace(place))?.judgement;
 	}
 
-	/** Does the work and keeps what came of it; rejects as the work does. */
+	/** Does the work and keeps what came of it; rejects as the work does, with `cancelled` when it was ended. */
 	async run<T extends AuditReport | Comparison>(
 		place: ResultPlace,
 		signal: AbortSignal,
@@ -59,9 +59,10 @@ export class Judgements extends Disposable {
 			if (this.#isLatest(key, abort)) this.#set(key, { phase: 'done', failure: null, result }, null);
 			return result;
 		} catch (error) {
-			const failure = Failure.from(error);
+			const ended = signal.aborted || abort.signal.aborted;
+			const failure = ended ? new Failure('cancelled', 'Cancelled.') : Failure.from(error);
 			if (this.#isLatest(key, abort)) {
-				if (signal.aborted || abort.signal.aborted) this.#restore(key, earlier);
+				if (ended) this.#restore(key, earlier);
 				else this.#set(key, { phase: 'failed', failure, result: earlier }, null);
 			}
 			throw failure;
