@@ -226,8 +226,7 @@ class Reader {
 				return read(0);
 		}
 		// A name that the library takes for a function: `N(x+1)`.
-		// Two arguments of D are a derivative, which is not compared.
-		if (head === 'D' && args.length > 1) throw new Unreadable('derivative');
+		// So is a derivative: D(f, x) is D(f, x), and is not worked out.
 		if (/^[A-Za-z]$/.test(head) && args.length > 0) return { op: 'unknown', name: head, args: all() };
 		throw new Unreadable(head);
 	}
