@@ -16,12 +16,7 @@ import { tagsOf } from './traceTags.ts';
 type Finding = AuditContent['findings'][number];
 type Evidence = Finding['evidence'][number];
 
-const outcomeNames: Readonly<Record<ProbeOutcome['outcome'], string>> = {
-	finding: 'finding',
-	held: 'held',
-	skipped: 'skipped',
-	error: 'error',
-};
+const plurals: Partial<Record<ProbeOutcome['outcome'], string>> = { finding: 'findings', error: 'errors' };
 const marks: Readonly<Record<ProbeOutcome['outcome'], string>> = { finding: '✗', held: '✓', skipped: '–', error: '!' };
 const classes: Readonly<Record<ProbeOutcome['outcome'], string>> = {
 	finding: 'wrong',
@@ -89,7 +84,7 @@ export class AuditView extends Disposable {
 				element(
 					'span',
 					{ class: `badge ${classes[outcome]}` },
-					`${marks[outcome]} ${counts[outcome]} ${outcomeNames[outcome]}`,
+					`${marks[outcome]} ${counts[outcome]} ${(counts[outcome] > 1 && plurals[outcome]) || outcome}`,
 				),
 			);
 		const words = `${probes.length} probes on ${formatCount(rows)} rows; an honest right answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
@@ -248,11 +243,7 @@ function probeRow({ outcome, title, probe, rows, fooled, detail, error }: ProbeO
 	return element(
 		'tr',
 		null,
-		element(
-			'td',
-			null,
-			element('span', { class: `badge ${classes[outcome]}` }, `${marks[outcome]} ${outcomeNames[outcome]}`),
-		),
+		element('td', null, element('span', { class: `badge ${classes[outcome]}` }, `${marks[outcome]} ${outcome}`)),
 		element('th', { title: plainLabel(probe, 80), attributes: { scope: 'row' } }, plainLabel(title)),
 		element('td', { class: 'number' }, rows === 0 ? '–' : `${fooled} of ${rows}`),
 		element('td', { class: 'why' }, plainLabel(why, 300)),

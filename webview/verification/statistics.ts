@@ -1,4 +1,4 @@
-import { formatMilliseconds } from '../../src/core/reward/verification/verificationSummary.ts';
+import { formatMilliseconds, formatValue } from '../../src/core/reward/verification/verificationSummary.ts';
 import type { ComparisonContent, VerificationContent } from '../../src/protocol/verificationMessages.ts';
 import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
 import type { RowFilters } from './rowFilters.ts';
@@ -26,7 +26,7 @@ export function verificationStatistics({ statistics: s, durationMs }: Verificati
 	const list: Statistic[] = [
 		{
 			name: 'Mean',
-			value: s.mean === null ? '–' : `${formatNumber(s.mean, 3)} ± ${formatNumber(s.std, 2)}`,
+			value: s.mean === null ? '–' : `${formatValue(s.mean)} ± ${formatValue(s.std ?? 0)}`,
 			note: s.valued === s.rows ? plural(s.rows, 'row') : `${of(s.valued, s.rows)} rows have a value`,
 			level: s.valued === 0 ? 'notice' : 'plain',
 			meaning: 'Mean and sample standard deviation (n − 1) over the rows that have a value.',
