@@ -4,6 +4,7 @@ import { type ExportTarget, exportTargets } from '../core/reward/export/exportTa
 import { adapterPath, exportRewardFile, writeAdapter } from '../rewards/exportRewardFile.ts';
 import { rewardHostFolder } from '../rewards/rewardHostFolder.ts';
 import { findRewardPrograms } from '../rewards/rewardPrograms.ts';
+import { printable } from './cliOutput.ts';
 import { parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
 
@@ -54,7 +55,7 @@ export const exportRewardVerb: Verb = {
 		const use = usage(out);
 		output.object({ file: out, target, usage: use, findings });
 		for (const { severity, line, message, action } of findings) {
-			output.line(`${file}:${line}: ${severity}: ${message} ${action}`);
+			output.line(printable(`${file}:${line}: ${severity}: ${message} ${action}`));
 		}
 		output.line(`${out}\n${use}`);
 		return findings.some(({ severity }) => severity === 'error') ? 1 : 0;

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
@@ -52,7 +53,8 @@ const largestHead = 64 << 10;
 
 /** The beginning of a reward file; empty when it cannot be read (loading it says why). */
 async function readHead(file: string): Promise<string> {
-	const handle = await open(file, 'r').catch(() => null);
+	// Does not wait for a pipe that nobody writes.
+	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null);
 	if (handle === null) return '';
 	try {
 		if (!(await handle.stat()).isFile()) return '';

@@ -95,7 +95,12 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		const launch = pythonLaunch(python, this.#needs.programs, batch);
 		await session(
 			file,
-			{ type: 'debugpy', name: `Debug ${reward}`, env: withoutKeys(environment), ...launch },
+			{
+				type: 'debugpy',
+				name: `Debug ${reward}`,
+				env: { PYTHONHASHSEED: '0', ...withoutKeys(environment) },
+				...launch,
+			},
 			started,
 		);
 	}
@@ -171,20 +176,24 @@ async function listening(child: ChildProcess): Promise<number> {
 async function session(file: string, configuration: Record<string, unknown>, started: () => void): Promise<void> {
 	const name = configuration.name as string;
 	const mark = `${Date.now()}-${Math.random()}`;
+	let tellEnd = (): void => {};
 	const ended = new Promise<void>((resolve) => {
-		const listener = vscode.debug.onDidTerminateDebugSession((one) => {
-			if (one.configuration.reasoningLabBatch !== mark || one.parentSession !== undefined) return;
-			listener.dispose();
-			resolve();
-		});
+		tellEnd = resolve;
 	});
-	const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file));
-	const whole = { ...configuration, reasoningLabBatch: mark } as unknown as vscode.DebugConfiguration;
-	if (!(await vscode.debug.startDebugging(folder, whole))) {
-		throw new Failure('unavailable', `The debug session "${name}" did not start.`, 'See the debug console.');
+	const listener = vscode.debug.onDidTerminateDebugSession((one) => {
+		if (one.configuration.reasoningLabBatch === mark && one.parentSession === undefined) tellEnd();
+	});
+	try {
+		const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file));
+		const whole = { ...configuration, reasoningLabBatch: mark } as unknown as vscode.DebugConfiguration;
+		if (!(await vscode.debug.startDebugging(folder, whole))) {
+			throw new Failure('unavailable', `The debug session "${name}" did not start.`, 'See the debug console.');
+		}
+		started();
+		await ended;
+	} finally {
+		listener.dispose();
 	}
-	started();
-	await ended;
 }
 
 /** A breakpoint in the reward where its file has none, so that the debugger stops there; to be removed afterwards. */

@@ -8,6 +8,7 @@ import type { RewardVerifications } from '../rewards/rewardVerifications.ts';
 import { displayText } from '../runView.ts';
 import { coverageOf } from './rewardCoverage.ts';
 import type { RewardDebugger } from './rewardDebugger.ts';
+import { terminalLine } from './terminalText.ts';
 import type { TestItems, TestNode } from './testItems.ts';
 
 interface Needs {
@@ -63,21 +64,21 @@ export class TestRunner {
 			for (const { item, node } of cases) {
 				if (token.isCancellationRequested) return;
 				run.started(item);
-				const { plan, runner, rewards } = await this.#needs.verifications.session(file).open(casesAlone);
-				runner.dispose();
-				const names = rewards.map(({ name }) => name);
-				const row = rowsOfReward(plan, reward, names).find(({ place }) => place?.line === node.line);
-				if (row === undefined) {
-					run.errored(item, new vscode.TestMessage('The case is not in its file any more.'));
-					continue;
-				}
 				try {
+					const { plan, runner, rewards } = await this.#needs.verifications.session(file).open(casesAlone);
+					runner.dispose();
+					const names = rewards.map(({ name }) => name);
+					const row = rowsOfReward(plan, reward, names).find(({ place }) => place?.line === node.line);
+					if (row === undefined) {
+						run.errored(item, new vscode.TestMessage('The case is not in its file any more.'));
+						continue;
+					}
 					const asked = { file, reward, rows: [row.row], index: 0, label: row.label };
 					const said = await this.#needs.debugging.debugged(asked).done;
 					if (said === null) run.skipped(item);
 					else await this.run(run, [item], token);
 				} catch (error) {
-					run.errored(item, new vscode.TestMessage(Failure.from(error).toString()));
+					run.errored(item, new vscode.TestMessage(displayText(Failure.from(error).toString(), 2000)));
 				}
 			}
 		}
@@ -110,7 +111,7 @@ export class TestRunner {
 				for (const { item } of all) run.skipped(item);
 				return;
 			}
-			const message = new vscode.TestMessage(Failure.from(error).toString());
+			const message = new vscode.TestMessage(displayText(Failure.from(error).toString(), 2000));
 			const line = (error as { line?: unknown }).line;
 			const at = typeof line === 'number' ? Math.max(0, line - 1) : 0;
 			message.location = new vscode.Location(vscode.Uri.file(file), new vscode.Position(at, 0));
@@ -140,7 +141,7 @@ export class TestRunner {
 				const row = verification?.rows.find((one) => one.source === 'case' && one.place?.line === node.line);
 				tell(run, item, row, file, milliseconds);
 			}
-			for (const line of verification?.logs ?? []) run.appendOutput(`${line.replace(/\r?\n/g, '\r\n')}\r\n`);
+			for (const line of verification?.logs ?? []) run.appendOutput(terminalLine(line));
 			if (coverage && verification?.coverage) run.addCoverage(coverageOf(file, verification.coverage));
 		} finally {
 			opened.runner.dispose();

@@ -24,11 +24,16 @@ export class JudgeCache {
 		this.#path = path;
 	}
 
-	/** Fails with `invalid` when the path is no regular file or too large, `denied` when it cannot be read. */
+	/** Fails with `invalid` when the path is no regular file, too large or no cache, `denied` when it cannot be read. */
 	static async open(path: string | null): Promise<JudgeCache> {
 		const cache = new JudgeCache(path);
 		if (path === null) return cache;
-		for (const line of (await readLines(path)).split('\n')) {
+		const text = await readLines(path);
+		// A recipe may come from anybody: nothing is added to a file that is something else.
+		if (text !== '' && !text.startsWith('{"key":')) {
+			throw new Failure('invalid', `${path} is no cache of a judge.`, 'Name another file as "cache".');
+		}
+		for (const line of text.split('\n')) {
 			if (line === '') continue;
 			try {
 				const { key, reply } = v.parse(entrySchema, JSON.parse(line));

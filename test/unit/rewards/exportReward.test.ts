@@ -69,6 +69,20 @@ fussy.batch_only = True
 	assert.match(columns?.message ?? '', /"level"/);
 });
 
+test('no name of a column and no tag makes another program of an adapter', async () => {
+	const file = join(folder, 'names.reward.py');
+	await writeFile(file, 'def own(completions, **kwargs):\n    return [0.5 for _ in completions]\n');
+	const { execFileSync } = await import('node:child_process');
+	for (const target of exportTargets) {
+		for (const answer of ['class', 'data_source', 'answer']) {
+			const think = ['<"{quit()}\\', "'\n</"] as const;
+			const { text } = await exportRewardFile({ file, target, python, folder: rewardHostFolder(), answer, think });
+			execFileSync(python, ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: text });
+			assert.doesNotMatch(text, /\{quit\(\)\}\{/);
+		}
+	}
+});
+
 test('what is in the way is refused with a sentence', async () => {
 	const request = { target: 'verl', python, folder: rewardHostFolder() } as const;
 	const refused = async (name: string, source: string, pattern: RegExp, extra = {}) => {

@@ -392,6 +392,13 @@ describe('the cache of a judge', () => {
 		assert.match(cache.broken?.message ?? '', /Cannot write/);
 	});
 
+	test('is refused where its path is a file of something else, which stays as it is', async () => {
+		const profile = join(folder, 'profile');
+		writeFileSync(profile, 'export PATH\n');
+		await assert.rejects(JudgeCache.open(profile), failure(/is no cache of a judge/));
+		assert.equal(readFileSync(profile, 'utf8'), 'export PATH\n');
+	});
+
 	test('is refused where its path is no regular file', async () => {
 		await assert.rejects(JudgeCache.open(folder), /no regular file|directory/);
 	});

@@ -82,7 +82,7 @@ function verl(rewards: readonly RewardFacts[], options: AdapterOptions): string 
 
 def compute_score(data_source, solution_str, ground_truth, extra_info=None, **kwargs):
     columns = dict(extra_info or {})
-    columns.update(data_source=data_source, ${keyword(options.answer)}=ground_truth)
+    columns.update({"data_source": data_source, ${text(options.answer)}: ground_truth})
     prompt = columns.pop("prompt", columns.get("question", ""))
     values = [_score(function, prompt, solution_str, columns) for function, _ in _REWARDS]
     named = {function.__name__: value for (function, _), value in zip(_REWARDS, values) if value is not None}
@@ -129,6 +129,8 @@ async def ${reward.name}_of_trace(task, trace):
 `,
 	);
 	return `${helpers(rewards, options)}
+_THINK = (${text(open)}, ${text(close)})
+
 
 def _completion_of(trace):
     """The last reply, with its thinking in front where the model's server handed it over apart."""
@@ -137,7 +139,7 @@ def _completion_of(trace):
         return ""
     content = messages[-1].content or ""
     thinking = getattr(messages[-1], "reasoning_content", None)
-    return f"${open}{thinking}${close}{content}" if thinking else content
+    return f"{_THINK[0]}{thinking}{_THINK[1]}{content}" if thinking else content
 
 
 async def _score_trace(function, data, trace):
@@ -159,9 +161,6 @@ if _vf is not None:
         """Put it before vf.Task among the bases of a task: class MyTask(ExportedRewards, vf.Task[MyData])."""
 ${methods.join('')}`;
 }
-
-/** A column as a keyword argument; the linter refuses names that are none. */
-const keyword = (name: string) => (/^[A-Za-z_]\w*$/.test(name) ? name : 'answer');
 
 const writers: Readonly<Record<ExportTarget, (rewards: readonly RewardFacts[], options: AdapterOptions) => string>> = {
 	trl,
