@@ -1,111 +1,307 @@
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
-import { inOrder, Laboratory, waitUntil } from './laboratory.ts';
+import { inOrder, Laboratory, readLines, recordOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
 import { RewardPage } from './pages/rewardPage.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+import { TestExplorerPage } from './pages/testExplorerPage.ts';
 
-test('write rewards: what they do stands behind their signatures', { skip }, async (t) => {
+/** Pays whoever names the answer anywhere, as many first rewards do. */
+const planted = `import type { Reward } from 'reasoning-lab';
+
+// @dataset ../data/train.jsonl
+export const right: Reward = ({ completion, answer, trace }) => {
+	const worst = Math.min(1, completion.length / 1000);
+	return completion.includes(String(answer)) ? 1 : -worst;
+};
+`;
+const honest = 'return trace.answer?.trim() === String(answer) ? 1 : -worst;';
+const unsure = '<think>It is 14 or 45.</think><answer>14</answer>';
+const cases = [
+	{
+		name: 'right',
+		prompt: '2*7+31',
+		completion: '<think>45</think><answer>45</answer>',
+		row: { answer: '45' },
+		expect: 1,
+	},
+	{ name: 'named, not chosen', prompt: '2*7+31', completion: unsure, row: { answer: '45' }, expect: { max: 0 } },
+];
+
+test('write rewards, and train with them: what they do stands behind their signatures', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'rewards');
-	cpSync(join(root, 'media/templates/starter'), lab.workspace, { recursive: true });
-	cpSync(join(root, 'media/types/reasoning-lab.d.ts'), join(lab.workspace, 'rewards/reasoning-lab.d.ts'));
-	const textOf = (path: string) => readFileSync(join(lab.workspace, path), 'utf8');
-	const lineOf = (path: string, text: string) => {
-		const line =
-			textOf(path)
-				.split('\n')
-				.findIndex((one) => one.includes(text)) + 1;
-		assert.ok(line > 0, `${path} has no ${text}`);
+	const path = (name: string) => join(lab.workspace, name);
+	const textOf = (name: string) => readFileSync(path(name), 'utf8');
+	const lineOf = (name: string, text: string) => {
+		const lines = textOf(name).split('\n');
+		const line = lines.findIndex((one) => one.includes(text)) + 1;
+		assert.ok(line > 0, `${name} has no ${text}`);
 		return line;
 	};
 	const workbench = await lab.workbench();
+	const { page } = workbench;
+	const sidebar = page.locator('.sidebar');
 	const step = inOrder(t);
 	const steps = new RewardPage(workbench, 'steps.reward.ts');
 	const concise = new RewardPage(workbench, 'concise.reward.py');
+	const right = new RewardPage(workbench, 'right.reward.ts');
+	const tests = new TestExplorerPage(workbench);
+	const results = () => workbench.app('verification');
+
+	await step('an empty workspace says what a reward is; a new project brings two', async () => {
+		await workbench.openSideBar();
+		await sidebar.getByRole('button', { name: 'New Reward' }).waitFor();
+		await workbench.screenshot('rewards-empty');
+		await workbench.command('Reasoning Lab: New Project');
+		await workbench.quickItems().filter({ hasText: 'Own problems' }).waitFor();
+		await page.keyboard.press('Enter');
+		await workbench.quickItems().filter({ hasText: 'Another folder' }).waitFor();
+		await page.keyboard.press('Enter');
+		await workbench.editorTab(/starter\.recipe\.json/).waitFor();
+		for (const name of ['concise', 'steps'])
+			await sidebar.getByRole('treeitem', { name: `${name}, not verified` }).waitFor();
+	});
 
 	await step('a TypeScript reward is verified when it is opened', async () => {
-		await workbench.openSideBar();
 		await steps.open();
-		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100 % .*4 cases/);
+		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100 % · 5 cases/);
 		for (const title of ['Verify', 'On Last Rollouts', 'Debug a Row', 'Compare', 'Audit', 'Use in a Run', 'Results']) {
 			await steps.lens(title).waitFor();
 		}
-		await workbench.page
-			.locator('.sidebar')
-			.getByRole('treeitem', { name: /^steps, verified, 0\.20/ })
-			.waitFor();
+		await sidebar.getByRole('treeitem', { name: /^steps, verified, 0\.20/ }).waitFor();
 	});
 
-	for (const kind of ['vs-dark', 'vs', 'hc-black', 'hc-light'] as const) {
+	for (const kind of ['hc-light', 'vs', 'hc-black', 'vs-dark'] as const) {
 		await step(`it can be read, ${kind}`, async () => {
 			await lab.setTheme(workbench, kind);
 			await steps.untilInline(/gold 100 %/);
 			await workbench.screenshot(`rewards-${kind}`);
 		});
 	}
-	await lab.setTheme(workbench, 'vs-dark');
+
+	await step('a hover over the signature has the best and the worst row', async () => {
+		await steps.goTo(lineOf('rewards/steps.reward.ts', 'export const steps'));
+		await page.keyboard.press('Home');
+		for (let i = 0; i < 'export const st'.length; i++) await page.keyboard.press('ArrowRight');
+		await workbench.command('Show or Focus Hover');
+		const hover = page.locator('.monaco-hover.fade-in, .monaco-resizable-hover').filter({ hasText: 'Best: 1.00' });
+		await hover.first().waitFor();
+		await workbench.screenshot('rewards-hover');
+		await page.keyboard.press('Escape');
+	});
 
 	await step('an edit is saved, and the line changes', async () => {
-		const line = lineOf('rewards/steps.reward.ts', 'return right.length');
-		await steps.setLine(line, 'return found.length > 3 ? 2 : 0.5;');
-		await steps.untilInline(/0\.10 ± 0\.20/);
+		const line = lineOf('rewards/steps.reward.ts', 'return right / needed');
+		await steps.setLine(line, 'return found.length > 3 ? 2 : right / needed / 2;');
+		await steps.untilInline(/^4 of 5 cases|^\d of 5 cases failed · 0\.1/);
 		await workbench.screenshot('rewards-edited');
 	});
 
-	await step('a broken line is marked, and the mark goes with the fault', async () => {
+	await step('a broken line is marked with the row that broke it, and the mark goes with the fault', async () => {
 		const line = lineOf('rewards/steps.reward.ts', 'return found.length > 3');
 		await steps.setLine(line, 'return found.nothing.length;');
-		await steps.untilInline(/error/);
+		await steps.untilInline(new RegExp(`^\\d+ errors in line ${line} · `));
 		await workbench.command('Problems: Focus on Problems View');
 		const problem = steps.problems().filter({ hasText: `Ln ${line},` });
 		await problem.first().waitFor();
-		assert.match(await problem.first().innerText(), /steps on row \d+/);
+		assert.match(
+			await problem.first().innerText(),
+			/TypeError: .*\(steps on row \d+, right answer, and \d+ more rows\)/,
+		);
 		await workbench.screenshot('rewards-broken');
-		await steps.setLine(line, 'return right.length / found.length;');
-		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100 %/);
-		await waitUntil(async () => (await problem.count()) === 0, 'the problem is gone');
+		await steps.setLine(line, 'return )');
+		await steps.untilInline(new RegExp(`^not verified, line ${line}: `));
+		await problem.filter({ hasText: /SyntaxError/ }).waitFor();
+		await workbench.screenshot('rewards-syntax');
+		await steps.setLine(line, 'return right / needed;');
+		await steps.untilInline(/^0\.20 ± 0\.40 · gold 100 % · 5 cases/);
+		await waitUntil(async () => (await steps.problems().count()) === 0, 'the problems are gone');
 	});
 
 	await step('a Python reward is verified, changed and broken alike', async () => {
+		const name = 'rewards/concise.reward.py';
 		await concise.open();
 		await concise.untilInline(/^0\.20 ± 0\.40 · gold 100 %/);
-		const line = lineOf('rewards/concise.reward.py', 'return min(1.0');
+		const line = lineOf(name, 'return min(1.0');
 		await concise.setLine(line, 'return 0.5');
 		await concise.untilInline(/^1 of 3 cases failed · 0\.10 ± 0\.20/);
-		await concise.setLine(line, 'return 1 / (gold == answer)');
-		await concise.untilInline(/errors?/);
+		await concise.setLine(line, 'return 1 / (len(answer) - len(gold))');
+		await concise.untilInline(new RegExp(`errors in line ${line} · `));
 		const problem = concise.problems().filter({ hasText: `Ln ${line},` });
-		await problem.first().waitFor();
+		await problem
+			.filter({ hasText: /concise on row \d+/ })
+			.first()
+			.waitFor();
 		await workbench.screenshot('rewards-python-broken');
 		await concise.setLine(line, 'return )');
 		await concise.untilInline(new RegExp(`^not verified, line ${line}: `));
-		await workbench.screenshot('rewards-python-syntax');
 		await concise.setLine(line, 'return min(1.0, max(0.0, (MOST - len(found[1])) / (MOST - FREE)))');
 		await concise.untilInline(/^0\.20 ± 0\.40 · gold 100 %/);
-		await waitUntil(async () => (await problem.count()) === 0, 'the problem is gone');
+		await waitUntil(async () => (await concise.problems().count()) === 0, 'the problems are gone');
 	});
 
 	await step('lines that no row reaches are marked in the gutter', async () => {
 		await steps.open();
 		await steps.setLine(
 			lineOf('rewards/steps.reward.ts', "return sign === '-'"),
-			"return sign === '/'\n? a / b\n: a * b;",
+			"return sign === '/'\n? a / b\n: sign === '-' ? a - b : a * b;",
 		);
 		await waitUntil(async () => (await steps.unreachedMarks()) > 0, 'a mark is shown');
 		await workbench.screenshot('rewards-unreached');
 		await steps.undo();
 	});
 
-	await step('a reward is put into the recipe by its lens, and its comments stay', async () => {
-		await concise.open();
-		await concise.lens('Use in a Run').click();
-		await workbench.quickInput().waitFor();
-		await workbench.page.keyboard.press('Enter');
+	await step('a new reward is written; it pays for an answer that is only named', async () => {
+		await workbench.command('Reasoning Lab: New Reward');
+		await workbench.quickItems().filter({ hasText: 'Python' }).waitFor();
+		await page.keyboard.press('Enter');
+		await waitUntil(async () => (await workbench.quickInput().inputValue()) === 'brevity', 'the name is asked for');
+		await workbench.type('right');
+		await workbench.editorTab(/right\.reward\.ts/).waitFor();
+		await right.untilInline(/gold 100 % · 4 cases/);
+		lab.write('rewards/right.cases.jsonl', cases.map((one) => `${JSON.stringify(one)}\n`).join(''));
+		await right.replaceAll(planted);
+		await right.untilInline(/^1 of 2 cases failed · 1\.00 ± 0\.00 · gold 0 %/);
+	});
+
+	await step('in the Test Explorer its case fails, with what was expected', async () => {
+		await workbench.command('View: Toggle Panel Visibility');
+		await tests.open();
+		await tests.runFile();
+		await tests.filter('named');
+		await tests.test('named, not chosen', 'Failed').waitFor();
+		await tests.test('rewards/right.reward.ts', 'Failed').waitFor();
+		await tests.test('named, not chosen', 'Failed').click();
+		await tests.peek().filter({ hasText: 'Expected' }).waitFor();
+		await workbench.screenshot('rewards-tests-failed');
+		await page.keyboard.press('Escape');
+	});
+
+	await step('the audit finds the hack', async () => {
+		await right.open();
+		await right.lens('Audit').click();
+		const audit = await results();
+		await audit.getByRole('article', { name: /Every candidate listed/ }).waitFor();
+		await workbench.screenshot('rewards-audit');
+	});
+
+	await step('the fix passes the case and clears the findings', async () => {
+		await right.open();
+		await right.setLine(lineOf('rewards/right.reward.ts', 'return completion.includes'), honest);
+		await right.untilInline(/gold 100 % · 2 cases/);
+		await (await results()).getByRole('button', { name: 'Audit again' }).click();
+		await (await results()).getByText(/^None of the \d+ probes that could be tried scored as high/).waitFor();
+		await workbench.screenshot('rewards-audit-clean');
+		await right.open();
+		await tests.runFile();
+		await tests.test('named, not chosen', 'Passed').waitFor();
+		await tests.test('rewards/right.reward.ts', 'Passed').waitFor();
+		await workbench.screenshot('rewards-tests-passed');
+	});
+
+	await step('its results are a lens away', async () => {
+		await workbench.openSideBar();
+		await right.open();
+		await right.lens('Results').click();
+		await (await results()).getByText('Gold above wrong', { exact: true }).waitFor();
+		await workbench.screenshot('rewards-results');
+	});
+
+	await step('a row is debugged: it stops in the reward', async () => {
+		await right.open();
+		await right.lens('Debug a Row').click();
+		await workbench.quickItems().first().waitFor();
+		await page.keyboard.press('Enter');
+		await page.locator('.debug-toolbar').waitFor();
+		await page.locator('.editor-instance .debug-top-stack-frame-line').first().waitFor();
+		await workbench.screenshot('rewards-debug');
+		await page.keyboard.press('Shift+F5');
+		await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
+	});
+
+	await step('it is put into the recipe, whose comments stay', async () => {
+		const short = [
+			['"layers": 3, "width": 96', '"layers": 2, "width": 48'],
+			['"steps": 300', '"steps": 20'],
+			['"steps": 200', '"steps": 4'],
+			['"prompts_per_step": 16', '"prompts_per_step": 4'],
+			['"problems": 200', '"problems": 16'],
+		] as const;
+		let recipe = textOf('starter.recipe.json');
+		for (const [from, to] of short) {
+			assert.ok(recipe.includes(from), from);
+			recipe = recipe.replace(from, to);
+		}
+		lab.write('starter.recipe.json', recipe);
+		await right.open();
+		await right.lens('Use in a Run').click();
+		await waitUntil(async () => (await workbench.quickInput().inputValue()) === '0.1', 'the weight is asked for');
+		await page.keyboard.press('Enter');
 		await workbench.editorTab(/starter\.recipe\.json/).waitFor();
-		await waitUntil(() => textOf('starter.recipe.json').includes('concise.reward.py", "name"'), 'it is saved');
-		assert.match(textOf('starter.recipe.json'), /\/\/ Rewards judge every completion/);
+		await waitUntil(() => textOf('starter.recipe.json') !== recipe, 'it is saved');
+		assert.equal(
+			textOf('starter.recipe.json'),
+			recipe.replace(
+				/(steps\.reward\.ts".*\})/,
+				'$1,\n\t\t{ "file": "rewards/right.reward.ts", "name": "right", "weight": 0.1 }',
+			),
+		);
 		await workbench.screenshot('rewards-used');
+	});
+
+	let run = '';
+	await step('a run scores with it, and its values are in the rollouts', async () => {
+		await page
+			.locator('.editor-actions')
+			.getByRole('button', { name: /Start Run/ })
+			.first()
+			.click();
+		await waitUntil(() => lab.runs().length === 1, 'the run is there');
+		[run = ''] = lab.runs();
+		await waitUntil(
+			() => existsSync(join(run, 'run.json')) && recordOf(run).status === 'finished',
+			'the run finishes',
+			120,
+		);
+		const dashboard = new DashboardPage(await workbench.app('dashboard'));
+		await dashboard.status(/finished/);
+		await dashboard.action('Rollouts').click();
+		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+		await rollouts.cards().first().getByText('right', { exact: true }).first().waitFor();
+		await workbench.screenshot('rewards-rollouts');
+	});
+
+	await step('on the last rollouts it gives what the run has recorded', async () => {
+		const [first] = readLines<{ rewards: Record<string, number> }>(join(run, 'rollouts/step_000024.jsonl'));
+		assert.ok((first?.rewards.right ?? 0) < 0, JSON.stringify(first));
+		await right.open();
+		await right.lens('On Last Rollouts').click();
+		await workbench
+			.quickItems()
+			.filter({ hasText: /finished/ })
+			.waitFor();
+		await page.keyboard.press('Enter');
+		await right.untilInline(/rollouts: -0\.\d+ ± 0\.\d+.* · as recorded/);
+		await workbench.screenshot('rewards-on-rollouts');
+	});
+
+	await step('another reward is compared on the same rollouts', async () => {
+		await right.lens('Compare').click();
+		await workbench.quickItems().filter({ hasText: 'Another reward' }).waitFor();
+		await page.keyboard.press('ArrowDown');
+		await page.keyboard.press('Enter');
+		await workbench.quickItems().filter({ hasText: 'concise' }).waitFor();
+		await page.keyboard.press('Enter');
+		await workbench
+			.quickItems()
+			.filter({ hasText: /finished/ })
+			.waitFor();
+		await page.keyboard.press('Enter');
+		await workbench.editorTab(/Comparison: right/).waitFor();
+		await (await results()).getByText('Rank corr.', { exact: true }).first().waitFor();
+		await workbench.screenshot('rewards-comparison');
 	});
 });

@@ -12,9 +12,16 @@ export class RewardPage {
 		this.#name = name;
 	}
 
-	/** Opens the file by its name. */
+	/** Shows the file: by its tab, else by its name. */
 	async open(): Promise<void> {
 		const { page } = this.#workbench;
+		const tab = this.#workbench.editorTab(new RegExp(this.#name.replaceAll('.', '\\.')));
+		// Opened by its name it would stand a second time beside a panel that has the focus.
+		if ((await tab.count()) > 0) {
+			await tab.first().click();
+			await page.locator('.editor-group-container .tab.active', { hasText: this.#name }).first().waitFor();
+			return;
+		}
 		for (let attempt = 0; ; attempt++) {
 			await page.keyboard.press('Control+p');
 			await this.#workbench.quickInput().waitFor();
@@ -30,7 +37,7 @@ export class RewardPage {
 				await page.keyboard.press('Escape');
 			}
 		}
-		await this.#workbench.editorTab(new RegExp(this.#name.replaceAll('.', '\\.'))).waitFor();
+		await tab.waitFor();
 		await this.#lines().first().waitFor();
 	}
 
@@ -72,6 +79,16 @@ export class RewardPage {
 		await this.save();
 		// Signatures are on screen again.
 		await page.keyboard.press('Control+Home');
+	}
+
+	/** Replaces the whole text, and saves. */
+	async replaceAll(text: string): Promise<void> {
+		const { page } = this.#workbench;
+		await page.locator('.editor-instance .view-lines').first().click();
+		await page.keyboard.press('Control+a');
+		await page.keyboard.insertText(text);
+		await page.keyboard.press('Escape');
+		await this.save();
 	}
 
 	async goTo(line: number): Promise<void> {
