@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { goldText } from '../core/dataset/answer.ts';
 import type { Verdict } from '../core/math/compareMath.ts';
+import { parseTrace, soleAnswer } from '../core/trace/parseTrace.ts';
 import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
 import { printable } from './cliOutput.ts';
@@ -15,6 +16,9 @@ const pairSchema = v.looseObject({
 	gold: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
 	prediction: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
 });
+
+/** Those of the template `r1`. */
+const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 
 const words: Readonly<Record<string, string>> = { '1': 'right', '0': 'wrong', null: 'undecided' };
 
@@ -52,12 +56,21 @@ export const rewardMathVerb: Verb = {
 			);
 		}
 		const compare = await createMathComparer();
-		const { value, reason } = compare(gold, prediction);
+		const { value, reason } = judge(compare, gold, prediction);
 		output.object({ value, reason });
 		output.line(printable(`${value} ${words[String(value)]}: ${reason}`));
 		return 0;
 	},
 };
+
+/** A completion with answer tags is judged by its one answer section, as in training; all else by its last stated answer. */
+function judge(compare: MathComparer, gold: string, prediction: string): Verdict {
+	if (!prediction.includes(tags.answer[0])) return compare(gold, prediction);
+	const answer = soleAnswer(parseTrace(prediction, tags), tags);
+	const verdict = compare(gold, answer ?? '', { sole: true });
+	if (answer !== null || verdict.value === null) return verdict;
+	return { value: 0, reason: 'The completion has no answer section, or several.' };
+}
 
 /** An answer may start with a minus sign: whatever is no option of this verb stands behind `--`. */
 function answersLast(args: readonly string[]): string[] {
@@ -85,7 +98,7 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 	const splitter = new LineSplitter();
 	let line = 0;
 	let bad = 0;
-	const judge = (bytes: Uint8Array): void => {
+	const judgeLine = (bytes: Uint8Array): void => {
 		line++;
 		if (bytes.length === 0 || (bytes.length === 1 && bytes[0] === 13)) return;
 		const pair = v.safeParse(pairSchema, parseLine(bytes));
@@ -98,12 +111,13 @@ async function judgePairs(path: string, compare: MathComparer, print: (verdict: 
 		const text = goldText(gold);
 		if (text === null) print({ value: null, reason: 'There is no gold answer.' });
 		else {
-			const { value, reason } = compare(text, goldText(prediction) ?? '');
+			const { value, reason } = judge(compare, text, goldText(prediction) ?? '');
 			print({ value, reason });
 		}
 	};
-	for await (const chunk of createReadStream(path)) for (const one of splitter.push(chunk as Uint8Array)) judge(one);
+	for await (const chunk of createReadStream(path))
+		for (const one of splitter.push(chunk as Uint8Array)) judgeLine(one);
 	// The last line may lack its end.
-	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judge(one);
+	for (const one of splitter.push(new Uint8Array([10]))) if (one.length > 0) judgeLine(one);
 	return bad > 0 ? 1 : 0;
 }

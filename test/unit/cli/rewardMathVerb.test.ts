@@ -18,6 +18,9 @@ describe('reward-math', () => {
 		assert.equal(await verdict('-5', '-5.0'), 1);
 		assert.equal(await verdict('\\frac{1', '5'), null);
 		assert.equal(await verdict('5', '\\frac{1'), 0);
+		assert.equal(await verdict('2', '<think>3?</think><answer>2</answer>'), 1);
+		assert.equal(await verdict('2', '<think>2</think><answer>3</answer>'), 0);
+		assert.equal(await verdict('2', '<answer>2</answer><answer>3</answer>'), 0);
 		const text = await place.run(context, 'reward-math', '1/2', '0.5');
 		assert.match(text.stdout, /^1 right: /);
 	});
