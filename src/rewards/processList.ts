@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
@@ -28,18 +29,38 @@ export function listProcesses(): Promise<ProcessEntry[]> {
 /** Bytes of a page are 4096 wherever Node runs on Linux but for some ARM kernels, which then count less than there is. */
 const pageMb = 4096 / 2 ** 20;
 
+/** Processes that are read in one go, in less than half a millisecond. */
+const atOnce = 32;
+
+/**
+ * These files are memory and never wait for a disk: read directly they cost a fifth of what requests to the thread pool do,
+ * of which a look at some hundred processes would make a thousand.
+ */
 async function fromProc(): Promise<ProcessEntry[]> {
 	const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-	const entries = await Promise.all(
-		pids.map(async (pid) => {
-			try {
-				return parseStat(await readFile(`/proc/${pid}/stat`, 'latin1'));
-			} catch {
-				return null; // it has ended in between
-			}
-		}),
-	);
-	return entries.filter((entry) => entry !== null);
+	const entries: ProcessEntry[] = [];
+	for (const [i, pid] of pids.entries()) {
+		if (i % atOnce === atOnce - 1) await new Promise(setImmediate);
+		const stat = readStat(pid);
+		if (stat !== null) entries.push(parseStat(stat));
+	}
+	return entries;
+}
+
+const buffer = Buffer.alloc(4096);
+
+/** null: it has ended in between. */
+function readStat(pid: string): string | null {
+	try {
+		const file = openSync(`/proc/${pid}/stat`, 'r');
+		try {
+			return buffer.toString('latin1', 0, readSync(file, buffer, 0, buffer.length, 0));
+		} finally {
+			closeSync(file);
+		}
+	} catch {
+		return null;
+	}
 }
 
 /** `pid (comm) state ppid pgrp session ...`: comm may hold anything, so fields are counted after its last parenthesis. */
