@@ -1,0 +1,145 @@
+/**
+ * The editor stays responsive while a reward does its worst: how late the event loop of the process is that verifies, with
+ * the classes and the options of the extension host, while each bad reward is verified; and that the next save recovers.
+ */
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { faultsOf } from '../../src/host/rewards/rewardFaults.ts';
+import { RewardSession } from '../../src/host/rewards/rewardSession.ts';
+import { inlineLine, shortSummary } from '../../src/host/rewards/rewardWords.ts';
+import { unreachedLines } from '../../src/host/rewards/unreachedLines.ts';
+import { RewardHosts } from '../../src/rewards/rewardHosts.ts';
+import { findRewardPrograms } from '../../src/rewards/rewardPrograms.ts';
+import type { RewardPrograms } from '../../src/rewards/rewardRunner.ts';
+import { RewardVerifier } from '../../src/rewards/rewardVerifier.ts';
+import { root } from '../scripts/paths.ts';
+import { badRewards } from '../support/badRewards.ts';
+import { type LoopDelay, loopDelayDuring } from '../support/loopDelay.ts';
+
+const mostMs = 50;
+const leastMs = 2000;
+const disturbedShare = 0.03;
+const standard = { rowMs: 1000, batchMs: 3000, loadMs: 3000, memoryMb: 512, processes: 40 };
+const problems = Array.from({ length: 60 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: String(i + 1) }));
+const harmless = {
+	py: '# @dataset train.jsonl\ndef bad(completions, **kwargs):\n    return [0.5] * len(completions)\n',
+	mjs: '// @dataset train.jsonl\nexport const bad = () => 0.5;\n',
+} as const;
+
+let folder: string;
+let programs: RewardPrograms;
+
+/** A session as the editor has it; what it tells is drawn, as far as that needs no editor. */
+async function openSession(ending: 'py' | 'mjs', { run = programs, limits = standard } = {}) {
+	const place = await mkdtemp(join(folder, 'project-'));
+	await writeFile(join(place, 'train.jsonl'), problems.join('\n'));
+	const file = join(place, `bad.reward.${ending}`);
+	await writeFile(file, harmless[ending]);
+	const hosts = new RewardHosts(run, {
+		folder: join(root, 'dist'),
+		limits,
+		spares: true,
+		reloadOnChange: true,
+		coverage: true,
+	});
+	const verifier = new RewardVerifier((source, special) => hosts.open(source, special));
+	const session = new RewardSession(file, {
+		verifier: async () => verifier,
+		request: () => ({ file, folders: [place], rows: 200 }),
+		limits: () => limits,
+		coverage: () => true,
+		log: () => undefined,
+	});
+	const words = () => [
+		inlineLine(session.state, 'bad')?.text,
+		...faultsOf(session.state).map(({ message }) => message),
+	];
+	session.onDidChange(() => [words(), unreachedLines(session.state), shortSummary(session.state.results.get('bad'))]);
+	return {
+		session,
+		words,
+		verify: async (text: string) => {
+			await writeFile(file, text);
+			await session.verify();
+		},
+		close: async () => {
+			session.dispose();
+			verifier.dispose();
+			hosts.dispose();
+			await hosts.closed();
+		},
+	};
+}
+
+const written = ({ p50, p95, max, own, waiting, seconds }: LoopDelay) =>
+	[
+		`p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, max ${max.toFixed(1)} ms in ${seconds.toFixed(1)} s`,
+		`its own work: p95 ${own.p95.toFixed(1)} ms, max ${own.max.toFixed(1)} ms`,
+		`waiting for a processor: ${waiting === null ? 'not known' : `${(100 * waiting).toFixed(0)} %`}`,
+	].join('; ');
+
+/**
+ * Fails where the loop is too late. What is over sooner than a person looks is done again, so that there is something to
+ * measure. Where other programs take the processors the thread's own work is judged: it would be late by that much.
+ */
+async function holds(name: string, work: () => Promise<unknown>): Promise<void> {
+	const delay = await loopDelayDuring(async () => {
+		const start = performance.now();
+		do await work();
+		while (performance.now() - start < leastMs);
+	});
+	console.error(`${name}: ${written(delay)}`);
+	assert.ok(delay.own.p95 < mostMs, `the event loop worked for ${delay.own.p95} ms`);
+	const disturbed = delay.waiting !== null && delay.waiting > disturbedShare;
+	assert.ok(disturbed || delay.p95 < mostMs, `the event loop was ${delay.p95} ms late`);
+}
+
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'rlbad-'));
+	await mkdir(join(folder, 'run'), { mode: 0o700 });
+	process.env.XDG_RUNTIME_DIR = join(folder, 'run');
+	programs = await findRewardPrograms();
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+describe(`the event loop is less than ${mostMs} ms late while the reward is`, () => {
+	for (const [name, bad] of Object.entries(badRewards)) {
+		for (const [ending, text] of [
+			['py', bad.python],
+			['mjs', bad.node],
+		] as const) {
+			if (text === null) continue;
+			it(`${name} (${ending})`, { timeout: 180_000 }, async () => {
+				const limits = { ...standard, ...bad.limits };
+				const { session, words, verify, close } = await openSession(ending, { limits });
+				try {
+					await session.verify();
+					assert.equal(words()[0]?.slice(0, 4), '0.50');
+					await holds(`${name} (${ending})`, () => verify(text));
+					assert.equal(session.state.phase, bad.loads === false ? 'failed' : 'done');
+					assert.match(words().join('\n'), new RegExp(bad.says, 'm'));
+					await verify(`${harmless[ending]}\n`);
+					assert.deepEqual([session.state.phase, words().length, words()[0]?.slice(0, 4)], ['done', 1, '0.50']);
+				} finally {
+					await close();
+				}
+			});
+		}
+	}
+
+	for (const ending of ['py', 'mjs'] as const) {
+		it(`for an interpreter that is not there (${ending})`, async () => {
+			const nowhere = join(folder, 'nowhere');
+			const missing = await openSession(ending, { run: { node: nowhere, nodeEnvironment: {}, python: nowhere } });
+			try {
+				await holds(`a missing interpreter (${ending})`, () => missing.verify(harmless[ending]));
+				assert.match(missing.words().join('\n'), /bad\.reward.* needs .* cannot be started/);
+			} finally {
+				await missing.close();
+			}
+		});
+	}
+});
