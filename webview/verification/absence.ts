@@ -8,6 +8,7 @@ const doing = {
 	comparison: { loading: 'The reward files are being loaded', running: 'The rollouts are being scored' },
 } as const;
 const again = { verification: 'Verify again', audit: 'Audit again', comparison: 'Compare again' } as const;
+const first = { verification: 'Verify', audit: 'Audit', comparison: 'Compare' } as const;
 const did = { verification: 'verified', audit: 'audited', comparison: 'compared' } as const;
 
 /** Why there is no result, in words, and what to do. Pure but for the actions. */
@@ -41,7 +42,7 @@ export function absence(
 			return {
 				title: 'No results in this window',
 				text: `Results are made when they are asked for and not kept on disk. ${name} has not been ${did[view]} since the window was opened.`,
-				actions: [{ label: again[view], run: act.again }],
+				actions: [{ label: first[view], run: act.again }],
 			};
 		case 'done':
 			return {

@@ -14,7 +14,7 @@ import { Tiles } from './tiles.ts';
 
 const rowHeight = 28;
 const ranks = { lost: 0, gained: 1, alive: 2, dead: 3 } as const;
-const words = { lost: 'loses variance', gained: 'gains variance', alive: 'alive', dead: 'dead' } as const;
+const words = { lost: 'loses', gained: 'gains', alive: 'alive', dead: 'dead' } as const;
 
 /** Groups that lose variance first, then those that gain it, then the least alike. Pure. */
 export function sortGroups(groups: readonly ComparedGroup[]): ComparedGroup[] {
@@ -58,7 +58,7 @@ export class ComparisonView extends Disposable {
 		this.#all = button({ label: 'All groups', onClick: () => model.setFilters({ group: null }) });
 		this.#open = button({ label: 'Open its rollouts', icon: 'rollouts', onClick: () => this.#openGroup() });
 		this.rows = this.register(new RowsPanel(model, 'comparison', say));
-		const names = ['Group', 'Std before', 'Std after', 'Rank corr.', 'Variance'];
+		const names = ['Group', 'Std before', 'after', 'Rank corr.', 'Variance'];
 		this.element = element(
 			'div',
 			{ class: 'view' },
@@ -128,6 +128,7 @@ function drawGroup(
 				'span',
 				{ class: `badge ${variance === 'lost' ? 'wrong' : variance === 'gained' ? 'right' : variance}` },
 				words[variance],
+				(variance === 'lost' || variance === 'gained') && element('span', { class: 'roomy' }, ' variance'),
 			),
 		),
 	);

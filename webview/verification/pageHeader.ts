@@ -102,7 +102,8 @@ export class PageHeader extends Disposable {
 		const words = loading > 0 ? 'Reading rows…' : phaseWords[status.phase];
 		fill(this.#phase, words !== '' && element('span', { class: 'badge' }, words), stale);
 		this.#cancel.setHidden(!busy);
-		this.#again.setHidden(busy);
+		// Where there is nothing yet, what to do stands in the middle of the page.
+		this.#again.setHidden(busy || status.result === 0);
 	}
 
 	#drawData(): void {

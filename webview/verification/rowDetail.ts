@@ -103,7 +103,12 @@ export class RowDetail extends Disposable {
 	#comparedHead(row: ComparedSummary): HTMLElement {
 		const largest = Math.max(Math.abs(row.advantageBefore), Math.abs(row.advantageAfter));
 		const advantage = (value: number) =>
-			element('span', { class: 'advantage' }, signedNumber(value), ' ', signedBar(value, largest));
+			element(
+				'span',
+				{ class: 'advantage' },
+				element('span', { class: 'advantage-value' }, signedNumber(value)),
+				signedBar(value, largest),
+			);
 		const title = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
 		return head(title, `${formatCount(row.size)} characters${row.truncated ? ' · truncated' : ''}`, [
 			['Before', element('strong', null, formatNumber(row.before, 4))],

@@ -115,7 +115,7 @@ function drawVerified(node: HTMLElement, row: RowSummary): void {
 }
 
 function drawCompared(node: HTMLElement, row: ComparedSummary, largest: number): void {
-	const label = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
+	const label = `Step ${row.step}, group ${row.group}, #${row.index}`;
 	const [before, after] = [formatNumber(row.before, 3), formatNumber(row.after, 3)];
 	const [was, is] = [signedNumber(row.advantageBefore), signedNumber(row.advantageAfter)];
 	node.append(
