@@ -290,10 +290,11 @@ export class HostProcess {
 	#hold(busy: boolean): void {
 		if (this.#end !== null) return;
 		for (const one of [this.#child, ...this.#child.stdio]) {
-			const handle = one as { ref?: () => void; unref?: () => void; destroyed?: boolean } | null;
-			if (handle?.destroyed) continue;
-			if (busy) handle?.ref?.();
-			else handle?.unref?.();
+			const handle = one as { ref?: () => void; unref?: () => void; _handle?: object | null } | null;
+			// Node puts off what is asked of a socket without a handle, with one more listener each time.
+			if (!handle?._handle) continue;
+			if (busy) handle.ref?.();
+			else handle.unref?.();
 		}
 	}
 }
