@@ -21,11 +21,15 @@ __NAME__.weight = 0.1
 
 # A name with an underscore in front is no reward.
 def _score(completion: str, gold) -> float | None:
-    if gold is None:
+    # None: the reward does not apply to this row, and the sum leaves it out.
+    if gold is None or gold == "":
         return None
     found = re.fullmatch(r"\s*<think>(.*?)</think>\s*<answer>(.*?)</answer>\s*", completion, re.DOTALL)
+    # One think and one answer section and nothing around them: else several answers could be given at once.
+    if found is None or re.search(r"</?(think|answer)>", found[1] + found[2]):
+        return 0.0
     # What is worth nothing when the answer is wrong cannot be earned by writing less.
-    if found is None or found[2].strip() != str(gold).strip() or not found[1].strip():
+    if found[2].strip() != str(gold).strip() or not found[1].strip():
         return 0.0
     return min(1.0, max(0.0, (4 * SHORT - len(found[1])) / (3 * SHORT)))
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
 import { auditReward, defaultAuditRows } from '../../../src/rewards/auditReward.ts';
+import type { RewardRunner } from '../../../src/rewards/rewardRunner.ts';
 import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
+import type { VerificationPlan } from '../../../src/rewards/verificationPlan.ts';
 import { isSound } from '../../../src/rewards/verifyReward.ts';
 import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
 
@@ -70,35 +72,23 @@ for (const file of ['steps.reward.ts', 'concise.reward.py']) {
 		assert.ok(verification.statistics.cases.passed >= 3);
 		const { agreement } = verification.statistics;
 		assert.ok(agreement !== null && agreement.problems >= 20 && agreement.agreed === agreement.problems);
-		const { data, described, remarks } = plan;
-		const { findings } = await auditReward(runner, {
-			file: data.file,
-			reward: verification.reward,
-			problems: plan.problems.slice(0, defaultAuditRows),
-			template: data.template,
-			verify: data.verify,
-			data: described,
-			remarks,
-		});
-		assert.deepEqual(
-			findings.map(({ probe }) => probe),
-			[],
-		);
+		assert.deepEqual(await findings(plan, runner, verification.reward), []);
 		verifier.dispose();
 	});
 }
 
 for (const extension of ['ts', 'py']) {
-	test(`a new reward from the ${extension} template keeps its cases`, async () => {
+	test(`a new reward from the ${extension} template keeps its cases, and holds against the audit`, async () => {
 		const folder = await rewardFolder();
 		const template = join(media, 'templates/reward');
 		const source = readFileSync(join(template, `reward.${extension}`), 'utf8').replaceAll('__NAME__', 'brevity');
-		await mkdir(folder, { recursive: true });
-		await writeFile(join(folder, `brevity.reward.${extension}`), source);
-		await cp(join(template, 'cases.jsonl'), join(folder, 'brevity.cases.jsonl'));
+		// Beside a recipe, whose dataset is its data.
+		await cp(starter, folder, { recursive: true });
+		const file = join(folder, 'rewards', `brevity.reward.${extension}`);
+		await writeFile(file, source);
+		await cp(join(template, 'cases.jsonl'), join(folder, 'rewards/brevity.cases.jsonl'));
 		const hosts = await openHosts();
 		const verifier = new RewardVerifier((from, limits) => hosts.open(from, limits));
-		const file = join(folder, `brevity.reward.${extension}`);
 		const plan = await verifier.plan({ file, folders: [folder], what: { kind: 'data' } });
 		const runner = verifier.open(plan);
 		const [description] = await runner.describe();
@@ -106,8 +96,25 @@ for (const extension of ['ts', 'py']) {
 		assert.equal(description?.weight, 0.1);
 		const { verifications } = await verifier.verify(plan, runner);
 		assert.deepEqual(verifications[0]?.statistics.cases, { passed: 4, failed: 0 });
+		assert.deepEqual(await findings(plan, runner, 'brevity'), []);
 		verifier.dispose();
 	});
+}
+
+/** What the audit finds: whoever begins with a template begins with a reward that cannot be earned otherwise. */
+async function findings(plan: VerificationPlan, runner: RewardRunner, reward: string): Promise<string[]> {
+	const { data, described, remarks } = plan;
+	const report = await auditReward(runner, {
+		file: data.file,
+		reward,
+		problems: plan.problems.slice(0, defaultAuditRows),
+		template: data.template,
+		verify: data.verify,
+		data: described,
+		remarks,
+	});
+	assert.ok(report.probes.filter(({ outcome }) => outcome === 'held').length >= 60);
+	return report.findings.map(({ probe }) => probe);
 }
 
 test('the starter dataset is what its recipe says', () => {
