@@ -41,7 +41,7 @@ const phases: readonly Phase[] = [
 	{
 		name: 'unit',
 		command: nodeTests('unit', availableParallelism(), 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
-		timeoutSeconds: 600,
+		timeoutSeconds: 1200,
 	},
 	{
 		name: 'python',
