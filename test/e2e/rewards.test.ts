@@ -13,12 +13,13 @@ import { TestExplorerPage } from './pages/testExplorerPage.ts';
 const planted = `import type { Reward } from 'reasoning-lab';
 
 // @dataset ../data/train.jsonl
-export const right: Reward = ({ completion, answer, trace }) => {
+export const right: Reward = ({ completion, answer, trace, truncated }) => {
+	if (!answer) return null;
 	const worst = Math.min(1, completion.length / 1000);
 	return completion.includes(String(answer)) ? 1 : -worst;
 };
 `;
-const honest = 'return trace.answer?.trim() === String(answer) ? 1 : -worst;';
+const honest = 'return trace.faults.length === 0 && !truncated && trace.answer === answer ? 1 : -worst;';
 const unsure = '<think>It is 14 or 45.</think><answer>14</answer>';
 const cases = [
 	{
@@ -32,7 +33,10 @@ const cases = [
 ];
 
 test('write rewards, and train with them: what they do stands behind their signatures', { skip }, async (t) => {
-	const lab = await Laboratory.open(t, 'rewards');
+	const lab = await Laboratory.open(t, 'rewards', {
+		// What is typed is what stands there.
+		settings: { 'editor.autoIndent': 'none', 'editor.autoClosingBrackets': 'never' },
+	});
 	const path = (name: string) => join(lab.workspace, name);
 	const textOf = (name: string) => readFileSync(path(name), 'utf8');
 	const lineOf = (name: string, text: string) => {
@@ -41,7 +45,8 @@ test('write rewards, and train with them: what they do stands behind their signa
 		assert.ok(line > 0, `${name} has no ${text}`);
 		return line;
 	};
-	const workbench = await lab.workbench();
+	// High enough for a file, its problems and its marks at once.
+	const workbench = await lab.workbench({ viewport: { width: 1400, height: 1200 } });
 	const { page } = workbench;
 	const sidebar = page.locator('.sidebar');
 	const step = inOrder(t);
@@ -145,13 +150,13 @@ test('write rewards, and train with them: what they do stands behind their signa
 
 	await step('lines that no row reaches are marked in the gutter', async () => {
 		await steps.open();
-		await steps.setLine(
-			lineOf('rewards/steps.reward.ts', "return sign === '-'"),
-			"return sign === '/'\n? a / b\n: sign === '-' ? a - b : a * b;",
-		);
+		const line = lineOf('rewards/steps.reward.ts', "return sign === '-'");
+		await steps.setLine(line, "return sign === '/'\n? a / b\n: sign === '-' ? a - b : a * b;");
+		await steps.goTo(line);
 		await waitUntil(async () => (await steps.unreachedMarks()) > 0, 'a mark is shown');
+		// Its picture comes from the server.
+		await page.waitForTimeout(500);
 		await workbench.screenshot('rewards-unreached');
-		await steps.undo();
 	});
 
 	await step('a new reward is written; it pays for an answer that is only named', async () => {
@@ -161,7 +166,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await waitUntil(async () => (await workbench.quickInput().inputValue()) === 'brevity', 'the name is asked for');
 		await workbench.type('right');
 		await workbench.editorTab(/right\.reward\.ts/).waitFor();
-		await right.untilInline(/gold 100 % · 4 cases/);
+		await right.untilInline(/gold 100 % · .*4 cases/);
 		lab.write('rewards/right.cases.jsonl', cases.map((one) => `${JSON.stringify(one)}\n`).join(''));
 		await right.replaceAll(planted);
 		await right.untilInline(/^1 of 2 cases failed · 1\.00 ± 0\.00 · gold 0 %/);
