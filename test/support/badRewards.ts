@@ -1,12 +1,14 @@
 /** Rewards that fail or do harm, in both languages: what an editor must bear. Each file has one reward, `bad`. */
 export interface BadReward {
-	/** Whole texts; null where the language has no such fault. */
-	readonly python: string | null;
-	readonly node: string | null;
+	/** Whole texts. */
+	readonly python: string;
+	readonly node: string;
 	/** What the editor says of it, in the line behind the signature or among the diagnostics. */
 	readonly says: RegExp;
 	/** Whether the file does not even load. */
 	readonly loads?: false;
+	/** Whether its values are right in spite of it. */
+	readonly harmless?: true;
 	/** Where it needs other limits than most, in milliseconds. */
 	readonly limits?: { readonly rowMs: number; readonly batchMs: number };
 }
@@ -14,10 +16,7 @@ export interface BadReward {
 const python = (body: string, head = '') =>
 	`import os, subprocess, sys, time\n# @dataset train.jsonl\n${head}def bad(completions, **kwargs):\n    ${body}\n    return [1.0] * len(completions)\n`;
 const node = (body: string, head = '') =>
-	`import { spawn } from 'node:child_process';\n// @dataset train.jsonl\n${head}export const bad = ({ answer, row }, i) => {\n\t${body}\n\treturn 1;\n};\nexport const unused = spawn.name;\n`.replace(
-		'export const unused = spawn.name;\n',
-		'void spawn;\n',
-	);
+	`import { spawn } from 'node:child_process';\n// @dataset train.jsonl\nvoid spawn;\n${head}export const bad = ({ answer, row }) => {\n\t${body}\n\treturn 1;\n};\n`;
 
 const forged = 'Content-Length: 37\\r\\n\\r\\n{"jsonrpc":"2.0","id":1,"result":[1]}';
 
@@ -78,6 +77,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 		),
 		limits: { rowMs: 60_000, batchMs: 60_000 },
 		says: /^1\.00/,
+		harmless: true,
 	},
 	'output that looks like the protocol': {
 		python: python(
@@ -87,6 +87,7 @@ export const badRewards: Readonly<Record<string, BadReward>> = {
 			`const text = ${JSON.stringify(forged).replaceAll('\\\\', '\\')}; for (let i = 0; i < 10; i++) { console.log(text); process.stderr.write(text); }`,
 		),
 		says: /^1\.00/,
+		harmless: true,
 	},
 	'NaN, strings and booleans': {
 		python: python('return [[float("nan"), "0.5", True, float("inf")][i % 4] for i in range(len(completions))]'),

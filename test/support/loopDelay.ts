@@ -14,15 +14,33 @@ export interface LoopDelay {
 }
 
 const resolutionMs = 5;
+const mostMs = 50;
+/** Where other programs take the processors for longer, lateness tells of them. */
+const disturbedShare = 0.03;
+
+/**
+ * Whether the loop was more than 50 ms late too often. Where other programs take the processors the thread's own work is
+ * judged: by that much it would be late at least.
+ */
+export function isLate({ p95, own, waiting }: LoopDelay): boolean {
+	const disturbed = waiting !== null && waiting > disturbedShare;
+	return own.p95 >= mostMs || (!disturbed && p95 >= mostMs);
+}
+
+/** The processor time of this thread, of the process where Node does not tell it apart; in milliseconds. */
+function computedMs(): number {
+	const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+	return (user + system) / 1000;
+}
 
 /** Measures this process's event loop while something runs; resolves when that has settled. */
 export async function loopDelayDuring(work: () => Promise<unknown>): Promise<LoopDelay> {
 	const histogram = monitorEventLoopDelay({ resolution: resolutionMs });
 	const own: number[] = [];
-	let last = process.threadCpuUsage();
+	let last = computedMs();
 	const look = () => {
-		const now = process.threadCpuUsage();
-		own.push((now.user - last.user + now.system - last.system) / 1000);
+		const now = computedMs();
+		own.push(now - last);
 		last = now;
 	};
 	const start = performance.now();

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { settingIds } from '../../../src/host/ids.ts';
+import { badRewards } from '../../support/badRewards.ts';
+import { isLate, loopDelayDuring } from '../../support/loopDelay.ts';
+import { activated, workspaceFolder } from '../support/laboratory.ts';
+
+const limits = {
+	[settingIds.rowTimeout]: 0.5,
+	[settingIds.batchTimeout]: 1.5,
+	[settingIds.memoryLimit]: 512,
+};
+/** All of them are in test/acceptance/badRewards.test.ts, without an editor. */
+const chosen = [
+	'a syntax error',
+	'an infinite loop',
+	'a list that grows without end',
+	'the end of its process at once',
+	'output that looks like the protocol',
+	'an exception of a megabyte on every row',
+];
+
+suite('the extension host while a reward does its worst', () => {
+	let folder: string;
+
+	const configure = async (values: Readonly<Record<string, number | undefined>>) => {
+		for (const [id, value] of Object.entries(values)) {
+			await vscode.workspace.getConfiguration().update(id, value, vscode.ConfigurationTarget.Workspace);
+		}
+	};
+
+	suiteSetup(async () => {
+		await activated();
+		folder = join(workspaceFolder(), 'worst');
+		await mkdir(folder, { recursive: true });
+		const rows = Array.from({ length: 60 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: String(i + 1) }));
+		await writeFile(join(folder, 'train.jsonl'), rows.join('\n'));
+		await configure(limits);
+	});
+
+	suiteTeardown(async () => {
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		await configure({
+			[settingIds.rowTimeout]: undefined,
+			[settingIds.batchTimeout]: undefined,
+			[settingIds.memoryLimit]: undefined,
+		});
+	});
+
+	for (const [i, name] of chosen.entries()) {
+		test(`${name}: it answers, and says what is wrong`, async function () {
+			this.timeout(120_000);
+			const api = await activated();
+			const bad = badRewards[name];
+			assert.ok(bad, name);
+			for (const [ending, text] of [
+				['py', bad.python],
+				['mjs', bad.node],
+			] as const) {
+				const path = join(folder, `bad${i}.reward.${ending}`);
+				await writeFile(path, text);
+				const { verifications } = await api.rewards.get();
+				const delay = await loopDelayDuring(async () => {
+					const document = await vscode.workspace.openTextDocument(vscode.Uri.file(path));
+					await vscode.window.showTextDocument(document);
+					const session = verifications.session(path);
+					await session.verify();
+					await session.settled();
+				});
+				const { state } = verifications.session(path);
+				assert.equal(state.phase, bad.loads === false ? 'failed' : 'done', `${ending}: ${state.failure}`);
+				const told = vscode.languages.getDiagnostics(vscode.Uri.file(path)).map(({ message }) => message);
+				if (!bad.harmless) assert.match(told.join('\n'), new RegExp(bad.says, 'm'));
+				assert.ok(!isLate(delay), `${ending}: ${JSON.stringify(delay)}`);
+			}
+		});
+	}
+});
