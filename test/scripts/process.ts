@@ -87,25 +87,39 @@ export function endGroup(child: ChildProcess): void {
 	setTimeout(() => send('SIGKILL'), 5000).unref();
 }
 
-/**
- * Ends processes whose command line names something below a folder, and resolves to their command lines (Linux; elsewhere
- * none). Engines are detached, so they outlive a test that fails before it stops them.
- */
-export function endProcessesOf(folder: string): string[] {
-	const ended: string[] = [];
+/** Processes whose command line names something inside `folder`: their ids and command lines (Linux). */
+function processesOf(folder: string): Map<number, string> {
+	const found = new Map<number, string>();
 	for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
 		const pid = Number(name);
 		if (!Number.isInteger(pid) || pid === process.pid) continue;
 		try {
 			const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').join(' ').trim();
-			if (!command.includes(`${folder}/`)) continue;
-			process.kill(pid, 'SIGKILL');
-			ended.push(command);
+			if (command.includes(`${folder}/`)) found.set(pid, command);
 		} catch {
 			// It has ended by itself.
 		}
 	}
-	return ended;
+	return found;
+}
+
+/**
+ * Ends processes whose command line names something inside `folder`, and says which those were. What ends with its editor
+ * is given the time to notice that the editor has ended.
+ */
+export async function endProcessesOf(folder: string, graceSeconds = 10): Promise<string[]> {
+	const deadline = Date.now() + graceSeconds * 1000;
+	while (processesOf(folder).size > 0 && Date.now() < deadline)
+		await new Promise((resolve) => setTimeout(resolve, 200));
+	const left = processesOf(folder);
+	for (const pid of left.keys()) {
+		try {
+			process.kill(pid, 'SIGKILL');
+		} catch {
+			left.delete(pid); // in between
+		}
+	}
+	return [...left.values()];
 }
 
 /** The last lines of a log file, for messages; empty where there is none. */

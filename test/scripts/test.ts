@@ -53,7 +53,7 @@ const phases: readonly Phase[] = [
 		command: [node, 'test/scripts/integration.ts'],
 		parts: [{ name: 'integration', command: [node, 'test/scripts/integration.ts'] }],
 		needs: ['build'],
-		timeoutSeconds: 600,
+		timeoutSeconds: 900,
 	},
 	{
 		name: 'e2e',
@@ -193,7 +193,7 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbos
 	return counts;
 }
 
-const left = endProcessesOf(scratch);
+const left = await endProcessesOf(scratch);
 if (left.length > 0) {
 	console.log(`✖ processes that a test left behind were ended:\n${left.map((line) => `      ${line}`).join('\n')}`);
 	total.failed++;
