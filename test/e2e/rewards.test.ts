@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Frame, Locator } from 'playwright-core';
 import { skip } from '../support/chromium.ts';
 import { inOrder, Laboratory, readLines, recordOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
@@ -54,7 +55,19 @@ test('write rewards, and train with them: what they do stands behind their signa
 	const concise = new RewardPage(workbench, 'concise.reward.py');
 	const right = new RewardPage(workbench, 'right.reward.ts');
 	const tests = new TestExplorerPage(workbench);
-	const results = () => workbench.app('verification');
+	/** The results panel of this title, when it is on screen with what it has alone among the panels. */
+	const results = async (title: string, wanted: (frame: Frame) => Locator): Promise<Frame> => {
+		await page.locator('.editor-group-container .tab.active', { hasText: title }).waitFor();
+		let found: Frame | undefined;
+		await waitUntil(async () => {
+			for (const frame of page.frames()) {
+				const seen = wanted(frame).first().isVisible();
+				if (await seen.catch(() => false)) found = frame;
+			}
+			return found !== undefined;
+		}, `${title} shows ${wanted}`);
+		return found as Frame;
+	};
 
 	await step('an empty workspace says what a reward is; a new project brings two', async () => {
 		await workbench.openSideBar();
@@ -188,8 +201,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	await step('the audit finds the hack', async () => {
 		await right.open();
 		await right.lens('Audit').click();
-		const audit = await results();
-		await audit.getByRole('article', { name: /Every candidate listed/ }).waitFor();
+		await results('Audit: right', (frame) => frame.getByRole('article', { name: /Every candidate listed/ }));
 		await workbench.screenshot('rewards-audit');
 	});
 
@@ -197,8 +209,9 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await right.open();
 		await right.setLine(lineOf('rewards/right.reward.ts', 'return completion.includes'), honest);
 		await right.untilInline(/gold 100 % · 2 cases/);
-		await (await results()).getByRole('button', { name: 'Audit again' }).click();
-		await (await results()).getByText(/^None of the \d+ probes that could be tried scored as high/).waitFor();
+		const audit = await results('Audit: right', (frame) => frame.getByRole('button', { name: 'Audit again' }));
+		await audit.getByRole('button', { name: 'Audit again' }).click();
+		await audit.getByText(/^None of the \d+ probes that could be tried scored as high/).waitFor();
 		await workbench.screenshot('rewards-audit-clean');
 		await right.open();
 		await tests.runFile();
@@ -211,7 +224,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await workbench.openSideBar();
 		await right.open();
 		await right.lens('Results').click();
-		await (await results()).getByText('Gold above wrong', { exact: true }).waitFor();
+		await results('Results: right', (frame) => frame.getByText('Gold above wrong'));
 		await workbench.screenshot('rewards-results');
 	});
 
@@ -275,7 +288,11 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await dashboard.status(/finished/);
 		await dashboard.action('Rollouts').click();
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
-		await rollouts.cards().first().getByText('right', { exact: true }).first().waitFor();
+		await rollouts
+			.cards()
+			.filter({ hasText: /right −0\.\d+/ })
+			.first()
+			.waitFor();
 		await workbench.screenshot('rewards-rollouts');
 	});
 
@@ -305,8 +322,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 			.filter({ hasText: /finished/ })
 			.waitFor();
 		await page.keyboard.press('Enter');
-		await workbench.editorTab(/Comparison: right/).waitFor();
-		await (await results()).getByText('Rank corr.', { exact: true }).first().waitFor();
+		await results('Comparison: right', (frame) => frame.getByText('Gain variance'));
 		await workbench.screenshot('rewards-comparison');
 	});
 });
