@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import axe from 'axe-core';
 import type { Frame } from 'playwright-core';
 import { skip } from '../support/chromium.ts';
+import { bodyKinds, overflow, violations } from './accessibility.ts';
 import { inOrder, Laboratory } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
@@ -11,20 +11,6 @@ import { smallRecipe } from './smallRecipe.ts';
 
 const kinds = ['vs-dark', 'vs', 'hc-black', 'hc-light'] as const;
 const widths = { narrow: 640, wide: 1900 } as const;
-
-/** Violations of WCAG 2 A and AA, in words. */
-async function violations(frame: Frame): Promise<string[]> {
-	// Evaluated by the debugger, which the page's content security policy does not concern.
-	await frame.evaluate(axe.source);
-	const results = await frame.evaluate(async () => {
-		const { axe } = window as unknown as { axe: typeof import('axe-core') };
-		return await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
-	});
-	assert.ok(results.passes.length > 0, 'axe found nothing to check');
-	return results.violations.flatMap(({ id, help, nodes }) =>
-		nodes.map(({ target, failureSummary }) => `${id}: ${help} (${target.join(' ')}) ${failureSummary ?? ''}`),
-	);
-}
 
 test('the panels in every theme, narrow and wide', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'looks');
@@ -79,20 +65,10 @@ test('the panels in every theme, narrow and wide', { skip }, async (t) => {
 				if (name === 'narrow') await workbench.closeSideBar();
 				const frame = await ready[app]();
 				await workbench.screenshot(`${app}-${name}`);
-				const overflow = await frame.evaluate(
-					() => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-				);
-				assert.ok(overflow <= 0, `the page is ${overflow} px wider than its panel`);
+				const wider = await overflow(frame);
+				assert.ok(wider <= 0, `the page is ${wider} px wider than its panel`);
 			});
 		}
 		await workbench.page.setViewportSize({ width: 1400, height: 900 });
 	}
 });
-
-/** What VS Code calls the kinds of themes in a webview's body. */
-const bodyKinds = {
-	'vs-dark': 'vscode-dark',
-	vs: 'vscode-light',
-	'hc-black': 'vscode-high-contrast',
-	'hc-light': 'vscode-high-contrast-light',
-} as const;

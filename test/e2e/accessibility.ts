@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import axe from 'axe-core';
+import type { Frame } from 'playwright-core';
+
+/** Violations of WCAG 2 A and AA, in words. */
+export async function violations(frame: Frame): Promise<string[]> {
+	// Evaluated by the debugger, which the page's content security policy does not concern.
+	await frame.evaluate(axe.source);
+	const results = await frame.evaluate(async () => {
+		const { axe } = window as unknown as { axe: typeof import('axe-core') };
+		return await axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] });
+	});
+	assert.ok(results.passes.length > 0, 'axe found nothing to check');
+	return results.violations.flatMap(({ id, help, nodes }) =>
+		nodes.map(({ target, failureSummary }) => `${id}: ${help} (${target.join(' ')}) ${failureSummary ?? ''}`),
+	);
+}
+
+/** By how many pixels a page is wider than its panel. */
+export async function overflow(frame: Frame): Promise<number> {
+	return await frame.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** What VS Code calls the kinds of themes in a webview's body. */
+export const bodyKinds = {
+	'vs-dark': 'vscode-dark',
+	vs: 'vscode-light',
+	'hc-black': 'vscode-high-contrast',
+	'hc-light': 'vscode-high-contrast-light',
+} as const;
