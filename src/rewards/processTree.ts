@@ -58,8 +58,9 @@ export class ProcessTree {
 			});
 			return;
 		}
-		// Children that left the session are found by their parent, so it is held and looked at before it ends.
-		signal(-this.#leader, 'SIGSTOP');
+		// Children that left the session are found by their parent, so it is held and looked at before it ends. It alone: its
+		// watcher, in the same group, must be able to end the rest should this process end here.
+		signal(this.#leader, 'SIGSTOP');
 		const before = await listProcesses().catch(() => []);
 		for (const { pid } of this.#membersOf(before)) signal(pid);
 		for (let round = 0; round < 40; round++) {

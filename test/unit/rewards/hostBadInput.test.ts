@@ -339,16 +339,20 @@ describe('a reward that harms its process', () => {
 		await until(async () => (await processesWith(marker)).length === 0);
 	});
 
-	it('dies with the process that started it, even when that is killed', async () => {
-		const { spawn } = await import('node:child_process');
-		const marker = `orphan-${Math.random().toString(36).slice(2)}`;
-		const rewards = [
-			['o.reward.mjs', 'export const bad = () => { for (;;); };'],
-			['o.reward.py', 'import re\ndef bad(completions, **k):\n    re.match(r"(a*)*b", "a" * 100)\n'],
-		] as const;
-		const files: string[] = [];
-		for (const [name, text] of rewards) files.push((await openReward(hosts, folder, name, text)).file);
-		const program = `
+	for (const [how, end] of [
+		['killed', ''],
+		['killed while it ends its hosts', 'hosts.dispose();'],
+	]) {
+		it(`dies with the process that started it, even when that is ${how}`, async () => {
+			const { spawn } = await import('node:child_process');
+			const marker = `orphan-${Math.random().toString(36).slice(2)}`;
+			const rewards = [
+				['o.reward.mjs', 'export const bad = () => { for (;;); };'],
+				['o.reward.py', 'import re\ndef bad(completions, **k):\n    re.match(r"(a*)*b", "a" * 100)\n'],
+			] as const;
+			const files: string[] = [];
+			for (const [name, text] of rewards) files.push((await openReward(hosts, folder, name, text)).file);
+			const program = `
 			import { RewardHosts } from ${JSON.stringify(join(rewardHostFolder(), 'rewardHosts.ts'))};
 			import { findRewardPrograms } from ${JSON.stringify(join(rewardHostFolder(), 'rewardPrograms.ts'))};
 			const hosts = new RewardHosts(await findRewardPrograms(), { folder: ${JSON.stringify(rewardHostFolder())} });
@@ -357,17 +361,22 @@ describe('a reward that harms its process', () => {
 				await runner.describe();
 				void runner.score('bad', ${JSON.stringify(rowsOf(1))});
 			}
+			process.once('SIGUSR2', () => {
+				${end}
+				setImmediate(() => process.kill(process.pid, 'SIGKILL'));
+			});
 			setTimeout(() => console.log('busy'), 300);`;
-		const starter = spawn(process.execPath, ['--input-type=module', '-e', program], {
-			env: { ...process.env, ORPHAN_MARKER: marker },
-			stdio: ['ignore', 'pipe', 'inherit'],
+			const starter = spawn(process.execPath, ['--input-type=module', '-e', program], {
+				env: { ...process.env, ORPHAN_MARKER: marker },
+				stdio: ['ignore', 'pipe', 'inherit'],
+			});
+			await new Promise<void>((resolve) => starter.stdout.once('data', () => resolve()));
+			// Two hosts and two watchers.
+			assert.equal((await processesWith(marker)).length, 5);
+			starter.kill('SIGUSR2');
+			await until(async () => (await processesWith(marker)).length === 0);
 		});
-		await new Promise<void>((resolve) => starter.stdout.once('data', () => resolve()));
-		// Two hosts and two watchers.
-		assert.equal((await processesWith(marker)).length, 5);
-		starter.kill('SIGKILL');
-		await until(async () => (await processesWith(marker)).length === 0);
-	});
+	}
 });
 
 describe('a reward that prints', () => {
