@@ -56,7 +56,7 @@ export class ComponentPanel {
 	#drawCorrelations({ statistics }: VerificationContent): void {
 		const entries = Object.entries(statistics.correlation);
 		if (entries.length === 0) {
-			const why = 'There is no other reward to compare with: the recipe that names the file has none beside it.';
+			const why = 'There is no other reward to compare with: no recipe names others beside this one.';
 			fill(this.#correlations, element('p', { class: 'quiet' }, why));
 			return;
 		}

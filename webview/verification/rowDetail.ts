@@ -152,7 +152,8 @@ export class RowDetail extends Disposable {
 		return element(
 			'section',
 			{ class: 'row-error', role: 'group', aria: { label: 'Error' } },
-			element('p', null, element('strong', null, 'Error: '), plainLabel(message, 2000)),
+			// The message names the kind of error itself: "TypeError: ...".
+			element('p', null, element('strong', null, plainLabel(message, 2000))),
 			at,
 			stack !== null && note(stack, 'Stack'),
 		);
