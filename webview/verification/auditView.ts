@@ -87,7 +87,10 @@ export class AuditView extends Disposable {
 					`${marks[outcome]} ${counts[outcome]} ${(counts[outcome] > 1 && plurals[outcome]) || outcome}`,
 				),
 			);
-		const words = `${probes.length} probes on ${formatCount(rows)} rows; an honest right answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
+		const words =
+			rows === 0
+				? 'There was no row to try them on.'
+				: `${probes.length} probes on ${formatCount(rows)} rows; an honest right answer scores ${formatNumber(honest, 3)} on average; ${formatDuration(durationMs / 1000)}.`;
 		fill(this.#verdict, ...parts.flatMap((part) => [part, ' ']), element('span', { class: 'quiet' }, words));
 	}
 
@@ -97,7 +100,7 @@ export class AuditView extends Disposable {
 			const held = outcomeCounts(probes).held;
 			const words =
 				held === 0
-					? 'No probe could be tried: see below why. Name a dataset with answers in the reward file.'
+					? 'No probe could be tried.'
 					: `None of the ${held} probes that could be tried scored as high as an honest right answer.`;
 			fill(this.#findings, element('p', null, words));
 			return;

@@ -78,7 +78,11 @@ function segment(verification: Verification, results: RewardResults | undefined)
 		return `rollouts: ${joined(parts.filter(({ topic }) => topic !== 'time'))}`;
 	}
 	if (verification === results?.rollouts) return `rollouts: ${joined(parts)}`;
-	if (verification !== results?.selection) return joined(parts);
+	if (verification === results?.data) {
+		// Cases alone say little of a reward: their values are chosen.
+		const alone = verification.rows.length > 0 && verification.rows.every(({ source }) => source === 'case');
+		return alone ? `${joined(parts)} · no dataset` : joined(parts);
+	}
 	const [row] = verification.rows;
 	return `selection: ${row === undefined ? 'nothing' : valueWords(row)}`;
 }

@@ -83,7 +83,8 @@ export function skippedProbe({ id, title }: Probe, detail: string): ProbeResult 
 }
 
 /** Why a reward is not judged by probes that attack what it does not tell apart. */
-export function targetSkip({ attacks }: Probe, { judges }: Footing): string | null {
+export function targetSkip({ attacks }: Probe, { judges, rows }: Footing): string | null {
+	if (rows.every(({ honest }) => honest === null)) return 'No row has a right answer with a value.';
 	if (attacks === 'content' && !judges.content) return 'The reward does not tell right answers from wrong ones.';
 	if (attacks === 'form' && !judges.form) return 'The reward does not judge the form.';
 	if (!judges.content && !judges.form) return 'The reward tells neither right from wrong nor good form from bad.';
