@@ -38,7 +38,7 @@ async function run({ rounds }: BenchOptions): Promise<Measurement[]> {
 			const text = await readFile(file, 'utf8');
 			const session = new RewardSession(file, {
 				verifier: async () => verifier,
-				request: () => ({ file, folders: [project], rows: 200 }),
+				request: () => ({ file, folders: [project], rows: 200, text }),
 				limits: () => ({}),
 				coverage: () => true,
 				log: () => {},

@@ -47,7 +47,12 @@ export class RewardVerifications extends Disposable implements VerificationView 
 		this.#pool = pool;
 		this.#needs = {
 			verifier: (file) => pool.of(file),
-			request: (file) => ({ file, folders: workspaceFolders(), rows: rewardSettings.rows(vscode.Uri.file(file)) }),
+			request: (file) => ({
+				file,
+				folders: workspaceFolders(),
+				rows: rewardSettings.rows(vscode.Uri.file(file)),
+				...savedText(file),
+			}),
 			limits: (file) => rewardSettings.limits(vscode.Uri.file(file)),
 			coverage: () => rewardSettings.coverageMarks(),
 			log: (file, reward, lines) => log.add(file, reward, lines),
@@ -234,6 +239,15 @@ export class RewardVerifications extends Disposable implements VerificationView 
 			if (!vscode.workspace.textDocuments.some(isRewardDocument)) this.restart();
 		}, idleMs);
 	}
+}
+
+/**
+ * The text of an open file that is as on disk: a plan is then kept while the comment that names its data stays, and with it
+ * the values of the other rewards.
+ */
+function savedText(file: string): { readonly text?: string } {
+	const document = vscode.workspace.textDocuments.find((open) => open.uri.fsPath === file);
+	return document === undefined || document.isClosed || document.isDirty ? {} : { text: document.getText() };
 }
 
 function workspaceFolders(): string[] {
