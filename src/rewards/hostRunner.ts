@@ -69,7 +69,7 @@ export class HostRunner implements RewardRunner {
 		this.language = languageOf(source);
 		this.#limits = limits;
 		this.#supply = supply;
-		this.#coverage = supply.coverage;
+		this.#coverage = supply.coverage && 'file' in source;
 	}
 
 	get files(): readonly string[] {
@@ -105,7 +105,8 @@ export class HostRunner implements RewardRunner {
 	}
 
 	async #score(name: string, rows: readonly ScoreRow[], options: ScoreOptions): Promise<RunnerScore> {
-		if (options.coverage) this.#coverage = true;
+		// Built-in rewards have no lines of the user's.
+		if (options.coverage && 'file' in this.source) this.#coverage = true;
 		const host = await this.#loaded(options.signal);
 		const reward = host.rewards.find((one) => one.name === name);
 		if (reward === undefined) {
@@ -274,7 +275,7 @@ export class HostRunner implements RewardRunner {
 		const known = [...new Set([...('file' in source ? [source.file] : []), ...this.#files])];
 		const before = await FileStamps.of(known);
 		const process = await this.#supply.take(this.language, this.#limits);
-		const coverage = this.#coverage && 'file' in source;
+		const coverage = this.#coverage;
 		const request: LoadRequest = {
 			file: 'file' in source ? source.file : null,
 			builtIns: 'file' in source ? [] : [...source.builtIns],

@@ -52,7 +52,7 @@ export interface RewardData {
 const largestHead = 64 << 10;
 
 /** The beginning of a reward file; empty when it cannot be read (loading it says why). */
-async function readHead(file: string): Promise<string> {
+export async function readHead(file: string): Promise<string> {
 	// Does not wait for a pipe that nobody writes.
 	const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null);
 	if (handle === null) return '';

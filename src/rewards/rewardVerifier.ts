@@ -7,6 +7,7 @@ import { verificationStatistics } from '../core/reward/verification/verification
 import type { RewardDescription } from '../protocol/rewardHost.ts';
 import type { Verification } from '../protocol/verification.ts';
 import { rewardColumns } from './rewardColumns.ts';
+import { readHead } from './rewardData.ts';
 import type { RewardLimits, RewardRunner, RewardSource } from './rewardRunner.ts';
 import {
 	type PlanRequest,
@@ -47,8 +48,8 @@ const mostPlans = 64;
 interface KeptPlan {
 	readonly plan: VerificationPlan;
 	readonly stamps: string;
-	/** The comment of the text that it was made with; null: of the file on disk. */
-	readonly comment: string | null;
+	/** The comment of the text that it was made with: all that a plan takes from the reward file. */
+	readonly comment: string;
 }
 
 /** Values of other rewards, and what could not be had of them. */
@@ -87,19 +88,18 @@ export class RewardVerifier {
 
 	/** As `planVerification`; the same plan as before when nothing that it depends on has changed. */
 	async plan(request: PlanRequest): Promise<VerificationPlan> {
-		const { text, signal: _, ...rest } = request;
+		const { text = await readHead(request.file), signal: _, ...rest } = request;
 		const key = JSON.stringify(rest);
-		const comment = text === undefined ? null : JSON.stringify(datasetComment(text));
+		const comment = JSON.stringify(datasetComment(text));
 		const kept = this.#plans.get(key);
-		const file = comment === null ? [request.file] : [];
 		// Which run is the latest is not told by the files of one.
 		const fixed = request.what.kind !== 'rollouts' || request.what.run !== null;
 		if (fixed && kept !== undefined && kept.comment === comment) {
-			if (kept.stamps === (await stampsOf([...file, ...kept.plan.files]))) return kept.plan;
+			if (kept.stamps === (await stampsOf(kept.plan.files))) return kept.plan;
 		}
-		const plan = await planVerification(request);
+		const plan = await planVerification({ ...request, text });
 		this.#plans.delete(key);
-		this.#plans.set(key, { plan, stamps: await stampsOf([...file, ...plan.files]), comment });
+		this.#plans.set(key, { plan, stamps: await stampsOf(plan.files), comment });
 		for (const oldest of this.#plans.keys()) {
 			if (this.#plans.size <= mostPlans) break;
 			this.#plans.delete(oldest);

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import type { RewardHosts } from '../../../src/rewards/rewardHosts.ts';
-import { openHosts, openReward, processesWith, rewardFolder, rowsOf, until } from './hostFixtures.ts';
+import { context, openHosts, openReward, processesWith, rewardFolder, rowsOf, until } from './hostFixtures.ts';
 
 const languages = {
 	python: {
@@ -176,4 +176,15 @@ it('a batch of nothing is nothing', async () => {
 	);
 	const { values, errors } = await runner.score('f', []);
 	assert.deepEqual([values, errors], [[], []]);
+});
+
+it('built-in rewards stay in the process that they are in, coverage or not', async () => {
+	const hosts = await openHosts({ reloadOnChange: true, coverage: true });
+	const runner = hosts.open({ builtIns: [{ use: 'tag-count', name: 'tags' }], context });
+	await runner.score('tags', rowsOf(2));
+	const { processes } = hosts;
+	assert.equal(processes.length, 1);
+	const { values } = await runner.score('tags', rowsOf(2), { coverage: true });
+	assert.equal(values.length, 2);
+	assert.deepEqual(hosts.processes, processes);
 });

@@ -280,7 +280,10 @@ describe('a verifier', () => {
 		assert.equal((await verifier.plan(request)).problems.length, 3);
 		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}`);
 		assert.equal((await verifier.plan(request)).data.described, 'the task addition');
-		// A text that an editor holds wins; what is not about the data changes nothing.
+		// What is not about the data changes nothing; a text that an editor holds wins.
+		const saved = await verifier.plan(request);
+		await made.write('rewards/brevity.reward.ts', `// @dataset {"task": "addition"}\n${brevity}\n\n`);
+		assert.equal(await verifier.plan(request), saved);
 		const typed = await verifier.plan({ ...request, text: brevity });
 		assert.equal(typed.data.described, 'data/train.jsonl');
 		assert.equal(await verifier.plan({ ...request, text: `${brevity}\n\n` }), typed);
