@@ -262,7 +262,8 @@ describe('a reward that harms its process', () => {
 		const own = await openHosts();
 		const runner = await openReward(own, folder, 'n.reward.py', text);
 		await runner.score('bad', rowsOf(1));
-		assert.equal((await processesWith(marker)).length, 1);
+		// A process that has just been started has no command line for a moment.
+		await until(async () => (await processesWith(marker)).length === 1);
 		own.dispose();
 		await own.closed();
 		await until(async () => (await processesWith(marker)).length === 0);
@@ -372,7 +373,7 @@ describe('a reward that harms its process', () => {
 			});
 			await new Promise<void>((resolve) => starter.stdout.once('data', () => resolve()));
 			// Two hosts and two watchers.
-			assert.equal((await processesWith(marker)).length, 5);
+			await until(async () => (await processesWith(marker)).length === 5);
 			starter.kill('SIGUSR2');
 			await until(async () => (await processesWith(marker)).length === 0);
 		});
