@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 
+/** A chat message; `reasoning_content`, `tool_calls`, `tool_call_id` and `name` are kept where there are any. */
 export const messageSchema = v.looseObject({ role: v.string(), content: v.nullable(v.string()) });
+export type Message = v.InferOutput<typeof messageSchema>;
 const text = v.union([v.string(), v.array(messageSchema)]);
 const numbers = v.array(v.nullable(v.number()));
 
@@ -23,13 +25,21 @@ export const rolloutLineSchema = v.looseObject({
 	/** One entry per completion token. Log-probabilities in nats, at the sampling temperature. */
 	tokens: v.optional(
 		v.object({
+			/** Where only ids were recorded: "#" and the id. */
 			text: v.array(v.string()),
 			logprob: numbers,
 			oldLogprob: v.optional(numbers),
 			refLogprob: v.optional(numbers),
 			entropy: v.optional(numbers),
+			/** Where the trainer records one a token. */
+			advantage: v.optional(numbers),
 		}),
 	),
+	/**
+	 * Of a completion whose messages branch, parallel to them: the index of the message that each follows; null: it
+	 * follows the prompt. Absent: each follows the one before.
+	 */
+	parents: v.optional(v.array(v.nullable(v.number()))),
 	/** `length`: tokens of the completion, where they are not logged. */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });

@@ -2,8 +2,20 @@ import * as v from 'valibot';
 
 export const runFormat = 1;
 
-export const engineNames = ['embedded', 'pytorch', 'ray'] as const;
+/** `foreign`: another trainer's run, read by an importer; no run.json says that. */
+export const engineNames = ['embedded', 'pytorch', 'ray', 'foreign'] as const;
 export type EngineName = (typeof engineNames)[number];
+
+/** Who wrote a run that no engine of ours has written, and what its reader has to say about it. */
+export const foreignRunSchema = v.object({
+	/** Name of the format: `trl`, `verl`. */
+	format: v.string(),
+	/** The trainer for a person: "TRL". */
+	title: v.string(),
+	/** What the format does not record, and what was inferred instead, a sentence each. */
+	notes: v.array(v.string()),
+});
+export type ForeignRun = v.InferOutput<typeof foreignRunSchema>;
 
 export const runStatuses = ['starting', 'running', 'paused', 'finished', 'stopped', 'crashed'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -40,6 +52,8 @@ export const runRecordSchema = v.looseObject({
 	rewards: v.optional(v.array(v.object({ name: v.string(), weight: v.number() }))),
 	/** Why the run has paused by itself; only while it is paused. */
 	pause: v.optional(v.object({ message: v.string(), action: v.optional(v.string()), time: v.number() })),
+	/** Only of runs that an importer reads. */
+	foreign: v.optional(foreignRunSchema),
 	/** Tags and a note are the person's, not the engine's: they lie in annotations/. */
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });

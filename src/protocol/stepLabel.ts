@@ -1,0 +1,24 @@
+import * as v from 'valibot';
+
+/** A person's judgement of a step of thinking, as PRM800K has them: wrong, neutral, right. */
+export const stepRatings = [-1, 0, 1] as const;
+export type StepRating = (typeof stepRatings)[number];
+
+/**
+ * One line of annotations/labels.jsonl: the labels of one rollout; a later line for the same rollout replaces it. The text
+ * of the steps is kept, so that labels outlive rollouts that are pruned or rewritten.
+ */
+export const rolloutLabelsSchema = v.looseObject({
+	format: v.literal(1),
+	time: v.number(),
+	split: v.picklist(['train', 'validation']),
+	step: v.number(),
+	group: v.number(),
+	index: v.number(),
+	prompt: v.string(),
+	answer: v.nullable(v.string()),
+	/** How the completion was cut into steps: see src/core/trace/splitSteps.ts. */
+	rule: v.string(),
+	steps: v.array(v.object({ text: v.string(), rating: v.nullable(v.picklist(stepRatings)) })),
+});
+export type RolloutLabels = v.InferOutput<typeof rolloutLabelsSchema>;

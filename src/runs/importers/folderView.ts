@@ -1,0 +1,23 @@
+/** A regular file below a folder. */
+export interface FoundFile {
+	/** Relative to the folder, with `/`. */
+	readonly path: string;
+	readonly size: number;
+	readonly modifiedMs: number;
+	/** Of the file's identity and content: changes when it is replaced or written to. */
+	readonly stamp: string;
+}
+
+/** A folder as importers see it: no links are followed, what is read is bounded. */
+export interface FolderView {
+	/** Absolute. */
+	readonly path: string;
+	/** Files that match a pattern (see `RolloutFiles`), in the order of their steps, then names. */
+	find(pattern: string): Promise<readonly FoundFile[]>;
+	/** Whether any does; stops at the first. */
+	has(pattern: string): Promise<boolean>;
+	/** The beginning of a file as text; null when it is not there. */
+	head(path: string, bytes?: number): Promise<string | null>;
+	/** A small JSON file; undefined when it is not there or not JSON. */
+	json(path: string): Promise<unknown>;
+}

@@ -1,0 +1,83 @@
+import type { FolderView } from './folderView.ts';
+import type { ForeignMetrics, ForeignRollout } from './foreignRecord.ts';
+
+/** How a file is cut into records. */
+export type FileForm =
+	/** One JSON value a line, split at \n alone; a bare NaN reads as null. */
+	| 'jsonl'
+	/** One record: the file. */
+	| 'json'
+	| 'yaml'
+	/** One record a row: an object by column. */
+	| 'parquet'
+	/** TensorBoard event file: one record an event, `{ step, time, tag, value | text }`. */
+	| 'events';
+
+/** What a reader of one record knows beside it. */
+export interface RecordContext {
+	/** Relative to the run folder. */
+	readonly file: string;
+	/** What the pattern's `{name}` parts matched: `step`, `source`, `split`. */
+	readonly parts: Readonly<Record<string, string>>;
+	/** `parts.step` as a number; null where the pattern has none. */
+	readonly step: number | null;
+	/** From 0, in the file. */
+	readonly record: number;
+}
+
+/**
+ * Files of one kind in a run. `pattern` is relative to the run folder: `{name}` matches within one segment, `{step}`
+ * digits, `**` any folders: "rollouts/{step}.jsonl".
+ */
+interface Files {
+	readonly pattern: string;
+	readonly form: FileForm;
+	/** Larger files are a fault; default by form. Files of lines and Parquet are read in portions whatever their size. */
+	readonly largest?: number;
+}
+
+export interface RolloutFiles extends Files {
+	readonly split: 'train' | 'validation';
+	/** The rollouts in a record; a sentence part such as "has no output" where it is none. Never throws. */
+	rollouts(record: unknown, context: RecordContext): readonly ForeignRollout[] | string;
+}
+
+export interface MetricFiles extends Files {
+	/** Rows of metrics in a record; rows of one step are merged, later values win. Never throws. */
+	metrics(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string;
+}
+
+/** One trainer's format, told declaratively; everything else is done by the same code for all. */
+export interface RunFormat {
+	/** `trl`, `verl`, ...: as in docs/formats.md and in the catalogue of metrics. */
+	readonly name: string;
+	/** For a person: "TRL". */
+	readonly title: string;
+	/** What a folder must hold, in words, for the sentence that says what was looked for. */
+	readonly looksFor: string;
+	/** False: the format has no steps (an evaluation): all at step 0. */
+	readonly hasSteps: boolean;
+	readonly rollouts: readonly RolloutFiles[];
+	readonly metrics: readonly MetricFiles[];
+	/** What the format does not record and what is inferred instead, a sentence each. */
+	readonly notes: readonly string[];
+	/**
+	 * Whether a folder is a run of this format: from names, and from the beginnings of a few files where names do not
+	 * settle it. Cheap; called for every folder that is looked through.
+	 */
+	recognise(folder: FolderView): Promise<boolean>;
+	/** What the folder's other files tell of the run, for run.json's fields; each may be absent. */
+	describe?(folder: FolderView): Promise<RunFacts>;
+}
+
+export interface RunFacts {
+	readonly name?: string;
+	/** Seconds since the epoch. */
+	readonly created?: number;
+	readonly totalSteps?: number | null;
+	/** Versions and settings worth showing: model, base model, environment. */
+	readonly versions?: Readonly<Record<string, string>>;
+	readonly rewards?: readonly { readonly name: string; readonly weight: number }[];
+	/** Notes that hold for this run alone. */
+	readonly notes?: readonly string[];
+}
