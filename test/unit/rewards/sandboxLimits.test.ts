@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import type { SandboxLimits } from '../../../src/rewards/sandbox/sandbox.ts';
+import { until } from './hostFixtures.ts';
 import { testSandbox } from './sandboxFixture.ts';
 
 const { sandbox, skip } = await testSandbox();
@@ -112,7 +113,7 @@ describe('a program in the sandbox', { skip }, () => {
 			},
 		});
 		await new Promise<void>((resolve) => running.stdout.once('data', () => resolve()));
-		assert.equal((await processesWith(token)).length, 4);
+		await until(async () => (await processesWith(token)).length === 4);
 		running.kill();
 		assert.equal((await running.ended).end, 'cancelled');
 		assert.deepEqual(await processesWith(token), []);
