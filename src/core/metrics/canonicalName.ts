@@ -1,0 +1,80 @@
+import { NamePatterns } from './namePatterns.ts';
+import type { Trainer, TrainerName } from './trainerName.ts';
+import { art } from './trainers/art.ts';
+import { openRlhf } from './trainers/openRlhf.ts';
+import { primeRl } from './trainers/primeRl.ts';
+import { skyRl } from './trainers/skyRl.ts';
+import { tinker } from './trainers/tinker.ts';
+import { trl } from './trainers/trl.ts';
+import { verl } from './trainers/verl.ts';
+
+export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, skyRl, art, tinker];
+
+/** What a trainer's metric is in the catalogue. */
+export interface KnownName {
+	readonly trainer: Trainer;
+	readonly entry: TrainerName;
+	/** `entry.canonical` with its parts filled in. */
+	readonly canonical: string;
+}
+
+/** More names than any trainer writes; a file may hold any. */
+const largestMemory = 20_000;
+
+class Lookup {
+	readonly #patterns: readonly (readonly [Trainer, NamePatterns<TrainerName>])[];
+	readonly #memory = new Map<string, KnownName | null>();
+
+	constructor(of: readonly Trainer[]) {
+		this.#patterns = of.map((trainer) => [trainer, new NamePatterns(trainer.names, (entry) => entry.name)]);
+	}
+
+	find(name: string): KnownName | null {
+		const known = this.#memory.get(name);
+		if (known !== undefined) return known;
+		const found = this.#search(name);
+		if (this.#memory.size < largestMemory && name.length <= 200) this.#memory.set(name, found);
+		return found;
+	}
+
+	#search(name: string): KnownName | null {
+		for (const [trainer, patterns] of this.#patterns) {
+			const match = patterns.match(name);
+			if (match) return { trainer, entry: match.entry, canonical: match.fill(match.entry.canonical) };
+		}
+		return null;
+	}
+}
+
+const lookups = new Map<string, Lookup>();
+
+/** `prime-rl`, `primeRl` and `PRIME_RL` are one format. */
+const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+
+function lookupOf(format: string): Lookup {
+	const plain = plainFormat(format);
+	let lookup = lookups.get(plain);
+	if (lookup === undefined) {
+		// TensorBoard files do not say who wrote them: the names do.
+		const of = plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
+		lookup = new Lookup(of);
+		if (lookups.size < 100) lookups.set(plain, lookup);
+	}
+	return lookup;
+}
+
+/** What the catalogue knows of a trainer's metric; null: nothing. */
+export function knownName(format: string, foreignName: string): KnownName | null {
+	return lookupOf(format).find(foreignName);
+}
+
+/**
+ * The canonical name of a trainer's metric, when it is the canonical one but perhaps for details that hovers tell; else the
+ * name as it stands.
+ *
+ * @param format RunFormat.name; `tensorboard` for event files of an unknown trainer
+ */
+export function canonicalName(format: string, foreignName: string): string {
+	const known = knownName(format, foreignName);
+	return known === null || known.entry.akin ? foreignName : known.canonical;
+}
