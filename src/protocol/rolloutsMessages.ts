@@ -23,6 +23,10 @@ export const stepColumnsSchema = v.object({
 });
 export type StepColumns = v.InferOutput<typeof stepColumnsSchema>;
 
+/** Which rollouts: those that were trained on, or those of evaluations during training. */
+export const rolloutSplits = ['train', 'validation'] as const;
+export type Split = (typeof rolloutSplits)[number];
+
 export const runHeaderSchema = v.object({
 	/** Folder of the run: kept in the webview's state, so that the panel can be revived. */
 	folder: v.string(),
@@ -36,6 +40,20 @@ export const runHeaderSchema = v.object({
 	answer: v.nullable(v.tuple([v.string(), v.string()])),
 	/** Weight of each reward by name; a name without an entry has no known weight. */
 	weights: v.array(v.tuple([v.string(), v.number()])),
+	/** Of another trainer's run: who wrote it, and what its format does not record; absent or null: one of our own. */
+	trainer: v.optional(
+		v.nullable(
+			v.object({
+				format: v.string(),
+				title: v.string(),
+				notes: v.array(v.string()),
+				/** What the trainer calls the columns of the list of steps; null: it has no such metric. */
+				names: v.object({ reward: v.nullable(v.string()), dead: v.nullable(v.string()) }),
+			}),
+		),
+	),
+	/** Steps that have rollouts of evaluations, ascending. */
+	validation: v.optional(v.array(v.number())),
 });
 export type RunHeader = v.InferOutput<typeof runHeaderSchema>;
 
@@ -69,6 +87,20 @@ export const stepFaultsSchema = v.object({
 	examples: v.array(v.string()),
 });
 
+/** What a token can be coloured by. */
+export const tokenValues = ['logprob', 'entropy', 'ratio', 'kl', 'advantage'] as const;
+export type TokenValue = (typeof tokenValues)[number];
+
+/** A message of a prompt or completion with its parts told apart. */
+export const turnSchema = v.object({
+	role: v.string(),
+	name: v.nullable(v.string()),
+	thinking: v.nullable(v.string()),
+	content: v.string(),
+	calls: v.array(v.object({ id: v.nullable(v.string()), name: v.string(), arguments: v.string() })),
+	callId: v.nullable(v.string()),
+});
+
 export const rolloutDetailSchema = v.object({
 	index: v.number(),
 	/** null: not sent yet (large); ask with `loadCompletion`. */
@@ -84,6 +116,10 @@ export const rolloutDetailSchema = v.object({
 	tokens: nullableNumber,
 	/** Whether each token was logged: `loadTokens` brings them. */
 	hasTokens: v.boolean(),
+	/** What of its tokens was recorded. */
+	tokenValues: v.optional(v.array(v.picklist(tokenValues))),
+	/** Of a completion that is several messages, how many: `loadTurns` brings them. */
+	turns: v.optional(v.nullable(v.number())),
 	/** `extra` of the line as JSON text, shortened; null if there is none. */
 	extra: v.nullable(v.string()),
 });
@@ -96,19 +132,41 @@ export const tokenColumnsSchema = v.object({
 	oldLogprob: v.nullable(v.array(nullableNumber)),
 	refLogprob: v.nullable(v.array(nullableNumber)),
 	entropy: v.nullable(v.array(nullableNumber)),
+	advantage: v.optional(v.nullable(v.array(nullableNumber))),
 });
 export type TokenColumns = v.InferOutput<typeof tokenColumnsSchema>;
+
+/** Parameters by which a step, a group and a rollout are named. */
+export const rolloutParams = {
+	split: v.optional(v.picklist(rolloutSplits), 'train'),
+	step: v.number(),
+	group: v.number(),
+	index: v.number(),
+} as const;
+const { split } = rolloutParams;
+const step = { step: rolloutParams.step };
+const group = { ...step, group: rolloutParams.group };
+const rollout = { ...group, index: rolloutParams.index };
+const done = v.object({});
+/** One rollout of the run. */
+export const placeSchema = v.object({ ...rollout, split: v.picklist(rolloutSplits) });
+export type Place = v.InferOutput<typeof placeSchema>;
 
 export const rolloutsEventSchema = v.variant('type', [
 	/** Complete: everything the webview needs to begin anew. */
 	v.object({ type: v.literal('snapshot'), sequence: count, run: runHeaderSchema, steps: stepColumnsSchema }),
 	/** News since event `sequence - 1`: the steps that were added, or whose numbers changed. */
 	v.object({ type: v.literal('news'), sequence: count, run: runHeaderSchema, changed: stepColumnsSchema }),
-	/** Asks the webview to show a step (and group), as when the dashboard links to it. */
-	v.object({ type: v.literal('reveal'), step: v.number(), group: v.nullable(v.number()) }),
+	/** Asks the webview to show a step (and group, and completion), as when the dashboard links to it. */
+	v.object({
+		type: v.literal('reveal'),
+		step: v.number(),
+		group: v.nullable(v.number()),
+		split: v.optional(v.picklist(rolloutSplits)),
+		index: v.optional(v.nullable(v.number())),
+	}),
 ]);
 export type RolloutsEvent = v.InferOutput<typeof rolloutsEventSchema>;
-
 export const rolloutsCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
 	v.object({ type: v.literal('openDashboard') }),
@@ -120,15 +178,10 @@ export type RolloutsCommand = v.InferOutput<typeof rolloutsCommandSchema>;
 export const copyParts = ['completion', 'prompt', 'json'] as const;
 export type CopyPart = (typeof copyParts)[number];
 
-const step = { step: v.number() };
-const group = { ...step, group: v.number() };
-const rollout = { ...group, index: v.number() };
-const done = v.object({});
-
 /** What the panel answers. A step whose file is gone fails with `missing`. */
 export const rolloutsRequests = {
 	loadStep: {
-		params: v.object(step),
+		params: v.object({ split, ...step }),
 		result: v.object({
 			...step,
 			groups: v.array(groupSummarySchema),
@@ -137,10 +190,12 @@ export const rolloutsRequests = {
 		}),
 	},
 	loadGroup: {
-		params: v.object(group),
+		params: v.object({ split, ...group }),
 		result: v.object({
 			...group,
 			prompt: v.string(),
+			/** Of a prompt that is several messages. */
+			promptTurns: v.optional(v.nullable(v.array(turnSchema))),
 			/** The expected answer as text; null: none recorded. */
 			answer: v.nullable(v.string()),
 			/** The dataset row or problem key as text; null: none recorded. */
@@ -148,17 +203,17 @@ export const rolloutsRequests = {
 			rollouts: v.array(rolloutDetailSchema),
 		}),
 	},
-	loadCompletion: { params: v.object(rollout), result: v.object({ completion: v.string() }) },
-	loadTokens: { params: v.object(rollout), result: tokenColumnsSchema },
+	loadCompletion: { params: v.object({ split, ...rollout }), result: v.object({ completion: v.string() }) },
+	loadTokens: { params: v.object({ split, ...rollout }), result: tokenColumnsSchema },
 	/** Case-insensitive text search in the completions of one step: where it occurs, as parallel columns. */
 	search: {
-		params: v.object({ ...step, text: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)) }),
+		params: v.object({ split, ...step, text: v.pipe(v.string(), v.minLength(1), v.maxLength(1000)) }),
 		result: v.object({ group: v.array(v.number()), index: v.array(v.number()), count: v.array(v.number()) }),
 	},
 	/** To the clipboard. */
-	copy: { params: v.object({ ...rollout, part: v.picklist(copyParts) }), result: done },
+	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
 	/** As an untitled document beside the panel. */
-	openText: { params: v.object(rollout), result: done },
+	openText: { params: v.object({ split, ...rollout }), result: done },
 } as const;
 export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;
 export type GroupContent = v.InferOutput<typeof rolloutsRequests.loadGroup.result>;

@@ -1,0 +1,94 @@
+import type { Message, RolloutLine } from '../../protocol/rolloutLine.ts';
+
+/** A tool call of an assistant's message; `arguments` as text: JSON where it is JSON. */
+export interface ToolCall {
+	/** null: none was recorded. */
+	readonly id: string | null;
+	readonly name: string;
+	readonly arguments: string;
+}
+
+/** A chat message with its parts told apart. */
+export interface Turn {
+	readonly role: string;
+	/** Of the speaker or the tool; null: none was recorded. */
+	readonly name: string | null;
+	/** `reasoning_content` of the message; thinking in tags stays in the content. */
+	readonly thinking: string | null;
+	readonly content: string;
+	readonly calls: readonly ToolCall[];
+	/** Of a tool's result: the call that it answers. */
+	readonly callId: string | null;
+}
+
+const mostCalls = 1000;
+const asText = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+function jsonOf(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+/**
+ * A tool call in the forms that trainers write: OpenAI's `{id, function: {name, arguments}}`, flat `{id, name, arguments}`,
+ * or either as JSON text; arguments as JSON text or as an object.
+ */
+function toolCall(value: unknown): ToolCall {
+	const given = typeof value === 'string' ? (jsonOf(value) ?? value) : value;
+	if (typeof given !== 'object' || given === null) {
+		return { id: null, name: '', arguments: typeof given === 'string' ? given : (JSON.stringify(given) ?? '') };
+	}
+	const call = given as { id?: unknown; function?: unknown; name?: unknown; arguments?: unknown };
+	const body = (typeof call.function === 'object' && call.function !== null ? call.function : call) as typeof call;
+	const args = body.arguments;
+	return {
+		id: asText(call.id),
+		name: asText(body.name) ?? '',
+		arguments: typeof args === 'string' ? args : args === undefined ? '' : (JSON.stringify(args) ?? ''),
+	};
+}
+
+/** The parts of messages, in their order. */
+export function turnsOf(messages: readonly Message[]): Turn[] {
+	return messages.map((message) => {
+		const { role, content, reasoning_content: thinking, tool_calls: calls, tool_call_id: callId, name } = message;
+		return {
+			role,
+			name: asText(name),
+			thinking: asText(thinking),
+			content: content ?? '',
+			calls: Array.isArray(calls) ? calls.slice(0, mostCalls).map(toolCall) : [],
+			callId: asText(callId),
+		};
+	});
+}
+
+function turnText({ thinking, content, calls }: Turn): string {
+	const parts: string[] = [];
+	if (thinking !== null) parts.push(`<think>\n${thinking.trim()}\n</think>`);
+	if (content !== '') parts.push(content);
+	for (const call of calls) parts.push(`${call.name}(${call.arguments})`);
+	return parts.join('\n');
+}
+
+/**
+ * A prompt or completion as one text. Of several messages each is headed by its role. Thinking that was recorded apart
+ * stands in think tags before the content, as the chat templates of DeepSeek-R1 and Qwen3 write it.
+ */
+export function messageText(value: RolloutLine['completion']): string {
+	if (typeof value === 'string') return value;
+	const turns = turnsOf(value);
+	const [only] = turns;
+	if (only !== undefined && turns.length === 1) return turnText(only);
+	return turns.map((turn) => `${turn.role}:\n${turnText(turn)}`).join('\n\n');
+}
+
+/** Whether a completion is more than one assistant's text: it is to be shown turn by turn. */
+export function hasTurns(value: RolloutLine['completion']): value is Message[] {
+	if (typeof value === 'string') return false;
+	const [only] = value;
+	return value.length > 1 || (only !== undefined && (only.role !== 'assistant' || Array.isArray(only.tool_calls)));
+}
