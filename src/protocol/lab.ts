@@ -33,9 +33,32 @@ export const indexProgressSchema = v.object({
 });
 export type IndexProgress = v.InferOutput<typeof indexProgressSchema>;
 
+export const labStatusSchema = v.object({
+	runs: v.array(indexProgressSchema),
+	/** `own`: the file of this workspace; `second`: a file of its own, since another window holds that one; `memory`. */
+	index: v.picklist(['own', 'second', 'memory']),
+	/** Bytes on disk. */
+	bytes: count,
+	/** What a person should know: that the index was damaged and is made anew. */
+	message: v.nullable(v.string()),
+});
+export type LabStatus = v.InferOutput<typeof labStatusSchema>;
+
+/** Where a rollout lies; as RolloutPlace in src/runs/runContent.ts. */
+export const rolloutPlaceSchema = v.object({
+	file: v.string(),
+	offset: count,
+	length: count,
+	item: count,
+	group: v.number(),
+	index: v.number(),
+});
+
 /** A value of a result; numbers too large for a double and other types come as text. */
 export const cellSchema = v.union([v.null(), v.boolean(), v.number(), v.string()]);
 export type Cell = v.InferOutput<typeof cellSchema>;
+
+const parametersSchema = v.record(v.string(), cellSchema);
 
 export const resultTableSchema = v.object({
 	columns: v.array(v.object({ name: v.string(), type: v.string() })),
@@ -57,12 +80,14 @@ export const rolloutFilterSchema = v.object({
 	groups: v.optional(v.array(v.object({ step: v.number(), group: v.number() }))),
 	/** The same prompt over training. */
 	promptHash: v.optional(v.string()),
-	/** By column of the view `rollouts`, or `rewards.<name>`, or `behaviours.<name>`. */
+	/** By a numeric column of the view `rollouts` (src/protocol/labViews.ts), or `rewards.<name>`. Both ends belong to it. */
 	ranges: v.optional(
 		v.array(v.object({ column: v.string(), from: v.optional(v.number()), to: v.optional(v.number()) })),
 	),
 	correct: v.optional(v.boolean()),
 	truncated: v.optional(v.boolean()),
+	/** A condition of SQL over the columns of `rollouts`, checked like every statement. */
+	where: v.optional(v.string()),
 });
 export type RolloutFilter = v.InferOutput<typeof rolloutFilterSchema>;
 
@@ -89,14 +114,28 @@ export type TextHit = v.InferOutput<typeof textHitSchema>;
 export const labRequests = {
 	/** Which runs there are to know; those that are gone are dropped from the index. Indexing goes on by itself. */
 	setRuns: { params: v.object({ runs: v.array(v.string()) }), result: v.object({}) },
-	/** Resolves when a run is indexed as it is on disk now; progress comes as notifications meanwhile. */
+	/** Where every known run stands, and what the index as a whole has to say. */
+	status: { params: v.object({}), result: labStatusSchema },
+	/**
+	 * Resolves when a run is indexed as it is on disk now; progress comes as notifications meanwhile. A run that was not
+	 * among those of `setRuns` is added. Cancelling stops the indexing of the run; what is done stays.
+	 */
 	index: { params: v.object({ run: v.string() }), result: indexProgressSchema },
-	/** One SELECT (or WITH, DESCRIBE, SHOW) over the views of docs/queries.md; anything else fails with `denied`. */
+	/**
+	 * One SELECT (or WITH, FROM, VALUES, DESCRIBE, SHOW, EXPLAIN) over the views of docs/queries.md; anything else fails
+	 * with `denied`, a mistake in it with `invalid` and DuckDB's words. `$name` in it stands for a parameter. At most
+	 * `limit` rows and 16 MB of cells come back. Default time limit 30 s: `timeout`.
+	 */
 	sql: {
-		params: v.object({ sql: v.string(), limit: count, timeoutMs: v.optional(count) }),
+		params: v.object({
+			sql: v.pipe(v.string(), v.maxLength(100_000)),
+			limit: count,
+			timeoutMs: v.optional(count),
+			parameters: v.optional(parametersSchema),
+		}),
 		result: resultTableSchema,
 	},
-	/** Rollouts by filter, sorted by a column. */
+	/** Rollouts by filter, sorted by a column (as in `ranges`); all columns of the view `rollouts`, with `refs`. */
 	rollouts: {
 		params: v.object({
 			filter: rolloutFilterSchema,
@@ -106,10 +145,68 @@ export const labRequests = {
 		}),
 		result: resultTableSchema,
 	},
-	/** Goes through texts; hits come as `hits` notifications of the same `search`, as do numbers of bytes read. */
+	/** How many rollouts a filter lets through, and in how many groups, steps and runs. */
+	count: {
+		params: v.object({ filter: rolloutFilterSchema }),
+		result: v.object({ rollouts: count, groups: count, steps: count, runs: count }),
+	},
+	/**
+	 * A column over all rollouts of a filter: `buckets` of equal width between its least and largest finite value, each
+	 * with its number; booleans count as 0 and 1.
+	 */
+	histogram: {
+		params: v.object({
+			filter: rolloutFilterSchema,
+			column: v.string(),
+			buckets: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+		}),
+		result: v.object({
+			low: v.nullable(v.number()),
+			high: v.nullable(v.number()),
+			counts: v.array(count),
+			/** Rollouts that have no value. */
+			nulls: count,
+		}),
+	},
+	/** Columns averaged by step over the rollouts of a filter, for curves over training (behaviours, length). */
+	overTraining: {
+		params: v.object({ filter: rolloutFilterSchema, columns: v.pipe(v.array(v.string()), v.maxLength(50)) }),
+		result: v.object({
+			/** Ascending by run, then step. `means` parallel to `columns`; null: no rollout has a value. */
+			points: v.array(
+				v.object({
+					run: v.string(),
+					step: v.number(),
+					rollouts: count,
+					means: v.array(v.nullable(v.number())),
+				}),
+			),
+		}),
+	},
+	/** Where the rollouts of one group lie, by index. Answered also while the run is being indexed, once its step is. */
+	places: {
+		params: v.object({
+			run: v.string(),
+			split: v.picklist(splits),
+			step: v.number(),
+			group: v.number(),
+		}),
+		result: v.object({ places: v.array(rolloutPlaceSchema) }),
+	},
+	/**
+	 * Goes through the texts of completions; hits come as `hits` notifications of the same `search`, in the order of the
+	 * files, as do numbers of bytes read. `complete` is false where the limit of hits, or a limit in `limits`, ended it.
+	 */
 	search: {
 		params: v.object({ search: v.string(), query: textQuerySchema, filter: rolloutFilterSchema, limit: count }),
-		result: v.object({ hits: count, complete: v.boolean(), bytes: count, millis: v.number() }),
+		result: v.object({
+			hits: count,
+			complete: v.boolean(),
+			bytes: count,
+			millis: v.number(),
+			/** In words: rollouts on which the expression took too long, files that changed meanwhile. */
+			limits: v.array(v.string()),
+		}),
 	},
 	/** Forgets the index and makes it anew. */
 	rebuild: { params: v.object({}), result: v.object({}) },
@@ -119,8 +216,15 @@ export const labRequests = {
 		result: v.object({ rows: count, bytes: count }),
 	},
 } as const;
+export type LabMethod = keyof typeof labRequests;
+export type LabParams<M extends LabMethod> = v.InferInput<(typeof labRequests)[M]['params']>;
+export type LabResult<M extends LabMethod> = v.InferOutput<(typeof labRequests)[M]['result']>;
 
 export const labNotifications = {
 	progress: indexProgressSchema,
 	hits: v.object({ search: v.string(), hits: v.array(textHitSchema), bytes: count, total: count }),
+	/** Something to write to the log. */
+	log: v.object({ message: v.string() }),
 } as const;
+export type LabNotification = keyof typeof labNotifications;
+export type LabNews<N extends LabNotification> = v.InferOutput<(typeof labNotifications)[N]>;
