@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import * as v from 'valibot';
 import { Failure } from '../base/failure.ts';
 import { goldText } from '../core/dataset/answer.ts';
-import type { Verdict } from '../core/math/compareMath.ts';
+import type { Verdict } from '../core/math/comparePlainNumbers.ts';
 import { parseTrace, soleAnswer } from '../core/trace/parseTrace.ts';
 import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';

@@ -1,4 +1,5 @@
-import { compareMath, comparePlainNumbers, type Verdict } from '../core/math/compareMath.ts';
+import { compareMath } from '../core/math/compareMath.ts';
+import { comparePlainNumbers, type Verdict } from '../core/math/comparePlainNumbers.ts';
 import { loadLatexParser, resetLatexParser } from '../core/math/latexParser.ts';
 import type { Verifier } from '../core/reward/accuracyReward.ts';
 import { withTimeLimit } from './withTimeLimit.ts';

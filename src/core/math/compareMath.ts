@@ -2,21 +2,13 @@ import type { Answer } from './answer.ts';
 import { splitOutside } from './brackets.ts';
 import { cleanText } from './cleanText.ts';
 import { answersAgree } from './compareAnswers.ts';
+import { comparePlainNumbers, shownAnswer, type Verdict, verdict } from './comparePlainNumbers.ts';
 import { nearlyTheSame } from './compareScalars.ts';
 import { Budget, TooMuchWork } from './evaluate.ts';
 import { parseAnswer } from './parseAnswer.ts';
-import { parsePlainNumber } from './plainNumber.ts';
-import * as Q from './rational.ts';
 import { findBoxed, mostAnswerLength, statedAnswers } from './statedAnswer.ts';
 import { isUnfinished } from './unfinished.ts';
 import { literalWords } from './words.ts';
-
-export interface Verdict {
-	/** 1: the same; 0: another, or none; null: the gold answer cannot be read, so nothing can be said. */
-	readonly value: 1 | 0 | null;
-	/** One sentence for a person. */
-	readonly reason: string;
-}
 
 export interface MathLimits {
 	/** Steps of evaluation, of some microseconds each. */
@@ -24,14 +16,6 @@ export interface MathLimits {
 }
 
 const defaultLimits: MathLimits = { steps: 12_000 };
-
-const verdict = (value: Verdict['value'], reason: string): Verdict => ({ value, reason });
-
-/** For reasons: one line of limited length. */
-function shown(text: string): string {
-	const line = text.replace(/\s+/g, ' ').trim();
-	return line.length > 60 ? `${line.slice(0, 59)}…` : line;
-}
 
 /** What a gold column may hold besides the answer: a worked solution that ends in `#### 18` or has a box. */
 export function goldAnswer(gold: string): string {
@@ -78,7 +62,7 @@ export function compareMath(
 		return verdict(null, 'There is no gold answer.');
 	}
 	const expected = readGold(goldText);
-	if (expected.length === 0) return verdict(null, `The gold answer ${shown(goldText)} cannot be read.`);
+	if (expected.length === 0) return verdict(null, `The gold answer ${shownAnswer(goldText)} cannot be read.`);
 	const readings = statedAnswers(prediction, sole);
 	if (readings.length === 0) return verdict(0, 'No answer is stated.');
 	try {
@@ -87,32 +71,6 @@ export function compareMath(
 		if (error instanceof TooMuchWork) return verdict(0, 'Comparing the answers takes more steps than it may.');
 		throw error;
 	}
-}
-
-/**
- * The verdict where a plain number meets a plain number, bare or in one box: exact arithmetic in microseconds, without the
- * parser. null: it takes more than that.
- */
-export function comparePlainNumbers(gold: string, prediction: string, sole = false): Verdict | null {
-	if (gold.length > 40 || prediction.length > 20_000) return null;
-	const a = parsePlainNumber(gold.trim());
-	if (a === null) return null;
-	let stated = prediction.trim();
-	if (stated.length > 40 || stated.startsWith('\\')) {
-		const boxes = findBoxed(stated);
-		const last = boxes.at(-1);
-		if (last === undefined || (boxes.length > 1 && (sole || boxes.some(({ content }) => content !== last.content))))
-			return null;
-		// What stands behind the box may belong to it.
-		if (/^\s*\$?\s*(?:\\?%|[a-zA-Z^\\{(])/.test(stated.slice(last.end, last.end + 8))) return null;
-		stated = last.content.trim();
-	}
-	const b = parsePlainNumber(stated);
-	if (b === null || a.percent !== b.percent) return null;
-	if (Q.equal(a.value, b.value)) return verdict(1, `Both are ${Q.rationalText(a.value)}.`);
-	// What may be rounded is for the rule about decimals.
-	if (a.digits !== null || b.digits !== null) return null;
-	return verdict(0, `${shown(stated)} is not ${shown(gold)}.`);
 }
 
 function compareReadings(
@@ -125,19 +83,21 @@ function compareReadings(
 	const [first] = expected;
 	const goldWords = first?.kind === 'words' ? first.words : null;
 	for (const reading of readings) {
-		if (goldWords !== null && literalWords(reading) === goldWords) return verdict(1, `Both say "${shown(goldWords)}".`);
+		if (goldWords !== null && literalWords(reading) === goldWords)
+			return verdict(1, `Both say "${shownAnswer(goldWords)}".`);
 		const answers = readWithRounding(reading);
 		if (answers.length === 0) continue;
 		if (sole && answers.every((answer) => expected.every((one) => isUnfinished(one, answer)))) {
-			return verdict(0, `${shown(reading)} is not worked out.`);
+			return verdict(0, `${shownAnswer(reading)} is not worked out.`);
 		}
 		if (expected.some((one) => answers.some((answer) => answersAgree(one, answer, budget)))) {
-			return verdict(1, `${shown(reading)} is ${shown(goldText)}.`);
+			return verdict(1, `${shownAnswer(reading)} is ${shownAnswer(goldText)}.`);
 		}
 		// A text that could be read has said what it says: other readings would be other answers.
-		if (answers.some(({ kind }) => kind !== 'words')) return verdict(0, `${shown(reading)} is not ${shown(goldText)}.`);
+		if (answers.some(({ kind }) => kind !== 'words'))
+			return verdict(0, `${shownAnswer(reading)} is not ${shownAnswer(goldText)}.`);
 	}
-	return verdict(0, `${shown(readings[0] ?? '')} is not ${shown(goldText)}.`);
+	return verdict(0, `${shownAnswer(readings[0] ?? '')} is not ${shownAnswer(goldText)}.`);
 }
 
 /**

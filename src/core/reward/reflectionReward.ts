@@ -15,7 +15,7 @@ export function reflectionReward(sample: RewardSample, options: Options, tags: T
 	if (thinking === null) return 0;
 	const times = new Map<string, number>();
 	let marks = 0;
-	for (const { behaviour, start, end } of findBehaviours(thinking)) {
+	for (const { behaviour, start, end } of findBehaviours(thinking, null, 'english')) {
 		if (options.behaviours !== undefined && !options.behaviours.includes(behaviour)) continue;
 		const phrase = thinking.slice(start, end).toLowerCase();
 		const before = times.get(phrase) ?? 0;

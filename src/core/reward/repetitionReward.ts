@@ -1,7 +1,7 @@
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
 import type { TraceTags } from '../trace/trace.ts';
+import { wordsOf } from '../trace/wordPlaces.ts';
 import { type RewardSample, thinkingOf } from './rewardSample.ts';
-import { wordsOf } from './textLength.ts';
 
 type Options = Pick<RewardEntry<'repetition'>, 'ngram' | 'maxPenalty' | 'unit' | 'of'>;
 

@@ -1,17 +1,8 @@
 import type { LengthSection, LengthUnit } from '../../protocol/builtInRewards.ts';
 import { templateTags } from '../text/template.ts';
 import type { TraceTags } from '../trace/trace.ts';
+import { wordsOf } from '../trace/wordPlaces.ts';
 import { type RewardSample, thinkingOf } from './rewardSample.ts';
-
-/** Scripts that put no blanks between words: each of their characters counts as a word. */
-const unspaced =
-	'\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}';
-const word = new RegExp(`[${unspaced}]|[^\\s${unspaced}]+`, 'gu');
-
-/** The words of a text: runs without white space; of scripts that write without blanks, the characters. */
-export function wordsOf(text: string): string[] {
-	return text.match(word) ?? [];
-}
 
 function codePoints(text: string): number {
 	let n = 0;

@@ -1,3 +1,4 @@
+import { englishPhrases, otherPhrases } from './behaviourPhrases.ts';
 import type { Span, Trace } from './trace.ts';
 
 /**
@@ -27,168 +28,54 @@ export const behaviourTitles: Readonly<Record<Behaviour, string>> = {
 	reflection: 'Reflection: pauses to think again',
 };
 
-/**
- * Phrases by which a behaviour shows in English text. A list of words is a rough measure: it finds what is said, not what is
- * done. Phrases are fixed texts without repetition, so that a search is linear.
- */
-const phrases: Readonly<Record<Behaviour, readonly string[]>> = {
-	verification: [
-		'let me check',
-		"let's check",
-		'let me verify',
-		"let's verify",
-		'double-check',
-		'double check',
-		'verifying',
-		'to verify',
-		'check this',
-		'check that',
-		'check the answer',
-		'check my',
-		'checking',
-		'which matches',
-		'as expected',
-		'this is correct',
-		"that's correct",
-		'that is correct',
-		'is consistent',
-		'plug it back',
-		'plugging back',
-		'sanity check',
-	],
-	backtracking: [
-		"that's wrong",
-		'that is wrong',
-		'this is wrong',
-		'this is incorrect',
-		'that is incorrect',
-		"that's not right",
-		'not right',
-		"doesn't work",
-		'does not work',
-		"won't work",
-		'will not work',
-		"didn't work",
-		'made a mistake',
-		'made an error',
-		'start over',
-		'go back',
-		'going back',
-		'try again',
-		'try another',
-		'another approach',
-		'different approach',
-		'another way',
-		'instead, let',
-		"let's try",
-		'let me try',
-		'too large',
-		'too small',
-		'too big',
-		'too high',
-		'too low',
-		'scratch that',
-		'on second thought',
-	],
-	'subgoal-setting': [
-		'first,',
-		'first step',
-		'second,',
-		'second step',
-		'third,',
-		'next,',
-		'next step',
-		'then,',
-		'finally,',
-		'step 1',
-		'step 2',
-		'step 3',
-		'step 4',
-		'step 5',
-		'step 6',
-		'step 7',
-		'step 8',
-		'step 9',
-		'the first thing',
-		'break this down',
-		'break it down',
-		'break down the',
-		'we first need',
-		'i first need',
-		'need to find',
-		'our goal is',
-		'subgoal',
-		'sub-problem',
-		'subproblem',
-	],
-	'backward-chaining': [
-		'work backwards',
-		'work backward',
-		'working backwards',
-		'working backward',
-		'worked backwards',
-		'start from the target',
-		'starting from the target',
-		'start from the goal',
-		'start from the answer',
-		'to get to the target',
-		'to reach the target',
-		'in reverse',
-		'what would give',
-		'what gives',
-		'for this to be',
-		'we would need',
-		"we'd need",
-		'it must be that',
-	],
-	reflection: [
-		'wait',
-		'hmm',
-		'hm,',
-		'aha',
-		'actually',
-		'hold on',
-		'but then again',
-		'think again',
-		'rethink',
-		'reconsider',
-		're-examine',
-		'reexamine',
-		're-evaluate',
-		'reevaluate',
-		'recheck',
-		're-check',
-		'alternatively',
-		'let me see',
-		'let me think',
-		'on the other hand',
-	],
-};
-
 const byPhrase = new Map<string, Behaviour>();
-for (const behaviour of behaviours) for (const phrase of phrases[behaviour]) byPhrase.set(phrase, behaviour);
+for (const list of [englishPhrases, ...Object.values(otherPhrases)]) {
+	for (const behaviour of behaviours) for (const phrase of list[behaviour]) byPhrase.set(phrase, behaviour);
+}
 
-/** Phrases hold nothing that a pattern would take for its own. The longest phrase wins where several start; words are whole. */
-const pattern = new RegExp(
-	`(?<![\\p{L}\\p{N}_])(?:${[...byPhrase.keys()]
-		.sort((a, b) => b.length - a.length)
-		.map((phrase) => phrase.replace(/'/g, "['\u2019]"))
-		.join('|')})(?![\\p{L}\\p{N}_])`,
-	'giu',
-);
+/**
+ * Finds phrases, which hold nothing that a pattern would take for its own. The longest phrase wins where several start; words
+ * are whole, but in scripts that write without blanks.
+ */
+function patternOf(lists: readonly Readonly<Record<Behaviour, readonly string[]>>[]): RegExp {
+	const all = [...new Set(lists.flatMap((list) => behaviours.flatMap((behaviour) => list[behaviour])))];
+	const oneOf = (some: readonly string[]) =>
+		[...some]
+			.sort((a, b) => b.length - a.length)
+			.map((phrase) => phrase.replace(/'/g, "['\u2019]"))
+			.join('|');
+	const unspaced = all.filter((phrase) => /\p{Script=Han}/u.test(phrase));
+	const words = all.filter((phrase) => !unspaced.includes(phrase));
+	const whole = `(?<![\\p{L}\\p{N}_])(?:${oneOf(words)})(?![\\p{L}\\p{N}_])`;
+	return new RegExp(unspaced.length === 0 ? whole : `${whole}|${oneOf(unspaced)}`, 'giu');
+}
+
+const patterns = {
+	english: patternOf([englishPhrases]),
+	all: patternOf([englishPhrases, ...Object.values(otherPhrases)]),
+} as const;
 
 const mostMarks = 10_000;
 
 /**
  * Where the behaviours show, in order and without overlaps, at most 10,000. Offsets are UTF-16 code units of `text`. The
  * thinking is searched when the trace has some, else the whole text (a template without tags).
+ *
+ * A list of phrases is a rough measure: it finds what is said, not what is done. A thinking can check its result without a
+ * word of it, and "wait" can be empty; Gandhi et al. let a language model judge. So the counts compare rollouts of one run
+ * with each other; they are no score, and in languages without a list they are 0.
+ * @param languages `all`: English, Chinese, German, French, Spanish and Russian phrases
  */
-export function findBehaviours(text: string, trace: Pick<Trace, 'thinkSpan' | 'tags'> | null = null): BehaviourMark[] {
+export function findBehaviours(
+	text: string,
+	trace: Pick<Trace, 'thinkSpan' | 'tags'> | null = null,
+	languages: 'english' | 'all' = 'all',
+): BehaviourMark[] {
 	const span =
 		trace?.thinkSpan ??
 		(trace !== null && trace.tags.length > 0 ? { start: 0, end: 0 } : { start: 0, end: text.length });
 	const marks: BehaviourMark[] = [];
-	for (const match of text.slice(span.start, span.end).matchAll(pattern)) {
+	for (const match of text.slice(span.start, span.end).matchAll(patterns[languages])) {
 		const behaviour = byPhrase.get(match[0].toLowerCase().replaceAll('\u2019', "'"));
 		if (behaviour === undefined) continue;
 		const start = span.start + match.index;

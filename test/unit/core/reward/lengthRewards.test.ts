@@ -5,8 +5,9 @@ import { cosineLengthReward } from '../../../../src/core/reward/cosineLengthRewa
 import { lengthTargetReward } from '../../../../src/core/reward/lengthTargetReward.ts';
 import { repetitionReward } from '../../../../src/core/reward/repetitionReward.ts';
 import { softOverlongReward } from '../../../../src/core/reward/softOverlongReward.ts';
-import { textLength, wordsOf } from '../../../../src/core/reward/textLength.ts';
+import { textLength } from '../../../../src/core/reward/textLength.ts';
 import { buildTokenizer } from '../../../../src/core/text/vocabulary.ts';
+import { wordsOf } from '../../../../src/core/trace/wordPlaces.ts';
 import { r1, sample, strangeCompletions, untagged, worked } from './rewardSamples.ts';
 
 const near = (actual: number | null, expected: number) =>

@@ -1,0 +1,167 @@
+import { closedClassWords } from '../reward/languageWords.ts';
+import type { Span } from './trace.ts';
+
+/** Scripts by their Unicode names, as far as reasoning models write them. */
+const scripts = [
+	'Latin',
+	'Cyrillic',
+	'Greek',
+	'Arabic',
+	'Hebrew',
+	'Devanagari',
+	'Bengali',
+	'Thai',
+	'Hangul',
+	'Han',
+	'Hiragana',
+	'Katakana',
+] as const;
+type Script = (typeof scripts)[number];
+
+/** A stretch of text in another script, or in another language of the same script, than the rest. */
+export interface ForeignStretch extends Span {
+	/** "Han", or for a language "fr". */
+	readonly of: string;
+	readonly kind: 'script' | 'language';
+}
+
+export interface LanguageMix {
+	/** The script of most letters; null: there are none. Japanese is told from Chinese by its kana. */
+	readonly script: string | null;
+	/** The language of most sentences, where closed-class words tell it; null: they do not. */
+	readonly language: string | null;
+	/** Share of letters in stretches of another script or language, 0..1. */
+	readonly foreign: number;
+	/** In order, in UTF-16 code units; at most 10,000. */
+	readonly stretches: readonly ForeignStretch[];
+}
+
+/** Code, formulas and addresses have no language. Every repetition is bounded or ends at its first end: linear. */
+const notProse =
+	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\([^\n]{0,500}?\\\)|\\\[[\s\S]{0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+|<\/?[a-z_]{1,30}>/g;
+
+/** A word of one script. One letter alone is a variable or a unit, but in scripts whose characters are words. */
+const words = new RegExp(
+	scripts.map((script) => `(?<${script}>\\p{Script=${script}}[\\p{Script=${script}}\\p{M}’']*)`).join('|'),
+	'gu',
+);
+const wordCharacters: readonly Script[] = ['Han', 'Hiragana', 'Katakana', 'Thai'];
+
+/** Characters that are looked at: enough to tell. */
+const most = 200_000;
+const mostStretches = 10_000;
+
+interface Word extends Span {
+	readonly script: string;
+	readonly text: string;
+}
+
+function findWords(text: string, from: number): Word[] {
+	const prose = text.replace(notProse, (part) => ' '.repeat(part.length));
+	const japanese = /[\p{Script=Hiragana}\p{Script=Katakana}]{2}/u.test(prose);
+	const found: Word[] = [];
+	for (const match of prose.matchAll(words)) {
+		const script = scripts.find((name) => match.groups?.[name] !== undefined) as Script;
+		if (match[0].length < 2 && !wordCharacters.includes(script)) continue;
+		const kana = script === 'Hiragana' || script === 'Katakana';
+		// With kana about, Han is Japanese as well: they are one script to a reader.
+		const name = kana || (japanese && script === 'Han') ? 'Japanese' : script;
+		const start = from + match.index;
+		found.push({
+			script: name,
+			text: match[0].toLowerCase().replaceAll('’', "'"),
+			start,
+			end: start + match[0].length,
+		});
+	}
+	return found;
+}
+
+function largest(counts: ReadonlyMap<string, number>): string | null {
+	let best: string | null = null;
+	for (const [name, count] of counts) if (best === null || count > (counts.get(best) as number)) best = name;
+	return best;
+}
+
+function tally<T>(items: Iterable<T>, name: (item: T) => string | null, weight: (item: T) => number) {
+	const counts = new Map<string, number>();
+	for (const item of items) {
+		const key = name(item);
+		if (key !== null) counts.set(key, (counts.get(key) ?? 0) + weight(item));
+	}
+	return counts;
+}
+
+const sentenceEnd = /[.!?;:\n]/;
+/** By how many closed-class words a sentence must be more another language's than the text's own. */
+const margin = 3;
+
+/** Latin words in sentences: they end where a mark or a line does. */
+function sentencesOf(latin: readonly Word[], text: string, from: number): Word[][] {
+	const sentences: Word[][] = [];
+	let last: Word | null = null;
+	for (const word of latin) {
+		const ends = last === null || sentenceEnd.test(text.slice(last.end - from, word.start - from));
+		if (ends) sentences.push([]);
+		(sentences.at(-1) as Word[]).push(word);
+		last = word;
+	}
+	return sentences;
+}
+
+const languages = Object.entries(closedClassWords) as [string, ReadonlySet<string>][];
+
+function hits(sentence: readonly Word[]): Map<string, number> {
+	const counts = new Map<string, number>();
+	for (const [language, list] of languages) {
+		const count = sentence.reduce((sum, { text }) => sum + (list.has(text) ? 1 : 0), 0);
+		if (count > 0) counts.set(language, count);
+	}
+	return counts;
+}
+
+/**
+ * Where a text changes its script or language, as the thinking of models that are trained by reward alone does (DeepSeek-R1,
+ * section 2.2.4). Scripts are certain. Languages that share the Latin script are told by their closed-class words (of
+ * English, German, French, Spanish, Italian, Portuguese, Dutch) and by whole sentences, and only by a clear margin, so that
+ * short changes are missed rather than made up. Code, formulas and single letters are left out. Of a longer text the first
+ * 200,000 characters are looked at.
+ */
+export function findLanguageMix(whole: string, span: Span = { start: 0, end: whole.length }): LanguageMix {
+	const text = whole.slice(span.start, Math.min(span.end, span.start + most));
+	const found = findWords(text, span.start);
+	const letters = ({ start, end }: Span) => end - start;
+	const script = largest(tally(found, (word) => word.script, letters));
+	const latin = found.filter((word) => word.script === 'Latin');
+	const sentences = sentencesOf(latin, text, span.start).map((list) => ({ list, counts: hits(list) }));
+	const totals = new Map<string, number>();
+	for (const { counts } of sentences) {
+		for (const [name, count] of counts) totals.set(name, (totals.get(name) ?? 0) + count);
+	}
+	const main = script === 'Latin' ? largest(totals) : null;
+	const language = main !== null && (totals.get(main) as number) >= margin ? main : null;
+
+	const stretches: { start: number; end: number; of: string; kind: ForeignStretch['kind'] }[] = [];
+	let foreign = 0;
+	for (const word of found) {
+		if (word.script === script) continue;
+		foreign += letters(word);
+		const last = stretches.at(-1);
+		const near = last !== undefined && !/\p{L}/u.test(whole.slice(last.end, word.start)) && word.start - last.end <= 8;
+		if (last !== undefined && near && last.of === word.script) last.end = word.end;
+		else if (stretches.length < mostStretches)
+			stretches.push({ start: word.start, end: word.end, of: word.script, kind: 'script' });
+	}
+	if (language !== null) {
+		for (const { list, counts } of sentences) {
+			const other = largest(counts);
+			if (other === null || (counts.get(other) as number) - (counts.get(language) ?? 0) < margin) continue;
+			foreign += list.reduce((sum, word) => sum + letters(word), 0);
+			const [start, end] = [(list[0] as Word).start, (list.at(-1) as Word).end];
+			if (stretches.length < mostStretches) stretches.push({ start, end, of: other, kind: 'language' });
+		}
+	}
+	stretches.sort((a, b) => a.start - b.start);
+	const all = found.reduce((sum, word) => sum + letters(word), 0);
+	return { script, language, foreign: all === 0 ? 0 : foreign / all, stretches };
+}

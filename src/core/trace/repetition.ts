@@ -1,0 +1,69 @@
+import type { Span } from './trace.ts';
+import { wordPlaces } from './wordPlaces.ts';
+
+export interface Repetition {
+	/** 1 - distinct n-grams / n-grams: 0 when nothing occurs twice, near 1 for an endless loop. */
+	readonly share: number;
+	/** n-grams in all, and those that had occurred before. */
+	readonly ngrams: number;
+	readonly repeated: number;
+	/** Where text stands that has occurred before, in UTF-16 code units; overlapping n-grams are one place. At most 10,000. */
+	readonly places: readonly Span[];
+}
+
+export interface RepetitionOptions {
+	/** Length of an n-gram; default 4 words, which even formulas seldom repeat by chance. */
+	readonly ngram?: number;
+	/** As in the repetition reward. */
+	readonly unit?: 'words' | 'characters';
+	/** What is looked at; default: all of the text. */
+	readonly span?: Span;
+}
+
+/** Units that are looked at: the n-grams of more would take the memory of the process. */
+const mostUnits = 200_000;
+const mostPlaces = 10_000;
+
+function characterPlaces(text: string): Span[] {
+	const places: Span[] = [];
+	let start = 0;
+	for (const character of text) {
+		if (places.length >= mostUnits) break;
+		places.push({ start, end: start + character.length });
+		start += character.length;
+	}
+	return places;
+}
+
+/**
+ * n-grams that a text repeats, with their places: the measure of the repetition reward (Yeo et al. 2025; open-r1's
+ * `get_repetition_penalty_reward`). Capital and small letters are the same. Of a longer text the first 200,000 words are
+ * looked at. Linear in the text.
+ */
+export function findRepetition(
+	text: string,
+	{ ngram = 4, unit = 'words', span = { start: 0, end: text.length } }: RepetitionOptions = {},
+): Repetition {
+	const part = text.slice(span.start, span.end);
+	const units = unit === 'words' ? wordPlaces(part, mostUnits) : characterPlaces(part);
+	const ngrams = units.length - ngram + 1;
+	if (ngrams <= 0) return { share: 0, ngrams: 0, repeated: 0, places: [] };
+	const words = units.map(({ start, end }) => part.slice(start, end).toLowerCase());
+	const seen = new Set<string>();
+	const places: { start: number; end: number }[] = [];
+	let repeated = 0;
+	for (let i = 0; i < ngrams; i++) {
+		const key = words.slice(i, i + ngram).join(' ');
+		if (!seen.has(key)) {
+			seen.add(key);
+			continue;
+		}
+		repeated++;
+		const start = span.start + (units[i] as Span).start;
+		const end = span.start + (units[i + ngram - 1] as Span).end;
+		const last = places.at(-1);
+		if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+		else if (places.length < mostPlaces) places.push({ start, end });
+	}
+	return { share: repeated / ngrams, ngrams, repeated, places };
+}
