@@ -140,3 +140,15 @@ function tokensOf(tokens: readonly string[], start: number, end: number): string
 	}
 	return inside;
 }
+
+/**
+ * The ratings that labels give to the steps of a completion; null: they are of another text (the rollout was written anew,
+ * or the completion was cut by another rule).
+ */
+export function ratingsOf<R>(
+	labels: { readonly steps: readonly { readonly text: string; readonly rating: R }[] },
+	steps: readonly TextStep[],
+): R[] | null {
+	const same = labels.steps.length === steps.length && labels.steps.every(({ text }, i) => text === steps[i]?.text);
+	return same ? labels.steps.map(({ rating }) => rating) : null;
+}
