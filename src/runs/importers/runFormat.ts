@@ -23,6 +23,20 @@ export interface RecordContext {
 	readonly step: number | null;
 	/** From 0, in the file. */
 	readonly record: number;
+	/** What a companion file tells by key; absent: the files have none, or it is not there. */
+	readonly companion?: (key: string) => unknown;
+}
+
+/**
+ * A file that tells more of the rollouts of another: of the same step, read before it. `pattern` names one file, by the
+ * parts of the other's path ("iteration_{step}/train_logtree.json", as written there).
+ */
+export interface CompanionFile {
+	readonly pattern: string;
+	readonly form: FileForm;
+	readonly largest?: number;
+	/** What it tells, by key; small, for all of it is kept while the step is open. Never throws. */
+	entries(record: unknown): Iterable<readonly [key: string, value: unknown]>;
 }
 
 /**
@@ -34,10 +48,15 @@ interface Files {
 	readonly form: FileForm;
 	/** Larger files are a fault; default by form. Files of lines and Parquet are read in portions whatever their size. */
 	readonly largest?: number;
+	/** Which of the files that the pattern matches; absent: all. */
+	accepts?(parts: Readonly<Record<string, string>>): boolean;
 }
 
 export interface RolloutFiles extends Files {
 	readonly split: 'train' | 'validation';
+	/** Passed over where one of these files is there: other copies of the same rollouts, by the parts of this path. */
+	readonly unlessThere?: readonly string[];
+	readonly companion?: CompanionFile;
 	/** The rollouts in a record; a sentence part such as "has no output" where it is none. Never throws. */
 	rollouts(record: unknown, context: RecordContext): readonly ForeignRollout[] | string;
 }

@@ -1,0 +1,79 @@
+import type { Message } from '../../protocol/rolloutLine.ts';
+import { boundedValue, type Fields, fieldsOf, listOf, parsedJson, textOf } from './foreignValues.ts';
+
+/** What stands for the parts of a message that are no text. */
+const otherPart = (type: string) => `[${type.replace(/_url$/, '')}]`;
+
+/** The text of a message's content: a string, or a list of parts of which some are no text. null: there is none. */
+export function contentText(content: unknown): string | null {
+	if (typeof content === 'string') return content;
+	if (!Array.isArray(content)) {
+		const part = fieldsOf(content);
+		return part ? contentText([part]) : null;
+	}
+	const texts = content.map((part: unknown) => {
+		if (typeof part === 'string') return part;
+		const fields = fieldsOf(part);
+		return textOf(fields?.text) ?? otherPart(textOf(fields?.type) ?? 'part');
+	});
+	return texts.join('\n');
+}
+
+/** A call in OpenAI's form, `{ id, type, function: { name, arguments } }`; verifiers write name and arguments flat. */
+function toolCall(value: unknown): unknown {
+	const call = fieldsOf(value);
+	if (!call) return boundedValue(parsedJson(value) ?? value);
+	if (fieldsOf(call.function) || call.name === undefined) return boundedValue(call);
+	const { name, arguments: given, ...rest } = call;
+	return boundedValue({ ...rest, type: 'function', function: { name, arguments: given } });
+}
+
+/** Calls as a list, or as JSON text of one. */
+export function toolCalls(value: unknown): unknown[] {
+	const calls = typeof value === 'string' ? parsedJson(value) : value;
+	if (Array.isArray(calls)) return calls.map(toolCall);
+	return fieldsOf(calls) ? [toolCall(calls)] : typeof value === 'string' && value !== '' ? [value] : [];
+}
+
+function thinkingOf(message: Fields, content: string | null): string | null {
+	const thinking = textOf(message.reasoning_content) ?? textOf(message.reasoning);
+	// Some repeat the thinking that stands in the content already.
+	return thinking && !content?.includes(thinking) ? thinking : null;
+}
+
+/** One chat message; null: it has no role. */
+export function messageOf(value: unknown): Message | null {
+	const message = fieldsOf(value);
+	const role = textOf(message?.role);
+	if (!message || role === null) return null;
+	const content = contentText(message.content);
+	const thinking = thinkingOf(message, content);
+	const calls = toolCalls(message.tool_calls);
+	const callId = textOf(message.tool_call_id);
+	const name = textOf(message.name);
+	return {
+		role,
+		content,
+		...(thinking === null ? {} : { reasoning_content: thinking }),
+		...(calls.length === 0 ? {} : { tool_calls: calls }),
+		...(callId === null ? {} : { tool_call_id: callId }),
+		...(name === null ? {} : { name }),
+	};
+}
+
+/** A chat; null: it is no list of messages. */
+export function messagesOf(value: unknown): Message[] | null {
+	if (!Array.isArray(value)) return null;
+	const messages: Message[] = [];
+	for (const entry of listOf(value)) {
+		const message = messageOf(entry);
+		if (!message) return null;
+		messages.push(message);
+	}
+	return messages;
+}
+
+/** A prompt or a completion, as text or as a chat; null: neither. */
+export function textOrMessages(value: unknown): string | Message[] | null {
+	return textOf(value) ?? messagesOf(value);
+}

@@ -1,0 +1,96 @@
+import type { FolderView } from '../folderView.ts';
+import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
+import { boundedValue, extraOf, fieldsOf, given, integerOf, numberOf, scoresOf, textOf } from '../foreignValues.ts';
+import type { RecordContext, RunFormat } from '../runFormat.ts';
+import { topKeys } from '../topKeys.ts';
+
+/*
+ * verl/trainer/ppo/ray_trainer.py, `_dump_generations`: `input`, `output`, `gts`, `score`, `step` and whatever the reward
+ * function returns beside the score. verl/utils/tracking.py, `FileLogger`: `{ step, data }`.
+ */
+
+const own = new Set(['input', 'output', 'gts', 'score', 'step', 'reward', 'request_id']);
+const isScore = (value: unknown) => value === null || typeof value === 'number' || typeof value === 'boolean';
+
+export function verlRollout(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
+	const row = fieldsOf(record);
+	if (!row) return 'is not an object';
+	const prompt = textOf(row.input);
+	const completion = textOf(row.output);
+	if (prompt === null) return 'has no input';
+	if (completion === null) return 'has no output';
+	if (row.score === undefined) return 'has no score';
+	const beside = Object.entries(row).filter(([name]) => !own.has(name));
+	return [
+		{
+			groupKey: prompt,
+			step: context.step ?? integerOf(row.step),
+			prompt,
+			completion,
+			rewards: scoresOf(row, (name) => !own.has(name)),
+			reward: numberOf(row.score),
+			...given('answer', boundedValue(row.gts ?? null)),
+			...given('extra', extraOf(Object.fromEntries(beside.filter(([, value]) => !isScore(value))))),
+		},
+	];
+}
+
+export function verlMetrics(record: unknown): readonly ForeignMetrics[] | string {
+	const row = fieldsOf(record);
+	const data = fieldsOf(row?.data);
+	const step = integerOf(row?.step);
+	if (!data) return 'has no data';
+	if (step === null) return 'has no step';
+	return [{ step, time: null, values: scoresOf(data) }];
+}
+
+const isValidation = (folder: string) => /^(val|eval|test)/i.test(folder) || /validation/i.test(folder);
+
+async function holds(folder: FolderView, pattern: string, keys: readonly string[], files: number): Promise<boolean> {
+	for (const file of (await folder.find(pattern)).slice(0, files)) {
+		const found = topKeys((await folder.head(file.path)) ?? '');
+		if (keys.every((key) => found.has(key))) return true;
+	}
+	return false;
+}
+
+/** The folders of rollouts, of validation and of metrics are settings of the trainer; their names are looked at. */
+export const verl: RunFormat = {
+	name: 'verl',
+	title: 'verl',
+	looksFor: 'JSONL files named by step, with input, output and score in their rows (trainer.rollout_data_dir)',
+	hasSteps: true,
+	rollouts: [
+		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', rollouts: verlRollout },
+		{
+			pattern: '{folder}/{step}.jsonl',
+			form: 'jsonl',
+			split: 'train',
+			accepts: ({ folder }) => !isValidation(folder ?? ''),
+			rollouts: verlRollout,
+		},
+		{
+			pattern: '{folder}/{step}.jsonl',
+			form: 'jsonl',
+			split: 'validation',
+			accepts: ({ folder }) => isValidation(folder ?? ''),
+			rollouts: verlRollout,
+		},
+	],
+	metrics: ['{name}.jsonl', '{folder}/{name}.jsonl'].map((pattern) => ({
+		pattern,
+		form: 'jsonl',
+		accepts: ({ name }) => !/^\d+$/.test(name ?? ''),
+		metrics: verlMetrics,
+	})),
+	notes: [
+		'verl writes no id of a group: rollouts of one step with the same input are taken for one, wherever they stand.',
+		'What the reward function returns beside the score is shown with the rewards; it need not add up to the score.',
+		'Prompts and completions are decoded without special tokens: roles and tool turns are plain lines of the text.',
+		'Advantages, tokens and whether a completion was cut off are not recorded.',
+	],
+	async recognise(folder) {
+		const keys = ['input', 'output', 'score'];
+		return (await holds(folder, '{step}.jsonl', keys, 3)) || (await holds(folder, '{folder}/{step}.jsonl', keys, 3));
+	},
+};
