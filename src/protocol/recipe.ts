@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
-import { engineNames } from './runRecord.ts';
+import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
 
 export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
@@ -167,7 +167,7 @@ export const recipeSchema = v.strictObject({
 	$schema: v.optional(described(v.string(), 'Where the schema of recipes lies, for other editors.')),
 	format: v.optional(described(v.literal(1, 'must be 1'), 'Version of the recipe format.'), 1),
 	name: text('Name of the runs that this recipe starts.'),
-	engine: v.optional(choice(engineNames, 'Who trains (default embedded).'), 'embedded'),
+	engine: v.optional(choice(trainingEngines, 'Who trains (default embedded).'), 'embedded'),
 	device: v.optional(
 		choice(deviceNames, 'What to compute on; auto takes the best that works here and says so.'),
 		'auto',

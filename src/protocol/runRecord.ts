@@ -2,8 +2,10 @@ import * as v from 'valibot';
 
 export const runFormat = 1;
 
+/** Engines that a recipe can name. */
+export const trainingEngines = ['embedded', 'pytorch', 'ray'] as const;
 /** `foreign`: another trainer's run, read by an importer; no run.json says that. */
-export const engineNames = ['embedded', 'pytorch', 'ray', 'foreign'] as const;
+export const engineNames = [...trainingEngines, 'foreign'] as const;
 export type EngineName = (typeof engineNames)[number];
 
 /** Who wrote a run that no engine of ours has written, and what its reader has to say about it. */

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
 import { taskDefaults } from '../../src/core/dataset/settings.ts';
+import { trainers } from '../../src/core/metrics/canonicalName.ts';
 import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
 import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
 import { probes } from '../../src/core/reward/audit/probes.ts';
@@ -217,24 +218,58 @@ const built: readonly string[] = [
 	'eval/until/accuracy',
 	'eval/until/accuracy_low',
 	'eval/until/accuracy_high',
-	...['generate', 'reward', 'logprobs', 'update', 'checkpoint', 'evaluate'].map((phase) => `time/${phase}`),
+	'eval/NAME/reward',
+	'eval/NAME/pass@K',
+	...['generate', 'reward', 'logprobs', 'reference', 'advantages', 'update', 'weights', 'checkpoint', 'evaluate'].map(
+		(phase) => `time/${phase}`,
+	),
 ];
+
+/** What a metric means and what its moves usually mean, in one cell. */
+function meaning({ explanation, healthy, rises, falls }: MetricInfo): string {
+	return [explanation, healthy && `*Healthy:* ${healthy}.`, rises && `*Up:* ${rises}`, falls && `*Down:* ${falls}`]
+		.filter(Boolean)
+		.join(' ');
+}
+
+/** Names of the trainers, a table each: "trainer-trl". */
+function trainerTables(): Record<string, string> {
+	return Object.fromEntries(
+		trainers.map(({ formats, names }) => [
+			`trainer-${formats[0]}`,
+			table(
+				['its name', 'here', 'how it differs'],
+				names
+					// Names that differ by a prefix alone are told in the text.
+					.filter(({ name, versions }) => !name.startsWith('eval_') && versions !== 'in TensorBoard')
+					.map(({ name, canonical, differs, akin, versions }) => [
+						`${code(name)}${versions ? ` (${versions})` : ''}`,
+						akin ? `akin to ${code(canonical)}` : code(canonical),
+						differs ?? '',
+					]),
+			),
+		]),
+	);
+}
 
 /** Tables by the name of their place in docs/metrics.md: one a group. */
 export function metricTables(): Record<string, string> {
 	const infos: MetricInfo[] = [...metricNames, ...built].map((name) => describeMetric(name));
 	const groups = metricGroups.filter((group) => infos.some((info) => info.group === group));
-	return Object.fromEntries(
-		groups.map((group) => [
-			group,
-			table(
-				['name', 'unit', 'over', 'meaning'],
-				infos
-					.filter((info) => info.group === group)
-					.map(({ name, unit, over, explanation }) => [code(name), units[unit], over, explanation]),
-			),
-		]),
-	);
+	return {
+		...Object.fromEntries(
+			groups.map((group) => [
+				group,
+				table(
+					['name', 'unit', 'over', 'meaning'],
+					infos
+						.filter((info) => info.group === group)
+						.map((info) => [code(info.name), units[info.unit], info.over, meaning(info)]),
+				),
+			]),
+		),
+		...trainerTables(),
+	};
 }
 
 const place = /(<!-- table: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;

@@ -1,14 +1,16 @@
 import { NamePatterns } from './namePatterns.ts';
 import type { Trainer, TrainerName } from './trainerName.ts';
 import { art } from './trainers/art.ts';
+import { nemoRl } from './trainers/nemoRl.ts';
 import { openRlhf } from './trainers/openRlhf.ts';
 import { primeRl } from './trainers/primeRl.ts';
+import { rllm } from './trainers/rllm.ts';
 import { skyRl } from './trainers/skyRl.ts';
 import { tinker } from './trainers/tinker.ts';
 import { trl } from './trainers/trl.ts';
 import { verl } from './trainers/verl.ts';
 
-export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, skyRl, art, tinker];
+export const trainers: readonly Trainer[] = [trl, verl, primeRl, openRlhf, nemoRl, skyRl, art, rllm, tinker];
 
 /** What a trainer's metric is in the catalogue. */
 export interface KnownName {
@@ -51,13 +53,18 @@ const lookups = new Map<string, Lookup>();
 /** `prime-rl`, `primeRl` and `PRIME_RL` are one format. */
 const plainFormat = (format: string) => format.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
+/** Who may have written a run of this format. */
+export function trainersOf(format: string): readonly Trainer[] {
+	const plain = plainFormat(format);
+	// TensorBoard files do not say who wrote them: the names do.
+	return plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
+}
+
 function lookupOf(format: string): Lookup {
 	const plain = plainFormat(format);
 	let lookup = lookups.get(plain);
 	if (lookup === undefined) {
-		// TensorBoard files do not say who wrote them: the names do.
-		const of = plain === 'tensorboard' ? trainers : trainers.filter((trainer) => trainer.formats.includes(plain));
-		lookup = new Lookup(of);
+		lookup = new Lookup(trainersOf(format));
 		if (lookups.size < 100) lookups.set(plain, lookup);
 	}
 	return lookup;

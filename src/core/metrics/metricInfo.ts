@@ -43,8 +43,27 @@ export interface MetricInfo {
 	readonly group: MetricGroup;
 	/** Whether its axis is logarithmic unless the person says otherwise. */
 	readonly logScale: boolean;
+	/** Where it lies in runs that go well, in words; null: that depends on the task. */
+	readonly healthy: string | null;
+	/** What it usually means when it rises, and when it falls; null: nothing by itself. */
+	readonly rises: string | null;
+	readonly falls: string | null;
+	/** What the trainer calls it that wrote the run, where the context names one. */
+	readonly own: OwnName | null;
 	/** False: a name that the catalogue does not know, described by its form alone. */
 	readonly known: boolean;
+}
+
+/** A metric as one trainer has it. */
+export interface OwnName {
+	/** The trainer for a person: "TRL". */
+	readonly trainer: string;
+	/** Its names for the metric: several where versions differ. */
+	readonly names: readonly string[];
+	/** Sentences: where its definition differs. */
+	readonly differs: readonly string[];
+	/** The metric of the catalogue that it is akin to, without being it; null: it is the metric. */
+	readonly akinTo: string | null;
 }
 
 /** Settings of the stage on which the meaning of some metrics depends; what is absent is not known. */
@@ -55,4 +74,6 @@ export interface MetricContext {
 	readonly scaleRewards?: 'group' | 'batch' | 'none' | null;
 	/** Updates per generation batch: num_iterations x steps_per_generation. */
 	readonly updatesPerBatch?: number | null;
+	/** Who wrote the run: the name of an importer's format. */
+	readonly format?: string | null;
 }

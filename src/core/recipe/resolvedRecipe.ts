@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
 import { deviceNames, lossTypes, operationNames, schedulerNames, taskNames } from '../../protocol/recipe.ts';
-import { engineNames } from '../../protocol/runRecord.ts';
+import { trainingEngines } from '../../protocol/runRecord.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -72,7 +72,7 @@ const resolvedFile = v.strictObject({
 export const resolvedRecipeSchema = v.strictObject({
 	format: v.literal(1),
 	name: v.string(),
-	engine: v.picklist(engineNames),
+	engine: v.picklist(trainingEngines),
 	device: v.picklist(deviceNames),
 	whenBusy: v.picklist(['queue', 'share']),
 	seed: whole,

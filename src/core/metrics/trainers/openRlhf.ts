@@ -1,19 +1,64 @@
 import type { Trainer } from '../trainerName.ts';
 
+/** Both are in newer files: the exact ones are written last and hold. */
+const older = 'alone before March 2026';
+const weighted = 'Under the older name a mean over micro-batches, which differ in size.';
+
 export const openRlhf: Trainer = {
 	formats: ['openrlhf'],
 	title: 'OpenRLHF',
 	names: [
-		{ name: 'train/reward', canonical: 'reward' },
-		{ name: 'train/response_length', canonical: 'completions/mean_length' },
-		{ name: 'train/truncated', canonical: 'completions/clipped_ratio' },
-		{ name: 'train/kl', canonical: 'kl' },
-		{ name: 'train/policy_loss', canonical: 'loss' },
+		{ name: 'train/rollout/reward_mean', canonical: 'reward' },
+		{ name: 'train/rollout/reward_std', canonical: 'reward_std' },
+		{ name: 'train/rollout/response_length_mean', canonical: 'completions/mean_length' },
+		{ name: 'train/rollout/truncated_rate', canonical: 'completions/clipped_ratio' },
+		{ name: 'train/reward', canonical: 'reward', versions: older, differs: `After penalties for length. ${weighted}` },
+		{ name: 'train/response_length', canonical: 'completions/mean_length', versions: older, differs: weighted },
+		{ name: 'train/truncated', canonical: 'completions/clipped_ratio', versions: older, differs: weighted },
+		{
+			name: 'train/return',
+			canonical: 'reward',
+			akin: true,
+			differs: 'The reward with the KL penalty of its tokens taken off.',
+		},
+		{ name: 'train/group_reward_std', canonical: 'group_reward_std', differs: 'Sample deviation (n - 1).' },
+		{
+			name: 'train/kl',
+			canonical: 'kl',
+			differs:
+				'The estimator is --algo.kl.estimator (k1 by default, which may be below 0); mean over sequences of their means.',
+		},
+		{
+			name: 'train/logprobs_diff',
+			canonical: 'kl',
+			akin: true,
+			differs: 'Mean of log policy - log reference: the k1 estimator, which may be below 0.',
+		},
+		{ name: 'train/ppo_kl', canonical: 'policy_kl' },
+		{
+			name: 'train/vllm_kl',
+			canonical: 'sampling/mismatch_kl',
+			differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+		},
+		{ name: 'train/ppo_clip_ratio', canonical: 'clip_ratio/region_mean' },
+		{ name: 'train/entropy_loss', canonical: 'entropy' },
+		{ name: 'train/policy_loss', canonical: 'loss', differs: 'Mean over tokens; without the KL term.' },
 		{ name: 'train/actor_lr', canonical: 'learning_rate' },
 		{ name: 'train/actor_grad_norm', canonical: 'grad_norm' },
 		{ name: 'train/timing/generation', canonical: 'time/generate' },
+		{ name: 'train/timing/make_experience', canonical: 'time/logprobs', differs: 'With rewards and advantages.' },
 		{ name: 'train/timing/ppo_train', canonical: 'time/update' },
+		{ name: 'train/timing/broadcast', canonical: 'time/weights' },
 		{ name: 'train/timing/step_total', canonical: 'step_time' },
-		{ name: 'eval/eval_{name}_pass1', canonical: 'eval/{name}/accuracy' },
+		{
+			name: 'eval/eval_{name}_pass1',
+			canonical: 'eval/{name}/accuracy',
+			differs: 'Mean reward of the samples: accuracy where rewards are 0 and 1.',
+		},
+		{
+			name: 'eval/eval_{name}_pass{n}',
+			canonical: 'eval/{name}/pass@{n}',
+			differs: 'Mean of the largest reward of a prompt.',
+		},
 	],
 };

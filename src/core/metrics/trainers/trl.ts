@@ -3,42 +3,83 @@ import { sameNames, type Trainer, type TrainerName } from '../trainerName.ts';
 const plain: readonly TrainerName[] = [
 	...sameNames(
 		'reward',
-		'frac_reward_zero_std',
 		'rewards/{name}/mean',
 		'rewards/{name}/std',
-		'entropy',
 		'kl',
 		'clip_ratio/low_mean',
 		'clip_ratio/low_min',
 		'clip_ratio/high_mean',
 		'clip_ratio/high_max',
 		'clip_ratio/region_mean',
-		'completions/mean_length',
-		'completions/min_length',
-		'completions/max_length',
 		'completions/clipped_ratio',
-		'completions/mean_terminated_length',
-		'completions/min_terminated_length',
-		'completions/max_terminated_length',
-		'loss',
 		'grad_norm',
 		'learning_rate',
 		'epoch',
-		'num_tokens',
-		'step_time',
 		'sampling/sampling_logp_difference/mean',
 		'sampling/sampling_logp_difference/max',
-		'sampling/importance_sampling_ratio/min',
-		'sampling/importance_sampling_ratio/mean',
-		'sampling/importance_sampling_ratio/max',
 		'tools/call_frequency',
 		'tools/failure_frequency',
 	),
-	{ name: 'reward_std', canonical: 'reward_std' },
-	{ name: 'completion_length', canonical: 'completions/mean_length', versions: 'up to 0.15, and Unsloth' },
-	{ name: 'clip_ratio', canonical: 'clip_ratio/region_mean', versions: '0.16 to 0.17' },
+	{
+		name: 'reward_std',
+		canonical: 'reward_std',
+		differs:
+			'Up to 0.26 it is the mean over groups of their deviations, from 0.27 on the deviation over the whole batch. It is a mean over the logged steps with logging_steps above 1.',
+	},
+	{
+		name: 'frac_reward_zero_std',
+		canonical: 'frac_reward_zero_std',
+		differs: 'With scale_rewards "batch" it looks at the deviation of the whole batch, not at groups: 0 or 1.',
+	},
+	{
+		name: 'entropy',
+		canonical: 'entropy',
+		differs: 'In 0.20 to 0.29 the mean over processes of their means. Not scaled by the temperature of sampling.',
+	},
+	{
+		name: 'loss',
+		canonical: 'loss',
+		differs:
+			'With loss_type "grpo" it starts at 0 (ratio 1, mean advantage 0); with "dapo" (the default from 0.22 on), "bnpo" and "dr_grpo" at minus the mean advantage weighted by length. Neither is a fault.',
+	},
+	...['mean', 'min', 'max'].flatMap((part) => [
+		{
+			name: `completions/${part}_length`,
+			canonical: `completions/${part}_length`,
+			differs: 'With tools, tokens of their results are not counted.',
+		},
+		{
+			name: `completions/${part}_terminated_length`,
+			canonical: `completions/${part}_terminated_length`,
+			differs: '0 where no completion ended by itself.',
+		},
+	]),
+	{
+		name: 'num_tokens',
+		canonical: 'num_tokens',
+		differs: 'Prompt tokens count once for every completion; tokens of tools are left out.',
+	},
+	{ name: 'step_time', canonical: 'step_time', differs: 'Mean over the logged steps.' },
+	...['min', 'mean', 'max'].map((part) => ({
+		name: `sampling/importance_sampling_ratio/${part}`,
+		canonical: `sampling/importance_sampling_ratio/${part}`,
+		differs: 'After it was cut off at vllm_importance_sampling_cap; of sequences in the sequence modes.',
+	})),
+	{ name: 'completion_length', canonical: 'completions/mean_length', versions: 'up to 0.16, and Unsloth' },
+	{
+		name: 'clip_ratio',
+		canonical: 'clip_ratio/region_mean',
+		versions: '0.16, and with Liger',
+		differs: 'Under the name clip_ratio, mean over processes of their means.',
+	},
 	{ name: 'rewards/{name}', canonical: 'rewards/{name}/mean', versions: 'up to 0.16' },
 ];
+
+const inEvaluation = (entry: TrainerName, prefix: string): TrainerName => ({
+	...entry,
+	name: `${prefix}${entry.name}`,
+	canonical: `eval/${entry.canonical}`,
+});
 
 /** The logs in trainer_state.json have plain names, with `eval_` before those of evaluations; TensorBoard has folders. */
 export const trl: Trainer = {
@@ -46,8 +87,8 @@ export const trl: Trainer = {
 	title: 'TRL',
 	names: [
 		...plain,
-		...plain.map((entry) => ({ ...entry, name: `eval_${entry.name}`, canonical: `eval/${entry.canonical}` })),
-		...plain.map((entry) => ({ ...entry, name: `train/${entry.name}` })),
-		...plain.map((entry) => ({ ...entry, name: `eval/${entry.name}`, canonical: `eval/${entry.canonical}` })),
+		...plain.map((entry) => inEvaluation(entry, 'eval_')),
+		...plain.map((entry) => ({ ...entry, name: `train/${entry.name}`, versions: 'in TensorBoard' })),
+		...plain.map((entry) => ({ ...inEvaluation(entry, 'eval/'), versions: 'in TensorBoard' })),
 	],
 };

@@ -1,43 +1,153 @@
-import { sameNames, type Trainer } from '../trainerName.ts';
+import type { Trainer, TrainerName } from '../trainerName.ts';
+
+const parts = (own: string, canonical: (part: string) => string, differs?: string): TrainerName[] =>
+	['mean', 'max', 'min'].map((part) => ({
+		name: `${own}/${part}`,
+		canonical: canonical(part),
+		...(differs === undefined ? {} : { differs }),
+	}));
+
+const aggregated =
+	'Averaged as loss_agg_mode says: over all tokens (token-mean, the default) or over sequences first (seq-mean-...), and over micro-batches.';
 
 export const verl: Trainer = {
 	formats: ['verl'],
 	title: 'verl',
 	names: [
-		...sameNames(),
-		{ name: 'critic/score/mean', canonical: 'reward' },
-		{ name: 'critic/score/max', canonical: 'reward_max' },
-		{ name: 'critic/score/min', canonical: 'reward_min' },
-		{ name: 'critic/advantages/mean', canonical: 'advantages/mean' },
-		{ name: 'critic/advantages/max', canonical: 'advantages/max' },
-		{ name: 'critic/advantages/min', canonical: 'advantages/min' },
-		{ name: 'actor/entropy', canonical: 'entropy' },
-		{ name: 'actor/kl_loss', canonical: 'kl' },
-		{ name: 'actor/ppo_kl', canonical: 'policy_kl' },
-		{ name: 'actor/pg_clipfrac', canonical: 'clip_ratio/region_mean' },
-		{ name: 'actor/pg_loss', canonical: 'loss' },
-		{ name: 'actor/grad_norm', canonical: 'grad_norm' },
+		...parts(
+			'critic/score',
+			(part) => (part === 'mean' ? 'reward' : `reward_${part}`),
+			'What the reward function gave, over sequences; completions that were aborted (empty) are left out.',
+		),
+		...['mean', 'max', 'min'].map((part) => ({
+			name: `critic/rewards/${part}`,
+			canonical: part === 'mean' ? 'reward' : `reward_${part}`,
+			akin: true as const,
+			differs: 'The score minus the KL penalty, where use_kl_in_reward is on: what is trained on, not what was earned.',
+		})),
+		...parts(
+			'critic/advantages',
+			(part) => `advantages/${part}`,
+			'Over tokens, so long completions count more: with GRPO the mean is not 0.',
+		),
+		...['mean', 'max', 'min'].map((part) => ({
+			name: `critic/returns/${part}`,
+			canonical: `advantages/${part}`,
+			akin: true as const,
+			differs: 'Returns, over tokens; with GRPO they are the advantages.',
+		})),
+		{ name: 'actor/entropy', canonical: 'entropy', differs: `Of the policy before the update. ${aggregated}` },
+		{
+			name: 'actor/entropy_loss',
+			canonical: 'entropy',
+			versions: 'up to 0.3',
+			differs: `Of the policy before the update. ${aggregated}`,
+		},
+		{
+			name: 'actor/kl_loss',
+			canonical: 'kl',
+			differs: `The estimator is kl_loss_type (low_var_kl is k3, cut off at 10). ${aggregated}`,
+		},
+		{
+			name: 'actor/reward_kl_penalty',
+			canonical: 'kl',
+			akin: true,
+			differs:
+				'KL to the reference that is taken off the reward (use_kl_in_reward); mean over sequences of their means.',
+		},
+		{
+			name: 'actor/ppo_kl',
+			canonical: 'policy_kl',
+			differs:
+				'Not the KL to the reference: between the policy before the batch and now. About 0 with one update a batch.',
+		},
+		{
+			name: 'actor/pg_clipfrac',
+			canonical: 'clip_ratio/region_mean',
+			differs: 'Tokens where the clipped term is the larger one, on either side.',
+		},
+		{
+			name: 'actor/pg_clipfrac_lower',
+			canonical: 'clip_ratio/low_mean',
+			akin: true,
+			differs: 'Tokens cut off by the dual clip (clip_ratio_c, negative advantages only), not by 1 - epsilon.',
+		},
+		{
+			name: 'actor/pg_loss',
+			canonical: 'loss',
+			differs: `Without the terms of KL and entropy. ${aggregated}`,
+		},
+		{ name: 'actor/grad_norm', canonical: 'grad_norm', differs: 'Mean over the mini-batches of the step.' },
 		{ name: 'actor/lr', canonical: 'learning_rate' },
 		{ name: 'training/epoch', canonical: 'epoch' },
-		{ name: 'response_length/mean', canonical: 'completions/mean_length' },
-		{ name: 'response_length/max', canonical: 'completions/max_length' },
-		{ name: 'response_length/min', canonical: 'completions/min_length' },
-		{ name: 'response_length/clip_ratio', canonical: 'completions/clipped_ratio' },
-		{ name: 'prompt_length/mean', canonical: 'prompts/mean_length' },
-		{ name: 'prompt_length/max', canonical: 'prompts/max_length' },
-		{ name: 'prompt_length/min', canonical: 'prompts/min_length' },
+		...parts('response_length', (part) => `completions/${part}_length`, 'Aborted completions count with length 0.'),
+		{
+			name: 'response_length/clip_ratio',
+			canonical: 'completions/clipped_ratio',
+			differs: 'Completions of exactly max_response_length tokens, also those that ended with the last one.',
+		},
+		...['mean', 'max', 'min'].map((part) => ({
+			name: `response_length_non_aborted/${part}`,
+			canonical: `completions/${part}_length`,
+			akin: true as const,
+			differs: 'Aborted completions are left out.',
+		})),
+		...parts('prompt_length', (part) => `prompts/${part}_length`),
 		{ name: 'prompt_length/clip_ratio', canonical: 'prompts/clipped_ratio' },
+		{
+			name: 'training/rollout_probs_diff_mean',
+			canonical: 'sampling/sampling_logp_difference/mean',
+			akin: true,
+			differs: 'A difference of probabilities, not of their logarithms.',
+		},
+		{
+			name: 'rollout_corr/k3_kl',
+			canonical: 'sampling/mismatch_kl',
+			differs: 'The k3 estimator, mean over tokens.',
+		},
+		{
+			name: 'rollout_corr/kl',
+			canonical: 'sampling/mismatch_kl',
+			akin: true,
+			differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+		},
 		{ name: 'timing_s/gen', canonical: 'time/generate' },
 		{ name: 'timing_s/reward', canonical: 'time/reward' },
 		{ name: 'timing_s/old_log_prob', canonical: 'time/logprobs' },
 		{ name: 'timing_s/ref', canonical: 'time/reference' },
 		{ name: 'timing_s/adv', canonical: 'time/advantages' },
 		{ name: 'timing_s/update_actor', canonical: 'time/update' },
+		{ name: 'timing_s/update_weights', canonical: 'time/weights' },
 		{ name: 'timing_s/testing', canonical: 'time/evaluate' },
 		{ name: 'timing_s/save_checkpoint', canonical: 'time/checkpoint' },
 		{ name: 'timing_s/step', canonical: 'step_time' },
-		{ name: 'perf/throughput', canonical: 'throughput/tokens' },
-		{ name: 'val-core/{source}/acc/mean@{n}', canonical: 'eval/{source}/accuracy' },
-		{ name: 'val-core/{source}/reward/mean@{n}', canonical: 'eval/{source}/reward' },
+		{
+			name: 'perf/throughput',
+			canonical: 'throughput/tokens',
+			differs: 'Prompt and completion tokens per second of the whole step and per GPU.',
+		},
+		{
+			name: 'val-core/{source}/acc/mean@{n}',
+			canonical: 'eval/{source}/accuracy',
+			differs: 'Mean over prompts of the mean over n samples of what the reward function calls acc.',
+		},
+		{
+			name: 'val-core/{source}/reward/mean@{n}',
+			canonical: 'eval/{source}/reward',
+			differs: 'Mean over prompts of the mean over n samples.',
+		},
+		...['val-core', 'val-aux'].flatMap((space): TrainerName[] => [
+			{
+				name: `${space}/{source}/acc/best@{n}/mean`,
+				canonical: 'eval/{source}/pass@{n}',
+				differs: 'Estimated by a bootstrap over the samples of a prompt.',
+			},
+			{
+				name: `${space}/{source}/{variable}/maj@{n}/mean`,
+				canonical: 'eval/{source}/accuracy',
+				akin: true,
+				differs: 'Of the most frequent answer of n samples, by a bootstrap.',
+			},
+		]),
 	],
 };

@@ -1,0 +1,132 @@
+/*
+ * Every number that a rule of this folder decides by, with the reason for it. docs/diagnosis.md is made from these. A
+ * batch is a generation batch: a row of metrics that has the metric in question.
+ */
+
+export interface Threshold {
+	readonly value: number;
+	readonly unit: string;
+	/** Why this number and no other, with its source where it has one. */
+	readonly why: string;
+}
+
+const threshold = (value: number, unit: string, why: string): Threshold => ({ value, unit, why });
+
+export const thresholds = {
+	deadShare: threshold(
+		0.8,
+		'share of groups',
+		'Of five groups four teach nothing, so a batch costs five times what it teaches. DAPO (Yu et al. 2025, section 3.2) saw the share grow all through training and samples again because of it; below this it is the ordinary state of a task that is being learnt.',
+	),
+	deadBatches: threshold(20, 'batches', 'One batch has few groups: its share is noise.'),
+	deadCauseShare: threshold(0.5, 'share of dead groups', 'A cause is named when it explains most of them.'),
+	solvedAccuracy: threshold(0.9, 'share', 'From here on a task counts as solved: little is left to be learnt from it.'),
+
+	entropyShare: threshold(
+		0.1,
+		'of the entropy at the beginning of the stage',
+		'Entropy is spent for reward (Cui et al. 2025: R = -a exp(H) + b) and most of it early, so a fall alone is no fault: a healthy run of the demo ends at a fifth of where it began.',
+	),
+	entropyFloor: threshold(
+		0.05,
+		'nats per token',
+		'A policy that still has more than this explores, whatever it had before.',
+	),
+	entropyBatches: threshold(20, 'batches', 'Updates of one batch differ.'),
+
+	klMean: threshold(
+		1,
+		'nats per token',
+		'Runs that go well stay below a few tenths. At 1 the likelihood of a single token has changed by a factor of e on average, so answers of any length have nothing to do with the reference any more.',
+	),
+	klGrowth: threshold(
+		5,
+		'times the median before',
+		'A level that the run has always had is a choice of beta, not an event.',
+	),
+	klBatches: threshold(10, 'updates', 'k3 is heavy-tailed, one token can make an update: hence the median of several.'),
+	policyKl: threshold(
+		0.1,
+		'nats per token',
+		'PPO implementations stop an epoch at 0.01 to 0.05 (Spinning Up, target_kl 0.01 x 1.5); ten times that is no small step any more.',
+	),
+
+	lengthGrowth: threshold(
+		2,
+		'times the length before',
+		'Length that grows along with reward is how thinking is learnt (DeepSeek-R1, figure 3); twice the tokens for the same reward are not.',
+	),
+	lengthShrink: threshold(0.4, 'times the length before', 'Short answers are fine as long as they earn as much.'),
+	lengthBatches: threshold(30, 'batches', 'Long enough for reward to answer to length.'),
+	overlongShare: threshold(
+		0.25,
+		'share of completions',
+		'A truncated completion earns nothing whatever it was about to say, so from a quarter on the limit decides about the reward (DAPO, section 3.4, filters them for that noise).',
+	),
+	overlongBatches: threshold(20, 'batches', 'A model that has yet to learn to end does so within a few.'),
+
+	dominantShare: threshold(
+		0.9,
+		'share of the variance of the weighted components',
+		'Advantages are made of differences within groups: what does not vary is not trained.',
+	),
+	dominantBatches: threshold(50, 'batches', 'Format is learnt before correctness in most runs, and quickly.'),
+
+	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learnt: nine of ten completions have it.'),
+	formatBatches: threshold(60, 'batches', 'How long correctness may wait once the format is there.'),
+	flatRise: threshold(0.05, 'share', 'Less than what a batch of a hundred completions scatters by.'),
+
+	hackingRise: threshold(
+		0.5,
+		'standard deviations of reward in a batch',
+		'A rise that is plain to see: half of what completions differ by at all.',
+	),
+	hackingEvaluations: threshold(3, 'evaluations', 'Two that did not rise are chance.'),
+	hackingBatches: threshold(50, 'batches', 'What is learnt shows on held-out problems a little later.'),
+
+	loopShare: threshold(
+		0.5,
+		'share of 4-grams that occurred before',
+		'Mathematics repeats its formulas, up to a quarter of the 4-grams; half of them is a loop. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
+	),
+	loopWords: threshold(50, 'n-grams', 'Shorter texts repeat by chance.'),
+	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are ordinary.'),
+	loopSteps: threshold(5, 'steps with rollouts', 'One step has few rollouts.'),
+
+	nanRows: threshold(
+		2,
+		'of the last 10 updates',
+		'Mixed precision skips a single update whose gradient overflowed; it is not followed by more.',
+	),
+
+	mismatchKl: threshold(
+		0.01,
+		'nats per token',
+		'About 0.001 is usual between vLLM and a trainer (NeMo-RL, guide to GRPO, gen_kl_error); runs that collapsed were seen to pass ten times that (Liu et al. 2025, When Speed Kills Stability).',
+	),
+	mismatchDifference: threshold(
+		0.05,
+		'nats per token',
+		'NeMo-RL calls a mean factor of 1.01 to 1.02 between the two probabilities of a token reason to look; 0.05 is a factor of 1.05.',
+	),
+	mismatchRatio: threshold(
+		0.1,
+		'away from 1',
+		'The mean ratio hovers around 1 with some noise (NeMo-RL, sampling importance ratio); a bias is a difference of weights, templates or temperature.',
+	),
+	mismatchBatches: threshold(10, 'batches', 'A first batch may be sampled before weights are in step.'),
+
+	throughputShare: threshold(
+		0.4,
+		'of the median so far',
+		'Lengths and neighbours on the machine change speed by a factor of two in ordinary runs.',
+	),
+	throughputBatches: threshold(30, 'batches', 'Checkpoints and evaluations pass.'),
+
+	/** Nothing but NaN is said before. */
+	shortRun: threshold(20, 'batches', 'A young run has no course yet.'),
+} as const satisfies Record<string, Threshold>;
+export type ThresholdName = keyof typeof thresholds;
+
+/** Its number alone. */
+export const limit = (name: ThresholdName): number => thresholds[name].value;

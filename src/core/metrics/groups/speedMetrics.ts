@@ -1,0 +1,41 @@
+import type { MetricEntry } from '../metricEntry.ts';
+
+export const speedMetrics: Readonly<Record<string, MetricEntry>> = {
+	num_tokens: {
+		title: 'Tokens processed',
+		unit: 'tokens',
+		group: 'speed',
+		better: null,
+		over: 'all steps so far',
+		explanation: 'Prompt and completion tokens since the start of the run.',
+	},
+	step_time: {
+		title: 'Step time',
+		unit: 'seconds',
+		group: 'speed',
+		better: 'down',
+		over: 'the step',
+		explanation: 'Wall-clock time of the update; the first of a generation batch includes sampling and scoring.',
+		healthy: 'steady; grows with completion length',
+		rises: 'Longer completions, slower rewards, or something else takes the machine.',
+	},
+	'throughput/tokens': {
+		title: 'Tokens per second',
+		unit: 'rate',
+		group: 'speed',
+		better: 'up',
+		over: 'the generation batch (in a cold start: the update)',
+		explanation: 'Completion tokens sampled per second of sampling; in a cold start, tokens trained on per second.',
+		healthy: 'steady',
+		falls: 'A few long completions hold up the batch, or something else takes the machine.',
+	},
+	'throughput/completions': {
+		title: 'Completions per second',
+		unit: 'rate',
+		group: 'speed',
+		better: 'up',
+		over: 'the generation batch',
+		explanation: 'Completions sampled per second of sampling.',
+		falls: 'Completions get longer, or something else takes the machine.',
+	},
+};

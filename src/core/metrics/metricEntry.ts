@@ -1,0 +1,21 @@
+import type { MetricContext, MetricGroup, MetricUnit } from './metricInfo.ts';
+
+/** A row of the catalogue: one metric under a fixed name. */
+export interface MetricEntry {
+	readonly title: string;
+	readonly unit: MetricUnit;
+	readonly group: MetricGroup;
+	readonly better: 'up' | 'down' | null;
+	readonly over: string;
+	readonly explanation: string | ((context: MetricContext) => string);
+	/** Where it lies in runs that go well, in words. */
+	readonly healthy?: string;
+	/** What it usually means when it rises. */
+	readonly rises?: string;
+	/** What it usually means when it falls. */
+	readonly falls?: string;
+	readonly logScale?: boolean;
+}
+
+export const batch = 'completions of the generation batch';
+export const update = 'completion tokens of the update, those left out of it for lack of advantage included';

@@ -1,0 +1,45 @@
+import { knownName, trainersOf } from './canonicalName.ts';
+import type { OwnName } from './metricInfo.ts';
+import { NamePatterns } from './namePatterns.ts';
+import type { Trainer, TrainerName } from './trainerName.ts';
+
+const memory = new WeakMap<Trainer, NamePatterns<readonly TrainerName[]>>();
+
+/** A trainer's names by the canonical ones. */
+function namesOf(trainer: Trainer): NamePatterns<readonly TrainerName[]> {
+	let patterns = memory.get(trainer);
+	if (patterns === undefined) {
+		const byCanonical = Map.groupBy(
+			trainer.names.filter((entry) => !entry.akin),
+			(entry) => entry.canonical,
+		);
+		patterns = new NamePatterns([...byCanonical.values()], (entries) => entries[0]?.canonical ?? '');
+		memory.set(trainer, patterns);
+	}
+	return patterns;
+}
+
+/** What the trainer of a format calls a metric, and where its definition differs; null: it has no such metric. */
+export function ownName(name: string, format: string | null): OwnName | null {
+	if (format === null) return null;
+	const known = knownName(format, name);
+	if (known?.entry.akin) {
+		const { trainer, entry, canonical } = known;
+		return { trainer: trainer.title, names: [name], differs: entry.differs ? [entry.differs] : [], akinTo: canonical };
+	}
+	for (const trainer of trainersOf(format)) {
+		const match = namesOf(trainer).match(name);
+		if (!match) continue;
+		return {
+			trainer: trainer.title,
+			names: [
+				...new Set(
+					match.entry.map((entry) => `${match.fill(entry.name)}${entry.versions ? ` (${entry.versions})` : ''}`),
+				),
+			],
+			differs: [...new Set(match.entry.flatMap((entry) => entry.differs ?? []))],
+			akinTo: null,
+		};
+	}
+	return null;
+}

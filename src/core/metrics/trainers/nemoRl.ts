@@ -1,0 +1,78 @@
+import type { Trainer } from '../trainerName.ts';
+
+/** Scalars are logged to TensorBoard, W&B and others under prefixes; the JSONL files hold rollouts alone. */
+export const nemoRl: Trainer = {
+	formats: ['nemorl', 'nemo'],
+	title: 'NeMo-RL',
+	names: [
+		{
+			name: 'train/reward',
+			canonical: 'reward',
+			differs:
+				'After reward scaling and shaping; with dynamic sampling over all groups, filtered_reward over the kept ones.',
+		},
+		{ name: 'train/advantages/mean', canonical: 'advantages/mean' },
+		{ name: 'train/advantages/max', canonical: 'advantages/max' },
+		{ name: 'train/advantages/min', canonical: 'advantages/min' },
+		{
+			name: 'train/approx_entropy',
+			canonical: 'entropy',
+			differs: 'A rough estimate from the sampled tokens alone, weighted by trainer over sampler.',
+		},
+		{
+			name: 'train/kl_penalty',
+			canonical: 'kl',
+			differs:
+				'The estimator is reference_policy_kl_type (k3 by default); over tokens or sequences as token_level_loss says.',
+		},
+		{
+			name: 'train/gen_kl_error',
+			canonical: 'sampling/mismatch_kl',
+			differs: 'KL of sampler and trainer with the sampler as ground truth, before the update.',
+		},
+		{
+			name: 'train/policy_kl_error',
+			canonical: 'sampling/mismatch_kl',
+			akin: true,
+			differs: 'With the trainer as ground truth: one rare token can dominate it.',
+		},
+		{
+			name: 'train/token_mult_prob_error',
+			canonical: 'sampling/sampling_logp_difference/mean',
+			akin: true,
+			differs: 'Mean of exp |log trainer - log sampler|: 1 when they agree; a steep trend past 1.02 is a fault.',
+		},
+		{
+			name: 'train/sampling_importance_ratio',
+			canonical: 'sampling/importance_sampling_ratio/mean',
+			differs: 'Of sequences with sequence_level_importance_ratios.',
+		},
+		{ name: 'train/loss', canonical: 'loss' },
+		{ name: 'train/grad_norm', canonical: 'grad_norm' },
+		{ name: 'train/lr', canonical: 'learning_rate' },
+		{
+			name: 'train/mean_gen_tokens_per_sample',
+			canonical: 'completions/mean_length',
+			differs: 'All turns of a sample together.',
+		},
+		{
+			name: 'train/truncation_rate',
+			canonical: 'completions/clipped_ratio',
+		},
+		{ name: 'train/mean_prompt_length', canonical: 'prompts/mean_length' },
+		{ name: 'timing/train/total_step_time', canonical: 'step_time' },
+		{ name: 'timing/train/generation', canonical: 'time/generate' },
+		{ name: 'timing/train/policy_training', canonical: 'time/update' },
+		{
+			name: 'timing/train/valid_tokens_per_sec_per_gpu',
+			canonical: 'throughput/tokens',
+			differs: 'Tokens that are trained on, per second of the whole step and per GPU.',
+		},
+		{
+			name: 'validation/accuracy',
+			canonical: 'eval/validation/accuracy',
+			differs: 'Mean reward of the validation samples: accuracy where rewards are 0 and 1.',
+		},
+		{ name: 'validation/pass_k', canonical: 'eval/validation/pass@k' },
+	],
+};

@@ -1,0 +1,49 @@
+import type { Trainer, TrainerName } from '../trainerName.ts';
+import { verl } from './verl.ts';
+
+/** With its verl backend it logs verl's names; the rest is its own. A run with one agent has the role "default". */
+const own: readonly TrainerName[] = [
+	{ name: 'reward/default/mean', canonical: 'reward', differs: 'Of the trajectories of one role.' },
+	{ name: 'reward/default/std', canonical: 'reward_std', differs: 'Population deviation (n).' },
+	{ name: 'reward/default/max', canonical: 'reward_max' },
+	{ name: 'reward/default/min', canonical: 'reward_min' },
+	{ name: 'reward/{role}/mean', canonical: 'reward', akin: true, differs: 'Of the trajectories of one role.' },
+	{
+		name: 'advantage/default/mean',
+		canonical: 'advantages/mean',
+		differs: 'Over trajectories, not over tokens: 0 with GRPO.',
+	},
+	{ name: 'advantage/default/max', canonical: 'advantages/max' },
+	{ name: 'advantage/default/min', canonical: 'advantages/min' },
+	{
+		name: 'advantage/default/fraction_zero',
+		canonical: 'frac_reward_zero_std',
+		akin: true,
+		differs: 'Share of trajectories, not of groups, with an advantage of 0.',
+	},
+	{
+		name: 'batch/default/fractions/effective',
+		canonical: 'groups/solved_some',
+		differs: 'Groups of one trajectory are left out.',
+	},
+	{
+		name: 'batch/default/fractions/too_easy',
+		canonical: 'groups/solved_all',
+		differs: 'Groups without difference whose mean is 1 or more.',
+	},
+	{
+		name: 'batch/default/fractions/too_hard',
+		canonical: 'groups/solved_none',
+		differs: 'Groups without difference whose mean is 0 or less.',
+	},
+	{ name: 'episode/response_tokens', canonical: 'completions/mean_length', differs: 'All turns of an episode.' },
+	{ name: 'train/entropy', canonical: 'entropy', differs: 'Minus the mean log-probability of sampled tokens.' },
+	{
+		name: 'train/kl_sample_train_v1',
+		canonical: 'sampling/mismatch_kl',
+		differs: 'The k1 estimator: mean of log sampler - log trainer, which may be below 0.',
+	},
+	{ name: 'val/avg_reward', canonical: 'eval/val/reward' },
+];
+
+export const rllm: Trainer = { formats: ['rllm'], title: 'rLLM', names: [...own, ...verl.names] };
