@@ -3,10 +3,11 @@ import { parseEngineArguments } from './run/engineArguments.ts';
 import { runEngine } from './run/runEngine.ts';
 import { serveCheckpoint } from './run/serveCheckpoint.ts';
 
-/** The engine's process: `--run <folder> [--resume | --parent-checkpoint <folder>]` or `--serve <checkpoint folder>`. */
+/** The engine's process: `--run <folder> [--resume | --parent-checkpoint <folder>]` or `--serve <checkpoint folder> [--until-input-ends]`. */
 async function main(): Promise<number> {
 	const args = parseEngineArguments(process.argv.slice(2), process.cwd());
 	const engine = args.kind === 'run' ? runEngine(args) : serveCheckpoint(args.checkpoint);
+	if (args.kind === 'serve' && args.untilInputEnds) process.stdin.resume().once('close', () => engine.stop());
 	let asked = false;
 	const stop = () => {
 		if (asked) {

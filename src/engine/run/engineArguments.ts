@@ -11,19 +11,29 @@ export type EngineArguments =
 			/** A new run that starts from this checkpoint folder of another one. */
 			readonly parentCheckpoint: string | null;
 	  }
-	| { readonly kind: 'serve'; readonly checkpoint: string };
+	| {
+			readonly kind: 'serve';
+			readonly checkpoint: string;
+			/** Ends when its standard input does: with the program that started it, however that ends. */
+			readonly untilInputEnds: boolean;
+	  };
 
 export const engineUsage =
-	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder>.';
+	'Usage: engine --run <run folder> [--resume | --parent-checkpoint <checkpoint folder>], or engine --serve <checkpoint folder> [--until-input-ends].';
 
 /** Reads the engine's command line (without node and script). Throws `invalid`. */
 export function parseEngineArguments(argv: readonly string[], cwd: string): EngineArguments {
 	const values = new Map<string, string>();
 	let resume = false;
+	let untilInputEnds = false;
 	for (let i = 0; i < argv.length; i++) {
 		const name = argv[i] as string;
 		if (name === '--resume') {
 			resume = true;
+			continue;
+		}
+		if (name === '--until-input-ends') {
+			untilInputEnds = true;
 			continue;
 		}
 		if (name !== '--run' && name !== '--serve' && name !== '--parent-checkpoint') {
@@ -42,7 +52,10 @@ export function parseEngineArguments(argv: readonly string[], cwd: string): Engi
 	}
 	if (checkpoint !== undefined) {
 		if (resume || parentCheckpoint) throw new Failure('invalid', '--serve stands alone.', engineUsage);
-		return { kind: 'serve', checkpoint };
+		return { kind: 'serve', checkpoint, untilInputEnds };
+	}
+	if (untilInputEnds) {
+		throw new Failure('invalid', '--until-input-ends goes with --serve: a run outlives who started it.', engineUsage);
 	}
 	if (resume && parentCheckpoint) {
 		throw new Failure('invalid', '--resume and --parent-checkpoint exclude each other.', engineUsage);

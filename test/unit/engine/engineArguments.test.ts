@@ -12,7 +12,9 @@ test('folders become absolute', () => {
 	assert.deepEqual(parse('--resume', '--run', 'a'), { ...run, resume: true });
 	const parentCheckpoint = resolve(at, 'b/step_000010');
 	assert.deepEqual(parse('--run', 'a', '--parent-checkpoint', 'b/step_000010'), { ...run, parentCheckpoint });
-	assert.deepEqual(parse('--serve', '/c'), { kind: 'serve', checkpoint: resolve('/c') });
+	const serve = { kind: 'serve', checkpoint: resolve('/c'), untilInputEnds: false };
+	assert.deepEqual(parse('--serve', '/c'), serve);
+	assert.deepEqual(parse('--until-input-ends', '--serve', '/c'), { ...serve, untilInputEnds: true });
 });
 
 for (const argv of [
@@ -22,6 +24,7 @@ for (const argv of [
 	['--run', 'a', '--run', 'b'],
 	['--run', 'a', '--serve', 'b'],
 	['--serve', 'a', '--resume'],
+	['--run', 'a', '--until-input-ends'],
 	['--run', 'a', '--resume', '--parent-checkpoint', 'b'],
 	['--fast', '--run', 'a'],
 ]) {

@@ -1,0 +1,234 @@
+import { checkAborted } from '../../base/async.ts';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { PolicyContent } from '../../protocol/microscopeMessages.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { ControlClient } from '../../rpc/controlClient.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
+import { type CheckpointInfo, listCheckpoints } from '../../runs/checkpointFiles.ts';
+import { type ContinuationEnd, type ContinuationRequest, continueText } from '../../runs/continuation.ts';
+import { connectRun } from '../../runs/runControl.ts';
+import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { claimsLife, effectiveStatus } from '../../runs/runStatus.ts';
+import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
+
+export interface ContinueFromOptions {
+	readonly run: { readonly folder: string; readonly format: string };
+	/** Which programs serve a checkpoint; throws where none may be started. */
+	readonly programs: () => Promise<{ readonly engine: string; readonly node?: string }>;
+	/** What the engine's log calls this program. */
+	readonly name: string;
+	/** How long an engine that serves a checkpoint is kept unused, in milliseconds; default five minutes. */
+	readonly idleMs?: number;
+}
+
+export interface ContinueRequest extends Omit<ContinuationRequest, 'seed'> {
+	/** Of the rollout: which checkpoint is nearest to what wrote it. */
+	readonly step: number;
+	readonly seed?: number;
+}
+
+/** Who goes on from a completion. */
+interface Source {
+	readonly kind: 'live' | 'checkpoint' | 'none';
+	readonly record: RunRecord | null;
+	readonly checkpoint: CheckpointInfo | null;
+}
+
+/** An engine that serves a checkpoint, and who uses it. */
+interface Served {
+	readonly path: string;
+	readonly open: Promise<ServedCheckpoint>;
+	users: number;
+	idle: NodeJS.Timeout | null;
+}
+
+const idleMs = 300_000;
+/** Tokens that are proposed when the recipe does not say. */
+const usualTokens = 256;
+
+/**
+ * *Continue from Here*: lets the policy of a run go on from a cut and edited completion. The live engine answers where there
+ * is one; else an engine is started that serves the checkpoint nearest to the rollout's step. It is kept for the next time,
+ * until nobody has asked for a while, and ends with this object.
+ */
+export class ContinueFrom extends Disposable {
+	readonly #options: ContinueFromOptions;
+	/** By checkpoint folder. */
+	readonly #served = new Map<string, Served>();
+	readonly #ending = new AbortController();
+
+	constructor(options: ContinueFromOptions) {
+		super();
+		this.#options = options;
+		this.register({
+			dispose: () => {
+				this.#ending.abort();
+				for (const served of [...this.#served.values()]) this.#release(served);
+			},
+		});
+	}
+
+	/** Who would go on from a rollout of a step, in words. @param step null: of any */
+	async policy(step: number | null): Promise<PolicyContent> {
+		const recipe = decode(resolvedRecipeSchema, await readResolvedRecipe(this.#options.run.folder).catch(() => null));
+		const grpo = recipe.ok ? recipe.value.stages.findLast((stage) => stage.type === 'grpo') : undefined;
+		const settings = {
+			temperature: grpo?.temperature ?? 1,
+			maxTokens: grpo?.max_completion_length ?? usualTokens,
+		};
+		if (this.#options.run.format !== ownFormat) {
+			return {
+				ready: false,
+				message: 'Another trainer has written this run: its policy is not here to go on.',
+				action: null,
+				...settings,
+			};
+		}
+		const source = await this.#source(step);
+		switch (source.kind) {
+			case 'live':
+				return {
+					ready: true,
+					message: `The live engine, at step ${source.record?.step ?? 0}.`,
+					action: null,
+					...settings,
+				};
+			case 'checkpoint': {
+				const at = source.checkpoint?.step ?? 0;
+				const message = `The checkpoint of step ${at}, in an engine that is started for it.`;
+				return { ready: true, message, action: null, ...settings };
+			}
+			case 'none':
+				return {
+					ready: false,
+					message: 'No engine of this run is alive, and it has no complete checkpoint.',
+					action: 'Resume the run, or let it run until its first checkpoint.',
+					...settings,
+				};
+		}
+	}
+
+	/**
+	 * Goes on from prompt and prefix. Fails with `unsupported` for another trainer's run, `unavailable` without an engine or
+	 * checkpoint, `invalid` when the edited text does not fit the vocabulary or the context, and with `cancelled`.
+	 * @param onText what was added since the last call
+	 */
+	async generate(
+		request: ContinueRequest,
+		onText: (text: string) => void,
+		signal?: AbortSignal,
+	): Promise<ContinuationEnd> {
+		const { step, seed = Math.floor(Math.random() * 2 ** 31), ...rest } = request;
+		const both = signal === undefined ? this.#ending.signal : AbortSignal.any([signal, this.#ending.signal]);
+		const { ready, message, action } = await this.policy(step);
+		if (!ready) {
+			const reason = this.#options.run.format === ownFormat ? 'unavailable' : 'unsupported';
+			throw new Failure(reason, message, action ?? undefined);
+		}
+		const live = await this.#live();
+		if (live !== null) {
+			try {
+				return await continueText(live, { ...rest, seed }, onText, both);
+			} finally {
+				live.dispose();
+			}
+		}
+		const served = await this.#serve(step, both);
+		try {
+			const { client } = await opened(served.open, both);
+			return await continueText(client, { ...rest, seed }, onText, both);
+		} finally {
+			this.#leave(served);
+		}
+	}
+
+	/** The connection to the run's engine; null when none answers. */
+	async #live(): Promise<ControlClient | null> {
+		const { folder } = this.#options.run;
+		const record = await readRecord(folder).catch(() => null);
+		if (record === null || !(await lives(record))) return null;
+		return connectRun(folder, record, this.#options.name).catch(() => null);
+	}
+
+	async #source(step: number | null): Promise<Source> {
+		const { folder } = this.#options.run;
+		const record = await readRecord(folder).catch(() => null);
+		if (record !== null && (await lives(record))) return { kind: 'live', record, checkpoint: null };
+		const checkpoint = nearest(await listCheckpoints(folder).catch(() => []), step);
+		return { kind: checkpoint === null ? 'none' : 'checkpoint', record, checkpoint };
+	}
+
+	/** The engine that serves the checkpoint nearest to a step, with one more user. */
+	async #serve(step: number, signal: AbortSignal): Promise<Served> {
+		const checkpoint = nearest(await listCheckpoints(this.#options.run.folder), step);
+		if (checkpoint === null) throw new Failure('missing', 'The run has no complete checkpoint.', 'Resume the run.');
+		const programs = await this.#options.programs();
+		checkAborted(signal);
+		// Weights take memory: one checkpoint at a time, unless several are asked at once.
+		for (const other of [...this.#served.values()]) {
+			if (other.users === 0 && other.path !== checkpoint.path) this.#release(other);
+		}
+		let served = this.#served.get(checkpoint.path);
+		if (served === undefined) {
+			const open = ServedCheckpoint.open(checkpoint.path, {
+				...programs,
+				name: this.#options.name,
+				signal: this.#ending.signal,
+			});
+			const made: Served = { path: checkpoint.path, open, users: 0, idle: null };
+			this.#served.set(made.path, made);
+			open.then(
+				({ client }) => client.onClosed(() => this.#release(made)),
+				() => this.#release(made),
+			);
+			served = made;
+		}
+		if (served.idle !== null) clearTimeout(served.idle);
+		served.idle = null;
+		served.users++;
+		return served;
+	}
+
+	#leave(served: Served): void {
+		served.users--;
+		if (served.users > 0 || this.#served.get(served.path) !== served) return;
+		served.idle = setTimeout(() => this.#release(served), this.#options.idleMs ?? idleMs);
+		served.idle.unref();
+	}
+
+	#release(served: Served): void {
+		if (served.idle !== null) clearTimeout(served.idle);
+		if (this.#served.get(served.path) === served) this.#served.delete(served.path);
+		served.open.then(
+			(checkpoint) => checkpoint.dispose(),
+			() => undefined,
+		);
+	}
+}
+
+/** Waiting can be given up; the engine then goes on starting for the next time, until it is idle. */
+function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<ServedCheckpoint> {
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal.aborted) abort();
+		signal.addEventListener('abort', abort, { once: true });
+		open.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+	});
+}
+
+async function lives(record: RunRecord): Promise<boolean> {
+	return claimsLife({ status: await effectiveStatus(record) });
+}
+
+/** The checkpoint nearest to a step; of two the earlier, whose policy had not yet learnt from the rollout. Null: none. */
+function nearest(checkpoints: readonly CheckpointInfo[], step: number | null): CheckpointInfo | null {
+	if (step === null) return checkpoints.at(-1) ?? null;
+	let best: CheckpointInfo | null = null;
+	for (const checkpoint of checkpoints) {
+		if (best === null || Math.abs(checkpoint.step - step) < Math.abs(best.step - step)) best = checkpoint;
+	}
+	return best;
+}

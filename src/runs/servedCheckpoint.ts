@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
+import type { ControlClient } from '../rpc/controlClient.ts';
+import { engineEnvironment, lastWords } from './launchEngine.ts';
+import { connectServed } from './runControl.ts';
+
+export interface ServeOptions {
+	/** The engine's program: dist/engine.js. */
+	readonly engine: string;
+	/** The node program; default: this process's own (Electron is told to be Node). */
+	readonly node?: string;
+	/** What the engine's log calls this program. */
+	readonly name: string;
+	/** How long the engine may take until it answers, in milliseconds; default 60000. */
+	readonly waitMs?: number;
+	readonly signal?: AbortSignal;
+}
+
+/** How long an engine that is told to end may take before it is ended, in milliseconds. */
+const graceMs = 3000;
+const mostWords = 16 << 10;
+
+/**
+ * A checkpoint whose policy answers: an engine that serves it already, else one that is started here and ends with this
+ * object, or with this process however that ends.
+ */
+export class ServedCheckpoint extends Disposable {
+	/** Folder of the checkpoint. */
+	readonly checkpoint: string;
+	readonly client: ControlClient;
+
+	private constructor(checkpoint: string, client: ControlClient, child: ChildProcess | null) {
+		super();
+		this.checkpoint = checkpoint;
+		this.client = client;
+		if (child !== null) this.register(toDisposable(() => endChild(child)));
+		this.register(client);
+	}
+
+	/** Fails with the engine's own words when it ends before it answers, with `timeout`, or `cancelled`. */
+	static async open(checkpoint: string, options: ServeOptions): Promise<ServedCheckpoint> {
+		const other = await connectServed(checkpoint, options.name).catch(() => null);
+		if (other !== null) return new ServedCheckpoint(checkpoint, other, null);
+		const child = spawn(
+			options.node ?? process.execPath,
+			[options.engine, '--serve', checkpoint, '--until-input-ends'],
+			{ stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true, env: engineEnvironment() },
+		);
+		try {
+			await ready(child, checkpoint, options);
+			return new ServedCheckpoint(checkpoint, await connectServed(checkpoint, options.name), child);
+		} catch (error) {
+			endChild(child);
+			// Another program was faster.
+			if (error instanceof Failure && error.reason === 'cancelled') throw error;
+			const faster = await connectServed(checkpoint, options.name).catch(() => null);
+			if (faster !== null) return new ServedCheckpoint(checkpoint, faster, null);
+			throw error;
+		}
+	}
+}
+
+function ready(child: ChildProcess, checkpoint: string, { waitMs = 60_000, signal }: ServeOptions): Promise<void> {
+	return new Promise((resolve, reject) => {
+		let words = '';
+		let said = '';
+		const settle = (error?: Failure) => {
+			clearTimeout(timer);
+			signal?.removeEventListener('abort', abort);
+			if (error === undefined) resolve();
+			else reject(error);
+		};
+		const abort = () => settle(new Failure('cancelled', 'Cancelled.'));
+		const timer = setTimeout(
+			() => settle(new Failure('timeout', `The engine that serves ${checkpoint} has not begun to answer.`)),
+			waitMs,
+		);
+		if (signal?.aborted) abort();
+		else signal?.addEventListener('abort', abort, { once: true });
+		child.stdin?.on('error', () => undefined);
+		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+			words = (words + text).slice(-mostWords);
+		});
+		child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+			said = (said + text).slice(-mostWords);
+			if (said.includes('\n')) settle();
+		});
+		child.once('error', (error) =>
+			settle(new Failure('unavailable', `The engine could not be started: ${error.message}.`)),
+		);
+		child.once('close', (code) =>
+			settle(
+				new Failure(
+					code === 2 ? 'invalid' : 'internal',
+					lastWords(words) || `The engine ended with status ${code} before it answered.`,
+				),
+			),
+		);
+	});
+}
+
+function endChild(child: ChildProcess): void {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	child.stdin?.destroy();
+	child.kill('SIGTERM');
+	const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+	timer.unref();
+	child.once('exit', () => clearTimeout(timer));
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ContinueFrom } from '../../../../src/host/rollouts/continueFrom.ts';
+import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
+import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
+import { eventually, tinyRecipe, Workplace } from '../../engine/engineProcess.ts';
+
+const engine = fileURLToPath(new URL('../../../../src/engine/main.ts', import.meta.url));
+const programs = async () => ({ engine, node: process.execPath });
+const own = (folder: string) => ({ run: { folder, format: 'reasoning-lab' }, programs, name: 'test' });
+
+/** Whether an engine answers for a checkpoint. */
+async function served(path: string): Promise<boolean> {
+	const client = await connectServed(path, 'test').catch(() => null);
+	client?.dispose();
+	return client !== null;
+}
+
+test('a rollout goes on from a cut by the checkpoint nearest to its step, whose engine ends when nobody asks', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare({ ...tinyRecipe, checkpoint: { every: 10, keep: 20 } });
+	assert.equal((await place.run('--run', run)).code, 0);
+	const steps = (await listCheckpoints(run)).map(({ step }) => step);
+	assert.ok(steps.length >= 3, String(steps));
+	const [rollout] = await readRollouts(run, 41);
+	assert.ok(rollout !== undefined && typeof rollout.prompt === 'string' && typeof rollout.completion === 'string');
+	const continuing = new ContinueFrom({ ...own(run), idleMs: 300 });
+
+	const policy = await continuing.policy(41);
+	assert.equal(policy.ready, true);
+	assert.match(policy.message, /checkpoint of step 40\b/);
+	assert.equal(policy.temperature, 1);
+
+	const tokens = rollout.tokens?.text ?? [];
+	const prefix = tokens.slice(0, 2).join('');
+	const heard: string[] = [];
+	const request = { step: 41, prompt: rollout.prompt, prefix, maxTokens: 40, temperature: 0 };
+	const first = await continuing.generate(request, (text) => heard.push(text));
+	assert.equal(heard.join(''), first.text);
+	assert.ok(first.text.length > 0);
+	const path = (await listCheckpoints(run)).find(({ step }) => step === 40)?.path as string;
+	assert.ok(await served(path));
+
+	// Greedy portions are what one request gives: nothing is lost or said twice where they meet.
+	const client = await connectServed(path, 'test');
+	const whole = await client.request('policy/generate', {
+		prompts: [rollout.prompt + prefix],
+		maxTokens: 40,
+		temperature: 0,
+	});
+	assert.deepEqual(first, {
+		text: whole.completions[0]?.[0]?.text,
+		ended: whole.completions[0]?.[0]?.truncated === false,
+	});
+	client.dispose();
+
+	// An edit of the thinking is what it goes on from; what the vocabulary lacks is said.
+	const edited = await continuing.generate(
+		{ ...request, prefix: '<think>9', temperature: 1, seed: 3 },
+		() => undefined,
+	);
+	assert.deepEqual(
+		await continuing.generate({ ...request, prefix: '<think>9', temperature: 1, seed: 3 }, () => undefined),
+		edited,
+	);
+	await assert.rejects(
+		continuing.generate({ ...request, prefix: '1ä' }, () => undefined),
+		/"ä".*not in the vocabulary/s,
+	);
+	await assert.rejects(
+		continuing.generate({ ...request, prefix: '1'.repeat(5000) }, () => undefined),
+		/does not fit the context/,
+	);
+	// At the end of its context it stops, and says that it was not its own end.
+	const full = await continuing.generate({ ...request, temperature: 1, maxTokens: 100_000 }, () => undefined);
+	assert.equal(typeof full.ended, 'boolean');
+
+	await eventually(async () => !(await served(path)), 'the engine ends when it is idle');
+	continuing.dispose();
+	await assert.rejects(
+		continuing.generate(request, () => undefined),
+		{ reason: 'cancelled' },
+	);
+});
+
+test('the live engine goes on while the run trains; waiting for it can be given up', async () => {
+	await using place = await Workplace.make();
+	const stages = [{ type: 'grpo', steps: 100_000, num_generations: 4, prompts_per_step: 4, learning_rate: 1e-3 }];
+	const run = await place.prepare({ ...tinyRecipe, stages, checkpoint: { every: 1000 } });
+	place.start('--run', run);
+	const record = await eventually(async () => {
+		const found = await readRecord(run).catch(() => null);
+		return found?.status === 'running' && found.step > 0 ? found : null;
+	}, 'the run works');
+	const continuing = new ContinueFrom(own(run));
+	const { ready, message } = await continuing.policy(1);
+	assert.ok(ready);
+	assert.match(message, /live engine, at step \d+/);
+	const request = { step: 1, prompt: '1+2=', prefix: '<think>', maxTokens: 20, temperature: 1 };
+	let text = '';
+	const end = await continuing.generate(request, (part) => {
+		text += part;
+	});
+	assert.equal(end.text, text);
+	const cancel = new AbortController();
+	const waiting = continuing.generate(request, () => undefined, cancel.signal);
+	cancel.abort();
+	await assert.rejects(waiting, { reason: 'cancelled' });
+	continuing.dispose();
+	const client = await connectRun(run, record, 'test');
+	assert.ok((await client.request('run/status', {})).step > record.step, 'training went on');
+	client.dispose();
+});
+
+test('who cannot go on says why', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(tinyRecipe);
+	const request = { step: 1, prompt: '1+2=', prefix: '', maxTokens: 20, temperature: 1 };
+	const none = new ContinueFrom(own(run));
+	assert.deepEqual(
+		[(await none.policy(null)).ready, (await none.policy(null)).action],
+		[false, 'Resume the run, or let it run until its first checkpoint.'],
+	);
+	await assert.rejects(
+		none.generate(request, () => undefined),
+		{ reason: 'unavailable' },
+	);
+	none.dispose();
+	const foreign = new ContinueFrom({ ...own(run), run: { folder: run, format: 'trl' } });
+	assert.match((await foreign.policy(1)).message, /Another trainer/);
+	await assert.rejects(
+		foreign.generate(request, () => undefined),
+		{ reason: 'unsupported' },
+	);
+	foreign.dispose();
+});
+
+test('an engine that serves for a window ends when the window is killed', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(tinyRecipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	const path = (await listCheckpoints(run)).at(-1)?.path as string;
+	const window = join(import.meta.dirname, 'servingWindow.ts');
+	// It kills itself once the checkpoint answers.
+	await assert.rejects(promisify(execFile)(process.execPath, [window, engine, path]), { signal: 'SIGKILL' });
+	await eventually(async () => !(await served(path)), 'the engine has ended');
+});
