@@ -66,6 +66,7 @@ describe('the import table of docs/architecture.md', () => {
 				.filter((path) => new RegExp(`(?:from|import\\(?) ?'${name}'`).test(read(path)))
 				.toSorted();
 		assert.deepEqual(importers('onnxruntime-node'), ['src/engine/compute/runtime.ts', 'src/rewards/onnxModel.ts']);
+		assert.deepEqual(importers('@duckdb/node-api'), ['src/lab/duckdb.ts']);
 		assert.deepEqual(importers('ajv'), ['src/rewards/builtIn/jsonSchemas.ts']);
 		assert.deepEqual(importers('@huggingface/tokenizers'), ['src/rewards/onnxModel.ts']);
 		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);
