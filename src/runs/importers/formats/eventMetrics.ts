@@ -1,0 +1,11 @@
+import type { ForeignMetrics } from '../foreignRecord.ts';
+import { fieldsOf, integerOf, numberOf, textOf } from '../foreignValues.ts';
+
+/** Scalars of a TensorBoard event file by their tags; texts and other events are no metrics. */
+export function eventMetrics(record: unknown): readonly ForeignMetrics[] | string {
+	const event = fieldsOf(record);
+	const tag = textOf(event?.tag);
+	const step = integerOf(event?.step);
+	if (!event || tag === null || step === null || !('value' in event)) return [];
+	return [{ step, time: numberOf(event.time), values: Object.fromEntries([[tag, numberOf(event.value)]]) }];
+}

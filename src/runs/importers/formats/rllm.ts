@@ -1,0 +1,203 @@
+import { isDeepStrictEqual } from 'node:util';
+import { LiteralReader } from '../../../core/transcript/pythonReader.ts';
+import type { Message } from '../../../protocol/rolloutLine.ts';
+import { messageOf, textOrMessages } from '../foreignMessages.ts';
+import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
+import {
+	boundedValue,
+	extraOf,
+	type Fields,
+	fieldsOf,
+	given,
+	integerOf,
+	listOf,
+	numberOf,
+	scoresOf,
+	textOf,
+} from '../foreignValues.ts';
+import { type GraphNode, splitGraph } from '../messageGraph.ts';
+import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
+
+/* rllm/utils/episode_logger.py: one file an episode, in a folder for each step, with a summary beside them. */
+
+const places = ['episodes/', ''];
+const episodes = (place: string, mode: string) => `${place}${mode}_step_{step}_epoch_{epoch}/episode_{name}.json`;
+
+/** A task that is not JSON is written as Python shows it. */
+function taskOf(value: unknown): Fields | null {
+	const fields = fieldsOf(value);
+	if (fields || typeof value !== 'string') return fields;
+	const text = value.trim();
+	if (!text.startsWith('{')) return null;
+	try {
+		return fieldsOf(new LiteralReader(text, 0, { limits: { depth: 50, values: 10_000 } }).value());
+	} catch {
+		return null;
+	}
+}
+
+const questionKeys = ['question', 'instruction', 'prompt', 'problem', 'query'];
+function questionOf(task: unknown): string {
+	const fields = taskOf(task);
+	for (const key of questionKeys) {
+		const text = textOf(fields?.[key]);
+		if (text !== null) return text;
+	}
+	return textOf(task) ?? (fields ? JSON.stringify(boundedValue(fields)) : '');
+}
+
+const answerOf = (task: Fields | null): unknown => {
+	const metadata = fieldsOf(task?.metadata);
+	return boundedValue(task?.ground_truth ?? task?.answer ?? metadata?.ground_truth ?? metadata?.answer ?? null);
+};
+
+/** The conversation of a step: all earlier messages once more, and what the model said to them. */
+function conversation(step: Fields, question: string): Message[] {
+	const messages = listOf(step.chat_completions)
+		.map(messageOf)
+		.filter((message) => message !== null);
+	const reply = textOf(step.model_response) ?? textOrMessages(step.output);
+	if (messages.length > 0 && messages.at(-1)?.role === 'assistant') return messages;
+	const asked = messages.length > 0 ? messages : [{ role: 'user', content: textOf(step.observation) ?? question }];
+	return typeof reply === 'string' ? [...asked, { role: 'assistant', content: reply }] : asked;
+}
+
+/** Thinking may be left out of a message when it is shown to the model again. */
+const same = (a: Message, b: Message) =>
+	a.role === b.role && a.content === b.content && isDeepStrictEqual(calls(a), calls(b));
+const calls = (message: Message) => message.tool_calls ?? null;
+
+/** Steps share their beginnings; where one does not go on from the last, it is a branch. */
+function graphOf(steps: readonly Fields[], question: string): GraphNode[] {
+	const nodes: { message: Message; parent: number | null; sampled: boolean }[] = [];
+	const after = new Map<number | null, number[]>();
+	for (const step of steps) {
+		const messages = conversation(step, question);
+		let parent: number | null = null;
+		for (const [place, message] of messages.entries()) {
+			const next: number | undefined = (after.get(parent) ?? []).find((index) =>
+				same((nodes[index] as GraphNode).message, message),
+			);
+			const sampled = place === messages.length - 1 && message.role === 'assistant';
+			if (next !== undefined) {
+				const node = nodes[next];
+				if (node && sampled) node.sampled = true;
+				parent = next;
+				continue;
+			}
+			nodes.push({ message, parent, sampled });
+			const index = nodes.length - 1;
+			const siblings = after.get(parent);
+			if (siblings) siblings.push(index);
+			else after.set(parent, [index]);
+			parent = index;
+		}
+	}
+	return nodes;
+}
+
+const cutOff = new Set([
+	'max_response_length_exceeded',
+	'max_prompt_length_exceeded',
+	'max_turns_exceeded',
+	'truncation',
+]);
+
+/** A group is what stands before the colon of an episode's id. */
+function groupOf(episode: Fields, question: string): string {
+	const id = textOf(episode.episode_id);
+	if (id === null) return textOf(episode.task_hash) ?? question;
+	const colon = id.lastIndexOf(':');
+	return colon > 0 ? id.slice(0, colon) : id;
+}
+
+export function rllmEpisode(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
+	const episode = fieldsOf(record);
+	if (!episode) return 'is not an object';
+	if (!Array.isArray(episode.trajectories)) return 'has no trajectories';
+	const task = taskOf(episode.task);
+	const question = questionOf(episode.task);
+	const group = groupOf(episode, question);
+	const reason = textOf(episode.termination_reason);
+	const correct = typeof episode.is_correct === 'boolean' ? episode.is_correct : null;
+	const shared = {
+		step: context.step ?? integerOf(episode.training_step),
+		rewards: scoresOf(episode.metrics),
+		truncated: reason !== null && cutOff.has(reason.toLowerCase()),
+		...given('answer', answerOf(task)),
+		...given('row', integerOf(task?.idx) ?? integerOf(task?.id) ?? textOf(task?.id) ?? textOf(episode.task_hash)),
+	};
+	const told = { correct, stop: reason, metadata: episode.metadata };
+	const trajectories = episode.trajectories.map(fieldsOf);
+	if (trajectories.length === 0) {
+		const extra = extraOf({ ...told, failed: 'before its first message' });
+		return [{ ...shared, groupKey: group, prompt: question, completion: '', reward: null, ...given('extra', extra) }];
+	}
+	const names = new Set(trajectories.map((trajectory) => trajectory?.name));
+	const rollouts: ForeignRollout[] = [];
+	for (const trajectory of trajectories) {
+		if (!trajectory) return 'holds a trajectory that is not an object';
+		const steps = listOf(trajectory.steps).map(fieldsOf);
+		if (steps.includes(null)) return 'holds a step that is not an object';
+		const { prompt, completion, parents } = splitGraph(
+			graphOf(
+				steps.filter((step) => step !== null),
+				question,
+			),
+		);
+		const name = names.size > 1 ? textOf(trajectory.name) : null;
+		rollouts.push({
+			...shared,
+			// Solvers and judges answer different prompts: they are no one group.
+			groupKey: name === null ? group : `${name} ${group}`,
+			prompt: prompt.length > 0 ? prompt : question,
+			completion,
+			reward: numberOf(trajectory.reward),
+			...given('parents', parents),
+			...given('extra', extraOf({ ...told, agent: trajectory.name })),
+		});
+	}
+	return rollouts;
+}
+
+export function rllmSummary(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string {
+	const summary = fieldsOf(record);
+	const stats = fieldsOf(summary?.summary_stats);
+	if (!summary || !stats) return 'has no summary_stats';
+	const step = context.step ?? integerOf(summary.training_step);
+	if (step === null) return 'has no step';
+	const mode = context.parts.mode ?? textOf(summary.mode) ?? 'train';
+	const values = Object.entries(scoresOf(stats)).map(([name, value]) => [`${mode}/${name}`, value] as const);
+	return [{ step, time: null, values: Object.fromEntries(values) }];
+}
+
+export const rllm: RunFormat = {
+	name: 'rllm',
+	title: 'rLLM',
+	looksFor: 'episodes/{mode}_step_{N}_epoch_{E}/episode_hash*_id*.json',
+	hasSteps: true,
+	rollouts: places.flatMap((place): RolloutFiles[] => [
+		{ pattern: episodes(place, 'train'), form: 'json', split: 'train', rollouts: rllmEpisode },
+		{
+			pattern: episodes(place, '{mode}'),
+			form: 'json',
+			split: 'validation',
+			accepts: ({ mode }) => mode !== 'train',
+			rollouts: rllmEpisode,
+		},
+	]),
+	metrics: places.map((place) => ({
+		pattern: `${place}{mode}_step_{step}_epoch_{epoch}/batch_summary.json`,
+		form: 'json',
+		metrics: rllmSummary,
+	})),
+	notes: [
+		'A rollout is a trajectory of an episode; a group is the trajectories of one name for one task.',
+		'What an episode measured is shown with the rewards; it need not add up to the reward.',
+		'Advantages and tokens are not recorded.',
+	],
+	async recognise(folder) {
+		for (const place of places) if (await folder.has(episodes(place, '{mode}'))) return true;
+		return false;
+	},
+};

@@ -1,0 +1,100 @@
+import { textOrMessages } from '../foreignMessages.ts';
+import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
+import {
+	boundedValue,
+	extraOf,
+	fieldsOf,
+	given,
+	integerOf,
+	numberOf,
+	numbersOf,
+	scoresOf,
+	sumOf,
+	textOf,
+} from '../foreignValues.ts';
+import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
+import { topKeys } from '../topKeys.ts';
+
+/*
+ * skyrl/train/utils/trainer_utils.py: `dump_per_dataset_eval_results` writes one file a data source, and the means of all
+ * beside them.
+ */
+
+const folders = ['dumped_evals/global_step_{step}_evals/', 'global_step_{step}_evals/'];
+const means = 'aggregated_results';
+
+/** A total, or rewards by token whose sum it is. */
+function rewardOf(score: unknown): number | null {
+	return Array.isArray(score) ? sumOf(numbersOf(score)) : numberOf(score);
+}
+
+export function skyRlRollout(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
+	const row = fieldsOf(record);
+	if (!row) return 'is not an object';
+	const prompt = textOrMessages(row.input_prompt);
+	const completion = textOrMessages(row.output_response);
+	if (prompt === null) return 'has no input_prompt';
+	if (completion === null) return 'has no output_response';
+	if (row.score === undefined) return 'has no score';
+	const extras = fieldsOf(row.env_extras);
+	const source = textOf(row.data_source) ?? context.parts.source ?? '';
+	const info = fieldsOf(extras?.extra_info);
+	return [
+		{
+			groupKey: JSON.stringify([source, prompt]),
+			prompt,
+			completion,
+			reward: rewardOf(row.score),
+			truncated: row.stop_reason === 'length',
+			stage: 'validation',
+			...given('answer', boundedValue(fieldsOf(extras?.reward_spec)?.ground_truth ?? null)),
+			...given('row', integerOf(info?.index) ?? textOf(info?.index)),
+			...given(
+				'extra',
+				extraOf({
+					source,
+					environment: row.env_class,
+					stop: row.stop_reason,
+					tokenRewards: Array.isArray(row.score) ? row.score.length : null,
+				}),
+			),
+		},
+	];
+}
+
+export function skyRlMeans(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string {
+	if (!fieldsOf(record)) return 'is not an object';
+	if (context.step === null) return 'has no step';
+	return [{ step: context.step, time: null, values: scoresOf(record) }];
+}
+
+export const skyRl: RunFormat = {
+	name: 'skyrl',
+	title: 'SkyRL',
+	looksFor: 'dumped_evals/global_step_{N}_evals/{source}.jsonl with input_prompt and output_response in its rows',
+	hasSteps: true,
+	rollouts: folders.map(
+		(folder): RolloutFiles => ({
+			pattern: `${folder}{source}.jsonl`,
+			form: 'jsonl',
+			split: 'train',
+			accepts: ({ source }) => source !== means,
+			rollouts: skyRlRollout,
+		}),
+	),
+	metrics: folders.map((folder) => ({ pattern: `${folder}${means}.jsonl`, form: 'jsonl', metrics: skyRlMeans })),
+	notes: [
+		'SkyRL writes the rollouts of its evaluations alone: they are what is shown at each step.',
+		'It writes no id of a group: rollouts of one step and data source with the same prompt are taken for one.',
+		'A score by token is shown as the sum of its parts. Advantages and tokens are not recorded.',
+	],
+	async recognise(folder) {
+		for (const place of folders) {
+			for (const file of (await folder.find(`${place}{source}.jsonl`)).slice(0, 4)) {
+				const keys = topKeys((await folder.head(file.path)) ?? '');
+				if (keys.has('input_prompt') && keys.has('output_response')) return true;
+			}
+		}
+		return false;
+	},
+};

@@ -1,0 +1,161 @@
+import type { Message } from '../../../protocol/rolloutLine.ts';
+import { messagesOf } from '../foreignMessages.ts';
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValues.ts';
+
+/*
+ * What Tinker's logtree tells of rollouts (tinker_cookbook/rl/{rollouts,problem_env}.py): a section a group, in which
+ * every attempt is logged when it has been scored, and after them the lengths and rewards of all trajectories in their
+ * order. Which attempt is which trajectory is not written: attempts of one reward are told apart by their length.
+ */
+
+export interface LoggedText {
+	/** Which section, from 0: no smaller than the number of the group, for groups may have been filtered out. */
+	readonly section: number;
+	readonly prompt: readonly Message[];
+	readonly completion: readonly Message[];
+	readonly reward: number | null;
+}
+
+interface Attempt {
+	readonly prompt: readonly Message[];
+	readonly completion: readonly Message[];
+	reward: number | null;
+}
+
+interface Turn {
+	readonly observed: number | null;
+	said: number | null;
+	reward: number | null;
+}
+
+/** What one section of a group told so far. */
+interface Section {
+	prompt: readonly Message[];
+	readonly attempts: Attempt[];
+	/** By trajectory. */
+	readonly trajectories: Turn[][];
+	/** Cell of a table that is a key; its value follows. */
+	key: string | null;
+}
+
+const deepest = 200;
+const rounding = 6e-4;
+
+/** Which trajectory of one turn: its place in the group, and how long it and its prompt were. */
+export function turnKey(trajectory: number, observed: number | null, said: number | null): string {
+	return `${trajectory} ${observed} ${said}`;
+}
+
+function* nodesBelow(node: unknown, depth = 0): Generator<Fields> {
+	const fields = fieldsOf(node);
+	if (!fields || depth > deepest) return;
+	yield fields;
+	for (const child of listOf(fields.children)) yield* nodesBelow(child, depth + 1);
+}
+
+const textIn = (node: Fields) => listOf(node.children).find((child) => typeof child === 'string') as string | undefined;
+const isHeading = (node: Fields) => /^h[1-6]$/.test(textOf(node.tag) ?? '');
+
+function* groupSections(root: unknown): Generator<Fields> {
+	for (const node of nodesBelow(root)) {
+		if (node.tag !== 'section') continue;
+		const heading = listOf(node.children)
+			.map(fieldsOf)
+			.find((child) => child && isHeading(child));
+		if (heading && textIn(heading) === 'Group Rollout') yield node;
+	}
+}
+
+function take(section: Section, node: Fields): void {
+	const data = fieldsOf(node.data);
+	if (data?.type === 'conversation') takeConversation(section, messagesOf(data.messages) ?? []);
+	else if (isHeading(node) && /^Trajectory \d+ Episode$/.test(textIn(node) ?? '')) section.trajectories.push([]);
+	else if (node.tag === 'td') takeCell(section, textIn(node) ?? '');
+}
+
+function takeConversation(section: Section, messages: readonly Message[]): void {
+	const last = messages.at(-1);
+	if (last?.role !== 'assistant') {
+		section.prompt = messages;
+		return;
+	}
+	const first = messages.findLastIndex((message) => message.role !== 'assistant') + 1;
+	const prompt = first > 0 ? messages.slice(0, first) : section.prompt;
+	section.attempts.push({ prompt, completion: messages.slice(first), reward: null });
+}
+
+function takeCell(section: Section, text: string): void {
+	const { key } = section;
+	if (key === null) {
+		section.key = text;
+		return;
+	}
+	section.key = null;
+	const value = text.trim() === '' ? null : numberOf(Number(text));
+	const turns = section.trajectories.at(-1);
+	if (!turns) {
+		const attempt = section.attempts.at(-1);
+		if (key === 'reward' && attempt && attempt.reward === null) attempt.reward = value;
+		return;
+	}
+	const turn = turns.at(-1);
+	if (key === 'ob_len') turns.push({ observed: value, said: null, reward: null });
+	else if (turn && key === 'ac_len' && turn.said === null) turn.said = value;
+	else if (turn && key === 'step_reward' && turn.reward === null) turn.reward = value;
+}
+
+const sizeOf = (attempt: Attempt) => JSON.stringify(attempt.completion).length;
+
+/** Attempts in the order of the trajectories; null where it is not known which is one's. */
+function assigned(section: Section): (Attempt | null)[] {
+	const turns = section.trajectories.map((trajectory) => (trajectory.length === 1 ? trajectory[0] : undefined));
+	if (turns.includes(undefined) || turns.length !== section.attempts.length) return turns.map(() => null);
+	const found = turns.map((): Attempt | null => null);
+	const rewards = new Set(turns.map((turn) => turn?.reward ?? null));
+	for (const reward of rewards) {
+		const places = [...turns.keys()].filter((place) => (turns[place]?.reward ?? null) === reward);
+		const attempts = section.attempts.filter(
+			(attempt) => attempt.reward === null || reward === null || Math.abs(attempt.reward - reward) < rounding,
+		);
+		if (attempts.length !== places.length) continue;
+		places.sort((a, b) => (turns[a]?.said ?? 0) - (turns[b]?.said ?? 0));
+		attempts.sort((a, b) => sizeOf(a) - sizeOf(b));
+		for (const [index, place] of places.entries()) found[place] = attempts[index] ?? null;
+	}
+	return found;
+}
+
+/** The texts that a logtree holds, by trajectory; several where sections cannot be told apart by it. */
+export function loggedTexts(record: unknown): Map<string, LoggedText[]> {
+	const texts = new Map<string, LoggedText[]>();
+	let number = 0;
+	for (const node of groupSections(fieldsOf(record)?.root ?? record)) {
+		const section: Section = { prompt: [], attempts: [], trajectories: [], key: null };
+		for (const inner of nodesBelow(node)) take(section, inner);
+		for (const [trajectory, attempt] of assigned(section).entries()) {
+			const turn = section.trajectories[trajectory]?.[0];
+			if (!attempt || !turn) continue;
+			const key = turnKey(trajectory, turn.observed, turn.said);
+			const { prompt, completion } = attempt;
+			const text = { section: number, prompt, completion, reward: turn.reward };
+			texts.set(key, [...(texts.get(key) ?? []), text]);
+		}
+		number++;
+	}
+	return texts;
+}
+
+/** The text of a trajectory of a group; null: it was not logged, or it is not known which one it is. */
+export function textOfTurn(
+	texts: unknown,
+	group: number,
+	reward: number | null,
+): Pick<LoggedText, 'prompt' | 'completion'> | null {
+	const candidates = (listOf(texts) as LoggedText[]).filter(
+		(text) =>
+			text.section >= group && (text.reward === null || reward === null || Math.abs(text.reward - reward) < rounding),
+	);
+	return (
+		candidates.find((text) => text.section === group) ?? (candidates.length === 1 ? (candidates[0] ?? null) : null)
+	);
+}

@@ -1,0 +1,52 @@
+import type { FolderView } from '../folderView.ts';
+import { fieldsOf, textOf } from '../foreignValues.ts';
+import type { RunFormat } from '../runFormat.ts';
+import { topKeys } from '../topKeys.ts';
+import { episodeRollouts } from './traceRecord.ts';
+
+const traces = 'traces.jsonl';
+/** Its name in earlier versions. */
+const results = 'results.jsonl';
+
+async function holdsTraces(folder: FolderView, path: string): Promise<boolean> {
+	const keys = topKeys((await folder.head(path)) ?? '');
+	return keys.has('traces') || (keys.has('nodes') && keys.has('task'));
+}
+
+/** Evaluations of verifiers v1 (verifiers/v1/cli/output.py): one episode a line. */
+export const verifiers: RunFormat = {
+	name: 'verifiers',
+	title: 'verifiers',
+	looksFor: 'traces.jsonl with traces in its rows',
+	hasSteps: false,
+	rollouts: [
+		{ pattern: traces, form: 'jsonl', split: 'train', rollouts: (record) => episodeRollouts(record) },
+		{
+			pattern: results,
+			form: 'jsonl',
+			split: 'train',
+			unlessThere: [traces],
+			rollouts: (record) => episodeRollouts(record),
+		},
+	],
+	metrics: [],
+	notes: [
+		'An evaluation has no steps; all of it is at step 0.',
+		'An evaluation by itself records no groups: the rollouts of one task are a group.',
+		'The reward is the sum of the scores by their weights; null means that a rollout was not scored.',
+	],
+	recognise: async (folder) => (await holdsTraces(folder, traces)) || (await holdsTraces(folder, results)),
+	async describe(folder) {
+		const config = fieldsOf(await folder.json('configs/eval.json'));
+		const env = fieldsOf(config?.env);
+		const told: [string, unknown][] = [
+			['model', config?.model ?? fieldsOf(config?.client)?.model],
+			['environment', env?.id ?? env?.name],
+		];
+		const versions = told.flatMap(([name, value]) => {
+			const text = textOf(value);
+			return text === null ? [] : [[name, text] as const];
+		});
+		return { versions: Object.fromEntries(versions) };
+	},
+};
