@@ -9,8 +9,9 @@ import type { RunTailEvent } from './runTail.ts';
 export type RolloutSplit = 'train' | 'validation';
 
 /**
- * Where a rollout lies. `offset` and `length` are the bytes of its record in a file of lines; in other files (Parquet, a
- * JSON or YAML file per episode) both are 0. `item` is which of the rollouts of that record, or of that file, it is.
+ * Where a rollout lies. `offset` and `length` are the bytes of its record in a file of lines or events; in other files
+ * (Parquet, a JSON or YAML file per episode) both are 0. `item` says which of the rollouts of that record, or of that
+ * file, it is; only the reader of the format knows how.
  */
 export interface RolloutPlace {
 	/** Relative to the run folder, with `/`. */
@@ -70,6 +71,8 @@ export interface RunContent {
 	 * (src/core/metrics), else the trainer's own. Faults are collected in `faults`.
 	 */
 	metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]>;
+	/** The newest rows, for lists: cheap whatever the length of the run, so none where that is not to be had. */
+	newest(): Promise<MetricsLine[]>;
 	evaluations(): Promise<EvaluationSummary[]>;
 	/** Samples of an evaluation, for paired tests; empty where the format keeps none. */
 	evaluationLines(step: number, name: string): Promise<EvaluationLine[]>;

@@ -1,8 +1,16 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /** A rollout as a foreign record tells it; step, group and index are given by the reader of the run. */
-export interface ForeignRollout
-	extends Omit<RolloutLine, 'step' | 'stage' | 'group' | 'index' | 'advantage' | 'truncated' | 'rewards'> {
+export interface ForeignRollout {
+	readonly prompt: RolloutLine['prompt'];
+	readonly completion: RolloutLine['completion'];
+	readonly answer?: unknown;
+	readonly row?: unknown;
+	/** What is not finite is taken for null. */
+	readonly reward: number | null;
+	readonly tokens?: RolloutLine['tokens'];
+	readonly parents?: RolloutLine['parents'];
+	readonly extra?: RolloutLine['extra'];
 	/** The record's own step, where the file's name has none. */
 	readonly step?: number | null;
 	/**

@@ -57,11 +57,18 @@ export interface RolloutFiles extends Files {
 	/** Passed over where one of these files is there: other copies of the same rollouts, by the parts of this path. */
 	readonly unlessThere?: readonly string[];
 	readonly companion?: CompanionFile;
+	/**
+	 * Which rollouts of a step make a group: those of one `groupKey` (the default), or only those that follow each other
+	 * with one key; neighbouring groups of one key are told apart by the size that all groups of the file share.
+	 */
+	readonly grouping?: 'key' | 'consecutive';
 	/** The rollouts in a record; a sentence part such as "has no output" where it is none. Never throws. */
 	rollouts(record: unknown, context: RecordContext): readonly ForeignRollout[] | string;
 }
 
 export interface MetricFiles extends Files {
+	/** Each file repeats all rows of those of earlier steps, so that only the newest readable one is read. */
+	readonly cumulative?: boolean;
 	/** Rows of metrics in a record; rows of one step are merged, later values win. Never throws. */
 	metrics(record: unknown, context: RecordContext): readonly ForeignMetrics[] | string;
 }

@@ -1,0 +1,42 @@
+import { parentPort } from 'node:worker_threads';
+import type { DecodedFile, DecodingAnswer, DecodingRequest, DecodingResult } from './decodingMessages.ts';
+import { ParquetRows } from './parquetRows.ts';
+import { parseYaml } from './yamlText.ts';
+
+/*
+ * Decodes what others wrote and what may be made to hurt: Parquet pages and YAML documents that claim to be huge. A thread
+ * of its own has bounded memory and can be ended, and it does not hold up whoever asked.
+ */
+
+/** The files of the last requests. */
+const keptFiles = 2;
+const files = new Map<number, ParquetRows>();
+
+function fileOf({ key, descriptor, size }: DecodedFile): ParquetRows {
+	const file = files.get(key) ?? new ParquetRows(descriptor, size);
+	files.delete(key);
+	files.set(key, file);
+	if (files.size > keptFiles) files.delete(files.keys().next().value as number);
+	return file;
+}
+
+async function answer(request: DecodingRequest): Promise<DecodingResult> {
+	switch (request.kind) {
+		case 'shape':
+			return fileOf(request.file).shape();
+		case 'rows':
+			return fileOf(request.file).rows(request.from, request.to);
+		case 'yaml':
+			return { value: parseYaml(request.text) };
+	}
+}
+
+parentPort?.on('message', async ({ id, request }: { id: number; request: DecodingRequest }) => {
+	let message: DecodingAnswer;
+	try {
+		message = { id, result: await answer(request) };
+	} catch (error) {
+		message = { id, fault: error instanceof Error ? error.message : String(error) };
+	}
+	parentPort?.postMessage(message);
+});

@@ -1,0 +1,108 @@
+import { readSync } from 'node:fs';
+import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
+import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+
+/** Row groups up to this size, uncompressed, are decoded at once and served in portions. */
+const heldBytes = 48 << 20;
+/** Larger ones are not read. */
+const largestGroup = 1 << 30;
+/** A page that claims to be larger is not decompressed. */
+const largestPage = 256 << 20;
+
+export interface ParquetShape {
+	/** Rows of each row group. */
+	readonly groups: readonly number[];
+	readonly columns: readonly string[];
+}
+
+const bounded: Compressors = Object.fromEntries(
+	Object.entries(compressors).map(([name, decompress]) => [
+		name,
+		(input: Uint8Array, length: number) => {
+			if (length < 0 || length > largestPage) throw new Error(`a page of ${length} bytes`);
+			return decompress(input, length);
+		},
+	]),
+);
+
+/** Reads rows of one file by its descriptor. Runs in the decoding thread. */
+export class ParquetRows {
+	readonly #buffer: AsyncBuffer;
+	#metadata: FileMetaData | null = null;
+	#held: { readonly start: number; readonly end: number; readonly rows: readonly unknown[] } | null = null;
+
+	constructor(descriptor: number, size: number) {
+		this.#buffer = {
+			byteLength: size,
+			slice: (start, end = size) => {
+				if (start < 0 || end > size || end < start) throw new Error(`bytes ${start} to ${end} of ${size}`);
+				const bytes = new ArrayBuffer(end - start);
+				let filled = 0;
+				while (filled < bytes.byteLength) {
+					const read = readSync(descriptor, new Uint8Array(bytes), filled, bytes.byteLength - filled, start + filled);
+					if (read === 0) throw new Error('the file has become shorter');
+					filled += read;
+				}
+				return bytes;
+			},
+		};
+	}
+
+	async shape(): Promise<ParquetShape> {
+		const metadata = await this.#read();
+		const [root, ...rest] = metadata.schema;
+		const columns: string[] = [];
+		for (let i = 0, left = root?.num_children ?? 0; left > 0 && i < rest.length; left--) {
+			columns.push(rest[i]?.name ?? '');
+			// Over the children of a nested column.
+			for (let inner = 1; inner > 0 && i < rest.length; i++) inner += (rest[i]?.num_children ?? 0) - 1;
+		}
+		return { groups: metadata.row_groups.map((group) => Number(group.num_rows)), columns };
+	}
+
+	/** Rows `from` to `to` (excluded), all of one row group. */
+	async rows(from: number, to: number): Promise<readonly unknown[]> {
+		const held = this.#held;
+		if (held !== null && from >= held.start && to <= held.end) {
+			return held.rows.slice(from - held.start, to - held.start);
+		}
+		const metadata = await this.#read();
+		let start = 0;
+		const group = metadata.row_groups.find((candidate) => {
+			const inside = from < start + Number(candidate.num_rows);
+			if (!inside) start += Number(candidate.num_rows);
+			return inside;
+		});
+		if (group === undefined) throw new Error(`no row ${from + 1}`);
+		const bytes = Number(group.total_byte_size);
+		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
+		const small = bytes <= heldBytes;
+		const range = small ? { rowStart: start, rowEnd: start + Number(group.num_rows) } : { rowStart: from, rowEnd: to };
+		const rows = (
+			await parquetReadObjects({ file: this.#buffer, metadata, compressors: bounded, geoparquet: false, ...range })
+		).map(plain);
+		if (!small) return rows;
+		this.#held = { start: range.rowStart, end: range.rowEnd, rows };
+		return rows.slice(from - start, to - start);
+	}
+
+	async #read(): Promise<FileMetaData> {
+		this.#metadata ??= await parquetMetadataAsync(this.#buffer, { geoparquet: false });
+		return this.#metadata;
+	}
+}
+
+/** A cell as JSON would have it: numbers for large integers, text for times and bytes, null for what is absent. */
+function plain(value: unknown): unknown {
+	if (value === undefined || value === null) return null;
+	if (typeof value === 'bigint') return Number(value);
+	if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+	if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+	if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<number>, plain);
+	if (Array.isArray(value)) return value.map(plain);
+	if (typeof value === 'object') {
+		return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
+	}
+	return value;
+}

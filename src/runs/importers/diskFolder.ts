@@ -1,0 +1,200 @@
+import type { Dirent } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openRegular, readJson } from '../safeFile.ts';
+import type { FolderView, FoundFile } from './folderView.ts';
+import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
+
+/** Names of one folder that are looked at; what is beyond is told as left out. */
+const mostNames = 2_000_000;
+/** Names of one folder that recognition looks at: it asks of every folder that is looked through. */
+const mostNamesForHas = 20_000;
+/** Folders that one search enters. */
+const mostFolders = 50_000;
+/** How deep `**` leads. */
+const deepest = 12;
+/** Listings up to this long are kept while their folder does not change. */
+const longestKept = 20_000;
+const keptListings = 256;
+/** Times of folders may be as coarse as this. */
+const coarsestMs = 2500;
+/** Work on a long list lets other events in between this often. */
+const pauseEvery = 2000;
+const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'wandb']);
+
+/** A name in a folder that is a file or a folder; links and devices are neither. */
+interface Entry {
+	readonly name: string;
+	readonly folder: boolean;
+}
+
+/** A path that matches a pattern, and what its `{name}` parts are. */
+export interface PathMatch {
+	/** Relative to the folder, with `/`. */
+	readonly path: string;
+	readonly parts: PathParts;
+}
+
+interface Listing {
+	readonly entries: readonly Entry[];
+	readonly modifiedMs: number;
+}
+
+/** A folder of the disk. Patterns guide what is listed: nothing is walked through that no pattern names. */
+export class DiskFolder implements FolderView {
+	readonly path: string;
+	readonly #listings = new Map<string, Listing>();
+	/** Folders with more names than are looked at, relative. */
+	readonly cut = new Set<string>();
+
+	constructor(path: string) {
+		this.path = path;
+	}
+
+	async find(pattern: string): Promise<readonly FoundFile[]> {
+		const matches: PathMatch[] = [];
+		for await (const match of this.matches(new PathPattern(pattern))) matches.push(match);
+		sortMatches(matches);
+		const found: FoundFile[] = [];
+		for (const { path } of matches) {
+			const file = await this.stat(path);
+			if (file !== null) found.push(file);
+		}
+		return found;
+	}
+
+	async has(pattern: string): Promise<boolean> {
+		for await (const _ of this.matches(new PathPattern(pattern), { names: mostNamesForHas })) return true;
+		return false;
+	}
+
+	async head(path: string, bytes = 64 << 10): Promise<string | null> {
+		const handle = await openRegular(this.path, path).catch(() => null);
+		if (handle === null) return null;
+		try {
+			const buffer = Buffer.alloc(bytes);
+			const { bytesRead } = await handle.read(buffer, 0, bytes, 0);
+			return buffer.toString('utf8', 0, bytesRead);
+		} catch {
+			return null;
+		} finally {
+			await handle.close();
+		}
+	}
+
+	async json(path: string): Promise<unknown> {
+		return readJson(this.path, path).catch(() => undefined);
+	}
+
+	/** A regular file; null when it is none. */
+	async stat(path: string): Promise<FoundFile | null> {
+		const info = await lstat(join(this.path, path), { bigint: true }).catch(() => null);
+		if (info === null || !info.isFile()) return null;
+		return {
+			path,
+			size: Number(info.size),
+			modifiedMs: Number(info.mtimeMs),
+			stamp: `${info.dev}-${info.ino}-${info.size}-${info.mtimeNs}`,
+		};
+	}
+
+	/**
+	 * Files that match, in no certain order.
+	 * @param options `until`: a segment at which to stop, with the paths up to it, which may be folders; `within`: what an
+	 * earlier match of the segments before `from` led to; `names`: of one folder that are looked at
+	 */
+	async *matches(
+		pattern: PathPattern,
+		options: { until?: number; from?: number; within?: PathMatch; names?: number } = {},
+	): AsyncGenerator<PathMatch> {
+		const { until = pattern.segments.length - 1, from = 0, within = { path: '', parts: {} } } = options;
+		const budget = { folders: mostFolders };
+		const names = options.names ?? mostNames;
+		yield* this.#walk(pattern, from, until, within, 0, names, budget);
+	}
+
+	async *#walk(
+		pattern: PathPattern,
+		at: number,
+		until: number,
+		{ path, parts }: PathMatch,
+		depth: number,
+		names: number,
+		budget: { folders: number },
+	): AsyncGenerator<PathMatch> {
+		const segment = pattern.segments[at];
+		if (segment === undefined || --budget.folders < 0) return;
+		const last = at === pattern.segments.length - 1;
+		const below = (name: string) => (path === '' ? name : `${path}/${name}`);
+		if (segment.kind === 'name') {
+			const inner = below(segment.name);
+			const info = await lstat(join(this.path, inner)).catch(() => null);
+			if (info === null || !(last ? info.isFile() : info.isDirectory())) return;
+			if (at === until) yield { path: inner, parts };
+			else yield* this.#walk(pattern, at + 1, until, { path: inner, parts }, 0, names, budget);
+			return;
+		}
+		if (segment.kind === 'any') {
+			yield* this.#walk(pattern, at + 1, until, { path, parts }, 0, names, budget);
+			if (depth >= deepest) return;
+			for await (const { name, folder } of this.#entries(path, names)) {
+				if (!folder || name.startsWith('.') || passedOver.has(name)) continue;
+				yield* this.#walk(pattern, at, until, { path: below(name), parts }, depth + 1, names, budget);
+			}
+			return;
+		}
+		for await (const { name, folder } of this.#entries(path, names)) {
+			if (folder === last) continue;
+			const part = pattern.part(at, name);
+			if (part === null) continue;
+			const match = { path: below(name), parts: { ...parts, ...part } };
+			if (at === until) yield match;
+			else yield* this.#walk(pattern, at + 1, until, match, 0, names, budget);
+		}
+	}
+
+	/** What is in a folder; read in portions, since a hundred thousand names at once would hold up the event loop. */
+	async *#entries(path: string, most: number): AsyncGenerator<Entry> {
+		const absolute = join(this.path, path);
+		const info = await lstat(absolute).catch(() => null);
+		if (info === null || !info.isDirectory()) return;
+		const kept = this.#listings.get(path);
+		if (kept !== undefined && kept.modifiedMs === info.mtimeMs) {
+			yield* kept.entries;
+			return;
+		}
+		const entries: Entry[] = [];
+		let seen = 0;
+		try {
+			for await (const entry of await opendir(absolute, { bufferSize: 512 })) {
+				if (++seen > most) {
+					if (most === mostNames) this.cut.add(path);
+					break;
+				}
+				if (seen % pauseEvery === 0) await new Promise((resolve) => setImmediate(resolve));
+				const plain = plainEntry(entry);
+				if (plain === null) continue;
+				if (entries.length < longestKept) entries.push(plain);
+				yield plain;
+			}
+		} catch {
+			// Removed meanwhile; what was read is as good as an earlier look.
+			return;
+		}
+		// A folder that changed a moment ago may change again under the same time.
+		const settled = Math.abs(Date.now() - info.mtimeMs) > coarsestMs;
+		if (!settled || seen > longestKept) return;
+		this.#listings.set(path, { entries, modifiedMs: info.mtimeMs });
+		if (this.#listings.size > keptListings) this.#listings.delete(this.#listings.keys().next().value as string);
+	}
+}
+
+function plainEntry(entry: Dirent): Entry | null {
+	if (entry.isDirectory()) return { name: entry.name, folder: true };
+	return entry.isFile() ? { name: entry.name, folder: false } : null;
+}
+
+/** By step, then by name. */
+export function sortMatches(matches: PathMatch[]): void {
+	matches.sort((a, b) => (stepIn(a.parts) ?? 0) - (stepIn(b.parts) ?? 0) || compareNames(a.path, b.path));
+}

@@ -1,0 +1,237 @@
+import { createHash } from 'node:crypto';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { PlacedRollout, RolloutPlace, RunFault, StepRollouts } from '../runContent.ts';
+import type { PathMatch } from './diskFolder.ts';
+import type { FaultList } from './faultList.ts';
+import type { FoundFile } from './folderView.ts';
+import type { ForeignRollout } from './foreignRecord.ts';
+import type { Frame, FrameFile, FramePlace } from './frame.ts';
+import { GroupNumbers, GroupSize, type Numbered } from './groupNumbers.ts';
+import { openFrames } from './openFrames.ts';
+import { stepIn } from './pathPattern.ts';
+import type { RecordContext, RolloutFiles } from './runFormat.ts';
+
+/** Rollouts of one row of a Parquet file that a place can name. */
+const mostInRow = 64;
+/** A file that was written to so recently may still be being written. */
+export const freshMs = 60_000;
+
+/** A file of a step and what reads it. */
+export interface StepFile {
+	readonly files: RolloutFiles;
+	readonly match: PathMatch;
+	readonly found: FoundFile;
+	/** Which pieces of the file belong to the step; null: all. */
+	readonly pieces: readonly FramePlace[] | null;
+}
+
+export interface StepOptions {
+	readonly folder: string;
+	readonly step: number;
+	readonly faults: FaultList;
+	/** Whether a torn end of a file that was just written to is waited for; else it is a fault. */
+	readonly live: boolean;
+}
+
+/** The rollouts of one step and split of another trainer's run. */
+export class ForeignStep implements StepRollouts {
+	readonly identity: string;
+	readonly #files: readonly StepFile[];
+	readonly #options: StepOptions;
+	readonly #open = new Map<string, FrameFile>();
+
+	constructor(files: readonly StepFile[], options: StepOptions) {
+		this.#files = files;
+		this.#options = options;
+		this.identity = identityOf(files);
+	}
+
+	async *rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
+		const numbers = new GroupNumbers();
+		for (const file of this.#files) {
+			const size = file.files.grouping === 'consecutive' ? await this.#groupSize(file, signal) : null;
+			for await (const read of this.#read(file, signal)) {
+				if (read.fault !== null) {
+					yield { rollout: null, place: null, fault: this.#options.faults.add(read.fault) };
+					continue;
+				}
+				const { foreign, place } = read;
+				const consecutive = file.files.grouping === 'consecutive';
+				const numbered = consecutive ? numbers.consecutive(foreign.groupKey, size) : numbers.byKey(foreign.groupKey);
+				const rollout = lineOf(foreign, file.files, this.#options.step, numbered);
+				yield { rollout, place: { ...place, ...numbered }, fault: null };
+			}
+			numbers.close();
+		}
+	}
+
+	async rollout(place: RolloutPlace): Promise<RolloutLine> {
+		const file = this.#files.find(({ match }) => match.path === place.file);
+		if (file === undefined) throw changed(place.file);
+		const kept = this.#open.get(place.file);
+		const frames = kept ?? (await openFrames(this.#options.folder, place.file, file.files.form, file.files.largest));
+		if (kept === undefined) this.#keep(place.file, frames);
+		const { number, item } = pieceOf(place, file.files);
+		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
+		const foreign = rolloutsIn(frame, file, item).at(item);
+		if (foreign === undefined) throw changed(place.file);
+		return lineOf(foreign, file.files, this.#options.step, place);
+	}
+
+	async close(): Promise<void> {
+		const open = [...this.#open.values()];
+		this.#open.clear();
+		for (const file of open) await file.close().catch(() => undefined);
+	}
+
+	/** A step may have a hundred thousand files. */
+	#keep(path: string, frames: FrameFile): void {
+		this.#open.set(path, frames);
+		if (this.#open.size <= 16) return;
+		const [oldest, file] = this.#open.entries().next().value as [string, FrameFile];
+		this.#open.delete(oldest);
+		void file.close().catch(() => undefined);
+	}
+
+	async #groupSize(file: StepFile, signal: AbortSignalLike | undefined): Promise<number | null> {
+		const size = new GroupSize();
+		for await (const read of this.#read(file, signal)) if (read.fault === null) size.add(read.foreign.groupKey);
+		return size.finish();
+	}
+
+	async *#read(file: StepFile, signal: AbortSignalLike | undefined): AsyncGenerator<ReadRollout> {
+		const { folder, step, live } = this.#options;
+		const { match, files } = file;
+		let frames: FrameFile;
+		try {
+			frames = await openFrames(folder, match.path, files.form, files.largest);
+		} catch (error) {
+			yield { fault: { file: match.path, line: null, message: Failure.from(error).message, records: 1 } };
+			return;
+		}
+		try {
+			let record = 0;
+			for await (const frame of framesOf(frames, file.pieces, signal)) {
+				if (frame.fault !== null) {
+					const fresh = Math.abs(Date.now() - frames.modifiedMs) < freshMs;
+					if (!frame.torn || !live || !fresh) yield { fault: faultOf(file, frame, frame.fault) };
+					continue;
+				}
+				let item = 0;
+				for (const value of frame.records) {
+					const read = understood(files, value, contextOf(file, record++));
+					if (typeof read === 'string') {
+						yield { fault: faultOf(file, frame, read) };
+						continue;
+					}
+					for (const foreign of read) {
+						// Of a file whose records tell their steps, other steps' rollouts keep their places.
+						const place = placeOf(file, frame, item++);
+						if (file.pieces !== null && (foreign.step ?? 0) !== step) continue;
+						const wrong = item > mostInRow && files.form === 'parquet' ? 'has too many rollouts' : faultIn(foreign);
+						if (wrong === null) yield { fault: null, foreign, place };
+						else yield { fault: faultOf(file, frame, wrong) };
+					}
+				}
+			}
+		} finally {
+			await frames.close().catch(() => undefined);
+		}
+	}
+}
+
+type ReadRollout =
+	| { readonly fault: RunFault }
+	| { readonly fault: null; readonly foreign: ForeignRollout; readonly place: Omit<RolloutPlace, 'group' | 'index'> };
+
+async function* framesOf(
+	frames: FrameFile,
+	pieces: readonly FramePlace[] | null,
+	signal: AbortSignalLike | undefined,
+): AsyncGenerator<Frame> {
+	if (pieces === null) yield* frames.frames(signal);
+	else for (const piece of pieces) yield await frames.frame(piece);
+}
+
+export function contextOf({ match }: Pick<StepFile, 'match'>, record: number): RecordContext {
+	return { file: match.path, parts: match.parts, step: stepIn(match.parts), record };
+}
+
+/** What a format makes of a record; that it throws is a fault of the record, too. */
+export function understood(
+	files: RolloutFiles,
+	record: unknown,
+	context: RecordContext,
+): readonly ForeignRollout[] | string {
+	try {
+		return files.rollouts(record, context);
+	} catch (error) {
+		return `is not understood (${error instanceof Error ? error.message : String(error)})`;
+	}
+}
+
+export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, frame: Frame, message: string): RunFault {
+	const line = files.form === 'jsonl' ? frame.number : null;
+	const where = files.form === 'parquet' && frame.fault === null ? `row ${frame.number} ` : '';
+	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
+}
+
+function rolloutsIn(frame: Frame, file: StepFile, item: number): ForeignRollout[] {
+	const rollouts: ForeignRollout[] = [];
+	let record = file.files.form === 'parquet' ? frame.number - 1 : 0;
+	for (const value of frame.records) {
+		if (rollouts.length > item) break;
+		const read = understood(file.files, value, contextOf(file, record++));
+		if (typeof read !== 'string') rollouts.push(...read);
+	}
+	return rollouts;
+}
+
+function placeOf({ match, files }: StepFile, frame: Frame, item: number): Omit<RolloutPlace, 'group' | 'index'> {
+	const { offset, length, number } = frame;
+	const row = files.form === 'parquet' ? (number - 1) * mostInRow : 0;
+	return { file: match.path, offset, length, item: row + item };
+}
+
+function pieceOf(place: RolloutPlace, { form }: RolloutFiles): { readonly number: number; readonly item: number } {
+	if (form !== 'parquet') return { number: 1, item: place.item };
+	return { number: Math.floor(place.item / mostInRow) + 1, item: place.item % mostInRow };
+}
+
+/** What makes a rollout unusable, in words; null: nothing. */
+function faultIn({ prompt, completion, groupKey }: ForeignRollout): string | null {
+	if (typeof prompt !== 'string' && !Array.isArray(prompt)) return 'has no prompt';
+	if (typeof completion !== 'string' && !Array.isArray(completion)) return 'has no completion';
+	return typeof groupKey === 'string' || typeof groupKey === 'number' ? null : 'has no group';
+}
+
+function lineOf(foreign: ForeignRollout, files: RolloutFiles, step: number, { group, index }: Numbered): RolloutLine {
+	const { step: _, groupKey: __, rewards, reward, advantage, truncated, stage, ...rest } = foreign;
+	return {
+		...rest,
+		step,
+		stage: stage ?? files.split,
+		group,
+		index,
+		rewards: Object.fromEntries(Object.entries(rewards ?? {}).map(([name, value]) => [name, finite(value)])),
+		reward: finite(reward),
+		advantage: finite(advantage),
+		truncated: truncated === true,
+	};
+}
+
+export function finite(value: unknown): number | null {
+	return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+export function identityOf(files: readonly Pick<StepFile, 'match' | 'found'>[]): string {
+	const hash = createHash('sha256');
+	for (const { match, found } of files) hash.update(`${match.path}\n${found.stamp}\n`);
+	return hash.digest('base64');
+}
+
+function changed(file: string): Failure {
+	return new Failure('corrupt', `${file} changed while it was read.`, 'Choose the step again.');
+}

@@ -1,0 +1,94 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import { longestLine } from '../jsonLines.ts';
+import type { Frame, FrameFile, FramePlace } from './frame.ts';
+import { parseLooseJson } from './looseJson.ts';
+import type { OpenedFile } from './openedFile.ts';
+import { Turns } from './turns.ts';
+
+const chunkBytes = 256 << 10;
+const newline = 0x0a;
+const decoder = new TextDecoder('utf-8');
+
+/** A file of one JSON value a line. Lines end at \n alone: texts hold U+2028, U+2029 and U+0085 as they are. */
+export class LineFile implements FrameFile {
+	readonly #file: OpenedFile;
+	readonly #longest: number;
+
+	constructor(file: OpenedFile, longest = longestLine) {
+		this.#file = file;
+		this.#longest = longest;
+	}
+
+	get size(): number {
+		return this.#file.size;
+	}
+
+	get modifiedMs(): number {
+		return this.#file.modifiedMs;
+	}
+
+	get stamp(): string {
+		return this.#file.stamp;
+	}
+
+	async *frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame> {
+		const turns = new Turns(signal);
+		let start = after === undefined ? 0 : after.offset + after.length + 1;
+		let number = after === undefined ? 1 : after.number + 1;
+		let parts: Uint8Array[] = [];
+		let length = 0;
+		for (let position = start; position < this.size; ) {
+			const chunk = await this.#file.read(position, Math.min(chunkBytes, this.size - position));
+			if (chunk.length === 0) break;
+			for (let from = 0; ; ) {
+				const feed = chunk.indexOf(newline, from);
+				const part = chunk.subarray(from, feed === -1 ? chunk.length : feed);
+				length += part.length;
+				if (length <= this.#longest) parts.push(part);
+				else parts = [];
+				if (feed === -1) break;
+				const frame = this.#frame(parts, { offset: start, length, number }, false);
+				if (frame !== null) yield frame;
+				if (turns.due) await turns.pass();
+				from = feed + 1;
+				start = position + from;
+				number++;
+				parts = [];
+				length = 0;
+			}
+			position += chunk.length;
+			if (turns.due) await turns.pass();
+		}
+		const last = length === 0 ? null : this.#frame(parts, { offset: start, length, number }, true);
+		if (last !== null) yield last;
+	}
+
+	async frame(place: FramePlace): Promise<Frame> {
+		const bytes = await this.#file.read(place.offset, Math.min(place.length, this.#longest));
+		return this.#frame([bytes], place, false) ?? { ...place, records: [], fault: 'empty', torn: false };
+	}
+
+	bytesBefore(position: number): Promise<Uint8Array> {
+		return this.#file.bytesBefore(position);
+	}
+
+	close(): Promise<void> {
+		return this.#file.close();
+	}
+
+	/** null: a blank line. A last line without its \n is a record if it is whole. */
+	#frame(parts: readonly Uint8Array[], place: FramePlace, last: boolean): Frame | null {
+		if (place.length > this.#longest) {
+			const fault = `longer than ${Math.floor(this.#longest / 2 ** 20)} MiB`;
+			return { ...place, records: [], fault, torn: last };
+		}
+		const bytes = parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts);
+		const text = decoder.decode(bytes);
+		if (text.trim() === '') return null;
+		try {
+			return { ...place, records: [parseLooseJson(text)], fault: null, torn: false };
+		} catch {
+			return { ...place, records: [], fault: last ? 'cut off: not whole JSON' : 'not JSON', torn: last };
+		}
+	}
+}

@@ -1,0 +1,37 @@
+/**
+ * JSON as Python writes it: the bare tokens NaN, Infinity and -Infinity, which are no JSON, read as null. Fails like
+ * `JSON.parse` when there are other faults.
+ */
+export function parseLooseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		if (!text.includes('NaN') && !text.includes('Infinity')) throw error;
+		return JSON.parse(withoutBareTokens(text));
+	}
+}
+
+/** Replaces the tokens outside of strings; one pass, whatever the text is. */
+function withoutBareTokens(text: string): string {
+	const parts: string[] = [];
+	let at = 0;
+	while (at < text.length) {
+		const quote = text.indexOf('"', at);
+		const end = quote === -1 ? text.length : quote;
+		parts.push(text.slice(at, end).replace(/-?\b(?:NaN|Infinity)\b/g, 'null'));
+		if (quote === -1) break;
+		const close = closingQuote(text, quote + 1);
+		parts.push(text.slice(quote, close + 1));
+		at = close + 1;
+	}
+	return parts.join('');
+}
+
+function closingQuote(text: string, from: number): number {
+	for (let close = text.indexOf('"', from); close !== -1; close = text.indexOf('"', close + 1)) {
+		let backslashes = 0;
+		while (text[close - 1 - backslashes] === '\\') backslashes++;
+		if (backslashes % 2 === 0) return close;
+	}
+	return text.length - 1;
+}

@@ -1,0 +1,251 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { canonicalName } from '../../core/metrics/canonicalName.ts';
+import { MetricTable } from '../../core/metrics/metricTable.ts';
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
+import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
+import type { FaultList } from './faultList.ts';
+import type { FoundFile } from './folderView.ts';
+import type { ForeignMetrics } from './foreignRecord.ts';
+import { finite, freshMs } from './foreignStep.ts';
+import type { FrameFile, FramePlace } from './frame.ts';
+import { openFrames } from './openFrames.ts';
+import { PathPattern, stepIn } from './pathPattern.ts';
+import type { MetricFiles, RunFormat } from './runFormat.ts';
+
+/** One file of metrics, as far as it was read. */
+class MetricSource {
+	readonly files: MetricFiles;
+	readonly match: PathMatch;
+	readonly #folder: string;
+	readonly #format: string;
+	table: MetricTable;
+	stamp = '';
+	#last: FramePlace | null = null;
+	#before: Uint8Array = new Uint8Array(0);
+	#records = 0;
+
+	/** @param seed what an older file said, of which this one repeats all */
+	constructor(folder: string, format: string, files: MetricFiles, match: PathMatch, seed: MetricTable | undefined) {
+		this.table = seed ?? new MetricTable();
+		this.#folder = folder;
+		this.#format = format;
+		this.files = files;
+		this.match = match;
+	}
+
+	/**
+	 * Reads what is new. @returns the first step that changed; Infinity: none; null: the file is another than before, and
+	 * all that was read of it no longer holds
+	 */
+	async read(found: FoundFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number | null> {
+		if (found.stamp === this.stamp) return Number.POSITIVE_INFINITY;
+		let frames: FrameFile;
+		try {
+			frames = await openFrames(this.#folder, this.match.path, this.files.form, this.files.largest);
+		} catch (error) {
+			faults.add({ file: this.match.path, line: null, message: Failure.from(error).message, records: 1 });
+			this.stamp = found.stamp;
+			return Number.POSITIVE_INFINITY;
+		}
+		try {
+			const before = this.table;
+			const grown = await this.#grown(frames);
+			if (!grown) {
+				faults.forget(this.match.path);
+				this.table = new MetricTable();
+				this.#last = null;
+				this.#records = 0;
+			}
+			let changed: number | null = await this.#take(frames, faults, live, signal);
+			this.stamp = frames.stamp;
+			if (!grown && before.length > 0) changed = this.#difference(before);
+			return changed;
+		} finally {
+			await frames.close();
+		}
+	}
+
+	/** Whether the file only has more than when it was read last. */
+	async #grown(frames: FrameFile): Promise<boolean> {
+		if (this.#last === null || this.#last.length === 0) return false;
+		const end = this.#last.offset + this.#last.length;
+		return frames.size >= end && Buffer.compare(await frames.bytesBefore(end), this.#before) === 0;
+	}
+
+	async #take(frames: FrameFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number> {
+		let changed = Number.POSITIVE_INFINITY;
+		const line = (number: number) => (this.files.form === 'jsonl' ? number : null);
+		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
+			const fault = (message: string) =>
+				faults.add({ file: this.match.path, line: line(frame.number), message, records: frame.lost ?? 1 });
+			if (frame.fault !== null) {
+				const fresh = Math.abs(Date.now() - frames.modifiedMs) < freshMs;
+				if (!frame.torn || !live || !fresh) fault(frame.fault);
+				if (frame.torn) continue;
+			}
+			this.#last = { offset: frame.offset, length: frame.length, number: frame.number };
+			for (const record of frame.records) {
+				const rows = this.#understood(record);
+				if (typeof rows === 'string') fault(rows);
+				else for (const row of rows) changed = Math.min(changed, this.#add(row, frames.modifiedMs));
+			}
+		}
+		if (this.#last !== null) this.#before = await frames.bytesBefore(this.#last.offset + this.#last.length);
+		return changed;
+	}
+
+	#understood(record: unknown): readonly ForeignMetrics[] | string {
+		const { match } = this;
+		const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record: this.#records++ };
+		try {
+			return this.files.metrics(record, context);
+		} catch (error) {
+			return `is not understood (${error instanceof Error ? error.message : String(error)})`;
+		}
+	}
+
+	#add({ step, time, values, stage = 'train' }: ForeignMetrics, modifiedMs: number): number {
+		if (!Number.isFinite(step)) return Number.POSITIVE_INFINITY;
+		const named: Record<string, number | null> = {};
+		for (const [name, value] of Object.entries(values)) named[canonicalName(this.#format, name)] = finite(value);
+		const seconds = finite(time) ?? modifiedMs / 1000;
+		const last = this.table.length === 0 ? Number.NEGATIVE_INFINITY : (this.table.step.at(-1) as number);
+		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
+		else this.table.merge(step, seconds, stage, notNull(named));
+		return step;
+	}
+
+	/** The first step in which the table differs from an earlier one; null when it lacks steps that were there. */
+	#difference(before: MetricTable): number | null {
+		const after = this.table;
+		for (let row = 0; row < before.length; row++) {
+			const step = before.step[row] as number;
+			const now = after.rowOf(step);
+			if (now === -1) return null;
+			if (now !== row) return after.step[row] as number;
+			for (const name of after.names) {
+				if (!Object.is(after.value(name, now), before.value(name, row))) return step;
+			}
+		}
+		return after.length > before.length ? (after.step[before.length] as number) : Number.POSITIVE_INFINITY;
+	}
+}
+
+function notNull(values: Readonly<Record<string, number | null>>): Record<string, number> {
+	return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== null));
+}
+
+/** What a look at the files of metrics brought. */
+export interface MetricNews {
+	/** Rows from this step on are new or changed; Infinity: none. */
+	readonly from: number;
+	/** Files went or were written anew: what was told before no longer holds. */
+	readonly reset: boolean;
+}
+
+/** All metrics of a foreign run, read incrementally and merged by step. */
+export class MetricSources {
+	readonly #disk: DiskFolder;
+	readonly #format: RunFormat;
+	readonly #faults: FaultList;
+	readonly #live: boolean;
+	readonly #patterns: ReadonlyMap<MetricFiles, PathPattern>;
+	#sources = new Map<string, MetricSource>();
+
+	constructor(disk: DiskFolder, format: RunFormat, faults: FaultList, live: boolean) {
+		this.#disk = disk;
+		this.#format = format;
+		this.#faults = faults;
+		this.#live = live;
+		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
+	}
+
+	async read(signal?: AbortSignalLike): Promise<MetricNews> {
+		let from = Number.POSITIVE_INFINITY;
+		let reset = false;
+		const before = this.#sources;
+		const now = new Map<string, MetricSource>();
+		const take = (changed: number | null) => {
+			if (changed === null) reset = true;
+			else from = Math.min(from, changed);
+		};
+		for (const [files, pattern] of this.#patterns) {
+			const matches: PathMatch[] = [];
+			for await (const match of this.#disk.matches(pattern)) matches.push(match);
+			sortMatches(matches);
+			if (files.cumulative) matches.reverse();
+			for (const match of matches) {
+				const found = await this.#disk.stat(match.path);
+				if (found === null) continue;
+				const key = `${files.pattern}\n${match.path}`;
+				const source = before.get(key) ?? this.#source(files, match);
+				const changed = await source.read(found, this.#faults, this.#live, signal);
+				now.set(key, source);
+				take(changed);
+				if (files.cumulative && source.table.length > 0) break;
+				if (files.cumulative) now.delete(key);
+			}
+		}
+		for (const [key, source] of before) {
+			// A newer file repeats what an older one said.
+			if (!now.has(key) && source.table.length > 0 && !source.files.cumulative) reset = true;
+		}
+		this.#sources = now;
+		return { from: reset ? Number.NEGATIVE_INFINITY : from, reset };
+	}
+
+	#source(files: MetricFiles, match: PathMatch): MetricSource {
+		const older = files.cumulative ? [...this.#sources.values()].find((source) => source.files === files) : undefined;
+		return new MetricSource(this.#disk.path, this.#format.name, files, match, older?.table);
+	}
+
+	/** Rows of steps from `from` on, ascending, each step once, in portions. */
+	*lines(from = Number.NEGATIVE_INFINITY, portion = 512): Generator<MetricsLine[]> {
+		const tables = [...this.#sources.values()].map(({ table }) => ({
+			table,
+			steps: table.step,
+			names: table.names,
+			row: table.rowAtOrAfter(from),
+		}));
+		let lines: MetricsLine[] = [];
+		for (;;) {
+			const step = Math.min(...tables.map(({ steps, row }) => steps[row] ?? Number.POSITIVE_INFINITY));
+			if (step === Number.POSITIVE_INFINITY) break;
+			const values: Record<string, number> = {};
+			let time = Number.NEGATIVE_INFINITY;
+			let stage = 'train';
+			for (const cursor of tables) {
+				const { table, steps, names, row } = cursor;
+				if (steps[row] !== step) continue;
+				for (const name of names) {
+					const value = table.value(name, row);
+					if (!Number.isNaN(value)) values[name] = value;
+				}
+				time = Math.max(time, table.time[row] as number);
+				stage = table.stageAt(row) ?? stage;
+				cursor.row++;
+			}
+			lines.push({ step, time, stage, values });
+			if (lines.length < portion) continue;
+			yield lines;
+			lines = [];
+		}
+		if (lines.length > 0) yield lines;
+	}
+
+	/** The newest step that has a row; null: none. */
+	get lastStep(): number | null {
+		let last: number | null = null;
+		for (const { table } of this.#sources.values()) {
+			const step = table.step.at(-1);
+			if (step !== undefined && (last === null || step > last)) last = step;
+		}
+		return last;
+	}
+
+	/** Metric names beyond those that are kept. */
+	get dropped(): number {
+		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
+	}
+}

@@ -1,0 +1,31 @@
+import { EventFile } from './eventFile.ts';
+import type { FrameFile } from './frame.ts';
+import { LineFile } from './lineFile.ts';
+import { OpenedFile } from './openedFile.ts';
+import { ParquetFile } from './parquetFile.ts';
+import type { FileForm } from './runFormat.ts';
+import { WholeFile } from './wholeFile.ts';
+
+/** Largest file that is read whole, in bytes. */
+const largestWhole = { json: 64 << 20, yaml: 8 << 20 } as const;
+
+/** Opens a file of a run for reading. Fails with `missing`, or `invalid` for what is no regular file. */
+export async function openFrames(
+	folder: string,
+	path: string,
+	form: FileForm,
+	largest: number | undefined,
+): Promise<FrameFile> {
+	const file = await OpenedFile.open(folder, path);
+	switch (form) {
+		case 'jsonl':
+			return new LineFile(file);
+		case 'events':
+			return new EventFile(file);
+		case 'parquet':
+			return new ParquetFile(file);
+		case 'json':
+		case 'yaml':
+			return new WholeFile(file, form, largest ?? largestWhole[form]);
+	}
+}

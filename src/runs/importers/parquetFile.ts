@@ -1,0 +1,100 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import type { DecodedFile } from './decoding/decodingMessages.ts';
+import { decodingThread } from './decoding/decodingThread.ts';
+import type { ParquetShape } from './decoding/parquetRows.ts';
+import type { Frame, FrameFile, FramePlace } from './frame.ts';
+import type { OpenedFile } from './openedFile.ts';
+import { Turns } from './turns.ts';
+
+const rowsAtOnce = 512;
+let keys = 0;
+
+/** A Parquet file: a record a row. Rows are decoded in the decoding thread, in portions. */
+export class ParquetFile implements FrameFile {
+	readonly #file: OpenedFile;
+	readonly #decoded: DecodedFile;
+	#shape: Promise<ParquetShape> | null = null;
+
+	constructor(file: OpenedFile) {
+		this.#file = file;
+		this.#decoded = { key: ++keys, descriptor: file.descriptor, size: file.size };
+	}
+
+	get size(): number {
+		return this.#file.size;
+	}
+
+	get modifiedMs(): number {
+		return this.#file.modifiedMs;
+	}
+
+	get stamp(): string {
+		return this.#file.stamp;
+	}
+
+	/** A file that is still being written has no footer yet: torn. */
+	async *frames(signal?: AbortSignalLike, after?: FramePlace): AsyncGenerator<Frame> {
+		const turns = new Turns(signal);
+		let shape: ParquetShape;
+		try {
+			shape = await this.#readShape();
+		} catch (error) {
+			yield { ...fault(0, `not Parquet that is read: ${words(error)}`), torn: true };
+			return;
+		}
+		let start = 0;
+		for (const rows of shape.groups) {
+			const end = start + rows;
+			for (let from = Math.max(start, after?.number ?? 0); from < end; from += rowsAtOnce) {
+				const to = Math.min(end, from + rowsAtOnce);
+				try {
+					const records = await this.#rows(from, to);
+					for (let i = 0; i < records.length; i++) {
+						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
+						if (turns.due) await turns.pass();
+					}
+				} catch (error) {
+					if (signal?.aborted) await turns.pass();
+					yield fault(from + 1, `rows ${from + 1} to ${end} cannot be read: ${words(error)}`, end - from);
+					break;
+				}
+				await turns.pass();
+			}
+			start = end;
+		}
+	}
+
+	async frame({ number }: FramePlace): Promise<Frame> {
+		try {
+			const [record] = await this.#rows(number - 1, number);
+			return { offset: 0, length: 0, number, records: record === undefined ? [] : [record], fault: null, torn: false };
+		} catch (error) {
+			return fault(number, words(error));
+		}
+	}
+
+	bytesBefore(position: number): Promise<Uint8Array> {
+		return this.#file.bytesBefore(position);
+	}
+
+	close(): Promise<void> {
+		return this.#file.close();
+	}
+
+	#readShape(): Promise<ParquetShape> {
+		this.#shape ??= decodingThread.ask({ kind: 'shape', file: this.#decoded }, this.size) as Promise<ParquetShape>;
+		return this.#shape;
+	}
+
+	async #rows(from: number, to: number): Promise<readonly unknown[]> {
+		return (await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.size)) as readonly unknown[];
+	}
+}
+
+function fault(number: number, message: string, records = 1): Frame {
+	return { offset: 0, length: 0, number, records: [], fault: message, torn: false, lost: records };
+}
+
+function words(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

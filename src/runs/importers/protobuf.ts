@@ -1,0 +1,58 @@
+/** A field of a protobuf message, by its wire type. */
+export type Field =
+	| { readonly number: number; readonly kind: 'varint'; readonly value: number }
+	| { readonly number: number; readonly kind: 'bytes'; readonly value: Uint8Array }
+	| { readonly number: number; readonly kind: 'fixed32'; readonly value: Uint8Array }
+	| { readonly number: number; readonly kind: 'fixed64'; readonly value: Uint8Array };
+
+/** Fields of a message in their order. Fails with an Error when the bytes end within one. */
+export function* fieldsOf(bytes: Uint8Array): Generator<Field> {
+	const reader = { at: 0 };
+	const take = (length: number): Uint8Array => {
+		if (length < 0 || reader.at + length > bytes.length) throw new Error('a message is cut off');
+		reader.at += length;
+		return bytes.subarray(reader.at - length, reader.at);
+	};
+	while (reader.at < bytes.length) {
+		const key = varint(bytes, reader);
+		const number = Math.floor(key / 8);
+		switch (key % 8) {
+			case 0:
+				yield { number, kind: 'varint', value: varint(bytes, reader) };
+				break;
+			case 1:
+				yield { number, kind: 'fixed64', value: take(8) };
+				break;
+			case 2:
+				yield { number, kind: 'bytes', value: take(varint(bytes, reader)) };
+				break;
+			case 5:
+				yield { number, kind: 'fixed32', value: take(4) };
+				break;
+			default:
+				throw new Error('a message has an unknown wire type');
+		}
+	}
+}
+
+/** Unsigned below 2^53; a negative int64 comes out as its two's complement, which is as good as none. */
+function varint(bytes: Uint8Array, reader: { at: number }): number {
+	let value = 0;
+	let scale = 1;
+	for (let i = 0; i < 10; i++) {
+		const byte = bytes[reader.at++];
+		if (byte === undefined) throw new Error('a message is cut off');
+		value += (byte & 0x7f) * scale;
+		if (byte < 0x80) return value;
+		scale *= 128;
+	}
+	throw new Error('a number is too long');
+}
+
+export function float32(bytes: Uint8Array): number {
+	return new DataView(bytes.buffer, bytes.byteOffset, 4).getFloat32(0, true);
+}
+
+export function float64(bytes: Uint8Array): number {
+	return new DataView(bytes.buffer, bytes.byteOffset, 8).getFloat64(0, true);
+}

@@ -1,0 +1,130 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import type { RolloutSplit } from '../runContent.ts';
+import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
+import type { FaultList } from './faultList.ts';
+import type { FoundFile } from './folderView.ts';
+import type { StepFile } from './foreignStep.ts';
+import { PathPattern, stepIn } from './pathPattern.ts';
+import type { RolloutFiles, RunFormat } from './runFormat.ts';
+import { StepPieces } from './stepPieces.ts';
+
+/** Where the rollouts of a step begin: a file, a folder that holds files, or pieces of a file. */
+interface Start {
+	readonly files: RolloutFiles;
+	readonly pattern: PathPattern;
+	readonly match: PathMatch;
+}
+
+/** Files whose sizes and times are asked for together. */
+const together = 64;
+
+/** Which steps of a foreign run have rollouts, and in which files. */
+export class RolloutSteps {
+	readonly #disk: DiskFolder;
+	readonly #format: RunFormat;
+	readonly #faults: FaultList;
+	readonly #patterns: ReadonlyMap<RolloutFiles, PathPattern>;
+	readonly #pieces = new Map<string, StepPieces>();
+
+	constructor(disk: DiskFolder, format: RunFormat, faults: FaultList) {
+		this.#disk = disk;
+		this.#format = format;
+		this.#faults = faults;
+		this.#patterns = new Map(format.rollouts.map((files) => [files, new PathPattern(files.pattern)]));
+	}
+
+	/** Ascending. */
+	async list(split: RolloutSplit, signal?: AbortSignalLike): Promise<number[]> {
+		return [...(await this.#starts(split, signal)).keys()].sort((a, b) => a - b);
+	}
+
+	/** The files of a step, in the order in which they are read; none when it has no rollouts. */
+	async files(step: number, split: RolloutSplit, signal?: AbortSignalLike): Promise<StepFile[]> {
+		const found: StepFile[] = [];
+		for (const [files, pattern] of this.#patterns) {
+			if (files.split !== split) continue;
+			const matches: PathMatch[] = [];
+			for await (const match of this.#matchesOf(pattern, step)) matches.push(match);
+			sortMatches(matches);
+			for (let i = 0; i < matches.length; i += together) {
+				const portion = matches.slice(i, i + together);
+				const stats = await Promise.all(portion.map(({ path }) => this.#disk.stat(path)));
+				for (const [j, match] of portion.entries()) {
+					const stat = stats[j] ?? null;
+					if (stat === null) continue;
+					const pieces = this.#byRecord(pattern) ? await this.#piecesOf(files, match, stat, signal) : null;
+					const own = pieces === null ? null : (pieces.get(step) ?? []);
+					if (own === null || own.length > 0) found.push({ files, match, found: stat, pieces: own });
+				}
+			}
+		}
+		return found;
+	}
+
+	/** The steps with what tells whether their files changed; of steps that share a file, the file's. */
+	async #starts(split: RolloutSplit, signal?: AbortSignalLike): Promise<Map<number, Start[]>> {
+		const starts = new Map<number, Start[]>();
+		const add = (step: number, start: Start) => {
+			const known = starts.get(step);
+			if (known === undefined) starts.set(step, [start]);
+			else known.push(start);
+		};
+		for (const [files, pattern] of this.#patterns) {
+			if (files.split !== split) continue;
+			if (this.#byRecord(pattern)) {
+				for await (const match of this.#disk.matches(pattern)) {
+					const stat = await this.#disk.stat(match.path);
+					if (stat === null) continue;
+					const pieces = await this.#piecesOf(files, match, stat, signal);
+					for (const step of pieces.keys()) add(step, { files, pattern, match });
+				}
+				continue;
+			}
+			if (pattern.stepSegment === -1) {
+				for await (const match of this.#disk.matches(pattern)) {
+					add(0, { files, pattern, match });
+					break;
+				}
+				continue;
+			}
+			const until = pattern.stepSegment;
+			for await (const match of this.#disk.matches(pattern, { until })) {
+				const step = stepIn(match.parts);
+				if (step !== null && (await this.#leadsToFile(pattern, match))) add(step, { files, pattern, match });
+			}
+		}
+		return starts;
+	}
+
+	/** Whether the records themselves say which step they are of. */
+	#byRecord(pattern: PathPattern): boolean {
+		return this.#format.hasSteps && pattern.stepSegment === -1;
+	}
+
+	async *#matchesOf(pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
+		const until = pattern.stepSegment;
+		if (until === -1) {
+			if (this.#format.hasSteps || step === 0) yield* this.#disk.matches(pattern);
+			return;
+		}
+		for await (const start of this.#disk.matches(pattern, { until })) {
+			if (stepIn(start.parts) !== step) continue;
+			if (until === pattern.segments.length - 1) yield start;
+			else yield* this.#disk.matches(pattern, { from: until + 1, within: start });
+		}
+	}
+
+	async #leadsToFile(pattern: PathPattern, within: PathMatch): Promise<boolean> {
+		const from = pattern.stepSegment + 1;
+		if (from === pattern.segments.length) return true;
+		for await (const _ of this.#disk.matches(pattern, { from, within })) return true;
+		return false;
+	}
+
+	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
+		const key = `${files.pattern}\n${match.path}`;
+		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, files, match);
+		this.#pieces.set(key, pieces);
+		return pieces.read(stat, this.#faults, signal);
+	}
+}

@@ -1,0 +1,83 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import type { PathMatch } from './diskFolder.ts';
+import type { FaultList } from './faultList.ts';
+import type { FoundFile } from './folderView.ts';
+import { contextOf, faultOf, understood } from './foreignStep.ts';
+import type { FramePlace } from './frame.ts';
+import { openFrames } from './openFrames.ts';
+import type { RolloutFiles } from './runFormat.ts';
+
+/** Which pieces of a file hold which step's rollouts, where the file's name has no step: known after one reading. */
+export class StepPieces {
+	readonly #folder: string;
+	readonly #files: RolloutFiles;
+	readonly #match: PathMatch;
+	#stamp = '';
+	#last: FramePlace | null = null;
+	#before: Uint8Array = new Uint8Array(0);
+	#records = 0;
+	#step = 0;
+	#byStep = new Map<number, FramePlace[]>();
+
+	constructor(folder: string, files: RolloutFiles, match: PathMatch) {
+		this.#folder = folder;
+		this.#files = files;
+		this.#match = match;
+	}
+
+	/** What cannot be read belongs to the step that was read before it: so it is told with that step, once. */
+	async read(
+		found: FoundFile,
+		faults: FaultList,
+		signal?: AbortSignalLike,
+	): Promise<ReadonlyMap<number, readonly FramePlace[]>> {
+		if (this.#stamp === found.stamp) return this.#byStep;
+		const frames = await openFrames(this.#folder, this.#match.path, this.#files.form, this.#files.largest);
+		try {
+			const end = this.#last === null ? 0 : this.#last.offset + this.#last.length;
+			const before = await frames.bytesBefore(end);
+			if (end === 0 || frames.size < end || Buffer.compare(before, this.#before) !== 0) this.#clear(faults);
+			for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
+				const place = { offset: frame.offset, length: frame.length, number: frame.number };
+				if (frame.fault !== null) {
+					faults.add(faultOf({ match: this.#match, files: this.#files }, frame, frame.fault));
+					this.#add(this.#step, place);
+					if (!frame.torn) this.#last = place;
+					continue;
+				}
+				this.#last = place;
+				for (const record of frame.records) {
+					const context = contextOf({ match: this.#match }, this.#records++);
+					const read = understood(this.#files, record, context);
+					if (typeof read === 'string') {
+						faults.add(faultOf({ match: this.#match, files: this.#files }, frame, read));
+						this.#add(this.#step, place);
+						continue;
+					}
+					for (const { step } of read) this.#add(Number.isSafeInteger(step) ? (step as number) : 0, place);
+				}
+			}
+			this.#before =
+				this.#last === null ? new Uint8Array(0) : await frames.bytesBefore(this.#last.offset + this.#last.length);
+			this.#stamp = frames.stamp;
+		} finally {
+			await frames.close();
+		}
+		return this.#byStep;
+	}
+
+	#add(step: number, place: FramePlace): void {
+		this.#step = step;
+		const places = this.#byStep.get(step);
+		if (places === undefined) this.#byStep.set(step, [place]);
+		else if (places.at(-1)?.number !== place.number) places.push(place);
+	}
+
+	#clear(faults: FaultList): void {
+		faults.forget(this.#match.path);
+		this.#last = null;
+		this.#records = 0;
+		this.#step = 0;
+		this.#byStep = new Map();
+	}
+}

@@ -1,0 +1,98 @@
+import { type Field, fieldsOf, float32, float64 } from './protobuf.ts';
+
+/** One value of a TensorBoard event: a scalar or texts. Histograms, images and the like are left out. */
+export interface TensorboardValue {
+	readonly step: number;
+	/** Seconds since the epoch. */
+	readonly time: number;
+	readonly tag: string;
+	/** A scalar; null: not finite, or a text. */
+	readonly value: number | null;
+	readonly text: string | null;
+}
+
+const decoder = new TextDecoder('utf-8');
+
+/** The values of an event (tensorflow/core/util/event.proto). Fails with an Error in words. */
+export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
+	let time = 0;
+	let step = 0;
+	const summaries: Uint8Array[] = [];
+	for (const field of fieldsOf(bytes)) {
+		if (field.number === 1 && field.kind === 'fixed64') time = float64(field.value);
+		else if (field.number === 2 && field.kind === 'varint') step = field.value;
+		else if (field.number === 5 && field.kind === 'bytes') summaries.push(field.value);
+	}
+	// Steps are int64; a negative one is a number beyond all counting here.
+	if (!Number.isSafeInteger(step)) throw new Error('its step is not a number of updates');
+	const values: TensorboardValue[] = [];
+	for (const summary of summaries) {
+		for (const field of fieldsOf(summary)) {
+			if (field.number !== 1 || field.kind !== 'bytes') continue;
+			const value = toldBy(field.value);
+			if (value !== null) values.push({ step, time: Number.isFinite(time) ? time : 0, ...value });
+		}
+	}
+	return values;
+}
+
+type Told = Pick<TensorboardValue, 'tag' | 'value' | 'text'>;
+
+/** Summary.Value: tag, and either simple_value or a tensor. */
+function toldBy(bytes: Uint8Array): Told | null {
+	let tag = '';
+	let plugin = '';
+	let simple: number | undefined;
+	let tensor: Told['value'] | string | undefined;
+	for (const field of fieldsOf(bytes)) {
+		if (field.number === 1 && field.kind === 'bytes') tag = decoder.decode(field.value);
+		else if (field.number === 2 && field.kind === 'fixed32') simple = float32(field.value);
+		else if (field.number === 8 && field.kind === 'bytes') tensor = tensorOf(field.value);
+		else if (field.number === 9 && field.kind === 'bytes') plugin = pluginOf(field.value);
+	}
+	if (simple !== undefined) return { tag, value: Number.isFinite(simple) ? simple : null, text: null };
+	if (typeof tensor === 'string') return plugin === 'text' || plugin === '' ? { tag, value: null, text: tensor } : null;
+	if (tensor !== undefined && (plugin === 'scalars' || plugin === '')) return { tag, value: tensor, text: null };
+	return null;
+}
+
+/** SummaryMetadata.plugin_data.plugin_name */
+function pluginOf(bytes: Uint8Array): string {
+	for (const outer of fieldsOf(bytes)) {
+		if (outer.number !== 1 || outer.kind !== 'bytes') continue;
+		for (const inner of fieldsOf(outer.value)) {
+			if (inner.number === 1 && inner.kind === 'bytes') return decoder.decode(inner.value);
+		}
+	}
+	return '';
+}
+
+const dtype = { float: 1, double: 2, string: 7 } as const;
+
+/** TensorProto: strings joined by line breaks, the first of floats or doubles; undefined: something else. */
+function tensorOf(bytes: Uint8Array): number | null | string | undefined {
+	let type = 0;
+	let content: Uint8Array | undefined;
+	let number: number | undefined;
+	const texts: string[] = [];
+	for (const field of fieldsOf(bytes)) {
+		if (field.number === 1 && field.kind === 'varint') type = field.value;
+		else if (field.number === 4 && field.kind === 'bytes') content = field.value;
+		else if (field.number === 5) number ??= firstOf(field, 4);
+		else if (field.number === 6) number ??= firstOf(field, 8);
+		else if (field.number === 8 && field.kind === 'bytes') texts.push(decoder.decode(field.value));
+	}
+	if (type === dtype.string) return texts.join('\n');
+	if (number === undefined && content !== undefined) {
+		if (type === dtype.float && content.length >= 4) number = float32(content);
+		if (type === dtype.double && content.length >= 8) number = float64(content);
+	}
+	if (number === undefined) return undefined;
+	return Number.isFinite(number) ? number : null;
+}
+
+/** The first of a repeated number, packed or not. */
+function firstOf(field: Field, width: 4 | 8): number | undefined {
+	if (field.kind === 'varint' || field.value.length < width) return undefined;
+	return width === 4 ? float32(field.value) : float64(field.value);
+}

@@ -1,0 +1,46 @@
+import { realpath } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { findFormats } from './importers/findFormats.ts';
+import { type ForeignOptions, ForeignRun } from './importers/foreignRun.ts';
+import { formats } from './importers/formats.ts';
+import type { RunFormat } from './importers/runFormat.ts';
+import { OwnRun } from './ownRun.ts';
+import type { RunContent } from './runContent.ts';
+import { isRunFolder } from './runRegistry.ts';
+
+export interface OpenOptions extends ForeignOptions {
+	/** Name of the format, where several fit and a person has chosen; default: the likeliest. */
+	readonly format?: string;
+}
+
+/**
+ * A run of any trainer for reading. Fails with `missing` when the folder is not there, `invalid` when it is no run; then
+ * the sentence says what was looked for.
+ */
+export async function openRun(folder: string, options: OpenOptions = {}): Promise<RunContent> {
+	const path = await realpath(folder).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot open ${folder}`);
+	});
+	const format = await formatOf(path, options.format);
+	return format === null ? new OwnRun(path) : new ForeignRun(path, format, options);
+}
+
+/** The format of a run; null: our own. Fails with `invalid` when the folder is no run. */
+export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
+	if (wanted === undefined && (await isRunFolder(folder))) return null;
+	const found = await findFormats(folder);
+	const format = wanted === undefined ? found[0] : found.find(({ name }) => name === wanted);
+	if (format !== undefined) return format;
+	throw noRun(resolve(folder));
+}
+
+/** Says what was looked for. */
+export function noRun(folder: string): Failure {
+	const looked = ['run.json (Reasoning Lab)', ...formats.map(({ title, looksFor }) => `${looksFor} (${title})`)];
+	return new Failure(
+		'invalid',
+		`${folder} holds no run. Looked for: ${looked.join('; ')}.`,
+		'Choose the folder that the trainer writes to.',
+	);
+}
