@@ -1,0 +1,38 @@
+import type { CallLink, MessagePlace, ToolCall, Transcript, TranscriptMessage } from './transcript.ts';
+
+/** A call with all that belongs to it. */
+export interface MadeCall {
+	readonly call: ToolCall;
+	readonly message: TranscriptMessage;
+	readonly link: CallLink;
+	readonly place: MessagePlace;
+	readonly results: readonly TranscriptMessage[];
+}
+
+/** All calls, in their order. */
+export function madeCalls({ messages, links }: Transcript): MadeCall[] {
+	return links.map((link) => {
+		const message = messages[link.message] as TranscriptMessage;
+		return {
+			call: message.calls[link.call] as ToolCall,
+			message,
+			link,
+			place: { message: link.message, call: link.call },
+			results: link.results.map((index) => messages[index] as TranscriptMessage),
+		};
+	});
+}
+
+/** Words with which tools report errors where the format has no field for it. */
+const errorOpening =
+	/^\s*(?:(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(]|Traceback \(most recent|\{\s*"error"\s*:(?!\s*(?:null|false|"")))/;
+
+/** Whether a tool's message says that the call failed. */
+export function isFailure(message: TranscriptMessage): boolean {
+	if (message.result === null) return false;
+	return message.result.failed ?? errorOpening.test(message.text.slice(0, 400));
+}
+
+export function didFail(made: MadeCall): boolean {
+	return made.results.some(isFailure);
+}

@@ -1,0 +1,32 @@
+import { madeCalls } from '../calls.ts';
+import { type Finding, messageName, quote } from '../finding.ts';
+import type { Transcript } from '../transcript.ts';
+
+/** Arguments that cannot be decoded, and calls that two fields of one message tell differently. */
+export function findArgumentFaults(transcript: Transcript): Finding[] {
+	const findings: Finding[] = [];
+	for (const { call, place, message } of madeCalls(transcript)) {
+		if (call.fault === null) continue;
+		findings.push({
+			check: 'arguments',
+			severity: 'error',
+			title: `The arguments of ${call.name} cannot be read`,
+			text: `${call.fault}, in ${messageName(message.index)}.`,
+			at: [place],
+			quotes: [{ label: 'Arguments', text: quote(call.text) }],
+		});
+	}
+	for (const { index, contradictions } of transcript.messages) {
+		for (const words of contradictions) {
+			findings.push({
+				check: 'arguments',
+				severity: 'warning',
+				title: 'Two fields of a message disagree',
+				text: `In ${messageName(index)}, ${words}.`,
+				at: [{ message: index, call: null }],
+				quotes: [],
+			});
+		}
+	}
+	return findings;
+}

@@ -1,0 +1,85 @@
+import { type Finding, listed, messageName, quote } from '../finding.ts';
+import { type Claim, findReferences } from '../references.ts';
+import type { MessagePlace, Transcript } from '../transcript.ts';
+
+/**
+ * Citations without a reference, references that no tool gave back, and claims whose words or numbers do not stand in what
+ * they cite. A claim that is repeated by later revisions is told once, with all its places.
+ */
+export function findCitationFaults(transcript: Transcript): Finding[] {
+	const found = new Map<string, Finding>();
+	const add = (key: string, at: MessagePlace, finding: Omit<Finding, 'check' | 'at'>): void => {
+		const before = found.get(key);
+		// The newest place comes first: it is the one that counts.
+		found.set(key, { ...finding, check: 'citation', at: [at, ...(before?.at ?? [])] });
+	};
+	const searched = transcript.messages.some(({ role }) => role === 'tool');
+	for (const { at, references, claims, dangling } of findReferences(transcript)) {
+		const where = messageName(at.message);
+		for (const n of dangling) {
+			add(`dangling ${at.message} ${n}`, at, {
+				severity: 'error',
+				title: `[${n}] has no reference`,
+				text: `The answer in ${where} cites [${n}] and lists ${references.length} references.`,
+				quotes: [],
+			});
+		}
+		for (const { number, url, retrieved, claims: uses } of references) {
+			if (url === '') continue;
+			if (retrieved.length === 0 && searched) {
+				add(`invented ${url}`, at, {
+					severity: 'error',
+					title: `Reference [${number}] was never retrieved`,
+					text: `${quote(url, 200)} stands in the references of ${where}, and in no tool result before it.`,
+					quotes: [],
+				});
+			} else if (uses.length === 0 && claims.length > 0) {
+				add(`unused ${at.message} ${url}`, at, {
+					severity: 'info',
+					title: `Reference [${number}] is not cited`,
+					text: `${quote(url, 200)} is listed in ${where}, and nothing cites it.`,
+					quotes: [],
+				});
+			}
+		}
+		for (const claim of claims) {
+			const fault = faultOf(claim);
+			if (fault) add(`claim ${claim.cites.join()} ${claim.text}`, at, fault);
+		}
+	}
+	return [...found.values()];
+}
+
+function faultOf(claim: Claim): Omit<Finding, 'check' | 'at'> | null {
+	const { verdict, cites, absent, absentNumbers, better, support, source } = claim;
+	const marks = cites.map((n) => `[${n}]`).join('');
+	const quotes = [{ label: 'Claim', text: quote(claim.text) }];
+	const does = cites.length > 1 ? 'do' : 'does';
+	if (verdict === 'number') {
+		const numbers = listed(absentNumbers);
+		return {
+			severity: 'error',
+			title: `${numbers} ${absentNumbers.length > 1 ? 'stand' : 'stands'} in none of ${marks}`,
+			text: `The claim gives ${numbers} and cites ${marks}, where ${absentNumbers.length > 1 ? 'they do' : 'it does'} not occur.`,
+			quotes,
+		};
+	}
+	if (verdict !== 'unsupported' && verdict !== 'elsewhere') return null;
+	const share = `${Math.round(100 * (support ?? 0))} %`;
+	const words = absent.slice(0, 8).map((term) => `"${term}…"`);
+	const closest =
+		source === null
+			? ''
+			: ` The cited source that is closest, ${quote(source, 160)}, has ${share} of its terms by weight.`;
+	const lacking = words.length === 0 ? '' : ` ${cites.length > 1 ? 'None of them has' : 'It lacks'} ${listed(words)}.`;
+	const elsewhere =
+		better === null
+			? ''
+			: ` ${quote(better.url, 160)} (${listed(better.messages.map(messageName))}), which it does not cite, has ${Math.round(100 * better.support)} %.`;
+	return {
+		severity: 'warning',
+		title: `${marks} ${does} not support what ${cites.length > 1 ? 'they are' : 'it is'} cited for`,
+		text: `The claim's words do not stand in what it cites.${closest}${lacking}${elsewhere}`,
+		quotes,
+	};
+}

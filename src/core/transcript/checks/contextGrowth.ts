@@ -1,0 +1,37 @@
+import { counted, type Finding, messageName } from '../finding.ts';
+import { contextPoints } from '../tokenTotals.ts';
+import type { Transcript } from '../transcript.ts';
+
+/** A context that has grown this many times over, to at least this many tokens, is worth a line. */
+const limits = { times: 4, tokens: 4000 } as const;
+
+/** A context that grows from call to call, and what makes it grow. */
+export function findContextGrowth(transcript: Transcript): Finding[] {
+	const points = contextPoints(transcript);
+	const [first] = points;
+	const largest = points.reduce((top, point) => (point.prompt > (top?.prompt ?? 0) ? point : top), first);
+	if (first === undefined || largest === undefined || first.prompt === 0) return [];
+	const times = largest.prompt / first.prompt;
+	if (times < limits.times || largest.prompt < limits.tokens) return [];
+	let tools = 0;
+	let all = 0;
+	for (const { index, role, text, thinking, calls } of transcript.messages) {
+		if (index < first.message || index >= largest.message) continue;
+		const size = text.length + thinking.length + calls.reduce((sum, call) => sum + call.text.length, 0);
+		all += size;
+		if (role === 'tool') tools += size;
+	}
+	const share = all === 0 ? 0 : Math.round((100 * tools) / all);
+	return [
+		{
+			check: 'context',
+			severity: 'info',
+			title: `The context grows ${Math.round(times)}-fold`,
+			text:
+				`The prompt has ${counted(first.prompt)} tokens at ${messageName(first.message)} and ${counted(largest.prompt)} at ${messageName(largest.message)}.` +
+				(share > 0 ? ` ${share} % of the characters that came in between are tool results.` : ''),
+			at: [{ message: largest.message, call: null }],
+			quotes: [],
+		},
+	];
+}

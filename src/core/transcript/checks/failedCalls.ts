@@ -1,0 +1,19 @@
+import { isFailure, madeCalls } from '../calls.ts';
+import { type Finding, messageName, quote } from '../finding.ts';
+import type { Transcript } from '../transcript.ts';
+
+/** Calls whose result says that they failed: by the format's own field, else by the words that errors begin with. */
+export function findFailedCalls(transcript: Transcript): Finding[] {
+	return madeCalls(transcript).flatMap(({ call, place, results }) =>
+		results.filter(isFailure).map(
+			(result): Finding => ({
+				check: 'failedCall',
+				severity: 'error',
+				title: `${call.name} failed`,
+				text: `The call of ${call.name} in ${messageName(place.message)} came back with an error in ${messageName(result.index)}.`,
+				at: [{ message: result.index, call: null }, place],
+				quotes: [{ label: 'Error', text: quote(result.text) }],
+			}),
+		),
+	);
+}

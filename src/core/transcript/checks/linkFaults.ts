@@ -1,0 +1,64 @@
+import { madeCalls } from '../calls.ts';
+import { type Finding, listed, messageName, messageNameFirst } from '../finding.ts';
+import type { Transcript } from '../transcript.ts';
+
+/** Calls without a result or with several, results without a call, and call ids that are used twice. */
+export function findLinkFaults(transcript: Transcript): Finding[] {
+	const { messages, orphans } = transcript;
+	const calls = madeCalls(transcript);
+	const findings: Finding[] = [];
+	// A log of calls alone leaves results out altogether.
+	const tells = messages.some(({ result }) => result !== null);
+	const ids = new Map<string, number>();
+	for (const { call, place, results } of calls) {
+		const where = messageName(place.message);
+		if (results.length === 0 && tells) {
+			const atEnd = place.message === messages.length - 1;
+			findings.push({
+				check: 'link',
+				severity: atEnd ? 'warning' : 'error',
+				title: `${call.name} has no result`,
+				text: atEnd
+					? `The transcript ends with the call of ${call.name} in ${where}: it was not executed.`
+					: `No message answers the call of ${call.name} in ${where}, and the conversation goes on.`,
+				at: [place],
+				quotes: [],
+			});
+		}
+		if (results.length > 1) {
+			findings.push({
+				check: 'link',
+				severity: 'error',
+				title: `${call.name} has ${results.length} results`,
+				text: `The call in ${where} is answered by ${listed(results.map(({ index }) => messageName(index)))}.`,
+				at: [place, ...results.map(({ index }) => ({ message: index, call: null }))],
+				quotes: [],
+			});
+		}
+		if (call.id === null) continue;
+		const earlier = ids.get(call.id);
+		if (earlier !== undefined) {
+			findings.push({
+				check: 'link',
+				severity: 'error',
+				title: 'A call id is used twice',
+				text: `${call.id} names a call in ${messageName(earlier)} and another in ${where}.`,
+				at: [place, { message: earlier, call: null }],
+				quotes: [],
+			});
+		}
+		ids.set(call.id, place.message);
+	}
+	for (const index of orphans) {
+		const id = messages[index]?.result?.callId;
+		findings.push({
+			check: 'link',
+			severity: 'error',
+			title: 'A result without a call',
+			text: `${messageNameFirst(index)} answers ${id == null ? 'a call' : `the call ${id}`} that no message before it makes.`,
+			at: [{ message: index, call: null }],
+			quotes: [],
+		});
+	}
+	return findings;
+}

@@ -1,0 +1,33 @@
+import { counted, type Finding, messageNameFirst } from '../finding.ts';
+import type { Transcript } from '../transcript.ts';
+
+/** Token counts that contradict each other within one message. */
+export function findTokenFaults({ messages }: Transcript): Finding[] {
+	const findings: Finding[] = [];
+	for (const { index, usage, otherUsage } of messages) {
+		if (usage === null) continue;
+		const at = [{ message: index, call: null }];
+		const where = messageNameFirst(index);
+		if (otherUsage !== null) {
+			findings.push({
+				check: 'tokens',
+				severity: 'warning',
+				title: 'Two token counts disagree',
+				text: `${where} tells ${counted(usage.prompt)} + ${counted(usage.completion)} tokens in one field and ${counted(otherUsage.prompt)} + ${counted(otherUsage.completion)} in another.`,
+				at,
+				quotes: [],
+			});
+		}
+		if (usage.total !== null && usage.total !== usage.prompt + usage.completion) {
+			findings.push({
+				check: 'tokens',
+				severity: 'warning',
+				title: 'A total of tokens is wrong',
+				text: `${where} tells a total of ${counted(usage.total)} tokens; prompt and completion make ${counted(usage.prompt + usage.completion)}.`,
+				at,
+				quotes: [],
+			});
+		}
+	}
+	return findings;
+}

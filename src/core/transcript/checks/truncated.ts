@@ -1,0 +1,18 @@
+import { type Finding, messageName } from '../finding.ts';
+import type { Transcript } from '../transcript.ts';
+
+const reasons = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
+
+/** Answers that were cut at the longest allowed length. */
+export function findTruncated({ messages }: Transcript): Finding[] {
+	return messages
+		.filter(({ finishReason }) => finishReason !== null && reasons.has(finishReason.toLowerCase()))
+		.map(({ index, finishReason }) => ({
+			check: 'truncated',
+			severity: 'warning',
+			title: 'An answer is cut off',
+			text: `The model stopped at the longest allowed length in ${messageName(index)} (${finishReason}).`,
+			at: [{ message: index, call: null }],
+			quotes: [],
+		}));
+}

@@ -1,0 +1,77 @@
+import { LiteralReader } from './pythonReader.ts';
+import { isMessage } from './readMessage.ts';
+import type { Place } from './transcript.ts';
+
+export interface FoundList {
+	readonly values: readonly { readonly value: unknown; readonly place: Place }[];
+	readonly place: Place;
+	/** Why it broke off, and where. */
+	readonly fault: { readonly message: string; readonly place: Place } | null;
+}
+
+/** Where a list of messages may begin: before a message's constructor, or before a table that names a role. */
+const opening =
+	/\[\s*(?=(?:[\w.]{0,80}Message(?:Chunk)?\()|\{\s*(?:'(?:role|type|content|from)'|"(?:role|type|content|from)")\s*:)/g;
+
+/** Openings that lead to nothing; a text with more of them is no chat log. */
+const mostFailures = 1000;
+
+/**
+ * Lists of messages anywhere in a text, as Python prints them or as torn JSON, each up to where it ends or breaks off.
+ * Linear in the text: what was read once is not read again.
+ * @param json whether the text as a whole begins like JSON
+ */
+export function* findLists(text: string, json: boolean): Generator<FoundList> {
+	const places = new Places(text);
+	let failures = 0;
+	for (let from = 0; failures < mostFailures; ) {
+		opening.lastIndex = from;
+		const match = opening.exec(text);
+		if (match === null) return;
+		const place = places.at(match.index);
+		const reader = new LiteralReader(text, match.index, { dialect: json ? 'json' : 'python' });
+		const values: { value: unknown; place: Place }[] = [];
+		let messages = 0;
+		const fault = reader.list((value, offset) => {
+			values.push({ value, place: places.at(offset) });
+			if (isMessage(value)) messages++;
+			return true;
+		});
+		from = Math.max(match.index + 1, fault === null ? reader.offset : fault.offset);
+		if (messages === 0) {
+			failures++;
+			if (fault !== null)
+				yield { values: [], place, fault: { message: fault.message, place: places.at(fault.offset) } };
+			continue;
+		}
+		yield {
+			values,
+			place,
+			fault: fault === null ? null : { message: fault.message, place: places.at(fault.offset) },
+		};
+	}
+}
+
+/** Line and column of offsets; asked in ascending order it reads the text once. */
+class Places {
+	readonly #text: string;
+	#line = 1;
+	#start = 0;
+
+	constructor(text: string) {
+		this.#text = text;
+	}
+
+	at(offset: number): Place {
+		if (offset < this.#start) {
+			this.#line = 1;
+			this.#start = 0;
+		}
+		for (;;) {
+			const feed = this.#text.indexOf('\n', this.#start);
+			if (feed === -1 || feed >= offset) return { line: this.#line, column: offset - this.#start + 1 };
+			this.#line++;
+			this.#start = feed + 1;
+		}
+	}
+}

@@ -1,0 +1,35 @@
+import type { CallLink, TranscriptMessage } from './transcript.ts';
+
+/**
+ * Links each call with the messages that answer it, by call id. Where a format has no ids (OpenAI's old `function_call`),
+ * the results that follow a message are taken for its calls of the same name, in their order.
+ */
+export function linkCalls(messages: readonly TranscriptMessage[]): { links: CallLink[]; orphans: number[] } {
+	const links: { message: number; call: number; results: number[] }[] = [];
+	const byId = new Map<string, (typeof links)[number]>();
+	let unnamed: { name: string; link: (typeof links)[number] }[] = [];
+	const orphans: number[] = [];
+	for (const message of messages) {
+		if (message.calls.length > 0) unnamed = [];
+		message.calls.forEach((call, i) => {
+			const link = { message: message.index, call: i, results: [] };
+			links.push(link);
+			// Ids must be unique; where they are not, results belong to the call that is nearest before them.
+			if (call.id !== null) byId.set(call.id, link);
+			else unnamed.push({ name: call.name, link });
+		});
+		if (message.result === null) continue;
+		const { callId } = message.result;
+		if (callId !== null) {
+			const link = byId.get(callId);
+			if (link) link.results.push(message.index);
+			else orphans.push(message.index);
+			continue;
+		}
+		const at = unnamed.findIndex(({ name }) => message.name === null || name === message.name);
+		const [next] = at === -1 ? [] : unnamed.splice(at, 1);
+		if (next) next.link.results.push(message.index);
+		else orphans.push(message.index);
+	}
+	return { links, orphans };
+}

@@ -1,0 +1,305 @@
+import { Failure } from '../../base/failure.ts';
+import { findLists } from './findLists.ts';
+import { linkCalls } from './linkCalls.ts';
+import { field, isTable, textField } from './pythonValue.ts';
+import { isMessage, readMessage } from './readMessage.ts';
+import type {
+	DeclaredTool,
+	Place,
+	Transcript,
+	TranscriptFault,
+	TranscriptFile,
+	TranscriptFormat,
+	TranscriptMessage,
+} from './transcript.ts';
+
+/** What one file may hold at most; the rest is counted as a fault. */
+export const transcriptLimits = {
+	/** UTF-16 code units. */
+	characters: 32 * 1024 * 1024,
+	transcripts: 5000,
+	messages: 20_000,
+	faults: 200,
+} as const;
+
+/** Collects what a file holds, within the limits. */
+class Collector {
+	readonly transcripts: Transcript[] = [];
+	readonly faults: TranscriptFault[] = [];
+	moreFaults = 0;
+	#messages = 0;
+	#overflowed = false;
+
+	/** Whether something was left out. */
+	get overflowed(): boolean {
+		return this.#overflowed;
+	}
+
+	get full(): boolean {
+		return this.#messages >= transcriptLimits.messages || this.transcripts.length >= transcriptLimits.transcripts;
+	}
+
+	fault(message: string, place: Place | null): void {
+		if (this.faults.length < transcriptLimits.faults) this.faults.push({ place, message });
+		else this.moreFaults++;
+	}
+
+	/** Told once: what comes after is not read at all. */
+	#overflow(place: Place | null): void {
+		if (this.#overflowed) return;
+		this.#overflowed = true;
+		const { messages, transcripts } = transcriptLimits;
+		this.fault(`Only the first ${messages} messages and ${transcripts} conversations are read`, place);
+	}
+
+	/** A list of messages; what is none is a fault. */
+	add(values: readonly PlacedValue[], about: Conversation): void {
+		if (this.full) {
+			this.#overflow(values[0]?.place ?? null);
+			return;
+		}
+		const messages: TranscriptMessage[] = [];
+		for (const { value, place } of [...about.before, ...values, ...about.after]) {
+			if (this.full) {
+				this.#overflow(place);
+				break;
+			}
+			const read = readMessage(
+				value,
+				place,
+				about.after.some((item) => item.value === value) ? about.usage : undefined,
+			);
+			if (read.length === 0) this.fault('This is no message', place);
+			for (const message of read) messages.push({ ...message, index: messages.length });
+			this.#messages += read.length;
+		}
+		if (messages.length === 0) return;
+		this.transcripts.push({ title: about.title, messages, tools: about.tools, ...linkCalls(messages) });
+	}
+}
+
+interface PlacedValue {
+	readonly value: unknown;
+	readonly place: Place | null;
+}
+
+interface Conversation {
+	readonly title: string;
+	readonly tools: readonly DeclaredTool[];
+	readonly before: readonly PlacedValue[];
+	readonly after: readonly PlacedValue[];
+	readonly usage: unknown;
+}
+
+const plain: Omit<Conversation, 'title'> = { tools: [], before: [], after: [], usage: undefined };
+
+/**
+ * Reads a chat log: a list of messages in JSON or as Python prints it (anywhere in the text), a table with such a list,
+ * or JSON lines with a message, a list or a table each. Pure; nothing of the text is evaluated, and work and memory are
+ * bounded by the length of the text. Fails with `invalid` when there are no messages in it, with `unsupported` when it is
+ * too long.
+ * @param name of the file, for sentences
+ */
+export function readTranscript(text: string, name: string): TranscriptFile {
+	if (text.length > transcriptLimits.characters) {
+		throw new Failure(
+			'unsupported',
+			`${name} has ${text.length} characters; the inspector reads up to ${transcriptLimits.characters}.`,
+			'Cut the conversation that you want to look at into a file of its own.',
+		);
+	}
+	const collector = new Collector();
+	const format = readInto(collector, text);
+	const { transcripts, faults, moreFaults } = collector;
+	if (transcripts.length === 0) {
+		const [first] = faults;
+		const why = first === undefined ? '' : ` ${describe(first)}`;
+		throw new Failure(
+			'invalid',
+			`${name} holds no list of messages.${why}`,
+			'Open a JSON or JSONL chat log, or a text with messages as Python prints them.',
+		);
+	}
+	return { format, transcripts, faults, moreFaults };
+}
+
+/** A fault in one sentence. */
+export function describe({ place, message }: TranscriptFault): string {
+	return place === null ? `${message}.` : `Line ${place.line}, column ${place.column}: ${message}.`;
+}
+
+function readInto(collector: Collector, text: string): TranscriptFormat {
+	const body = text.trimStart();
+	const opens = body.startsWith('[') || body.startsWith('{');
+	if (opens) {
+		let value: unknown;
+		let whole = true;
+		try {
+			value = JSON.parse(body);
+		} catch {
+			whole = false;
+		}
+		if (whole) {
+			readValue(collector, value, '', { line: 1, column: 1 });
+			return 'json';
+		}
+		if (looksLikeLines(body)) {
+			readLines(collector, text);
+			return 'jsonl';
+		}
+	}
+	for (const list of findLists(text, opens)) {
+		collector.add(list.values, { ...plain, title: `Line ${list.place.line}` });
+		if (list.fault) collector.fault(`The list breaks off: ${list.fault.message}`, list.fault.place);
+		if (collector.overflowed) break;
+	}
+	return opens && collector.transcripts.length === 0 ? 'json' : 'python';
+}
+
+/** Whether lines are tables of their own; a list that is written over several lines is not. */
+function looksLikeLines(text: string): boolean {
+	const rows = text
+		.slice(0, 8 * 1024 * 1024)
+		.split('\n', 20)
+		.map((row) => row.trim())
+		.filter((row) => row !== '');
+	const [first = ''] = rows;
+	const parses = (row: string): boolean => {
+		try {
+			return /^[[{]/.test(row) && typeof JSON.parse(row) === 'object';
+		} catch {
+			return false;
+		}
+	};
+	if (parses(first)) return rows.length > 1;
+	return !rows.some((row) => row.endsWith(',') || row === '[' || row === '{') && rows.some(parses);
+}
+
+function readLines(collector: Collector, text: string): void {
+	let line = 0;
+	const loose: PlacedValue[] = [];
+	for (let at = 0; at < text.length && !collector.overflowed; ) {
+		const feed = text.indexOf('\n', at);
+		const end = feed === -1 ? text.length : feed;
+		const row = text.slice(at, end).trim();
+		at = end + 1;
+		line++;
+		if (row === '') continue;
+		const place = { line, column: 1 };
+		let value: unknown;
+		try {
+			value = JSON.parse(row);
+		} catch {
+			collector.fault(feed === -1 ? 'The last line is torn' : 'The line is not JSON', place);
+			continue;
+		}
+		if (isMessage(value)) loose.push({ value, place });
+		else readValue(collector, value, `Line ${line}`, place);
+	}
+	if (loose.length > 0) collector.add(loose, { ...plain, title: 'All lines' });
+}
+
+/** A list of messages, a list of conversations, or a conversation. */
+function readValue(collector: Collector, value: unknown, title: string, place: Place): void {
+	const found = readConversation(value, title, place);
+	if (found !== null) {
+		collector.add(found.values, found.about);
+		return;
+	}
+	if (Array.isArray(value)) {
+		for (const [i, item] of value.entries()) {
+			if (collector.overflowed) return;
+			const name = `${title === '' ? '' : `${title}, `}conversation ${i + 1}`;
+			const inner = readConversation(item, name, place);
+			if (inner) collector.add(inner.values, inner.about);
+			else collector.fault(`Item ${i + 1} is neither a message nor a conversation`, place);
+		}
+		return;
+	}
+	collector.fault('There is no list of messages here', place);
+}
+
+/** Where tables keep their messages, in the order in which they are looked for. */
+const listFields = [
+	'messages',
+	'conversations',
+	'conversation',
+	'chat_history',
+	'history',
+	'turns',
+	'trajectory',
+] as const;
+
+function readConversation(
+	value: unknown,
+	title: string,
+	place: Place,
+	depth = 0,
+): { values: PlacedValue[]; about: Conversation } | null {
+	const at = (list: readonly unknown[]): PlacedValue[] => list.map((item) => ({ value: item, place }));
+	if (Array.isArray(value)) {
+		return value.some(isMessage) ? { values: at(value), about: { ...plain, title } } : null;
+	}
+	if (!isTable(value)) return null;
+	if (isMessage(value)) return { values: at([value]), about: { ...plain, title } };
+	const named = textField(value, 'id') ?? textField(value, 'title') ?? title;
+	const tools = readTools(field(value, 'tools') ?? field(value, 'functions'));
+	const system = field(value, 'system');
+	const before = system === undefined ? [] : at([{ role: 'system', content: system }]);
+	for (const name of listFields) {
+		const list = field(value, name);
+		if (!Array.isArray(list) || !list.some(isMessage)) continue;
+		return {
+			values: at(list),
+			about: { title: named, tools, before, after: at(answersOf(value)), usage: field(value, 'usage') },
+		};
+	}
+	const prompt = field(value, 'prompt') ?? field(value, 'input');
+	const completion = field(value, 'completion') ?? field(value, 'output');
+	if (completion !== undefined) {
+		const asked = sideOf(prompt, 'user');
+		const answered = sideOf(completion, 'assistant');
+		if (asked !== null && answered !== null) {
+			return {
+				values: at(asked),
+				about: { title: named, tools, before, after: at(answered), usage: field(value, 'usage') },
+			};
+		}
+	}
+	if (depth >= 3) return null;
+	for (const name of ['request', 'body', 'data', 'state', 'output', 'result', 'kwargs', 'values']) {
+		const inner = readConversation(field(value, name), named, place, depth + 1);
+		if (inner === null) continue;
+		const response = field(value, 'response');
+		const answers = at(answersOf(response));
+		const usage = field(response, 'usage') ?? inner.about.usage;
+		return { values: inner.values, about: { ...inner.about, after: [...inner.about.after, ...answers], usage } };
+	}
+	return null;
+}
+
+/** The messages of a response: OpenAI's choices, or the response itself where it is a message. */
+function answersOf(response: unknown): unknown[] {
+	const choices = field(response, 'choices');
+	if (Array.isArray(choices)) return choices.slice(0, 1).map((choice) => field(choice, 'message'));
+	return isTable(response) && textField(response, 'role') !== null ? [response] : [];
+}
+
+/** One side of a rollout: messages, or a text of the given role. */
+function sideOf(value: unknown, role: 'user' | 'assistant'): unknown[] | null {
+	if (value === undefined) return [];
+	if (typeof value === 'string') return [{ role, content: value }];
+	return Array.isArray(value) && (value.length === 0 || value.some(isMessage)) ? value : null;
+}
+
+/** OpenAI's `{type, function: {name, parameters}}`, Anthropic's `{name, input_schema}`, plain `{name, parameters}`. */
+function readTools(value: unknown): DeclaredTool[] {
+	if (!Array.isArray(value)) return [];
+	const tools: DeclaredTool[] = [];
+	for (const item of value) {
+		const tool = field(item, 'function') ?? item;
+		const name = textField(tool, 'name');
+		if (name !== null) tools.push({ name, schema: field(tool, 'parameters') ?? field(tool, 'input_schema') ?? null });
+	}
+	return tools;
+}

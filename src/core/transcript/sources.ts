@@ -1,0 +1,113 @@
+import { field, isTable, textField } from './pythonValue.ts';
+import type { Transcript } from './transcript.ts';
+
+/** A page or document that a tool gave back. */
+export interface Source {
+	/** As written first. */
+	readonly url: string;
+	readonly title: string | null;
+	/** What the results say of it, joined. */
+	readonly text: string;
+	/** Messages whose results hold it, ascending. */
+	readonly messages: readonly number[];
+}
+
+const urlFields = ['url', 'link', 'href', 'uri', 'source'] as const;
+const textFields = [
+	'content',
+	'text',
+	'snippet',
+	'body',
+	'summary',
+	'raw_content',
+	'page_content',
+	'description',
+] as const;
+const limits = { sources: 2000, text: 200_000, depth: 12 } as const;
+
+/** An address as it is compared: without scheme, "www.", fragment, tracking parameters and slash at the end. */
+export function normalUrl(url: string): string {
+	return url
+		.trim()
+		.replace(/^https?:\/\/(?:www\.)?/i, '')
+		.replace(/#.*$/s, '')
+		.replace(/[?&]utm_[^&]*/g, '')
+		.replace(/[/.,;]+$/, '')
+		.replace(/^[^/]+/, (host) => host.toLowerCase());
+}
+
+/**
+ * The sources that tool results hold, by normal address: tables with an address and a text in results that are JSON, and
+ * addresses with the lines around them in results that are text.
+ * @param before only messages before this one
+ */
+export function sourcesOf({ messages }: Transcript, before = Number.POSITIVE_INFINITY): Map<string, Source> {
+	const found = new Map<string, { url: string; title: string | null; texts: Set<string>; messages: number[] }>();
+	const add = (message: number, url: string, title: string | null, text: string): void => {
+		const key = normalUrl(url);
+		if (key === '' || (found.size >= limits.sources && !found.has(key))) return;
+		const source = found.get(key) ?? { url, title, texts: new Set<string>(), messages: [] };
+		source.title ??= title;
+		if (text !== '') source.texts.add(text.slice(0, limits.text));
+		if (source.messages.at(-1) !== message) source.messages.push(message);
+		found.set(key, source);
+	};
+	for (const { index, role, text } of messages) {
+		if (index >= before || role !== 'tool') continue;
+		const json = parse(text);
+		if (json !== undefined) gather(json, index, add, 0);
+		else gatherLines(text, index, add);
+	}
+	return new Map(
+		[...found].map(([key, { url, title, texts, messages: at }]) => [
+			key,
+			{ url, title, text: [...texts].join('\n'), messages: at },
+		]),
+	);
+}
+
+type Add = (message: number, url: string, title: string | null, text: string) => void;
+
+function parse(text: string): unknown {
+	if (!/^\s*[[{]/.test(text)) return undefined;
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+function gather(value: unknown, message: number, add: Add, depth: number): void {
+	if (depth > limits.depth) return;
+	if (Array.isArray(value)) {
+		for (const item of value) gather(item, message, add, depth + 1);
+		return;
+	}
+	if (!isTable(value)) return;
+	const url = firstText(value, urlFields) ?? firstText(field(value, 'metadata'), urlFields);
+	if (url !== null && /^(?:https?:\/\/|[\w-]+(?:\.[\w-]+)+\/)/i.test(url)) {
+		const texts = textFields.map((name) => textField(value, name)).filter((text) => text !== null);
+		const title = textField(value, 'title') ?? textField(value, 'name');
+		add(message, url, title, [title ?? '', ...texts].filter((text) => text !== '').join('\n'));
+	}
+	for (const inner of Object.values(value)) if (typeof inner === 'object') gather(inner, message, add, depth + 1);
+}
+
+function firstText(value: unknown, names: readonly string[]): string | null {
+	for (const name of names) {
+		const text = textField(value, name);
+		if (text !== null && text !== '') return text;
+	}
+	return null;
+}
+
+/** In plain text a source is its address and what follows up to the next address. */
+function gatherLines(text: string, message: number, add: Add): void {
+	const urls = [...text.slice(0, 1_000_000).matchAll(/https?:\/\/[^\s<>"'\])]{4,2000}/g)].slice(0, limits.sources);
+	urls.forEach((match, i) => {
+		const end = urls[i + 1]?.index ?? text.length;
+		const line = text.lastIndexOf('\n', match.index);
+		const start = Math.max(line + 1, i === 0 ? 0 : (urls[i - 1]?.index ?? 0) + (urls[i - 1]?.[0].length ?? 0));
+		add(message, match[0].replace(/[.,;]+$/, ''), null, text.slice(start, end).trim());
+	});
+}

@@ -1,0 +1,72 @@
+import type { MadeCall } from './calls.ts';
+import { field, isTable } from './pythonValue.ts';
+import type { DeclaredTool } from './transcript.ts';
+
+/** What a tool's arguments should be, and who says so. */
+export interface ToolSchema {
+	/** JSON Schema, of which `required`, `properties` and `type` are used. */
+	readonly schema: unknown;
+	/** In words: "the schema in the file". */
+	readonly source: string;
+}
+
+const text = { type: 'string' };
+const texts = { type: 'array', items: text };
+const answer = {
+	type: 'object',
+	required: ['answer', 'reflection', 'search_queries'],
+	properties: {
+		answer: text,
+		reflection: {
+			type: 'object',
+			required: ['missing', 'superfluous'],
+			properties: { missing: text, superfluous: text },
+		},
+		search_queries: texts,
+	},
+};
+
+/**
+ * The tools of a Reflexion research agent (Shinn et al. 2023, as LangGraph's tutorial writes it): a draft, and its
+ * revisions with references.
+ */
+const reflexionTools: Readonly<Record<string, unknown>> = {
+	AnswerQuestion: answer,
+	ReviseAnswer: { ...answer, properties: { ...answer.properties, references: texts } },
+};
+
+/** The file's own declaration, else what is known of a tool of this name with these arguments. */
+export function schemaOf(name: string, declared: readonly DeclaredTool[]): ToolSchema | null {
+	const own = declared.find((tool) => tool.name === name);
+	if (isTable(own?.schema)) return { schema: own.schema, source: 'the schema in the file' };
+	if (!Object.hasOwn(reflexionTools, name)) return null;
+	return { schema: reflexionTools[name], source: 'the schema of Reflexion agents' };
+}
+
+/** Fields that a schema asks for. */
+export function requiredOf(schema: unknown): string[] {
+	const required = field(schema, 'required');
+	return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+}
+
+export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
+	const properties = field(schema, 'properties');
+	return isTable(properties) ? properties : {};
+}
+
+/** pydantic's words: the field in a line of its own, what is wrong with it in the next. */
+const pydanticMissing = /^(\w[\w.]*)\r?\n\s+(?:Field required|field required)/gm;
+
+/** Fields that the validators of the transcript's own tools asked for: name to the message that says so. */
+export function demandedFields(calls: readonly MadeCall[], name: string): Map<string, number> {
+	const demanded = new Map<string, number>();
+	for (const { call, results } of calls) {
+		if (call.name !== name) continue;
+		for (const { text: words, index } of results) {
+			for (const [, missing = ''] of words.slice(0, 20_000).matchAll(pydanticMissing)) {
+				if (!demanded.has(missing)) demanded.set(missing, index);
+			}
+		}
+	}
+	return demanded;
+}

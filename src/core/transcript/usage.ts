@@ -1,0 +1,42 @@
+import { countField, field } from './pythonValue.ts';
+import type { TokenUsage } from './transcript.ts';
+
+/**
+ * Token counts of a message or a response in the words of the providers: OpenAI's `prompt_tokens` and
+ * `completion_tokens`, Anthropic's `input_tokens` and `output_tokens` (which leave out what a cache gave, told as
+ * `cache_read_input_tokens` and `cache_creation_input_tokens`), LangChain's `usage_metadata` (which does not).
+ */
+export function readUsage(value: unknown): TokenUsage | null {
+	const prompt = countField(value, 'prompt_tokens');
+	const completion = countField(value, 'completion_tokens');
+	if (prompt !== null || completion !== null) {
+		return {
+			prompt: prompt ?? 0,
+			completion: completion ?? 0,
+			total: countField(value, 'total_tokens'),
+			cached: countField(field(value, 'prompt_tokens_details'), 'cached_tokens'),
+			reasoning: countField(field(value, 'completion_tokens_details'), 'reasoning_tokens'),
+		};
+	}
+	const input = countField(value, 'input_tokens');
+	const output = countField(value, 'output_tokens');
+	if (input === null && output === null) return null;
+	const read = countField(value, 'cache_read_input_tokens');
+	const made = countField(value, 'cache_creation_input_tokens');
+	return {
+		prompt: (input ?? 0) + (read ?? 0) + (made ?? 0),
+		completion: output ?? 0,
+		total: countField(value, 'total_tokens'),
+		cached:
+			read ??
+			countField(field(value, 'input_token_details'), 'cache_read') ??
+			countField(field(value, 'input_tokens_details'), 'cached_tokens'),
+		reasoning:
+			countField(field(value, 'output_token_details'), 'reasoning') ??
+			countField(field(value, 'output_tokens_details'), 'reasoning_tokens'),
+	};
+}
+
+export function sameUsage(one: TokenUsage, other: TokenUsage): boolean {
+	return one.prompt === other.prompt && one.completion === other.completion;
+}

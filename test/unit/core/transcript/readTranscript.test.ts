@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, test } from 'node:test';
+import { Failure } from '../../../../src/base/failure.ts';
+import {
+	describe as inWords,
+	readTranscript,
+	transcriptLimits,
+} from '../../../../src/core/transcript/readTranscript.ts';
+import { reflexionFile } from './reflexion.ts';
+
+const read = (text: string) => readTranscript(text, 'log');
+const shape = (text: string) =>
+	read(text).transcripts.map(({ messages }) => messages.map(({ role, text: words }) => `${role}: ${words}`));
+const refuses = (text: string, words: RegExp) =>
+	assert.throws(
+		() => read(text),
+		(error) => error instanceof Failure && words.test(error.toString()),
+	);
+
+describe('formats', () => {
+	test('messages as Python prints them, anywhere in a text', () => {
+		const file = read(
+			`Hello!\n[HumanMessage(content='Hi', additional_kwargs={}), AIMessage(content="it's", id='a')]\nBye`,
+		);
+		assert.equal(file.format, 'python');
+		assert.deepEqual(shape("noise [HumanMessage(content='Hi')] more [{'role': 'user', 'content': 'Ho'}]"), [
+			['user: Hi'],
+			['user: Ho'],
+		]);
+		assert.deepEqual(
+			file.transcripts[0]?.messages.map(({ place }) => place),
+			[
+				{ line: 2, column: 2 },
+				{ line: 2, column: 52 },
+			],
+		);
+	});
+
+	test('chat lists, tables and lists of tables in JSON', () => {
+		const list = [
+			{ role: 'system', content: 'S' },
+			{
+				role: 'user',
+				content: [
+					{ type: 'text', text: 'a' },
+					{ type: 'image_url', image_url: { url: 'x' } },
+				],
+			},
+		];
+		assert.deepEqual(shape(JSON.stringify(list)), [['system: S', 'user: a']]);
+		assert.deepEqual(shape(JSON.stringify({ messages: list })), [['system: S', 'user: a']]);
+		assert.deepEqual(shape(JSON.stringify([{ messages: list }, { id: 'b', messages: list }])).length, 2);
+		assert.deepEqual(read(JSON.stringify(list)).transcripts[0]?.messages[1]?.attachments, ['image_url']);
+	});
+
+	test('requests with their responses', () => {
+		const row = {
+			request: {
+				messages: [{ role: 'user', content: 'Hi' }],
+				tools: [{ name: 'f', input_schema: { type: 'object' } }],
+			},
+			response: {
+				choices: [{ message: { role: 'assistant', content: 'Ho' } }],
+				usage: { prompt_tokens: 3, completion_tokens: 4 },
+			},
+		};
+		const file = read(`${JSON.stringify(row)}\n${JSON.stringify(row)}\n`);
+		assert.equal(file.format, 'jsonl');
+		assert.equal(file.transcripts.length, 2);
+		const [first] = file.transcripts;
+		assert.deepEqual(
+			first?.messages.map(({ text }) => text),
+			['Hi', 'Ho'],
+		);
+		assert.equal(first?.messages[1]?.usage?.prompt, 3);
+		assert.deepEqual(first?.tools, [{ name: 'f', schema: { type: 'object' } }]);
+	});
+
+	test("Anthropic's parts: thinking, calls, and results inside of a user's message", () => {
+		const file = read(
+			JSON.stringify({
+				system: 'S',
+				messages: [
+					{
+						role: 'assistant',
+						content: [
+							{ type: 'thinking', thinking: 'hm' },
+							{ type: 'text', text: 'Look' },
+							{ type: 'tool_use', id: 't1', name: 'look', input: { at: 'x' } },
+						],
+					},
+					{
+						role: 'user',
+						content: [
+							{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'text', text: 'gone' }], is_error: true },
+							{ type: 'text', text: 'Go on' },
+						],
+					},
+				],
+			}),
+		);
+		const [transcript] = file.transcripts;
+		assert.deepEqual(
+			transcript?.messages.map(({ role, text, thinking }) => [role, text, thinking]),
+			[
+				['system', 'S', ''],
+				['assistant', 'Look', 'hm'],
+				['tool', 'gone', ''],
+				['user', 'Go on', ''],
+			],
+		);
+		assert.deepEqual(transcript?.links, [{ message: 1, call: 0, results: [2] }]);
+		assert.deepEqual(transcript?.messages[2]?.result, { callId: 't1', failed: true });
+	});
+
+	test('LangChain: messages_to_dict, dumpd, and ShareGPT', () => {
+		assert.deepEqual(shape(JSON.stringify([{ type: 'human', data: { content: 'Hi' } }])), [['user: Hi']]);
+		const dumped = {
+			lc: 1,
+			type: 'constructor',
+			id: ['langchain', 'schema', 'messages', 'AIMessage'],
+			kwargs: { content: 'Ho' },
+		};
+		assert.deepEqual(shape(JSON.stringify([dumped])), [['assistant: Ho']]);
+		assert.deepEqual(shape(JSON.stringify({ conversations: [{ from: 'gpt', value: 'A' }] })), [['assistant: A']]);
+	});
+
+	test("OpenAI's responses", () => {
+		const items = [
+			{ role: 'user', content: 'Hi' },
+			{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{"a":1}' },
+			{ type: 'function_call_output', call_id: 'c', output: '2' },
+		];
+		const [transcript] = read(JSON.stringify(items)).transcripts;
+		assert.deepEqual(
+			transcript?.messages.map(({ role }) => role),
+			['user', 'assistant', 'tool'],
+		);
+		assert.deepEqual(transcript?.links, [{ message: 1, call: 0, results: [2] }]);
+	});
+
+	test('rollouts: a prompt and a completion, as texts or as messages', () => {
+		assert.deepEqual(shape('{"prompt": "1+1", "completion": "2"}'), [['user: 1+1', 'assistant: 2']]);
+		const turns = { prompt: [{ role: 'user', content: 'a' }], completion: [{ role: 'assistant', content: 'b' }] };
+		assert.deepEqual(shape(JSON.stringify(turns)), [['user: a', 'assistant: b']]);
+	});
+
+	test('lines with a message each are one conversation', () => {
+		const file = read('{"role":"user","content":"a"}\n\n{"role":"assistant","content":"b"}\n{"role":"us');
+		assert.deepEqual(
+			file.transcripts.map(({ messages }) => messages.length),
+			[2],
+		);
+		assert.deepEqual(file.faults.map(inWords), ['Line 4, column 1: The last line is torn.']);
+	});
+});
+
+describe('bad input', () => {
+	test('the real transcript, cut at any place, gives its whole messages and says where it breaks off', async () => {
+		const text = await readFile(reflexionFile, 'utf8');
+		const start = text.indexOf('[HumanMessage(');
+		for (let cut = start + 300; cut < text.length - 2; cut += 4001) {
+			const file = read(text.slice(0, cut));
+			const messages = file.transcripts[0]?.messages ?? [];
+			assert.ok(messages.length >= 1 && messages.length < 8, `${cut}: ${messages.length}`);
+			assert.match(inWords(file.faults[0] as never), /^Line 57, column \d+: The list breaks off/);
+		}
+	});
+
+	test('a torn JSON list gives its whole messages', () => {
+		const file = read('[\n  {"role": "user", "content": "a\\/b"},\n  {"role": "assistant", "content": "c"}\n  {"role');
+		assert.deepEqual(
+			file.transcripts[0]?.messages.map(({ text }) => text),
+			['a/b', 'c'],
+		);
+		assert.equal(file.faults.length, 1);
+	});
+
+	test('what has no messages is refused with a sentence', () => {
+		refuses('', /log holds no list of messages\. .*Open a JSON/);
+		refuses('just words', /no list of messages/);
+		refuses('{"a": 1}', /There is no list of messages here/);
+		refuses('[1, 2, 3]', /Item 1 is neither/);
+		refuses('\0\u0001\ufffd'.repeat(1000), /no list of messages/);
+		refuses('[AIMessage(content=open("x").read())]', /Line 1, column 29: The list breaks off/);
+		refuses('[HumanMessage(content=__import__("os").system("true"))]', /no list of messages/);
+	});
+
+	test('what is no message among messages is a fault', () => {
+		const file = read(JSON.stringify([{ role: 'user', content: 'a' }, 5, { nonsense: true }]));
+		assert.equal(file.transcripts[0]?.messages.length, 1);
+		assert.equal(file.faults.length, 2);
+	});
+
+	test('too long, too deep and too many end quickly', () => {
+		refuses('x'.repeat(transcriptLimits.characters + 1), /reads up to 33554432.*Cut the conversation/);
+		refuses('['.repeat(1_000_000), /no list of messages/);
+		refuses("[{'role':".repeat(200_000), /no list of messages/);
+		refuses("[{'role':<".repeat(200_000), /no list of messages/);
+		refuses(`[{"role": ${'"'.repeat(999_999)}`, /no list of messages/);
+		refuses(' '.repeat(5_000_000), /no list of messages/);
+		const many = read(
+			`[${'{"role":"user","content":""},'.repeat(transcriptLimits.messages + 5)}{"role":"user","content":""}]`,
+		);
+		assert.equal(many.transcripts[0]?.messages.length, transcriptLimits.messages);
+		assert.match(many.faults[0]?.message ?? '', /Only the first 20000 messages/);
+	});
+
+	test('texts stay as they are', () => {
+		const hostile = '<script>alert(1)</script>\u001b[31m\u202eevil\u0000';
+		assert.equal(read(JSON.stringify([{ role: 'user', content: hostile }])).transcripts[0]?.messages[0]?.text, hostile);
+	});
+
+	test('wrong types everywhere are not taken for what they are not', () => {
+		const [transcript] = read(
+			JSON.stringify([
+				{
+					role: 'assistant',
+					content: 5,
+					tool_calls: 'x',
+					usage: { prompt_tokens: -1, completion_tokens: 0.5 },
+					name: {},
+				},
+				{ role: 'assistant', content: { a: 1 }, tool_calls: [null, 3, { function: null }, { name: 'ok', args: null }] },
+				{ role: 'tool', content: null, tool_call_id: 7 },
+			]),
+		).transcripts;
+		assert.deepEqual(
+			transcript?.messages.map(({ text, calls, usage }) => [text, calls.map(({ name }) => name), usage]),
+			[
+				['', [], null],
+				['{\n  "a": 1\n}', ['ok'], null],
+				['', [], null],
+			],
+		);
+	});
+});
