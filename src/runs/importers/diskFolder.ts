@@ -68,6 +68,16 @@ export class DiskFolder implements FolderView {
 		return false;
 	}
 
+	async some(pattern: string, count: number): Promise<readonly FoundFile[]> {
+		const found: FoundFile[] = [];
+		for await (const { path } of this.matches(new PathPattern(pattern), { names: mostNamesForHas })) {
+			const file = await this.stat(path);
+			if (file !== null) found.push(file);
+			if (found.length >= count) break;
+		}
+		return found;
+	}
+
 	async head(path: string, bytes = 64 << 10): Promise<string | null> {
 		const handle = await openRegular(this.path, path).catch(() => null);
 		if (handle === null) return null;

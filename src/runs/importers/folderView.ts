@@ -16,6 +16,8 @@ export interface FolderView {
 	find(pattern: string): Promise<readonly FoundFile[]>;
 	/** Whether any does; stops at the first. */
 	has(pattern: string): Promise<boolean>;
+	/** So many of them, in no certain order; stops there. */
+	some(pattern: string, count: number): Promise<readonly FoundFile[]>;
 	/** The beginning of a file as text; null when it is not there. */
 	head(path: string, bytes?: number): Promise<string | null>;
 	/** A small JSON file; undefined when it is not there or not JSON. */

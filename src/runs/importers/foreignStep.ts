@@ -11,7 +11,7 @@ import type { Frame, FrameFile, FramePlace } from './frame.ts';
 import { GroupNumbers, GroupSize, type Numbered } from './groupNumbers.ts';
 import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
-import type { RecordContext, RolloutFiles } from './runFormat.ts';
+import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 
 /** Rollouts of one row of a Parquet file that a place can name. */
 const mostInRow = 64;
@@ -25,6 +25,8 @@ export interface StepFile {
 	readonly found: FoundFile;
 	/** Which pieces of the file belong to the step; null: all. */
 	readonly pieces: readonly FramePlace[] | null;
+	/** What tells more of its rollouts; null: there is none. */
+	readonly companion: FoundFile | null;
 }
 
 export interface StepOptions {
@@ -41,6 +43,8 @@ export class ForeignStep implements StepRollouts {
 	readonly #files: readonly StepFile[];
 	readonly #options: StepOptions;
 	readonly #open = new Map<string, FrameFile>();
+	readonly #companions = new Map<string, Promise<Companion>>();
+	readonly #companions = new Map<string, Promise<ReadonlyMap<string, unknown>>>();
 
 	constructor(files: readonly StepFile[], options: StepOptions) {
 		this.#files = files;
@@ -75,7 +79,7 @@ export class ForeignStep implements StepRollouts {
 		if (kept === undefined) this.#keep(place.file, frames);
 		const { number, item } = pieceOf(place, file.files);
 		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
-		const foreign = rolloutsIn(frame, file, item).at(item);
+		const foreign = rolloutsIn(frame, file, item, await this.#companion(file)).at(item);
 		if (foreign === undefined) throw changed(place.file);
 		return lineOf(foreign, file.files, this.#options.step, place);
 	}
@@ -84,6 +88,55 @@ export class ForeignStep implements StepRollouts {
 		const open = [...this.#open.values()];
 		this.#open.clear();
 		for (const file of open) await file.close().catch(() => undefined);
+	}
+
+	async #companion({ files, companion }: StepFile, signal?: AbortSignalLike): Promise<Companion> {
+		if (companion === null || files.companion === undefined) return null;
+		const { form, largest, entries } = files.companion;
+		let told = this.#companions.get(companion.path);
+		if (told === undefined) {
+			told = this.#readCompanion(companion.path, form, largest, entries, signal);
+			this.#companions.set(companion.path, told);
+			// One that was given up is read again by who asks next.
+			told.catch(() => this.#companions.delete(companion.path));
+		}
+		const map = await told;
+		return (key) => map.get(key);
+	}
+
+	async #readCompanion(
+		path: string,
+		form: FileForm,
+		largest: number | undefined,
+		entries: (record: unknown) => Iterable<readonly [string, unknown]>,
+		signal: AbortSignalLike | undefined,
+	): Promise<ReadonlyMap<string, unknown>> {
+		const map = new Map<string, unknown>();
+		const fault = (line: number | null, message: string) =>
+			this.#options.faults.add({ file: path, line, message, records: 1 });
+		let frames: FrameFile;
+		try {
+			frames = await openFrames(this.#options.folder, path, form, largest);
+		} catch (error) {
+			fault(null, Failure.from(error).message);
+			return map;
+		}
+		try {
+			for await (const frame of frames.frames(signal)) {
+				const line = form === 'jsonl' ? frame.number : null;
+				if (frame.fault !== null) fault(line, frame.fault);
+				for (const record of frame.records) {
+					try {
+						for (const [key, value] of entries(record)) map.set(key, value);
+					} catch (error) {
+						fault(line, `is not understood (${(error as Error).message})`);
+					}
+				}
+			}
+		} finally {
+			await frames.close().catch(() => undefined);
+		}
+		return map;
 	}
 
 	/** A step may have a hundred thousand files. */
@@ -101,6 +154,16 @@ export class ForeignStep implements StepRollouts {
 		return size.finish();
 	}
 
+	#companionOf({ files, companion }: StepFile): Promise<Companion> {
+		if (files.companion === undefined || companion === null) return Promise.resolve(undefined);
+		let known = this.#companions.get(companion.path);
+		if (known === undefined) {
+			known = readCompanion(this.#options, files.companion, companion.path);
+			this.#companions.set(companion.path, known);
+		}
+		return known;
+	}
+
 	async *#read(file: StepFile, signal: AbortSignalLike | undefined): AsyncGenerator<ReadRollout> {
 		const { folder, step, live } = this.#options;
 		const { match, files } = file;
@@ -113,6 +176,7 @@ export class ForeignStep implements StepRollouts {
 		}
 		try {
 			let record = 0;
+			const companion = await this.#companion(file, signal);
 			for await (const frame of framesOf(frames, file.pieces, signal)) {
 				if (frame.fault !== null) {
 					const fresh = Math.abs(Date.now() - frames.modifiedMs) < freshMs;
@@ -121,7 +185,7 @@ export class ForeignStep implements StepRollouts {
 				}
 				let item = 0;
 				for (const value of frame.records) {
-					const read = understood(files, value, contextOf(file, record++));
+					const read = understood(files, value, contextOf(file, record++, companion));
 					if (typeof read === 'string') {
 						yield { fault: faultOf(file, frame, read) };
 						continue;
@@ -155,8 +219,15 @@ async function* framesOf(
 	else for (const piece of pieces) yield await frames.frame(piece);
 }
 
-export function contextOf({ match }: Pick<StepFile, 'match'>, record: number): RecordContext {
-	return { file: match.path, parts: match.parts, step: stepIn(match.parts), record };
+type Companion = ((key: string) => unknown) | null;
+
+export function contextOf(
+	{ match }: Pick<StepFile, 'match'>,
+	record: number,
+	companion: Companion = null,
+): RecordContext {
+	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record };
+	return companion === null ? context : { ...context, companion };
 }
 
 /** What a format makes of a record; that it throws is a fault of the record, too. */
@@ -178,12 +249,12 @@ export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, fra
 	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
 }
 
-function rolloutsIn(frame: Frame, file: StepFile, item: number): ForeignRollout[] {
+function rolloutsIn(frame: Frame, file: StepFile, item: number, companion: Companion): ForeignRollout[] {
 	const rollouts: ForeignRollout[] = [];
 	let record = file.files.form === 'parquet' ? frame.number - 1 : 0;
 	for (const value of frame.records) {
 		if (rollouts.length > item) break;
-		const read = understood(file.files, value, contextOf(file, record++));
+		const read = understood(file.files, value, contextOf(file, record++, companion));
 		if (typeof read !== 'string') rollouts.push(...read);
 	}
 	return rollouts;
@@ -226,9 +297,11 @@ export function finite(value: unknown): number | null {
 	return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
-export function identityOf(files: readonly Pick<StepFile, 'match' | 'found'>[]): string {
+function identityOf(files: readonly StepFile[]): string {
 	const hash = createHash('sha256');
-	for (const { match, found } of files) hash.update(`${match.path}\n${found.stamp}\n`);
+	for (const { match, found, companion } of files) {
+		hash.update(`${match.path}\n${found.stamp}\n${companion?.stamp ?? ''}\n`);
+	}
 	return hash.digest('base64');
 }
 

@@ -1,4 +1,23 @@
+import { art } from './formats/art.ts';
+import { nemoRl } from './formats/nemoRl.ts';
+import { primeRl } from './formats/primeRl.ts';
+import { rllm } from './formats/rllm.ts';
+import { skyRl } from './formats/skyRl.ts';
+import { tinker } from './formats/tinker.ts';
+import { verifiers } from './formats/verifiers.ts';
+import { verifiersLegacy } from './formats/verifiersLegacy.ts';
+import { verl } from './formats/verl.ts';
 import type { RunFormat } from './runFormat.ts';
 
 /** Every format of another trainer that can be read. Those that fit one folder are offered in this order. */
-export const formats: readonly RunFormat[] = [];
+export const formats: readonly RunFormat[] = [
+	verl,
+	primeRl,
+	verifiers,
+	verifiersLegacy,
+	nemoRl,
+	skyRl,
+	art,
+	rllm,
+	tinker,
+];

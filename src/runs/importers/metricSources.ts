@@ -172,7 +172,9 @@ export class MetricSources {
 		};
 		for (const [files, pattern] of this.#patterns) {
 			const matches: PathMatch[] = [];
-			for await (const match of this.#disk.matches(pattern)) matches.push(match);
+			for await (const match of this.#disk.matches(pattern)) {
+				if (files.accepts?.(match.parts) !== false) matches.push(match);
+			}
 			sortMatches(matches);
 			if (files.cumulative) matches.reverse();
 			for (const match of matches) {

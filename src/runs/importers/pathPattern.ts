@@ -77,6 +77,17 @@ function segmentOf(text: string): Segment {
 	return { kind: 'match', expression: new RegExp(`^${source}$`, 'su'), names, hidden: text.startsWith('.') };
 }
 
+/** The path that a pattern without wildcards names, by the parts of another path; null: it names a part that is not there. */
+export function filledPath(pattern: string, parts: PathParts): string | null {
+	let whole = true;
+	const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
+		const part = parts[name];
+		if (part === undefined) whole = false;
+		return part ?? '';
+	});
+	return whole ? path : null;
+}
+
 /** The step in what a pattern matched; null: it has none. */
 export function stepIn(parts: PathParts): number | null {
 	return parts.step === undefined ? null : Number(parts.step);

@@ -4,7 +4,7 @@ import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
 import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import type { StepFile } from './foreignStep.ts';
-import { PathPattern, stepIn } from './pathPattern.ts';
+import { filledPath, PathPattern, stepIn } from './pathPattern.ts';
 import type { RolloutFiles, RunFormat } from './runFormat.ts';
 import { StepPieces } from './stepPieces.ts';
 
@@ -44,7 +44,7 @@ export class RolloutSteps {
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
 			const matches: PathMatch[] = [];
-			for await (const match of this.#matchesOf(pattern, step)) matches.push(match);
+			for await (const match of this.#matchesOf(files, pattern, step)) matches.push(match);
 			sortMatches(matches);
 			for (let i = 0; i < matches.length; i += together) {
 				const portion = matches.slice(i, i + together);
@@ -54,7 +54,9 @@ export class RolloutSteps {
 					if (stat === null) continue;
 					const pieces = this.#byRecord(pattern) ? await this.#piecesOf(files, match, stat, signal) : null;
 					const own = pieces === null ? null : (pieces.get(step) ?? []);
-					if (own === null || own.length > 0) found.push({ files, match, found: stat, pieces: own });
+					if (own !== null && own.length === 0) continue;
+					const companion = await this.#companionOf(files, match);
+					found.push({ files, match, found: stat, pieces: own, companion });
 				}
 			}
 		}
@@ -73,7 +75,7 @@ export class RolloutSteps {
 			if (files.split !== split) continue;
 			if (this.#byRecord(pattern)) {
 				for await (const match of this.#disk.matches(pattern)) {
-					const stat = await this.#disk.stat(match.path);
+					const stat = (await this.#takes(files, match)) ? await this.#disk.stat(match.path) : null;
 					if (stat === null) continue;
 					const pieces = await this.#piecesOf(files, match, stat, signal);
 					for (const step of pieces.keys()) add(step, { files, pattern, match });
@@ -82,6 +84,7 @@ export class RolloutSteps {
 			}
 			if (pattern.stepSegment === -1) {
 				for await (const match of this.#disk.matches(pattern)) {
+					if (!(await this.#takes(files, match))) continue;
 					add(0, { files, pattern, match });
 					break;
 				}
@@ -90,7 +93,7 @@ export class RolloutSteps {
 			const until = pattern.stepSegment;
 			for await (const match of this.#disk.matches(pattern, { until })) {
 				const step = stepIn(match.parts);
-				if (step !== null && (await this.#leadsToFile(pattern, match))) add(step, { files, pattern, match });
+				if (step !== null && (await this.#leadsToFile(files, pattern, match))) add(step, { files, pattern, match });
 			}
 		}
 		return starts;
@@ -101,7 +104,12 @@ export class RolloutSteps {
 		return this.#format.hasSteps && pattern.stepSegment === -1;
 	}
 
-	async *#matchesOf(pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
+	/** Of a step. */
+	async *#matchesOf(files: RolloutFiles, pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
+		for await (const match of this.#pathsOf(pattern, step)) if (await this.#takes(files, match)) yield match;
+	}
+
+	async *#pathsOf(pattern: PathPattern, step: number): AsyncGenerator<PathMatch> {
 		const until = pattern.stepSegment;
 		if (until === -1) {
 			if (this.#format.hasSteps || step === 0) yield* this.#disk.matches(pattern);
@@ -114,11 +122,28 @@ export class RolloutSteps {
 		}
 	}
 
-	async #leadsToFile(pattern: PathPattern, within: PathMatch): Promise<boolean> {
+	async #leadsToFile(files: RolloutFiles, pattern: PathPattern, within: PathMatch): Promise<boolean> {
 		const from = pattern.stepSegment + 1;
-		if (from === pattern.segments.length) return true;
-		for await (const _ of this.#disk.matches(pattern, { from, within })) return true;
+		if (from === pattern.segments.length) return files.accepts?.(within.parts) !== false;
+		for await (const { parts } of this.#disk.matches(pattern, { from, within })) {
+			if (files.accepts?.(parts) ?? true) return true;
+		}
 		return false;
+	}
+
+	/** Whether a file that its pattern matches is read: not when other copies of the same rollouts are. */
+	async #takes({ accepts, unlessThere = [] }: RolloutFiles, { parts }: PathMatch): Promise<boolean> {
+		if (accepts?.(parts) === false) return false;
+		for (const other of unlessThere) {
+			const path = filledPath(other, parts);
+			if (await this.#disk.has(path ?? other)) return false;
+		}
+		return true;
+	}
+
+	async #companionOf({ companion }: RolloutFiles, { parts }: PathMatch): Promise<FoundFile | null> {
+		const path = companion === undefined ? null : filledPath(companion.pattern, parts);
+		return path === null ? null : this.#disk.stat(path);
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {

@@ -192,7 +192,7 @@ export const art: RunFormat = {
 	],
 	async recognise(folder) {
 		if (await folder.has(place('parquet'))) return true;
-		for (const [file] of [await folder.find(place('jsonl')), await folder.find(place('yaml'))]) {
+		for (const [file] of [await folder.some(place('jsonl'), 1), await folder.some(place('yaml'), 1)]) {
 			const text = (file && (await folder.head(file.path))) ?? '';
 			if (topKeys(text).has('trajectories') || /^[-\s]\s*trajectories:/m.test(text)) return true;
 		}

@@ -6,6 +6,6 @@ export function eventMetrics(record: unknown): readonly ForeignMetrics[] | strin
 	const event = fieldsOf(record);
 	const tag = textOf(event?.tag);
 	const step = integerOf(event?.step);
-	if (!event || tag === null || step === null || !('value' in event)) return [];
+	if (!event || tag === null || step === null || !('value' in event) || typeof event.text === 'string') return [];
 	return [{ step, time: numberOf(event.time), values: Object.fromEntries([[tag, numberOf(event.value)]]) }];
 }

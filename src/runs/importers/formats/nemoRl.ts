@@ -130,12 +130,18 @@ export const nemoRl: RunFormat = {
 	looksFor: 'train_data_step{N}.jsonl or val_data_step{N}.jsonl',
 	hasSteps: true,
 	rollouts: [
-		{ pattern: 'train_data_step{step}.jsonl', form: 'jsonl', split: 'train', rollouts: nemoRollout },
+		{
+			pattern: 'train_data_step{step}.jsonl',
+			form: 'jsonl',
+			split: 'train',
+			grouping: 'consecutive',
+			rollouts: nemoRollout,
+		},
 		{ pattern: 'val_data_step{step}.jsonl', form: 'jsonl', split: 'validation', rollouts: nemoValidation },
 	],
 	metrics: [{ pattern: 'tensorboard/**/*tfevents*', form: 'events', metrics: eventMetrics }],
 	notes: [
-		'NeMo-RL writes no id of a group: rollouts of one step with the same prompt are taken for one.',
+		'NeMo-RL writes no id of a group: neighbouring rollouts with the same prompt are taken for one, all of one size.',
 		'Texts have no roles: the turns of the model are found by the tokens that were trained on.',
 		'Rewards are totals; with dynamic sampling those of the rows that were kept (filtered_rewards).',
 		'Whether a completion was cut off is not recorded.',

@@ -89,7 +89,7 @@ export function primeRlMetrics(record: unknown): readonly ForeignMetrics[] | str
 async function hasTraces(folder: FolderView): Promise<boolean> {
 	for (const { pattern } of perStep) if (await folder.has(pattern)) return true;
 	for (const pattern of [...streams, 'traces/live/{name}.jsonl']) {
-		for (const file of (await folder.find(pattern)).slice(0, 3)) {
+		for (const file of await folder.some(pattern, 3)) {
 			if (topKeys((await folder.head(file.path)) ?? '').has('traces')) return true;
 		}
 	}

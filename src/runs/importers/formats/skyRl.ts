@@ -90,7 +90,7 @@ export const skyRl: RunFormat = {
 	],
 	async recognise(folder) {
 		for (const place of folders) {
-			for (const file of (await folder.find(`${place}{source}.jsonl`)).slice(0, 4)) {
+			for (const file of await folder.some(`${place}{source}.jsonl`, 4)) {
 				const keys = topKeys((await folder.head(file.path)) ?? '');
 				if (keys.has('input_prompt') && keys.has('output_response')) return true;
 			}

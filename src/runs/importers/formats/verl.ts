@@ -47,7 +47,7 @@ export function verlMetrics(record: unknown): readonly ForeignMetrics[] | string
 const isValidation = (folder: string) => /^(val|eval|test)/i.test(folder) || /validation/i.test(folder);
 
 async function holds(folder: FolderView, pattern: string, keys: readonly string[], files: number): Promise<boolean> {
-	for (const file of (await folder.find(pattern)).slice(0, files)) {
+	for (const file of await folder.some(pattern, files)) {
 		const found = topKeys((await folder.head(file.path)) ?? '');
 		if (keys.every((key) => found.has(key))) return true;
 	}
