@@ -43,7 +43,6 @@ export class ForeignStep implements StepRollouts {
 	readonly #files: readonly StepFile[];
 	readonly #options: StepOptions;
 	readonly #open = new Map<string, FrameFile>();
-	readonly #companions = new Map<string, Promise<Companion>>();
 	readonly #companions = new Map<string, Promise<ReadonlyMap<string, unknown>>>();
 
 	constructor(files: readonly StepFile[], options: StepOptions) {
@@ -152,16 +151,6 @@ export class ForeignStep implements StepRollouts {
 		const size = new GroupSize();
 		for await (const read of this.#read(file, signal)) if (read.fault === null) size.add(read.foreign.groupKey);
 		return size.finish();
-	}
-
-	#companionOf({ files, companion }: StepFile): Promise<Companion> {
-		if (files.companion === undefined || companion === null) return Promise.resolve(undefined);
-		let known = this.#companions.get(companion.path);
-		if (known === undefined) {
-			known = readCompanion(this.#options, files.companion, companion.path);
-			this.#companions.set(companion.path, known);
-		}
-		return known;
 	}
 
 	async *#read(file: StepFile, signal: AbortSignalLike | undefined): AsyncGenerator<ReadRollout> {
