@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import { englishPhrases, otherPhrases } from '../../../../src/core/trace/behaviourPhrases.ts';
+import { behaviours, countBehaviours, findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { parseTrace } from '../../../../src/core/trace/parseTrace.ts';
+import { findRepetition } from '../../../../src/core/trace/repetition.ts';
+import { TraceCounter, thinkingSpan } from '../../../../src/core/trace/traceCounter.ts';
+
+const counter = new TraceCounter();
+const phrases = [englishPhrases, ...Object.values(otherPhrases)].flatMap((list) => behaviours.flatMap((b) => list[b]));
+const fillers = [
+	' ',
+	' ',
+	' ',
+	'\n',
+	', ',
+	'. ',
+	'x',
+	'7',
+	'_',
+	'é',
+	'’',
+	"'",
+	'𝒳',
+	'𠀀',
+	'数',
+	'だ',
+	'😀',
+	' the ',
+	'\ud800',
+];
+
+function randomText(random: Random): string {
+	let text = '';
+	for (let i = random.int(40); i >= 0; i--) {
+		const pick = random.int(3);
+		const phrase = phrases[random.int(phrases.length)] as string;
+		if (pick === 0) text += phrase;
+		else if (pick === 1) text += random.int(2) === 0 ? phrase.toUpperCase() : phrase.replaceAll("'", '’');
+		text += fillers[random.int(fillers.length)];
+	}
+	return text;
+}
+
+describe('counting traces by tables', () => {
+	it('finds the behaviours that the expressions find', () => {
+		const random = Random.of(1, 'behaviours');
+		let found = 0;
+		for (let round = 0; round < 3000; round++) {
+			const text = randomText(random);
+			const expected = Object.values(countBehaviours(findBehaviours(text)));
+			assert.deepEqual(counter.countBehaviours(text, { start: 0, end: text.length }), expected, JSON.stringify(text));
+			found += expected.reduce((sum, n) => sum + n, 0);
+		}
+		assert.ok(found > 10_000, `${found}`);
+	});
+
+	it('measures the repetition that the texts have', () => {
+		const random = Random.of(2, 'repetition');
+		for (let round = 0; round < 2000; round++) {
+			const words = ['one', 'Two', 'two', 'three', '数', '学', '𠀀', '😀', 'É', '\ud800'];
+			let text = '';
+			for (let i = random.int(60); i > 0; i--)
+				text += words[random.int(words.length)] + [' ', '', '\n\n', ' '][random.int(4)];
+			const { share, ngrams } = findRepetition(text);
+			assert.equal(counter.repetition(text), ngrams === 0 ? null : share, JSON.stringify(text));
+		}
+	});
+
+	it('takes a text of 200,000 words and one of 10 MB without blanks', () => {
+		assert.equal(counter.repetition('a '.repeat(300_000)), findRepetition('a '.repeat(300_000)).share);
+		assert.equal(counter.repetition('a'.repeat(10 << 20)), null);
+	});
+
+	it('counts what stands before a closing tag as thinking when the prompt opened it', () => {
+		const text = 'Wait, let me check.</think><answer>wait</answer>';
+		const span = thinkingSpan(parseTrace(text), text.length);
+		assert.equal(text.slice(span.start, span.end), 'Wait, let me check.');
+		assert.deepEqual(thinkingSpan(parseTrace('plain'), 5), { start: 0, end: 5 });
+		const answered = '<answer>wait</answer>';
+		assert.deepEqual(thinkingSpan(parseTrace(answered), answered.length), { start: 0, end: 0 });
+	});
+});
