@@ -1,5 +1,7 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
+export { correctness } from '../../core/reward/correctness.ts';
+
 /** A prompt or completion as one text. Of several messages each is headed by its role. */
 export function textOf(value: RolloutLine['prompt']): string {
 	if (typeof value === 'string') return value;
@@ -12,18 +14,6 @@ export function valueText(value: unknown, limit = 20_000): string | null {
 	if (value === undefined || value === null) return null;
 	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? null);
 	return text !== null && text.length > limit ? `${text.slice(0, limit)}…` : text;
-}
-
-/** The reward that judges the answer: `accuracy`, or the first one that is named for it. */
-const judging = /accura|correct|solved/i;
-
-/** Whether the rollout's answer was judged right (value above one half); null when no reward judges that. */
-export function correctness(rewards: RolloutLine['rewards']): boolean | null {
-	const name = Object.hasOwn(rewards, 'accuracy')
-		? 'accuracy'
-		: Object.keys(rewards).find((candidate) => judging.test(candidate));
-	const value = name === undefined ? null : (rewards[name] ?? null);
-	return value === null ? null : value > 0.5;
 }
 
 /** JSON can spell 1e999: what is not finite is no number. */

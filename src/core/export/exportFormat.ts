@@ -1,0 +1,66 @@
+/** What rollouts, or the labels of their steps, are exported as. */
+export const exportFormats = [
+	'sft',
+	'dpo',
+	'cases',
+	'prm800k',
+	'trl-stepwise',
+	'math-shepherd',
+	'processbench',
+] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+export interface ExportFormatInfo {
+	/** For a list of choices. */
+	readonly title: string;
+	readonly detail: string;
+	/** What it is made from: recorded rollouts, or what persons said of their steps. */
+	readonly from: 'rollouts' | 'labels';
+	/** Of the file that is proposed. */
+	readonly suffix: string;
+}
+
+export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>> = {
+	sft: {
+		title: 'Supervised fine-tuning',
+		detail: 'One example a completion: prompt and completion, as TRL’s SFTTrainer takes them',
+		from: 'rollouts',
+		suffix: '.sft.jsonl',
+	},
+	dpo: {
+		title: 'Preference pairs (DPO)',
+		detail: 'A better and a worse completion of one prompt: prompt, chosen, rejected',
+		from: 'rollouts',
+		suffix: '.dpo.jsonl',
+	},
+	cases: {
+		title: 'Labelled reward cases',
+		detail: 'What a reward must say about completions, as verification runs them',
+		from: 'rollouts',
+		suffix: '.cases.jsonl',
+	},
+	prm800k: {
+		title: 'Step labels as PRM800K',
+		detail: 'Rated steps, one solution a line, in the form of PRM800K',
+		from: 'labels',
+		suffix: '.prm800k.jsonl',
+	},
+	'trl-stepwise': {
+		title: 'Step labels for TRL (stepwise supervision)',
+		detail: 'prompt, completions, labels, as TRL’s PRMTrainer takes them',
+		from: 'labels',
+		suffix: '.stepwise.jsonl',
+	},
+	'math-shepherd': {
+		title: 'Step labels as Math-Shepherd',
+		detail: 'Numbered steps that end with the token ки, with + or - in its place',
+		from: 'labels',
+		suffix: '.shepherd.jsonl',
+	},
+	processbench: {
+		title: 'Step labels as ProcessBench',
+		detail: 'Steps, and the index of the first wrong one',
+		from: 'labels',
+		suffix: '.processbench.jsonl',
+	},
+};

@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { decode } from '../../../protocol/decode.ts';
+import { type StepRating, stepRatings } from '../../../protocol/stepLabel.ts';
+import { type RatedStep, ratedBeginning, type StepSample } from './stepSample.ts';
+
+const completionSchema = v.looseObject({
+	text: v.string(),
+	rating: v.optional(v.nullable(v.picklist(stepRatings)), null),
+	flagged: v.optional(v.nullable(v.boolean()), null),
+});
+/** The README's code takes it for a text, the published files have an object. */
+const humanSchema = v.union([v.string(), v.looseObject({ text: v.string() })]);
+
+const lineSchema = v.looseObject({
+	labeler: v.optional(v.nullable(v.string())),
+	timestamp: v.optional(v.nullable(v.string())),
+	question: v.looseObject({
+		problem: v.string(),
+		ground_truth_answer: v.optional(v.nullable(v.string())),
+	}),
+	label: v.looseObject({
+		steps: v.array(
+			v.looseObject({
+				completions: v.optional(v.nullable(v.array(completionSchema)), null),
+				human_completion: v.optional(v.nullable(humanSchema), null),
+				chosen_completion: v.optional(v.nullable(v.number()), null),
+			}),
+		),
+		finish_reason: v.optional(v.nullable(v.string())),
+	}),
+});
+
+/** A line as this product writes it. */
+export interface Prm800kLine {
+	readonly labeler: string;
+	readonly timestamp: string;
+	readonly generation: null;
+	readonly is_quality_control_question: false;
+	readonly is_initial_screening_question: false;
+	readonly question: {
+		readonly problem: string;
+		readonly ground_truth_answer: string | null;
+		readonly pre_generated_steps: readonly string[];
+	};
+	readonly label: {
+		readonly steps: readonly {
+			readonly completions: readonly {
+				readonly text: string;
+				readonly rating: StepRating | null;
+				readonly flagged: null;
+			}[];
+			readonly human_completion: null;
+			readonly chosen_completion: number | null;
+		}[];
+		readonly total_time: null;
+		readonly finish_reason: 'solution' | 'found_error' | 'give_up';
+	};
+}
+
+/**
+ * The solutions in a line of PRM800K (Lightman et al. 2024): the path of chosen steps, where it came to an end, and for each
+ * step that was offered and not chosen the path up to it. A step that the labeler wrote counts as right. A sentence part when it is no such line.
+ */
+export function readPrm800k(value: unknown): StepSample[] | string {
+	const decoded = decode(lineSchema, value);
+	if (!decoded.ok) return `is no line of PRM800K (${decoded.faults[0]?.path || 'no object'})`;
+	const { question, label, timestamp } = decoded.value;
+	const time = timestamp
+		? Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(timestamp) ? timestamp : `${timestamp}Z`)
+		: Number.NaN;
+	const shared = {
+		prompt: question.problem,
+		answer: question.ground_truth_answer ?? null,
+		time: Number.isFinite(time) ? time / 1000 : null,
+	};
+	const path: RatedStep[] = [];
+	const others: StepSample[] = [];
+	let ended = true;
+	for (const { completions, human_completion: human, chosen_completion: chosen } of label.steps) {
+		for (const [i, { text, rating }] of (completions ?? []).entries()) {
+			if (i !== chosen) others.push({ ...shared, steps: [...path, { text, rating }] });
+		}
+		const taken = chosen === null ? undefined : completions?.[chosen];
+		if (taken !== undefined) path.push({ text: taken.text, rating: taken.rating });
+		else if (human !== null) path.push({ text: typeof human === 'string' ? human : human.text, rating: 1 });
+		else {
+			// Where nothing was chosen, what was offered goes further than the path.
+			ended = (completions ?? []).length === 0;
+			break;
+		}
+	}
+	return path.length === 0 || !ended ? others : [{ ...shared, steps: path }, ...others];
+}
+
+/** Who rated is not recorded: labels are the lab's. */
+const labeler = '00000000-0000-4000-8000-000000000000';
+
+/**
+ * A solution as a line of PRM800K, whose every step has one completion; null: none of its steps is rated. As there, the
+ * steps end with the first wrong one, of which nothing is chosen (`found_error`), or with the last that is rated.
+ * @param now seconds since the epoch, for solutions without a time
+ */
+export function writePrm800k(sample: StepSample, now: number): Prm800kLine | null {
+	const rated = ratedBeginning(sample.steps);
+	if (rated.length === 0) return null;
+	const wrong = rated.findIndex(({ rating }) => rating === -1);
+	const steps = wrong < 0 ? rated : rated.slice(0, wrong + 1);
+	const reason = wrong >= 0 ? 'found_error' : steps.length === sample.steps.length ? 'solution' : 'give_up';
+	return {
+		labeler,
+		// As in the published files: UTC without saying so.
+		timestamp: new Date((sample.time ?? now) * 1000).toISOString().replace('Z', '000'),
+		generation: null,
+		is_quality_control_question: false,
+		is_initial_screening_question: false,
+		question: {
+			problem: sample.prompt,
+			ground_truth_answer: sample.answer,
+			pre_generated_steps: sample.steps.map(({ text }) => text),
+		},
+		label: {
+			steps: steps.map(({ text, rating }) => ({
+				completions: [{ text, rating, flagged: null }],
+				human_completion: null,
+				chosen_completion: rating === -1 ? null : 0,
+			})),
+			total_time: null,
+			finish_reason: reason,
+		},
+	};
+}

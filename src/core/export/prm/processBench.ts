@@ -1,0 +1,57 @@
+import * as v from 'valibot';
+import { decode } from '../../../protocol/decode.ts';
+import type { RatedStep, StepSample } from './stepSample.ts';
+
+const lineSchema = v.looseObject({
+	problem: v.string(),
+	steps: v.array(v.string()),
+	/** Index of the first wrong step; -1: there is none. */
+	label: v.pipe(v.number(), v.integer(), v.minValue(-1)),
+	final_answer_correct: v.optional(v.nullable(v.boolean()), null),
+});
+
+export interface ProcessBenchLine {
+	readonly id: string;
+	readonly generator: string;
+	readonly problem: string;
+	readonly steps: readonly string[];
+	readonly final_answer_correct: boolean | null;
+	readonly label: number;
+}
+
+/**
+ * A line of ProcessBench (Zheng et al. 2024), also with the predictions of its evaluation: the steps before the first wrong
+ * one are right, of those behind it nothing is said. A sentence part when it is no such line.
+ */
+export function readProcessBench(value: unknown): StepSample[] | string {
+	const decoded = decode(lineSchema, value);
+	if (!decoded.ok) return `is no line of ProcessBench (${decoded.faults[0]?.path || 'no object'})`;
+	const { problem, steps, label } = decoded.value;
+	if (label >= steps.length) return `calls step ${label} wrong and has ${steps.length}`;
+	const rated = steps.map((text, i): RatedStep => {
+		if (label === -1 || i < label) return { text, rating: 1 };
+		return { text, rating: i === label ? -1 : null };
+	});
+	return [{ prompt: problem, answer: null, steps: rated, time: null }];
+}
+
+/**
+ * A solution as a line of ProcessBench; null: a step that is not rated leaves open which is the first wrong one. Neutral
+ * steps are no errors.
+ */
+export function writeProcessBench(
+	{ prompt, steps }: StepSample,
+	{ id, generator, correct }: { readonly id: string; readonly generator: string; readonly correct: boolean | null },
+): ProcessBenchLine | null {
+	const label = steps.findIndex(({ rating }) => rating === -1);
+	const before = label < 0 ? steps : steps.slice(0, label);
+	if (steps.length === 0 || before.some(({ rating }) => rating === null)) return null;
+	return {
+		id,
+		generator,
+		problem: prompt,
+		steps: steps.map(({ text }) => text),
+		final_answer_correct: correct,
+		label,
+	};
+}

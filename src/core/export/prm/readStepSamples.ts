@@ -1,0 +1,31 @@
+import { readMathShepherd } from './mathShepherd.ts';
+import { readPrm800k } from './prm800k.ts';
+import { readProcessBench } from './processBench.ts';
+import type { StepSample } from './stepSample.ts';
+import { readTrlStepwise } from './trlStepwise.ts';
+
+/** The forms in which step-labelled data is published. */
+export const stepDataForms = ['prm800k', 'trl-stepwise', 'math-shepherd', 'processbench'] as const;
+export type StepDataForm = (typeof stepDataForms)[number];
+
+const readers: Readonly<Record<StepDataForm, (value: unknown) => StepSample[] | string>> = {
+	prm800k: readPrm800k,
+	'trl-stepwise': readTrlStepwise,
+	'math-shepherd': readMathShepherd,
+	processbench: readProcessBench,
+};
+
+/** The form of a line, by the names of its fields; null: none of them. */
+export function stepDataForm(value: unknown): StepDataForm | null {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+	if ('question' in value && 'label' in value) return 'prm800k';
+	if ('completions' in value && 'labels' in value) return 'trl-stepwise';
+	if ('input' in value && 'label' in value) return 'math-shepherd';
+	return 'problem' in value && 'steps' in value && 'label' in value ? 'processbench' : null;
+}
+
+/** The solutions of a line in whichever of the forms; a sentence part when it is in none, or is broken. */
+export function readStepSamples(value: unknown): StepSample[] | string {
+	const form = stepDataForm(value);
+	return form === null ? 'is in no known form of step-labelled data' : readers[form](value);
+}

@@ -1,0 +1,55 @@
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { correctness } from '../reward/correctness.ts';
+
+/** Which rollouts are exported; what is absent does not choose. All must hold. */
+export interface RolloutSelection {
+	/** Both included. */
+	readonly steps?: { readonly from?: number; readonly to?: number };
+	/** Both included; rollouts without a reward are left out. */
+	readonly minReward?: number;
+	readonly maxReward?: number;
+	/** By the accuracy reward; rollouts that none judges are left out. */
+	readonly correct?: boolean;
+	readonly groups?: readonly { readonly step: number; readonly group: number }[];
+	readonly rollouts?: readonly { readonly step: number; readonly group: number; readonly index: number }[];
+	/** false: only those that came to their end. */
+	readonly truncated?: boolean;
+	/** The best so many of each group, by reward; of equals the first. */
+	readonly bestPerGroup?: number;
+}
+
+/** Whether a step can hold anything of a selection. */
+export function selectsStep(step: number, { steps, groups, rollouts }: RolloutSelection): boolean {
+	if (steps?.from !== undefined && step < steps.from) return false;
+	if (steps?.to !== undefined && step > steps.to) return false;
+	if (groups !== undefined && !groups.some((place) => place.step === step)) return false;
+	return rollouts === undefined || rollouts.some((place) => place.step === step);
+}
+
+/** A selection as a test, made once: lists of places are looked up, not gone through. */
+export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) => string | null {
+	const groups = selection.groups && new Set(selection.groups.map(({ step, group }) => `${step} ${group}`));
+	const rollouts =
+		selection.rollouts && new Set(selection.rollouts.map(({ step, group, index }) => `${step} ${group} ${index}`));
+	const { minReward, maxReward } = selection;
+	return (line) => {
+		const { step, group, index, reward } = line;
+		if (!selectsStep(step, { ...(selection.steps && { steps: selection.steps }) })) return 'of other steps';
+		if (groups !== undefined && !groups.has(`${step} ${group}`)) return 'of other groups';
+		if (rollouts !== undefined && !rollouts.has(`${step} ${group} ${index}`)) return 'not selected';
+		if (minReward !== undefined || maxReward !== undefined) {
+			if (reward === null || !Number.isFinite(reward)) return 'without a reward';
+			if (minReward !== undefined && reward < minReward) return `with a reward below ${minReward}`;
+			if (maxReward !== undefined && reward > maxReward) return `with a reward above ${maxReward}`;
+		}
+		if (selection.correct !== undefined) {
+			const correct = correctness(line.rewards);
+			if (correct === null) return 'that no reward calls correct or wrong';
+			if (correct !== selection.correct) return correct ? 'that are correct' : 'that are wrong';
+		}
+		if (selection.truncated !== undefined && line.truncated !== selection.truncated) {
+			return line.truncated ? 'that were truncated' : 'that were not truncated';
+		}
+		return null;
+	};
+}

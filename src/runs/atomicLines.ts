@@ -1,0 +1,88 @@
+import { type FileHandle, lstat, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { asidePath, ensureFolder, renameOver, syncFolder } from './atomicFile.ts';
+
+const chunkLength = 1 << 18;
+
+/** A file of lines that is written aside, in portions, and takes its name when it is whole; else nothing is left of it. */
+export class AtomicLines {
+	readonly path: string;
+	readonly #aside: string;
+	readonly #replace: boolean;
+	readonly #handle: FileHandle;
+	#chunk = '';
+	#open = true;
+	bytes = 0;
+
+	private constructor(path: string, aside: string, replace: boolean, handle: FileHandle) {
+		this.path = path;
+		this.#aside = aside;
+		this.#replace = replace;
+		this.#handle = handle;
+	}
+
+	/** Fails with `exists` when the file is there and is not to be replaced, with `denied` or `full`. */
+	static async open(path: string, { replace }: { readonly replace: boolean }): Promise<AtomicLines> {
+		await checkFree(path, replace);
+		const aside = asidePath(path);
+		try {
+			await ensureFolder(dirname(path));
+			return new AtomicLines(path, aside, replace, await open(aside, 'wx'));
+		} catch (error) {
+			throw Failure.from(error, `Cannot write ${path}`);
+		}
+	}
+
+	/** @param line with its line feed */
+	async append(line: string): Promise<void> {
+		this.#chunk += line;
+		if (this.#chunk.length >= chunkLength) await this.#flush();
+	}
+
+	async commit(): Promise<void> {
+		try {
+			await this.#flush();
+			await this.#handle.sync();
+			await this.#close();
+			await checkFree(this.path, this.#replace);
+			await renameOver(this.#aside, this.path);
+			await syncFolder(dirname(this.path));
+		} catch (error) {
+			throw Failure.from(error, `Cannot write ${this.path}`);
+		}
+	}
+
+	/** Leaves nothing behind; after a commit it does nothing. */
+	async discard(): Promise<void> {
+		if (this.#open) await this.#close().catch(() => undefined);
+		await rm(this.#aside, { force: true }).catch(() => undefined);
+	}
+
+	async #flush(): Promise<void> {
+		if (this.#chunk === '') return;
+		const bytes = Buffer.from(this.#chunk);
+		this.#chunk = '';
+		try {
+			await this.#handle.appendFile(bytes);
+		} catch (error) {
+			throw Failure.from(error, `Cannot write ${this.path}`);
+		}
+		this.bytes += bytes.length;
+	}
+
+	async #close(): Promise<void> {
+		this.#open = false;
+		await this.#handle.close();
+	}
+}
+
+async function checkFree(path: string, replace: boolean): Promise<void> {
+	const info = await lstat(path).catch(() => null);
+	if (info === null || (replace && info.isFile())) return;
+	throw new Failure(
+		'exists',
+		`${path} is there already.`,
+		info.isFile() ? 'Name another file, or say that it is to be replaced.' : 'Name another file.',
+	);
+}

@@ -1,0 +1,384 @@
+import { realpath } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { type AbortSignalLike, checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { hashText, Random } from '../base/random.ts';
+import { type ExportFormat, exportFormatInfos } from '../core/export/exportFormat.ts';
+import {
+	type Candidate,
+	type PairingOptions,
+	pairGroup,
+	preferencePair,
+	whyUnpaired,
+} from '../core/export/preferencePairs.ts';
+import { rewardCase } from '../core/export/rewardCase.ts';
+import { type RolloutSelection, rolloutTest, selectsStep } from '../core/export/selection.ts';
+import { sftExample } from '../core/export/sft.ts';
+import { recordedForm, type TextForm } from '../core/export/textForms.ts';
+import { messageText } from '../core/trace/messageText.ts';
+import { parseTrace } from '../core/trace/parseTrace.ts';
+import { type Perturbation, stepsOf } from '../core/trace/perturb.ts';
+import type { TraceTags } from '../core/trace/trace.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import { ownFormat } from './annotationFolder.ts';
+import { AtomicLines } from './atomicLines.ts';
+import { formatLine } from './jsonLines.ts';
+import type { RolloutSplit, RunContent, RunFault } from './runContent.ts';
+
+export interface RolloutExport {
+	readonly as: Extract<ExportFormat, 'sft' | 'dpo' | 'cases'>;
+	readonly split: RolloutSplit;
+	readonly selection: RolloutSelection;
+	/** Absent: as the first rollout was recorded. `messages` is for SFT alone. */
+	readonly form?: TextForm | 'messages';
+	/** SFT: an example that is word for word an earlier one is left out. */
+	readonly unique?: boolean;
+	readonly pairing?: PairingOptions;
+	/** Of reward cases: see core/export/rewardCase.ts. */
+	readonly reward?: string;
+	readonly caseReward?: string;
+	/** SFT: what is changed in each completion. */
+	readonly perturb?: Perturbation;
+	readonly seed?: number;
+	/** Of the run's template. */
+	readonly tags: TraceTags;
+}
+
+export interface ExportProgress {
+	/** Steps that were gone through, of how many. */
+	readonly done: number;
+	readonly total: number;
+	readonly read: number;
+	readonly written: number;
+}
+
+/** What came of an export. */
+export interface ExportSummary {
+	readonly path: string;
+	readonly as: ExportFormat;
+	/** In which form the texts are; of labels null. */
+	readonly form: TextForm | 'messages' | null;
+	readonly bytes: number;
+	/** Rollouts (or labelled rollouts, or lines) that were looked at. */
+	readonly read: number;
+	/** Lines of the file. */
+	readonly written: number;
+	/** Why the others are not in it, with how many; of pairs also groups: "groups whose rewards are all equal". */
+	readonly leftOut: readonly { readonly reason: string; readonly count: number }[];
+	/** Records that could not be read, and the first of them. */
+	readonly unreadable: number;
+	readonly faults: readonly RunFault[];
+}
+
+export interface ExportOptions {
+	/** Whether a file that is there is replaced. */
+	readonly replace: boolean;
+	readonly signal?: AbortSignalLike;
+	readonly onProgress?: (progress: ExportProgress) => void;
+}
+
+const shownFaults = 20;
+/** Rollouts whose steps are at hand for others. */
+const keptDonors = 32;
+
+/** Counts what is read, written and left out, and says why. */
+export class ExportCount {
+	read = 0;
+	written = 0;
+	unreadable = 0;
+	readonly faults: RunFault[] = [];
+	readonly #reasons = new Map<string, number>();
+
+	leaveOut(reason: string): void {
+		this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1);
+	}
+
+	fault(fault: RunFault): void {
+		this.unreadable += fault.records;
+		if (this.faults.length < shownFaults) this.faults.push(fault);
+	}
+
+	get leftOut(): { reason: string; count: number }[] {
+		return [...this.#reasons].map(([reason, count]) => ({ reason, count })).sort((a, b) => b.count - a.count);
+	}
+}
+
+/**
+ * Writes a file of lines, whole or not at all. Fails with `missing` when nothing would be in it, saying why.
+ * @param write appends lines and counts
+ */
+export async function writeExport(
+	run: { readonly folder: string; readonly format: string },
+	as: ExportFormat,
+	path: string,
+	options: ExportOptions,
+	write: (lines: AtomicLines, count: ExportCount) => Promise<ExportSummary['form']>,
+): Promise<ExportSummary> {
+	await keepOutOfForeign(run, path);
+	const lines = await AtomicLines.open(path, options);
+	const count = new ExportCount();
+	try {
+		const form = await write(lines, count);
+		const { read, written, leftOut, unreadable, faults } = count;
+		if (written === 0) {
+			const why = leftOut.map(({ reason, count: n }) => `${n} ${reason}`).join(', ');
+			const what = exportFormatInfos[as].from === 'labels' ? 'labelled rollouts' : 'rollouts';
+			throw new Failure(
+				'missing',
+				`Nothing would be in ${path}: ${read} ${what} were looked at${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
+				exportFormatInfos[as].from === 'labels' ? 'Label steps in the rollouts panel first.' : 'Choose others.',
+			);
+		}
+		checkAborted(options.signal);
+		await lines.commit();
+		return { path, as, form, bytes: lines.bytes, read, written, leftOut, unreadable, faults };
+	} finally {
+		await lines.discard();
+	}
+}
+
+/** Nothing is written into the folder of a run that another trainer has written. */
+async function keepOutOfForeign(
+	run: { readonly folder: string; readonly format: string },
+	path: string,
+): Promise<void> {
+	if (run.format === ownFormat) return;
+	const real = async (folder: string): Promise<string> => {
+		const found = await realpath(folder).catch(() => null);
+		if (found !== null || dirname(folder) === folder) return found ?? folder;
+		return join(await real(dirname(folder)), folder.slice(dirname(folder).length));
+	};
+	const root = await real(run.folder);
+	if (!`${await real(dirname(path))}${sep}`.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
+	throw new Failure(
+		'invalid',
+		`${path} lies in the folder of a run that another trainer has written, so nothing is written there.`,
+		'Choose another folder.',
+	);
+}
+
+/** Exports rollouts of a run. Texts are read in portions, so that memory does not grow with the run. */
+export function exportRollouts(
+	run: RunContent,
+	request: RolloutExport,
+	path: string,
+	options: ExportOptions,
+): Promise<ExportSummary> {
+	return writeExport(run, request.as, path, options, (lines, count) =>
+		new Export(run, request, options, lines, count).write(),
+	);
+}
+
+class Export {
+	readonly #run: RunContent;
+	readonly #request: RolloutExport;
+	readonly #options: ExportOptions;
+	readonly #lines: AtomicLines;
+	readonly #count: ExportCount;
+	readonly #test: (line: RolloutLine) => string | null;
+	#form: TextForm | 'messages' | null;
+	readonly #seen = new Set<string>();
+	/** Steps of the thinking of the last rollouts. */
+	readonly #donors: { readonly of: string; readonly steps: readonly string[] }[] = [];
+	#done = 0;
+	#total = 0;
+
+	constructor(run: RunContent, request: RolloutExport, options: ExportOptions, lines: AtomicLines, count: ExportCount) {
+		this.#run = run;
+		this.#request = request;
+		this.#options = options;
+		this.#lines = lines;
+		this.#count = count;
+		this.#test = rolloutTest(request.selection);
+		this.#form = request.form ?? null;
+	}
+
+	async write(): Promise<TextForm | 'messages' | null> {
+		const { as, split, selection } = this.#request;
+		const steps = (await this.#run.steps(split)).filter((step) => selectsStep(step, selection));
+		this.#total = steps.length;
+		const byGroup = as === 'dpo' || selection.bestPerGroup !== undefined;
+		if (this.#request.perturb?.kind === 'insert-steps' && steps[0] !== undefined) await this.#gatherDonors(steps[0]);
+		for (const step of steps) {
+			await (byGroup ? this.#writeByGroup(step) : this.#writeOneByOne(step));
+			this.#done++;
+			this.#tell();
+		}
+		return this.#form;
+	}
+
+	#tell(): void {
+		const { read, written } = this.#count;
+		this.#options.onProgress?.({ done: this.#done, total: this.#total, read, written });
+	}
+
+	/** The rollouts of a step that the selection takes. @param counted whether this is the pass that counts */
+	async *#selected(step: number, counted: boolean): AsyncGenerator<RolloutLine> {
+		const { split } = this.#request;
+		const opened = await this.#run.open(step, split).catch((error: unknown) => {
+			if (error instanceof Failure && error.reason === 'missing') return null;
+			throw error;
+		});
+		if (opened === null) return;
+		try {
+			for await (const { rollout, fault } of opened.rollouts(this.#options.signal)) {
+				if (rollout === null) {
+					if (counted && fault !== null) this.#count.fault(fault);
+					continue;
+				}
+				const why = this.#test(rollout);
+				if (counted) {
+					this.#count.read++;
+					if (why !== null) this.#count.leaveOut(why);
+					if (this.#count.read % 256 === 0) this.#tell();
+				}
+				if (why === null) yield rollout;
+			}
+		} finally {
+			await opened.close();
+		}
+	}
+
+	async #writeOneByOne(step: number): Promise<void> {
+		for await (const rollout of this.#selected(step, true)) await this.#writeRollout(rollout);
+	}
+
+	/** Numbers of all rollouts first, then the texts of those that are chosen: groups need not lie together in the file. */
+	async #writeByGroup(step: number): Promise<void> {
+		const groups = new Map<number, Candidate[]>();
+		for await (const line of this.#selected(step, true)) {
+			if (line.reward === null || !Number.isFinite(line.reward)) {
+				this.#count.leaveOut('without a reward');
+				continue;
+			}
+			const text = typeof line.completion === 'string' ? line.completion : JSON.stringify(line.completion);
+			const candidate = {
+				index: line.index,
+				reward: line.reward,
+				length: line.tokens?.text.length ?? [...messageText(line.completion)].length,
+				text: textKey(text),
+			};
+			const group = groups.get(line.group);
+			if (group === undefined) groups.set(line.group, [candidate]);
+			else group.push(candidate);
+		}
+		if (this.#request.as === 'dpo') await this.#writePairs(step, groups);
+		else await this.#writeBest(step, groups, this.#request.selection.bestPerGroup ?? 1);
+	}
+
+	async #writeBest(step: number, groups: ReadonlyMap<number, readonly Candidate[]>, best: number): Promise<void> {
+		const chosen = new Map<number, Set<number>>();
+		for (const [group, candidates] of groups) {
+			const order = [...candidates].sort((a, b) => b.reward - a.reward || a.index - b.index);
+			chosen.set(group, new Set(order.slice(0, best).map(({ index }) => index)));
+			for (let n = order.length; n > best; n--)
+				this.#count.leaveOut(`that are not among the best ${best} of their group`);
+		}
+		for await (const line of this.#selected(step, false)) {
+			if (chosen.get(line.group)?.delete(line.index)) await this.#writeRollout(line);
+		}
+	}
+
+	async #writePairs(step: number, groups: ReadonlyMap<number, readonly Candidate[]>): Promise<void> {
+		const { pairing = {} } = this.#request;
+		const partners = new Map<
+			string,
+			{
+				readonly pair: { chosen: RolloutLine | null; rejected: RolloutLine | null };
+				readonly side: 'chosen' | 'rejected';
+			}
+		>();
+		for (const [group, candidates] of groups) {
+			const pairs = pairGroup(candidates, pairing);
+			if (pairs.length === 0) this.#count.leaveOut(`groups ${whyUnpaired(candidates, pairing)}`);
+			for (const { chosen, rejected } of pairs) {
+				const pair = { chosen: null, rejected: null };
+				partners.set(`${group} ${chosen}`, { pair, side: 'chosen' });
+				partners.set(`${group} ${rejected}`, { pair, side: 'rejected' });
+			}
+			for (let n = candidates.length - pairs.length * 2; n > 0 && pairs.length > 0; n--) {
+				this.#count.leaveOut('that are in no pair of their group');
+			}
+		}
+		for await (const line of this.#selected(step, false)) {
+			const key = `${line.group} ${line.index}`;
+			const found = partners.get(key);
+			if (found === undefined) continue;
+			partners.delete(key);
+			found.pair[found.side] = line;
+			const { chosen, rejected } = found.pair;
+			if (chosen === null || rejected === null) continue;
+			this.#form ??= recordedForm(chosen);
+			const pair = preferencePair(chosen, rejected, this.#form === 'standard' ? 'standard' : 'conversational');
+			if (typeof pair === 'string') this.#count.leaveOut(`pairs ${pair}`);
+			else await this.#append(pair);
+		}
+	}
+
+	async #writeRollout(line: RolloutLine): Promise<void> {
+		const { as, reward, caseReward, unique } = this.#request;
+		if (as === 'cases') {
+			const made = rewardCase(line, {
+				...(reward === undefined ? {} : { reward }),
+				...(caseReward === undefined ? {} : { of: caseReward }),
+			});
+			this.#form = 'standard';
+			if (typeof made === 'string') this.#count.leaveOut(made);
+			else await this.#append(made);
+			return;
+		}
+		this.#form ??= recordedForm(line);
+		const made = sftExample(line, { form: this.#form, ...this.#perturbing(line) });
+		if (typeof made === 'string') {
+			this.#count.leaveOut(made);
+			return;
+		}
+		if (unique) {
+			const key = textKey(JSON.stringify(made));
+			if (this.#seen.has(key)) {
+				this.#count.leaveOut('that are word for word an earlier one');
+				return;
+			}
+			this.#seen.add(key);
+		}
+		await this.#append(made);
+	}
+
+	#perturbing(line: RolloutLine) {
+		const { perturb, seed = 0, tags } = this.#request;
+		if (perturb === undefined) return {};
+		const of = keyOf(line);
+		const donors = this.#donors.filter((one) => one.of !== of).flatMap(({ steps }) => steps);
+		if (perturb.kind === 'insert-steps') this.#keepSteps(line);
+		const random = Random.of(seed, perturb.kind, line.step, line.group, line.index);
+		return { perturb: { perturbation: perturb, tags, random, donors } };
+	}
+
+	async #gatherDonors(step: number): Promise<void> {
+		for await (const line of this.#selected(step, false)) {
+			this.#keepSteps(line);
+			if (this.#donors.length >= keptDonors) return;
+		}
+	}
+
+	#keepSteps(line: RolloutLine): void {
+		const of = keyOf(line);
+		if (this.#donors.some((one) => one.of === of)) return;
+		const text = messageText(line.completion);
+		const thinking = parseTrace(text, this.#request.tags).think ?? '';
+		const steps = stepsOf(thinking).map((one) => one.text);
+		if (steps.length === 0) return;
+		this.#donors.push({ of, steps: steps.slice(0, 50) });
+		if (this.#donors.length > keptDonors) this.#donors.shift();
+	}
+
+	async #append(value: unknown): Promise<void> {
+		await this.#lines.append(formatLine(value));
+		this.#count.written++;
+	}
+}
+
+const keyOf = ({ step, group, index }: RolloutLine) => `${step} ${group} ${index}`;
+
+/** 64 bits of a text: enough to tell texts of one file apart without keeping them. */
+const textKey = (text: string) => `${hashText(text)} ${hashText(text, 0x5bd1e995)} ${text.length}`;
