@@ -89,7 +89,8 @@ export class ForeignRun implements RunContent {
 				'They were removed or moved; choose another step.',
 			);
 		}
-		return new ForeignStep(files, this.#stepOptions(step));
+		const learnt = await this.runFormat.learn?.(this.disk).catch(() => undefined);
+		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });
 	}
 
 	/** Of the step's files, without opening them; null: there are none. */

@@ -35,6 +35,7 @@ export interface StepOptions {
 	readonly faults: FaultList;
 	/** Whether a torn end of a file that was just written to is waited for; else it is a fault. */
 	readonly live: boolean;
+	readonly learnt?: unknown;
 }
 
 /** The rollouts of one step and split of another trainer's run. */
@@ -78,7 +79,7 @@ export class ForeignStep implements StepRollouts {
 		if (kept === undefined) this.#keep(place.file, frames);
 		const { number, item } = pieceOf(place, file.files);
 		const frame = await frames.frame({ offset: place.offset, length: place.length, number });
-		const foreign = rolloutsIn(frame, file, item, await this.#companion(file)).at(item);
+		const foreign = rolloutsIn(frame, file, item, await this.#companion(file), this.#options.learnt).at(item);
 		if (foreign === undefined) throw changed(place.file);
 		return lineOf(foreign, file.files, this.#options.step, place);
 	}
@@ -154,7 +155,7 @@ export class ForeignStep implements StepRollouts {
 	}
 
 	async *#read(file: StepFile, signal: AbortSignalLike | undefined): AsyncGenerator<ReadRollout> {
-		const { folder, step, live } = this.#options;
+		const { folder, step, live, learnt } = this.#options;
 		const { match, files } = file;
 		let frames: FrameFile;
 		try {
@@ -174,7 +175,7 @@ export class ForeignStep implements StepRollouts {
 				}
 				let item = 0;
 				for (const value of frame.records) {
-					const read = understood(files, value, contextOf(file, record++, companion));
+					const read = understood(files, value, contextOf(file, record++, companion, learnt));
 					if (typeof read === 'string') {
 						yield { fault: faultOf(file, frame, read) };
 						continue;
@@ -214,8 +215,9 @@ export function contextOf(
 	{ match }: Pick<StepFile, 'match'>,
 	record: number,
 	companion: Companion = null,
+	learnt?: unknown,
 ): RecordContext {
-	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record };
+	const context = { file: match.path, parts: match.parts, step: stepIn(match.parts), record, learnt };
 	return companion === null ? context : { ...context, companion };
 }
 
@@ -238,12 +240,18 @@ export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, fra
 	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
 }
 
-function rolloutsIn(frame: Frame, file: StepFile, item: number, companion: Companion): ForeignRollout[] {
+function rolloutsIn(
+	frame: Frame,
+	file: StepFile,
+	item: number,
+	companion: Companion,
+	learnt: unknown,
+): ForeignRollout[] {
 	const rollouts: ForeignRollout[] = [];
 	let record = file.files.form === 'parquet' ? frame.number - 1 : 0;
 	for (const value of frame.records) {
 		if (rollouts.length > item) break;
-		const read = understood(file.files, value, contextOf(file, record++, companion));
+		const read = understood(file.files, value, contextOf(file, record++, companion, learnt));
 		if (typeof read !== 'string') rollouts.push(...read);
 	}
 	return rollouts;

@@ -1,9 +1,12 @@
 import { art } from './formats/art.ts';
 import { nemoRl } from './formats/nemoRl.ts';
+import { openRlhf } from './formats/openRlhf.ts';
 import { primeRl } from './formats/primeRl.ts';
 import { rllm } from './formats/rllm.ts';
 import { skyRl } from './formats/skyRl.ts';
+import { tensorboard } from './formats/tensorboard.ts';
 import { tinker } from './formats/tinker.ts';
+import { trl } from './formats/trl.ts';
 import { verifiers } from './formats/verifiers.ts';
 import { verifiersLegacy } from './formats/verifiersLegacy.ts';
 import { verl } from './formats/verl.ts';
@@ -11,6 +14,7 @@ import type { RunFormat } from './runFormat.ts';
 
 /** Every format of another trainer that can be read. Those that fit one folder are offered in this order. */
 export const formats: readonly RunFormat[] = [
+	trl,
 	verl,
 	primeRl,
 	verifiers,
@@ -20,4 +24,6 @@ export const formats: readonly RunFormat[] = [
 	art,
 	rllm,
 	tinker,
+	openRlhf,
+	tensorboard,
 ];

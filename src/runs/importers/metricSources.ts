@@ -21,6 +21,8 @@ class MetricSource {
 	readonly #format: string;
 	table: MetricTable;
 	stamp = '';
+	/** When a file was written whose rows do not tell their times, in seconds since the epoch. */
+	untimedAt = Number.NEGATIVE_INFINITY;
 	#last: FramePlace | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
@@ -109,7 +111,8 @@ class MetricSource {
 		if (!Number.isFinite(step)) return Number.POSITIVE_INFINITY;
 		const named: Record<string, number | null> = {};
 		for (const [name, value] of Object.entries(values)) named[canonicalName(this.#format, name)] = finite(value);
-		const seconds = finite(time) ?? modifiedMs / 1000;
+		const seconds = finite(time) ?? Number.NaN;
+		if (Number.isNaN(seconds)) this.untimedAt = modifiedMs / 1000;
 		const last = this.table.length === 0 ? Number.NEGATIVE_INFINITY : (this.table.step.at(-1) as number);
 		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
 		else this.table.merge(step, seconds, stage, notNull(named));
@@ -210,6 +213,7 @@ export class MetricSources {
 			names: table.names,
 			row: table.rowAtOrAfter(from),
 		}));
+		const written = Math.max(0, ...[...this.#sources.values()].map(({ untimedAt }) => untimedAt));
 		let lines: MetricsLine[] = [];
 		for (;;) {
 			const step = Math.min(...tables.map(({ steps, row }) => steps[row] ?? Number.POSITIVE_INFINITY));
@@ -224,11 +228,12 @@ export class MetricSources {
 					const value = table.value(name, row);
 					if (!Number.isNaN(value)) values[name] = value;
 				}
-				time = Math.max(time, table.time[row] as number);
+				const told = table.time[row] as number;
+				if (!Number.isNaN(told)) time = Math.max(time, told);
 				stage = table.stageAt(row) ?? stage;
 				cursor.row++;
 			}
-			lines.push({ step, time, stage, values });
+			lines.push({ step, time: Number.isFinite(time) ? time : written, stage, values });
 			if (lines.length < portion) continue;
 			yield lines;
 			lines = [];

@@ -23,6 +23,8 @@ export interface RecordContext {
 	readonly step: number | null;
 	/** From 0, in the file. */
 	readonly record: number;
+	/** What the format's `learn` found in the folder. */
+	readonly learnt?: unknown;
 	/** What a companion file tells by key; absent: the files have none, or it is not there. */
 	readonly companion?: (key: string) => unknown;
 }
@@ -92,6 +94,8 @@ export interface RunFormat {
 	 * settle it. Cheap; called for every folder that is looked through.
 	 */
 	recognise(folder: FolderView): Promise<boolean>;
+	/** What records alone do not tell, such as which columns are rewards: handed to their readers as `learnt`. */
+	learn?(folder: FolderView): Promise<unknown>;
 	/** What the folder's other files tell of the run, for run.json's fields; each may be absent. */
 	describe?(folder: FolderView): Promise<RunFacts>;
 }

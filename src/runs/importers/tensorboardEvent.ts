@@ -1,15 +1,15 @@
 import { type Field, fieldsOf, float32, float64 } from './protobuf.ts';
 
-/** One value of a TensorBoard event: a scalar or texts. Histograms, images and the like are left out. */
-export interface TensorboardValue {
+/** One value of a TensorBoard event. Histograms, images and the like are left out. */
+export type TensorboardValue = {
 	readonly step: number;
 	/** Seconds since the epoch. */
 	readonly time: number;
 	readonly tag: string;
-	/** A scalar; null: not finite, or a text. */
-	readonly value: number | null;
-	readonly text: string | null;
-}
+} & Told;
+
+/** A scalar, null where it is not finite, or a text. */
+type Told = { readonly value: number | null } | { readonly text: string };
 
 const decoder = new TextDecoder('utf-8');
 
@@ -36,23 +36,21 @@ export function tensorboardValues(bytes: Uint8Array): TensorboardValue[] {
 	return values;
 }
 
-type Told = Pick<TensorboardValue, 'tag' | 'value' | 'text'>;
-
 /** Summary.Value: tag, and either simple_value or a tensor. */
-function toldBy(bytes: Uint8Array): Told | null {
+function toldBy(bytes: Uint8Array): ({ readonly tag: string } & Told) | null {
 	let tag = '';
 	let plugin = '';
 	let simple: number | undefined;
-	let tensor: Told['value'] | string | undefined;
+	let tensor: number | null | string | undefined;
 	for (const field of fieldsOf(bytes)) {
 		if (field.number === 1 && field.kind === 'bytes') tag = decoder.decode(field.value);
 		else if (field.number === 2 && field.kind === 'fixed32') simple = float32(field.value);
 		else if (field.number === 8 && field.kind === 'bytes') tensor = tensorOf(field.value);
 		else if (field.number === 9 && field.kind === 'bytes') plugin = pluginOf(field.value);
 	}
-	if (simple !== undefined) return { tag, value: Number.isFinite(simple) ? simple : null, text: null };
-	if (typeof tensor === 'string') return plugin === 'text' || plugin === '' ? { tag, value: null, text: tensor } : null;
-	if (tensor !== undefined && (plugin === 'scalars' || plugin === '')) return { tag, value: tensor, text: null };
+	if (simple !== undefined) return { tag, value: Number.isFinite(simple) ? simple : null };
+	if (typeof tensor === 'string') return plugin === 'text' || plugin === '' ? { tag, text: tensor } : null;
+	if (tensor !== undefined && (plugin === 'scalars' || plugin === '')) return { tag, value: tensor };
 	return null;
 }
 

@@ -5,7 +5,8 @@ import { type Fields, fieldsOf, listOf, numberOf, textOf } from '../foreignValue
 /*
  * What Tinker's logtree tells of rollouts (tinker_cookbook/rl/{rollouts,problem_env}.py): a section a group, in which
  * every attempt is logged when it has been scored, and after them the lengths and rewards of all trajectories in their
- * order. Which attempt is which trajectory is not written: attempts of one reward are told apart by their length.
+ * order. Which attempt is which trajectory is not written: attempts are logged as they finish. Where rewards or lengths tell
+ * that this is another order, attempts of one reward are told apart by their length.
  */
 
 export interface LoggedText {
@@ -105,18 +106,30 @@ function takeCell(section: Section, text: string): void {
 }
 
 const sizeOf = (attempt: Attempt) => JSON.stringify(attempt.completion).length;
+const near = (a: number | null, b: number | null) => a === null || b === null || Math.abs(a - b) < rounding;
+/** How far the characters a token of a text may be from those of its group. */
+const oddest = 1.5;
+
+/** Whether attempts, as they follow each other, may be those of the trajectories: by rewards, and by length. */
+function inOrder(attempts: readonly Attempt[], turns: readonly (Turn | undefined)[]): boolean {
+	const perToken = attempts.map((attempt, place) => sizeOf(attempt) / Math.max(1, turns[place]?.said ?? 1));
+	const usual = perToken.toSorted((a, b) => a - b)[Math.floor(perToken.length / 2)] ?? 1;
+	return attempts.every((attempt, place) => {
+		const ratio = (perToken[place] ?? usual) / usual;
+		return near(attempt.reward, turns[place]?.reward ?? null) && ratio < oddest && ratio > 1 / oddest;
+	});
+}
 
 /** Attempts in the order of the trajectories; null where it is not known which is one's. */
 function assigned(section: Section): (Attempt | null)[] {
 	const turns = section.trajectories.map((trajectory) => (trajectory.length === 1 ? trajectory[0] : undefined));
 	if (turns.includes(undefined) || turns.length !== section.attempts.length) return turns.map(() => null);
+	if (inOrder(section.attempts, turns)) return section.attempts;
 	const found = turns.map((): Attempt | null => null);
 	const rewards = new Set(turns.map((turn) => turn?.reward ?? null));
 	for (const reward of rewards) {
 		const places = [...turns.keys()].filter((place) => (turns[place]?.reward ?? null) === reward);
-		const attempts = section.attempts.filter(
-			(attempt) => attempt.reward === null || reward === null || Math.abs(attempt.reward - reward) < rounding,
-		);
+		const attempts = section.attempts.filter((attempt) => near(attempt.reward, reward));
 		if (attempts.length !== places.length) continue;
 		places.sort((a, b) => (turns[a]?.said ?? 0) - (turns[b]?.said ?? 0));
 		attempts.sort((a, b) => sizeOf(a) - sizeOf(b));
@@ -152,8 +165,7 @@ export function textOfTurn(
 	reward: number | null,
 ): Pick<LoggedText, 'prompt' | 'completion'> | null {
 	const candidates = (listOf(texts) as LoggedText[]).filter(
-		(text) =>
-			text.section >= group && (text.reward === null || reward === null || Math.abs(text.reward - reward) < rounding),
+		(text) => text.section >= group && near(text.reward, reward),
 	);
 	return (
 		candidates.find((text) => text.section === group) ?? (candidates.length === 1 ? (candidates[0] ?? null) : null)

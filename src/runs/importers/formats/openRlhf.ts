@@ -1,0 +1,55 @@
+import type { FolderView } from '../folderView.ts';
+import type { ForeignRollout } from '../foreignRecord.ts';
+import { fieldsOf, integerOf, textOf } from '../foreignValues.ts';
+import type { RunFormat } from '../runFormat.ts';
+import { eventFileName, namesTag } from './eventFiles.ts';
+import { eventMetrics } from './eventMetrics.ts';
+
+/*
+ * openrlhf/utils/logging_utils.py, `TensorboardLogger.log_train`: scalars `train/...`, and of one generated sample a text
+ * `train/generated_samples/text_summary`: "Sample:", the text and "Reward: 0.1000", with a backslash and an n between.
+ */
+
+const sampleTag = /generated_samples/;
+const sampleForm = /^Sample:(?:\\n|\n)([\s\S]*?)(?:\\n|\n){2}Reward: *(\S+)\s*$/;
+
+/** A sample a step; other texts and scalars are none. */
+export function openRlhfSample(record: unknown): readonly ForeignRollout[] | string {
+	const event = fieldsOf(record);
+	const text = textOf(event?.text);
+	const step = integerOf(event?.step);
+	if (text === null || !sampleTag.test(textOf(event?.tag) ?? '')) return [];
+	if (step === null) return 'has no step';
+	const match = sampleForm.exec(text);
+	if (match === null) return 'is not of the form "Sample: ... Reward: ..."';
+	const reward = match[2] === 'nan' || match[2] === 'None' ? null : Number(match[2]);
+	return [{ groupKey: step, step, prompt: '', completion: match[1] ?? '', reward }];
+}
+
+const places = [eventFileName, `{run}/${eventFileName}`, `tensorboard/{run}/${eventFileName}`];
+const tags = /train\/(?:policy_loss|actor_lr|actor_grad_norm|vllm_kl|generated_samples)/;
+
+/** More than one run lies here: each is opened by its own folder. */
+async function severalRuns(folder: FolderView, pattern: string): Promise<boolean> {
+	const found = await folder.some(pattern, 50);
+	return new Set(found.map(({ path }) => path.slice(0, path.lastIndexOf('/')))).size > 1;
+}
+
+export const openRlhf: RunFormat = {
+	name: 'openrlhf',
+	title: 'OpenRLHF',
+	looksFor: 'TensorBoard event files with train/policy_loss (--use_tensorboard)',
+	hasSteps: true,
+	rollouts: places.map((pattern) => ({ pattern, form: 'events', split: 'train', rollouts: openRlhfSample })),
+	metrics: places.map((pattern) => ({ pattern, form: 'events', metrics: eventMetrics })),
+	notes: [
+		'OpenRLHF writes no rollouts: what is shown is the one sample a logged step of its TensorBoard text.',
+		'The sample is prompt and completion in one text, and its reward is rounded to four digits.',
+	],
+	async recognise(folder) {
+		for (const pattern of places) {
+			if (await namesTag(folder, pattern, tags)) return !(await severalRuns(folder, pattern));
+		}
+		return false;
+	},
+};
