@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import {
+	answerText,
+	type Expected,
+	expected,
+	type FixtureName,
+	fixtureFolder,
+	groupsOf,
+	type Numbers,
+	numbersOf,
+	readAll,
+} from './foreignFixtures.ts';
+
+const tolerance = 2e-6;
+
+function equalNumbers(actual: Numbers, wanted: Numbers, of: string): void {
+	assert.equal(actual.rollouts, wanted.rollouts, `rollouts of ${of}`);
+	assert.equal(actual.null_rewards, wanted.null_rewards, `null rewards of ${of}`);
+	assert.ok(
+		Math.abs(actual.mean_reward - wanted.mean_reward) <= tolerance,
+		`mean reward of ${of}: ${actual.mean_reward} is not ${wanted.mean_reward}`,
+	);
+}
+
+async function metricsOf(name: FixtureName): Promise<MetricsLine[]> {
+	const lines: MetricsLine[] = [];
+	for await (const portion of (await openRun(fixtureFolder(name))).metrics()) lines.push(...portion);
+	return lines;
+}
+
+describe('numbers of the fixtures', () => {
+	const whole = [
+		'verl',
+		'prime-rl',
+		'verifiers-v1',
+		'verifiers-legacy',
+		'nemo-rl',
+		'skyrl',
+		'art',
+		'rllm',
+		'tinker',
+	] as const;
+	for (const name of whole) {
+		it(`of ${name}`, async () => {
+			const wanted = expected(name);
+			const run = await openRun(fixtureFolder(name));
+			const { rollouts, faults } = await readAll(run);
+			assert.deepEqual(faults, []);
+			equalNumbers(numbersOf(rollouts), wanted, name);
+			assert.deepEqual(await run.steps(), wanted.steps ?? [0]);
+			assert.equal(run.hasSteps, Array.isArray(wanted.steps));
+			for (const [step, numbers] of Object.entries(wanted.per_step ?? {})) {
+				const of = rollouts.filter(({ line }) => line.step === Number(step));
+				equalNumbers(numbersOf(of), numbers, `${name} at step ${step}`);
+			}
+			const groups = groupsOf(rollouts);
+			assert.equal(groups.length, wanted.groups);
+			for (const group of groups) {
+				if (wanted.group_size !== undefined) assert.equal(group.length, wanted.group_size);
+				assert.equal(new Set(group.map(({ line }) => JSON.stringify(line.prompt))).size, 1, 'prompts of a group');
+				assert.deepEqual(
+					group.map(({ line }) => line.index),
+					group.map((_, index) => index),
+				);
+			}
+			if (wanted.zero_variance_groups !== undefined) {
+				const flat = groups.filter((group) => new Set(group.map(({ line }) => line.reward)).size === 1);
+				assert.equal(flat.length, wanted.zero_variance_groups);
+			}
+			if (wanted.text !== undefined) {
+				const texts = rollouts.map(answerText);
+				assert.equal(texts.filter((text) => text === '').length, wanted.text.empty_completions);
+				assert.equal(Math.max(...texts.map((text) => text.length)), wanted.text.longest_chars);
+				assert.equal(texts.filter((text) => text.includes('\u2028')).length, wanted.text.with_u2028);
+			}
+			assert.deepEqual(run.faults, []);
+		});
+	}
+
+	for (const name of whole) {
+		it(`gives each rollout of ${name} again by its place`, async () => {
+			const run = await openRun(fixtureFolder(name));
+			for (const split of ['train', 'validation'] as const) {
+				for (const step of await run.steps(split)) {
+					const opened = await run.open(step, split);
+					for await (const { rollout, place } of opened.rollouts()) {
+						if (place) assert.deepEqual(await opened.rollout(place), rollout);
+					}
+					await opened.close();
+				}
+			}
+		});
+	}
+
+	it('of validation', async () => {
+		const of = async (name: FixtureName) => (await readAll(await openRun(fixtureFolder(name)), 'validation')).rollouts;
+		const verl = await of('verl');
+		assert.equal(verl.length, expected('verl').validation_rollouts);
+		assert.deepEqual([...new Set(verl.map(({ line }) => line.step))], expected('verl').validation_steps);
+		equalNumbers(numbersOf(await of('prime-rl')), expected('prime-rl').eval as Numbers, 'prime-rl');
+		equalNumbers(numbersOf(await of('art')), expected('art').val as Numbers, 'ART');
+		const { gsm8k } = expected('tinker').eval as unknown as { gsm8k: Numbers };
+		equalNumbers(numbersOf(await of('tinker')), gsm8k, 'Tinker');
+		assert.equal((await of('rllm')).length, expected('rllm').validation_episodes);
+		const nemo = numbersOf(await of('nemo-rl'));
+		assert.equal(nemo.rollouts, expected('nemo-rl').validation_rollouts);
+		assert.ok(Math.abs(nemo.mean_reward - (expected('nemo-rl').validation_mean_reward as number)) <= tolerance);
+	});
+
+	it('of ART before Parquet', async () => {
+		const { rollouts } = await readAll(await openRun(fixtureFolder('art legacy')));
+		equalNumbers(numbersOf(rollouts), expected('art').legacy_yaml as Numbers, 'ART in YAML');
+		assert.deepEqual([...new Set(rollouts.map(({ line }) => line.step))], [7]);
+		assert.equal(groupsOf(rollouts).length, 1);
+	});
+
+	it('of metrics: one row a step, however many rows of the file tell of it', async () => {
+		const steps = async (name: FixtureName) => (await metricsOf(name)).map(({ step }) => step);
+		assert.deepEqual(await steps('verl'), [0, 1, 2, 3, 4]);
+		assert.equal((await steps('verl')).length, expected('verl').metric_rows);
+		// Six rows of the file: the orchestrator and the trainer append to it by turns.
+		assert.deepEqual(await steps('prime-rl'), [1, 2, 3]);
+		assert.deepEqual(await steps('tinker'), [0, 1, 2]);
+		assert.equal((await steps('tinker')).length, expected('tinker').metric_rows);
+		// Seven rows: rewards, then losses, then those of validation.
+		assert.deepEqual(await steps('art'), [0, 1, 2]);
+		assert.deepEqual(await steps('skyrl'), [0, 5, 10]);
+	});
+
+	it('of metrics that are the canonical ones, which equal the rollouts', async () => {
+		for (const name of ['verl', 'prime-rl', 'art', 'tinker'] as const) {
+			const per = expected(name).per_step;
+			for (const { step, values } of await metricsOf(name)) {
+				const wanted = per?.[String(step)];
+				if (wanted === undefined) continue;
+				assert.ok(Math.abs((values.reward as number) - wanted.mean_reward) <= tolerance, `${name} at step ${step}`);
+			}
+		}
+	});
+
+	it('of the subset of prime-rl that was trained on: credit is joined by the id of a trace, nothing counted twice', async () => {
+		const { rollouts } = await readAll(await openRun(fixtureFolder('prime-rl')));
+		const trained = rollouts.filter(({ line }) => line.advantage !== null);
+		const effective = expected('prime-rl').effective as Expected;
+		equalNumbers(numbersOf(trained), effective, 'the trained subset');
+		assert.equal(groupsOf(trained).length, effective.groups);
+		for (const { line } of trained) {
+			assert.equal(line.tokens?.advantage?.length, line.tokens?.text.length);
+			// Rounded by who made the fixture.
+			const differences = line.tokens?.advantage?.map((value) => Math.abs((value ?? 9) - (line.advantage ?? 0)));
+			assert.ok(Math.max(...(differences ?? [9])) < 1e-6);
+		}
+		const nodes = rollouts.reduce((sum, { line }) => sum + line.prompt.length + line.completion.length, 0);
+		assert.equal(nodes, expected('prime-rl').nodes);
+		const leaves = rollouts.reduce((sum, { line }) => sum + leavesOf(line.completion.length, line.parents), 0);
+		assert.equal(leaves, expected('prime-rl').branches);
+	});
+
+	it('of the rollouts of Tinker whose text is in its log', async () => {
+		const { rollouts } = await readAll(await openRun(fixtureFolder('tinker')));
+		const told = rollouts.filter(({ line }) => line.completion !== '');
+		assert.equal(told.length, expected('tinker').logtree_logged_rollouts);
+		assert.equal(groupsOf(told).length, expected('tinker').logtree_logged_groups);
+		assert.deepEqual(
+			told.map((rollout) => [rollout.line.reward, answerText(rollout).split('\n').at(-1)]),
+			[
+				[1, '<answer>18</answer>'],
+				[0, '<answer>19</answer>'],
+				[0, '<answer>21</answer>'],
+				[0, '<answer>19</answer>'],
+			],
+		);
+	});
+});
+
+function leavesOf(length: number, parents: readonly (number | null)[] | undefined): number {
+	const all = parents ?? Array.from({ length }, (_, index) => (index === 0 ? null : index - 1));
+	return all.filter((_, index) => !all.includes(index)).length;
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Message, RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import type { RolloutPlace, RolloutSplit, RunContent, RunFault } from '../../../../src/runs/runContent.ts';
+import { root } from '../../../scripts/paths.ts';
+
+/** Run folders in test/fixtures, and the formats they are of. */
+export const fixtures = [
+	{ name: 'trl-run', folder: 'trl-run', format: 'trl' },
+	{ name: 'verl', folder: 'verl', format: 'verl' },
+	{ name: 'prime-rl', folder: 'prime-rl/run', format: 'prime-rl' },
+	{ name: 'verifiers-v1', folder: 'verifiers-v1/outputs/gsm8k--Qwen3-0.6B--null--a1b2c3', format: 'verifiers' },
+	{
+		name: 'verifiers-legacy',
+		folder: 'verifiers-legacy/outputs/evals/gsm8k--Qwen--Qwen3-0.6B/3f9a1c2e',
+		format: 'verifiers-legacy',
+	},
+	{ name: 'nemo-rl', folder: 'nemo-rl/exp_001', format: 'nemo-rl' },
+	{ name: 'openrlhf', folder: 'openrlhf/tensorboard/ppo_0820T1000', format: 'openrlhf' },
+	{ name: 'skyrl', folder: 'skyrl', format: 'skyrl' },
+	{ name: 'art', folder: 'art/.art/fixtures/models/agent-001', format: 'art' },
+	{ name: 'art legacy', folder: 'art/legacy-yaml', format: 'art' },
+	{ name: 'rllm', folder: 'rllm/logs/rllm-agent/gsm8k', format: 'rllm' },
+	{ name: 'tinker', folder: 'tinker/log', format: 'tinker' },
+] as const;
+
+export type FixtureName = (typeof fixtures)[number]['name'];
+
+export function fixtureFolder(name: FixtureName): string {
+	return join(root, 'test/fixtures', fixtures.find((fixture) => fixture.name === name)?.folder ?? '');
+}
+
+export interface Numbers {
+	readonly rollouts: number;
+	readonly null_rewards: number;
+	readonly mean_reward: number;
+}
+
+export interface Expected extends Numbers {
+	readonly steps?: readonly number[] | null;
+	readonly groups: number;
+	readonly group_size?: number;
+	readonly per_step?: Readonly<Record<string, Numbers>>;
+	readonly zero_variance_groups?: number;
+	readonly text?: { readonly empty_completions: number; readonly longest_chars: number; readonly with_u2028: number };
+	readonly [more: string]: unknown;
+}
+
+/** The numbers that were counted when the fixtures were made, by independent code. */
+const counted: Record<string, Expected> = JSON.parse(readFileSync(join(root, 'test/fixtures/expected.json'), 'utf8'));
+
+export function expected(name: string): Expected {
+	const found = counted[name];
+	if (found === undefined) throw new Error(`expected.json has no ${name}`);
+	return found;
+}
+
+export interface ReadRollout {
+	readonly line: RolloutLine;
+	readonly place: RolloutPlace;
+}
+
+export interface ReadRun {
+	readonly rollouts: ReadRollout[];
+	readonly faults: RunFault[];
+}
+
+/** All rollouts of a split; each is also read by its place and must be the same. */
+export async function readAll(run: RunContent, split: RolloutSplit = 'train'): Promise<ReadRun> {
+	const rollouts: ReadRollout[] = [];
+	const faults: RunFault[] = [];
+	for (const step of await run.steps(split)) {
+		const opened = await run.open(step, split);
+		try {
+			for await (const { rollout, place, fault } of opened.rollouts()) {
+				if (fault !== null) faults.push(fault);
+				else rollouts.push({ line: rollout, place });
+			}
+		} finally {
+			await opened.close();
+		}
+	}
+	return { rollouts, faults };
+}
+
+export function numbersOf(rollouts: readonly ReadRollout[]): Numbers {
+	const rewards = rollouts.map(({ line }) => line.reward);
+	const known = rewards.filter((reward) => reward !== null);
+	return {
+		rollouts: rollouts.length,
+		null_rewards: rewards.length - known.length,
+		mean_reward: known.reduce((sum, reward) => sum + reward, 0) / known.length,
+	};
+}
+
+/** Rollouts by step and group. */
+export function groupsOf(rollouts: readonly ReadRollout[]): ReadRollout[][] {
+	const groups = new Map<string, ReadRollout[]>();
+	for (const rollout of rollouts) {
+		const key = `${rollout.line.step} ${rollout.line.group}`;
+		groups.set(key, [...(groups.get(key) ?? []), rollout]);
+	}
+	return [...groups.values()];
+}
+
+/** The answer of the model as the fixtures' counts take it: the last message, with its thinking before a NUL. */
+export function answerText({ line }: ReadRollout): string {
+	const { completion } = line;
+	if (typeof completion === 'string') return completion;
+	const last = completion.findLast(({ role }) => role === 'assistant') as Message | undefined;
+	const thinking = last?.reasoning_content;
+	return `${typeof thinking === 'string' ? `${thinking}\0` : ''}${last?.content ?? ''}`;
+}
