@@ -3,14 +3,15 @@ export interface GroupFacts {
 	readonly group: number;
 	readonly index: readonly number[];
 	readonly reward: readonly (number | null)[];
+	/** null: no reward judges the answer. */
 	readonly correct: readonly (boolean | null)[];
 	readonly truncated: readonly boolean[];
-	/** Whether an answer could be read out of the completion; null: the run's template has no answer tags. */
+	/** Whether an answer could be read out of the completion; null: nothing says how answers are marked. */
 	readonly answered: readonly (boolean | null)[];
-	/** Share of repeated n-grams, 0 to 1. */
+	/** Share of repeated n-grams, 0 to 1; 0 for completions that are too short to tell. */
 	readonly repetition: readonly number[];
-	/** Whether two completions of the group are the same text. */
-	readonly identical: boolean;
+	/** How many different completions there are. */
+	readonly distinct: number;
 }
 
 /** Rollouts of one step, reduced to what the rules of src/core/diagnosis need. */

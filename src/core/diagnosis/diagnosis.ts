@@ -1,0 +1,178 @@
+import type { Alert } from '../../protocol/alert.ts';
+import type { EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
+import { type DiagnosisRun, Row } from './diagnosisRun.ts';
+import type { Holding, Rule, Watch } from './rule.ts';
+import { rules as allRules } from './rules.ts';
+import type { StepFacts } from './stepFacts.ts';
+
+/** What a rule found, as it stands. */
+interface Found {
+	alert: Alert;
+	level: Alert['level'];
+	holds: boolean;
+}
+
+interface Working {
+	readonly rule: Rule;
+	readonly watch: Watch;
+	/** Ids of what holds now. */
+	holding: readonly string[];
+	/** Rollouts have come that may be evidence. */
+	news: boolean;
+}
+
+/** More alerts than any run has; names are a trainer's. */
+const mostAlerts = 200;
+/** Evaluations that are before the newest row wait for theirs. */
+const mostWaiting = 1000;
+
+/**
+ * Looks at a run as it goes: rows of metrics ascending by step, held-out evaluations, and the rollouts of steps as far as
+ * they are told. What is told of a step before the row of that step is known when the row is judged. Memory does not grow
+ * with the run.
+ */
+export class Diagnosis {
+	readonly #working: Working[];
+	readonly #found = new Map<string, Found>();
+	#waiting: EvaluationSummary[] = [];
+	#stage: string | null = null;
+	#row: Row | null = null;
+	#revision = 0;
+
+	constructor(run: DiagnosisRun, rules: readonly Rule[] = allRules) {
+		this.#working = rules.map((rule) => ({ rule, watch: rule.watch(run), holding: [], news: false }));
+	}
+
+	/** All alerts so far, in the order in which they began to hold; those that hold no more have a `lastStep` behind. */
+	get alerts(): readonly Alert[] {
+		return [...this.#found.values()].map(({ alert }) => alert);
+	}
+
+	/** Grows when there is a new alert, or one has another level, or begins or ends to hold. */
+	get revision(): number {
+		return this.#revision;
+	}
+
+	/** Ids of the alerts that hold at the newest step. */
+	get holding(): ReadonlySet<string> {
+		return new Set([...this.#found].filter(([, found]) => found.holds).map(([id]) => id));
+	}
+
+	addMetrics(lines: readonly MetricsLine[]): void {
+		for (const line of lines) this.#addRow(line);
+	}
+
+	addEvaluations(summaries: readonly EvaluationSummary[]): void {
+		this.#waiting.push(...summaries);
+		this.#waiting.sort((a, b) => a.step - b.step);
+		if (this.#waiting.length > mostWaiting) this.#waiting = this.#waiting.slice(-mostWaiting);
+		this.#takeEvaluations();
+	}
+
+	addStep(facts: StepFacts): void {
+		for (const working of this.#working) {
+			if (working.watch.step === undefined) continue;
+			working.news = true;
+			this.#take(working, working.watch.step(facts), facts.step);
+		}
+	}
+
+	#addRow(line: MetricsLine): void {
+		// Imitation is another matter: its loss falls, and nothing is sampled.
+		if (line.stage === 'sft') return;
+		if (line.stage !== this.#stage) {
+			if (this.#stage !== null) this.#beginStage();
+			this.#stage = line.stage;
+		}
+		const row = new Row(line);
+		this.#row = row;
+		for (const working of this.#working) {
+			if (working.watch.row !== undefined) this.#take(working, working.watch.row(row), row.step);
+		}
+		this.#takeEvaluations();
+		for (const found of this.#found.values()) {
+			if (found.holds && found.alert.lastStep < row.step) found.alert = { ...found.alert, lastStep: row.step };
+		}
+	}
+
+	#beginStage(): void {
+		for (const working of this.#working) {
+			working.watch.stage?.();
+			this.#take(working, [], this.#row?.step ?? 0);
+		}
+	}
+
+	/** Evaluations count when the training up to them is known. */
+	#takeEvaluations(): void {
+		while (this.#waiting.length > 0) {
+			const next = this.#waiting[0] as EvaluationSummary;
+			if (this.#row === null || next.step > this.#row.step) return;
+			this.#waiting.shift();
+			for (const working of this.#working) {
+				if (working.watch.evaluation !== undefined) this.#take(working, working.watch.evaluation(next), next.step);
+			}
+		}
+	}
+
+	#take(working: Working, holdings: readonly Holding[] | undefined, step: number): void {
+		if (holdings === undefined) return;
+		if (holdings.length === 0 && working.holding.length === 0) return;
+		const ids = holdings.map((holding) => this.#hold(working, holding, step)).filter((id) => id !== null);
+		for (const id of working.holding) {
+			const found = this.#found.get(id);
+			if (found === undefined || ids.includes(id)) continue;
+			found.holds = false;
+			this.#revision++;
+		}
+		working.holding = ids;
+		working.news = false;
+	}
+
+	#hold({ rule, news }: Working, holding: Holding, step: number): string | null {
+		const id = holding.about === undefined ? rule.name : `${rule.name}:${holding.about}`;
+		const known = this.#found.get(id);
+		const lacksEvidence = news && known?.alert.evidence.length === 0;
+		if (known?.holds && known.level === holding.level && !lacksEvidence) return id;
+		if (known === undefined && this.#found.size >= mostAlerts) return null;
+		const { metrics, evidence, ...told } = holding.tell();
+		const at = this.#row !== null && this.#row.step > step ? this.#row.step : step;
+		const alert: Alert = {
+			id,
+			rule: rule.name,
+			level: holding.level,
+			step: known?.alert.step ?? at,
+			lastStep: at,
+			time: known?.alert.time ?? this.#row?.time ?? 0,
+			...told,
+			metrics: [...metrics],
+			evidence: [...evidence],
+		};
+		this.#found.set(id, { alert, level: holding.level, holds: true });
+		if (!lacksEvidence || evidence.length > 0) this.#revision++;
+		return id;
+	}
+}
+
+export interface WholeRun {
+	readonly metrics: readonly MetricsLine[];
+	readonly evaluations?: readonly EvaluationSummary[];
+	/** Of all steps, or of some. */
+	readonly steps?: readonly StepFacts[];
+}
+
+/** The alerts of a run that is known as a whole. */
+export function diagnose(run: DiagnosisRun, { metrics, evaluations = [], steps = [] }: WholeRun): readonly Alert[] {
+	const diagnosis = new Diagnosis(run);
+	diagnosis.addEvaluations(evaluations);
+	const facts = steps.toSorted((a, b) => a.step - b.step);
+	let next = 0;
+	for (const line of metrics) {
+		while (next < facts.length && (facts[next] as StepFacts).step <= line.step) {
+			diagnosis.addStep(facts[next++] as StepFacts);
+		}
+		diagnosis.addMetrics([line]);
+	}
+	for (; next < facts.length; next++) diagnosis.addStep(facts[next] as StepFacts);
+	return diagnosis.alerts;
+}

@@ -1,0 +1,74 @@
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
+
+/** A stage of the recipe, as far as rules ask for it. */
+export interface DiagnosisStage {
+	readonly type: string;
+	/** The keys of the stage. */
+	readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** What the rules know of a run beside its numbers. */
+export interface DiagnosisRun {
+	/** `reasoning-lab`, or the name of an importer's format. */
+	readonly format: string;
+	/** In the order of the recipe; empty: not known. */
+	readonly rewards: readonly { readonly name: string; readonly weight: number }[];
+	/** Of the frozen recipe; empty: another trainer's run, or not known. */
+	readonly stages: readonly DiagnosisStage[];
+}
+
+/** A row of metrics as rules read it. */
+export class Row {
+	readonly step: number;
+	readonly time: number;
+	readonly stage: string;
+	readonly #values: MetricsLine['values'];
+
+	constructor(line: MetricsLine) {
+		this.step = line.step;
+		this.time = line.time;
+		this.stage = line.stage;
+		this.#values = line.values;
+	}
+
+	/** null: not in this row, or no valid number. */
+	get(name: string): number | null {
+		return this.#values[name] ?? null;
+	}
+
+	/** Whether the row has the metric, be it without a valid number. */
+	has(name: string): boolean {
+		return this.#values[name] !== undefined;
+	}
+
+	get names(): string[] {
+		return Object.keys(this.#values);
+	}
+}
+
+export type RecipePath = (string | number)[];
+
+/** Which line of the recipe to change; null where the run has no recipe of ours. */
+export function recipeAdvice(
+	path: RecipePath | null,
+	suggestion: string,
+): { path: RecipePath; suggestion: string } | null {
+	return path === null ? null : { path, suggestion };
+}
+
+/** The key of a run's RL stage; null where the recipe is not known. */
+export function stagePath(run: DiagnosisRun, stage: string, key: string): RecipePath | null {
+	const at = run.stages.findLastIndex(({ type }) => type === stage);
+	return at < 0 ? null : ['stages', at, key];
+}
+
+/** A key of the recipe itself; null where the recipe is not known. */
+export function recipePath(run: DiagnosisRun, ...path: RecipePath): RecipePath | null {
+	return run.stages.length === 0 ? null : path;
+}
+
+/** A number among the settings of a stage. */
+export function stageSetting(run: DiagnosisRun, stage: string, key: string): number | null {
+	const value = run.stages.findLast(({ type }) => type === stage)?.settings[key];
+	return typeof value === 'number' ? value : null;
+}

@@ -1,0 +1,50 @@
+import type { Evidence } from '../../protocol/alert.ts';
+import type { GroupFacts, StepFacts } from './stepFacts.ts';
+
+/** Rollouts that an alert names. */
+export const mostEvidence = 5;
+/** Groups of one step that are kept. */
+const mostGroups = 512;
+
+/** The rollouts of the last steps that were told, newest last. */
+export class RecentFacts {
+	readonly #steps: number;
+	#facts: StepFacts[] = [];
+
+	constructor(steps: number) {
+		this.#steps = steps;
+	}
+
+	get count(): number {
+		return this.#facts.length;
+	}
+
+	push(facts: StepFacts): void {
+		this.#facts.push({ step: facts.step, groups: facts.groups.slice(0, mostGroups) });
+		if (this.#facts.length > this.#steps) this.#facts.shift();
+	}
+
+	clear(): void {
+		this.#facts = [];
+	}
+
+	/** Every group, with its step; the newest first. */
+	*groups(): Generator<{ readonly step: number; readonly group: GroupFacts }> {
+		for (let i = this.#facts.length - 1; i >= 0; i--) {
+			const { step, groups } = this.#facts[i] as StepFacts;
+			for (const group of groups) yield { step, group };
+		}
+	}
+
+	/** The newest rollouts that are so, at most one of a group. */
+	evidence(holds: (group: GroupFacts, i: number) => boolean): Evidence[] {
+		const found: Evidence[] = [];
+		for (const { step, group } of this.groups()) {
+			const i = group.index.findIndex((_, at) => holds(group, at));
+			if (i < 0) continue;
+			found.push({ step, group: group.group, index: group.index[i] as number });
+			if (found.length === mostEvidence) break;
+		}
+		return found;
+	}
+}

@@ -1,0 +1,56 @@
+import type { Alert, Evidence } from '../../protocol/alert.ts';
+import type { EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { DiagnosisRun, RecipePath, Row } from './diagnosisRun.ts';
+import type { StepFacts } from './stepFacts.ts';
+import type { ThresholdName } from './thresholds.ts';
+
+/** What an alert tells. */
+export interface Telling {
+	/** One sentence: what, with the numbers. */
+	readonly message: string;
+	/** One sentence: what to do about it. */
+	readonly action: string;
+	/** By canonical name. */
+	readonly metrics: readonly string[];
+	readonly evidence: readonly Evidence[];
+	readonly recipe: { readonly path: RecipePath; readonly suggestion: string } | null;
+}
+
+/** A rule holds. Words are put together only when they are needed. */
+export interface Holding {
+	/** What it is about, where a rule may hold of several things at once. */
+	readonly about?: string;
+	readonly level: Alert['level'];
+	tell(): Telling;
+}
+
+/**
+ * A rule at work on one run. Each method returns what holds from now on, nothing being an empty list; undefined: what it
+ * was given says nothing, so what held still holds. Memory is bounded, whatever the length of the run.
+ */
+export interface Watch {
+	/** Rows of RL stages alone. */
+	row?(row: Row): readonly Holding[] | undefined;
+	/** Rollouts of a step, ascending as far as they are there; some or all steps may be left out. */
+	step?(facts: StepFacts): readonly Holding[] | undefined;
+	/** Held-out evaluations, each once. */
+	evaluation?(summary: EvaluationSummary): readonly Holding[] | undefined;
+	/** Another stage has begun. */
+	stage?(): void;
+}
+
+/** A rule of diagnosis. */
+export interface Rule {
+	/** `dead-groups`: the beginning of the ids of its alerts. */
+	readonly name: string;
+	/** For a person. */
+	readonly title: string;
+	/** When it fires, in words and formulas. */
+	readonly fires: string;
+	/** When it is silent although one might expect it. */
+	readonly silent: string;
+	/** By canonical name. */
+	readonly metrics: readonly string[];
+	readonly thresholds: readonly ThresholdName[];
+	watch(run: DiagnosisRun): Watch;
+}

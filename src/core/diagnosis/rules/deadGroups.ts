@@ -1,0 +1,205 @@
+import type { Evidence } from '../../../protocol/alert.ts';
+import { type DiagnosisRun, recipeAdvice, recipePath, stagePath, stageSetting } from '../diagnosisRun.ts';
+import { mostEvidence, RecentFacts } from '../recentFacts.ts';
+import type { Holding, Rule, Telling, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { Solving } from '../solving.ts';
+import type { GroupFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { percent } from '../words.ts';
+
+type Cause = 'solved' | 'too-hard' | 'truncated' | 'parse-failed' | 'alike';
+
+const isDead = ({ reward }: GroupFacts) =>
+	reward.length > 1 && reward[0] !== null && reward.every((value) => value === reward[0]);
+
+const share = (values: readonly unknown[], wanted: unknown) =>
+	values.length === 0 ? 0 : values.filter((value) => value === wanted).length / values.length;
+
+/** The smallest and the largest reward of many groups: without a reward that judges answers, what is good is relative. */
+interface Scale {
+	readonly low: number;
+	readonly high: number;
+}
+
+/** Why a dead group is dead; null: nothing tells. */
+function causeOf(group: GroupFacts, scale: Scale): Cause | null {
+	const judged = group.correct.some((value) => value !== null);
+	const reward = group.reward[0] as number;
+	const right = judged
+		? share(group.correct, true) === 1
+		: scale.high > scale.low && reward >= scale.high - 0.1 * (scale.high - scale.low);
+	if (right) return 'solved';
+	if (share(group.truncated, true) >= 0.5) return 'truncated';
+	if (share(group.answered, false) >= 0.5) return 'parse-failed';
+	if (group.distinct <= group.reward.length / 2) return 'alike';
+	const wrong = judged
+		? share(group.correct, false) === 1
+		: scale.high > scale.low && reward <= scale.low + 0.1 * (scale.high - scale.low);
+	return wrong ? 'too-hard' : null;
+}
+
+class DeadGroupsWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #shares = new Recent(limit('deadBatches'));
+	readonly #facts = new RecentFacts(limit('deadBatches'));
+	readonly #solving: Solving;
+	#stage = 'grpo';
+	/** The metrics tell the share; else rollouts do. */
+	#told = false;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+		this.#solving = new Solving(run);
+	}
+
+	stage(): void {
+		this.#shares.clear();
+		this.#facts.clear();
+	}
+
+	row(row: Parameters<NonNullable<Watch['row']>>[0]): readonly Holding[] | undefined {
+		this.#stage = row.stage;
+		this.#solving.row(row);
+		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
+		const dead = row.get('frac_reward_zero_std') ?? (all === null || none === null ? null : all + none);
+		if (dead === null) return undefined;
+		this.#told = true;
+		this.#shares.push(dead);
+		return this.#judge();
+	}
+
+	step(facts: Parameters<NonNullable<Watch['step']>>[0]): readonly Holding[] | undefined {
+		this.#facts.push(facts);
+		if (this.#told) return this.#shares.full ? this.#judge() : undefined;
+		const groups = facts.groups.filter(({ reward }) => reward.length > 1);
+		if (groups.length === 0) return undefined;
+		this.#shares.push(groups.filter(isDead).length / groups.length);
+		return this.#judge();
+	}
+
+	#judge(): readonly Holding[] {
+		const mean = this.#shares.mean();
+		if (!this.#shares.full || mean < limit('deadShare')) return [];
+		const cause = this.#cause();
+		return [
+			{
+				...(cause === null ? {} : { about: cause }),
+				level: cause === 'solved' ? 'info' : 'warning',
+				tell: () => this.#tell(mean, cause),
+			},
+		];
+	}
+
+	#scale(): Scale {
+		let low = Number.POSITIVE_INFINITY;
+		let high = Number.NEGATIVE_INFINITY;
+		for (const { group } of this.#facts.groups()) {
+			for (const reward of group.reward) {
+				if (reward === null) continue;
+				low = Math.min(low, reward);
+				high = Math.max(high, reward);
+			}
+		}
+		return { low, high };
+	}
+
+	#cause(): Cause | null {
+		const scale = this.#scale();
+		const counts = new Map<Cause, number>();
+		let dead = 0;
+		for (const { group } of this.#facts.groups()) {
+			if (!isDead(group)) continue;
+			dead++;
+			const cause = causeOf(group, scale);
+			if (cause !== null) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+		}
+		if (dead === 0) return this.#solving.solved === true ? 'solved' : null;
+		const [most] = [...counts].sort((a, b) => b[1] - a[1]);
+		return most !== undefined && most[1] / dead >= limit('deadCauseShare') ? most[0] : null;
+	}
+
+	#tell(mean: number, cause: Cause | null): Telling {
+		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: their completions earned the same and teach nothing`;
+		const common = { metrics: ['frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
+		const key = (name: string) => stagePath(this.#run, this.#stage, name);
+		switch (cause) {
+			case 'solved':
+				return {
+					...common,
+					message: `${said}. Most of them are solved: all completions are right.`,
+					action: 'Go on with harder problems, or end the stage here.',
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'harder problems'),
+				};
+			case 'too-hard':
+				return {
+					...common,
+					message: `${said}. Most of them are too hard: no completion is right.`,
+					action:
+						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
+				};
+			case 'truncated': {
+				const longest = stageSetting(this.#run, this.#stage, 'max_completion_length');
+				return {
+					...common,
+					message: `${said}. Most of them are truncated before they answer.`,
+					action: 'Allow longer completions.',
+					recipe: recipeAdvice(
+						key('max_completion_length'),
+						longest === null ? 'more tokens' : `more than ${longest} tokens, such as ${2 * longest}`,
+					),
+				};
+			}
+			case 'parse-failed':
+				return {
+					...common,
+					message: `${said}. In most of them no answer can be read: completions do not mark it as they should.`,
+					action:
+						'Reward the form, teach it in a cold start, or check that the prompt asks for the marks that the reward looks for.',
+					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a reward of the form, such as {"use": "format"}'),
+				};
+			case 'alike': {
+				const temperature = stageSetting(this.#run, this.#stage, 'temperature');
+				return {
+					...common,
+					message: `${said}. Most of them repeat the same wrong completion: sampling hardly varies.`,
+					action: 'Sample at a higher temperature.',
+					recipe: recipeAdvice(
+						key('temperature'),
+						temperature === null || temperature >= 1 ? 'above the present one' : `1 instead of ${temperature}`,
+					),
+				};
+			}
+			case null:
+				return {
+					...common,
+					message: `${said}.`,
+					action: 'Look at a few of them: are they all right, all wrong, cut off, or all alike?',
+					recipe: null,
+				};
+		}
+	}
+
+	#evidence(cause: Cause | null): Evidence[] {
+		const scale = this.#scale();
+		const found: Evidence[] = [];
+		for (const { step, group } of this.#facts.groups()) {
+			if (!isDead(group) || (cause !== null && causeOf(group, scale) !== cause)) continue;
+			found.push({ step, group: group.group });
+			if (found.length === mostEvidence) break;
+		}
+		return found;
+	}
+}
+
+export const deadGroups: Rule = {
+	name: 'dead-groups',
+	title: 'Dead groups',
+	fires:
+		'mean of `frac_reward_zero_std` (or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right).',
+	silent: 'A batch or two without difference; `solved` is told as information only.',
+	metrics: ['frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
+	thresholds: ['deadShare', 'deadBatches', 'deadCauseShare', 'solvedAccuracy'],
+	watch: (run) => new DeadGroupsWatch(run),
+};

@@ -1,0 +1,109 @@
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { judgesAnswer } from '../rewardNames.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+import { digits, percent, quoted } from '../words.ts';
+
+/** Components beyond these are not looked at. */
+const mostComponents = 50;
+
+interface Component {
+	readonly name: string;
+	readonly deviations: Recent;
+	/** Twice as long: its older half is what the newer one is compared with. */
+	readonly means: Recent;
+}
+
+class DominantWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #components = new Map<string, Component>();
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#components.clear();
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		let told = false;
+		for (const key of row.names) {
+			if (!key.startsWith('rewards/') || !key.endsWith('/std')) continue;
+			const name = key.slice(8, -4);
+			const component = this.#component(name);
+			const [deviation, mean] = [row.get(key), row.get(`rewards/${name}/mean`)];
+			if (component === null || deviation === null || mean === null) continue;
+			component.deviations.push(deviation);
+			component.means.push(mean);
+			told = true;
+		}
+		return told ? this.#judge() : undefined;
+	}
+
+	#component(name: string): Component | null {
+		let component = this.#components.get(name);
+		if (component === undefined) {
+			if (this.#components.size >= mostComponents) return null;
+			const batches = limit('dominantBatches');
+			component = { name, deviations: new Recent(batches), means: new Recent(2 * batches) };
+			this.#components.set(name, component);
+		}
+		return component;
+	}
+
+	#judge(): readonly Holding[] {
+		const components = [...this.#components.values()].filter(({ deviations }) => deviations.full);
+		const judge = components.find(({ name }) => judgesAnswer(name));
+		// What is dominated must be there, still to be learnt, and not be rising.
+		if (judge === undefined || components.length < 2) return [];
+		const batches = limit('dominantBatches');
+		const accuracy = judge.means.mean(judge.means.count - batches);
+		const before = judge.means.full ? judge.means.mean(0, batches) : null;
+		if (before === null || accuracy >= limit('solvedAccuracy') || accuracy > before + limit('flatRise')) return [];
+		const variances = components.map(({ name, deviations }) => (this.#weight(name) * deviations.mean()) ** 2);
+		const sum = variances.reduce((a, b) => a + b, 0);
+		const most = variances.indexOf(Math.max(...variances));
+		const component = components[most] as Component;
+		const share = (variances[most] as number) / sum;
+		if (!(share >= limit('dominantShare')) || component === judge || judgesAnswer(component.name)) return [];
+		const at = this.#run.rewards.findIndex(({ name }) => name === component.name);
+		return [
+			{
+				about: component.name.slice(0, 100),
+				level: 'warning',
+				tell: () => ({
+					message: `The reward ${quoted(component.name)} makes up ${percent(share)} of what rewards differ by, over ${batches} batches, while ${quoted(judge.name)} stays at ${digits(accuracy)}: training follows the one and not the other.`,
+					action: `Give ${quoted(component.name)} less weight, or make problems easier until ${quoted(judge.name)} tells completions apart.`,
+					metrics: [
+						`rewards/${component.name}/mean`,
+						`rewards/${component.name}/std`,
+						`rewards/${judge.name}/mean`,
+						`rewards/${judge.name}/std`,
+					],
+					evidence: [],
+					recipe: recipeAdvice(
+						at < 0 ? null : recipePath(this.#run, 'rewards', at, 'weight'),
+						`less than ${digits(this.#weight(component.name))}`,
+					),
+				}),
+			},
+		];
+	}
+
+	#weight(name: string): number {
+		return this.#run.rewards.find((reward) => reward.name === name)?.weight ?? 1;
+	}
+}
+
+export const dominantReward: Rule = {
+	name: 'dominant-reward',
+	title: 'One reward dominates',
+	fires:
+		'with weights w and deviations s (mean of `rewards/NAME/std` over the last `dominantBatches` batches), (w s)^2 of one reward that does not judge answers >= `dominantShare` x the sum of (w s)^2, while the reward that judges answers is below `solvedAccuracy` and rose by at most `flatRise` against the `dominantBatches` before. Rewards judge answers by name: accuracy, correct, exact, solved, verify, outcome, pass rate.',
+	silent: 'When no reward is named for correctness, or it rises.',
+	metrics: ['rewards/NAME/mean', 'rewards/NAME/std'],
+	thresholds: ['dominantShare', 'dominantBatches', 'solvedAccuracy', 'flatRise'],
+	watch: (run) => new DominantWatch(run),
+};

@@ -1,0 +1,87 @@
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import { judgesAnswer, judgesForm } from '../rewardNames.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { digits, quoted } from '../words.ts';
+
+const rewardName = (metric: string) => /^rewards\/(.+)\/mean$/s.exec(metric)?.[1];
+
+class FormatWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #forms = new Recent(limit('shortRun'));
+	readonly #answers = new Recent(limit('shortRun'));
+	readonly #facts = new RecentFacts(2);
+	#form: string | null = null;
+	#answer: string | null = null;
+	#largest = 1;
+	/** When the form was learnt: how many batches ago, and how right answers were then and at best since. */
+	#learnt: { batches: number; readonly at: number; best: number } | null = null;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#forms.clear();
+		this.#answers.clear();
+		this.#learnt = null;
+	}
+
+	step(facts: StepFacts): undefined {
+		this.#facts.push(facts);
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		if (this.#form === null || this.#answer === null) {
+			const names = row.names.flatMap((name) => rewardName(name) ?? []);
+			this.#form ??= names.find(judgesForm) ?? null;
+			this.#answer ??= names.find(judgesAnswer) ?? null;
+		}
+		if (this.#form === null || this.#answer === null) return undefined;
+		const [form, answer] = [row.get(`rewards/${this.#form}/mean`), row.get(`rewards/${this.#answer}/mean`)];
+		if (form === null || answer === null) return undefined;
+		this.#largest = Math.max(this.#largest, form);
+		this.#forms.push(form);
+		this.#answers.push(answer);
+		if (!this.#forms.full) return [];
+		const [isForm, isAnswer] = [this.#forms.mean(), this.#answers.mean()];
+		if (isForm < limit('formatLearnt') * this.#largest) {
+			this.#learnt = null;
+			return [];
+		}
+		this.#learnt ??= { batches: 0, at: isAnswer, best: isAnswer };
+		const { at } = this.#learnt;
+		this.#learnt.batches++;
+		this.#learnt.best = Math.max(this.#learnt.best, isAnswer);
+		const { batches, best } = this.#learnt;
+		if (batches < limit('formatBatches') || best - at >= limit('flatRise') || best >= 0.5) return [];
+		const [formName, answerName] = [this.#form, this.#answer];
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					message: `The form is learnt (${quoted(formName)} ${digits(isForm)}) and answers are not: ${quoted(answerName)} has stayed between ${digits(Math.min(at, isAnswer))} and ${digits(best)} for ${batches} batches since.`,
+					action:
+						'What is left to earn is out of reach: easier problems first, a cold start with worked solutions, or more completions per prompt.',
+					metrics: [`rewards/${formName}/mean`, `rewards/${answerName}/mean`],
+					evidence: this.#facts.evidence((group, i) => group.correct[i] === false && group.answered[i] !== false),
+					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
+				}),
+			},
+		];
+	}
+}
+
+export const formatWithoutAccuracy: Rule = {
+	name: 'format-without-accuracy',
+	title: 'Form learnt, answers not',
+	fires:
+		'the reward of the form (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the reward that judges answers rose by less than `flatRise` and stayed below one half.',
+	silent: 'While answers improve at all.',
+	metrics: ['rewards/NAME/mean'],
+	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'shortRun'],
+	watch: (run) => new FormatWatch(run),
+};

@@ -1,0 +1,91 @@
+import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Course, Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+import { digits } from '../words.ts';
+
+class KlWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #recent = new Recent(limit('klBatches'));
+	readonly #update = new Recent(limit('klBatches'));
+	#before = new Course();
+	#held: Holding[] = [];
+	#heldUpdate: Holding[] = [];
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#recent.clear();
+		this.#update.clear();
+		this.#before = new Course();
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		const [kl, update] = [row.get('kl'), row.get('policy_kl')];
+		if (kl === null && update === null) return undefined;
+		if (kl !== null) this.#held = this.#reference(row, kl);
+		if (update !== null) this.#heldUpdate = this.#ofUpdate(row, update);
+		return [...this.#held, ...this.#heldUpdate];
+	}
+
+	#reference(row: Row, kl: number): Holding[] {
+		this.#recent.push(kl);
+		const now = this.#recent.full ? this.#recent.median() : 0;
+		const before = this.#before.median();
+		const enough = this.#before.count >= limit('shortRun');
+		if (!enough || now < limit('klMean') || now < limit('klGrowth') * before) {
+			this.#before.push(kl);
+			return [];
+		}
+		const rate = stageSetting(this.#run, row.stage, 'learning_rate');
+		return [
+			{
+				level: now >= 10 * limit('klMean') ? 'error' : 'warning',
+				tell: () => ({
+					message: `KL to the reference has blown up: ${digits(now)} nats per token (median of ${limit('klBatches')} updates), ${digits(before)} before.`,
+					action:
+						'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+					metrics: ['kl', 'grad_norm'],
+					evidence: [],
+					recipe: recipeAdvice(
+						stagePath(this.#run, row.stage, 'learning_rate'),
+						rate === null ? 'lower' : `lower than ${rate}, such as ${digits(rate / 3)}`,
+					),
+				}),
+			},
+		];
+	}
+
+	#ofUpdate(row: Row, value: number): Holding[] {
+		this.#update.push(Math.abs(value));
+		if (!this.#update.full) return [];
+		const now = this.#update.median();
+		if (now < limit('policyKl')) return [];
+		return [
+			{
+				about: 'update',
+				level: 'warning',
+				tell: () => ({
+					message: `Updates are large: the policy moves by ${digits(now)} nats per token from the one that sampled the batch (median of ${limit('klBatches')} updates).`,
+					action: 'Lower the learning rate, or make fewer updates per batch.',
+					metrics: ['policy_kl', 'clip_ratio/region_mean'],
+					evidence: [],
+					recipe: recipeAdvice(stagePath(this.#run, row.stage, 'learning_rate'), 'lower'),
+				}),
+			},
+		];
+	}
+}
+
+export const klBlowUp: Rule = {
+	name: 'kl-blow-up',
+	title: 'KL blow-up',
+	fires:
+		'median `kl` of the last `klBatches` updates >= `klMean` and >= `klGrowth` x the median of all before; or median |`policy_kl`| of the last `klBatches` updates >= `policyKl`.',
+	silent: 'Single spikes (k3 of one rare token), and a KL that has been high from the beginning.',
+	metrics: ['kl', 'policy_kl'],
+	thresholds: ['klMean', 'klGrowth', 'klBatches', 'policyKl', 'shortRun'],
+	watch: (run) => new KlWatch(run),
+};

@@ -1,0 +1,89 @@
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { digits } from '../words.ts';
+
+/** A quarter of what completions differ by: a change of the mean reward that is no noise. */
+const noticeable = 0.25;
+
+class LengthWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #lengths = new Recent(limit('lengthBatches'));
+	readonly #rewards = new Recent(limit('lengthBatches'));
+	readonly #deviations = new Recent(limit('lengthBatches'));
+	readonly #facts = new RecentFacts(2);
+	/** Length and reward when reward last rose. */
+	#anchor: { readonly length: number; readonly reward: number } | null = null;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#lengths.clear();
+		this.#rewards.clear();
+		this.#deviations.clear();
+		this.#anchor = null;
+	}
+
+	step(facts: StepFacts): undefined {
+		this.#facts.push(facts);
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		const [length, reward] = [row.get('completions/mean_length'), row.get('reward')];
+		if (length === null || reward === null) return undefined;
+		this.#lengths.push(length);
+		this.#rewards.push(reward);
+		const deviation = row.get('reward_std') ?? row.get('group_reward_std');
+		if (deviation !== null) this.#deviations.push(deviation);
+		// Without a deviation nothing says which change of reward counts.
+		if (!this.#lengths.full || this.#deviations.count === 0) return [];
+		const now = { length: this.#lengths.mean(), reward: this.#rewards.mean() };
+		const step = noticeable * this.#deviations.mean();
+		this.#anchor ??= now;
+		const gain = now.reward - this.#anchor.reward;
+		if (gain > step) this.#anchor = now;
+		const before = this.#anchor;
+		const ratio = now.length / before.length;
+		const grows = ratio >= limit('lengthGrowth') && gain <= step;
+		const shrinks = ratio <= limit('lengthShrink') && gain < -step;
+		if (!grows && !shrinks) return [];
+		const numbers = `from ${digits(before.length)} to ${digits(now.length)} tokens`;
+		const rewards = `reward went from ${digits(before.reward)} to ${digits(now.reward)}`;
+		return [
+			{
+				about: grows ? 'longer' : 'shorter',
+				level: 'warning',
+				tell: () => ({
+					message: grows
+						? `Completions grow ${numbers} and earn no more: ${rewards}.`
+						: `Completions shrink ${numbers} and earn less: ${rewards}.`,
+					action: grows
+						? 'Read a few: is it thinking, padding or a loop? A penalty of length or repetition, or loss_type dr_grpo, takes away what pays for it.'
+						: 'Read a few: does a reward pay for brevity, or does the policy answer without thinking?',
+					metrics: ['completions/mean_length', 'reward'],
+					evidence: this.#facts.evidence(() => true),
+					recipe: recipeAdvice(
+						recipePath(this.#run, 'rewards'),
+						grows ? 'a reward that takes off for length or repetition' : 'less weight on rewards of brevity',
+					),
+				}),
+			},
+		];
+	}
+}
+
+export const lengthDrift: Rule = {
+	name: 'length-drift',
+	title: 'Length drift',
+	fires:
+		'mean `completions/mean_length` of the last `lengthBatches` batches >= `lengthGrowth` x what it was when reward last rose; or <= `lengthShrink` x that while reward has fallen. Reward rises or falls by more than a quarter of `reward_std`.',
+	silent: 'Growth that comes with reward, and shorter completions that earn as much.',
+	metrics: ['completions/mean_length', 'reward', 'reward_std'],
+	thresholds: ['lengthGrowth', 'lengthShrink', 'lengthBatches'],
+	watch: (run) => new LengthWatch(run),
+};

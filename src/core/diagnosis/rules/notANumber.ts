@@ -1,0 +1,69 @@
+import { type DiagnosisRun, type Row, recipeAdvice, stagePath } from '../diagnosisRun.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+
+const looked = 10;
+
+class NotANumberWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #metrics = ['loss', 'grad_norm', 'kl', 'reward'].map((name) => ({
+		name,
+		invalid: new Recent(looked),
+		/** A metric that never had a value is not measured. */
+		had: false,
+	}));
+	#held: Holding[] = [];
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		let told = false;
+		for (const metric of this.#metrics) {
+			if (!row.has(metric.name)) continue;
+			told = true;
+			const value = row.get(metric.name);
+			metric.had ||= value !== null;
+			// A loss that is never a number is one, too.
+			if (metric.had || metric.name === 'loss') metric.invalid.push(value === null ? 1 : 0);
+		}
+		if (!told) return undefined;
+		const bad = this.#metrics.filter(({ invalid }) => invalid.mean() * invalid.count >= limit('nanRows'));
+		if (bad.length === 0) {
+			this.#held = [];
+			return this.#held;
+		}
+		const names = bad.map(({ name }) => name);
+		const worst = Math.max(...bad.map(({ invalid }) => Math.round(invalid.mean() * invalid.count)));
+		const trains = names.some((name) => name !== 'reward');
+		this.#held = [
+			{
+				about: trains ? 'update' : 'reward',
+				level: 'error',
+				tell: () => ({
+					message: `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not a number in ${worst} of the last ${Math.max(...bad.map(({ invalid }) => invalid.count))} updates that have ${names.length > 1 ? 'them' : 'it'}.`,
+					action: trains
+						? 'Weights that are not numbers stay so: go back to a checkpoint before this step with a lower learning rate, a smaller max_grad_norm or higher precision.'
+						: 'No completion of these batches has a reward: look at what the reward functions return and at their errors.',
+					metrics: names,
+					evidence: [],
+					recipe: trains ? recipeAdvice(stagePath(this.#run, row.stage, 'learning_rate'), 'lower') : null,
+				}),
+			},
+		];
+		return this.#held;
+	}
+}
+
+export const notANumber: Rule = {
+	name: 'not-a-number',
+	title: 'Not a number',
+	fires:
+		'`loss`, `grad_norm`, `kl` or `reward` has no valid number in at least `nanRows` of the last 10 updates that have it.',
+	silent: 'Single updates that mixed precision skips, and metrics that a trainer writes without ever giving a number.',
+	metrics: ['loss', 'grad_norm', 'kl', 'reward'],
+	thresholds: ['nanRows'],
+	watch: (run) => new NotANumberWatch(run),
+};

@@ -1,0 +1,61 @@
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { percent } from '../words.ts';
+
+class LoopsWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #facts = new RecentFacts(limit('loopSteps'));
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#facts.clear();
+	}
+
+	row(_row: Row): undefined {}
+
+	step(facts: StepFacts): readonly Holding[] | undefined {
+		this.#facts.push(facts);
+		if (this.#facts.count < limit('loopSteps')) return [];
+		let rollouts = 0;
+		let loops = 0;
+		for (const { group } of this.#facts.groups()) {
+			rollouts += group.repetition.length;
+			loops += group.repetition.filter((share) => share >= limit('loopShare')).length;
+		}
+		if (rollouts === 0 || loops / rollouts < limit('loopRollouts')) return [];
+		const share = loops / rollouts;
+		return [
+			{
+				level: 'warning',
+				tell: () => ({
+					message: `${percent(share)} of the completions of the last ${limit('loopSteps')} steps with rollouts go in circles: half of their 4-grams or more had occurred before.`,
+					action:
+						'Take off for repetition, or look at what makes it pay: length that is rewarded, or a limit that is reached without an answer.',
+					metrics: ['completions/mean_length', 'completions/clipped_ratio'],
+					evidence: this.#facts.evidence((group, i) => (group.repetition[i] as number) >= limit('loopShare')),
+					recipe: recipeAdvice(
+						recipePath(this.#run, 'rewards'),
+						'a penalty of repetition, such as {"use": "repetition"}',
+					),
+				}),
+			},
+		];
+	}
+}
+
+export const repetitionLoops: Rule = {
+	name: 'repetition',
+	title: 'Repeated n-grams',
+	fires:
+		'over the last `loopSteps` steps with rollouts, the share of completions of which at least `loopShare` of the 4-grams had occurred before is >= `loopRollouts`. Completions of fewer than `loopWords` 4-grams count as free of loops.',
+	silent: 'Formulas that come again, and short completions.',
+	metrics: [],
+	thresholds: ['loopShare', 'loopWords', 'loopRollouts', 'loopSteps'],
+	watch: (run) => new LoopsWatch(run),
+};

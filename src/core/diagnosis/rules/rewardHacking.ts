@@ -1,0 +1,195 @@
+import type { EvaluationSummary } from '../../../protocol/evaluation.ts';
+import { type DiagnosisRun, type Row, recipeAdvice, recipePath } from '../diagnosisRun.ts';
+import { RecentFacts } from '../recentFacts.ts';
+import { judgesForm } from '../rewardNames.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import type { StepFacts } from '../stepFacts.ts';
+import { limit } from '../thresholds.ts';
+import { digits, quoted } from '../words.ts';
+
+/** A held-out measurement and the training at that time. */
+interface Point {
+	readonly step: number;
+	readonly batches: number;
+	/** Held out. */
+	readonly score: number;
+	/** Half of its interval. */
+	readonly margin: number;
+	/** Mean of the batches before. */
+	readonly reward: number;
+	readonly components: ReadonlyMap<string, number>;
+}
+
+const mostPoints = 64;
+const mostComponents = 50;
+/** Held-out sets of one run. */
+const mostSets = 20;
+/** Half an interval, where none is recorded. */
+const usualMargin = 0.03;
+
+class HackingWatch implements Watch {
+	readonly #run: DiagnosisRun;
+	readonly #rewards = new Recent(limit('shortRun'));
+	readonly #deviations = new Recent(limit('shortRun'));
+	readonly #components = new Map<string, Recent>();
+	readonly #points = new Map<string, Point[]>();
+	readonly #held = new Map<string, Holding>();
+	readonly #facts = new RecentFacts(3);
+	#batches = 0;
+
+	constructor(run: DiagnosisRun) {
+		this.#run = run;
+	}
+
+	stage(): void {
+		this.#rewards.clear();
+		this.#deviations.clear();
+		this.#components.clear();
+		this.#points.clear();
+		this.#held.clear();
+		this.#batches = 0;
+	}
+
+	step(facts: StepFacts): undefined {
+		this.#facts.push(facts);
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		const reward = row.get('reward');
+		if (reward !== null) {
+			this.#batches++;
+			this.#rewards.push(reward);
+			const deviation = row.get('reward_std') ?? row.get('group_reward_std');
+			if (deviation !== null) this.#deviations.push(deviation);
+		}
+		let told = false;
+		for (const name of row.names) {
+			if (name.startsWith('rewards/') && name.endsWith('/mean')) this.#component(name.slice(8, -5), row.get(name));
+			const heldOut = /^eval\/(.+\/)?(accuracy|reward)$/s.exec(name);
+			const score = heldOut ? row.get(name) : null;
+			if (score === null) continue;
+			const [low, high] = [row.get(`${name}_low`), row.get(`${name}_high`)];
+			told = this.#measured(name, row.step, score, low === null || high === null ? null : (high - low) / 2) || told;
+		}
+		return told ? [...this.#held.values()] : undefined;
+	}
+
+	evaluation({ name, step, accuracy, low, high }: EvaluationSummary): readonly Holding[] | undefined {
+		return this.#measured(`eval/${name}/accuracy`, step, accuracy, (high - low) / 2)
+			? [...this.#held.values()]
+			: undefined;
+	}
+
+	#component(name: string, mean: number | null): void {
+		if (mean === null) return;
+		let recent = this.#components.get(name);
+		if (recent === undefined) {
+			if (this.#components.size >= mostComponents) return;
+			recent = new Recent(limit('shortRun'));
+			this.#components.set(name, recent);
+		}
+		recent.push(mean);
+	}
+
+	/** @returns false: it was known */
+	#measured(name: string, step: number, score: number, margin: number | null): boolean {
+		let points = this.#points.get(name);
+		if (points === undefined) {
+			if (this.#points.size >= mostSets) return false;
+			points = [];
+			this.#points.set(name, points);
+		}
+		const last = points.at(-1);
+		// Own runs tell an evaluation twice: in the metrics and as a file.
+		if ((last !== undefined && last.step >= step) || !this.#rewards.full) return false;
+		points.push({
+			step,
+			batches: this.#batches,
+			score,
+			margin: margin ?? usualMargin,
+			reward: this.#rewards.mean(),
+			components: new Map([...this.#components].map(([component, recent]) => [component, recent.mean()])),
+		});
+		if (points.length > mostPoints) points.shift();
+		const holding = this.#judge(name, points);
+		if (holding === null) this.#held.delete(name);
+		else this.#held.set(name, holding);
+		return true;
+	}
+
+	#judge(name: string, points: readonly Point[]): Holding | null {
+		const now = points.at(-1) as Point;
+		if (this.#deviations.count === 0) return null;
+		if (name.endsWith('/accuracy') && now.score >= limit('solvedAccuracy')) return null;
+		const wanted = limit('hackingRise') * this.#deviations.mean();
+		let start: Point | null = null;
+		let peak = Number.NEGATIVE_INFINITY;
+		// Backwards: all points since a start must be no better than it.
+		for (let i = points.length - 1; i >= 0; i--) {
+			const point = points[i] as Point;
+			const long =
+				points.length - 1 - i >= limit('hackingEvaluations') && now.batches - point.batches >= limit('hackingBatches');
+			const flat = peak <= point.score + point.margin;
+			if (long && flat && now.reward - point.reward >= wanted && (start === null || point.reward < start.reward)) {
+				start = point;
+			}
+			peak = Math.max(peak, point.score);
+		}
+		if (start === null) return null;
+		const from = start;
+		const rise = this.#greatestRise(from, now);
+		// Learning the form first raises reward and nothing else, and is no fault.
+		if (rise !== null && judgesForm(rise.name)) return null;
+		const fell = now.score < from.score - from.margin;
+		return {
+			about: name.slice(0, 100),
+			level: fell ? 'error' : 'warning',
+			tell: () => ({
+				message: `Reward rises and held-out results do not: from step ${from.step} to ${now.step} reward went from ${digits(from.reward)} to ${digits(now.reward)}, ${name} from ${digits(from.score)} to ${digits(now.score)}${rise === null ? '' : `; ${quoted(rise.name)} rose most, by ${digits(rise.by)}`}.`,
+				action:
+					'Read the completions that earn most: something pays that is not a right answer. Audit the reward, or go back to the checkpoint with the best held-out result.',
+				metrics: ['reward', name, ...(rise === null ? [] : [`rewards/${rise.name}/mean`])],
+				evidence: this.#evidence(),
+				recipe: recipeAdvice(
+					recipePath(this.#run, 'rewards'),
+					rise === null ? 'a reward that cannot be gamed' : `less for ${quoted(rise.name)}, or a stricter one`,
+				),
+			}),
+		};
+	}
+
+	#greatestRise(from: Point, to: Point): { readonly name: string; readonly by: number } | null {
+		let most: { name: string; by: number } | null = null;
+		if (to.components.size < 2) return null;
+		for (const [name, mean] of to.components) {
+			const weight = this.#run.rewards.find((reward) => reward.name === name)?.weight ?? 1;
+			const by = weight * (mean - (from.components.get(name) ?? mean));
+			if (by > (most?.by ?? 0)) most = { name, by };
+		}
+		return most;
+	}
+
+	/** Wrong completions that earn much; where nothing judges answers, those that earn most. */
+	#evidence() {
+		let highest = Number.NEGATIVE_INFINITY;
+		for (const { group } of this.#facts.groups()) {
+			for (const reward of group.reward) if (reward !== null && reward > highest) highest = reward;
+		}
+		const earns = (reward: number | null | undefined) => typeof reward === 'number' && reward >= 0.8 * highest;
+		const wrong = this.#facts.evidence((group, i) => group.correct[i] === false && earns(group.reward[i]));
+		return wrong.length > 0 ? wrong : this.#facts.evidence((group, i) => earns(group.reward[i]));
+	}
+}
+
+export const rewardHacking: Rule = {
+	name: 'reward-hacking',
+	title: 'Reward up, held-out flat',
+	fires:
+		'between two held-out measurements that are at least `hackingEvaluations` measurements and `hackingBatches` batches apart, mean reward (20 batches) rose by >= `hackingRise` x `reward_std`, and no measurement after the first is better than it by more than half of its 95 % interval (0.03 where none is recorded). An error when the newest is worse by that much.',
+	silent:
+		'Once held-out accuracy has reached `solvedAccuracy`, and while the reward of the form is what rises most: that is learnt first.',
+	metrics: ['reward', 'reward_std', 'eval/NAME/accuracy', 'eval/NAME/reward'],
+	thresholds: ['hackingRise', 'hackingEvaluations', 'hackingBatches', 'solvedAccuracy', 'shortRun'],
+	watch: (run) => new HackingWatch(run),
+};

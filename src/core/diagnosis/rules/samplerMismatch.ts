@@ -1,0 +1,84 @@
+import type { Row } from '../diagnosisRun.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Recent } from '../series.ts';
+import { limit, type ThresholdName } from '../thresholds.ts';
+import { digits } from '../words.ts';
+
+interface Measure {
+	readonly metric: string;
+	readonly threshold: ThresholdName;
+	/** How far the mean is from agreement. */
+	distance(mean: number): number;
+	words(mean: number): string;
+}
+
+const measures: readonly Measure[] = [
+	{
+		metric: 'sampling/mismatch_kl',
+		threshold: 'mismatchKl',
+		distance: Math.abs,
+		words: (mean) => `the KL between them is ${digits(mean)} nats per token`,
+	},
+	{
+		metric: 'sampling/sampling_logp_difference/mean',
+		threshold: 'mismatchDifference',
+		distance: Math.abs,
+		words: (mean) => `their log-probabilities differ by ${digits(mean)} nats per token`,
+	},
+	{
+		metric: 'sampling/importance_sampling_ratio/mean',
+		threshold: 'mismatchRatio',
+		distance: (mean) => Math.abs(mean - 1),
+		words: (mean) => `the ratio of their probabilities is ${digits(mean)} on average`,
+	},
+];
+
+class MismatchWatch implements Watch {
+	readonly #recent = measures.map((measure) => ({ measure, values: new Recent(limit('mismatchBatches')) }));
+
+	stage(): void {
+		for (const { values } of this.#recent) values.clear();
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		let told = false;
+		for (const { measure, values } of this.#recent) {
+			const value = row.get(measure.metric);
+			if (value === null) continue;
+			values.push(value);
+			told = true;
+		}
+		if (!told) return undefined;
+		const far = this.#recent.flatMap(({ measure, values }) => {
+			const mean = values.mean();
+			const holds = values.full && measure.distance(mean) >= limit(measure.threshold);
+			return holds ? [{ measure, mean }] : [];
+		});
+		if (far.length === 0) return [];
+		const worst = Math.max(...far.map(({ measure, mean }) => measure.distance(mean) / limit(measure.threshold)));
+		return [
+			{
+				level: worst >= 10 ? 'error' : 'warning',
+				tell: () => ({
+					message: `Sampler and trainer are not the same policy: ${far.map(({ measure, mean }) => measure.words(mean)).join(', ')}, over ${limit('mismatchBatches')} batches.`,
+					action:
+						'Check that both have the same weights, precision, chat template and temperature; correct by importance sampling what cannot be made equal.',
+					metrics: far.map(({ measure }) => measure.metric),
+					evidence: [],
+					recipe: null,
+				}),
+			},
+		];
+	}
+}
+
+export const samplerMismatch: Rule = {
+	name: 'sampler-mismatch',
+	title: 'Sampler and trainer differ',
+	fires:
+		'over the last `mismatchBatches` batches, |mean `sampling/mismatch_kl`| >= `mismatchKl`, or mean `sampling/sampling_logp_difference/mean` >= `mismatchDifference`, or mean `sampling/importance_sampling_ratio/mean` at least `mismatchRatio` away from 1. An error at ten times that.',
+	silent: 'The largest difference of single tokens: rare tokens are rounded.',
+	metrics: measures.map(({ metric }) => metric),
+	thresholds: ['mismatchKl', 'mismatchDifference', 'mismatchRatio', 'mismatchBatches'],
+	watch: () => new MismatchWatch(),
+};

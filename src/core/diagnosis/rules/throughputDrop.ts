@@ -1,0 +1,72 @@
+import type { Row } from '../diagnosisRun.ts';
+import type { Holding, Rule, Watch } from '../rule.ts';
+import { Course, Recent } from '../series.ts';
+import { limit } from '../thresholds.ts';
+import { digits, percent } from '../words.ts';
+
+class ThroughputWatch implements Watch {
+	readonly #recent = new Recent(limit('throughputBatches'));
+	#before = new Course();
+	#tokens: number | null = null;
+	#held: Holding[] = [];
+	#until = 0;
+
+	stage(): void {
+		this.#recent.clear();
+		this.#before = new Course();
+		this.#tokens = null;
+		this.#held = [];
+	}
+
+	row(row: Row): readonly Holding[] | undefined {
+		const speed = this.#speed(row);
+		if (speed === null) return undefined;
+		this.#recent.push(speed);
+		if (this.#held.length === 0) this.#before.push(speed);
+		// Medians cost more than a glance, and speed does not change from one batch to the next.
+		if (this.#until-- > 0) return this.#held;
+		this.#until = 4;
+		const enough = this.#before.count >= 2 * limit('throughputBatches');
+		const [now, before] = [this.#recent.median(), this.#before.median()];
+		if (!this.#recent.full || !enough || now >= limit('throughputShare') * before) {
+			this.#held = [];
+			return this.#held;
+		}
+		this.#held = [
+			{
+				level: 'info',
+				tell: () => ({
+					message: `Throughput has dropped to ${percent(now / before)}: ${digits(now)} tokens per second over ${limit('throughputBatches')} batches, ${digits(before)} before.`,
+					action:
+						'Look at completion length (a few long ones hold up a batch), at the time per phase, and at what else computes on the machine.',
+					metrics: ['throughput/tokens', 'step_time', 'completions/mean_length'],
+					evidence: [],
+					recipe: null,
+				}),
+			},
+		];
+		return this.#held;
+	}
+
+	/** Tokens per second; null: the row does not tell. */
+	#speed(row: Row): number | null {
+		const told = row.get('throughput/tokens');
+		if (told !== null) return told;
+		const [tokens, time] = [row.get('num_tokens'), row.get('step_time')];
+		if (tokens === null || time === null || time <= 0) return null;
+		const before = this.#tokens;
+		this.#tokens = tokens;
+		return before === null || tokens <= before ? null : (tokens - before) / time;
+	}
+}
+
+export const throughputDrop: Rule = {
+	name: 'throughput-drop',
+	title: 'Throughput drop',
+	fires:
+		'median `throughput/tokens` (else the growth of `num_tokens` by `step_time`) of the last `throughputBatches` batches < `throughputShare` x the median of all of the stage so far.',
+	silent: 'Checkpoints, evaluations and a neighbour that stays for a few batches.',
+	metrics: ['throughput/tokens', 'num_tokens', 'step_time'],
+	thresholds: ['throughputShare', 'throughputBatches'],
+	watch: () => new ThroughputWatch(),
+};

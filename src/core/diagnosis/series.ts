@@ -1,0 +1,105 @@
+/** The last values of a series, at most `size` of them. */
+export class Recent {
+	readonly size: number;
+	readonly #values: Float64Array;
+	#count = 0;
+	#next = 0;
+
+	constructor(size: number) {
+		this.size = size;
+		this.#values = new Float64Array(size);
+	}
+
+	get full(): boolean {
+		return this.#count === this.size;
+	}
+
+	get count(): number {
+		return this.#count;
+	}
+
+	push(value: number): void {
+		this.#values[this.#next] = value;
+		this.#next = (this.#next + 1) % this.size;
+		if (this.#count < this.size) this.#count++;
+	}
+
+	/** Mean of the values from the `from`-th oldest up to the `to`-th (exclusive); NaN when there are none. */
+	mean(from = 0, to = this.#count): number {
+		let sum = 0;
+		for (let i = from; i < to; i++) sum += this.#at(i);
+		return sum / (to - from);
+	}
+
+	median(): number {
+		return medianOf(Array.from({ length: this.#count }, (_, i) => this.#at(i)));
+	}
+
+	clear(): void {
+		this.#count = 0;
+		this.#next = 0;
+	}
+
+	/** The i-th oldest. */
+	#at(i: number): number {
+		return this.#values[(this.#next - this.#count + i + this.size) % this.size] as number;
+	}
+}
+
+/** The mean of the first values of a series. */
+export class Beginning {
+	readonly #size: number;
+	#count = 0;
+	#sum = 0;
+
+	constructor(size: number) {
+		this.#size = size;
+	}
+
+	push(value: number): void {
+		if (this.#count === this.#size) return;
+		this.#count++;
+		this.#sum += value;
+	}
+
+	/** null: there are too few yet. */
+	get mean(): number | null {
+		return this.#count < this.#size ? null : this.#sum / this.#size;
+	}
+}
+
+const mostKept = 256;
+
+/** A whole series in bounded memory: every k-th value of it, k growing with its length. */
+export class Course {
+	#values: number[] = [];
+	#every = 1;
+	#seen = 0;
+	#median: number | null = null;
+
+	get count(): number {
+		return this.#seen;
+	}
+
+	push(value: number): void {
+		if (this.#seen++ % this.#every !== 0) return;
+		this.#values.push(value);
+		this.#median = null;
+		if (this.#values.length < mostKept) return;
+		this.#values = this.#values.filter((_, i) => i % 2 === 0);
+		this.#every *= 2;
+	}
+
+	median(): number {
+		this.#median ??= medianOf(this.#values);
+		return this.#median;
+	}
+}
+
+/** NaN when there are none. */
+export function medianOf(values: readonly number[]): number {
+	const sorted = Float64Array.from(values).sort();
+	const middle = sorted.length >> 1;
+	if (sorted.length % 2 === 1) return sorted[middle] as number;
+	return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}

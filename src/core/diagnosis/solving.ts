@@ -1,0 +1,39 @@
+import type { DiagnosisRun, Row } from './diagnosisRun.ts';
+import { judgesAnswer } from './rewardNames.ts';
+import { Recent } from './series.ts';
+import { limit } from './thresholds.ts';
+
+/** How well the task is solved, by the newest held-out accuracy or the reward that judges the answer. */
+export class Solving {
+	readonly #recent = new Recent(limit('shortRun'));
+	#judge: string | null;
+	#heldOut: number | null = null;
+
+	constructor(run: DiagnosisRun) {
+		const name = run.rewards.find((reward) => judgesAnswer(reward.name))?.name;
+		this.#judge = name === undefined ? null : `rewards/${name}/mean`;
+	}
+
+	row(row: Row): void {
+		this.#judge ??=
+			row.names.find((name) => {
+				const reward = /^rewards\/(.+)\/mean$/s.exec(name)?.[1];
+				return reward !== undefined && judgesAnswer(reward);
+			}) ?? null;
+		const value = this.#judge === null ? null : row.get(this.#judge);
+		if (value !== null) this.#recent.push(value);
+		const heldOut = row.get('eval/heldout/accuracy');
+		if (heldOut !== null) this.#heldOut = heldOut;
+	}
+
+	/** 0 to 1; null: nothing tells. */
+	get accuracy(): number | null {
+		if (this.#heldOut !== null) return this.#heldOut;
+		return this.#recent.count === 0 ? null : this.#recent.mean();
+	}
+
+	/** Whether hardly anything is left to be learnt; null: nothing tells. */
+	get solved(): boolean | null {
+		return this.accuracy === null ? null : this.accuracy >= limit('solvedAccuracy');
+	}
+}
