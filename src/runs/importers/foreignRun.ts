@@ -93,10 +93,9 @@ export class ForeignRun implements RunContent {
 		return new ForeignStep(files, { ...this.#stepOptions(step), learnt });
 	}
 
-	/** Of the step's files, without opening them; null: there are none. */
-	async identity(step: number, split: RolloutSplit): Promise<string | null> {
-		const files = await this.#steps.files(step, split);
-		return files.length === 0 ? null : new ForeignStep(files, this.#stepOptions(step)).identity;
+	/** The files of a step as they are, without opening them. */
+	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
+		return (await this.#steps.files(step, split)).map(({ found }) => found);
 	}
 
 	async *metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]> {

@@ -1,0 +1,76 @@
+import { Disposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
+import { Failure } from '../base/failure.ts';
+import { ForeignFollower } from './importers/foreignFollower.ts';
+import { formatOf } from './openRun.ts';
+import type { RunFollower } from './runContent.ts';
+import { isRunFolder } from './runRegistry.ts';
+import { RunTail, type RunTailEvent, type RunTailOptions } from './runTail.ts';
+
+export interface FollowRunOptions extends RunTailOptions {
+	/** Name of the format, where several fit and a person has chosen. */
+	readonly format?: string;
+}
+
+/** Follows a run of any trainer; whose it is turns out when it is started. */
+export function followRun(folder: string, options: FollowRunOptions = {}): RunFollower {
+	return new AnyFollower(folder, options);
+}
+
+class AnyFollower extends Disposable implements RunFollower {
+	readonly folder: string;
+	readonly #options: FollowRunOptions;
+	readonly #emitter = this.register(new Emitter<RunTailEvent>());
+	readonly onEvent = this.#emitter.event;
+	#inner: Promise<RunFollower | null> | null = null;
+	#started = false;
+
+	constructor(folder: string, options: FollowRunOptions) {
+		super();
+		this.folder = folder;
+		this.#options = options;
+	}
+
+	start(): this {
+		if (this.#started || this.disposed) return this;
+		this.#started = true;
+		void this.#follow().then((inner) => inner?.start());
+		return this;
+	}
+
+	async refresh(): Promise<void> {
+		await (await this.#follow())?.refresh();
+	}
+
+	#follow(): Promise<RunFollower | null> {
+		this.#inner ??= this.#make();
+		return this.#inner;
+	}
+
+	async #make(): Promise<RunFollower | null> {
+		const inner = await this.#choose();
+		if (this.disposed) return null;
+		this.register(inner);
+		this.register(inner.onEvent((event) => this.#emitter.fire(event)));
+		return inner;
+	}
+
+	/** A folder that is no run (yet) is followed as one of our own: it says so, and goes on looking. */
+	async #choose(): Promise<RunFollower> {
+		try {
+			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();
+			const format = await formatOf(this.folder, this.#options.format);
+			if (format === null) return this.#own();
+			const { pollMs } = this.#options;
+			return new ForeignFollower(this.folder, format, pollMs === undefined ? {} : { pollMs });
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason !== 'invalid' && failure.reason !== 'missing') throw failure;
+			return this.#own();
+		}
+	}
+
+	#own(): RunFollower {
+		return new RunTail(this.folder, this.#options);
+	}
+}
