@@ -74,6 +74,11 @@ export const thresholds = {
 
 	formatLearnt: threshold(0.9, 'of the largest format reward', 'Learnt: nine of ten completions have it.'),
 	formatBatches: threshold(60, 'batches', 'How long correctness may wait once the format is there.'),
+	flatBelow: threshold(
+		0.3,
+		'share',
+		'A policy that is right more often than this has groups to learn from: standing still there is a plateau, which has other reasons than the form.',
+	),
 	flatRise: threshold(0.05, 'share', 'Less than what a batch of a hundred completions scatters by.'),
 
 	hackingRise: threshold(

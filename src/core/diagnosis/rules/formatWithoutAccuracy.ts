@@ -57,7 +57,7 @@ class FormatWatch implements Watch {
 		this.#learnt.batches++;
 		this.#learnt.best = Math.max(this.#learnt.best, isAnswer);
 		const { batches, best } = this.#learnt;
-		if (batches < limit('formatBatches') || best - at >= limit('flatRise') || best >= 0.5) return [];
+		if (batches < limit('formatBatches') || best - at >= limit('flatRise') || best >= limit('flatBelow')) return [];
 		const [formName, answerName] = [this.#form, this.#answer];
 		return [
 			{
@@ -79,9 +79,9 @@ export const formatWithoutAccuracy: Rule = {
 	name: 'format-without-accuracy',
 	title: 'Form learnt, answers not',
 	fires:
-		'the reward of the form (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the reward that judges answers rose by less than `flatRise` and stayed below one half.',
+		'the reward of the form (named format, tags, structure, template, boxed) has had a mean >= `formatLearnt` x its largest over 20 batches for `formatBatches` batches, in which the reward that judges answers rose by less than `flatRise` and stayed below `flatBelow`.',
 	silent: 'While answers improve at all.',
 	metrics: ['rewards/NAME/mean'],
-	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'shortRun'],
+	thresholds: ['formatLearnt', 'formatBatches', 'flatRise', 'flatBelow', 'shortRun'],
 	watch: (run) => new FormatWatch(run),
 };

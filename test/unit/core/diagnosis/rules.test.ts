@@ -1,0 +1,628 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { diagnose, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
+import type { DiagnosisRun } from '../../../../src/core/diagnosis/diagnosisRun.ts';
+import { rules } from '../../../../src/core/diagnosis/rules.ts';
+import { thresholds } from '../../../../src/core/diagnosis/thresholds.ts';
+import { alertSchema } from '../../../../src/protocol/alert.ts';
+import { decode } from '../../../../src/protocol/decode.ts';
+import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
+
+const ids = (whole: WholeRun, run: DiagnosisRun = ownRun) => diagnose(run, whole).map(({ id }) => id);
+const only = (whole: WholeRun, run: DiagnosisRun = ownRun) => {
+	const alerts = diagnose(run, whole);
+	assert.equal(alerts.length, 1, JSON.stringify(alerts.map(({ id, message }) => [id, message])));
+	const [alert] = alerts;
+	assert.ok(alert && decode(alertSchema, alert).ok);
+	assert.match(alert.message, /\.$/);
+	assert.match(alert.action ?? '', /[.?]$/);
+	assert.ok(alert.step <= alert.lastStep);
+	return alert;
+};
+
+describe('no rule', () => {
+	it('fires on a run that goes well, whatever the noise', () => {
+		for (let seed = 1; seed <= 40; seed++) {
+			assert.deepEqual(
+				ids({ metrics: rows(600, healthy, { seed }), steps: steps(300, [alive, group()]) }),
+				[],
+				`${seed}`,
+			);
+		}
+	});
+
+	it('fires on a run of a few batches', () => {
+		const bad = but(() => ({
+			frac_reward_zero_std: 1,
+			entropy: 1e-6,
+			kl: 50,
+			'completions/clipped_ratio': 1,
+			'sampling/sampling_logp_difference/mean': 3,
+		}));
+		assert.deepEqual(ids({ metrics: rows(8, bad), steps: steps(4, [group({ repetition: fill(1) })]) }), []);
+	});
+
+	it('fires on a cold start, on an empty run or on one without known metrics', () => {
+		const cold = rows(300, () => ({ loss: 0.1, entropy: 1e-4, 'completions/clipped_ratio': 1 }), { stage: 'sft' });
+		assert.deepEqual(ids({ metrics: cold }), []);
+		assert.deepEqual(ids({ metrics: [] }), []);
+		assert.deepEqual(ids({ metrics: rows(300, (i) => ({ mine: i, 'rewards//mean': null })) }, foreignRun), []);
+	});
+
+	it('takes what was learnt in one stage for the beginning of the next', () => {
+		const first = rows(
+			100,
+			but(() => ({ entropy: 3, 'completions/mean_length': 20, 'throughput/tokens': 1e6 })),
+		);
+		const second = rows(200, healthy, { from: 101, stage: 'grpo-2' });
+		assert.deepEqual(ids({ metrics: [...first, ...second] }), []);
+	});
+});
+
+describe('dead groups', () => {
+	const dead = but((_, noise) => ({ frac_reward_zero_std: Math.min(1, 0.9 + noise(0.05)) }));
+	const causes = [
+		['solved', group({ reward: fill(1), correct: fill(true) }), 'info', ['dataset']],
+		['too-hard', group(), 'warning', ['dataset']],
+		[
+			'truncated',
+			group({ truncated: fill(true), answered: fill(false) }),
+			'warning',
+			['stages', 1, 'max_completion_length'],
+		],
+		['parse-failed', group({ answered: fill(false) }), 'warning', ['rewards']],
+		['alike', group({ distinct: 2 }), 'warning', ['stages', 1, 'temperature']],
+	] as const;
+
+	for (const [cause, facts, level, path] of causes) {
+		it(`are told with their cause: ${cause}`, () => {
+			const alert = only({ metrics: rows(60, dead), steps: steps(60, [facts, facts, facts, alive]) });
+			assert.equal(alert.id, `dead-groups:${cause}`);
+			assert.equal(alert.level, level);
+			assert.deepEqual(alert.recipe?.path, path);
+			assert.ok(alert.evidence.length > 0 && alert.evidence.every((place) => place.group !== 3));
+			assert.equal(alert.lastStep, 60);
+		});
+	}
+
+	it('are told without a cause when there are no rollouts, or causes differ', () => {
+		assert.equal(only({ metrics: rows(60, dead) }).id, 'dead-groups');
+		const mixed = causes.map(([, facts]) => facts);
+		assert.equal(only({ metrics: rows(60, dead), steps: steps(60, mixed) }).id, 'dead-groups');
+	});
+
+	it('are counted in the rollouts where no metric tells', () => {
+		const metrics = rows(
+			60,
+			but(() => ({ frac_reward_zero_std: undefined })),
+		);
+		assert.equal(only({ metrics, steps: steps(60, [...fill(group(), 9), alive]) }).id, 'dead-groups:too-hard');
+		assert.deepEqual(ids({ metrics, steps: steps(60, [group(), alive]) }), []);
+	});
+
+	it('are added up from groups all right and all wrong', () => {
+		const metrics = rows(
+			60,
+			but(() => ({ frac_reward_zero_std: undefined, 'groups/solved_all': 0.1, 'groups/solved_none': 0.8 })),
+		);
+		assert.equal(only({ metrics }).id, 'dead-groups');
+	});
+
+	it('have a cause by the scale of rewards where nothing judges answers', () => {
+		const unjudged = (reward: number) => group({ correct: fill(null), answered: fill(null), reward: fill(reward) });
+		const some = group({ correct: fill(null), answered: fill(null), reward: [-1, 2, 2, -1, -1, 2, 2, 2] });
+		const of = (reward: number) =>
+			only({ metrics: rows(60, dead), steps: steps(60, [...fill(unjudged(reward), 9), some]) }, foreignRun).id;
+		assert.equal(of(2), 'dead-groups:solved');
+		assert.equal(of(-1), 'dead-groups:too-hard');
+		assert.equal(of(0.5), 'dead-groups');
+	});
+
+	it('are no matter while they are few, or for a moment', () => {
+		const few = but((_, noise) => ({ frac_reward_zero_std: Math.max(0, 0.6 + noise(0.2)) }));
+		assert.deepEqual(ids({ metrics: rows(200, few) }), []);
+		const once = but((i) => (i % 40 < 4 ? { frac_reward_zero_std: 1 } : {}));
+		assert.deepEqual(ids({ metrics: rows(200, once) }), []);
+	});
+
+	it('cease to hold when groups come alive again', () => {
+		const alert = only({
+			metrics: rows(
+				200,
+				but((i) => (i < 60 ? { frac_reward_zero_std: 1 } : {})),
+			),
+		});
+		assert.ok(alert.lastStep < 90, `${alert.lastStep}`);
+	});
+});
+
+describe('entropy collapse', () => {
+	const stuck = (entropy: (i: number) => number) =>
+		but((i, noise) => ({
+			entropy: entropy(i),
+			reward: 0.4 + noise(0.03),
+			'rewards/accuracy/mean': 0.4 + noise(0.03),
+			'eval/heldout/accuracy': undefined,
+		}));
+	const collapse = (i: number) => 0.3 * Math.exp(-i / 15) + 1e-4;
+
+	it('is told when reward rises no more', () => {
+		const alert = only({ metrics: rows(200, stuck(collapse)) });
+		assert.equal(alert.rule, 'entropy-collapse');
+		assert.match(alert.message, /nats per token .* accuracy 0\.\d/);
+		assert.deepEqual(alert.recipe?.path, ['stages', 1, 'epsilon_high']);
+	});
+
+	it('is none while reward rises, once the task is solved, or above the floor', () => {
+		const rising = but((i) => ({
+			entropy: collapse(i),
+			reward: 0.1 + i / 250,
+			'rewards/accuracy/mean': 0.1 + i / 250,
+		}));
+		assert.deepEqual(ids({ metrics: rows(200, rising) }), []);
+		const solved = but((i) => ({
+			entropy: collapse(i),
+			reward: 1.19,
+			'rewards/accuracy/mean': 0.99,
+			'eval/heldout/accuracy': undefined,
+		}));
+		assert.deepEqual(ids({ metrics: rows(200, solved) }), []);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					stuck((i) => 0.06 + 0.9 * Math.exp(-i / 15)),
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					stuck(() => 0.02),
+				),
+			}),
+			[],
+		);
+	});
+});
+
+describe('KL blow-up', () => {
+	it('is told with the level before', () => {
+		const alert = only({
+			metrics: rows(
+				200,
+				but((i, noise) => (i < 120 ? {} : { kl: 3 + noise(0.5) })),
+			),
+		});
+		assert.equal(alert.id, 'kl-blow-up');
+		assert.equal(alert.level, 'warning');
+		assert.ok(alert.step > 120 && alert.step < 130, `${alert.step}`);
+		assert.equal(alert.lastStep, 200);
+		assert.deepEqual(alert.recipe?.path, ['stages', 1, 'learning_rate']);
+		assert.equal(
+			only({
+				metrics: rows(
+					200,
+					but((i) => (i < 120 ? {} : { kl: 40 })),
+				),
+			}).level,
+			'error',
+		);
+	});
+
+	it('is none for spikes, for a level that was always there and for slow growth below the limit', () => {
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					but((i) => (i % 7 === 0 ? { kl: 500 } : {})),
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					but(() => ({ kl: 4 })),
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					400,
+					but((i) => ({ kl: 0.002 * i })),
+				),
+			}),
+			[],
+		);
+	});
+
+	it('tells updates that are too large apart from it', () => {
+		assert.equal(
+			only({
+				metrics: rows(
+					100,
+					but(() => ({ policy_kl: -0.3 })),
+				),
+			}).id,
+			'kl-blow-up:update',
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					100,
+					but((i) => ({ policy_kl: i % 5 === 0 ? 2 : 0.001 })),
+				),
+			}),
+			[],
+		);
+	});
+});
+
+describe('length drift', () => {
+	const flat = { reward: 0.6, 'rewards/accuracy/mean': 0.42, 'eval/heldout/accuracy': undefined };
+
+	it('is told when completions grow for nothing', () => {
+		const metrics = rows(
+			300,
+			but((i) => ({ ...flat, 'completions/mean_length': 100 + i })),
+		);
+		const alert = only({ metrics, steps: steps(300, [alive]) });
+		assert.equal(alert.id, 'length-drift:longer');
+		assert.ok(alert.evidence.length > 0);
+	});
+
+	it('is told when they shrink and earn less', () => {
+		const metrics = rows(
+			300,
+			but((i) => ({ ...flat, reward: 0.9 - i / 400, 'completions/mean_length': Math.max(5, 200 - i) })),
+		);
+		assert.equal(only({ metrics }).id, 'length-drift:shorter');
+	});
+
+	it('is none when growth pays, when short answers earn as much, or without a deviation to compare with', () => {
+		const pays = but((i) => ({ ...flat, reward: 0.1 + i / 200, 'completions/mean_length': 100 + 3 * i }));
+		assert.deepEqual(ids({ metrics: rows(300, pays) }), []);
+		const brief = but((i) => ({ ...flat, 'completions/mean_length': Math.max(5, 200 - i) }));
+		assert.deepEqual(ids({ metrics: rows(300, brief) }), []);
+		const unknown = but((i) => ({ ...flat, reward_std: undefined, 'completions/mean_length': 100 + i }));
+		assert.deepEqual(ids({ metrics: rows(300, unknown) }), []);
+	});
+});
+
+describe('overlong completions', () => {
+	it('are told with truncated rollouts', () => {
+		const cut = group({ reward: [1, 0, 0, 0, 0, 0, 0, 0], truncated: [false, ...fill(true, 7)] });
+		const metrics = rows(
+			100,
+			but((_, noise) => ({ 'completions/clipped_ratio': 0.4 + noise(0.05) })),
+		);
+		const alert = only({ metrics, steps: steps(100, [cut, alive]) });
+		assert.equal(alert.id, 'overlong');
+		assert.match(alert.message, /40 %|39 %|41 %/);
+		assert.match(alert.recipe?.suggestion ?? '', /128/);
+		assert.ok(alert.evidence.every((place) => place.group === 0 && place.index === 1));
+	});
+
+	it('are no matter while they become fewer, or below the limit', () => {
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					60,
+					but((i) => ({ 'completions/clipped_ratio': Math.max(0.02, 0.9 - i / 40) })),
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					but(() => ({ 'completions/clipped_ratio': 0.2 })),
+				),
+			}),
+			[],
+		);
+	});
+});
+
+describe('a dominant reward', () => {
+	const run: DiagnosisRun = {
+		...ownRun,
+		rewards: [
+			{ name: 'accuracy', weight: 1 },
+			{ name: 'brevity', weight: 2 },
+		],
+	};
+	const dominated = (accuracy: (i: number) => number, deviation = 0.05) =>
+		rows(300, (i, noise) => ({
+			'rewards/accuracy/mean': accuracy(i),
+			'rewards/accuracy/std': deviation,
+			'rewards/brevity/mean': -0.4 + noise(0.1),
+			'rewards/brevity/std': 0.5 + noise(0.05),
+		}));
+
+	it('is told with its share and its line of the recipe', () => {
+		const alert = only({ metrics: dominated(() => 0.02) }, run);
+		assert.equal(alert.id, 'dominant-reward:brevity');
+		assert.deepEqual(alert.recipe?.path, ['rewards', 1, 'weight']);
+		assert.match(alert.message, /100 %|99 %/);
+		assert.equal(only({ metrics: dominated(() => 0.02) }, foreignRun).recipe, null);
+	});
+
+	it('is none when answers improve, are solved, carry their share, or nobody knows which reward judges them', () => {
+		assert.deepEqual(ids({ metrics: dominated((i) => 0.02 + i / 400) }, run), []);
+		assert.deepEqual(ids({ metrics: dominated(() => 0.95) }, run), []);
+		assert.deepEqual(ids({ metrics: dominated(() => 0.3, 0.5) }, run), []);
+		const unnamed = dominated(() => 0.02).map((line) => ({
+			...line,
+			values: Object.fromEntries(Object.entries(line.values).map(([k, v]) => [k.replace('accuracy', 'thing'), v])),
+		}));
+		assert.deepEqual(ids({ metrics: unnamed }, foreignRun), []);
+	});
+});
+
+describe('form without answers', () => {
+	const course = (format: (i: number) => number, accuracy: (i: number) => number) =>
+		rows(300, (i, noise) => ({
+			'rewards/accuracy/mean': Math.max(0, accuracy(i) + noise(0.01)),
+			'rewards/format/mean': format(i),
+		}));
+	const learns = (i: number) => Math.min(0.98, i / 50);
+
+	it('is told when the form has been there for long', () => {
+		const alert = only({ metrics: course(learns, () => 0.03), steps: steps(300, [alive]) });
+		assert.equal(alert.id, 'format-without-accuracy');
+		assert.ok(alert.step > 100);
+		assert.ok(alert.evidence.every((place) => alive.correct[place.index ?? 0] === false));
+	});
+
+	it('is none while answers improve, when they are mostly right, or the form is not there yet', () => {
+		assert.deepEqual(ids({ metrics: course(learns, (i) => 0.03 + i / 600) }), []);
+		assert.deepEqual(ids({ metrics: course(learns, () => 0.4) }), []);
+		assert.deepEqual(
+			ids({
+				metrics: course(
+					() => 0.5,
+					() => 0.03,
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: course(
+					(i) => (i % 60 < 30 ? 0.95 : 0.4),
+					() => 0.03,
+				),
+			}),
+			[],
+		);
+	});
+});
+
+describe('reward hacking', () => {
+	const course = (heldOut: (i: number) => number, reward: (i: number) => number, more = {}) =>
+		rows(400, (i, noise) => ({
+			reward: reward(i) + noise(0.03),
+			reward_std: 0.3,
+			...more,
+			...(i % 20 === 0 ? { 'eval/heldout/accuracy': heldOut(i) } : {}),
+		}));
+	const rises = (i: number) => 0.2 + i / 500;
+
+	it('is told when reward rises and held-out accuracy does not', () => {
+		const facts = group({ reward: [1, 1, 0, 0, 0, 0, 0, 0] });
+		const alert = only({ metrics: course(() => 0.4, rises), steps: steps(400, [facts]) });
+		assert.equal(alert.id, 'reward-hacking:eval/heldout/accuracy');
+		assert.equal(alert.level, 'warning');
+		assert.ok(alert.evidence.every((place) => (place.index ?? 9) < 2));
+	});
+
+	it('is an error when it falls, and names the component that rose', () => {
+		const metrics = rows(400, (i, noise) => ({
+			reward: rises(i) + noise(0.03),
+			reward_std: 0.3,
+			'rewards/accuracy/mean': 0.4,
+			'rewards/length/mean': i / 500,
+			...(i % 20 === 0 ? { 'eval/heldout/accuracy': 0.6 - i / 1000 } : {}),
+		}));
+		const alert = only({ metrics });
+		assert.equal(alert.level, 'error');
+		assert.match(alert.message, /"length" rose most/);
+	});
+
+	it('reads evaluations that are told apart from the metrics, each once', () => {
+		const metrics = course(() => 0.4, rises).map((line) => ({ ...line, values: { ...line.values } }));
+		for (const line of metrics) delete (line.values as Record<string, unknown>)['eval/heldout/accuracy'];
+		const evaluations = Array.from({ length: 20 }, (_, i) => ({
+			name: 'heldout',
+			step: 1 + 20 * i,
+			problems: 256,
+			samples: 1,
+			temperature: 1,
+			accuracy: 0.4,
+			low: 0.35,
+			high: 0.45,
+		}));
+		assert.equal(only({ metrics, evaluations }).rule, 'reward-hacking');
+	});
+
+	it('is none when both rise, both are flat, the form is learnt first, or it is solved', () => {
+		assert.deepEqual(ids({ metrics: course((i) => 0.2 + i / 600, rises) }), []);
+		assert.deepEqual(
+			ids({
+				metrics: course(
+					() => 0.4,
+					() => 0.5,
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(ids({ metrics: course(() => 0.97, rises) }), []);
+		const form = rows(400, (i) => ({
+			reward: rises(i),
+			reward_std: 0.3,
+			'rewards/accuracy/mean': i < 200 ? 0.3 : 0.3 + (i - 200) / 500,
+			'rewards/format/mean': Math.min(0.89, i / 100),
+			...(i % 20 === 0 ? { 'eval/heldout/accuracy': i < 200 ? 0.3 : 0.3 + (i - 200) / 500 } : {}),
+		}));
+		assert.deepEqual(ids({ metrics: form }), []);
+	});
+});
+
+describe('repeated n-grams', () => {
+	it('are told with the completions that go in circles', () => {
+		const looping = group({ repetition: [0.9, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], reward: [0, 0, 1, 0, 0, 0, 0, 0] });
+		const alert = only({ metrics: rows(20, healthy), steps: steps(20, [looping, alive]) });
+		assert.equal(alert.id, 'repetition');
+		assert.ok(alert.evidence.every((place) => place.group === 0 && place.index === 0));
+		assert.deepEqual(alert.recipe?.path, ['rewards']);
+	});
+
+	it('are no matter when they are few', () => {
+		const few = group({ repetition: [0.9, ...fill(0.3, 7)], reward: [1, ...fill(0, 7)] });
+		assert.deepEqual(ids({ metrics: rows(20, healthy), steps: steps(20, [few, alive, alive]) }), []);
+	});
+});
+
+describe('not a number', () => {
+	it('is told of the loss at once, of anything else after it had values', () => {
+		const alert = only({
+			metrics: rows(
+				60,
+				but((i) => (i > 40 ? { loss: null, grad_norm: null } : {})),
+			),
+		});
+		assert.equal(alert.id, 'not-a-number:update');
+		assert.equal(alert.level, 'error');
+		assert.equal(alert.step, 43);
+		assert.equal(only({ metrics: rows(5, () => ({ loss: null })) }, foreignRun).step, 2);
+		assert.equal(
+			only({
+				metrics: rows(
+					60,
+					but((i) => (i > 40 ? { reward: null } : {})),
+				),
+			}).id,
+			'not-a-number:reward',
+		);
+	});
+
+	it('is none for a single update, nor for a metric that never had a number', () => {
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					but((i) => (i % 30 === 3 ? { grad_norm: null } : {})),
+				),
+			}),
+			[],
+		);
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					200,
+					but(() => ({ kl: null })),
+				),
+			}),
+			[],
+		);
+	});
+});
+
+describe('sampler mismatch', () => {
+	it('is told by each of its measures', () => {
+		for (const [metric, value] of [
+			['sampling/mismatch_kl', 0.02],
+			['sampling/sampling_logp_difference/mean', 0.08],
+			['sampling/importance_sampling_ratio/mean', 0.8],
+		] as const) {
+			const alert = only({
+				metrics: rows(
+					40,
+					but((_, noise) => ({ [metric]: value + noise(0.001) })),
+				),
+			});
+			assert.equal(alert.id, 'sampler-mismatch');
+			assert.deepEqual(alert.metrics, [metric]);
+			assert.equal(alert.level, 'warning');
+		}
+		assert.equal(
+			only({
+				metrics: rows(
+					40,
+					but(() => ({ 'sampling/mismatch_kl': 0.5 })),
+				),
+			}).level,
+			'error',
+		);
+	});
+
+	it('is none at the usual distance of server and trainer, nor for single tokens', () => {
+		const usual = but((_, noise) => ({
+			'sampling/mismatch_kl': 0.001 + noise(0.0005),
+			'sampling/sampling_logp_difference/mean': 0.012,
+			'sampling/sampling_logp_difference/max': 14,
+			'sampling/importance_sampling_ratio/mean': 1.003,
+			'sampling/importance_sampling_ratio/max': 9,
+		}));
+		assert.deepEqual(ids({ metrics: rows(200, usual) }), []);
+	});
+});
+
+describe('a throughput drop', () => {
+	it('is told as information, until it is over', () => {
+		const slow = but((i, noise) => (i > 120 && i < 220 ? { 'throughput/tokens': 6000 + noise(1000) } : {}));
+		const alert = only({ metrics: rows(400, slow) });
+		assert.equal(alert.id, 'throughput-drop');
+		assert.equal(alert.level, 'info');
+		assert.ok(alert.step < 160 && alert.lastStep < 260, `${alert.step} ${alert.lastStep}`);
+	});
+
+	it('is computed from tokens and time where no metric tells', () => {
+		let tokens = 0;
+		const metrics = rows(300, (i) => {
+			tokens += 1000;
+			return { num_tokens: tokens, step_time: i < 150 ? 1 : 4 };
+		});
+		assert.equal(only({ metrics }, foreignRun).id, 'throughput-drop');
+	});
+
+	it('is none for checkpoints, evaluations and half the speed', () => {
+		assert.deepEqual(
+			ids({
+				metrics: rows(
+					300,
+					but((i) => (i % 5 === 0 ? { 'throughput/tokens': 100 } : {})),
+				),
+			}),
+			[],
+		);
+		const half = but((i, noise) => ({ 'throughput/tokens': (i < 150 ? 25_000 : 12_500) + noise(2000) }));
+		assert.deepEqual(ids({ metrics: rows(300, half) }), []);
+	});
+});
+
+describe('the rules', () => {
+	it('have names of their own, and use every threshold', () => {
+		assert.equal(new Set(rules.map(({ name }) => name)).size, rules.length);
+		const used = new Set(rules.flatMap((rule) => [...rule.thresholds]));
+		assert.deepEqual(
+			Object.keys(thresholds).filter((name) => !used.has(name as keyof typeof thresholds)),
+			[],
+		);
+		for (const rule of rules) {
+			for (const [, name] of `${rule.fires} ${rule.silent}`.matchAll(/`([a-zA-Z]+)`/g)) {
+				const isThreshold = Object.hasOwn(thresholds, name as string);
+				if (isThreshold)
+					assert.ok((rule.thresholds as readonly string[]).includes(name as string), `${rule.name}: ${name}`);
+			}
+		}
+	});
+});
