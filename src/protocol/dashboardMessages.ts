@@ -108,6 +108,11 @@ export const dashboardEventSchema = v.variant('type', [
 	v.object({ type: v.literal('loaded'), sequence, rows: count }),
 	v.object({ type: v.literal('run'), sequence, run: dashboardRunSchema }),
 	v.object({ type: v.literal('marks'), sequence, marks: v.array(dashboardMarkSchema) }),
+	/**
+	 * While the host reads a long run: some of its rows, spread over all of it, to be shown after those that have come;
+	 * until `loaded`.
+	 */
+	v.object({ type: v.literal('overview'), sequence, chunk: metricChunkSchema }),
 	/** Rows from `chunk.from` on are these; what was after them is gone. */
 	v.object({ type: v.literal('rows'), sequence, chunk: metricChunkSchema }),
 ]);

@@ -4,7 +4,7 @@ import { longestLine, splitLines } from './jsonLines.ts';
 import { openRegular } from './safeFile.ts';
 
 /** Read and handed over at once, so that parsing a portion does not hold up the event loop. */
-const portionBytes = 64 << 10;
+const portionBytes = 256 << 10;
 const fingerprintBytes = 64;
 
 /**

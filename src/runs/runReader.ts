@@ -11,7 +11,7 @@ import {
 	evaluationSummarySchema,
 } from '../protocol/evaluation.ts';
 import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
-import { type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
+import { decodeMetricsLine, type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import {
 	type RunAnnotation,
@@ -97,6 +97,16 @@ export function decodeLines<S extends v.GenericSchema>(lines: readonly Uint8Arra
 	return values;
 }
 
+/** As {@link decodeLines} for metrics. */
+export function decodeMetrics(lines: readonly Uint8Array[]): MetricsLine[] {
+	const values: MetricsLine[] = [];
+	for (const line of lines) {
+		const decoded = decodeMetricsLine(parseLine(line));
+		if (decoded !== null) values.push(decoded);
+	}
+	return values;
+}
+
 async function all<T>(batches: AsyncGenerator<T[]>): Promise<T[]> {
 	const values: T[] = [];
 	for await (const batch of batches) for (const value of batch) values.push(value);
@@ -113,7 +123,7 @@ export async function readMetricsEnd(run: string, bytes = 256 << 10): Promise<Me
 	const end = await readEnd(run, runFiles.metrics, 0, bytes);
 	// What stands before the first line break may be the rest of a line.
 	const { lines } = splitLines(end.whole ? end.bytes : end.bytes.subarray(end.bytes.indexOf(0x0a) + 1));
-	return decodeLines(lines, metricsLineSchema);
+	return decodeMetrics(lines);
 }
 
 export function readEvents(run: string): Promise<EventLine[]> {

@@ -4,18 +4,19 @@ import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import { type EventLine, eventLineSchema } from '../protocol/eventLine.ts';
-import { type MetricsLine, metricsLineSchema } from '../protocol/metricsLine.ts';
+import type { MetricsLine } from '../protocol/metricsLine.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { CheckpointInfo } from './checkpointFiles.ts';
 import { FolderNews } from './folderNews.ts';
+import { type LineOverviewOptions, overviewLines } from './lineOverview.ts';
 import { LineTail } from './lineTail.ts';
 import { runFiles } from './runFiles.ts';
-import { decodeLines, readRecord } from './runReader.ts';
+import { decodeLines, decodeMetrics, readRecord } from './runReader.ts';
 import { effectiveStatus } from './runStatus.ts';
 
 /**
- * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `metrics`, `evaluations`,
- * `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so when it says that the run has ended, all
+ * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `overview`, `metrics`,
+ * `evaluations`, `rollouts`, `checkpoints`, `synced`. The record is read before the lines, so when it says that the run has ended, all
  * of the run has been told by the next `synced`.
  */
 export type RunTailEvent =
@@ -26,6 +27,11 @@ export type RunTailEvent =
 	/** New lines, each once. Long files come in several portions. */
 	| { readonly kind: 'events'; readonly lines: readonly EventLine[] }
 	| { readonly kind: 'metrics'; readonly lines: readonly MetricsLine[] }
+	/**
+	 * Before the metrics of a long file: some of its lines, spread over all of it, that will be told again in their turn. Holds
+	 * until the next `synced`; no rows to keep.
+	 */
+	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }
 	/** New evaluations, each once. */
 	| { readonly kind: 'evaluations'; readonly summaries: readonly EvaluationSummary[] }
 	/** Steps whose rollout file is new, ascending, each once. */
@@ -42,6 +48,7 @@ export interface RunTailOptions {
 	readonly pollMs?: number;
 	/** False: only polling. */
 	readonly watch?: boolean;
+	readonly overview?: LineOverviewOptions;
 }
 
 /**
@@ -52,6 +59,7 @@ export class RunTail extends Disposable {
 	readonly folder: string;
 	readonly #pollMs: number;
 	readonly #watching: boolean;
+	readonly #overview: LineOverviewOptions;
 	readonly #emitter = this.register(new Emitter<RunTailEvent>());
 	readonly onEvent = this.#emitter.event;
 	#watcher: FSWatcher | null = null;
@@ -68,12 +76,14 @@ export class RunTail extends Disposable {
 	#folders: FolderNews;
 	#forced = false;
 	#lastFailure = '';
+	#overviewTold = false;
 
 	constructor(folder: string, options: RunTailOptions = {}) {
 		super();
 		this.folder = folder;
 		this.#pollMs = options.pollMs ?? 1000;
 		this.#watching = options.watch ?? true;
+		this.#overview = options.overview ?? {};
 		this.#metrics = new LineTail(folder, runFiles.metrics);
 		this.#events = new LineTail(folder, runFiles.events);
 		this.#folders = new FolderNews(folder);
@@ -168,6 +178,7 @@ export class RunTail extends Disposable {
 			[this.#events, 'events'],
 			[this.#metrics, 'metrics'],
 		] as const) {
+			if (kind === 'metrics') await this.#tellOverview();
 			for (;;) {
 				if (this.disposed) return true;
 				const portion = await tail.read();
@@ -177,7 +188,7 @@ export class RunTail extends Disposable {
 				}
 				if (portion === null) break;
 				if (kind === 'events') this.#tell(kind, decodeLines(portion, eventLineSchema));
-				else this.#tell(kind, decodeLines(portion, metricsLineSchema));
+				else this.#tell(kind, decodeMetrics(portion));
 			}
 		}
 		await this.#lookAtFolders();
@@ -186,7 +197,16 @@ export class RunTail extends Disposable {
 		return true;
 	}
 
-	#tell(kind: 'events' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
+	/** Once, before the metrics of a run are told from the start. */
+	async #tellOverview(): Promise<void> {
+		if (this.#overviewTold || this.disposed) return;
+		this.#overviewTold = true;
+		// Without one the rows show as they come.
+		const lines = await overviewLines(this.folder, runFiles.metrics, this.#overview).catch(() => null);
+		if (lines !== null) this.#tell('overview', decodeMetrics(lines));
+	}
+
+	#tell(kind: 'events' | 'overview' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
 		if (lines.length > 0) this.#fire({ kind, lines } as RunTailEvent);
 	}
 
@@ -228,6 +248,7 @@ export class RunTail extends Disposable {
 		this.#metrics = new LineTail(this.folder, runFiles.metrics);
 		this.#events = new LineTail(this.folder, runFiles.events);
 		this.#folders = new FolderNews(this.folder);
+		this.#overviewTold = false;
 		this.#fire({ kind: 'reset' });
 	}
 

@@ -10,7 +10,7 @@ import { LiveRegion } from '../lib/a11y.ts';
 import type { Bridge } from '../lib/bridge.ts';
 import { PlotLink } from '../lib/charts/plotLink.ts';
 import type { PlotMark } from '../lib/charts/plotMarks.ts';
-import { element, setText } from '../lib/dom.ts';
+import { element, setAria, setText } from '../lib/dom.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
 import type { ChartCard } from './chartCard.ts';
@@ -194,6 +194,7 @@ export class DashboardApp extends Disposable {
 		const { table, run, loading } = this.#model;
 		const empty = table.length === 0;
 		this.#toolbar.element.hidden = empty;
+		setAria(this.#grid.element, 'busy', loading);
 		const hasGrpo = table.lastRow('reward') >= 0;
 		this.#notice.show(noticeOf(run, table.length, hasGrpo, loading && empty), empty);
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;

@@ -1,8 +1,9 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
-import { MetricTable } from '../../src/core/metrics/metricTable.ts';
+import { type MetricChunk, MetricTable } from '../../src/core/metrics/metricTable.ts';
 import type { DashboardEvent, DashboardMark, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
+import { lowerBound } from '../lib/charts/rowRange.ts';
 import { Smoother } from '../lib/charts/smoothing.ts';
 
 export type DashboardChange =
@@ -22,6 +23,9 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	#sequence: number | null = null;
 	/** Rows of the last snapshot; null: the host is still reading. */
 	#expected: number | null = null;
+	/** Rows that are the run's own; those after them are of the overview. */
+	#exact = 0;
+	#overview: MetricChunk | null = null;
 	/** The host's clock minus ours, in seconds. */
 	#clock = 0;
 
@@ -39,9 +43,12 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return this.#marks;
 	}
 
-	/** Whether rows of the last snapshot are still on their way. */
+	/**
+	 * Whether rows of the last snapshot are still on their way. Until then the table may end with rows of an overview: some
+	 * of those that are still to come.
+	 */
 	get loading(): boolean {
-		return this.#expected === null || this.table.length < this.#expected;
+		return this.#expected === null || this.#exact < this.#expected;
 	}
 
 	/** Seconds since the epoch by the clock of the host. */
@@ -56,6 +63,8 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			this.#runFolder = event.runFolder;
 			this.#expected = event.rows;
 			this.table.clear();
+			this.#exact = 0;
+			this.#overview = null;
 			this.#forgetFrom(0);
 			this.#marks = event.marks;
 			this.#setRun(event.run);
@@ -66,7 +75,13 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		switch (event.type) {
 			case 'loaded':
 				this.#expected = event.rows;
-				this.#changed.fire({ kind: 'run' });
+				this.#spliceOverview();
+				this.#changed.fire({ kind: 'rows', row: this.#exact });
+				break;
+			case 'overview':
+				this.#overview = event.chunk;
+				this.#spliceOverview();
+				this.#changed.fire({ kind: 'rows', row: this.#exact });
 				break;
 			case 'run':
 				this.#setRun(event.run);
@@ -79,8 +94,10 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			case 'rows': {
 				const { from } = event.chunk;
 				// What was drawn of these rows is forgotten first: the chunk may replace them.
-				if (!this.table.applyChunk(event.chunk)) return false;
+				if (from > this.#exact || !this.table.applyChunk(event.chunk)) return false;
+				this.#exact = this.table.length;
 				this.#forgetFrom(from);
+				this.#spliceOverview();
 				this.#changed.fire({ kind: 'rows', row: from });
 				break;
 			}
@@ -117,6 +134,21 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		return style;
 	}
 
+	/** Puts what the overview knows of later steps after the rows that are there; when all are there, nothing. */
+	#spliceOverview(): void {
+		if (this.#overview === null) return;
+		this.table.truncate(this.#exact);
+		this.#forgetFrom(this.#exact);
+		if (!this.loading) {
+			this.#overview = null;
+			this.#gaps.clear();
+			return;
+		}
+		const last = this.table.step.at(-1) ?? Number.NEGATIVE_INFINITY;
+		// An overview that does not fit together is done without.
+		if (!this.table.applyChunk(tailOf(this.#overview, last, this.table))) this.#overview = null;
+	}
+
 	#setRun(run: DashboardRun): void {
 		this.#run = run;
 		this.#clock = run.now - Date.now() / 1000;
@@ -126,6 +158,24 @@ export class DashboardModel extends Disposable implements ColumnSource {
 		this.smoother.invalidateFrom(row);
 		if (row === 0) this.#gaps.clear();
 	}
+}
+
+/** The rows of a chunk after a step, as they follow on a table. */
+function tailOf(chunk: MetricChunk, step: number, table: MetricTable): MetricChunk {
+	const from = lowerBound(chunk.step, step);
+	const first = chunk.step[from] === step ? from + 1 : from;
+	// The chunk numbers the stages that it has.
+	const stages = [...new Set([...table.stages, ...chunk.stages])];
+	const numbers = chunk.stages.map((stage) => stages.indexOf(stage));
+	return {
+		from: table.length,
+		step: chunk.step.subarray(first),
+		time: chunk.time.subarray(first),
+		stage: chunk.stage.slice(first).map((number) => numbers[number] ?? 0),
+		stages,
+		names: chunk.names,
+		values: chunk.values.map((column) => column.subarray(first)),
+	};
 }
 
 /** Evaluations are dots that are joined; what is told every few rows is joined; anything else shows its gaps. */

@@ -31,6 +31,12 @@ export function csvOf(table: MetricTable, metrics: readonly string[], rows: Int3
 
 const encode = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
+/** An overview is for the eye; its numbers are not all of the run's. */
+function checkComplete(model: DashboardModel): void {
+	if (!model.loading) return;
+	throw new Failure('unavailable', 'The run is still being read.', 'Save again when all of it is shown.');
+}
+
 export async function exportChart(
 	card: ChartCard,
 	kind: 'png' | 'csv',
@@ -43,6 +49,7 @@ export async function exportChart(
 	const runName = model.run?.name ?? 'run';
 	const name = `${fileNameOf(runName, spec.title)}.${kind}`;
 	if (kind === 'csv') {
+		checkComplete(model);
 		const metrics = metricsOf(spec);
 		const { from, to } = rowsOfRange(link.x, link.range);
 		const rows = rowsWithValues(
@@ -72,6 +79,7 @@ export async function exportChart(
 }
 
 export async function exportAll(model: DashboardModel, link: PlotLink, save: SaveFile): Promise<void> {
+	checkComplete(model);
 	const { from, to } = rowsOfRange(link.x, link.range);
 	const rows = Int32Array.from({ length: to - from }, (_, i) => from + i);
 	const text = csvOf(model.table, model.table.names, rows);

@@ -65,6 +65,8 @@ export class MetricTable {
 	#stage = new Uint16Array(0);
 	#stages: string[] = [];
 	readonly #columns = new Map<string, Column>();
+	/** Columns by their place in a line. */
+	#order: { readonly name: string; readonly column: Column }[] = [];
 	/** Names that were left out because there are too many. */
 	#dropped = 0;
 
@@ -149,6 +151,7 @@ export class MetricTable {
 	clear(): void {
 		this.truncate(0);
 		this.#columns.clear();
+		this.#order = [];
 		this.#stages = [];
 		this.#dropped = 0;
 	}
@@ -173,10 +176,11 @@ export class MetricTable {
 			const same = this.#length > 0 && this.#step[this.#length - 1] === line.step;
 			const row = same ? this.#length - 1 : this.#addRow(line.step, line.time, line.stage);
 			changed = Math.min(changed, row);
+			let at = 0;
 			for (const name in line.values) {
+				const column = this.#columnAt(at++, name);
 				const value = line.values[name];
-				if (value !== null && value !== undefined) this.#set(name, row, value);
-				else this.#ensure(name);
+				if (value !== null && value !== undefined) column?.set(row, value);
 			}
 		}
 		return changed;
@@ -278,6 +282,15 @@ export class MetricTable {
 		}
 		column = new Column(Math.max(this.#length, 256) + 16 * (this.#columns.size % 64));
 		this.#columns.set(name, column);
+		return column;
+	}
+
+	/** A line names its metrics mostly in the order of the line before: the column of that place is looked at first. */
+	#columnAt(place: number, name: string): Column | undefined {
+		const guess = this.#order[place];
+		if (guess !== undefined && guess.name === name) return guess.column;
+		const column = this.#ensure(name);
+		if (column) this.#order[place] = { name, column };
 		return column;
 	}
 

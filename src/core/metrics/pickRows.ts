@@ -1,7 +1,7 @@
 /**
  * Rows that suffice to draw columns at a given width: in each of `buckets` equal parts of the range, the rows where a
  * column is smallest and largest, besides the first and the last row with a value. So every peak stays visible, and every
- * point that is drawn was measured. Ranges with no more than two rows a bucket are kept whole.
+ * point that is drawn was measured; where a column has no value in a bucket, one row of it says so. Ranges with no more than two rows a bucket are kept whole.
  *
  * @param from first row; @param to one past the last row
  * @returns ascending row indices
@@ -34,7 +34,11 @@ export function pickRows(columns: readonly Float64Array[], from: number, to: num
 					high = row;
 				}
 			}
-			if (low < 0 && high < 0) continue;
+			if (low < 0 && high < 0) {
+				// A row without a value, so that the gap can be seen.
+				if (end > start) picked[start - from] = 1;
+				continue;
+			}
 			if (low >= 0) picked[low - from] = 1;
 			if (high >= 0) picked[high - from] = 1;
 			if (first < 0) first = start;

@@ -1,9 +1,10 @@
 import { basename } from 'node:path';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import type { Failure } from '../../base/failure.ts';
-import { MetricTable } from '../../core/metrics/metricTable.ts';
+import { type MetricChunk, MetricTable } from '../../core/metrics/metricTable.ts';
 import type { DashboardEvent, DashboardMark, DashboardStage } from '../../protocol/dashboardMessages.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
@@ -45,6 +46,8 @@ export class DashboardSession extends Disposable {
 	#marks: DashboardMark[] = [];
 	#rolloutSteps: number[] = [];
 	#evaluations: EvaluationSummary[] = [];
+	/** Of a long run that is being read. */
+	#overview: MetricChunk | null = null;
 	#synced = false;
 	/** The webview was told to wait for `loaded`. */
 	#toldReading = false;
@@ -110,6 +113,7 @@ export class DashboardSession extends Disposable {
 				this.#rolloutSteps = [];
 				this.#evaluations = [];
 				this.#checkpoints = [];
+				this.#overview = null;
 				this.#synced = false;
 				this.#toldReading = false;
 				this.#stale = true;
@@ -127,6 +131,9 @@ export class DashboardSession extends Disposable {
 				break;
 			case 'metrics':
 				this.#touch(this.#table.append(event.lines));
+				break;
+			case 'overview':
+				this.#takeOverview(event.lines);
 				break;
 			case 'evaluations':
 				this.#evaluations.push(...event.summaries);
@@ -153,8 +160,20 @@ export class DashboardSession extends Disposable {
 		if (this.#runDirty || this.#marksDirty || this.#sent < this.#table.length) this.#schedule();
 	}
 
+	/** What can be seen at once is not kept waiting. */
+	#takeOverview(lines: readonly MetricsLine[]): void {
+		const table = new MetricTable();
+		table.append(lines);
+		if (table.length === 0) return;
+		this.#overview = table.chunk(0, table.length);
+		if (!this.#listening || this.#stale) return;
+		if (this.#sequence === 0) this.#sendSnapshot();
+		else this.#send({ type: 'overview', chunk: toMessage(this.#overview) });
+	}
+
 	#sayLoaded(): void {
 		this.#synced = true;
+		this.#overview = null;
 		if (!this.#listening) return;
 		// After a reset the webview still has the rows of before.
 		if (this.#toldReading) this.#send({ type: 'loaded', rows: this.#table.length });
@@ -238,6 +257,7 @@ export class DashboardSession extends Disposable {
 		this.#runDirty = false;
 		this.#marksDirty = false;
 		this.#send({ type: 'snapshot', runFolder: this.#folder, run: this.#runNow(), marks: this.#marks, rows });
+		if (this.#overview !== null) this.#send({ type: 'overview', chunk: toMessage(this.#overview) });
 		void this.#pump();
 	}
 
@@ -293,6 +313,6 @@ export class DashboardSession extends Disposable {
 
 type RowsMessage = Extract<DashboardEvent, { type: 'rows' }>['chunk'];
 
-function toMessage(chunk: ReturnType<MetricTable['chunk']>): RowsMessage {
+function toMessage(chunk: MetricChunk): RowsMessage {
 	return { ...chunk, stages: [...chunk.stages], names: [...chunk.names], values: [...chunk.values] } as RowsMessage;
 }

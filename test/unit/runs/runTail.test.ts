@@ -131,6 +131,39 @@ test('however writes are cut and timed, each line is told once and in order', as
 	}
 });
 
+test('of a long file an overview is told before its lines, again after a reset, and each line still once', async (context) => {
+	const folder = await temporaryFolder(context);
+	await writeRun(folder);
+	const write = (count: number) =>
+		writeFile(
+			join(folder, 'metrics.jsonl'),
+			upTo(count)
+				.map((step) => formatLine({ step, time: step, stage: 'grpo', reward: step, padding: 'x'.repeat(300) }))
+				.join(''),
+		);
+	await write(4000);
+	const { tail, view } = follow(context, folder, { overview: { lines: 50, atLeast: 10_000 } });
+	const overviews: number[][] = [];
+	tail.onEvent((event) => {
+		if (event.kind === 'overview') overviews.push(event.lines.map(({ step }) => step));
+	});
+	await tail.refresh();
+	assert.deepEqual(view.kinds.slice(0, 3), ['record', 'overview', 'metrics']);
+	assert.deepEqual(view.steps, upTo(4000));
+	assert.deepEqual([overviews[0]?.[0], overviews[0]?.at(-1)], [1, 4000]);
+	await appendFile(join(folder, 'metrics.jsonl'), formatLine({ step: 4001, time: 1, stage: 'grpo' }));
+	await tail.refresh();
+	assert.equal(overviews.length, 1, 'what is appended is told as it is');
+	await write(3000);
+	await tail.refresh();
+	assert.equal(view.resets, 1);
+	assert.deepEqual(view.steps, upTo(3000));
+	assert.deepEqual(
+		overviews.map((steps) => steps.at(-1)),
+		[4000, 3000],
+	);
+});
+
 test('a line of several portions is told once; one beyond all bounds is stepped over', async (context) => {
 	const folder = await temporaryFolder(context);
 	await writeRun(folder);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { Random } from '../../../src/base/random.ts';
 import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
 import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
 import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
@@ -15,10 +16,12 @@ import {
 } from '../../../webview/lib/charts/chartSpec.ts';
 import { rowsWithValues } from '../../../webview/lib/charts/chartTable.ts';
 import { fileNameOf, toCsv } from '../../../webview/lib/charts/csv.ts';
+import { envelopeOf } from '../../../webview/lib/charts/envelope.ts';
 import { wrapEntries } from '../../../webview/lib/charts/exportPng.ts';
 import { actOnLink, plotActionOf } from '../../../webview/lib/charts/plotKeys.ts';
 import { elapsedOf, PlotLink } from '../../../webview/lib/charts/plotLink.ts';
 import { formatTick, formatValue, yRange } from '../../../webview/lib/charts/plotScales.ts';
+import { wheelActionOf } from '../../../webview/lib/charts/plotWheel.ts';
 import { nearestRow, rowsOfRange } from '../../../webview/lib/charts/rowRange.ts';
 import { SmoothedColumn } from '../../../webview/lib/charts/smoothing.ts';
 import { madeUpMetrics, madeUpRun } from './dashboardFixture.ts';
@@ -373,6 +376,44 @@ describe('the link between charts', () => {
 		assert.equal(plotActionOf({ key: 'Tab', shift: false, control: false }), null);
 	});
 
+	it('zooms by the wheel around the pointer, and pans as far as there are rows', () => {
+		const link = linked();
+		assert.equal(link.pan(10), false, 'all of it is in view');
+		link.zoomAt(26, 0.5);
+		assert.deepEqual(link.range, { min: 13.5, max: 63.5 });
+		assert.equal(link.following, false);
+		assert.equal(link.pan(20), true);
+		assert.deepEqual(link.range, { min: 33.5, max: 83.5 });
+		assert.equal(link.pan(1000), true);
+		assert.deepEqual(link.range, { min: 51, max: 101 });
+		assert.equal(link.pan(1), false);
+		link.pan(-1000);
+		assert.deepEqual(link.range, { min: 1, max: 51 });
+		link.zoomAt(1, 10);
+		assert.equal(link.range, null);
+
+		const turn = { deltaX: 0, deltaY: 0, mode: 0, shift: false, control: false };
+		assert.equal(wheelActionOf({ ...turn, deltaY: 100 }), null, 'the page scrolls');
+		assert.equal(wheelActionOf({ ...turn, deltaX: 3, deltaY: 100 }), null);
+		assert.deepEqual(wheelActionOf({ ...turn, deltaX: 30, deltaY: 3 }), { kind: 'pan', pixels: 30 });
+		assert.deepEqual(wheelActionOf({ ...turn, deltaY: 2, mode: 1, shift: true }), { kind: 'pan', pixels: 32 });
+		assert.deepEqual(wheelActionOf({ ...turn, deltaY: 0, control: true }), null);
+		assert.deepEqual(wheelActionOf({ ...turn, deltaY: 1e9, control: true }), { kind: 'zoom', factor: 2 });
+		const closer = wheelActionOf({ ...turn, deltaY: -25, control: true });
+		assert.ok(closer?.kind === 'zoom' && Math.abs(closer.factor - Math.exp(-0.1)) < 1e-12);
+	});
+
+	it('keeps the cursor at its place when rows come before it', () => {
+		const link = new PlotLink();
+		link.setRows(Float64Array.of(1, 50, 100), Float64Array.of(0, 1, 2));
+		link.setCursor(1);
+		const steps = Float64Array.from({ length: 100 }, (_, i) => i + 1);
+		link.setRows(steps, steps);
+		assert.equal(link.cursor, 49);
+		link.setRows(steps.subarray(0, 20), steps.subarray(0, 20));
+		assert.equal(link.cursor, null);
+	});
+
 	it('finds rows', () => {
 		const x = [1, 2, 4, 8];
 		assert.deepEqual(
@@ -383,6 +424,35 @@ describe('the link between charts', () => {
 		assert.deepEqual(rowsOfRange(x, null), { from: 0, to: 4 });
 		assert.deepEqual(rowsOfRange(x, { min: 3, max: 4 }), { from: 1, to: 4 });
 		assert.deepEqual(rowsOfRange(x, { min: 2, max: 3 }), { from: 0, to: 3 });
+	});
+});
+
+describe('a line with more points than pixels', () => {
+	it('covers of each column its values, and the way from the column before', () => {
+		const random = Random.of('envelope', 1);
+		const values = Array.from({ length: 5000 }, () => (random.int(10) === 0 ? null : random.normal()));
+		const columns = 90;
+		const columnOf = (row: number) => Math.floor(row / 50) - 5;
+		const { low, high, first, last, gap } = envelopeOf(values, 10, 4900, columns, columnOf);
+		for (let column = 0; column < columns; column++) {
+			const there = values.filter(
+				(value, row): value is number => value !== null && row >= 10 && row <= 4900 && columnOf(row) === column,
+			);
+			assert.equal(first[column], there[0]);
+			assert.equal(last[column], there.at(-1));
+			const way = column === 0 ? there : [...there, last[column - 1] as number];
+			assert.equal(low[column], Math.min(...way));
+			assert.equal(high[column], Math.max(...way));
+			assert.equal(gap[column], 0);
+		}
+	});
+
+	it('tells columns without values from those without rows', () => {
+		const columnOf = (row: number) => [0, 0, 1, 2, 4, 6, 6][row] ?? 0;
+		const { low, high, gap } = envelopeOf([1, null, null, 2, 5, undefined, 3], 0, 6, 8, columnOf);
+		assert.deepEqual([...low], [1, nan, 2, nan, 5, nan, 3, nan]);
+		assert.deepEqual([...high], [...low]);
+		assert.deepEqual([...gap], [0, 0, 1, 0, 0, 0, 1, 0]);
 	});
 });
 

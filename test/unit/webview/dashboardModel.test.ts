@@ -105,6 +105,57 @@ describe('the model of the dashboard', () => {
 		assert.equal(model.loading, false);
 	});
 
+	it('shows an overview after the rows that have come, and in the end these alone', () => {
+		const model = new DashboardModel();
+		const stage = (step: number) => (step < 40 ? 'sft' : step < 70 ? 'grpo' : 'polish');
+		const steps = Array.from({ length: 100 }, (_, i) => i + 1);
+		const table = tableOf(steps, stage);
+		// No line of the second stage is among these.
+		const some = tableOf([1, 21, 39, 81, 100], stage);
+		model.apply(snapshot(1, null));
+		assert.equal(model.apply({ ...rows(some, 0, 5, 2), type: 'overview' }), true);
+		assert.equal(model.loading, true);
+		assert.deepEqual([...model.table.step], [1, 21, 39, 81, 100]);
+		assert.deepEqual(
+			[0, 2, 3, 4].map((row) => model.table.stageAt(row)),
+			['sft', 'sft', 'polish', 'polish'],
+		);
+		model.smoother.setWeight(0.9);
+		assert.equal(model.smoothed('reward')?.length, 5);
+		model.apply(rows(table, 0, 30, 3));
+		assert.deepEqual([...model.table.step], [...steps.slice(0, 30), 39, 81, 100]);
+		assert.equal(model.loading, true);
+		assert.equal(model.apply(rows(table, 32, 40, 4)), false, 'rows of the overview fill no hole');
+		model.apply(rows(table, 30, 81, 4));
+		assert.deepEqual([...model.table.step], [...steps.slice(0, 81), 100]);
+		assert.deepEqual(
+			[20, 60, 81].map((row) => model.table.stageAt(row)),
+			['sft', 'grpo', 'polish'],
+		);
+		model.apply({ type: 'loaded', sequence: 5, rows: 100 });
+		assert.equal(model.loading, true);
+		assert.equal(model.length, 82);
+		model.apply(rows(table, 81, 100, 6));
+		assert.equal(model.loading, false);
+		assert.deepEqual(model.table.chunk(0, 100), table.chunk(0, 100));
+		const whole = new DashboardModel();
+		whole.smoother.setWeight(0.9);
+		whole.apply(snapshot(1, 100));
+		whole.apply(rows(table, 0, 100, 2));
+		assert.deepEqual(model.smoothed('reward'), whole.smoothed('reward'));
+	});
+
+	it('drops the overview of a run that turns out to be shorter', () => {
+		const model = new DashboardModel();
+		model.apply(snapshot(1, null));
+		model.apply({ ...rows(tableOf([1, 50, 100]), 0, 3, 2), type: 'overview' });
+		model.apply(rows(tableOf([1, 2, 3]), 0, 3, 3));
+		assert.equal(model.length, 5);
+		model.apply({ type: 'loaded', sequence: 4, rows: 3 });
+		assert.deepEqual([...model.table.step], [1, 2, 3]);
+		assert.equal(model.loading, false);
+	});
+
 	it('knows gaps of metrics that are told now and then', () => {
 		const nan = Number.NaN;
 		assert.equal(gapStyle('reward', Float64Array.of(nan, 1, 2, 3, 4)), 'kept');

@@ -165,6 +165,88 @@ describe('the dashboard in a browser', { skip }, () => {
 		});
 	});
 
+	it('zooms and pans by the wheel; without a key it scrolls the page', async () => {
+		await withRun({}, {}, async (view) => {
+			await drawn(view);
+			const { page } = view;
+			await page.locator('[data-chart="reward"] .u-over').hover({ position: { x: 150, y: 50 } });
+			await page.keyboard.down('Control');
+			await page.mouse.wheel(0, -400);
+			await page.keyboard.up('Control');
+			const range = async () => {
+				await page.locator('.run-name').hover();
+				await page.waitForFunction(() => document.querySelector('.readout')?.textContent?.includes('\u2013'));
+				return (await text(view, '.readout')).split(' \u2013 ').map(Number) as [number, number];
+			};
+			const [low, high] = await range();
+			assert.ok(high - low > 240 && high - low < 280, `${low} ${high}`);
+			await page.locator('[data-chart="reward"] .u-over').hover({ position: { x: 150, y: 50 } });
+			await page.mouse.wheel(60, 0);
+			const [lowAfter, highAfter] = await range();
+			assert.ok(lowAfter > low + 20 && Math.abs(highAfter - lowAfter - (high - low)) <= 1, `${lowAfter} ${highAfter}`);
+			await page.locator('[data-chart="reward"] .u-over').hover({ position: { x: 150, y: 50 } });
+			await page.mouse.wheel(0, 300);
+			await page.waitForFunction(() => window.scrollY > 100 || document.scrollingElement?.scrollTop);
+			assert.deepEqual(await range(), [lowAfter, highAfter]);
+		});
+	});
+
+	it('shows a single peak among ten thousand rows, and gaps where there are no values', async () => {
+		const extra = (step: number) => ({
+			spike: step === 6667 ? 1 : 0.1 * Math.sin(step),
+			holed: step > 4000 && step < 6000 ? null : Math.sin(step),
+			rare: step > 3000 && step < 7000 ? null : Math.sin(step),
+		});
+		await withRun({ sft: 0, grpo: 10_000, extra }, {}, async (view) => {
+			await view.page.waitForFunction(() => document.querySelector('.groups')?.getAttribute('aria-busy') === 'false');
+			/** Shares of the height that is painted in the colour of the line, in columns at shares of the width. */
+			const painted = (chart: string, at: readonly number[]) =>
+				view.page.evaluate(
+					([id, places]) => {
+						const plot = document.querySelector(`[data-chart="${id}"] .plot`);
+						const canvas = plot?.querySelector('canvas') as HTMLCanvasElement;
+						const over = plot?.querySelector('.u-over') as HTMLElement;
+						const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+						const scale = canvas.width / canvas.clientWidth;
+						return (places as number[]).map((place) => {
+							const left = (over.offsetLeft + over.clientWidth * place) * scale;
+							const { data } = context.getImageData(left - 2, over.offsetTop * scale, 5, over.clientHeight * scale);
+							let rows = 0;
+							for (let i = 0; i < data.length; i += 20) {
+								const row = [0, 4, 8, 12, 16].map((at) => {
+									const [r, g, b] = [data[i + at] ?? 0, data[i + at + 1] ?? 0, data[i + at + 2] ?? 0];
+									return Math.max(r, g, b) - Math.min(r, g, b);
+								});
+								if (Math.max(...row) > 60) rows++;
+							}
+							return rows / (over.clientHeight * scale);
+						});
+					},
+					[chart, at] as const,
+				);
+			const id = (metric: string) =>
+				view.page.evaluate(
+					(name) =>
+						[...document.querySelectorAll<HTMLElement>('[data-chart]')].find((card) => card.textContent?.includes(name))
+							?.dataset.chart ?? '',
+					metric,
+				);
+			const [spike, holed] = [await id('spike'), await id('holed')];
+			await drawn(view, spike);
+
+			const [before, peak, after] = (await painted(spike, [0.5, 0.6667, 0.8])) as [number, number, number];
+			assert.ok(peak > 0.7 && before < 0.4 && after < 0.4 && before > 0.05, `${before} ${peak} ${after}`);
+			await drawn(view, holed);
+			const [full, gap, again] = (await painted(holed, [0.2, 0.45, 0.8])) as [number, number, number];
+			assert.ok(full > 0.5 && gap === 0 && again > 0.5, `${full} ${gap} ${again}`);
+			// What is told now and then is joined, by a line.
+			const rare = await id('rare');
+			await drawn(view, rare);
+			const [there, bridge] = (await painted(rare, [0.2, 0.5])) as [number, number];
+			assert.ok(there > 0.5 && bridge > 0 && bridge < 0.1, `${there} ${bridge}`);
+		});
+	});
+
 	it('shows one stage, and the rest again', async () => {
 		await withRun({}, {}, async (view) => {
 			await drawn(view);

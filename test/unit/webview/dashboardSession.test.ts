@@ -111,6 +111,35 @@ describe('the session of a dashboard', () => {
 		assert.deepEqual(model.run?.actions, ['openLog', 'openFolder']);
 	});
 
+	it('tells what a long run looks like at once, and ends with every row of its file', async () => {
+		const run = newRun();
+		await writeMetricsRun(run, { sft: 2000, grpo: 8000 });
+		const { model, events, until } = follow(run);
+		await until('all rows', () => model.length === 10_000 && !model.loading);
+		assert.deepEqual(
+			events.slice(0, 2).map((event) => event.type),
+			['snapshot', 'overview'],
+		);
+		const overview = events[1] as Extract<DashboardEvent, { type: 'overview' }>;
+		assert.equal(overview.chunk.step[0], 1);
+		assert.equal(overview.chunk.step.at(-1), 10_000);
+		assert.ok(overview.chunk.step.length >= 400);
+		const expected = [...madeUpMetrics({ sft: 2000, grpo: 8000 })];
+		assert.deepEqual(
+			[...model.table.step],
+			expected.map((line) => line.step),
+		);
+		const names = new Set(expected.flatMap((line) => Object.keys(line.values)));
+		assert.deepEqual(new Set(model.table.names), names);
+		for (const name of names) {
+			assert.deepEqual(
+				model.column(name),
+				Float64Array.from(expected, (line) => line.values[name] ?? Number.NaN),
+				name,
+			);
+		}
+	});
+
 	it('follows a live run by deltas; a webview that comes back gets everything without a line read twice', async () => {
 		const run = newRun();
 		await mkdir(run);

@@ -4,10 +4,12 @@ import { pickRows } from '../../../src/core/metrics/pickRows.ts';
 import { element, setAria } from '../dom.ts';
 import type { Theme } from '../theme.ts';
 import { type ChartSpec, type ColumnSource, columnsAt, type Layers, layersOf } from './chartSpec.ts';
+import { denseLine } from './denseLine.ts';
 import { actOnLink, plotActionOf } from './plotKeys.ts';
 import type { PlotLink } from './plotLink.ts';
 import { drawMarks, type PlotMark } from './plotMarks.ts';
 import { formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
+import { wheelActionOf } from './plotWheel.ts';
 import { nearestRow, rowsOfRange } from './rowRange.ts';
 
 export interface PlotOptions {
@@ -64,6 +66,7 @@ export class Plot extends Disposable {
 		});
 		this.element.style.height = `${height}px`;
 		this.element.addEventListener('keydown', (event) => this.#onKey(event));
+		this.element.addEventListener('wheel', (event) => this.#onWheel(event), { passive: false });
 		this.element.addEventListener('focus', () => this.#announceCursor());
 		const resize = new ResizeObserver(([entry]) => this.#resize(entry?.contentRect.width ?? 0));
 		resize.observe(this.element);
@@ -134,7 +137,8 @@ export class Plot extends Disposable {
 		const { x } = link;
 		const { from, to } = rowsOfRange(x, link.range);
 		const columns = this.#layers.layers.map((layer) => layer.values);
-		const rows = pickRows(columns, from, to, Math.max(32, this.#width));
+		// Two to a pixel: each pixel has one that lies wholly in it, so that it shows all that is there.
+		const rows = pickRows(columns, from, to, 2 * Math.max(32, this.#width));
 		const data = [
 			Array.from(rows, (row) => x[row] as number),
 			...columnsAt(this.#layers.layers, rows, this.#settings.log),
@@ -198,7 +202,7 @@ export class Plot extends Disposable {
 		return {
 			width: this.#width,
 			height,
-			padding: [6, 14, 0, 0],
+			padding: [6, 20, 0, 0],
 			legend: { show: false },
 			pxAlign: 1,
 			scales: {
@@ -262,20 +266,21 @@ export class Plot extends Disposable {
 		};
 		// In high contrast the lines of a chart differ in more than colour; a lone line stays whole.
 		const dash = [...theme.dash(this.#spec.lines.findIndex((line) => line.metric === layer.metric))];
+		const line = (colour: string, width: number): uPlot.Series => ({
+			stroke: colour,
+			width,
+			...(dots ? {} : { paths: denseLine(colour, width) }),
+		});
 		switch (layer.role) {
 			case 'edge':
 				return { ...base, stroke: theme.fill(layer.colour, 0.01), width: 0, points: { show: false } };
 			case 'raw':
-				return { ...base, stroke: theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), width: 1 };
+				return { ...base, ...line(theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), 1) };
 			case 'area':
 				return { ...base, stroke, width: 1, fill: theme.fill(layer.colour, 0.45), points: { show: false } };
 			case 'line':
-				return {
-					...base,
-					stroke,
-					width: 1.5,
-					...(dash.length > 0 ? { dash } : {}),
-				};
+				// Dashes need the line itself.
+				return dash.length > 0 ? { ...base, stroke, width: 1.5, dash } : { ...base, ...line(stroke, 1.5) };
 		}
 	}
 
@@ -322,6 +327,27 @@ export class Plot extends Disposable {
 		if (width < 4) return;
 		this.#options.link.setRange({ min: u.posToVal(left, 'x'), max: u.posToVal(left + width, 'x') });
 		u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+	}
+
+	#onWheel(event: WheelEvent): void {
+		const plot = this.#plot;
+		const action = wheelActionOf({
+			deltaX: event.deltaX,
+			deltaY: event.deltaY,
+			mode: event.deltaMode,
+			shift: event.shiftKey,
+			control: event.ctrlKey || event.metaKey,
+		});
+		if (!action || !plot || plot.over.clientWidth === 0) return;
+		const { link } = this.#options;
+		if (action.kind === 'zoom') {
+			event.preventDefault();
+			link.zoomAt(plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, 'x'), action.factor);
+		} else {
+			const { min, max } = link.shown;
+			// At an end the page may scroll on.
+			if (link.pan((action.pixels / plot.over.clientWidth) * (max - min))) event.preventDefault();
+		}
 	}
 
 	#onKey(event: KeyboardEvent): void {

@@ -65,9 +65,12 @@ export class PlotLink extends Disposable {
 	/** New rows, or other rows than before. A view that follows moves with them. */
 	setRows(step: Float64Array, time: Float64Array): void {
 		const end = this.x.at(-1);
+		const at = this.#cursor === null ? undefined : this.x[this.#cursor];
 		this.#step = step;
 		this.#elapsed = elapsedOf(time);
-		if (this.#cursor !== null && this.#cursor >= step.length) this.setCursor(null);
+		// Rows may have come before it: the cursor stays at its place on the axis.
+		if (at !== undefined && at <= (this.x.at(-1) ?? Number.NEGATIVE_INFINITY)) this.setCursor(nearestRow(this.x, at));
+		else this.setCursor(null);
 		const newEnd = this.x.at(-1);
 		if (this.#following && this.#range && end !== undefined && newEnd !== undefined && newEnd !== end) {
 			const width = this.#range.max - this.#range.min;
@@ -113,8 +116,28 @@ export class PlotLink extends Disposable {
 	/** Zooms by a factor (below 1: closer) around the cursor, or around the middle. */
 	zoom(factor: number): void {
 		const { min, max } = this.shown;
-		const centre = this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2);
+		this.zoomAt(this.#cursor === null ? (min + max) / 2 : (this.x[this.#cursor] ?? (min + max) / 2), factor);
+	}
+
+	/** Zooms by a factor (below 1: closer); what is at `centre` stays where it is. */
+	zoomAt(centre: number, factor: number): void {
+		const { min, max } = this.shown;
 		this.setRange({ min: centre - (centre - min) * factor, max: centre + (max - centre) * factor });
+	}
+
+	/** Moves a part that is in view by a distance on the axis, as far as there are rows. @returns whether it moved */
+	pan(distance: number): boolean {
+		const { x } = this;
+		const range = this.#range;
+		const [first, last] = [x[0], x[x.length - 1]];
+		if (range === null || first === undefined || last === undefined) return false;
+		const shift = Math.max(first - range.min, Math.min(last - range.max, distance));
+		if (shift === 0) return false;
+		this.#range = { min: range.min + shift, max: range.max + shift };
+		this.#following = false;
+		this.#growing = false;
+		this.#viewChanged.fire();
+		return true;
 	}
 
 	/** Shows everything and follows. */

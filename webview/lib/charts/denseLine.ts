@@ -1,0 +1,93 @@
+import uPlot from 'uplot';
+import { type Envelope, envelopeOf } from './envelope.ts';
+
+/**
+ * Draws a line that has more points than its chart has columns of pixels as the area that it covers, which is what one sees
+ * of it: filled at a fraction of what it costs to stroke every turn of it. Other lines are drawn point by point.
+ *
+ * @param thickness of the line, in CSS pixels
+ */
+export function denseLine(colour: string, thickness: number): uPlot.Series.PathBuilder {
+	const sparse = uPlot.paths.linear?.();
+	return (u, seriesIndex, first, last) => {
+		const ratio = Math.max(1, Math.round(devicePixelRatio));
+		const { left, width } = u.bbox;
+		const columns = Math.ceil(width / ratio) + 2;
+		const x = u.data[0];
+		const values = u.data[seriesIndex];
+		const series = u.series[seriesIndex];
+		const { min, max } = u.scales.x ?? {};
+		if (last - first <= columns || !values || !series || min === undefined || max === undefined || !(max > min)) {
+			return sparse?.(u, seriesIndex, first, last) ?? null;
+		}
+		const perColumn = (max - min) / (width / ratio);
+		// One column on either side, so that the line runs to the edges.
+		const columnOf = (row: number) =>
+			Math.max(0, Math.min(columns - 1, 1 + Math.floor(((x[row] as number) - min) / perColumn)));
+		const scale = series.scale ?? 'y';
+		const path = outline(envelopeOf(values, first, last, columns, columnOf), {
+			xAt: (column) => left + (column - 0.5) * ratio,
+			yAt: (value) => u.valToPos(value, scale, true),
+			half: (thickness * ratio) / 2,
+			bridged: series.spanGaps === true,
+		});
+		return { stroke: null, fill: new Map([[colour, path]]), flags: 0 };
+	};
+}
+
+interface OutlineOptions {
+	/** Middle of a column, and where a value is, in device pixels. */
+	readonly xAt: (column: number) => number;
+	readonly yAt: (value: number) => number;
+	/** Of the line's thickness. */
+	readonly half: number;
+	/** Gaps are crossed by a line. */
+	readonly bridged: boolean;
+}
+
+/** One closed shape for each run of columns: along its upper edge and back along its lower; and lines between them. */
+function outline({ low, high, first, last, gap }: Envelope, options: OutlineOptions): Path2D {
+	const { xAt, yAt, half, bridged } = options;
+	const path = new Path2D();
+	const run: { readonly x: number; readonly top: number; readonly bottom: number }[] = [];
+	const close = (): void => {
+		const [start, end] = [run[0], run.at(-1)];
+		if (!start || !end) return;
+		// A run has the line's own ends: one of a single column is a mark of the line's width.
+		path.moveTo(start.x - half, start.top);
+		for (const { x, top } of run) path.lineTo(x, top);
+		path.lineTo(end.x + half, end.top);
+		path.lineTo(end.x + half, end.bottom);
+		for (const { x, bottom } of run.toReversed()) path.lineTo(x, bottom);
+		path.lineTo(start.x - half, start.bottom);
+		path.closePath();
+		run.length = 0;
+	};
+	let before = -1;
+	for (let column = 0; column < low.length; column++) {
+		const lowest = low[column] as number;
+		if (Number.isNaN(lowest)) continue;
+		if (before >= 0 && before !== column - 1) {
+			close();
+			if (bridged || gap[column] === 0) {
+				const [from, to] = [yAt(last[before] as number), yAt(first[column] as number)];
+				addLine(path, xAt(before), from, xAt(column), to, half);
+			}
+		}
+		run.push({ x: xAt(column), top: yAt(high[column] as number) - half, bottom: yAt(lowest) + half });
+		before = column;
+	}
+	close();
+	return path;
+}
+
+/** A straight line of a thickness, as a shape; turned as the shapes of runs are, so that overlaps stay filled. */
+function addLine(path: Path2D, x1: number, y1: number, x2: number, y2: number, half: number): void {
+	const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+	const [acrossX, acrossY] = [((y2 - y1) / length) * half, ((x2 - x1) / length) * half];
+	path.moveTo(x1 + acrossX, y1 - acrossY);
+	path.lineTo(x2 + acrossX, y2 - acrossY);
+	path.lineTo(x2 - acrossX, y2 + acrossY);
+	path.lineTo(x1 - acrossX, y1 + acrossY);
+	path.closePath();
+}
