@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Failure } from '../../../../src/base/failure.ts';
+import { findFormats } from '../../../../src/runs/importers/findFormats.ts';
+import { formats } from '../../../../src/runs/importers/formats.ts';
+import { topKeys } from '../../../../src/runs/importers/topKeys.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { fixtureFolder, fixtures } from './foreignFixtures.ts';
+
+let folder: string;
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'recognition-'));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+let made = 0;
+/** A folder with these files. */
+async function folderOf(files: Readonly<Record<string, string | object>>): Promise<string> {
+	const place = join(folder, String(made++));
+	await mkdir(place);
+	for (const [name, content] of Object.entries(files)) {
+		await mkdir(dirname(join(place, name)), { recursive: true });
+		await writeFile(join(place, name), typeof content === 'string' ? content : `${JSON.stringify(content)}\n`);
+	}
+	return place;
+}
+const names = async (place: string) => (await findFormats(place)).map(({ name }) => name);
+
+describe('recognition of formats', () => {
+	for (const { name, format } of fixtures) {
+		it(`knows ${name}, and takes it for nothing else`, async () => {
+			const found = await names(fixtureFolder(name));
+			assert.equal(found[0], format);
+			// Event files are TensorBoard's, whoever wrote them.
+			assert.deepEqual(
+				found.filter((other) => other !== 'tensorboard'),
+				[format],
+			);
+			assert.equal((await openRun(fixtureFolder(name))).format, format);
+		});
+	}
+
+	it('has names, titles and notes of its own for each format', () => {
+		assert.equal(new Set(formats.map(({ name }) => name)).size, formats.length);
+		assert.equal(new Set(formats.map(({ title }) => title)).size, formats.length);
+		for (const { title, looksFor, notes } of formats) {
+			assert.ok(looksFor.length > 5, title);
+			for (const note of notes) assert.match(note, /^[A-Za-z].*[.]$/s, title);
+		}
+	});
+
+	it('knows no run in folders that only look like one', async () => {
+		assert.deepEqual(await names(await folderOf({})), []);
+		assert.deepEqual(await names(await folderOf({ '1.jsonl': { prompt: 'a', completion: 'b' } })), []);
+		assert.deepEqual(await names(await folderOf({ 'results.jsonl': { accuracy: 1 } })), []);
+		assert.deepEqual(
+			await names(await folderOf({ 'traces.jsonl': { span: 1, message: { traces: [], nodes: [] } } })),
+			[],
+		);
+		assert.deepEqual(await names(await folderOf({ 'metrics.jsonl': { step: 1, loss: 2 } })), []);
+		assert.deepEqual(await names(await folderOf({ 'config.json': {}, 'metrics.jsonl': '{"step": 1' })), []);
+		assert.deepEqual(await names(await folderOf({ 'dumped_evals/global_step_1_evals/a.jsonl': { score: 1 } })), []);
+		assert.deepEqual(await names(await folderOf({ 'trajectories/train/7.yaml': 'a: 1\n' })), []);
+	});
+
+	it('does not take SkyRL for a run by the means that lie beside the rollouts', async () => {
+		const means = { 'eval/all/avg_score': 1 };
+		assert.deepEqual(
+			await names(await folderOf({ 'dumped_evals/global_step_1_evals/aggregated_results.jsonl': means })),
+			[],
+		);
+	});
+
+	it('says what it looked for where there is no run', async () => {
+		const empty = await folderOf({ 'notes.txt': 'nothing' });
+		await assert.rejects(openRun(empty), (error) => {
+			assert.ok(error instanceof Failure);
+			for (const { title } of formats) assert.ok(error.message.includes(title), title);
+			return true;
+		});
+	});
+
+	it('knows a format in other places that its trainer writes to', async () => {
+		const verl = { input: 'a', output: 'b', gts: null, score: 0, step: 1 };
+		assert.deepEqual(await names(await folderOf({ '1.jsonl': verl })), ['verl']);
+		assert.deepEqual(await names(await folderOf({ 'anything/12.jsonl': verl })), ['verl']);
+		const sky = { input_prompt: 'a', output_response: 'b', score: 0 };
+		assert.deepEqual(await names(await folderOf({ 'global_step_5_evals/gsm8k.jsonl': sky })), ['skyrl']);
+		const episode = { id: 'e', traces: [] };
+		assert.deepEqual(await names(await folderOf({ 'monitors/file/traces/stream.jsonl': episode })), ['prime-rl']);
+		assert.deepEqual(await names(await folderOf({ 'monitors/file/traces/stream/0.jsonl': episode })), ['prime-rl']);
+		assert.deepEqual(await names(await folderOf({ 'traces/live/0.jsonl': episode })), ['prime-rl']);
+		const row = { example_id: 0, prompt: 'a', completion: 'b', reward: 1 };
+		assert.deepEqual(await names(await folderOf({ 'rollouts/step_3/train_rollouts.jsonl': row })), ['prime-rl']);
+		assert.deepEqual(await names(await folderOf({ 'train_step_1_epoch_0/episode_hash1_id2_0.json': {} })), ['rllm']);
+		const trace = { id: 't', task: {}, nodes: [] };
+		assert.deepEqual(await names(await folderOf({ 'results.jsonl': trace })), ['verifiers']);
+	});
+
+	it('knows two formats in one folder, and opens the one that was chosen', async () => {
+		const both = join(folder, 'both');
+		await cp(fixtureFolder('verl'), both, { recursive: true });
+		await cp(fixtureFolder('skyrl'), both, { recursive: true });
+		assert.deepEqual((await names(both)).sort(), ['skyrl', 'verl']);
+		assert.equal((await openRun(both, { format: 'skyrl' })).format, 'skyrl');
+		assert.equal((await openRun(both, { format: 'verl' })).format, 'verl');
+	});
+});
+
+describe('keys at the beginning of a file', () => {
+	it('are those of the first object, not of what is in it', () => {
+		assert.deepEqual(
+			[...topKeys('{"a": {"b": 1}, "c": ["d", {"e": 2}], "f\\"g": "h"}\n{"z": 1}')],
+			['a', 'c', 'f\\"g'],
+		);
+	});
+
+	it('are there when the text is cut off anywhere', () => {
+		const whole = JSON.stringify({ id: 1, text: 'a "quoted" {brace}', traces: [{ nodes: [] }], last: null });
+		for (let end = 0; end <= whole.length; end++) {
+			const keys = [...topKeys(whole.slice(0, end))];
+			assert.deepEqual(keys, ['id', 'text', 'traces', 'last'].slice(0, keys.length));
+		}
+	});
+
+	it('are none of what is no object', () => {
+		for (const text of ['', '   ', '[{"a": 1}]', 'null', '"a": 1', '{', '{"a', '\u0000\u0000']) {
+			assert.deepEqual([...topKeys(text)], [], text);
+		}
+	});
+});
