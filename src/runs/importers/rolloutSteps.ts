@@ -147,7 +147,7 @@ export class RolloutSteps {
 	}
 
 	#piecesOf(files: RolloutFiles, match: PathMatch, stat: FoundFile, signal: AbortSignalLike | undefined) {
-		const key = `${files.pattern}\n${match.path}`;
+		const key = `${files.split}\n${files.pattern}\n${match.path}`;
 		const pieces = this.#pieces.get(key) ?? new StepPieces(this.#disk.path, files, match);
 		this.#pieces.set(key, pieces);
 		return pieces.read(stat, this.#faults, signal);
