@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { RolloutLine } from '../../../../../src/protocol/rolloutLine.ts';
+import { groupsIn, madeRun } from '../madeRun.ts';
+
+const all = 'rollouts/step_1/train/all/traces.jsonl';
+const effective = 'rollouts/step_1/train/effective/traces.jsonl';
+
+const node = (role: string, content: unknown, fields: object = {}) => ({
+	message: { role, content },
+	sampled: role === 'assistant',
+	token_ids: [],
+	mask: [],
+	logprobs: [],
+	...fields,
+});
+const trace = (fields: object = {}) => ({
+	id: 't1',
+	task: { data: { idx: 3, answer: '4' }, key: 'k' },
+	agent: { name: 'agent', trainable: true },
+	nodes: [node('user', '2+2?'), node('assistant', '4', { parent: 0 })],
+	calls: [],
+	rewards: { right: { score: 1, weight: 1 } },
+	metrics: {},
+	info: {},
+	...fields,
+});
+const episode = (traces: object[], fields: object = {}) => ({ id: 'e', group: { id: 'g' }, traces, ...fields });
+
+const contents = (messages: RolloutLine['prompt'] | undefined) =>
+	Array.isArray(messages) ? messages.map(({ content }) => content) : [];
+
+describe('prime-rl', () => {
+	it('weighs rewards, leaves out those that are null, and calls a rollout without any unscored', async () => {
+		const rewards = { right: { score: 1, weight: 0.5 }, style: { score: -2, weight: 2 }, late: null };
+		const { train } = await madeRun({
+			[all]: [episode([trace({ rewards })]), episode([trace({ id: 't2', rewards: { right: null, style: null } })])],
+		});
+		assert.equal(train[0]?.reward, -3.5);
+		assert.deepEqual(train[0]?.rewards, { right: 1, style: -2, late: null });
+		assert.equal(train[1]?.reward, null);
+	});
+
+	it('takes the trained tokens alone, each with its log-probability and credit', async () => {
+		const sampled = {
+			parent: 0,
+			token_ids: [7, 8, 9, 10],
+			mask: [false, true, true, false],
+			logprobs: [-0.1, -0.2],
+			reference_logprobs: [-0.3, -0.4],
+		};
+		const nodes = [node('user', 'q', { token_ids: [1, 2], mask: [false, false] }), node('assistant', 'a', sampled)];
+		const credited = [nodes[0], { ...nodes[1], advantages: [0.5, -0.5] }];
+		const { train } = await madeRun({
+			[all]: [episode([trace({ nodes })])],
+			[effective]: [episode([trace({ nodes: credited, info: { advantage: 0.25 } })])],
+		});
+		assert.equal(train.length, 1);
+		assert.deepEqual(train[0]?.tokens, {
+			text: ['#8', '#9'],
+			logprob: [-0.1, -0.2],
+			refLogprob: [-0.3, -0.4],
+			advantage: [0.5, -0.5],
+		});
+		assert.equal(train[0]?.advantage, 0.25);
+	});
+
+	it('says no log-probability where their number is not that of the tokens', async () => {
+		const odd = { parent: 0, token_ids: [8, 9], mask: [true, true], logprobs: [-0.1] };
+		const torn = { parent: 0, token_ids: [8, 9], mask: [true] };
+		const { train } = await madeRun({
+			[all]: [odd, torn].map((fields, i) =>
+				episode([trace({ id: `t${i}`, nodes: [node('user', 'q'), node('assistant', 'a', fields)] })]),
+			),
+		});
+		assert.deepEqual(train[0]?.tokens, { text: ['#8', '#9'], logprob: [null, null] });
+		assert.equal(train[1]?.tokens, undefined);
+	});
+
+	it('keeps branches: the completion holds all of them, with what each message follows', async () => {
+		const nodes = [
+			node('system', 's'),
+			node('user', 'q', { parent: 0 }),
+			node('assistant', 'a', { parent: 1 }),
+			node('user', 'more', { parent: 2 }),
+			node('assistant', 'b', { parent: 3 }),
+			node('user', 'summary', { parent: 1 }),
+			node('assistant', 'c', { parent: 5 }),
+		];
+		const { train } = await madeRun({ [all]: [episode([trace({ nodes })])] });
+		assert.deepEqual(contents(train[0]?.prompt), ['s', 'q']);
+		assert.deepEqual(contents(train[0]?.completion), ['a', 'more', 'b', 'summary', 'c']);
+		assert.deepEqual(train[0]?.parents, [null, 0, 1, null, 3]);
+	});
+
+	it('keeps thinking, calls and their results, in the form of chat completions', async () => {
+		const call = { id: 'c1', name: 'python', arguments: '{"code": "1"}' };
+		const nodes = [
+			node('user', [
+				{ type: 'text', text: 'look' },
+				{ type: 'image_url', image_url: { url: 'data:x' } },
+			]),
+			{ parent: 0, sampled: true, message: { role: 'assistant', reasoning_content: 'hm', tool_calls: [call] } },
+			{ parent: 1, message: { role: 'tool', tool_call_id: 'c1', content: '1' } },
+			node('assistant', 'done', { parent: 2 }),
+		];
+		const { train } = await madeRun({ [all]: [episode([trace({ nodes })])] });
+		assert.deepEqual(train[0]?.prompt, [{ role: 'user', content: 'look\n[image]' }]);
+		assert.deepEqual(train[0]?.completion, [
+			{
+				role: 'assistant',
+				content: null,
+				reasoning_content: 'hm',
+				tool_calls: [{ id: 'c1', type: 'function', function: { name: 'python', arguments: '{"code": "1"}' } }],
+			},
+			{ role: 'tool', content: '1', tool_call_id: 'c1' },
+			{ role: 'assistant', content: 'done' },
+		]);
+		assert.equal(train[0]?.parents, undefined);
+	});
+
+	it('makes one rollout of each trained agent, and tells of the others beside it', async () => {
+		const judge = trace({ id: 'j', agent: { name: 'judge', trainable: false }, rewards: {} });
+		const proposer = trace({ id: 'p', agent: { name: 'proposer', trainable: true } });
+		const { train } = await madeRun({
+			[all]: [episode([trace(), judge]), episode([trace({ id: 't2' }), proposer])],
+		});
+		assert.equal(train.length, 3);
+		assert.deepEqual(train[0]?.extra?.others, [{ agent: 'judge', reward: null, reply: '4' }]);
+		// Solvers and proposers answer different prompts.
+		assert.equal(new Set(groupsIn(train.slice(1))).size, 2);
+	});
+
+	it('shows an episode that failed before its first message, in its group and without a score', async () => {
+		const failed = episode([], {
+			ok: false,
+			task: { data: { prompt: '2+2?' } },
+			errors: [{ type: 'TimeoutError', message: 'no sandbox' }],
+		});
+		const { train, faults } = await madeRun({ [all]: [episode([trace()]), failed] });
+		assert.deepEqual(groupsIn(train), [0, 0]);
+		assert.equal(train[1]?.reward, null);
+		assert.equal(train[1]?.prompt, '2+2?');
+		assert.deepEqual(train[1]?.extra, { errors: ['TimeoutError: no sandbox'], failed: 'before its first message' });
+		assert.deepEqual(faults, []);
+	});
+
+	it('calls a rollout cut off by a limit or by the last call, as verifiers do', async () => {
+		const traces = [
+			trace({ stop_condition: 'max_turns' }),
+			trace({ id: 't2', calls: [{ finish_reason: 'length' }] }),
+			trace({ id: 't3', calls: [{ finish_reason: 'length' }, { finish_reason: 'stop' }] }),
+			trace({ id: 't4', calls: [{ finish_reason: 'length' }, { finish_reason: null, error: { type: 'x' } }] }),
+		];
+		const { train } = await madeRun({ [all]: traces.map((one) => episode([one])) });
+		assert.deepEqual(
+			train.map(({ truncated }) => truncated),
+			[true, true, false, true],
+		);
+	});
+
+	it('reads the trained subset where it is all there is', async () => {
+		const { train } = await madeRun({ [effective]: [episode([trace({ info: { advantage: 2 } })])] });
+		assert.deepEqual(
+			train.map(({ advantage }) => advantage),
+			[2],
+		);
+	});
+
+	it('reads rows of the older layout, and traces by themselves under the same name', async () => {
+		const rows = [
+			{ example_id: 1, prompt: 'q', completion: 'a', reward: 1, metrics: { right: 1 }, advantage: 0.5 },
+			{ ...trace({ id: 'x' }), info: { group_id: 'g9' } },
+		];
+		const { train, validation } = await madeRun({
+			'rollouts/step_4/train_rollouts.jsonl': rows,
+			'rollouts/step_4/eval_rollouts.jsonl': rows.slice(0, 1),
+		});
+		assert.deepEqual(
+			train.map(({ step, reward, advantage }) => [step, reward, advantage]),
+			[
+				[4, 1, 0.5],
+				[4, 1, null],
+			],
+		);
+		assert.equal(validation.length, 1);
+	});
+
+	it('reads the newest layout: steps and kinds of work are in the rows', async () => {
+		const at = (step: number, type: string, id: string) =>
+			episode([trace({ id })], { run: { work: { type, step } }, group: { id: `${step}` } });
+		const { run, train, validation, metrics } = await madeRun({
+			'monitors/file/traces/stream.jsonl': [
+				at(1, 'train', 'a'),
+				at(2, 'train', 'b'),
+				at(2, 'eval', 'c'),
+				at(1, 'train', 'd'),
+			],
+			'monitors/file/traces/stream.index.jsonl': [{ id: 'a', offset: 0 }],
+			'monitors/file/traces/annotations/trainer.jsonl': [{ trace: 'a' }],
+			'monitors/file/metrics.jsonl': [{ step: 1, time: 5, 'optim/loss': 2 }],
+		});
+		assert.deepEqual(
+			train.map(({ step, group, index }) => [step, group, index]),
+			[
+				[1, 0, 0],
+				[1, 0, 1],
+				[2, 0, 0],
+			],
+		);
+		assert.deepEqual(
+			validation.map(({ step }) => step),
+			[2],
+		);
+		assert.deepEqual(
+			metrics.map(({ values }) => values),
+			[{ loss: 2 }],
+		);
+		assert.deepEqual(run.faults, []);
+	});
+
+	it('merges the rows that orchestrator and trainer append for one step', async () => {
+		const { metrics } = await madeRun({
+			[all]: [episode([trace()])],
+			'metrics.jsonl': [
+				{ step: 1, time: 10, 'train/agg/all/agent/reward/mean': 0.5 },
+				{ step: 1, time: 12, 'optim/loss': 0.25 },
+				{ step: 2, time: 20, 'optim/loss': 0.125 },
+			],
+		});
+		assert.deepEqual(
+			metrics.map(({ step, values }) => [step, values]),
+			[
+				[1, { reward: 0.5, loss: 0.25 }],
+				[2, { loss: 0.125 }],
+			],
+		);
+	});
+
+	it('names what it cannot read', async () => {
+		const { train, faults } = await madeRun({
+			[all]: [episode([trace({ nodes: [{ message: { content: 'x' } }] })]), { id: 'e' }, episode([trace()])],
+		});
+		assert.equal(train.length, 1);
+		assert.deepEqual(
+			faults.map(({ line, message }) => [line, message]),
+			[
+				[1, 'holds a node without a message'],
+				[2, 'has no traces'],
+			],
+		);
+	});
+
+	it('loses only credit where the trained subset cannot be read, and says so', async () => {
+		const { train, faults } = await madeRun({ [all]: [episode([trace()])], [effective]: '{"traces": [\n' });
+		assert.equal(train.length, 1);
+		assert.deepEqual(
+			faults.map(({ file, line }) => [file, line]),
+			[[effective, 1]],
+		);
+	});
+});

@@ -1,0 +1,50 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { MetricsLine } from '../../../../src/protocol/metricsLine.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import type { RunContent, RunFault } from '../../../../src/runs/runContent.ts';
+import { readAll } from './foreignFixtures.ts';
+
+export type Files = Readonly<Record<string, string | Uint8Array | readonly unknown[] | object>>;
+
+/** What stands in a file: text and bytes as they are, a list as lines of JSON, an object as JSON. */
+function contentOf(value: Files[string]): string | Uint8Array {
+	if (typeof value === 'string' || value instanceof Uint8Array) return value;
+	return Array.isArray(value) ? value.map((row) => `${JSON.stringify(row)}\n`).join('') : JSON.stringify(value);
+}
+
+export async function writeFiles(folder: string, files: Files): Promise<void> {
+	for (const [name, content] of Object.entries(files)) {
+		await mkdir(dirname(join(folder, name)), { recursive: true });
+		await writeFile(join(folder, name), contentOf(content));
+	}
+}
+
+export interface MadeRun {
+	readonly run: RunContent;
+	readonly train: readonly RolloutLine[];
+	readonly validation: readonly RolloutLine[];
+	readonly metrics: readonly MetricsLine[];
+	readonly faults: readonly RunFault[];
+}
+
+/** A run of these files, read to its end. */
+export async function madeRun(files: Files, format?: string): Promise<MadeRun> {
+	const folder = await mkdtemp(join(tmpdir(), 'made-run-'));
+	try {
+		await writeFiles(folder, files);
+		const run = await openRun(folder, format === undefined ? {} : { format });
+		const lines = async (split: 'train' | 'validation') => (await readAll(run, split)).rollouts.map(({ line }) => line);
+		const [train, validation] = [await lines('train'), await lines('validation')];
+		const metrics: MetricsLine[] = [];
+		for await (const portion of run.metrics()) metrics.push(...portion);
+		return { run, train, validation, metrics, faults: run.faults };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** Which group each rollout is in. */
+export const groupsIn = (lines: readonly RolloutLine[]) => lines.map(({ group }) => group);
