@@ -34,7 +34,7 @@ export type RunTailEvent =
 	| { readonly kind: 'overview'; readonly lines: readonly MetricsLine[] }
 	/** New evaluations, each once. */
 	| { readonly kind: 'evaluations'; readonly summaries: readonly EvaluationSummary[] }
-	/** Steps whose rollout file is new, ascending, each once. */
+	/** Steps whose rollouts are new, ascending; of another trainer's run again when they have more. */
 	| { readonly kind: 'rollouts'; readonly steps: readonly number[] }
 	/** All checkpoints that are there now. */
 	| { readonly kind: 'checkpoints'; readonly checkpoints: readonly CheckpointInfo[] }

@@ -6,8 +6,10 @@ import type { DashboardEvent, DashboardMark, DashboardStage } from '../../protoc
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import { followRun } from '../../runs/followRun.ts';
+import type { RunFollower } from '../../runs/runContent.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
-import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
+import type { RunTailEvent } from '../../runs/runTail.ts';
 import { withMarks } from './dashboardMarks.ts';
 import { dashboardRunOf, stagesOf } from './dashboardRun.ts';
 import { GivenName } from './givenName.ts';
@@ -34,7 +36,7 @@ export class DashboardSession extends Disposable {
 	readonly #folder: string;
 	readonly #options: DashboardSessionOptions;
 	readonly #table = new MetricTable();
-	readonly #tail: RunTail;
+	readonly #tail: RunFollower;
 	#record: RunRecord | null = null;
 	#status: RunStatus | null = null;
 	#failure: Failure | null = null;
@@ -69,7 +71,7 @@ export class DashboardSession extends Disposable {
 		this.#options = options;
 		this.#name = basename(folder);
 		this.#givenName = new GivenName(folder);
-		this.#tail = this.register(new RunTail(folder, options.pollMs === undefined ? {} : { pollMs: options.pollMs }));
+		this.#tail = this.register(followRun(folder, options.pollMs === undefined ? {} : { pollMs: options.pollMs }));
 		this.register(this.#tail.onEvent((event) => this.#take(event)));
 		this.register(
 			toDisposable(() => {
@@ -139,7 +141,7 @@ export class DashboardSession extends Disposable {
 				this.#evaluations.push(...event.summaries);
 				break;
 			case 'rollouts':
-				this.#rolloutSteps = [...this.#rolloutSteps, ...event.steps].sort((a, b) => a - b);
+				this.#rolloutSteps = [...new Set([...this.#rolloutSteps, ...event.steps])].sort((a, b) => a - b);
 				break;
 			case 'checkpoints':
 				this.#checkpoints = event.checkpoints.map((checkpoint) => checkpoint.step).sort((a, b) => a - b);

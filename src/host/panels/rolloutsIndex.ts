@@ -1,20 +1,15 @@
 import { mean, sampleStd } from '../../core/grpo/advantages.ts';
-import { decode } from '../../protocol/decode.ts';
-import { type RolloutLine, rolloutLineSchema } from '../../protocol/rolloutLine.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { GroupSummary, StepContent } from '../../protocol/rolloutsMessages.ts';
+import type { RolloutPlace, RunFault } from '../../runs/runContent.ts';
+import { displayText } from '../runView.ts';
 import { correctness, finite, textOf, tokenCount, valueText } from './rolloutText.ts';
-
-/** Where a rollout's line lies in its file, in bytes. */
-export interface LinePlace {
-	readonly start: number;
-	readonly end: number;
-}
 
 /** What is kept of a step after its file was read once: no completions, only where they are. */
 export interface StepIndex {
 	readonly content: StepContent;
 	/** group -> index of the rollout -> place. */
-	readonly places: ReadonlyMap<number, ReadonlyMap<number, LinePlace>>;
+	readonly places: ReadonlyMap<number, ReadonlyMap<number, RolloutPlace>>;
 }
 
 const promptPreview = 240;
@@ -23,25 +18,11 @@ const examplesShown = 5;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A line of a rollouts file as a value; the reason, in words, where it is none. */
-export function parseRollout(line: Uint8Array): RolloutLine | string {
-	let value: unknown;
-	try {
-		value = JSON.parse(Buffer.from(line.buffer, line.byteOffset, line.byteLength).toString('utf8'));
-	} catch {
-		return 'not JSON';
-	}
-	const decoded = decode(rolloutLineSchema, value);
-	if (decoded.ok) return decoded.value;
-	const fault = decoded.faults[0];
-	return `${fault?.path || 'the line'} is not valid`;
-}
-
-/** Builds the index of one step from its lines, in the order of the file. */
+/** Builds the index of one step from its rollouts, in the order of its files. */
 export class StepIndexBuilder {
 	readonly #step: number;
 	readonly #groups = new Map<number, Writable<GroupSummary>>();
-	readonly #places = new Map<number, Map<number, LinePlace>>();
+	readonly #places = new Map<number, Map<number, RolloutPlace>>();
 	readonly #characters = new Map<number, number[]>();
 	readonly #examples: string[] = [];
 	#unreadable = 0;
@@ -51,20 +32,9 @@ export class StepIndexBuilder {
 		this.#step = step;
 	}
 
-	/** Lines are numbered from 1. */
-	add(line: Uint8Array, number: number, start: number): void {
-		if (line.length === 0) return;
-		const rollout = parseRollout(line);
-		if (typeof rollout === 'string') {
-			this.reject(number, rollout);
-			return;
-		}
-		const places = this.#places.get(rollout.group) ?? new Map<number, LinePlace>();
-		if (places.has(rollout.index)) {
-			this.reject(number, `repeats rollout ${rollout.index} of group ${rollout.group}`);
-			return;
-		}
-		places.set(rollout.index, { start, end: start + line.length });
+	add(rollout: RolloutLine, place: RolloutPlace): void {
+		const places = this.#places.get(rollout.group) ?? new Map<number, RolloutPlace>();
+		places.set(rollout.index, place);
 		this.#places.set(rollout.group, places);
 		const group = this.#groups.get(rollout.group) ?? this.#begin(rollout);
 		group.index.push(rollout.index);
@@ -78,10 +48,12 @@ export class StepIndexBuilder {
 		this.#characters.get(rollout.group)?.push(textOf(rollout.completion).length);
 	}
 
-	/** Counts a line that could not be read. */
-	reject(number: number, reason: string): void {
-		this.#unreadable++;
-		if (this.#examples.length < examplesShown) this.#examples.push(`line ${number}: ${reason}`);
+	/** Counts what could not be read. @param named whether the file is said: a step of a foreign run has several */
+	reject({ file, line, message, records }: RunFault, named: boolean): void {
+		this.#unreadable += records;
+		if (this.#examples.length >= examplesShown) return;
+		const where = [...(named || line === null ? [file] : []), ...(line === null ? [] : [`line ${line}`])].join(', ');
+		this.#examples.push(displayText(`${where}: ${message}`, 400));
 	}
 
 	finish(): StepIndex {

@@ -2,8 +2,10 @@ import { Disposable } from '../../base/disposable.ts';
 import type { CopyPart, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
+import { followRun } from '../../runs/followRun.ts';
+import type { RunFollower } from '../../runs/runContent.ts';
 import { listRolloutSteps } from '../../runs/runReader.ts';
-import { RunTail, type RunTailEvent } from '../../runs/runTail.ts';
+import type { RunTailEvent } from '../../runs/runTail.ts';
 import { GivenName } from './givenName.ts';
 import { type RecipeFacts, readRecipeFacts } from './rolloutsHeader.ts';
 import { RolloutsSource } from './rolloutsSource.ts';
@@ -38,7 +40,7 @@ export class RolloutsSession extends Disposable {
 	readonly #source: RolloutsSource;
 	readonly #steps = new RolloutsSteps();
 	readonly #loading = new Map<Readable, AbortController>();
-	#tail: RunTail | null = null;
+	#tail: RunFollower | null = null;
 	#synced = false;
 	#record: RunRecord | null = null;
 	#status: RunStatus | null = null;
@@ -88,7 +90,7 @@ export class RolloutsSession extends Disposable {
 		}
 		this.#steps.clear();
 		const { pollMs } = this.#options;
-		const tail = new RunTail(this.#run, pollMs === undefined ? {} : { pollMs });
+		const tail = followRun(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
 		const [recipe] = await Promise.all([readRecipeFacts(this.#run), this.#givenName.look()]);
 		if (this.#tail !== tail) return;
@@ -108,7 +110,7 @@ export class RolloutsSession extends Disposable {
 		this.#newsTimer = null;
 	}
 
-	#take(tail: RunTail, event: RunTailEvent): void {
+	#take(tail: RunFollower, event: RunTailEvent): void {
 		switch (event.kind) {
 			case 'reset':
 				this.#steps.clear();
@@ -141,14 +143,14 @@ export class RolloutsSession extends Disposable {
 	}
 
 	/** A rename is no news of the run's own files. */
-	async #lookAtName(tail: RunTail): Promise<void> {
+	async #lookAtName(tail: RunFollower): Promise<void> {
 		if (!(await this.#givenName.look()) || this.#tail !== tail) return;
 		this.#headerChanged = true;
 		this.#options.onName(this.#givenName.value ?? this.#record?.name ?? '');
 		this.#scheduleNews();
 	}
 
-	async #listAlone(tail: RunTail): Promise<void> {
+	async #listAlone(tail: RunFollower): Promise<void> {
 		const steps = await listRolloutSteps(this.#run);
 		if (this.#tail !== tail || this.#synced) return;
 		this.#steps.addSteps(steps);

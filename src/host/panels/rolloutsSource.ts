@@ -9,8 +9,11 @@ import type {
 	StepContent,
 	TokenColumns,
 } from '../../protocol/rolloutsMessages.ts';
-import { RolloutsFile } from './rolloutsFile.ts';
-import { type LinePlace, parseRollout, type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
+import { openRun } from '../../runs/openRun.ts';
+import { OwnRun } from '../../runs/ownRun.ts';
+import type { RolloutSplit, RunContent, StepRollouts } from '../../runs/runContent.ts';
+import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
 import { correctness, finite, textOf, tokenCount, valueText } from './rolloutText.ts';
 
 /** Steps whose index is kept. */
@@ -19,33 +22,45 @@ const keptSteps = 6;
 const groupBudget = 2_000_000;
 
 /**
- * Reads the rollouts of one run for the panel. A step's file is read once, for its index: numbers, and where each line
- * lies. Texts are read when they are asked for, so that the memory needed does not grow with the size of the files.
+ * Reads the rollouts of one run, whoever wrote it, for the panel. A step is read once, for its index: numbers, and where
+ * each rollout lies. Texts are read when they are asked for, so that the memory needed does not grow with the size of the files.
  */
 export class RolloutsSource {
 	readonly #run: string;
-	/** By step, the least recently used first. */
-	readonly #kept = new Map<number, { readonly identity: string; readonly index: StepIndex }>();
+	#content: Promise<RunContent> | null = null;
+	/** By split and step, the least recently used first. */
+	readonly #kept = new Map<string, { readonly identity: string; readonly index: StepIndex }>();
 
 	constructor(run: string) {
 		this.#run = run;
 	}
 
+	/** The run itself. One that is not recognised is read as one of our own: its record may be missing or torn. */
+	content(): Promise<RunContent> {
+		this.#content ??= openRun(this.#run, { live: true }).catch(() => new OwnRun(this.#run));
+		return this.#content;
+	}
+
 	/** The groups of a step without their texts. */
-	async step(step: number, signal?: AbortSignalLike): Promise<StepContent> {
-		return this.#with(step, signal, async (_, index) => index.content);
+	async step(step: number, signal?: AbortSignalLike, split: RolloutSplit = 'train'): Promise<StepContent> {
+		return this.#with(step, split, signal, async (_, index) => index.content);
 	}
 
 	/** A group with its texts, in the order of its rollouts' lines; completions beyond the budget are left out. */
-	async group(step: number, group: number, signal?: AbortSignalLike): Promise<GroupContent> {
-		return this.#with(step, signal, async (file, index) => {
+	async group(
+		step: number,
+		group: number,
+		signal?: AbortSignalLike,
+		split: RolloutSplit = 'train',
+	): Promise<GroupContent> {
+		return this.#with(step, split, signal, async (rolloutsOfStep, index) => {
 			const places = index.places.get(group);
 			if (!places) throw missing(`Step ${step} has no group ${group}.`);
 			const rollouts: RolloutDetail[] = [];
 			let first: RolloutLine | undefined;
 			let budget = groupBudget;
 			for (const place of places.values()) {
-				const line = await read(file, place);
+				const line = await rolloutsOfStep.rollout(place);
 				first ??= line;
 				const completion = textOf(line.completion);
 				// The first is always sent: a group that shows nothing helps nobody.
@@ -60,17 +75,17 @@ export class RolloutsSource {
 		});
 	}
 
-	/** One rollout's line as it is in the file. Fails with `missing`. */
-	async rollout(step: number, group: number, index: number): Promise<RolloutLine> {
-		return this.#with(step, undefined, (file, stepIndex) => {
+	/** One rollout with its texts. Fails with `missing`. */
+	async rollout(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<RolloutLine> {
+		return this.#with(step, split, undefined, (rolloutsOfStep, stepIndex) => {
 			const place = stepIndex.places.get(group)?.get(index);
 			if (!place) throw missing(`Step ${step} has no rollout ${index} in group ${group}.`);
-			return read(file, place);
+			return rolloutsOfStep.rollout(place);
 		});
 	}
 
-	async tokens(step: number, group: number, index: number): Promise<TokenColumns> {
-		const { tokens } = await this.rollout(step, group, index);
+	async tokens(step: number, group: number, index: number, split: RolloutSplit = 'train'): Promise<TokenColumns> {
+		const { tokens } = await this.rollout(step, group, index, split);
 		if (!tokens) throw missing('This rollout was logged without its tokens.');
 		const column = (values: readonly (number | null)[] | undefined) =>
 			values === undefined ? null : tokens.text.map((_, i) => finite(values[i]));
@@ -80,16 +95,21 @@ export class RolloutsSource {
 			oldLogprob: column(tokens.oldLogprob),
 			refLogprob: column(tokens.refLogprob),
 			entropy: column(tokens.entropy),
+			advantage: column(tokens.advantage),
 		};
 	}
 
 	/** How often a text occurs in each completion of a step. */
-	async search(step: number, text: string, signal?: AbortSignalLike): Promise<FoundColumns> {
-		return this.#with(step, signal, async (file, index) => {
+	async search(
+		step: number,
+		text: string,
+		signal?: AbortSignalLike,
+		split: RolloutSplit = 'train',
+	): Promise<FoundColumns> {
+		return this.#with(step, split, signal, async (rolloutsOfStep) => {
 			const found = { group: [] as number[], index: [] as number[], count: [] as number[] };
-			for await (const { bytes } of file.lines(signal)) {
-				const line = bytes === null ? '' : parseRollout(bytes);
-				if (typeof line === 'string' || !index.places.get(line.group)?.has(line.index)) continue;
+			for await (const { rollout: line } of rolloutsOfStep.rollouts(signal)) {
+				if (line === null) continue;
 				const count = findText(textOf(line.completion), text).length;
 				if (count === 0) continue;
 				found.group.push(line.group);
@@ -103,27 +123,40 @@ export class RolloutsSource {
 	/** Forgets everything, as when the run was resumed and its files are others. */
 	clear(): void {
 		this.#kept.clear();
+		this.#content = null;
 	}
 
 	async #with<T>(
 		step: number,
+		split: RolloutSplit,
 		signal: AbortSignalLike | undefined,
-		use: (file: RolloutsFile, index: StepIndex) => Promise<T>,
+		use: (rolloutsOfStep: StepRollouts, index: StepIndex) => Promise<T>,
 	): Promise<T> {
-		const file = await RolloutsFile.open(this.#run, step);
+		const content = await this.content();
+		const rolloutsOfStep = await content.open(step, split);
 		try {
-			return await use(file, await this.#index(step, file, signal));
+			return await use(rolloutsOfStep, await this.#index(content, step, split, rolloutsOfStep, signal));
 		} finally {
-			await file.close();
+			await rolloutsOfStep.close();
 		}
 	}
 
-	async #index(step: number, file: RolloutsFile, signal: AbortSignalLike | undefined): Promise<StepIndex> {
-		const kept = this.#kept.get(step);
-		this.#kept.delete(step);
+	async #index(
+		content: RunContent,
+		step: number,
+		split: RolloutSplit,
+		rolloutsOfStep: StepRollouts,
+		signal: AbortSignalLike | undefined,
+	): Promise<StepIndex> {
+		const key = `${split} ${step}`;
+		const { identity } = rolloutsOfStep;
+		const kept = this.#kept.get(key);
+		this.#kept.delete(key);
 		const entry =
-			kept?.identity === file.identity ? kept : { identity: file.identity, index: await build(step, file, signal) };
-		this.#kept.set(step, entry);
+			kept?.identity === identity
+				? kept
+				: { identity, index: await build(step, rolloutsOfStep, content.format !== ownFormat, signal) };
+		this.#kept.set(key, entry);
 		for (const oldest of this.#kept.keys()) {
 			if (this.#kept.size <= keptSteps) break;
 			this.#kept.delete(oldest);
@@ -132,19 +165,18 @@ export class RolloutsSource {
 	}
 }
 
-async function build(step: number, file: RolloutsFile, signal: AbortSignalLike | undefined): Promise<StepIndex> {
+async function build(
+	step: number,
+	rolloutsOfStep: StepRollouts,
+	foreign: boolean,
+	signal: AbortSignalLike | undefined,
+): Promise<StepIndex> {
 	const builder = new StepIndexBuilder(step);
-	for await (const { bytes, number, start } of file.lines(signal)) {
-		if (bytes === null) builder.reject(number, 'longer than 64 MiB');
-		else builder.add(bytes, number, start);
+	for await (const { rollout, place, fault } of rolloutsOfStep.rollouts(signal)) {
+		if (fault === null) builder.add(rollout, place);
+		else builder.reject(fault, foreign);
 	}
 	return builder.finish();
-}
-
-async function read(file: RolloutsFile, place: LinePlace): Promise<RolloutLine> {
-	const line = parseRollout(await file.line(place));
-	if (typeof line !== 'string') return line;
-	throw new Failure('corrupt', 'The file of this step changed while it was read.', 'Choose the step again.');
 }
 
 function detail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {

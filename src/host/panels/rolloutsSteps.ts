@@ -14,8 +14,8 @@ export class RolloutsSteps {
 	readonly #changed = new Set<number>();
 
 	addSteps(steps: readonly number[]): void {
+		// One that is known has more rollouts than before.
 		for (const step of steps) {
-			if (this.#steps.has(step)) continue;
 			this.#steps.add(step);
 			this.#changed.add(step);
 		}
