@@ -3,6 +3,7 @@ import { auditVerb } from './auditVerb.ts';
 import { compareVerb } from './compareVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
+import { exportVerb } from './exportVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { parseArguments } from './parseArguments.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
@@ -35,6 +36,7 @@ export const verbs: readonly Verb[] = [
 	resumeVerb,
 	statusVerb,
 	stopVerb,
+	exportVerb,
 	exportOnnxVerb,
 	rescoreVerb,
 	exportRewardVerb,

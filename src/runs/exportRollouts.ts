@@ -59,8 +59,9 @@ export interface ExportSummary {
 	/** In which form the texts are; of labels null. */
 	readonly form: TextForm | 'messages' | null;
 	readonly bytes: number;
-	/** Rollouts (or labelled rollouts, or lines) that were looked at. */
+	/** How many were looked at, and of what. */
 	readonly read: number;
+	readonly what: 'rollouts' | 'labelled rollouts' | 'lines';
 	/** Lines of the file. */
 	readonly written: number;
 	/** Why the others are not in it, with how many; of pairs also groups: "groups whose rewards are all equal". */
@@ -113,6 +114,7 @@ export async function writeExport(
 	path: string,
 	options: ExportOptions,
 	write: (lines: AtomicLines, count: ExportCount) => Promise<ExportSummary['form']>,
+	what: ExportSummary['what'] = exportFormatInfos[as].from === 'labels' ? 'labelled rollouts' : 'rollouts',
 ): Promise<ExportSummary> {
 	await keepOutOfForeign(run, path);
 	const lines = await AtomicLines.open(path, options);
@@ -121,20 +123,24 @@ export async function writeExport(
 		const form = await write(lines, count);
 		const { read, written, leftOut, unreadable, faults } = count;
 		if (written === 0) {
-			const why = leftOut.map(({ reason, count: n }) => `${n} ${reason}`).join(', ');
-			const what = exportFormatInfos[as].from === 'labels' ? 'labelled rollouts' : 'rollouts';
+			const why = leftOut.map((one) => leftOutText(one, what)).join(', ');
 			throw new Failure(
 				'missing',
 				`Nothing would be in ${path}: ${read} ${what} were looked at${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
-				exportFormatInfos[as].from === 'labels' ? 'Label steps in the rollouts panel first.' : 'Choose others.',
+				what === 'labelled rollouts' ? 'Label steps in the rollouts panel first.' : 'Choose others.',
 			);
 		}
 		checkAborted(options.signal);
 		await lines.commit();
-		return { path, as, form, bytes: lines.bytes, read, written, leftOut, unreadable, faults };
+		return { path, as, form, bytes: lines.bytes, read, what, written, leftOut, unreadable, faults };
 	} finally {
 		await lines.discard();
 	}
+}
+
+/** "40 rollouts without a reward": what the reasons do not say themselves. */
+export function leftOutText({ reason, count }: ExportSummary['leftOut'][number], what: ExportSummary['what']): string {
+	return `${count} ${/^(?:groups|pairs) /.test(reason) ? '' : `${what} `}${reason}`;
 }
 
 /** Nothing is written into the folder of a run that another trainer has written. */

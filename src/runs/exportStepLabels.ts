@@ -99,31 +99,38 @@ export function convertStepLabels(
 	options: ExportOptions,
 ): Promise<ExportSummary> {
 	const source = { folder: file, format: ownFormat };
-	return writeExport(source, request.as, path, options, async (lines, count) => {
-		let number = 0;
-		for await (const bytes of fileLines(file, count, options.signal)) {
-			number++;
-			if (bytes.length === 0) continue;
-			const value = parseLine(bytes);
-			count.read++;
-			const samples = value === undefined ? 'is not JSON' : readStepSamples(value);
-			if (typeof samples === 'string') {
-				count.fault({ file, line: number, message: samples, records: 1 });
-				continue;
-			}
-			for (const [i, sample] of samples.entries()) {
-				const line = lineOf(sample, request, `${number}-${i}`, 'converted');
-				if (line === null) count.leaveOut(unrated[request.as]);
-				else if (typeof line === 'string') count.leaveOut(line);
-				else {
-					await lines.append(formatLine(line));
-					count.written++;
+	return writeExport(
+		source,
+		request.as,
+		path,
+		options,
+		async (lines, count) => {
+			let number = 0;
+			for await (const bytes of fileLines(file, count, options.signal)) {
+				number++;
+				if (bytes.length === 0) continue;
+				const value = parseLine(bytes);
+				count.read++;
+				const samples = value === undefined ? 'is not JSON' : readStepSamples(value);
+				if (typeof samples === 'string') {
+					count.fault({ file, line: number, message: samples, records: 1 });
+					continue;
 				}
+				for (const [i, sample] of samples.entries()) {
+					const line = lineOf(sample, request, `${number}-${i}`, 'converted');
+					if (line === null) count.leaveOut(unrated[request.as]);
+					else if (typeof line === 'string') count.leaveOut(line);
+					else {
+						await lines.append(formatLine(line));
+						count.written++;
+					}
+				}
+				options.onProgress?.({ done: 0, total: 1, read: count.read, written: count.written });
 			}
-			options.onProgress?.({ done: 0, total: 1, read: count.read, written: count.written });
-		}
-		return null;
-	});
+			return null;
+		},
+		'lines',
+	);
 }
 
 const chunkBytes = 1 << 18;

@@ -1,0 +1,307 @@
+import { lstat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { type ExportFormat, exportFormatInfos, exportFormats } from '../core/export/exportFormat.ts';
+import { neutralLabels } from '../core/export/prm/trlStepwise.ts';
+import type { RolloutSelection } from '../core/export/selection.ts';
+import { textForms } from '../core/export/textForms.ts';
+import { parsePerturbation, perturbationKinds } from '../core/trace/perturb.ts';
+import {
+	type ExportProgress,
+	type ExportSummary,
+	exportRollouts,
+	leftOutText,
+	type RolloutExport,
+} from '../runs/exportRollouts.ts';
+import { convertStepLabels, exportStepLabels, type LabelFormat } from '../runs/exportStepLabels.ts';
+import { openRun } from '../runs/openRun.ts';
+import { runTags } from '../runs/runTags.ts';
+import { printable } from './cliOutput.ts';
+import { findRun } from './findRun.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { formatBytes } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+const options = {
+	as: { type: 'string' },
+	out: { type: 'string' },
+	replace: { type: 'boolean' },
+	steps: { type: 'string' },
+	'min-reward': { type: 'string' },
+	'max-reward': { type: 'string' },
+	correct: { type: 'boolean' },
+	wrong: { type: 'boolean' },
+	finished: { type: 'boolean' },
+	group: { type: 'string', multiple: true },
+	rollout: { type: 'string', multiple: true },
+	'best-per-group': { type: 'string' },
+	validation: { type: 'boolean' },
+	form: { type: 'string' },
+	unique: { type: 'boolean' },
+	perturb: { type: 'string' },
+	seed: { type: 'string' },
+	'pairs-per-group': { type: 'string' },
+	margin: { type: 'string' },
+	'length-ratio': { type: 'string' },
+	reward: { type: 'string' },
+	'case-reward': { type: 'string' },
+	neutral: { type: 'string' },
+	format: { type: 'string' },
+} as const;
+
+type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+
+/** Options that only some formats take: what is not taken is refused, not passed over. */
+const takes: Readonly<Partial<Record<keyof Values, readonly ExportFormat[]>>> = {
+	'min-reward': ['sft', 'dpo', 'cases'],
+	'max-reward': ['sft', 'dpo', 'cases'],
+	correct: ['sft', 'dpo', 'cases'],
+	wrong: ['sft', 'dpo', 'cases'],
+	finished: ['sft', 'dpo', 'cases'],
+	'best-per-group': ['sft', 'cases'],
+	form: ['sft', 'dpo'],
+	unique: ['sft'],
+	perturb: ['sft'],
+	seed: ['sft'],
+	'pairs-per-group': ['dpo'],
+	margin: ['dpo'],
+	'length-ratio': ['dpo'],
+	reward: ['cases'],
+	'case-reward': ['cases'],
+	neutral: ['trl-stepwise', 'math-shepherd'],
+};
+
+export const exportVerb: Verb = {
+	name: 'export',
+	usage: '<run, or file of step labels>',
+	summary: 'Write rollouts of a run, or the labels of their steps, as training data of other programs.',
+	options: [
+		['--as FORMAT', `One of ${exportFormats.join(', ')}.`],
+		['--out FILE', 'The file; default: NAME.FORMAT.jsonl in the current folder.'],
+		['--replace', 'Replace a file that is there.'],
+		['--steps A-B', 'Steps from A to B; also A, or A- for all from A on.'],
+		['--min-reward X', 'With a reward of at least X; --max-reward X: of at most X.'],
+		['--correct', 'That the accuracy reward calls correct; --wrong: wrong.'],
+		['--finished', 'That came to their end within the longest length.'],
+		['--group STEP/GROUP', 'This group; may be repeated. --rollout STEP/GROUP/INDEX: this rollout.'],
+		['--best-per-group N', 'sft, cases: the N best of each group by reward.'],
+		['--validation', 'Rollouts of evaluations in place of those that were trained on.'],
+		['--form FORM', `sft, dpo: ${textForms.join(' or ')} (default: as recorded); sft also: messages.`],
+		['--unique', 'sft: leave out examples that are word for word an earlier one.'],
+		['--perturb KIND:SHARE', `sft: change each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`],
+		['--seed S', 'sft: of the perturbation (default 0).'],
+		['--pairs-per-group N', 'dpo: pairs of one group at most (default 1).'],
+		['--margin X', 'dpo: least difference of the rewards of a pair (default: any).'],
+		['--length-ratio X', 'dpo: how many times as long the longer completion of a pair may be (default: any).'],
+		['--reward NAME', 'cases: the recorded reward whose value is expected (default: accuracy).'],
+		['--case-reward NAME', 'cases: the function of the reward file that the cases are about.'],
+		['--neutral right|wrong', 'trl-stepwise, math-shepherd: what a neutral step counts as (default wrong).'],
+		['--format NAME', 'The trainer whose format the folder is read in, where several fit.'],
+	],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments('export', args, options, {
+			names: ['a run'],
+			least: 1,
+			most: 1,
+		});
+		const as = formatOf(values);
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		try {
+			const summary = await exportFrom(positionals[0] as string, as, values, {
+				replace: values.replace ?? false,
+				signal: interrupt.signal,
+				...(output.isTerminal ? { onProgress: (progress) => output.draw(progressLine(progress)) } : {}),
+			});
+			if (output.isTerminal) output.draw('\r\x1b[K');
+			output.object(summary);
+			for (const line of summaryLines(summary)) output.line(printable(line));
+			return 0;
+		} finally {
+			release();
+		}
+	},
+};
+
+function formatOf(values: Values): ExportFormat {
+	const as = exportFormats.find((name) => name === values.as);
+	if (as === undefined) {
+		throw new Failure('invalid', `--as is ${values.as ?? 'missing'}.`, `Name one of ${exportFormats.join(', ')}.`);
+	}
+	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
+		if (values[name] === undefined || formats.includes(as)) continue;
+		throw new Failure('invalid', `--${name} is of no use with --as ${as}.`, `It goes with ${formats.join(', ')}.`);
+	}
+	if (values.correct && values.wrong) {
+		throw new Failure('invalid', '--correct and --wrong cannot be given together.', 'Choose one of them.');
+	}
+	return as;
+}
+
+async function exportFrom(
+	named: string,
+	as: ExportFormat,
+	values: Values,
+	how: Parameters<typeof exportRollouts>[3],
+): Promise<ExportSummary> {
+	const out = (stem: string) => resolve(values.out ?? `${stem}${exportFormatInfos[as].suffix}`);
+	const neutral = oneOf(values.neutral, '--neutral', neutralLabels);
+	const labels = { as: as as LabelFormat, now: Date.now() / 1000, ...(neutral === undefined ? {} : { neutral }) };
+	const isLabels = exportFormatInfos[as].from === 'labels';
+	const path = resolve(named);
+	if ((await lstat(path).catch(() => null))?.isFile()) {
+		if (isLabels) return convertStepLabels(path, labels, out(basename(path).replace(/\.jsonl?$/, '')), how);
+		throw new Failure('invalid', `${path} is a file, and --as ${as} needs a run.`, 'Name the folder of a run.');
+	}
+	const run = await openRun(await runFolder(named), values.format === undefined ? {} : { format: values.format });
+	const selection = selectionOf(values);
+	const split = values.validation ? 'validation' : 'train';
+	const name = safeName((await run.record()).name);
+	if (isLabels) {
+		return exportStepLabels(
+			{ folder: run.folder, format: run.format, name },
+			{ ...labels, split, selection },
+			out(name),
+			how,
+		);
+	}
+	return exportRollouts(
+		run,
+		await requestOf(as as RolloutExport['as'], values, { split, selection, tags: await runTags(run) }),
+		out(name),
+		how,
+	);
+}
+
+/** A folder of any trainer as it stands, or one of our own runs by its name. */
+async function runFolder(named: string): Promise<string> {
+	const path = resolve(named);
+	return (await lstat(path).catch(() => null)) === null ? findRun(named) : path;
+}
+
+const safeName = (name: string) =>
+	name
+		.replace(/[^\w.-]+/g, '-')
+		.replace(/^[-.]+/, '')
+		.slice(0, 80) || 'run';
+
+async function requestOf(
+	as: RolloutExport['as'],
+	values: Values,
+	given: Pick<RolloutExport, 'split' | 'selection' | 'tags'>,
+): Promise<RolloutExport> {
+	const form = oneOf(values.form, '--form', [...textForms, 'messages'] as const);
+	if (form === 'messages' && as !== 'sft') {
+		throw new Failure('invalid', '--form messages is of no use with --as dpo.', 'Write --form conversational.');
+	}
+	const perGroup = atLeastOne(values['pairs-per-group'], '--pairs-per-group');
+	const margin = amount(values.margin, '--margin');
+	const lengthRatio = amount(values['length-ratio'], '--length-ratio');
+	if (lengthRatio !== undefined && lengthRatio < 1) {
+		throw new Failure('invalid', `--length-ratio is ${lengthRatio}.`, 'Write 1 or more: --length-ratio 1.5.');
+	}
+	const seed = wholeNumber(values.seed, '--seed');
+	return {
+		as,
+		...given,
+		...(form === undefined ? {} : { form }),
+		...(values.unique ? { unique: true } : {}),
+		...(values.perturb === undefined ? {} : { perturb: parsePerturbation(values.perturb) }),
+		...(seed === undefined ? {} : { seed }),
+		...(values.reward === undefined ? {} : { reward: values.reward }),
+		...(values['case-reward'] === undefined ? {} : { caseReward: values['case-reward'] }),
+		pairing: {
+			...(perGroup === undefined ? {} : { perGroup }),
+			...(margin === undefined ? {} : { margin }),
+			...(lengthRatio === undefined ? {} : { lengthRatio }),
+		},
+	};
+}
+
+function selectionOf(values: Values): RolloutSelection {
+	const steps = stepsOf(values.steps);
+	const minReward = amount(values['min-reward'], '--min-reward');
+	const maxReward = amount(values['max-reward'], '--max-reward');
+	const bestPerGroup = atLeastOne(values['best-per-group'], '--best-per-group');
+	const groups = values.group?.map((text) => {
+		const [step, group] = placeOf(text, '--group', 2);
+		return { step: step as number, group: group as number };
+	});
+	const rollouts = values.rollout?.map((text) => {
+		const [step, group, index] = placeOf(text, '--rollout', 3);
+		return { step: step as number, group: group as number, index: index as number };
+	});
+	return {
+		...(steps === undefined ? {} : { steps }),
+		...(minReward === undefined ? {} : { minReward }),
+		...(maxReward === undefined ? {} : { maxReward }),
+		...(values.correct ? { correct: true } : values.wrong ? { correct: false } : {}),
+		...(values.finished ? { truncated: false } : {}),
+		...(groups === undefined ? {} : { groups }),
+		...(rollouts === undefined ? {} : { rollouts }),
+		...(bestPerGroup === undefined ? {} : { bestPerGroup }),
+	};
+}
+
+function stepsOf(text: string | undefined): RolloutSelection['steps'] {
+	if (text === undefined) return undefined;
+	const match = /^(\d{1,15})?(-)?(\d{1,15})?$/.exec(text);
+	const [, from, dash, to] = match ?? [];
+	const range = {
+		...(from === undefined ? {} : { from: Number(from) }),
+		...(dash === undefined ? { to: Number(from) } : to === undefined ? {} : { to: Number(to) }),
+	};
+	const sound =
+		match !== null && (from ?? to) !== undefined && (range.from ?? 0) <= (range.to ?? Number.POSITIVE_INFINITY);
+	if (sound) return range;
+	throw new Failure('invalid', `--steps is "${text}", which names no steps.`, 'Write it like --steps 10-20.');
+}
+
+function placeOf(text: string, option: string, parts: number): number[] {
+	const form = parts === 2 ? 'STEP/GROUP' : 'STEP/GROUP/INDEX';
+	const numbers = text.split('/');
+	if (numbers.length === parts && numbers.every((part) => /^\d{1,15}$/.test(part))) return numbers.map(Number);
+	throw new Failure(
+		'invalid',
+		`${option} is "${text}", not ${form}.`,
+		`Write it like ${option} ${parts === 2 ? '12/3' : '12/3/0'}.`,
+	);
+}
+
+function amount(text: string | undefined, option: string): number | undefined {
+	if (text === undefined) return undefined;
+	const value = Number(text);
+	if (text.trim() !== '' && Number.isFinite(value)) return value;
+	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Write it like ${option} 0.5.`);
+}
+
+function atLeastOne(text: string | undefined, option: string): number | undefined {
+	const value = wholeNumber(text, option);
+	if (value === 0) throw new Failure('invalid', `${option} is 0.`, `Write it like ${option} 1.`);
+	return value;
+}
+
+function oneOf<T extends string>(text: string | undefined, option: string, names: readonly T[]): T | undefined {
+	if (text === undefined) return undefined;
+	const name = names.find((one) => one === text);
+	if (name !== undefined) return name;
+	throw new Failure('invalid', `${option} is "${text}".`, `Write one of ${names.join(', ')}.`);
+}
+
+function progressLine({ done, total, read, written }: ExportProgress): string {
+	const steps = total > 1 ? `step ${done} of ${total}, ` : '';
+	return `\r\x1b[K${steps}${read} read, ${written} written`;
+}
+
+function summaryLines({ path, read, what, written, leftOut, unreadable, faults, bytes }: ExportSummary): string[] {
+	const lines = [
+		`${path}: ${written} ${written === 1 ? 'line' : 'lines'} (${formatBytes(bytes)}) from ${read} ${what}`,
+	];
+	for (const one of leftOut) lines.push(`  left out: ${leftOutText(one, what)}`);
+	if (unreadable > 0) lines.push(`  could not be read: ${unreadable}`);
+	for (const { file, line, message } of faults.slice(0, 5)) {
+		lines.push(`    ${file}${line === null ? '' : `:${line}`}: ${message}`);
+	}
+	return lines;
+}
