@@ -104,6 +104,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		dashboard: webviewApp('dashboard'),
 		rollouts: webviewApp('rollouts'),
 		verification: webviewApp('verification'),
+		transcript: webviewApp('transcript'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },

@@ -4,6 +4,7 @@ import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
 import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
+import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
 import { EndNotification } from './host/endNotification.ts';
 import { panelTypes } from './host/ids.ts';
@@ -31,6 +32,8 @@ import { RunsTree } from './host/runsTree.ts';
 import type { RunView } from './host/runView.ts';
 import { StatusBar } from './host/statusBar.ts';
 import { TraceFeatures } from './host/traces/traceFeatures.ts';
+import { TranscriptContext } from './host/transcriptContext.ts';
+import type { TranscriptPlace } from './protocol/transcriptMessages.ts';
 import type { ResultPart, ResultPlace } from './protocol/verificationMessages.ts';
 import { RunRegistry } from './runs/runRegistry.ts';
 
@@ -82,6 +85,13 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			return new RolloutsPanels(panels);
 		}),
 	);
+	const transcripts = keep(
+		new LazyPanels<never, TranscriptPlace>(panelTypes.transcript, async () => {
+			const { TranscriptPanels } = await import('./host/panels/transcriptPanel.ts');
+			return new TranscriptPanels(panels);
+		}),
+	);
+	const transcriptContext = keep(new TranscriptContext());
 	const python = keep(new PythonInterpreter());
 	const keys = new ApiKeys(context.secrets, context.globalState);
 	const environment = new RewardEnvironment(python, keys);
@@ -149,6 +159,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	});
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
+	addTranscriptCommands(table, transcripts);
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
 	addRewardCommands(table, rewards);
@@ -159,6 +170,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		diagnostics.start();
 		store.start();
 		rewards.start();
+		transcriptContext.start();
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
 			openDashboard(folder);

@@ -17,6 +17,7 @@ export const commandIds = {
 	setHyperparameters: 'reasoningLab.setHyperparameters',
 	openDashboard: 'reasoningLab.openDashboard',
 	openRollouts: 'reasoningLab.openRollouts',
+	openTranscript: 'reasoningLab.openTranscript',
 	openRunFolder: 'reasoningLab.openRunFolder',
 	openLog: 'reasoningLab.openLog',
 	renameRun: 'reasoningLab.renameRun',
@@ -88,8 +89,14 @@ export const rewardContextKeys = {
 	hasVerifications: 'reasoningLab.hasVerifications',
 } as const;
 
+/** Context keys of `when` clauses about chat logs. */
+export const transcriptContextKeys = {
+	/** The active editor shows a chat log. */
+	activeTranscript: 'reasoningLab.activeTranscript',
+} as const;
+
 /** Context keys that the extension sets for `when` clauses. */
-export const contextKeys = { ...runContextKeys, ...rewardContextKeys } as const;
+export const contextKeys = { ...runContextKeys, ...rewardContextKeys, ...transcriptContextKeys } as const;
 
 export const containerId = 'reasoningLab';
 
@@ -103,6 +110,7 @@ export const panelTypes = {
 	dashboard: 'reasoningLab.dashboard',
 	rollouts: 'reasoningLab.rollouts',
 	verification: 'reasoningLab.verification',
+	transcript: 'reasoningLab.transcript',
 } as const;
 
 /**

@@ -1,0 +1,13 @@
+/** Beginnings of messages, as Python prints them and as JSON has them. */
+const marks: readonly RegExp[] = [
+	/\[\s*(?:[\w.]{0,80})(?:Human|AI|System|Tool|Chat|Function)Message(?:Chunk)?\(/,
+	/["']role["']\s*:\s*["'](?:system|developer|user|assistant|tool|function|human|ai)["']/,
+	/["']from["']\s*:\s*["'](?:human|gpt|system)["']/,
+	/["']type["']\s*:\s*["'](?:human|ai|tool)["']\s*,\s*["'](?:data|content)["']/,
+	/["'](?:HumanMessage|AIMessage|ToolMessage|SystemMessage)["']/,
+];
+
+/** Whether a text begins like a chat log; its first kilobytes are enough. */
+export function looksLikeTranscript(head: string): boolean {
+	return marks.some((mark) => mark.test(head));
+}

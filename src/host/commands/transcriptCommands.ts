@@ -1,0 +1,76 @@
+import { isAbsolute, normalize } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { looksLikeTranscript } from '../../core/transcript/looksLike.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type TranscriptPlace, transcriptPlaceSchema } from '../../protocol/transcriptMessages.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+
+/** Extensions of files that may be chat logs. */
+const extensions = ['txt', 'json', 'jsonl', 'ndjson', 'log', 'py'] as const;
+const headLength = 16_384;
+
+export interface TranscriptOpener {
+	open(place: TranscriptPlace): unknown;
+}
+
+/**
+ * *Open Transcript*: of the file that a menu names, of a rollout (`{kind: 'rollout', run, split, step, group, index}`), of
+ * the active editor when it looks like one; else it asks. It reads files only, so it works without trust.
+ */
+export function addTranscriptCommands(table: CommandTable, transcripts: TranscriptOpener): void {
+	table.add(commandIds.openTranscript, async (argument?: unknown) => {
+		const place = placeOf(argument) ?? (argument === undefined ? placeOfEditor() : null) ?? (await ask());
+		if (place !== null) await transcripts.open(place);
+	});
+}
+
+function placeOf(argument: unknown): TranscriptPlace | null {
+	if (argument === undefined || argument === null) return null;
+	if (argument instanceof vscode.Uri) {
+		if (argument.scheme !== 'file') {
+			throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+		}
+		return { kind: 'file', file: argument.fsPath };
+	}
+	if (typeof argument === 'string') return { kind: 'file', file: checked(argument) };
+	const decoded = decode(transcriptPlaceSchema, { split: 'train', ...(argument as object) });
+	if (!decoded.ok) throw new Failure('invalid', 'Open Transcript was given neither a file nor a rollout.');
+	const place = decoded.value;
+	return place.kind === 'file' ? { ...place, file: checked(place.file) } : { ...place, run: checked(place.run) };
+}
+
+function checked(path: string): string {
+	if (!isAbsolute(path)) throw new Failure('invalid', `${path} is not an absolute path.`);
+	return normalize(path);
+}
+
+/** The file of the active editor, when it looks like a chat log. */
+function placeOfEditor(): TranscriptPlace | null {
+	const document = vscode.window.activeTextEditor?.document;
+	if (document === undefined || document.uri.scheme !== 'file' || !isTranscript(document)) return null;
+	return { kind: 'file', file: document.uri.fsPath };
+}
+
+/** By its beginning: a document may be of any size. */
+export function isTranscript(document: vscode.TextDocument): boolean {
+	const end = document.positionAt(headLength);
+	if (looksLikeTranscript(document.getText(new vscode.Range(0, 0, end.line, end.character)))) return true;
+	// What a program printed before its messages may be long.
+	const last = document.lineCount - 1;
+	const from = Math.max(0, last - 40);
+	const tail = document.getText(new vscode.Range(from, 0, last, headLength));
+	return looksLikeTranscript(tail.slice(0, 4 * headLength));
+}
+
+async function ask(): Promise<TranscriptPlace | null> {
+	const chosen = await vscode.window.showOpenDialog({
+		title: 'A chat log: JSON, JSONL, or messages as Python prints them',
+		openLabel: 'Inspect',
+		canSelectMany: false,
+		filters: { 'Chat logs': [...extensions], 'All files': ['*'] },
+	});
+	const file = chosen?.[0];
+	return file === undefined ? null : { kind: 'file', file: file.fsPath };
+}

@@ -1,0 +1,198 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname, isAbsolute, normalize } from 'node:path';
+import * as vscode from 'vscode';
+import { toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type TranscriptCommand,
+	type TranscriptEvent,
+	type TranscriptPlace,
+	transcriptCommandSchema,
+	transcriptRequests,
+	transcriptStateSchema,
+} from '../../protocol/transcriptMessages.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import { displayText } from '../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { TranscriptSession } from './transcriptSession.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+const app = {
+	name: 'transcript',
+	viewType: panelTypes.transcript,
+	commands: transcriptCommandSchema,
+	requests: transcriptRequests,
+} as const;
+
+/** A file that grows is looked at no more often. */
+const pauseMs = 700;
+
+/** Shows one chat log, and follows it as it grows. It writes nothing. */
+export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand, typeof transcriptRequests> {
+	readonly place: TranscriptPlace;
+	readonly #session: TranscriptSession;
+	readonly #documents: PanelContext['documents'];
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, place: TranscriptPlace) {
+		super(panel, context, app);
+		this.place = place;
+		this.#documents = context.documents;
+		this.title = titleOf(place);
+		this.#session = this.register(
+			new TranscriptSession({ place, label: labelOf(place), post: (event) => void this.post(event) }),
+		);
+		this.handlers = {
+			loadText: ({ version, from }) => this.#session.piece(version, from),
+		};
+		if (place.kind === 'file') this.#follow(place.file);
+		this.load(context);
+	}
+
+	protected readonly handlers: RequestHandlers<typeof transcriptRequests>;
+
+	protected override onCommand(command: TranscriptCommand): void {
+		switch (command.type) {
+			case 'ready':
+				void this.#session.begin();
+				break;
+			case 'again':
+				void this.#session.refresh();
+				break;
+			case 'openSource':
+				this.#settle(this.#openSource(command.line, command.column));
+				break;
+			case 'openOther':
+				void vscode.commands.executeCommand(commandIds.openTranscript, null);
+				break;
+			case 'copy':
+				this.#settle(vscode.env.clipboard.writeText(command.text));
+				break;
+			case 'openText':
+				this.#settle(this.#documents.show(command.name, command.text));
+				break;
+			case 'fault':
+				this.log.error(`transcript: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.#session.sleep();
+	}
+
+	#settle(work: Thenable<unknown>): void {
+		work.then(undefined, (error: unknown) => {
+			this.log.warn(String(error));
+			void vscode.window.showErrorMessage(Failure.from(error).toString());
+		});
+	}
+
+	async #openSource(line: number | null, column: number | null): Promise<void> {
+		const { place } = this;
+		if (place.kind === 'rollout') {
+			await vscode.commands.executeCommand(commandIds.openRollouts, place.run, {
+				step: place.step,
+				group: place.group,
+			});
+			return;
+		}
+		const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), Math.max(0, (column ?? 1) - 1));
+		await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(at, at) });
+	}
+
+	/** The folder is watched: editors and writers replace files. */
+	#follow(file: string): void {
+		const name = basename(file);
+		let watcher: FSWatcher;
+		try {
+			watcher = watch(dirname(file), { persistent: false }, (_event, changed) => {
+				if (changed === null || changed === name) this.#soon();
+			});
+		} catch (error) {
+			this.log.warn(`${file} is not followed: ${String(error)}`);
+			return;
+		}
+		watcher.on('error', (error) => this.log.warn(`${file} is not followed any more: ${String(error)}`));
+		this.register(toDisposable(() => watcher.close()));
+		this.register(toDisposable(() => clearTimeout(this.#timer)));
+	}
+
+	#soon(): void {
+		if (this.#timer !== undefined) return;
+		this.#timer = setTimeout(() => {
+			this.#timer = undefined;
+			void this.#session.refresh();
+		}, pauseMs);
+	}
+}
+
+/** The transcript panels of the window: one for each file or rollout. */
+export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #context: PanelContext;
+	readonly #panels = new Map<string, TranscriptPanel>();
+
+	constructor(context: PanelContext) {
+		this.#context = context;
+	}
+
+	/** The panel of a place: the one that is open, or a new one. */
+	open(place: TranscriptPlace): void {
+		const open = this.#panels.get(keyOf(place));
+		if (open !== undefined) {
+			open.reveal();
+			return;
+		}
+		const panel = vscode.window.createWebviewPanel(panelTypes.transcript, titleOf(place), vscode.ViewColumn.Active, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
+		});
+		this.#adopt(panel, place);
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const { place } = decodeOrThrow(transcriptStateSchema, state, 'The saved state of the view');
+			const path = place.kind === 'file' ? place.file : place.run;
+			if (!isAbsolute(path) || normalize(path) !== path) {
+				throw new Failure(
+					'invalid',
+					'The saved state of the view names no absolute path.',
+					'Open the transcript again.',
+				);
+			}
+			if (this.#panels.has(keyOf(place))) panel.dispose();
+			else this.#adopt(panel, place);
+		} catch (error) {
+			panel.webview.html = messageHtml('This transcript cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	dispose(): void {
+		for (const panel of [...this.#panels.values()]) panel.dispose();
+	}
+
+	#adopt(webviewPanel: vscode.WebviewPanel, place: TranscriptPlace): void {
+		const key = keyOf(place);
+		this.#panels.set(key, new TranscriptPanel(webviewPanel, this.#context, place));
+		webviewPanel.onDidDispose(() => this.#panels.delete(key));
+	}
+}
+
+function keyOf(place: TranscriptPlace): string {
+	return place.kind === 'file'
+		? JSON.stringify([place.file])
+		: JSON.stringify([place.run, place.split, place.step, place.group, place.index]);
+}
+
+function titleOf(place: TranscriptPlace): string {
+	return `Transcript: ${displayText(basename(place.kind === 'file' ? place.file : place.run), 60)}`;
+}
+
+function labelOf(place: TranscriptPlace): string {
+	if (place.kind === 'file') return vscode.workspace.asRelativePath(place.file);
+	const { run, split, step, group, index } = place;
+	const where = split === 'validation' ? `evaluation at step ${step}` : `step ${step}`;
+	return `${basename(run)}, ${where}, group ${group}, completion ${index}`;
+}

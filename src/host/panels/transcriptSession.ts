@@ -1,0 +1,103 @@
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import type { TranscriptEvent, TranscriptPlace } from '../../protocol/transcriptMessages.ts';
+import { openTranscriptText, type TranscriptText } from './transcriptSource.ts';
+
+export interface TranscriptSessionOptions {
+	readonly place: TranscriptPlace;
+	readonly label: string;
+	readonly post: (event: TranscriptEvent) => void;
+	readonly open?: (place: TranscriptPlace) => Promise<TranscriptText>;
+}
+
+/** What a transcript panel says and answers, without VS Code: it opens the text, hands out pieces, and notices changes. */
+export class TranscriptSession extends Disposable {
+	readonly #options: TranscriptSessionOptions;
+	readonly #open: (place: TranscriptPlace) => Promise<TranscriptText>;
+	#text: TranscriptText | null = null;
+	#version = 0;
+	#failure: Failure | null = null;
+	#looking: Promise<void> | null = null;
+	#awake = false;
+
+	constructor(options: TranscriptSessionOptions) {
+		super();
+		this.#options = options;
+		this.#open = options.open ?? openTranscriptText;
+		this.register(toDisposable(() => this.#replace(null)));
+	}
+
+	/** The webview is there and knows nothing. */
+	async begin(): Promise<void> {
+		this.#awake = true;
+		await this.#look();
+		this.#snapshot();
+	}
+
+	/** The webview hears nothing until it begins again. */
+	sleep(): void {
+		this.#awake = false;
+	}
+
+	/** Looks at the source again; says so when it has changed. */
+	async refresh(): Promise<void> {
+		if (!this.#awake) return;
+		const [version, failure] = [this.#version, this.#failure?.message];
+		await this.#look();
+		if (version !== this.#version || failure !== this.#failure?.message) this.#snapshot();
+	}
+
+	/** Fails with `mismatch` when the text is another by now, and with `cancelled` when the panel is closed. */
+	async piece(version: number, from: number): Promise<{ text: string; next: number | null }> {
+		const text = this.#text;
+		if (text === null || version !== this.#version) {
+			throw new Failure('mismatch', 'The text has changed meanwhile.');
+		}
+		return text.piece(from);
+	}
+
+	/** One look at a time; who asks during one gets that one and the next. */
+	async #look(): Promise<void> {
+		await this.#looking;
+		this.#looking = this.#lookOnce().finally(() => {
+			this.#looking = null;
+		});
+		await this.#looking;
+	}
+
+	async #lookOnce(): Promise<void> {
+		try {
+			const text = await this.#open(this.#options.place);
+			if (this.disposed || (this.#text !== null && text.identity === this.#text.identity)) {
+				await text.close();
+			} else {
+				this.#version++;
+				this.#replace(text);
+			}
+			this.#failure = null;
+		} catch (error) {
+			this.#replace(null);
+			this.#failure = Failure.from(error, `Cannot read ${this.#options.label}`);
+		}
+	}
+
+	#replace(text: TranscriptText | null): void {
+		const before = this.#text;
+		this.#text = text;
+		void before?.close().catch(() => undefined);
+	}
+
+	#snapshot(): void {
+		if (!this.#awake || this.disposed) return;
+		const { place, label, post } = this.#options;
+		const failure = this.#failure;
+		post({
+			type: 'snapshot',
+			place,
+			label,
+			version: this.#text === null ? 0 : this.#version,
+			size: this.#text?.size ?? 0,
+			failure: failure && { message: failure.message, action: failure.action ?? null },
+		});
+	}
+}

@@ -1,0 +1,134 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { transcriptLimits } from '../../core/transcript/readTranscript.ts';
+import type { TranscriptPlace } from '../../protocol/transcriptMessages.ts';
+import type { RolloutPlace, StepRollouts } from '../../runs/runContent.ts';
+
+/** A text that is read piece by piece. */
+export interface TranscriptText {
+	/** Changes with the text. */
+	readonly identity: string;
+	/** Bytes, or UTF-16 code units where it is in memory. */
+	readonly size: number;
+	/** @param from a position that an earlier answer gave, or 0 */
+	piece(from: number): Promise<{ readonly text: string; readonly next: number | null }>;
+	close(): Promise<void>;
+}
+
+/** Bytes in one message to the webview. */
+const pieceBytes = 256 * 1024;
+
+/** Opens the text of a place. Fails with `missing`, `invalid` (no regular file, no text) or `unsupported` (too long). */
+export function openTranscriptText(place: TranscriptPlace): Promise<TranscriptText> {
+	return place.kind === 'file' ? openFile(place.file) : openRollout(place);
+}
+
+async function openFile(path: string): Promise<TranscriptText> {
+	const name = basename(path);
+	let handle: FileHandle;
+	try {
+		const stat = await lstat(path);
+		// A person chose the file; a link is followed, but never into a pipe or a device.
+		if (!stat.isFile() && !stat.isSymbolicLink()) throw new Failure('invalid', `${name} is not a regular file.`);
+		handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+	} catch (error) {
+		throw Failure.from(error, `Cannot read ${name}`);
+	}
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file.`);
+		if (stat.size > transcriptLimits.characters) {
+			throw new Failure(
+				'unsupported',
+				`${name} has ${Math.round(stat.size / 2 ** 20)} MB; the inspector reads up to ${transcriptLimits.characters / 2 ** 20} MB.`,
+				'Cut the conversation that you want to look at into a file of its own.',
+			);
+		}
+		const head = Buffer.alloc(Math.min(stat.size, 8192));
+		const { bytesRead } = await handle.read(head, 0, head.length, 0);
+		if (head.subarray(0, bytesRead).includes(0)) {
+			throw new Failure(
+				'invalid',
+				`${name} is not text.`,
+				'Open a JSON or JSONL chat log, or a text with messages as Python prints them.',
+			);
+		}
+		return new FileText(handle, `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}`, stat.size);
+	} catch (error) {
+		await handle.close();
+		throw error;
+	}
+}
+
+class FileText implements TranscriptText {
+	readonly identity: string;
+	readonly size: number;
+	readonly #handle: FileHandle;
+
+	constructor(handle: FileHandle, identity: string, size: number) {
+		this.#handle = handle;
+		this.identity = identity;
+		this.size = size;
+	}
+
+	async piece(from: number): Promise<{ text: string; next: number | null }> {
+		const buffer = Buffer.alloc(Math.min(pieceBytes, Math.max(0, this.size - from)));
+		const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, from);
+		const last = from + bytesRead >= this.size || bytesRead === 0;
+		const end = last ? bytesRead : wholeCharacters(buffer, bytesRead);
+		return { text: buffer.toString('utf8', 0, end), next: last ? null : from + end };
+	}
+
+	close(): Promise<void> {
+		return this.#handle.close();
+	}
+}
+
+/** How many bytes to take so that no UTF-8 character is cut; bytes that are none are taken as they are. */
+export function wholeCharacters(buffer: Uint8Array, length: number): number {
+	for (let back = 1; back <= Math.min(3, length); back++) {
+		const byte = buffer[length - back] as number;
+		if ((byte & 0xc0) === 0x80) continue;
+		const needs = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+		return needs > back && length > back ? length - back : length;
+	}
+	return length;
+}
+
+async function openRollout(place: TranscriptPlace & { kind: 'rollout' }): Promise<TranscriptText> {
+	const { openRun } = await import('../../runs/openRun.ts');
+	const run = await openRun(place.run);
+	const rollouts = await run.open(place.step, place.split);
+	try {
+		const { prompt, completion, extra } = await rollouts.rollout(await find(rollouts, place));
+		// Only what the inspector shows travels on.
+		const text = JSON.stringify({ prompt, completion, tools: extra?.tools });
+		return {
+			identity: `${rollouts.identity}:${place.group}:${place.index}`,
+			size: text.length,
+			piece: (from) => {
+				const end = from + pieceBytes;
+				return Promise.resolve({ text: text.slice(from, end), next: end < text.length ? end : null });
+			},
+			close: () => Promise.resolve(),
+		};
+	} finally {
+		await rollouts.close();
+	}
+}
+
+async function find(
+	rollouts: StepRollouts,
+	{ step, group, index }: TranscriptPlace & { kind: 'rollout' },
+): Promise<RolloutPlace> {
+	for await (const { place } of rollouts.rollouts()) {
+		if (place !== null && place.group === group && place.index === index) return place;
+	}
+	throw new Failure(
+		'missing',
+		`Step ${step} has no completion ${index} in group ${group}.`,
+		'Open it again from the rollouts.',
+	);
+}

@@ -1,0 +1,23 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../base/disposable.ts';
+import { isTranscript } from './commands/transcriptCommands.ts';
+import { contextKeys } from './ids.ts';
+
+/** Says to `when` clauses whether the active editor shows a chat log, so that its title offers the inspector. */
+export class TranscriptContext extends Disposable {
+	#said: boolean | null = null;
+
+	start(): void {
+		this.register(vscode.window.onDidChangeActiveTextEditor((editor) => this.#say(editor)));
+		this.#say(vscode.window.activeTextEditor);
+	}
+
+	#say(editor: vscode.TextEditor | undefined): void {
+		const document = editor?.document;
+		const may = document?.uri.scheme === 'file' && /\.(?:txt|jsonl?|ndjson|log)$/i.test(document.uri.path);
+		const is = may === true && document !== undefined && isTranscript(document);
+		if (is === this.#said) return;
+		this.#said = is;
+		void vscode.commands.executeCommand('setContext', contextKeys.activeTranscript, is);
+	}
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { reflexionFile } from '../core/transcript/reflexion.ts';
+import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
+import type { ThemeName } from './vscodeThemes.ts';
+
+const options = { timeout: 180_000, skip };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+
+let browser: Browser;
+let folder = '';
+before(async () => {
+	await mkdir(pictures, { recursive: true });
+	folder = await mkdtemp(join(tmpdir(), 'transcript-'));
+	if (!skip) browser = await launchChromium();
+});
+after(async () => {
+	await browser?.close();
+	await rm(folder, { recursive: true, force: true });
+});
+
+/** Opens the panel on a file, and closes it with the test, which fails when the page had an error. */
+async function open(
+	t: TestContext,
+	file: string,
+	more: Parameters<typeof openTranscript>[2] = {},
+): Promise<TranscriptView> {
+	const view = await openTranscript(browser, { kind: 'file', file }, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+async function written(name: string, text: string | Uint8Array): Promise<string> {
+	const file = join(folder, name);
+	await writeFile(file, text);
+	return file;
+}
+
+const sizes: readonly { theme: ThemeName; width: number; height: number }[] = [
+	...(['dark', 'light', 'high-contrast', 'high-contrast-light'] as const).map((theme) => ({
+		theme,
+		width: 1280,
+		height: 900,
+	})),
+	{ theme: 'dark', width: 320, height: 900 },
+	{ theme: 'light', width: 760, height: 1000 },
+	{ theme: 'dark', width: 1900, height: 1100 },
+];
+
+async function looksRight(view: TranscriptView, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), []);
+	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await view.page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+test('the transcript of a Reflexion agent is accessible in every theme and width', options, async (t) => {
+	for (const size of sizes) {
+		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
+			const view = await open(t, reflexionFile, size);
+			await view.page.waitForSelector('.message');
+			await looksRight(view, `transcript-${size.theme}-${size.width}`);
+			await view.page.locator('.finding-head').nth(3).click();
+			await view.page.waitForSelector('.message.open .text-body');
+			await looksRight(view, `transcript-open-${size.theme}-${size.width}`);
+		});
+	}
+});
+
+test('its faults are listed and lead to their messages', options, async (t) => {
+	const { page } = await open(t, reflexionFile);
+	await page.waitForSelector('.finding');
+	const titles = await page.locator('.finding-title').allInnerTexts();
+	for (const words of [
+		/^ReviseAnswer failed$/,
+		/^The retry of ReviseAnswer changed nothing$/,
+		/^ReviseAnswer lacks reflection and search_queries$/,
+		/do not support what they are cited for$/,
+		/^ReviseAnswer has no result$/,
+	]) {
+		assert.ok(
+			titles.some((title) => words.test(title)),
+			`${words} is not among ${titles.join('; ')}`,
+		);
+	}
+	assert.match(await page.locator('.facts').innerText(), /8 messages · 4 calls · 18\s735 tokens · 4 errors/);
+	assert.match(await page.locator('.totals').innerText(), /16\s475[\s\S]*2\s260[\s\S]*18\s735/);
+	assert.equal(await page.locator('.growth-row').count(), 4);
+	await page.getByRole('button', { name: /ReviseAnswer lacks reflection/ }).click();
+	await page.waitForFunction(() => document.activeElement?.closest('.message')?.classList.contains('open'));
+	const card = page.locator('.message.selected');
+	assert.match(
+		await card.innerText(),
+		/ReviseAnswer lacks reflection and search_queries[\s\S]*Calls ReviseAnswer[\s\S]*No result/,
+	);
+});
+
+test('calls and results lead to each other, by mouse and by keys', options, async (t) => {
+	const { page } = await open(t, reflexionFile);
+	await page.locator('.message-head').nth(1).click();
+	await page.getByRole('button', { name: 'Result in message 3' }).click();
+	await page.waitForFunction(() => document.activeElement?.closest('[data-message="2"]')?.classList.contains('open'));
+	await page.getByRole('button', { name: 'Call in message 2' }).focus();
+	await page.keyboard.press('Enter');
+	await page.waitForFunction(() => document.activeElement?.closest('[data-message="1"]') !== null);
+	const at = () => page.evaluate(() => document.activeElement?.closest<HTMLElement>('.message')?.dataset.message);
+	await page.keyboard.press('ArrowLeft');
+	await page.waitForFunction(() => !document.querySelector('[data-message="1"]')?.classList.contains('open'));
+	await page.keyboard.press('ArrowUp');
+	assert.equal(await at(), '0');
+	await page.keyboard.press('End');
+	assert.equal(await at(), '7');
+	await page.keyboard.press('o');
+	await page.waitForSelector('[data-message="7"].open');
+	await page.keyboard.press('n');
+	await page.waitForSelector('.finding.current');
+	assert.equal(await at(), '3', 'the first finding is about message 4');
+});
+
+test('what is shown comes back after a reload', options, async (t) => {
+	const first = await open(t, reflexionFile);
+	await first.page.waitForSelector('.message');
+	await first.page.locator('.message-head').nth(3).click();
+	const state = await first.state();
+	const second = await open(t, reflexionFile, { state });
+	await second.page.waitForSelector('[data-message="3"].open .text-body');
+});
+
+test('a file that grows is followed, and what is open stays open', options, async (t) => {
+	const line = (role: string, content: string) => `${JSON.stringify({ role, content })}\n`;
+	const file = await written('growing.jsonl', line('user', 'One') + line('assistant', 'Two'));
+	const { page, session } = await open(t, file);
+	await page.locator('.message-head').first().click();
+	await page.waitForSelector('[data-message="0"].open');
+	await appendFile(file, `${line('user', 'Three')}{"role":"assi`);
+	await session.refresh();
+	await page.waitForSelector('[data-message="2"]');
+	assert.ok(await page.locator('[data-message="0"].open').isVisible());
+	assert.match(await page.locator('.faults').innerText(), /Line 4.*torn/);
+	await appendFile(file, 'stant","content":"Four"}\n');
+	await session.refresh();
+	await page.waitForSelector('[data-message="3"]');
+	assert.equal(await page.locator('.faults').innerText(), '');
+	await rm(file);
+	await session.refresh();
+	await page.waitForSelector('.notice');
+	assert.equal(await page.locator('.message').count(), 4, 'what was there stays');
+});
+
+test('several conversations of a file are chosen from', options, async (t) => {
+	const rows = ['Ada', 'Bo'].map((name) =>
+		JSON.stringify({ id: name, messages: [{ role: 'user', content: `I am ${name}` }] }),
+	);
+	const { page } = await open(t, await written('several.jsonl', rows.join('\n')));
+	await page.waitForSelector('.message');
+	await page.getByRole('combobox', { name: 'Conversation' }).click();
+	await page.getByRole('option', { name: /Bo/ }).click();
+	await page.waitForFunction(() => document.querySelector('.summary')?.textContent === 'I am Bo');
+});
+
+test('what is no transcript is said, with what to do next', options, async (t) => {
+	for (const [name, content, words] of [
+		['empty.json', '', /holds no list of messages.*Open a JSON/s],
+		['words.txt', 'Nothing to see.', /holds no list of messages/],
+		['binary.txt', new Uint8Array([0, 1, 2, 255, 254, 0]), /binary\.txt is not text/],
+		['deep.json', '['.repeat(500_000), /holds no list of messages/],
+	] as const) {
+		const view = await open(t, await written(name, content));
+		await view.page.waitForSelector('.empty');
+		assert.match(await view.page.locator('.empty').innerText(), words);
+		if (name === 'words.txt') {
+			await looksRight(view, 'transcript-none');
+			await view.page.getByRole('button', { name: 'Open Another' }).last().click();
+			assert.deepEqual(view.commands, [{ type: 'openOther' }]);
+		}
+	}
+	const gone = await open(t, join(folder, 'gone.json'));
+	await gone.page.waitForSelector('.empty');
+	assert.match(await gone.page.locator('.empty').innerText(), /no such file/);
+});
+
+test('hostile texts stay texts', options, async (t) => {
+	const evil = [
+		'<script>document.title = "pwned"</script><img src=x onerror="document.title=\'pwned\'">',
+		'[click](command:workbench.action.reloadWindow) javascript:alert(1) https://example.org/x',
+		'\u001b[31mred\u001b[0m \u202egnp.exe\u2066 \u0000 a\u200bb',
+		'A'.repeat(200_000),
+		'e\u0301'.repeat(20_000),
+	];
+	const messages = evil.flatMap((content, i) => [
+		{ role: i % 2 === 0 ? 'user' : '<b>role</b>', content, name: evil[0] },
+		{
+			role: 'assistant',
+			content: null,
+			tool_calls: [
+				{
+					id: content.slice(0, 3000),
+					function: { name: content.slice(0, 3000), arguments: JSON.stringify({ [content.slice(0, 500)]: content }) },
+				},
+			],
+		},
+	]);
+	const view = await open(t, await written('evil.json', JSON.stringify(messages)));
+	const { page } = view;
+	await page.waitForSelector('.message');
+	await page.getByRole('button', { name: 'Open all' }).click();
+	await page.waitForSelector('.message.open .text-body');
+	for (let i = 0; i < messages.length; i++) {
+		await page.evaluate((to) => document.querySelector('.timeline')?.scrollTo({ top: to * 700 }), i);
+		await page.waitForTimeout(30);
+	}
+	assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
+	assert.notEqual(await page.title(), 'pwned');
+	const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await page.evaluate(() => document.querySelector('.timeline')?.scrollTo({ top: 0 }));
+	await page.screenshot({ path: join(pictures, 'transcript-hostile.png') });
+});
+
+test('twenty thousand messages are drawn as they come into view', options, async (t) => {
+	const messages = Array.from({ length: 20_000 }, (_, i) => ({
+		role: i % 2 === 0 ? 'user' : 'assistant',
+		content: `Message ${i}`,
+	}));
+	const { page } = await open(t, await written('many.json', JSON.stringify(messages)));
+	await page.waitForSelector('.message');
+	assert.ok((await page.locator('.message').count()) < 100);
+	await page.locator('.message-head').first().focus();
+	await page.keyboard.press('End');
+	await page.waitForSelector('[data-message="19999"]');
+});

@@ -1,0 +1,102 @@
+import type { ContextPoint } from '../../src/core/transcript/tokenTotals.ts';
+import { element, fill, unseen } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import type { TranscriptModel } from './transcriptModel.ts';
+
+const shown = 400;
+
+/** The context at each call of the model: what it carried over, what was new, what the model wrote; and the sums. */
+export class ContextChart {
+	readonly element = element('section', { class: 'context', aria: { label: 'Tokens' } });
+	readonly #model: TranscriptModel;
+
+	constructor(model: TranscriptModel) {
+		this.#model = model;
+	}
+
+	draw(): void {
+		const { inspection } = this.#model;
+		if (inspection === null) return;
+		const { points, totals } = inspection;
+		fill(this.element, element('h2', null, 'Tokens'));
+		if (points.length === 0) {
+			this.element.append(element('p', { class: 'quiet' }, 'No message tells how many tokens it took.'));
+			return;
+		}
+		const facts: (readonly [string, number])[] = [
+			['Prompt', totals.prompt],
+			['Completion', totals.completion],
+			['Total', totals.total],
+		];
+		if (totals.cached > 0) facts.push(['From a cache', totals.cached]);
+		if (totals.reasoning > 0) facts.push(['Reasoning', totals.reasoning]);
+		const largest = Math.max(1, ...points.map(({ prompt, completion }) => prompt + completion));
+		this.element.append(
+			element(
+				'dl',
+				{ class: 'totals' },
+				...facts.map(([name, count]) =>
+					element('div', null, element('dt', null, name), element('dd', null, formatCount(count))),
+				),
+			),
+		);
+		if (totals.counted < totals.answers) {
+			this.element.append(
+				element('p', { class: 'quiet' }, `Of ${totals.answers} answers, ${totals.counted} tell their tokens.`),
+			);
+		}
+		this.element.append(
+			element(
+				'p',
+				{ class: 'legend', aria: { hidden: true } },
+				element('span', { class: 'swatch carried' }),
+				'carried over',
+				element('span', { class: 'swatch added' }),
+				'new in the prompt',
+				element('span', { class: 'swatch written' }),
+				'completion',
+			),
+			element(
+				'ol',
+				{ class: 'growth', aria: { label: 'Context at each call of the model' } },
+				...points.slice(0, shown).map((point) => this.#row(point, largest)),
+			),
+		);
+		if (points.length > shown) {
+			this.element.append(element('p', { class: 'quiet' }, `and ${points.length - shown} more calls`));
+		}
+	}
+
+	#row({ message, prompt, completion, added }: ContextPoint, largest: number): HTMLElement {
+		const fresh = Math.min(prompt, Math.max(0, added));
+		const part = (kind: string, tokens: number): HTMLElement => {
+			const node = element('span', { class: `part ${kind}` });
+			node.style.width = `${(100 * tokens) / largest}%`;
+			return node;
+		};
+		const change = added < 0 ? `${formatCount(-added)} fewer` : `${formatCount(fresh)} new`;
+		return element(
+			'li',
+			null,
+			element(
+				'button',
+				{
+					class: 'growth-row',
+					attributes: { type: 'button' },
+					title: `${formatCount(prompt)} prompt (${change}) + ${formatCount(completion)} completion`,
+					on: { click: () => this.#model.jump(message) },
+				},
+				element('span', { class: 'growth-message' }, unseen('Message '), `${message + 1}`),
+				element(
+					'span',
+					{ class: 'bar' },
+					part('carried', prompt - fresh),
+					part('added', fresh),
+					part('written', completion),
+				),
+				unseen(`${formatCount(prompt)} tokens of prompt, ${change}, and ${formatCount(completion)} of completion: `),
+				element('span', { class: 'growth-number' }, formatCount(prompt + completion)),
+			),
+		);
+	}
+}

@@ -1,0 +1,99 @@
+import { describe } from '../../src/core/transcript/readTranscript.ts';
+import type { TranscriptFormat } from '../../src/core/transcript/transcript.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { TranscriptModel } from './transcriptModel.ts';
+
+const formatNames: Readonly<Record<TranscriptFormat, string>> = {
+	python: 'messages printed by Python',
+	json: 'JSON',
+	jsonl: 'JSON lines',
+	rollout: 'rollout',
+};
+
+/** What is shown, how much of it there is, and what could not be read. */
+export class PageHeader {
+	readonly element: HTMLElement;
+	readonly #model: TranscriptModel;
+	readonly #file = element('button', { class: 'link file', attributes: { type: 'button' } });
+	readonly #facts = element('p', { class: 'facts' });
+	readonly #faults = element('div', { class: 'faults' });
+	readonly #phase = element('span', { class: 'quiet', role: 'status' });
+	readonly #choice;
+
+	constructor(model: TranscriptModel) {
+		this.#model = model;
+		this.#file.addEventListener('click', () => model.post({ type: 'openSource', line: null, column: null }));
+		this.#choice = dropdown({
+			label: 'Conversation',
+			choices: [],
+			value: '',
+			onChange: (value) => model.chooseConversation(Number(value)),
+		});
+		this.element = element(
+			'header',
+			{ class: 'page-head' },
+			element(
+				'div',
+				{ class: 'head-line' },
+				element('h1', null, 'Transcript'),
+				this.#file,
+				this.#phase,
+				element('span', { class: 'spacer' }),
+				this.#choice.element,
+				button({ label: 'Open Another', icon: 'folder', onClick: () => model.post({ type: 'openOther' }) }).element,
+			),
+			this.#facts,
+			this.#faults,
+		);
+	}
+
+	update(): void {
+		const { file, inspection, phase, label, conversation, progress, place } = this.#model;
+		setText(this.#file, plainLabel(label, 300));
+		this.#file.setAttribute(
+			'aria-label',
+			place?.kind === 'rollout'
+				? `Show ${plainLabel(label, 300)} among the rollouts`
+				: `Open ${plainLabel(label, 300)}`,
+		);
+		setText(this.#phase, phase === 'loading' ? `Reading… ${Math.round(100 * progress)} %` : '');
+		const transcripts = file?.transcripts ?? [];
+		this.#choice.setHidden(transcripts.length < 2);
+		if (transcripts.length > 1) {
+			this.#choice.setChoices(
+				transcripts.slice(0, 1000).map(({ title, messages }, i) => ({
+					value: String(i),
+					label: `${plainLabel(title === '' ? `Conversation ${i + 1}` : title, 60)} (${messages.length})`,
+				})),
+				String(conversation),
+			);
+		}
+		if (file === null || inspection === null) return;
+		const { transcript, totals, findings } = inspection;
+		const count = (n: number, one: string): string => `${formatCount(n)} ${one}${n === 1 ? '' : 's'}`;
+		const facts = [
+			formatNames[place?.kind === 'rollout' ? 'rollout' : file.format],
+			count(transcript.messages.length, 'message'),
+			count(transcript.links.length, 'call'),
+			...(totals.counted > 0 ? [`${formatCount(totals.total)} tokens`] : []),
+			count(findings.filter(({ severity }) => severity === 'error').length, 'error'),
+			count(findings.filter(({ severity }) => severity === 'warning').length, 'warning'),
+		];
+		setText(this.#facts, facts.join(' · '));
+		const told = file.faults.slice(0, 20);
+		const more = file.faults.length + file.moreFaults - told.length;
+		fill(
+			this.#faults,
+			told.length > 0 &&
+				element(
+					'ul',
+					{ aria: { label: 'What could not be read' } },
+					...told.map((fault) => element('li', null, plainLabel(describe(fault), 400))),
+					more > 0 && element('li', { class: 'quiet' }, `and ${formatCount(more)} more`),
+				),
+		);
+	}
+}

@@ -1,0 +1,15 @@
+import * as v from 'valibot';
+import { transcriptPlaceSchema } from '../../src/protocol/transcriptMessages.ts';
+
+const index = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What outlives the window: what was shown and how, never its text. */
+export const savedStateSchema = v.object({
+	place: transcriptPlaceSchema,
+	/** Which conversation of the file. */
+	conversation: index,
+	/** Messages that are open; at most a few hundred are kept. */
+	open: v.pipe(v.array(index), v.maxLength(500)),
+	selected: v.nullable(index),
+});
+export type SavedState = v.InferOutput<typeof savedStateSchema>;

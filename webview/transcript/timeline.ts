@@ -1,0 +1,111 @@
+import { Disposable, toDisposable } from '../../src/base/disposable.ts';
+import { button } from '../lib/controls.ts';
+import { element } from '../lib/dom.ts';
+import { VirtualList } from '../lib/virtualList.ts';
+import { MessageCard } from './messageCard.ts';
+import type { TranscriptModel } from './transcriptModel.ts';
+
+/** All messages, one below the other; only those in view are drawn. */
+export class Timeline extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: TranscriptModel;
+	readonly #list: VirtualList;
+	readonly #cards = new Map<number, MessageCard>();
+
+	constructor(model: TranscriptModel) {
+		super();
+		this.#model = model;
+		this.#list = this.register(
+			new VirtualList({
+				label: 'Messages',
+				class: 'timeline',
+				estimate: (index) => (model.open.has(index) ? 400 : 32),
+				render: (index) => this.#render(index),
+			}),
+		);
+		this.#list.element.addEventListener('keydown', (event) => this.#onKey(event));
+		this.element = element(
+			'section',
+			{ class: 'timeline-pane', aria: { label: 'Timeline' } },
+			element(
+				'div',
+				{ class: 'pane-head' },
+				element('h2', null, 'Timeline'),
+				element('span', { class: 'spacer' }),
+				button({ label: 'Open all', icon: 'expand', onClick: () => model.toggleAll(true) }).element,
+				button({ label: 'Close all', icon: 'close', onClick: () => model.toggleAll(false) }).element,
+			),
+			this.#list.element,
+		);
+		this.register(toDisposable(() => this.#drop()));
+	}
+
+	/** Other messages than before. */
+	draw(): void {
+		const { scrollTop } = this.#list.element;
+		this.#drop();
+		this.#list.setCount(this.#model.messages.length);
+		this.#list.element.scrollTop = scrollTop;
+	}
+
+	/** What is open or selected has changed. */
+	update(reveal: boolean): void {
+		for (const [index, card] of this.#cards) {
+			if (card.element.isConnected) card.update();
+			else {
+				card.dispose();
+				this.#cards.delete(index);
+			}
+		}
+		if (reveal) this.show(this.#model.selected);
+	}
+
+	/** Brings a message into view, and the focus to it. */
+	show(index: number): void {
+		this.#list.reveal(index);
+		this.#cards.get(index)?.focus();
+		// An opened card gets its height in the next frame.
+		requestAnimationFrame(() => {
+			this.#list.reveal(index);
+			const card = this.#cards.get(index);
+			card?.focus();
+			card?.element.classList.remove('flash');
+			void card?.element.offsetWidth;
+			card?.element.classList.add('flash');
+		});
+	}
+
+	#render(index: number): HTMLElement {
+		const message = this.#model.messages[index];
+		this.#cards.get(index)?.dispose();
+		if (message === undefined) return element('div');
+		const card = new MessageCard(message, this.#model);
+		this.#cards.set(index, card);
+		return card.element;
+	}
+
+	#drop(): void {
+		for (const card of this.#cards.values()) card.dispose();
+		this.#cards.clear();
+	}
+
+	/** On the head of a message, arrows go to its neighbours, Right opens and Left closes. */
+	#onKey(event: KeyboardEvent): void {
+		const target = event.target as HTMLElement;
+		if (event.ctrlKey || event.altKey || event.metaKey) return;
+		const onHead = target.classList.contains('message-head');
+		if (!onHead && target !== this.#list.element) return;
+		const { selected } = this.#model;
+		const last = this.#model.messages.length - 1;
+		const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, Home: 0, End: last }[event.key];
+		if (to !== undefined && onHead) {
+			this.#model.select(to);
+			this.show(this.#model.selected);
+		} else if (event.key === 'ArrowRight' || event.key === 'ArrowLeft') {
+			this.#model.toggle(selected, event.key === 'ArrowRight');
+		} else if (event.key === 'Enter' && !onHead) {
+			this.show(selected);
+		} else return;
+		event.preventDefault();
+	}
+}
