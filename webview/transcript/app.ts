@@ -37,8 +37,8 @@ export class App extends Disposable {
 			element(
 				'div',
 				{ class: 'side', role: 'region', tabIndex: 0, aria: { label: 'What was found' } },
-				this.#findings.element,
 				this.#context.element,
+				this.#findings.element,
 				this.#references.element,
 			),
 			this.#timeline.element,

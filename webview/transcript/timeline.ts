@@ -11,6 +11,8 @@ export class Timeline extends Disposable {
 	readonly #model: TranscriptModel;
 	readonly #list: VirtualList;
 	readonly #cards = new Map<number, MessageCard>();
+	/** Counts what was brought into view, so that only the last is. */
+	#shown = 0;
 
 	constructor(model: TranscriptModel) {
 		super();
@@ -64,15 +66,20 @@ export class Timeline extends Disposable {
 	show(index: number): void {
 		this.#list.reveal(index);
 		this.#cards.get(index)?.focus();
-		// An opened card gets its height in the next frame.
-		requestAnimationFrame(() => {
-			this.#list.reveal(index);
-			const card = this.#cards.get(index);
-			card?.focus();
-			card?.element.classList.remove('flash');
-			void card?.element.offsetWidth;
-			card?.element.classList.add('flash');
-		});
+		// An opened card gets its height at the end of the next frame.
+		this.#shown++;
+		const shown = this.#shown;
+		requestAnimationFrame(() =>
+			requestAnimationFrame(() => {
+				if (shown !== this.#shown) return;
+				this.#list.reveal(index);
+				const card = this.#cards.get(index);
+				card?.focus();
+				card?.element.classList.remove('flash');
+				void card?.element.offsetWidth;
+				card?.element.classList.add('flash');
+			}),
+		);
 	}
 
 	#render(index: number): HTMLElement {
