@@ -40,6 +40,9 @@ const lastEquation = /=\s*([^=\s][^=\n]{0,80}?)\s*[.!]?\s*$/;
 /** What stands before the right side of an equation between values, `3 + 4 =`; after `x =` stands a conclusion. */
 const equation = /[\d)\]}]\s*\\?[)\]$]?\s*=\s*\$?$/;
 
+/** What stands before the equals sign where the value of the unknown is stated: `x =`, `total =`. */
+const unknown = /(?:^|[^\p{L}\p{N}_+*/^-])(?:[a-zA-Z]|answer|result|total|sum)\s*$/iu;
+
 interface Reading {
 	readonly text: string;
 	/** Whether it is a statement of the result: a last equation may be one step of several. */
@@ -57,8 +60,8 @@ function conclusions(end: string): Reading[] {
 		readings.push({ text, certain: certain && isValue(text) && !step });
 	};
 	for (const reading of statedAnswers(end)) if (reading !== end.trim()) add(reading, true);
-	const [, right] = lastEquation.exec(end) ?? [];
-	if (right !== undefined) add(right, false);
+	const last = lastEquation.exec(end);
+	if (last?.[1] !== undefined) add(last[1], unknown.test(end.slice(Math.max(0, last.index - 40), last.index)));
 	// A thinking that is nothing but a value.
 	if (end.length <= longest && isValue(end.trim())) add(end, /^\s*[-+]?[\d.,/]+\s*$/.test(end));
 	return readings;

@@ -22,6 +22,28 @@ describe('reasoning behaviours', () => {
 		assert.deepEqual(found('Working backwards from 24'), [['backward-chaining', 'Working backwards']]);
 	});
 
+	it('are marked in other languages, unless English alone is asked for', () => {
+		const text =
+			'等等，让我检查一下。 Warte, das ist falsch. Vérifions. Espera, no funciona. Подождите, проверим. Wait.';
+		assert.deepEqual(found(text), [
+			['reflection', '等等'],
+			['verification', '让我检查'],
+			['reflection', 'Warte'],
+			['backtracking', 'das ist falsch'],
+			['verification', 'Vérifions'],
+			['reflection', 'Espera,'],
+			['backtracking', 'no funciona'],
+			['reflection', 'Подождите'],
+			['verification', 'проверим'],
+			['reflection', 'Wait'],
+		]);
+		assert.deepEqual(
+			findBehaviours(text, null, 'english').map(({ start, end }) => text.slice(start, end)),
+			['Wait'],
+			'what the reflection reward counts',
+		);
+	});
+
 	it('are whole words', () => {
 		assert.deepEqual(found('waiter await maharaja actuallyx checkingaccount éwait'), []);
 		assert.deepEqual(found('3+5=8;8*2=16'), []);

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import { resolveTemplate } from '../../../../src/core/text/template.ts';
+import { findBehaviours } from '../../../../src/core/trace/behaviours.ts';
+import { parsePerturbation, perturbationKinds, perturbTrace, stepsOf } from '../../../../src/core/trace/perturb.ts';
+
+const tags = resolveTemplate('r1');
+const thinking = 'First, 12*3=36.\nWait, let me check: 36+1=37.\nHmm, yes.\nSo it is 37.';
+const completion = `<think>${thinking}</think><answer>37</answer>`;
+const change = (name: string, seed = 1, text = completion) =>
+	perturbTrace(text, parsePerturbation(name), {
+		tags,
+		random: Random.of(seed, name),
+		donors: ['Let y be 9.'],
+		wrongAnswer: '38',
+	});
+const thinkOf = (text: string | null) => /<think>(.*)<\/think><answer>37<\/answer>$/s.exec(text ?? '')?.[1];
+const sorted = (steps: readonly { text: string }[]) => steps.map(({ text }) => text).sort();
+
+describe('perturbations of a trace', () => {
+	it('corrupt a share of the digits, each to another one', () => {
+		for (const [share, expected] of [
+			['1', 12],
+			['0.5', 6],
+			['0.01', 1],
+		] as const) {
+			const changed = thinkOf(change(`corrupt-digits:${share}`)) as string;
+			assert.equal(changed.replace(/\d/g, '#'), thinking.replace(/\d/g, '#'));
+			assert.equal([...changed].filter((character, i) => character !== thinking[i]).length, expected);
+		}
+	});
+
+	it('remove words of reflection, verification and backtracking', () => {
+		const changed = thinkOf(change('remove-keywords')) as string;
+		assert.equal(changed, 'First, 12*3=36.\n36+1=37.\nyes.\nSo it is 37.');
+		assert.deepEqual(
+			findBehaviours(changed).map(({ behaviour }) => behaviour),
+			['subgoal-setting'],
+		);
+		const half = thinkOf(change('remove-keywords:0.3')) as string;
+		assert.equal(findBehaviours(half).length, 3);
+	});
+
+	it('shuffle, delete and insert steps', () => {
+		const steps = stepsOf(thinking);
+		assert.equal(steps.length, 4);
+		const shuffled = stepsOf(thinkOf(change('shuffle-steps')) as string);
+		assert.deepEqual(sorted(shuffled), sorted(steps));
+		assert.ok(
+			shuffled.every(({ text }, i) => text !== steps[i]?.text),
+			'none stays where it was',
+		);
+		const two = stepsOf(thinkOf(change('shuffle-steps:0.5')) as string);
+		assert.equal(two.filter(({ text }, i) => text !== steps[i]?.text).length, 2);
+		assert.equal(stepsOf(thinkOf(change('delete-steps:0.5')) as string).length, 2);
+		assert.equal(thinkOf(change('delete-steps')), '');
+		const inserted = stepsOf(thinkOf(change('insert-steps:0.5')) as string).map(({ text }) => text);
+		assert.equal(inserted.length, 6);
+		assert.deepEqual(
+			inserted.filter((text) => text !== 'Let y be 9.'),
+			steps.map(({ text }) => text),
+		);
+	});
+
+	it('put another answer, where the thinking concludes as well', () => {
+		assert.equal(
+			change('wrong-answer'),
+			`<think>${thinking.replace('So it is 37', 'So it is 38')}</think><answer>38</answer>`,
+		);
+		assert.match(
+			change('wrong-answer', 1, '<think>137 and 37.5 and 37</think><answer>37</answer>') ?? '',
+			/137 and 37\.5 and 38</,
+		);
+	});
+
+	it('change nothing where there is nothing of the kind', () => {
+		for (const kind of perturbationKinds) {
+			assert.equal(change(kind, 1, '<think>'), null, kind);
+			assert.equal(change(kind, 1, ''), null, kind);
+		}
+		assert.equal(change('corrupt-digits', 1, '<think>no digits</think><answer>37</answer>'), null);
+		assert.equal(change('shuffle-steps', 1, '<think>one step</think><answer>37</answer>'), null);
+		assert.equal(change('wrong-answer', 1, '<think>a</think>'), null);
+	});
+
+	it('are the same for the same seed, and leave tags and answer alone', () => {
+		const random = Random.of(4, 'perturb');
+		const parts = ['Wait, ', '12', ' = ', '3', '\n', '. ', 'a', 'let me check', '\n\n', '😀'];
+		for (let i = 0; i < 500; i++) {
+			const inner = Array.from({ length: 1 + random.int(20) }, () => random.pick(parts)).join('');
+			const text = `<think>${inner}</think><answer>37</answer>`;
+			for (const kind of perturbationKinds) {
+				const changed = change(kind, i, text);
+				assert.equal(change(kind, i, text), changed);
+				if (changed === null) continue;
+				assert.notEqual(changed, text);
+				assert.ok(changed.startsWith('<think>'));
+				assert.ok(changed.endsWith(kind === 'wrong-answer' ? '<answer>38</answer>' : '<answer>37</answer>'));
+			}
+		}
+	});
+
+	it('are named with their share', () => {
+		assert.deepEqual(parsePerturbation('shuffle-steps'), { kind: 'shuffle-steps', share: 1 });
+		for (const text of [
+			'',
+			'shuffle',
+			'shuffle-steps:',
+			'shuffle-steps:0',
+			'shuffle-steps:2',
+			'shuffle-steps:x',
+			'shuffle-steps:1:1',
+		]) {
+			assert.throws(() => parsePerturbation(text), { reason: 'invalid' }, text);
+		}
+	});
+});
