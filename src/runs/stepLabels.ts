@@ -1,13 +1,9 @@
-import { constants } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Sequencer } from '../base/async.ts';
-import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLabels, rolloutLabelsSchema } from '../protocol/stepLabel.ts';
 import { annotationFolder } from './annotationFolder.ts';
-import { ensureFolder } from './atomicFile.ts';
-import { formatLine, parseLine } from './jsonLines.ts';
+import { appendAnnotation } from './appendAnnotation.ts';
+import { parseLine } from './jsonLines.ts';
 import { LineTail } from './lineTail.ts';
 import type { RolloutSplit } from './runContent.ts';
 
@@ -123,39 +119,7 @@ export class StepLabels {
 	}
 
 	async #append(labels: RolloutLabels): Promise<void> {
-		const path = join(this.#folder, labelsFile);
-		let handle: FileHandle | undefined;
-		try {
-			await ensureFolder(this.#folder);
-			// A link would lead the write elsewhere.
-			if (!(await lstat(this.#folder)).isDirectory()) throw notRegular(this.#folder);
-			const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
-			handle = await open(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o666);
-			const info = await handle.stat();
-			if (!info.isFile()) throw notRegular(path);
-			// A line that a crash has torn must not swallow this one. One write: lines of other windows stay whole.
-			const line = Buffer.from(`${(await endsTorn(handle, info.size)) ? '\n' : ''}${formatLine(labels)}`);
-			const { bytesWritten } = await handle.write(line);
-			if (bytesWritten < line.length) {
-				// The disk is full: what was written is a torn line, which readers pass over.
-				throw new Failure('full', `Cannot write ${path}: no space left on device.`, 'Free some disk space.');
-			}
-			await handle.datasync();
-		} catch (error) {
-			if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw notRegular(path);
-			throw Failure.from(error, `Cannot write ${path}`);
-		} finally {
-			await handle?.close();
-		}
+		await appendAnnotation(this.#folder, labelsFile, [labels]);
 		await this.#read();
 	}
-}
-
-const notRegular = (path: string) =>
-	new Failure('invalid', `${path} is a link or no regular file, so nothing is written there.`, 'Remove it.');
-
-async function endsTorn(handle: FileHandle, size: number): Promise<boolean> {
-	if (size === 0) return false;
-	const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
-	return buffer[0] !== 0x0a;
 }

@@ -23,6 +23,7 @@ export class Row {
 	readonly time: number;
 	readonly stage: string;
 	readonly #values: MetricsLine['values'];
+	#names: readonly string[] | null = null;
 
 	constructor(line: MetricsLine) {
 		this.step = line.step;
@@ -41,8 +42,9 @@ export class Row {
 		return this.#values[name] !== undefined;
 	}
 
-	get names(): string[] {
-		return Object.keys(this.#values);
+	get names(): readonly string[] {
+		this.#names ??= Object.keys(this.#values);
+		return this.#names;
 	}
 }
 

@@ -66,8 +66,8 @@ class HackingWatch implements Watch {
 		let told = false;
 		for (const name of row.names) {
 			if (name.startsWith('rewards/') && name.endsWith('/mean')) this.#component(name.slice(8, -5), row.get(name));
-			const heldOut = /^eval\/(.+\/)?(accuracy|reward)$/s.exec(name);
-			const score = heldOut ? row.get(name) : null;
+			const isHeldOut = name.startsWith('eval/') && /\/(accuracy|reward)$/.test(name);
+			const score = isHeldOut ? row.get(name) : null;
 			if (score === null) continue;
 			const [low, high] = [row.get(`${name}_low`), row.get(`${name}_high`)];
 			told = this.#measured(name, row.step, score, low === null || high === null ? null : (high - low) / 2) || told;

@@ -149,7 +149,7 @@ describe('entropy collapse', () => {
 	it('is told when reward rises no more', () => {
 		const alert = only({ metrics: rows(200, stuck(collapse)) });
 		assert.equal(alert.rule, 'entropy-collapse');
-		assert.match(alert.message, /nats per token .* accuracy 0\.\d/);
+		assert.match(alert.message, /nats per token .*\(accuracy 0\.\d/);
 		assert.deepEqual(alert.recipe?.path, ['stages', 1, 'epsilon_high']);
 	});
 

@@ -1,0 +1,134 @@
+import { Sequencer } from '../base/async.ts';
+import type { Alert } from '../protocol/alert.ts';
+import { type AlertLine, alertLineSchema } from '../protocol/alertLine.ts';
+import { decode } from '../protocol/decode.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { annotationFolder } from './annotationFolder.ts';
+import { appendAnnotation } from './appendAnnotation.ts';
+import { parseLine } from './jsonLines.ts';
+import { LineTail } from './lineTail.ts';
+
+export const alertsFile = 'alerts.jsonl';
+
+/** More than any run has; a file may hold any number. */
+const mostAlerts = 1000;
+
+/** What the file says. */
+export interface AlertState {
+	/** In the order of their first lines. */
+	readonly alerts: readonly Alert[];
+	/** Ids that a person dismissed. */
+	readonly dismissed: ReadonlySet<string>;
+	/** Which state of the run the alerts are complete for; null: none, or it is being looked at. */
+	readonly of: string | null;
+}
+
+/** The state of a run that has ended, for `AlertState.of`: it changes when the run goes on. @param rules their version */
+export function diagnosedState(record: RunRecord, lastStep: number, rules: string): string {
+	return `${record.id} ${record.attempt} ${lastStep} ${rules}`;
+}
+
+/**
+ * The lab's alerts of a run and what a person said of them: annotations/alerts.jsonl. Several windows may look at a run at
+ * once; each adds what differs from the file, which is the same for all of them.
+ */
+export class AlertLog {
+	readonly #folder: string;
+	readonly #turns = new Sequencer();
+	readonly #alerts = new Map<string, Alert>();
+	readonly #dismissed = new Set<string>();
+	#of: string | null = null;
+	#tail: LineTail;
+
+	/** @param folder see {@link annotationFolder}; it need not be there */
+	constructor(folder: string) {
+		this.#folder = folder;
+		this.#tail = new LineTail(folder, alertsFile);
+	}
+
+	static async of(run: { readonly folder: string; readonly format: string }): Promise<AlertLog> {
+		return new AlertLog(await annotationFolder(run));
+	}
+
+	/** As the file is now, with what other windows wrote. */
+	read(): Promise<AlertState> {
+		return this.#turns.queue(() => this.#state());
+	}
+
+	/**
+	 * Makes the file say these alerts, and nothing else of the lab's.
+	 * @param time seconds since the epoch
+	 * @param of the state of the run that they are complete for; null: it goes on
+	 */
+	save(alerts: readonly Alert[], time: number, of: string | null): Promise<void> {
+		return this.#turns.queue(async () => {
+			const state = await this.#state();
+			const lines = linesFor(state, alerts, time, of);
+			if (lines.length > 0) await appendAnnotation(this.#folder, alertsFile, lines);
+		});
+	}
+
+	/** @param time seconds since the epoch */
+	dismiss(id: string, dismissed: boolean, time: number): Promise<void> {
+		return this.#turns.queue(async () => {
+			const state = await this.#state();
+			if (state.dismissed.has(id) === dismissed) return;
+			const line: AlertLine = { format: 1, time, type: dismissed ? 'dismissed' : 'restored', id };
+			await appendAnnotation(this.#folder, alertsFile, [line]);
+		});
+	}
+
+	async #state(): Promise<AlertState> {
+		for (;;) {
+			const lines = await this.#tail.read();
+			if (lines === null) break;
+			if (lines === 'replaced') {
+				this.#tail = new LineTail(this.#folder, alertsFile);
+				this.#alerts.clear();
+				this.#dismissed.clear();
+				this.#of = null;
+				continue;
+			}
+			for (const line of lines) {
+				const decoded = decode(alertLineSchema, parseLine(line));
+				if (decoded.ok) this.#take(decoded.value);
+			}
+		}
+		return { alerts: [...this.#alerts.values()], dismissed: new Set(this.#dismissed), of: this.#of };
+	}
+
+	#take(line: AlertLine): void {
+		switch (line.type) {
+			case 'begin':
+				this.#alerts.clear();
+				this.#of = null;
+				break;
+			case 'alert':
+				if (this.#alerts.size < mostAlerts || this.#alerts.has(line.alert.id))
+					this.#alerts.set(line.alert.id, line.alert);
+				this.#of = null;
+				break;
+			case 'diagnosed':
+				this.#of = line.of;
+				break;
+			case 'dismissed':
+				if (this.#dismissed.size < mostAlerts) this.#dismissed.add(line.id);
+				break;
+			case 'restored':
+				this.#dismissed.delete(line.id);
+				break;
+		}
+	}
+}
+
+/** What makes the file say these alerts; nothing when it says them already. */
+function linesFor(state: AlertState, alerts: readonly Alert[], time: number, of: string | null): AlertLine[] {
+	const known = new Map(state.alerts.map((alert) => [alert.id, JSON.stringify(alert)]));
+	const wanted = new Set(alerts.map(({ id }) => id));
+	const anew = state.alerts.some(({ id }) => !wanted.has(id));
+	const changed = anew ? alerts : alerts.filter((alert) => known.get(alert.id) !== JSON.stringify(alert));
+	const lines: AlertLine[] = anew ? [{ format: 1, time, type: 'begin' }] : [];
+	for (const alert of changed) lines.push({ format: 1, time, type: 'alert', alert });
+	if (of !== null && (of !== state.of || lines.length > 0)) lines.push({ format: 1, time, type: 'diagnosed', of });
+	return lines;
+}

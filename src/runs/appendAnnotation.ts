@@ -1,0 +1,47 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { ensureFolder } from './atomicFile.ts';
+import { formatLine } from './jsonLines.ts';
+
+/**
+ * Adds lines to a file of an annotation folder, which need not be there yet: one write at its end, so that several windows
+ * and processes may write at once and nothing of anybody is lost. Fails with `denied`, `full` or `invalid` (a link).
+ */
+export async function appendAnnotation(folder: string, file: string, records: readonly object[]): Promise<void> {
+	const path = join(folder, file);
+	let handle: FileHandle | undefined;
+	try {
+		await ensureFolder(folder);
+		// A link would lead the write elsewhere.
+		if (!(await lstat(folder)).isDirectory()) throw notRegular(folder);
+		const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+		handle = await open(path, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o666);
+		const info = await handle.stat();
+		if (!info.isFile()) throw notRegular(path);
+		// A line that a crash has torn must not swallow this one. One write: lines of other windows stay whole.
+		const text = records.map(formatLine).join('');
+		const bytes = Buffer.from(`${(await endsTorn(handle, info.size)) ? '\n' : ''}${text}`);
+		const { bytesWritten } = await handle.write(bytes);
+		if (bytesWritten < bytes.length) {
+			// The disk is full: what was written is a torn line, which readers pass over.
+			throw new Failure('full', `Cannot write ${path}: no space left on device.`, 'Free some disk space.');
+		}
+		await handle.datasync();
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw notRegular(path);
+		throw Failure.from(error, `Cannot write ${path}`);
+	} finally {
+		await handle?.close();
+	}
+}
+
+const notRegular = (path: string) =>
+	new Failure('invalid', `${path} is a link or no regular file, so nothing is written there.`, 'Remove it.');
+
+async function endsTorn(handle: FileHandle, size: number): Promise<boolean> {
+	if (size === 0) return false;
+	const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+	return buffer[0] !== 0x0a;
+}

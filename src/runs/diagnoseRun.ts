@@ -1,0 +1,59 @@
+import { setImmediate } from 'node:timers/promises';
+import { type AbortSignalLike, checkAborted } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { Diagnosis } from '../core/diagnosis/diagnosis.ts';
+import type { Alert } from '../protocol/alert.ts';
+import { diagnosisRunOf } from './diagnosisRunOf.ts';
+import type { RunContent } from './runContent.ts';
+import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
+
+export interface DiagnoseOptions {
+	readonly signal?: AbortSignalLike;
+	/** Steps whose rollouts are looked at; default 200. */
+	readonly steps?: number;
+}
+
+/** Rows between two turns of other work. */
+const rowsAtOnce = 500;
+
+/** The alerts of a run as it is on disk, whoever wrote it; what cannot be read is left out. */
+export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<readonly Alert[]> {
+	const { signal } = options;
+	const record = await content.record().catch(() => null);
+	const { run, tags } = await diagnosisRunOf(content.folder, content.format, record);
+	const diagnosis = new Diagnosis(run);
+	const all = content.hasSteps ? await content.steps().catch(orNone) : [];
+	const steps = sampledSteps(all, options.steps ?? 200);
+	diagnosis.addEvaluations(await content.evaluations().catch(orNone));
+	let next = 0;
+	const lookUpTo = async (step: number): Promise<void> => {
+		for (; next < steps.length && (steps[next] as number) <= step; next++) {
+			const facts = await stepFactsOf(content, steps[next] as number, tags, signal).catch(orNull);
+			if (facts !== null) diagnosis.addStep(facts);
+		}
+	};
+	for await (const lines of content.metrics(signal)) {
+		for (let i = 0; i < lines.length; ) {
+			const from = i;
+			const upTo = steps[next] ?? Number.POSITIVE_INFINITY;
+			// All rows before the next step with rollouts, at most a portion.
+			while (i < lines.length && i - from < rowsAtOnce && (lines[i]?.step ?? 0) < upTo) i++;
+			diagnosis.addMetrics(lines.slice(from, i));
+			await setImmediate();
+			checkAborted(signal);
+			if (i < lines.length && (lines[i]?.step ?? 0) >= upTo) await lookUpTo(lines[i]?.step ?? 0);
+		}
+	}
+	await lookUpTo(Number.POSITIVE_INFINITY);
+	return diagnosis.alerts;
+}
+
+/** What cannot be read is passed over, but whoever asks no more is told so. */
+function passOver<T>(value: T): (error: unknown) => T {
+	return (error) => {
+		if (Failure.from(error).reason === 'cancelled') throw error;
+		return value;
+	};
+}
+const orNone = passOver([]);
+const orNull = passOver(null);

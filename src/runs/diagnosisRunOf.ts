@@ -1,0 +1,34 @@
+import * as v from 'valibot';
+import type { DiagnosisRun } from '../core/diagnosis/diagnosisRun.ts';
+import type { TraceTags } from '../core/trace/trace.ts';
+import { decode } from '../protocol/decode.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { ownFormat } from './annotationFolder.ts';
+import { readResolvedRecipe } from './runReader.ts';
+
+const pair = v.nullable(v.tuple([v.string(), v.string()]));
+/** What of a frozen recipe rules ask for; a recipe may lack any of it. */
+const recipeSchema = v.object({
+	stages: v.pipe(v.array(v.looseObject({ type: v.string() })), v.maxLength(1000)),
+	template: v.optional(v.looseObject({ think: v.optional(pair), answer: v.optional(pair) })),
+});
+
+export interface DiagnosedRun {
+	readonly run: DiagnosisRun;
+	/** Of the template; null: not known. */
+	readonly tags: TraceTags | null;
+}
+
+/** What rules ask of a run beside its numbers. */
+export async function diagnosisRunOf(folder: string, format: string, record: RunRecord | null): Promise<DiagnosedRun> {
+	const rewards = (record?.rewards ?? []).slice(0, 1000);
+	const unknown = { run: { format, rewards, stages: [] }, tags: null };
+	if (format !== ownFormat) return unknown;
+	const decoded = decode(recipeSchema, await readResolvedRecipe(folder).catch(() => null));
+	if (!decoded.ok) return unknown;
+	const { stages, template } = decoded.value;
+	return {
+		run: { format, rewards, stages: stages.map((settings) => ({ type: settings.type, settings })) },
+		tags: template === undefined ? null : { think: template.think ?? null, answer: template.answer ?? null },
+	};
+}

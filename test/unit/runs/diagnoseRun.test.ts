@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { annotationFolder } from '../../../src/runs/annotationFolder.ts';
+import { diagnoseRun } from '../../../src/runs/diagnoseRun.ts';
+import { openRun } from '../../../src/runs/openRun.ts';
+import { sampledSteps } from '../../../src/runs/stepFactsOf.ts';
+import { root } from '../../scripts/paths.ts';
+
+const folders: string[] = [];
+after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
+const temporary = async () => {
+	const folder = await mkdtemp(join(tmpdir(), 'diagnose-'));
+	folders.push(folder);
+	return folder;
+};
+
+const fixture = (path: string) => openRun(join(root, 'test/fixtures', path));
+
+describe('the diagnosis of a run', () => {
+	it('finds truth in the fixtures: a run whose completions are cut off, and nothing in short ones', async () => {
+		const trl = await diagnoseRun(await fixture('trl-run'));
+		assert.deepEqual(
+			trl.map(({ id, step, lastStep }) => [id, step, lastStep]),
+			[['overlong', 20, 30]],
+		);
+		for (const path of ['verl', 'prime-rl/run', 'nemo-rl/exp_001', 'tinker/log', 'skyrl']) {
+			assert.deepEqual(await diagnoseRun(await fixture(path)), [], path);
+		}
+	});
+
+	it('reads rollouts of another trainer for causes and evidence, and writes nothing beside them', async () => {
+		const folder = await temporary();
+		await cp(join(root, 'test/fixtures/verl'), folder, { recursive: true });
+		await rm(join(folder, 'rollouts'), { recursive: true });
+		await rm(join(folder, 'metrics'), { recursive: true });
+		await mkdir(join(folder, 'rollouts'));
+		for (let step = 1; step <= 30; step++) {
+			const row = (input: string, output: string, score: number) =>
+				JSON.stringify({ input, output, gts: '4', score, step, acc: score > 0 });
+			const rows = [0, 1, 2, 3].map((i) => row(`What is ${step} + 1? Use \\boxed{}.`, `It is ${i}, I think`, 0));
+			const others = [0, 1, 2, 3].map((i) => row(`What is ${step} + 2? Use \\boxed{}.`, `About ${i} or so`, 0));
+			await writeFile(join(folder, 'rollouts', `${step}.jsonl`), `${[...rows, ...others].join('\n')}\n`);
+		}
+		const content = await openRun(folder);
+		const alerts = await diagnoseRun(content);
+		assert.deepEqual(
+			alerts.map(({ id }) => id),
+			['dead-groups:parse-failed'],
+		);
+		assert.equal(alerts[0]?.evidence.length, 5);
+		assert.equal(alerts[0]?.recipe, null);
+		assert.doesNotMatch(await annotationFolder(content), new RegExp(folder));
+	});
+
+	it('ends when nobody asks for it any more', async () => {
+		const content = await fixture('trl-run');
+		await assert.rejects(diagnoseRun(content, { signal: AbortSignal.abort() }), { reason: 'cancelled' });
+	});
+
+	it('looks at some of the steps of a long run, its end among them', () => {
+		const steps = Array.from({ length: 10_000 }, (_, i) => i + 1);
+		const picked = sampledSteps(steps, 200);
+		assert.ok(picked.length <= 200 && picked.length > 190);
+		assert.deepEqual(
+			picked,
+			picked.toSorted((a, b) => a - b),
+		);
+		assert.deepEqual(picked.slice(-50), steps.slice(-50));
+		assert.equal(picked[0], 1);
+		assert.deepEqual(sampledSteps([3, 5], 200), [3, 5]);
+	});
+});
