@@ -95,7 +95,8 @@ export class ForeignRun implements RunContent {
 
 	/** The files of a step as they are, without opening them. */
 	async stepFiles(step: number, split: RolloutSplit): Promise<FoundFile[]> {
-		return (await this.#steps.files(step, split)).map(({ found }) => found);
+		const files = await this.#steps.files(step, split);
+		return files.flatMap(({ found, companion }) => (companion === null ? [found] : [found, companion]));
 	}
 
 	async *metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]> {

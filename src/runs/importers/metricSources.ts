@@ -122,10 +122,10 @@ class MetricSource {
 	/** The first step in which the table differs from an earlier one; null when it lacks steps that were there. */
 	#difference(before: MetricTable): number | null {
 		const after = this.table;
+		for (let row = 0; row < before.length; row++) if (after.rowOf(before.step[row] as number) === -1) return null;
 		for (let row = 0; row < before.length; row++) {
 			const step = before.step[row] as number;
 			const now = after.rowOf(step);
-			if (now === -1) return null;
 			if (now !== row) return after.step[row] as number;
 			for (const name of after.names) {
 				if (!Object.is(after.value(name, now), before.value(name, row))) return step;

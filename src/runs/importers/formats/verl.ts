@@ -46,10 +46,13 @@ export function verlMetrics(record: unknown): readonly ForeignMetrics[] | string
 
 const isValidation = (folder: string) => /^(val|eval|test)/i.test(folder) || /validation/i.test(folder);
 
-async function holds(folder: FolderView, pattern: string, keys: readonly string[], files: number): Promise<boolean> {
-	for (const file of await folder.some(pattern, files)) {
-		const found = topKeys((await folder.head(file.path)) ?? '');
-		if (keys.every((key) => found.has(key))) return true;
+type Keys = ReadonlySet<string>;
+const isRollout = (keys: Keys) => keys.has('input') && keys.has('output') && keys.has('score');
+const isLogged = (keys: Keys) => keys.size === 2 && keys.has('step') && keys.has('data');
+
+async function holds(folder: FolderView, pattern: string, fits: (keys: Keys) => boolean): Promise<boolean> {
+	for (const file of await folder.some(pattern, 5)) {
+		if (fits(topKeys((await folder.head(file.path)) ?? ''))) return true;
 	}
 	return false;
 }
@@ -58,7 +61,8 @@ async function holds(folder: FolderView, pattern: string, keys: readonly string[
 export const verl: RunFormat = {
 	name: 'verl',
 	title: 'verl',
-	looksFor: 'JSONL files named by step, with input, output and score in their rows (trainer.rollout_data_dir)',
+	looksFor:
+		'JSONL files named by step with input, output and score in their rows (trainer.rollout_data_dir), or its file log',
 	hasSteps: true,
 	rollouts: [
 		{ pattern: '{step}.jsonl', form: 'jsonl', split: 'train', rollouts: verlRollout },
@@ -90,7 +94,10 @@ export const verl: RunFormat = {
 		'Advantages, tokens and whether a completion was cut off are not recorded.',
 	],
 	async recognise(folder) {
-		const keys = ['input', 'output', 'score'];
-		return (await holds(folder, '{step}.jsonl', keys, 3)) || (await holds(folder, '{folder}/{step}.jsonl', keys, 3));
+		for (const place of ['', '{folder}/']) {
+			if (await holds(folder, `${place}{step}.jsonl`, isRollout)) return true;
+			if (await holds(folder, `${place}{name}.jsonl`, isLogged)) return true;
+		}
+		return false;
 	},
 };

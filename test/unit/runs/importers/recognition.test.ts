@@ -87,6 +87,9 @@ describe('recognition of formats', () => {
 		const verl = { input: 'a', output: 'b', gts: null, score: 0, step: 1 };
 		assert.deepEqual(await names(await folderOf({ '1.jsonl': verl })), ['verl']);
 		assert.deepEqual(await names(await folderOf({ 'anything/12.jsonl': verl })), ['verl']);
+		assert.deepEqual(await names(await folderOf({ 'project/experiment.jsonl': { step: 0, data: { a: 1 } } })), [
+			'verl',
+		]);
 		const sky = { input_prompt: 'a', output_response: 'b', score: 0 };
 		assert.deepEqual(await names(await folderOf({ 'global_step_5_evals/gsm8k.jsonl': sky })), ['skyrl']);
 		const episode = { id: 'e', traces: [] };
