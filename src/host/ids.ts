@@ -115,11 +115,13 @@ export const panelTypes = {
 
 /**
  * Words in a tree item's `contextValue`, which `viewItem =~ /\bword\b/` tests:
- * of a run `run` always; `live` or `ended`; `running`, `paused`, `resumable` as they say;
+ * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
+ * `resumable` as they say;
  * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`.
  */
 export const itemFlags = [
 	'run',
+	'foreign',
 	'live',
 	'ended',
 	'running',

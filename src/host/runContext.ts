@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { Disposable } from '../base/disposable.ts';
 import { type RunContextKey, runContextKeys } from './ids.ts';
 import type { RunStore } from './runStore.ts';
-import { isLive, isResumable, isRunning, type RunView } from './runView.ts';
+import { hasEnded, isLive, isResumable, isRunning, type RunView } from './runView.ts';
 
 const conditions: Readonly<Record<RunContextKey, (view: RunView) => boolean>> = {
 	[runContextKeys.hasRuns]: () => true,
@@ -10,7 +10,7 @@ const conditions: Readonly<Record<RunContextKey, (view: RunView) => boolean>> = 
 	[runContextKeys.hasRunningRuns]: isRunning,
 	[runContextKeys.hasPausedRuns]: (view) => view.status === 'paused',
 	[runContextKeys.hasResumableRuns]: isResumable,
-	[runContextKeys.hasEndedRuns]: (view) => !isLive(view),
+	[runContextKeys.hasEndedRuns]: hasEnded,
 };
 
 /** Keeps the context keys of `when` clauses in step with the runs. */

@@ -1,13 +1,15 @@
 import { Failure } from '../base/failure.ts';
 import type { RunAnnotation, RunRecord } from '../protocol/runRecord.ts';
 import { readAnnotation, readRecord } from '../runs/runReader.ts';
+import { isRunFolder } from '../runs/runRegistry.ts';
 import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
-import { readSummary } from './runSummary.ts';
+import { readSummary, summarise } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
 /** Reads what the lists show of a run: a few small reads, whatever the length of the run. Never fails. */
 export async function loadRun(folder: string): Promise<RunView> {
 	try {
+		if (!(await isRunFolder(folder))) return await loadForeign(folder);
 		const record = await readRecord(folder);
 		const [status, summary, annotation] = await Promise.all([
 			effectiveStatus(record),
@@ -38,6 +40,20 @@ export async function loadRun(folder: string): Promise<RunView> {
 			tokensPerSecond: null,
 		};
 	}
+}
+
+/** Another trainer's run: its record is made from what its files tell, without reading them through. */
+async function loadForeign(folder: string): Promise<RunView> {
+	// Importers are loaded when there is something for them to read.
+	const { openRun } = await import('../runs/openRun.ts');
+	const run = await openRun(folder, { live: true });
+	const [newest, annotation] = await Promise.all([
+		run.newest().catch(() => []),
+		readAnnotation(folder).catch((): RunAnnotation | null => null),
+	]);
+	const record = await run.record();
+	const summary = summarise(newest);
+	return { folder, record, status: record.status, queued: false, fault: null, annotation, ...summary };
 }
 
 /** While it waits for its device the engine says so in the device's place. */

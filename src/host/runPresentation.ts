@@ -1,4 +1,4 @@
-import { displayText, elapsedOf, flagsOf, isLive, isRunning, nameOf, type RunView } from './runView.ts';
+import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
 /** One row of the *Runs* view, in words; drawing it is `runsTree.ts`. */
 export interface RunPresentation {
@@ -42,7 +42,13 @@ export function stateOf(view: RunView): State {
 }
 
 export function stateText(view: RunView): string {
+	// Its files tell whether it is being written, not why no more.
+	if (isForeign(view)) return view.status === 'running' ? 'being written' : 'not written to now';
 	return stateWords[stateOf(view)];
+}
+
+function iconOf(view: RunView): RunPresentation['icon'] {
+	return isForeign(view) && view.status === 'finished' ? { id: 'book', color: null } : icons[stateOf(view)];
 }
 
 /**
@@ -57,15 +63,16 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	const elapsed = elapsedOf(view, now);
 	const time = elapsed === null ? null : formatElapsed(elapsed);
 	// A running row's icon says that it runs; its stage says more. All other states are said in words as well.
-	const state = isRunning(view) ? null : stateText(view);
+	const foreign = view.record?.foreign ? displayText(view.record.foreign.title, 40) : null;
+	const state = foreign ?? (isRunning(view) ? null : stateText(view));
 	const stage = isLive(view) && view.record?.stage ? displayText(view.record.stage, 40) : null;
 	return {
 		label,
 		description: joined([state, stage, step, reward, time]),
-		icon: icons[stateOf(view)],
+		icon: iconOf(view),
 		contextValue: flagsOf(view).join(' '),
 		tooltip: tooltipOf(view, start, time),
-		spoken: [label, stateText(view), stage, step && `step ${step.replace('/', ' of ')}`, reward, time]
+		spoken: [label, foreign, stateText(view), stage, step && `step ${step.replace('/', ' of ')}`, reward, time]
 			.filter(Boolean)
 			.join(', '),
 	};
@@ -87,7 +94,12 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 	add('Started', start);
 	add('Elapsed', time);
 	add('Device', record && displayText(record.device, 80));
-	add('Engine', record?.engine);
+	if (record?.foreign) {
+		add('Trainer', displayText(record.foreign.title, 80));
+		record.foreign.notes.slice(0, 12).forEach((note, i) => {
+			rows.push([i === 0 ? 'To know' : '', displayText(note, 400)]);
+		});
+	} else add('Engine', record?.engine);
 	add('Attempt', record && record.attempt > 1 ? String(record.attempt) : null);
 	add('Resumed from', record?.parent && displayText(record.parent.checkpoint, 200));
 	add('Tags', view.annotation?.tags?.map((tag) => displayText(tag, 40)).join(', '));
@@ -115,7 +127,7 @@ export function presentStatusBar(view: RunView): StatusBarPresentation {
 		isRunning(view) && view.tokensPerSecond !== null ? `${formatRate(view.tokensPerSecond)} tok/s` : null,
 	];
 	return {
-		text: `$(${icons[stateOf(view)].id}) ${joined(parts)}`,
+		text: `$(${iconOf(view).id}) ${joined(parts)}`,
 		tooltip: `${nameOf(view)}: ${stateText(view)}. Open the dashboard.`,
 		spoken: `Reasoning Lab run ${nameOf(view)}, ${stateText(view)}, ${parts.filter(Boolean).join(', ')}`,
 	};

@@ -14,8 +14,9 @@ export class RegisteredRuns implements RunSource {
 		this.#registry = registry;
 	}
 
-	list(): Promise<readonly string[]> {
-		return this.#registry.list();
+	async list(): Promise<readonly string[]> {
+		const [own, foreign] = await Promise.all([this.#registry.list(), this.#registry.listForeign()]);
+		return [...own, ...foreign];
 	}
 
 	/** What other programs register is found by the store's regular look. */

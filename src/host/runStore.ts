@@ -6,7 +6,7 @@ import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { loadRun, sameView } from './runLoader.ts';
-import { isLive, type RunView } from './runView.ts';
+import { isForeign, isLive, type RunView } from './runView.ts';
 import { RunWatch } from './runWatch.ts';
 
 /** Where run folders are known from: the registry, the workspace. */
@@ -22,12 +22,18 @@ interface Entry {
 	/** Of run.json, so that an ended run is read again only when it changed. */
 	stamp: string;
 	watch: RunWatch | null;
+	/** Of another trainer's run: when it is read again, in milliseconds of `performance.now()`. */
+	again: number;
 }
 
 /** How often ended runs are looked at for a resume, and the sources for runs that were started elsewhere. */
 const sweepMs = 5000;
 /** Listeners hear of changes at most this often. */
 const quietMs = 500;
+/** Another trainer's run that is being written is read again after so long, one that is not after the longer time. */
+const foreignMs = { running: 5000, other: 30_000 } as const;
+/** Reading such a run takes 5 % of the time at most. */
+const foreignRest = 20;
 /** Folders that are looked at together. */
 const together = 16;
 
@@ -42,6 +48,8 @@ export class RunStore extends Disposable {
 	readonly #expected = new Set<string>();
 	readonly #changed: Emitter<void>;
 	readonly #ready = deferred<void>();
+	/** Folders that turned out to be no runs, and until when that is believed. */
+	readonly #noRunsUntil = new Map<string, number>();
 	#runs: readonly RunView[] = [];
 	#sweep: Promise<void> | null = null;
 	#sweepAgain = false;
@@ -87,7 +95,7 @@ export class RunStore extends Disposable {
 		if (known !== undefined) return known;
 		const view = this.get(await this.expect(folder));
 		if (view === undefined)
-			throw new Failure('missing', `${folder} is not a run folder.`, 'Choose one with a run.json.');
+			throw new Failure('missing', `${folder} is not a run folder.`, 'Choose one with a run.json, or add it first.');
 		return view;
 	}
 
@@ -100,6 +108,7 @@ export class RunStore extends Disposable {
 	async expect(folder: string): Promise<string> {
 		const real = await realpath(folder).catch(() => resolve(folder));
 		this.#expected.add(real);
+		this.#noRunsUntil.delete(real);
 		await this.refresh();
 		return real;
 	}
@@ -154,7 +163,7 @@ export class RunStore extends Disposable {
 	/** @returns whether there is a run */
 	async #lookAt(folder: string): Promise<boolean> {
 		const stat = await lstat(join(folder, runFiles.record)).catch(() => null);
-		if (stat === null) return false;
+		if (stat === null) return this.#lookAtForeign(folder);
 		const person = await lstat(join(folder, runFiles.person)).catch(() => null);
 		const stamp = `${stat.mtimeMs} ${stat.size} ${stat.ino} ${person?.mtimeMs ?? 0}`;
 		const entry = this.#entries.get(folder);
@@ -168,9 +177,30 @@ export class RunStore extends Disposable {
 		return true;
 	}
 
+	/** A folder without run.json: another trainer's run, or none. */
+	async #lookAtForeign(folder: string): Promise<boolean> {
+		const now = performance.now();
+		const entry = this.#entries.get(folder);
+		const there = (await lstat(folder).catch(() => null))?.isDirectory() ?? false;
+		if (!there) return false;
+		if (entry !== undefined && isForeign(entry.view) && now < entry.again) return true;
+		if (now < (this.#noRunsUntil.get(folder) ?? 0)) return false;
+		const view = await loadRun(folder);
+		const rest = foreignRest * (performance.now() - now);
+		if (!isForeign(view)) {
+			this.#noRunsUntil.set(folder, performance.now() + Math.max(foreignMs.other, rest));
+			return false;
+		}
+		this.#take(folder, view, '');
+		const taken = this.#entries.get(folder);
+		const pause = view.status === 'running' ? foreignMs.running : foreignMs.other;
+		if (taken !== undefined) taken.again = performance.now() + Math.max(pause, rest);
+		return true;
+	}
+
 	#take(folder: string, view: RunView, stamp: string): void {
 		if (this.disposed) return;
-		const entry = this.#entries.get(folder) ?? { view, stamp, watch: null };
+		const entry = this.#entries.get(folder) ?? { view, stamp, watch: null, again: 0 };
 		const isNew = !this.#entries.has(folder);
 		const changed = isNew || !sameView(view, entry.view);
 		this.#entries.set(folder, entry);

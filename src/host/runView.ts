@@ -21,18 +21,30 @@ export interface RunView {
 	readonly tokensPerSecond: number | null;
 }
 
+/** Whether another trainer wrote it: it can be looked at, and nothing here starts, stops or changes it. */
+export function isForeign(view: RunView): boolean {
+	return view.record?.engine === 'foreign';
+}
+
+/** Whether an engine of ours is at work on it. */
 export function isLive(view: RunView): boolean {
+	if (isForeign(view)) return false;
 	return view.status === 'starting' || view.status === 'running' || view.status === 'paused';
 }
 
 /** Whether it computes now, as far as its record tells. */
 export function isRunning(view: RunView): boolean {
-	return view.status === 'running' && !view.queued;
+	return view.status === 'running' && !view.queued && !isForeign(view);
 }
 
 /** Whether its engine can take it up again in place. */
 export function isResumable(view: RunView): boolean {
 	return view.status === 'stopped' || view.status === 'crashed';
+}
+
+/** Whether its engine is done with it, so that its folder may be changed. */
+export function hasEnded(view: RunView): boolean {
+	return !isLive(view) && !isForeign(view);
 }
 
 /** The name a person gave it, else the recipe's. */
@@ -57,6 +69,7 @@ export function sharedNames(views: readonly RunView[]): ReadonlySet<string> {
 }
 
 export function flagsOf(view: RunView): ItemFlag[] {
+	if (isForeign(view)) return ['run', 'foreign'];
 	const flags: ItemFlag[] = ['run'];
 	flags.push(isLive(view) ? 'live' : 'ended');
 	if (isRunning(view)) flags.push('running');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runFiles } from './runFiles.ts';
-import { labHome } from './runRegistry.ts';
+import { isRunFolder, labHome } from './runRegistry.ts';
 
 /** The format of runs that this product's engines write. */
 export const ownFormat = 'reasoning-lab';
@@ -19,4 +19,9 @@ export async function annotationFolder(
 	if (run.format === ownFormat) return join(run.folder, runFiles.annotations);
 	const path = await realpath(run.folder).catch(() => run.folder);
 	return join(home, 'annotations', createHash('sha256').update(path).digest('hex').slice(0, 32));
+}
+
+/** As {@link annotationFolder}, of a folder whose format the caller does not know. */
+export async function annotationFolderOf(folder: string): Promise<string> {
+	return annotationFolder({ folder, format: (await isRunFolder(folder)) ? ownFormat : 'foreign' });
 }

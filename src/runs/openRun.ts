@@ -1,16 +1,17 @@
 import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { ownFormat } from './annotationFolder.ts';
 import { findFormats } from './importers/findFormats.ts';
 import { type ForeignOptions, ForeignRun } from './importers/foreignRun.ts';
 import { formats } from './importers/formats.ts';
 import type { RunFormat } from './importers/runFormat.ts';
 import { OwnRun } from './ownRun.ts';
 import type { RunContent } from './runContent.ts';
-import { isRunFolder } from './runRegistry.ts';
+import { isRunFolder, RunRegistry } from './runRegistry.ts';
 
 export interface OpenOptions extends ForeignOptions {
-	/** Name of the format, where several fit and a person has chosen; default: the likeliest. */
+	/** Name of the format; default: the one that a person has chosen for the folder, else the likeliest. */
 	readonly format?: string;
 }
 
@@ -28,9 +29,10 @@ export async function openRun(folder: string, options: OpenOptions = {}): Promis
 
 /** The format of a run; null: our own. Fails with `invalid` when the folder is no run. */
 export async function formatOf(folder: string, wanted?: string): Promise<RunFormat | null> {
-	if (wanted === undefined && (await isRunFolder(folder))) return null;
+	if (wanted === ownFormat || (wanted === undefined && (await isRunFolder(folder)))) return null;
 	const found = await findFormats(folder);
-	const format = wanted === undefined ? found[0] : found.find(({ name }) => name === wanted);
+	const chosen = wanted ?? (await new RunRegistry().readerOf(folder));
+	const format = found.find(({ name }) => name === chosen) ?? (wanted === undefined ? found[0] : undefined);
 	if (format !== undefined) return format;
 	throw noRun(resolve(folder));
 }

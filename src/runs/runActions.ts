@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
+import { annotationFolderOf } from './annotationFolder.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { deleteFolder, listCheckpoints, superfluous } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
@@ -27,15 +28,16 @@ export async function annotateRun(
 		if (value === undefined || value.length === 0) delete annotation[key];
 		else annotation[key] = value;
 	}
-	const folder = join(run, runFiles.annotations);
+	const folder = await annotationFolderOf(run);
 	await ensureFolder(folder).catch((error: unknown) => {
-		throw Failure.from(error, `Cannot write into ${run}`);
+		throw Failure.from(error, `Cannot write into ${folder}`);
 	});
+	const own = folder === join(run, runFiles.annotations);
 	// A link would lead the write out of the run.
-	if (!(await listFolder(run)).some((entry) => entry.name === runFiles.annotations && entry.isDirectory())) {
+	if (own && !(await listFolder(run)).some((entry) => entry.name === runFiles.annotations && entry.isDirectory())) {
 		throw new Failure('invalid', `${folder} is not a folder, so nothing is written there.`);
 	}
-	await writeFileAtomic(join(run, runFiles.person), `${JSON.stringify(annotation, null, '\t')}\n`);
+	await writeFileAtomic(join(folder, 'person.json'), `${JSON.stringify(annotation, null, '\t')}\n`);
 	return annotation;
 }
 

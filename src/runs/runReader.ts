@@ -20,6 +20,7 @@ import {
 	runFormat,
 	runRecordSchema,
 } from '../protocol/runRecord.ts';
+import { annotationFolderOf } from './annotationFolder.ts';
 import { LineSplitter, longestLine, parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepName, stepOf } from './runFiles.ts';
 import { listFolder, openRegular, readJson } from './safeFile.ts';
@@ -183,14 +184,18 @@ export function readEvaluationLines(run: string, step: number, name: string): Pr
 	return all(readLines(run, `${runFiles.evaluations}/${stepName(step)}/${name}.jsonl`, evaluationLineSchema));
 }
 
-/** What a person said about the run; empty when nothing. */
+/** What a person said about a run, whoever wrote it; empty when nothing. */
 export async function readAnnotation(run: string): Promise<RunAnnotation> {
-	const value = await readJson(run, runFiles.person, largestRecord).catch((error: unknown) => {
+	const folder = await annotationFolderOf(run);
+	// Of our own runs the path from the run on is checked: no link may lead out of it.
+	const [root, relative] =
+		folder === join(run, runFiles.annotations) ? [run, runFiles.person] : [folder, 'person.json'];
+	const value = await readJson(root, relative, largestRecord).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return { format: 1 };
 		throw error;
 	});
-	checkFormat(value, 1, join(run, runFiles.person));
-	return decodeOrThrow(runAnnotationSchema, value, join(run, runFiles.person));
+	checkFormat(value, 1, join(root, relative));
+	return decodeOrThrow(runAnnotationSchema, value, join(root, relative));
 }
 
 /** The last `bytes` of engine.log as text. */

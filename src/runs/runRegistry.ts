@@ -15,7 +15,16 @@ export function labHome(environment: NodeJS.ProcessEnv = process.env): string {
 	return set && isAbsolute(set) ? set : currentPlatform().dataFolder(environment);
 }
 
-const entrySchema = v.looseObject({ format: v.literal(1), path: v.string(), added: v.number() });
+const entrySchema = v.looseObject({
+	format: v.literal(1),
+	path: v.string(),
+	added: v.number(),
+	/** Of another trainer's run, which reader it is opened with. */
+	reader: v.optional(v.string()),
+});
+type Entry = v.InferOutput<typeof entrySchema>;
+
+const largestEntry = 64 << 10;
 
 /**
  * The runs that this user's programs have started or opened, wherever they lie. One small file per run, so several
@@ -28,10 +37,11 @@ export class RunRegistry {
 		this.#folder = join(home, 'runs');
 	}
 
-	async add(run: string): Promise<void> {
+	/** @param reader name of the format of another trainer's run */
+	async add(run: string, reader?: string): Promise<void> {
 		const path = await realpath(run);
 		await ensureFolder(this.#folder);
-		const entry = { format: 1, path, added: Date.now() / 1000 };
+		const entry = { format: 1, path, added: Date.now() / 1000, ...(reader === undefined ? {} : { reader }) };
 		await writeFileAtomic(join(this.#folder, this.#name(path)), `${JSON.stringify(entry)}\n`);
 	}
 
@@ -41,16 +51,42 @@ export class RunRegistry {
 		await rm(join(this.#folder, this.#name(path)), { force: true });
 	}
 
-	/** Known run folders that still are there, newest entry first. */
+	/** Known folders of our own runs that still are there, newest entry first. */
 	async list(): Promise<string[]> {
-		const found: { path: string; added: number }[] = [];
+		const found: Entry[] = [];
+		for (const entry of await this.#entries()) {
+			if (entry.reader === undefined && (await isRunFolder(entry.path))) found.push(entry);
+		}
+		return found.map(({ path }) => path);
+	}
+
+	/** Known folders of other trainers' runs that still are there, newest entry first; what is in them is not looked at. */
+	async listForeign(): Promise<string[]> {
+		const found: string[] = [];
+		for (const { path, reader } of await this.#entries()) {
+			if (reader === undefined) continue;
+			if ((await lstat(path).catch(() => null))?.isDirectory()) found.push(path);
+		}
+		return found;
+	}
+
+	/** With which reader a person has opened another trainer's run; undefined: not said. */
+	async readerOf(run: string): Promise<string | undefined> {
+		const path = await realpath(run).catch(() => run);
+		const value = await readJson(this.#folder, this.#name(path), largestEntry).catch(() => undefined);
+		const decoded = decode(entrySchema, value);
+		return decoded.ok && decoded.value.path === path ? decoded.value.reader : undefined;
+	}
+
+	async #entries(): Promise<Entry[]> {
+		const found: Entry[] = [];
 		for (const name of await readdir(this.#folder).catch(() => [] as string[])) {
 			if (!name.endsWith('.json')) continue;
-			const value = await readJson(this.#folder, name, 64 << 10).catch(() => undefined);
+			const value = await readJson(this.#folder, name, largestEntry).catch(() => undefined);
 			const decoded = decode(entrySchema, value);
-			if (decoded.ok && (await isRunFolder(decoded.value.path))) found.push(decoded.value);
+			if (decoded.ok) found.push(decoded.value);
 		}
-		return found.sort((a, b) => b.added - a.added).map(({ path }) => path);
+		return found.sort((a, b) => b.added - a.added);
 	}
 
 	#name(path: string): string {

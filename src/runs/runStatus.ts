@@ -15,7 +15,8 @@ export function claimsLife(record: Pick<RunRecord, 'status'>): boolean {
  * @param now seconds since the epoch
  */
 export async function effectiveStatus(record: RunRecord, now = Date.now() / 1000): Promise<RunStatus> {
-	if (!claimsLife(record)) return record.status;
+	// Of another trainer's run nothing names a process: its reader has judged by the times of its files.
+	if (!claimsLife(record) || record.engine === 'foreign') return record.status;
 	switch (await processState(record)) {
 		case 'alive':
 			return record.status;

@@ -11,7 +11,7 @@ import { withProgress } from '../progress.ts';
 import { type RunPicker, selectionArgument } from '../runPicker.ts';
 import { formatBytes } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
-import { isLive, nameOf, type RunView } from '../runView.ts';
+import { hasEnded, nameOf, type RunView } from '../runView.ts';
 
 interface Needs {
 	readonly picker: RunPicker;
@@ -20,14 +20,13 @@ interface Needs {
 	readonly notices: Notices;
 }
 
-const ended = (view: RunView) => !isLive(view);
 /** Checkpoints that pruning leaves, beside the best. */
 const keptCheckpoints = 1;
 
 /** Commands for the room that runs take. What is deleted is asked for first; the trash can be undone. */
 export function addDiskCommands(table: CommandTable, { picker, store, registry, notices }: Needs): void {
 	table.add(commandIds.moveToTrash, async (...args) => {
-		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: ended });
+		const views = await picker.many(args, { title: 'Move a run to the trash', what: 'has ended', applies: hasEnded });
 		if (views === undefined) return;
 		// A key acts on the selection, and the row that has the focus may be another.
 		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
@@ -48,7 +47,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		if (view === undefined) return;
 		const use = await diskUse(view.folder);
 		const picked = await vscode.window.showQuickPick(
-			diskRows(use, ended(view)).map((row) => ({
+			diskRows(use, hasEnded(view)).map((row) => ({
 				...row,
 				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),
 			})),
@@ -58,12 +57,12 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		if (picked?.prune === 'tokens') await askPruneTokens([view]);
 	});
 	table.add(commandIds.pruneCheckpoints, async (...args) => {
-		const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: ended };
+		const question = { title: 'Prune the checkpoints of a run', what: 'has ended', applies: hasEnded };
 		const views = await picker.many(args, question);
 		if (views !== undefined) await askPruneCheckpoints(views);
 	});
 	table.add(commandIds.pruneTokenLogs, async (...args) => {
-		const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: ended };
+		const question = { title: 'Prune the token logs of a run', what: 'has ended', applies: hasEnded };
 		const views = await picker.many(args, question);
 		if (views !== undefined) await askPruneTokens(views);
 	});

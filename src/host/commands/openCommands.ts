@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { isRunFolder, type RunRegistry, runsIn } from '../../runs/runRegistry.ts';
+import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { RolloutsPlace } from '../panels/rolloutsSession.ts';
@@ -63,20 +63,17 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		const view = await picker.one(args, { title: 'Open the log of a run', what: 'is known', applies: () => true });
 		if (view !== undefined) await openLog(view);
 	});
-	table.add(commandIds.addRunFolder, async (folder?: unknown) => {
+	table.add(commandIds.addRunFolder, async (folder?: unknown, format?: unknown) => {
 		const chosen =
 			typeof folder === 'string' ? folder : folder instanceof vscode.Uri ? folder.fsPath : await askFolder();
 		if (chosen === undefined) return;
-		const runs = (await isRunFolder(chosen)) ? [chosen] : await runsAt(chosen);
-		if (runs.length === 0) {
-			throw new Failure(
-				'invalid',
-				`${chosen} holds no runs.`,
-				'Choose a folder with a run.json, or one with "runs" in it.',
-			);
-		}
-		for (const run of runs) await registry.add(run);
+		const { addRuns } = await import('./addRuns.ts');
+		const added = await addRuns(chosen, registry, typeof format === 'string' ? format : undefined);
+		if (added === null) return;
 		await store.refresh();
+		// One that was looked for by itself is what the person wants to see.
+		const [only] = added;
+		if (added.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
 	});
 	table.add(commandIds.refreshRuns, async () => {
 		workspaceRuns.rescan();
@@ -84,18 +81,12 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 	});
 }
 
-/** A `runs` folder, or one that has such a folder. */
-async function runsAt(folder: string): Promise<string[]> {
-	const direct = await runsIn(folder);
-	return direct.length > 0 ? direct : runsIn(join(folder, 'runs'));
-}
-
 async function askFolder(): Promise<string | undefined> {
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,
 		canSelectFolders: true,
-		title: 'A run folder, or a folder of runs',
-		openLabel: 'Add',
+		title: 'A run folder of any trainer, or a folder of runs',
+		openLabel: 'Open',
 	});
 	return chosen?.[0]?.fsPath;
 }

@@ -101,7 +101,7 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 					},
 				}
 			: {}),
-		engine: record?.engine ?? '',
+		engine: displayText(record?.foreign?.title ?? record?.engine ?? '', 80),
 		device: displayText(record?.device ?? '', 80),
 		attempt: record?.attempt ?? 1,
 		stage: record?.stage ? displayText(record.stage, 40) : null,
@@ -112,6 +112,6 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 		now: facts.now,
 		stages: [...facts.stages],
 		checkpoints: facts.checkpoints.slice(-1000),
-		actions: actionsFor(status),
+		actions: record?.foreign ? ['openFolder'] : actionsFor(status),
 	};
 }

@@ -12,6 +12,7 @@ import {
 	type WebviewRequest,
 	type WebviewResponse,
 } from '../../protocol/webviewMessages.ts';
+import { formatOf } from '../../runs/openRun.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { appHtml, messageHtml } from './webviewHtml.ts';
@@ -228,7 +229,10 @@ export abstract class RunPanels<P extends { readonly runFolder: string; reveal()
 	}
 }
 
-/** The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json. */
+/**
+ * The run folder that a saved state names, if it is one: an absolute path to a real folder with a regular run.json, or that
+ * an importer recognises.
+ */
 export async function checkRunFolder(state: unknown): Promise<string> {
 	const { runFolder } = decodeOrThrow(panelStateSchema, state, 'The saved state of the view');
 	if (!isAbsolute(runFolder)) {
@@ -240,8 +244,11 @@ export async function checkRunFolder(state: unknown): Promise<string> {
 	}
 	const folder = normalize(runFolder);
 	try {
-		const [directory, record] = await Promise.all([lstat(folder), lstat(join(folder, runFiles.record))]);
-		if (!directory.isDirectory() || !record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
+		const directory = await lstat(folder);
+		if (!directory.isDirectory()) throw new Failure('invalid', `${folder} is not a run folder.`);
+		const record = await lstat(join(folder, runFiles.record)).catch(() => null);
+		if (record === null) await formatOf(folder);
+		else if (!record.isFile()) throw new Failure('invalid', `${folder} is not a run folder.`);
 	} catch (error) {
 		if (error instanceof Failure) throw error;
 		throw new Failure(

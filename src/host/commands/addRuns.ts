@@ -1,0 +1,105 @@
+import { basename, relative } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
+import { noRun } from '../../runs/openRun.ts';
+import type { RunRegistry } from '../../runs/runRegistry.ts';
+import { type FoundRun, type RunsBelow, runsBelow } from '../../runs/runsBelow.ts';
+import { displayText } from '../runView.ts';
+
+export interface AddedRun {
+	readonly folder: string;
+	/** Another trainer wrote it. */
+	readonly foreign: boolean;
+}
+
+/** More runs than these are not listed without a choice. */
+const addedUnasked = 50;
+
+/**
+ * Finds the runs of any trainer in a folder, lets the person choose where several readers or several runs fit, and keeps
+ * them in the registry. Nothing is written into the folder. Fails with `invalid` when there is none, and says what was
+ * looked for. @returns null when the person changed their mind
+ */
+export async function addRuns(
+	folder: string,
+	registry: RunRegistry,
+	format: string | undefined,
+): Promise<AddedRun[] | null> {
+	const found = await search(folder);
+	if (found === null) return null;
+	if (found.runs.length === 0) throw nothing(folder, found);
+	const chosen = await choose(folder, found);
+	const added: AddedRun[] = [];
+	for (const run of chosen ?? []) {
+		const reader = await readerOf(run, format);
+		if (reader === undefined) return null;
+		if (reader === ownFormat) await registry.add(run.folder);
+		else await registry.add(run.folder, reader);
+		added.push({ folder: run.folder, foreign: reader !== ownFormat });
+	}
+	return chosen === undefined ? null : added;
+}
+
+function search(folder: string): Thenable<RunsBelow | null> {
+	const options = {
+		location: vscode.ProgressLocation.Notification,
+		title: `Looking for runs in ${displayText(basename(folder), 60)}`,
+		cancellable: true,
+	};
+	return vscode.window.withProgress(options, async (_, token) => {
+		const signal = {
+			get aborted() {
+				return token.isCancellationRequested;
+			},
+		};
+		try {
+			return await runsBelow(folder, {}, signal);
+		} catch (error) {
+			if (Failure.from(error).reason === 'cancelled') return null;
+			throw error;
+		}
+	});
+}
+
+function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
+	const failure = noRun(folder);
+	if (!cut) return failure;
+	return new Failure(
+		'invalid',
+		`${failure.message} The search ended after ${folders} folders.`,
+		'Choose a folder nearer to the run.',
+	);
+}
+
+/** Own runs are all taken, as ever; of other trainers' the person says which. */
+async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonly FoundRun[] | undefined> {
+	const isOwn = (run: FoundRun) => run.formats[0]?.name === ownFormat;
+	if (runs.length === 1 || (runs.every(isOwn) && runs.length <= addedUnasked)) return runs;
+	const picked = await vscode.window.showQuickPick(
+		runs.map((run) => ({
+			label: displayText(relative(folder, run.folder) || basename(run.folder)),
+			description: run.formats.map(({ title }) => title).join(' or '),
+			picked: runs.length <= addedUnasked,
+			run,
+		})),
+		{
+			title: `${runs.length}${cut ? ' and more' : ''} runs are here`,
+			placeHolder: 'Which to open',
+			canPickMany: true,
+			matchOnDescription: true,
+		},
+	);
+	return picked === undefined || picked.length === 0 ? undefined : picked.map(({ run }) => run);
+}
+
+/** With which reader: the only one, the one that was asked for, or the one that the person picks. */
+async function readerOf({ folder, formats }: FoundRun, wanted: string | undefined): Promise<string | undefined> {
+	const known = formats.find(({ name }) => name === wanted) ?? (formats.length === 1 ? formats[0] : undefined);
+	if (known !== undefined) return known.name;
+	const picked = await vscode.window.showQuickPick(
+		formats.map(({ name, title }, i) => ({ label: title, ...(i === 0 ? { description: 'the likeliest' } : {}), name })),
+		{ title: `${displayText(basename(folder), 60)} fits several trainers`, placeHolder: 'Which wrote it' },
+	);
+	return picked?.name;
+}
