@@ -71,6 +71,11 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			plugins: [inOneFile('src/extension.ts')],
 		},
 		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
+		// Parquet and YAML of other trainers are decoded in a thread of their own, whoever reads them.
+		decoding: {
+			...nodeProgram,
+			entryPoints: { decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts' },
+		},
 		cli: {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },
