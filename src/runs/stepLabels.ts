@@ -1,4 +1,6 @@
+import { lstat } from 'node:fs/promises';
 import { Sequencer } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLabels, rolloutLabelsSchema } from '../protocol/stepLabel.ts';
 import { annotationFolder } from './annotationFolder.ts';
@@ -100,6 +102,10 @@ export class StepLabels {
 	}
 
 	async #read(): Promise<void> {
+		const info = await lstat(this.#folder).catch(() => null);
+		if (info !== null && !info.isDirectory()) {
+			throw new Failure('invalid', `${this.#folder} is not a folder, so no labels are read there.`, 'Remove it.');
+		}
 		for (;;) {
 			const lines = await this.#tail.read();
 			if (lines === null) return;

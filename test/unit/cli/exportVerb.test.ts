@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { objects, Workplace } from './cliFixtures.ts';
+
+const trl = fileURLToPath(new URL('../../fixtures/trl-run', import.meta.url));
+const prm = fileURLToPath(new URL('../../fixtures/prm', import.meta.url));
+
+test('export writes what is asked for and says what was left out', async (context) => {
+	const place = await Workplace.make(context);
+	const run = (...args: string[]) => place.run(context, 'export', ...args);
+	const pairs = await run(trl, '--as', 'dpo', '--steps', '1-4', '--margin', '0.01', '--out', 'pairs.jsonl');
+	assert.equal(pairs.status, 0, pairs.stderr);
+	assert.match(
+		pairs.stdout,
+		/pairs\.jsonl: \d+ lines \(.*\) from \d+ rollouts\n {2}left out: \d+ rollouts that are in no pair/,
+	);
+	const [first] = (await readFile(join(place.folder, 'pairs.jsonl'), 'utf8')).split('\n');
+	assert.deepEqual(Object.keys(JSON.parse(first as string)), ['prompt', 'chosen', 'rejected']);
+
+	const again = await run(trl, '--as', 'dpo', '--out', 'pairs.jsonl');
+	assert.equal(again.status, 2);
+	assert.match(again.stderr, /pairs\.jsonl is there already\./);
+
+	const sft = await run(trl, '--as', 'sft', '--best-per-group', '1', '--unique', '--json');
+	assert.equal(sft.status, 0, sft.stderr);
+	const [summary] = objects(sft.stdout) as { path: string; written: number; read: number; what: string }[];
+	assert.match(summary?.path ?? '', /trl-run\.sft\.jsonl$/);
+	assert.ok((summary?.written ?? 0) > 0 && (summary?.written ?? 0) <= (summary?.read ?? 0) / 8);
+
+	const steps = await run(join(prm, 'math-shepherd.jsonl'), '--as', 'prm800k', '--out', 'steps.jsonl');
+	assert.equal(steps.status, 0, steps.stderr);
+	assert.match(steps.stdout, /: 4 lines \(.*\) from 4 lines/);
+});
+
+test('export refuses what it cannot use, in one sentence', async (context) => {
+	const place = await Workplace.make(context);
+	for (const [args, reason] of [
+		[[trl], /--as is missing\. Name one of sft, dpo,/],
+		[[trl, '--as', 'csv'], /--as is csv\./],
+		[[trl, '--as', 'dpo', '--unique'], /--unique is of no use with --as dpo\. It goes with sft\./],
+		[[trl, '--as', 'prm800k', '--correct'], /--correct is of no use with --as prm800k/],
+		[[trl, '--as', 'sft', '--correct', '--wrong'], /cannot be given together/],
+		[[trl, '--as', 'sft', '--steps', '5-2'], /--steps is "5-2"/],
+		[[trl, '--as', 'sft', '--min-reward', 'high'], /--min-reward is "high"/],
+		[[trl, '--as', 'sft', '--perturb', 'shuffle'], /"shuffle" is no perturbation\. Write one of wrong-answer/],
+		[[trl, '--as', 'sft', '--group', '3'], /--group is "3", not STEP\/GROUP/],
+		[[trl, '--as', 'dpo', '--pairs-per-group', '0'], /--pairs-per-group is 0/],
+		[[trl, '--as', 'dpo', '--form', 'messages'], /--form messages is of no use/],
+		[[trl, '--as', 'sft', '--min-reward', '99', '--out', 'x.jsonl'], /Nothing would be in/],
+		[[trl, '--as', 'trl-stepwise'], /0 labelled rollouts were looked at\. Label steps/],
+		[[join(prm, 'math-shepherd.jsonl'), '--as', 'sft'], /is a file, and --as sft needs a run/],
+		[['nothing-here', '--as', 'sft'], /There is no run nothing-here/],
+		[[place.folder, '--as', 'sft'], /holds no run\. Looked for/],
+	] as const) {
+		const { status, stderr, stdout } = await place.run(context, 'export', ...args);
+		assert.equal(status, 2, `${args.join(' ')}: ${stdout}${stderr}`);
+		assert.match(stderr, reason);
+	}
+});

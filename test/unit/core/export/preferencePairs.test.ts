@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import { type Candidate, pairGroup, preferencePair, whyUnpaired } from '../../../../src/core/export/preferencePairs.ts';
+import type { RolloutLine } from '../../../../src/protocol/rolloutLine.ts';
+
+const candidate = (index: number, reward: number, length = 10, text = `t${index}`): Candidate => ({
+	index,
+	reward,
+	length,
+	text,
+});
+const pairs = (list: Candidate[], options = {}) =>
+	pairGroup(list, options).map(({ chosen, rejected }) => [chosen, rejected]);
+
+describe('pairs of a group', () => {
+	it('are the best with the worst, then the next', () => {
+		const group = [candidate(0, 0.5), candidate(1, 1), candidate(2, 0), candidate(3, 0.7)];
+		assert.deepEqual(pairs(group), [[1, 2]]);
+		assert.deepEqual(pairs(group, { perGroup: 9 }), [
+			[1, 2],
+			[3, 0],
+		]);
+		assert.deepEqual(pairs(group, { perGroup: 9, margin: 0.3 }), [[1, 2]]);
+		assert.deepEqual(pairs(group, { margin: 2 }), []);
+	});
+
+	it('are never ties, nor two of the same text', () => {
+		assert.deepEqual(pairs([candidate(0, 1), candidate(1, 1)], { perGroup: 9 }), []);
+		assert.deepEqual(pairs([candidate(0, 1, 10, 'a'), candidate(1, 0, 10, 'a')]), []);
+		assert.deepEqual(pairs([candidate(0, 1, 10, 'a'), candidate(1, 0, 10, 'a'), candidate(2, 0.5)]), [[0, 2]]);
+		assert.deepEqual(pairs([candidate(0, 1)]), []);
+		assert.deepEqual(pairs([candidate(0, Number.NaN), candidate(1, 0)]), []);
+	});
+
+	it('are about as long as each other where that is asked for', () => {
+		const group = [candidate(0, 1, 100), candidate(1, 0, 500), candidate(2, 0.2, 120), candidate(3, 0.9, 450)];
+		assert.deepEqual(pairs(group, { perGroup: 9, lengthRatio: 1.5 }), [
+			[0, 2],
+			[3, 1],
+		]);
+		assert.deepEqual(pairs(group, { lengthRatio: 1.1 }), []);
+		assert.equal(whyUnpaired(group, { lengthRatio: 1.1 }), 'without two completions of about one length');
+		assert.equal(whyUnpaired([candidate(0, 1), candidate(1, 1)], {}), 'whose rewards are all equal');
+		assert.equal(
+			whyUnpaired([candidate(0, 1), candidate(1, 0)], { margin: 2 }),
+			'whose rewards differ by less than the margin',
+		);
+		assert.equal(whyUnpaired([], {}), 'with fewer than two rewarded rollouts');
+	});
+
+	it('keep every rule, whatever the group', () => {
+		const random = Random.of(8, 'pairs');
+		for (let i = 0; i < 1000; i++) {
+			const group = Array.from({ length: random.int(12) }, (_, index) =>
+				candidate(index, random.int(5) / 4, 1 + random.int(40), `t${random.int(6)}`),
+			);
+			const options = {
+				perGroup: 1 + random.int(4),
+				margin: random.int(3) / 4,
+				...(random.int(2) ? { lengthRatio: 1 + random.next() } : {}),
+			};
+			const found = pairGroup(group, options);
+			assert.ok(found.length <= options.perGroup);
+			const used = found.flatMap(({ chosen, rejected }) => [chosen, rejected]);
+			assert.equal(new Set(used).size, used.length, 'a rollout is in one pair');
+			for (const pair of found) {
+				const [a, b] = [group[pair.chosen] as Candidate, group[pair.rejected] as Candidate];
+				assert.ok(a.reward > b.reward && a.reward - b.reward >= options.margin && a.text !== b.text);
+				if (options.lengthRatio !== undefined)
+					assert.ok(Math.max(a.length, b.length) <= options.lengthRatio * Math.min(a.length, b.length));
+			}
+			// Without a length to match, nothing is left out that could be a pair.
+			if (options.lengthRatio === undefined && found.length === 0) {
+				const could = group.some((a) =>
+					group.some((b) => a.reward - b.reward >= options.margin && a.reward > b.reward && a.text !== b.text),
+				);
+				assert.ok(!could);
+			}
+		}
+	});
+});
+
+describe('a pair as a line', () => {
+	const line = (completion: RolloutLine['completion'], prompt: RolloutLine['prompt'] = '1+2='): RolloutLine => ({
+		step: 1,
+		stage: 'grpo',
+		group: 0,
+		index: 0,
+		prompt,
+		completion,
+		rewards: {},
+		reward: 1,
+		advantage: 0,
+		truncated: false,
+	});
+	it('is text or messages', () => {
+		assert.deepEqual(preferencePair(line('3'), line('4'), 'standard'), { prompt: '1+2=', chosen: '3', rejected: '4' });
+		assert.deepEqual(preferencePair(line('3'), line('4'), 'conversational'), {
+			prompt: [{ role: 'user', content: '1+2=' }],
+			chosen: [{ role: 'assistant', content: '3' }],
+			rejected: [{ role: 'assistant', content: '4' }],
+		});
+		const one = line(
+			[{ role: 'assistant', content: '3', reasoning_content: 'easy', trainable: true }],
+			[{ role: 'user', content: 'q' }],
+		);
+		assert.deepEqual(preferencePair(one, one, 'standard'), {
+			prompt: 'q',
+			chosen: '<think>\neasy\n</think>\n3',
+			rejected: '<think>\neasy\n</think>\n3',
+		});
+		const kept = preferencePair(one, one, 'conversational');
+		assert.deepEqual(typeof kept === 'object' && kept.chosen, [
+			{ role: 'assistant', content: '3', reasoning_content: 'easy' },
+		]);
+	});
+
+	it('of several messages is none as text, and goes to the last message of those that branch', () => {
+		const several = line([
+			{ role: 'assistant', content: 'a' },
+			{ role: 'user', content: 'more' },
+			{ role: 'assistant', content: 'b' },
+		]);
+		assert.match(String(preferencePair(several, several, 'standard')), /several messages/);
+		const branching = {
+			...several,
+			completion: [
+				{ role: 'assistant', content: 'a' },
+				{ role: 'assistant', content: 'other' },
+				{ role: 'assistant', content: 'b' },
+			],
+			parents: [null, null, 0],
+		};
+		const pair = preferencePair(branching, branching, 'conversational');
+		assert.deepEqual(typeof pair === 'object' && pair.chosen, [
+			{ role: 'assistant', content: 'a' },
+			{ role: 'assistant', content: 'b' },
+		]);
+	});
+});

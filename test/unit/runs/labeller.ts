@@ -1,0 +1,23 @@
+// Labels rollouts as one window of several does: <annotations folder> <group> <how many>.
+import { StepLabels } from '../../../src/runs/stepLabels.ts';
+
+const [folder = '', group = '0', many = '1'] = process.argv.slice(2);
+const labels = new StepLabels(folder);
+for (let index = 0; index < Number(many); index++) {
+	await labels.save({
+		format: 1,
+		time: 1,
+		split: 'train',
+		step: 1,
+		group: Number(group),
+		index,
+		prompt: 'p',
+		answer: null,
+		rule: 'lines',
+		// Longer than a pipe's atomic write.
+		steps: Array.from({ length: 200 }, (_, i) => ({
+			text: `step ${i} of ${group}/${index}`.repeat(3),
+			rating: 1 as const,
+		})),
+	});
+}
