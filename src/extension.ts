@@ -81,8 +81,15 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	);
 	const rollouts = keep(
 		new LazyPanels(panelTypes.rollouts, async () => {
-			const { RolloutsPanels } = await import('./host/panels/rolloutsPanel.ts');
-			return new RolloutsPanels(panels);
+			const [{ RolloutsPanels }, { launchSettings, requireTrust }] = await Promise.all([
+				import('./host/panels/rolloutsPanel.ts'),
+				import('./host/launchSettings.ts'),
+			]);
+			const programs = async () => {
+				requireTrust();
+				return launchSettings(extension);
+			};
+			return new RolloutsPanels({ ...panels, programs, client, notices });
 		}),
 	);
 	const transcripts = keep(

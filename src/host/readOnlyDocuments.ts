@@ -28,14 +28,34 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		content: string,
 		options: vscode.TextDocumentShowOptions = { viewColumn: vscode.ViewColumn.Beside, preview: true },
 	): Promise<vscode.TextDocument> {
-		this.#made++;
-		const uri = vscode.Uri.from({ scheme, path: `/${this.#made}/${fileName(name)}` });
-		this.#contents.set(uri.toString(), content);
+		const uri = this.#make(name, content);
 		const document = await vscode.workspace.openTextDocument(uri);
 		await vscode.window.showTextDocument(document, options);
 		return document;
 	}
+
+	/** Two texts in the editor's own comparison. */
+	async compare(left: NamedText, right: NamedText): Promise<void> {
+		const [a, b] = [this.#make(left.name, left.content), this.#make(right.name, right.content)];
+		const title = `${stem(left.name)} ↔ ${stem(right.name)}`;
+		await vscode.commands.executeCommand('vscode.diff', a, b, title, { preview: true });
+	}
+
+	#make(name: string, content: string): vscode.Uri {
+		this.#made++;
+		const uri = vscode.Uri.from({ scheme, path: `/${this.#made}/${fileName(name)}` });
+		this.#contents.set(uri.toString(), content);
+		return uri;
+	}
 }
+
+/** A text and the name of its tab; see {@link ReadOnlyDocuments.show}. */
+export interface NamedText {
+	readonly name: string;
+	readonly content: string;
+}
+
+const stem = (name: string) => fileName(name).replace(/\.[a-z]{1,8}$/, '');
 
 const fileName = (name: string) =>
 	name

@@ -142,7 +142,8 @@ export const microscopeRequests = {
 	openDiff: { params: v.object({ left: placeSchema, right: placeSchema }), result: done },
 	/** The steps of a completion's thinking, as offsets (UTF-16) of the completion, and how a person rated them. */
 	loadLabels: {
-		params: v.object({ split, ...inRollout }),
+		/** `rule`: cut by it; null: as it was labelled, or as the text suggests. */
+		params: v.object({ split, ...inRollout, rule: v.optional(v.nullable(v.string()), null) }),
 		result: v.object({
 			/** How it was cut. */
 			rule: v.string(),
@@ -171,9 +172,9 @@ export const microscopeRequests = {
 		}),
 		result: v.object({ written: v.boolean() }),
 	},
-	/** Who would go on from a completion; what to do when nobody can. */
+	/** Who would go on from a completion of a step; what to do when nobody can. */
 	policy: {
-		params: v.object({}),
+		params: v.object({ step }),
 		result: v.object({
 			ready: v.boolean(),
 			/** "The live engine, at step 40", or why there is none. */

@@ -1,16 +1,36 @@
 import { Disposable } from '../../src/base/disposable.ts';
+import {
+	type BehaviourRow,
+	type MicroscopeCommand,
+	type MicroscopeEvent,
+	mostExported,
+	type PromptRow,
+} from '../../src/protocol/microscopeMessages.ts';
+import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { BehavioursView } from './behavioursView.ts';
 import { Browser } from './browser.ts';
+import { CompareView } from './compareView.ts';
+import { ContinuationModel } from './continuationModel.ts';
+import { ContinueView } from './continueView.ts';
 import { FilterBar } from './filterBar.ts';
+import { activeFilters } from './filters.ts';
 import { GroupView } from './groupView.ts';
 import { Help } from './help.ts';
 import { type Command, commandOf } from './keys.ts';
+import { LabelView } from './labelView.ts';
+import { ModeBar } from './modeBar.ts';
+import { Notes } from './notes.ts';
 import type { Change, RolloutsModel } from './rolloutsModel.ts';
 import { tokenViews } from './savedState.ts';
+import { ScanModel } from './scanModel.ts';
+import { type MarkKind, markKinds } from './textMarks.ts';
+import { tokenViewNames } from './tokenScale.ts';
 import { Toolbar } from './toolbar.ts';
+import { TrainingView } from './trainingView.ts';
 
 /** The panel as a whole: puts the parts together, hands them what changed, and turns keys into moves. */
 export class App extends Disposable {
@@ -21,12 +41,28 @@ export class App extends Disposable {
 	readonly #filters: FilterBar;
 	readonly #browser: Browser;
 	readonly #group: GroupView;
+	readonly #modes: ModeBar;
+	readonly #prompts: ScanModel<PromptRow>;
+	readonly #reasoning: ScanModel<BehaviourRow>;
+	readonly #continuations: ContinuationModel;
+	readonly #compare: CompareView;
+	readonly #training: TrainingView;
+	readonly #behaviours: BehavioursView;
+	readonly #label: LabelView;
+	readonly #continue: ContinueView;
+	readonly #view = element('div', { class: 'view', role: 'tabpanel' });
+	readonly #notes = new Notes();
 	readonly #help = new Help();
 	readonly #heading = element('h1', { class: 'visually-hidden' }, 'Rollouts');
 	readonly #work: HTMLElement;
 	#shown: 'nothing' | 'empty' | 'work' = 'nothing';
 
-	constructor(root: HTMLElement, model: RolloutsModel, openDashboard: () => void) {
+	constructor(
+		root: HTMLElement,
+		model: RolloutsModel,
+		openDashboard: () => void,
+		post: (command: MicroscopeCommand) => void,
+	) {
 		super();
 		this.#root = root;
 		this.#model = model;
@@ -35,16 +71,29 @@ export class App extends Disposable {
 				help: () => this.#help.open(),
 				dashboard: openDashboard,
 				browse: () => root.classList.toggle('browsing'),
+				notes: () => this.#notes.open(model.run?.trainer ?? null),
 			}),
 		);
 		this.#filters = this.register(new FilterBar(model));
 		this.#browser = this.register(new Browser(model));
-		this.#group = this.register(new GroupView(model, (text) => this.#live.announce(text)));
+		const say = (text: string) => this.#live.announce(text);
+		this.#group = this.register(new GroupView(model, say));
+		this.#modes = this.register(new ModeBar(model, (what) => this.#export(what)));
+		this.#prompts = this.register(new ScanModel<PromptRow>('promptScan', post));
+		this.#reasoning = this.register(new ScanModel<BehaviourRow>('behaviourScan', post));
+		this.#continuations = this.register(
+			new ContinuationModel((method, params, signal) => model.ask(method, params, signal), post),
+		);
+		this.#compare = this.register(new CompareView(model, say));
+		this.#training = this.register(new TrainingView(model, this.#prompts, say));
+		this.#behaviours = this.register(new BehavioursView(model, this.#reasoning));
+		this.#label = this.register(new LabelView(model, say));
+		this.#continue = this.register(new ContinueView(model, this.#continuations, say));
 		this.#work = element(
 			'div',
 			{ class: 'work' },
 			this.#browser.element,
-			element('div', { class: 'main' }, this.#filters.element, this.#group.element),
+			element('div', { class: 'main' }, this.#modes.element, this.#filters.element, this.#view),
 		);
 		this.register(model.onChange((changes) => this.#update(changes)));
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
@@ -60,7 +109,13 @@ export class App extends Disposable {
 		}
 		if (this.#shown !== 'work') {
 			this.#shown = 'work';
-			fill(this.#root, this.#heading, this.#toolbar.element, this.#work, this.#help.element, this.#live.element);
+			fill(
+				this.#root,
+				...[this.#heading, this.#toolbar.element, this.#work, this.#help.element, this.#notes.element],
+				this.#live.element,
+			);
+			this.#showMode();
+			this.#applyMarks();
 		}
 		if (changes.has('run')) setText(this.#heading, `Rollouts of ${plainLabel(model.run?.name ?? '')}`);
 		if (changes.has('steps') || changes.has('step')) {
@@ -72,12 +127,104 @@ export class App extends Disposable {
 		}
 		if (changes.has('groups') || changes.has('group')) this.#browser.updateGroups();
 		if (changes.has('groups') || changes.has('found')) this.#filters.update();
-		if (changes.has('step') || changes.has('groups') || changes.has('group')) this.#group.update();
+		if (changes.has('mode')) this.#showMode();
+		if (changes.has('marks')) {
+			this.#applyMarks();
+			this.#group.syncChoices();
+		}
+		if (changes.has('chosen')) {
+			this.#modes.update();
+			this.#group.updateChosen();
+			this.#training.updateChosen();
+		}
+		const moved = changes.has('step') || changes.has('groups') || changes.has('group');
+		if (moved || changes.has('chosen')) this.#updateMode(moved);
 		if (changes.has('completion')) this.#group.select(false);
 		if (changes.has('view')) {
 			this.#group.syncChoices();
 			this.#group.applyView();
 		}
+	}
+
+	/** What a scan, a label or a continuation tells. */
+	receive(event: MicroscopeEvent): void {
+		this.#prompts.receive(event);
+		this.#reasoning.receive(event);
+		this.#continuations.receive(event);
+	}
+
+	/** The run is told anew: what was found before may be of files that are others now. */
+	forget(): void {
+		this.#prompts.clear();
+		this.#reasoning.clear();
+		this.#label.forget();
+		this.#continue.forget();
+		this.#updateMode(true);
+	}
+
+	#showMode(): void {
+		const { mode } = this.#model;
+		this.#modes.update();
+		const views = {
+			group: this.#group,
+			compare: this.#compare,
+			training: this.#training,
+			behaviours: this.#behaviours,
+			label: this.#label,
+			continue: this.#continue,
+		} as const;
+		// A scan goes on only while its view is looked at.
+		if (mode !== 'training') this.#prompts.stop();
+		if (mode !== 'behaviours') this.#reasoning.stop();
+		this.#filters.element.hidden = mode !== 'group';
+		this.#view.dataset.mode = mode;
+		this.#view.setAttribute('aria-label', views[mode].element.getAttribute('aria-label') ?? mode);
+		fill(this.#view, views[mode].element);
+		this.#updateMode(true);
+	}
+
+	#updateMode(moved: boolean): void {
+		switch (this.#model.mode) {
+			case 'group':
+				if (moved) this.#group.update();
+				break;
+			case 'compare':
+				this.#compare.update();
+				break;
+			case 'training':
+				if (moved) this.#training.update();
+				break;
+			case 'behaviours':
+				if (moved) this.#behaviours.update();
+				break;
+			case 'label':
+				this.#label.update();
+				break;
+			case 'continue':
+				this.#continue.update();
+				break;
+		}
+	}
+
+	/** Marks are always in the texts; which of them show is a matter of style. */
+	#applyMarks(): void {
+		this.#view.dataset.marks = [...this.#model.marks].join(' ');
+	}
+
+	#export(what: 'chosen' | 'shown'): void {
+		const model = this.#model;
+		const { split, step, groups, filters } = model;
+		if (step === null) return;
+		const filtered = activeFilters(filters) > 0;
+		const shown = groups.flatMap(({ summary, rows }) =>
+			rows.map((row) => ({ split, step, group: summary.group, index: summary.index[row] as number })),
+		);
+		const rollouts = what === 'chosen' ? model.chosen.list : filtered ? shown.slice(0, mostExported) : [];
+		const scope = what === 'chosen' || filtered ? 'rollouts' : 'step';
+		model.ask('export', { split, scope, step, group: model.group, rollouts }).then(
+			({ written }) => this.#live.announce(written ? 'Exported.' : 'Nothing was exported.'),
+			(error: unknown) => this.#live.announce(String(error)),
+		);
 	}
 
 	#showEmpty(): void {
@@ -153,11 +300,55 @@ export class App extends Disposable {
 				this.#live.announce(model.follow ? 'Following the newest step' : 'Staying at this step');
 				break;
 			case 'tokens': {
-				const next = tokenViews[(tokenViews.indexOf(model.tokenView) + 1) % tokenViews.length] ?? 'off';
+				const rollouts = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
+				const recorded = tokenValues.filter((view) => rollouts.some((one) => one.tokenValues?.includes(view)));
+				const views = tokenViews.filter((view) => view === 'off' || recorded.includes(view));
+				const next = views[(views.indexOf(model.tokenView) + 1) % views.length] ?? 'off';
 				model.setTokenView(next);
-				this.#live.announce(`Tokens: ${next}`);
+				this.#live.announce(
+					views.length === 1 ? 'The tokens of these completions were not recorded' : `Tokens: ${tokenViewNames[next]}`,
+				);
 				break;
 			}
+			case 'marks': {
+				const kinds = markKinds.filter((kind): kind is MarkKind => kind.startsWith('behaviour-'));
+				model.setMarks(new Set(model.marks.size > 0 ? [] : kinds));
+				this.#live.announce(model.marks.size > 0 ? 'Behaviours are marked' : 'Nothing is marked');
+				break;
+			}
+			case 'widest-spread': {
+				model.setMode('group');
+				model.showWidestSpread();
+				this.#sayGroup();
+				break;
+			}
+			case 'choose': {
+				const place = model.place();
+				if (!place) break;
+				model.toggleChosen(place);
+				const { size } = model.chosen;
+				this.#live.announce(`Completion ${place.index} ${model.chosen.has(place) ? '' : 'not '}chosen, ${size} in all`);
+				break;
+			}
+			case 'compare':
+			case 'show-compare':
+				model.setMode('compare');
+				break;
+			case 'label':
+			case 'continue': {
+				const place = model.place();
+				if (place) model.openOne(command, place);
+				break;
+			}
+			case 'show-group':
+				model.setMode('group');
+				break;
+			case 'show-training':
+				model.setMode('training');
+				break;
+			case 'show-behaviours':
+				model.setMode('behaviours');
+				break;
 			case 'copy':
 				if (index !== null) this.#group.copy(index, 'completion');
 				break;

@@ -21,6 +21,9 @@ export class Browser extends Disposable {
 	readonly #groups: SelectionList;
 	readonly #stepCount = element('span', { class: 'quiet' });
 	readonly #groupCount = element('span', { class: 'quiet' });
+	readonly #rewardName = element('span', null, 'Reward');
+	readonly #deadName = element('span', null, 'Dead');
+	readonly #order;
 	#stepTotal = 0;
 	#range: RewardRange = { low: 0, high: 1 };
 
@@ -45,7 +48,7 @@ export class Browser extends Disposable {
 				onSelect: (i) => model.selectGroup((model.groups[i] as FilteredGroup).summary.group),
 			}),
 		);
-		const order = dropdown({
+		this.#order = dropdown({
 			label: 'Order of groups',
 			choices: [
 				{ value: 'file', label: 'As sampled' },
@@ -65,17 +68,21 @@ export class Browser extends Disposable {
 				'div',
 				{ class: 'column-names', aria: { hidden: true } },
 				element('span', null, 'Step'),
-				element('span', null, 'Reward'),
-				element('span', { title: 'Share of groups whose rewards are all equal' }, 'Dead'),
+				this.#rewardName,
+				this.#deadName,
 			),
 			this.#steps.element,
-			element('div', { class: 'list-head' }, element('h2', null, 'Groups'), this.#groupCount, order.element),
+			element('div', { class: 'list-head' }, element('h2', null, 'Groups'), this.#groupCount, this.#order.element),
 			this.#groups.element,
 		);
 	}
 
 	updateSteps(): void {
 		const { rows } = this.#model.steps;
+		const trainer = this.#model.run?.trainer ?? null;
+		const told = (name: string | null | undefined) => (name && trainer ? ` (${name} of ${trainer.title})` : '');
+		this.#rewardName.title = plainLabel(`Mean total reward${told(trainer?.names.reward)}`, 200);
+		this.#deadName.title = plainLabel(`Share of groups whose rewards are all equal${told(trainer?.names.dead)}`, 200);
 		const added = this.#stepTotal === 0 ? 0 : Math.max(0, rows.length - this.#stepTotal);
 		this.#stepTotal = rows.length;
 		const selected = this.#model.step === null ? -1 : this.#model.steps.indexOf(this.#model.step);
@@ -84,7 +91,8 @@ export class Browser extends Disposable {
 	}
 
 	updateGroups(): void {
-		const { groups, groupPosition, stepContent } = this.#model;
+		const { groups, groupPosition, stepContent, groupOrder } = this.#model;
+		this.#order.setValue(groupOrder);
 		const all = stepContent.state === 'ready' ? stepContent.value.groups : [];
 		this.#range = rewardRange(all);
 		this.#groups.update(groups.length, groupPosition);

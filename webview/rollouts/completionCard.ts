@@ -1,35 +1,21 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
+import type { Behaviour } from '../../src/core/trace/behaviours.ts';
 import { findText } from '../../src/core/trace/findText.ts';
-import type { TraceTags } from '../../src/core/trace/trace.ts';
-import type { RolloutDetail, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
-import { button } from '../lib/controls.ts';
+import type { RolloutDetail, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
+import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber } from '../lib/format.ts';
+import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
+import type { IconName } from '../lib/icons.ts';
 import { signedBar, signedNumber } from '../lib/signedBar.ts';
 import { type CompletionTrace, faultMessages, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
-import type { TokenView } from './savedState.ts';
+import type { CardContext } from './cardContext.ts';
+import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
 import { TokenBody } from './tokenBody.ts';
-
-/** What a card needs of the panel around it. */
-export interface CardContext {
-	readonly tags: TraceTags;
-	readonly weights: ReadonlyMap<string, number>;
-	/** Largest size of an advantage in the group. */
-	readonly largestAdvantage: number;
-	readonly search: string;
-	readonly tokenView: TokenView;
-	readonly behaviours: boolean;
-	loadCompletion(index: number): Promise<string>;
-	loadTokens(index: number): Promise<TokenColumns>;
-	copy(index: number, part: 'completion' | 'json'): void;
-	openText(index: number): void;
-	select(index: number): void;
-	/** Told when a completion was taken apart, for the legend. */
-	traced(index: number, trace: CompletionTrace): void;
-}
+import { tokenViewNames } from './tokenScale.ts';
+import { TurnsBody } from './turnsBody.ts';
 
 const faultsShown = 4;
 
@@ -40,7 +26,12 @@ export class CompletionCard implements IDisposable {
 	readonly #context: CardContext;
 	readonly #holder = element('div', { class: 'card-body' });
 	readonly #faults = element('div', { class: 'card-faults' });
+	readonly #marks = element('div', { class: 'card-marks', role: 'group', aria: { label: 'Marks in the text' } });
+	readonly #choose: ButtonControl;
 	#body: (IDisposable & { readonly element: HTMLElement }) | null = null;
+	/** Of each kind, which place was shown last. */
+	readonly #shownPlace = new Map<MarkKind, number>();
+	#idle = 0;
 	#text: string | null;
 	#trace: CompletionTrace | null = null;
 	#built = false;
@@ -56,6 +47,15 @@ export class CompletionCard implements IDisposable {
 			aria: { label: cardLabel(rollout) },
 			data: { index: rollout.index },
 		});
+		this.#choose = button({
+			label: `Choose completion ${rollout.index}`,
+			title: 'Choose to compare or to export (v)',
+			icon: 'check',
+			appearance: 'icon',
+			pressed: context.isChosen(rollout.index),
+			onClick: () => context.toggleChosen(rollout.index),
+		});
+		this.updateChosen();
 		this.element.addEventListener('focusin', () => context.select(rollout.index));
 		this.element.addEventListener('pointerdown', () => context.select(rollout.index));
 	}
@@ -68,7 +68,8 @@ export class CompletionCard implements IDisposable {
 	build(): void {
 		if (this.#built || this.#disposed) return;
 		this.#built = true;
-		this.element.append(this.#head(), this.#faults, this.#holder);
+		this.element.append(this.#head(), this.#faults, this.#marks, this.#holder);
+		this.#marks.hidden = true;
 		void this.#fill();
 	}
 
@@ -77,15 +78,21 @@ export class CompletionCard implements IDisposable {
 		this.element.tabIndex = selected ? 0 : -1;
 	}
 
+	updateChosen(): void {
+		const chosen = this.#context.isChosen(this.rollout.index);
+		this.#choose.setPressed(chosen);
+		this.element.classList.toggle('chosen', chosen);
+	}
+
 	dispose(): void {
 		this.#disposed = true;
+		cancelIdleCallback(this.#idle);
 		this.#body?.dispose();
 		this.element.remove();
 	}
 
 	#head(): HTMLElement {
 		const { rollout } = this;
-		const { copy, openText } = this.#context;
 		const { index } = rollout;
 		const length =
 			rollout.tokens === null ? `${formatCount(rollout.size)} characters` : `${formatCount(rollout.tokens)} tokens`;
@@ -104,30 +111,26 @@ export class CompletionCard implements IDisposable {
 						'Truncated',
 					),
 				element('span', { class: 'card-length' }, length),
-				element(
-					'span',
-					{ class: 'card-actions' },
-					button({
-						label: `Copy completion ${index}`,
-						icon: 'copy',
-						appearance: 'icon',
-						onClick: () => copy(index, 'completion'),
-					}).element,
-					button({
-						label: `Copy completion ${index} as JSON`,
-						icon: 'braces',
-						appearance: 'icon',
-						onClick: () => copy(index, 'json'),
-					}).element,
-					button({
-						label: `Open completion ${index} as text`,
-						icon: 'open',
-						appearance: 'icon',
-						onClick: () => openText(index),
-					}).element,
-				),
+				this.#actions(),
 			),
 			this.#rewards(),
+		);
+	}
+
+	#actions(): HTMLElement {
+		const { index } = this.rollout;
+		const context = this.#context;
+		const action = (label: string, title: string, icon: IconName, onClick: () => void) =>
+			button({ label, title, icon, appearance: 'icon', onClick }).element;
+		return element(
+			'span',
+			{ class: 'card-actions' },
+			this.#choose.element,
+			action(`Label the steps of completion ${index}`, 'Label steps', 'label', () => context.label(index)),
+			action(`Continue from completion ${index}`, 'Continue from here', 'continue', () => context.continueFrom(index)),
+			action(`Copy completion ${index}`, 'Copy', 'copy', () => context.copy(index, 'completion')),
+			action(`Copy completion ${index} as JSON`, 'Copy as JSON', 'braces', () => context.copy(index, 'json')),
+			action(`Open completion ${index} as text`, 'Open as text', 'open', () => context.openText(index)),
 		);
 	}
 
@@ -169,11 +172,16 @@ export class CompletionCard implements IDisposable {
 				this.#text = await this.#context.loadCompletion(index);
 			}
 			if (this.#disposed) return;
+			const { tokenView } = this.#context;
 			this.#trace = traceCompletion(this.#text, this.#context.tags);
 			this.#context.traced(index, this.#trace);
-			this.#drawFaults(this.#trace);
-			if (this.#context.tokenView !== 'off' && this.rollout.hasTokens) await this.#drawTokens(this.#context.tokenView);
+			const several = (this.rollout.turns ?? null) !== null;
+			// The tags of a template are of one text; in turns each has its own.
+			if (!several) this.#drawFaults(this.#trace);
+			if (tokenView !== 'off' && this.#has(tokenView)) await this.#drawTokens(tokenView);
+			else if (several) await this.#drawTurns();
 			else this.#drawText(this.#trace);
+			if (!this.#disposed) this.#idle = requestIdleCallback(() => this.#look(), { timeout: 2000 });
 		} catch (error) {
 			if (this.#disposed) return;
 			fill(this.#holder, element('p', { class: 'quiet', role: 'alert' }, String(error)));
@@ -191,24 +199,91 @@ export class CompletionCard implements IDisposable {
 			label: `Text of completion ${index}`,
 			trace,
 			found,
-			behaviours: this.#context.behaviours,
+			behaviours: true,
 		});
 		this.#body = body;
-		const note = this.#context.tokenView !== 'off' && element('p', { class: 'quiet' }, 'Its tokens were not logged.');
+		const { tokenView } = this.#context;
+		const note = tokenView !== 'off' && element('p', { class: 'quiet' }, missingWords(this.rollout, tokenView));
 		fill(this.#holder, note, body.element);
 		const first = found[0];
 		if (first) requestAnimationFrame(() => body.reveal(first.start));
 	}
 
-	async #drawTokens(view: Exclude<TokenView, 'off'>): Promise<void> {
+	/** Whether a value of its tokens was recorded; older hosts say only that tokens were. */
+	#has(view: TokenValue): boolean {
+		return this.rollout.tokenValues?.includes(view) ?? (this.rollout.hasTokens && view === 'logprob');
+	}
+
+	async #drawTurns(): Promise<void> {
+		const { index } = this.rollout;
+		const content = await this.#context.loadTurns(index);
+		if (this.#disposed) return;
+		const { tags, search } = this.#context;
+		const body = new TurnsBody({ label: `Messages of completion ${index}`, content, tags, search });
+		this.#body = body;
+		fill(this.#holder, body.element);
+	}
+
+	/** What takes a closer look at the text comes after it is drawn. */
+	#look(): void {
+		if (this.#disposed || this.#trace === null) return;
+		const findings = findInText(this.#trace, this.#context.tags);
+		if (this.#body instanceof TextBody) {
+			const found = findText(this.#trace.text, this.#context.search).map(
+				(match): Mark => ({ ...match, kind: 'found' }),
+			);
+			if (findings.marks.length > 0) this.#body.mark([...found, ...findings.marks]);
+		}
+		this.#drawMarks(this.#trace, findings);
+	}
+
+	/** How often each behaviour shows, and what else is remarkable; a click shows the places, one after the other. */
+	#drawMarks(trace: CompletionTrace, { faithfulness, repetition, mix, marks }: TextFindings): void {
+		const chips: HTMLElement[] = [];
+		const all = [...trace.marks, ...marks];
+		const chip = (kind: MarkKind, text: string, title: string, warning = false): void => {
+			const places = all.filter((mark) => mark.kind === kind);
+			const node = element(
+				'button',
+				{ class: `chip${warning ? ' warning' : ''}`, attributes: { type: 'button' }, title },
+				text,
+			);
+			node.addEventListener('click', () => this.#showPlace(kind, places));
+			chips.push(node);
+		};
+		if (faithfulness && !faithfulness.agrees) {
+			const [concluded, answer] = [plainLabel(faithfulness.concluded, 40), plainLabel(faithfulness.answer, 40)];
+			chip('concluded', `Thinking concludes ${concluded}, answer says ${answer}`, markNames.concluded.title, true);
+		}
+		if (repetition) {
+			const share = formatPercent(repetition.share, 0);
+			chip('repeated', `Repeats itself: ${share}`, `${share} of all four words in a row stood there before`, true);
+		}
+		if (mix) chip('foreign', `Mixes languages: ${mixWords(mix)}`, markNames.foreign.title, true);
+		for (const [behaviour, count] of trace.behaviours as ReadonlyMap<Behaviour, number>) {
+			const kind: MarkKind = `behaviour-${behaviour}`;
+			chip(kind, `${markNames[kind].name} ${count}`, `${markNames[kind].title}. Show the places.`);
+		}
+		fill(this.#marks, ...chips);
+		this.#marks.hidden = chips.length === 0;
+	}
+
+	#showPlace(kind: MarkKind, places: readonly Mark[]): void {
+		this.#context.showMarks(kind);
+		const next = ((this.#shownPlace.get(kind) ?? -1) + 1) % Math.max(1, places.length);
+		this.#shownPlace.set(kind, next);
+		const place = places[next];
+		if (place && this.#body instanceof TextBody) this.#body.reveal(place.start, kind);
+	}
+
+	async #drawTokens(view: TokenValue): Promise<void> {
 		const { index } = this.rollout;
 		fill(this.#holder, element('p', { class: 'quiet' }, 'Loading tokens…'));
 		const tokens = await this.#context.loadTokens(index);
 		if (this.#disposed) return;
-		const body = new TokenBody(`Tokens of completion ${index}`, tokens, view);
+		const body = new TokenBody(`Tokens of completion ${index}`, tokens, view, this.#context.largestAdvantage);
 		this.#body = body;
-		const missing = view === 'entropy' && tokens.entropy === null;
-		fill(this.#holder, missing && element('p', { class: 'quiet' }, 'Entropy was not logged.'), body.element);
+		fill(this.#holder, body.element);
 	}
 
 	#drawFaults({ trace }: CompletionTrace): void {
@@ -228,7 +303,14 @@ export class CompletionCard implements IDisposable {
 	}
 }
 
-function verdict(rollout: RolloutDetail): HTMLElement | null {
+/** Why a card shows its text though its tokens were asked for. */
+function missingWords(rollout: RolloutDetail, view: TokenValue): string {
+	return rollout.hasTokens
+		? `${tokenViewNames[view]} of its tokens was not recorded.`
+		: 'Its tokens were not recorded.';
+}
+
+export function verdict(rollout: RolloutDetail): HTMLElement | null {
 	if (rollout.correct === null) return null;
 	return rollout.correct
 		? element('span', { class: 'badge right' }, '✓ Correct')

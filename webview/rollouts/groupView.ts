@@ -1,6 +1,6 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { type Behaviour, behaviourTitles } from '../../src/core/trace/behaviours.ts';
-import type { RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
+import type { Behaviour } from '../../src/core/trace/behaviours.ts';
+import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -8,11 +8,15 @@ import { formatNumber } from '../lib/format.ts';
 import { type CompletionTrace, noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
-import { CompletionCard } from './completionCard.ts';
+import { cardContext, copyPart } from './cardContext.ts';
+import { CardStrip } from './cardStrip.ts';
+import { MarkLegend } from './markLegend.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Layout, TokenView } from './savedState.ts';
-import { highestLevel, scaleEnd } from './tokenScale.ts';
+import { tokenLegend } from './tokenLegend.ts';
+import { tokenViewNames } from './tokenScale.ts';
+import { TurnsBody } from './turnsBody.ts';
 
 /** Groups whose completions are all shorter are shown as a grid, so that all are seen at once. */
 const shortCompletion = 900;
@@ -34,21 +38,21 @@ export class GroupView extends Disposable {
 	readonly #title = element('h2', { class: 'group-title' });
 	readonly #numbers = element('p', { class: 'group-numbers' });
 	readonly #prompt = element('div', { class: 'prompt' });
-	readonly #legend = element('div', { class: 'legend', aria: { label: 'Legend' }, role: 'group' });
+	readonly #scale = element('div', { class: 'legend', aria: { label: 'Scale of the tokens' }, role: 'group' });
+	readonly #legend: MarkLegend;
 	readonly #head: HTMLElement;
 	readonly #tools: HTMLElement;
-	readonly #strip = element('div', { class: 'cards' });
+	readonly #strip = this.register(new CardStrip());
 	readonly #order;
 	readonly #layoutChoice;
 	readonly #tokenChoice;
-	/** Cards are built when they come near the view. */
-	readonly #near = new IntersectionObserver((entries) => this.#buildNear(entries), { scrollMargin: '600px' });
-	#cards: CompletionCard[] = [];
-	#promptBody: TextBody | null = null;
+	#promptBody: TextBody | TurnsBody | null = null;
 	#shown = '';
 	#promptShown = '';
 	#behaviours = new Map<number, ReadonlyMap<Behaviour, number>>();
 	#width = 1000;
+	#largestAdvantage = 0;
+	#tokenViews = '';
 
 	constructor(model: RolloutsModel, say: (text: string) => void) {
 		super();
@@ -81,14 +85,11 @@ export class GroupView extends Disposable {
 		this.#tokenChoice = dropdown({
 			label: 'Tokens',
 			showLabel: true,
-			choices: [
-				{ value: 'off', label: 'Off' },
-				{ value: 'logprob', label: 'Log-probability' },
-				{ value: 'entropy', label: 'Entropy' },
-			],
-			value: model.tokenView,
+			choices: [{ value: 'off', label: tokenViewNames.off }],
+			value: 'off',
 			onChange: (value) => model.setTokenView(value as TokenView),
 		});
+		this.#legend = this.register(new MarkLegend(model));
 		this.#head = element(
 			'div',
 			{ class: 'group-head' },
@@ -101,7 +102,8 @@ export class GroupView extends Disposable {
 			this.#order.element,
 			this.#layoutChoice.element,
 			this.#tokenChoice.element,
-			this.#legend,
+			this.#scale,
+			this.#legend.element,
 		);
 		this.element = element('section', { class: 'group-view', aria: { label: 'Group' } });
 		const resize = new ResizeObserver(([entry]) => {
@@ -110,7 +112,6 @@ export class GroupView extends Disposable {
 		});
 		resize.observe(this.element);
 		this.register({ dispose: () => resize.disconnect() });
-		this.register({ dispose: () => this.#clearCards() });
 	}
 
 	/** Draws what the model holds; the same group with the same view is left as it is. */
@@ -165,29 +166,26 @@ export class GroupView extends Disposable {
 		this.#drawCards();
 	}
 
-	/** Marks the chosen completion and brings it into view; `focus` moves the keyboard there. */
+	/** Marks the chosen completion; `focus` brings it into view and moves the keyboard there. */
 	select(focus: boolean): void {
-		const { index } = this.#model;
-		for (const card of this.#cards) {
-			const selected = card.rollout.index === index;
-			card.setSelected(selected);
-			if (!selected || !focus) continue;
-			card.build();
-			card.element.focus({ preventScroll: true });
-			card.element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-		}
+		this.#strip.select(this.#model.index, focus);
+	}
+
+	updateChosen(): void {
+		this.#strip.updateChosen();
 	}
 
 	/** Takes over choices that keys made. */
 	syncChoices(): void {
 		this.#order.setValue(this.#model.rowOrder);
 		this.#layoutChoice.setValue(this.#model.layout);
-		this.#tokenChoice.setValue(this.#model.tokenView);
+		this.#offerTokens();
+		this.#legend.update(this.#behaviours.values());
 	}
 
 	#showEmpty(key: string, make: () => HTMLElement): void {
 		if (this.#shown === key) return;
-		this.#clearCards();
+		this.#clear();
 		this.#shown = key;
 		fill(this.element, make());
 	}
@@ -195,7 +193,7 @@ export class GroupView extends Disposable {
 	#drawHead(): void {
 		const { groupContent, summary, groupPosition, groups } = this.#model;
 		if (groupContent.state !== 'ready' || !summary) return;
-		const { group, prompt, answer } = groupContent.value;
+		const { group, prompt, promptTurns, answer } = groupContent.value;
 		const position = groupPosition === -1 ? '' : ` (${groupPosition + 1} of ${groups.length})`;
 		setText(this.#title, `Group ${group}${position}`);
 		const judged = summary.correct.filter((correct) => correct !== null);
@@ -219,17 +217,14 @@ export class GroupView extends Disposable {
 		if (this.#promptShown === `${group}\n${answer}\n${prompt}`) return;
 		this.#promptShown = `${group}\n${answer}\n${prompt}`;
 		this.#promptBody?.dispose();
-		this.#promptBody = new TextBody({
-			label: 'Prompt',
-			trace: traceCompletion(prompt, noTags),
-			found: [],
-			behaviours: false,
-		});
+		this.#promptBody = promptTurns
+			? new TurnsBody({ label: 'Prompt', content: { turns: promptTurns, parents: null }, tags: noTags, search: '' })
+			: new TextBody({ label: 'Prompt', trace: traceCompletion(prompt, noTags), found: [], behaviours: false });
 		const copy = button({
 			label: 'Copy the prompt',
 			icon: 'copy',
 			appearance: 'icon',
-			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? 0, 'prompt'),
+			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null, 'prompt'),
 		});
 		fill(
 			this.#prompt,
@@ -258,31 +253,27 @@ export class GroupView extends Disposable {
 			this.select(false);
 			return;
 		}
-		const focused = this.#strip.contains(document.activeElement);
-		this.#clearCards();
+		const focused = this.#strip.element.contains(document.activeElement);
+		this.#clear();
 		this.#shown = key;
-		if (!this.#head.isConnected) fill(this.element, this.#head, this.#tools, this.#strip);
+		if (!this.#head.isConnected) fill(this.element, this.#head, this.#tools, this.#strip.element);
 		const hidden = (model.summary?.index.length ?? 0) - rows.length;
 		const largestAdvantage = rows.reduce((largest, row) => Math.max(largest, Math.abs(row.advantage ?? 0)), 0);
-		const run = model.run;
-		const context = {
-			tags: { think: run?.think ?? null, answer: run?.answer ?? null },
-			weights: new Map(run?.weights ?? []),
-			largestAdvantage,
-			search: filters.text,
-			tokenView,
-			behaviours: true,
-			loadCompletion: (index: number) => model.loadCompletion(index),
-			loadTokens: (index: number) => model.loadTokens(index),
-			copy: (index: number, part: 'completion' | 'json') => this.copy(index, part),
-			openText: (index: number) => this.openText(index),
-			select: (index: number) => model.selectCompletion(index),
-			traced: (index: number, trace: CompletionTrace) => this.#traced(index, trace),
-		};
-		this.#cards = rows.map((rollout: RolloutDetail) => new CompletionCard(rollout, context));
-		fill(
-			this.#strip,
-			...this.#cards.map((card) => card.element),
+		this.#largestAdvantage = largestAdvantage;
+		const place = { split: model.split, step: step as number, group: group as number };
+		const context = cardContext(
+			model,
+			{
+				...place,
+				...{ largestAdvantage, search: filters.text, tokenView },
+				select: (index) => model.selectCompletion(index),
+				traced: (index, trace) => this.#traced(index, trace),
+			},
+			this.#say,
+		);
+		this.#strip.show(
+			rows,
+			context,
 			hidden > 0 &&
 				element(
 					'p',
@@ -291,20 +282,29 @@ export class GroupView extends Disposable {
 					button({ label: 'Clear Filters', onClick: () => model.clearFilters() }).element,
 				),
 		);
-		this.#strip.scrollTo(0, 0);
-		for (const card of this.#cards) this.#near.observe(card.element);
 		this.#applyLayout();
-		this.#drawLegend();
+		this.#offerTokens();
+		this.#legend.update([]);
 		this.select(focused);
 	}
 
-	#buildNear(entries: readonly IntersectionObserverEntry[]): void {
-		const near = new Set(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target));
-		for (const card of this.#cards) {
-			if (!near.has(card.element)) continue;
-			this.#near.unobserve(card.element);
-			card.build();
+	/** Only what was recorded can be chosen. */
+	#offerTokens(): void {
+		const { groupContent, tokenView } = this.#model;
+		const rollouts = groupContent.state === 'ready' ? groupContent.value.rollouts : [];
+		const recorded = new Set(rollouts.flatMap((rollout) => rollout.tokenValues ?? []));
+		const views = tokenValues.filter((view) => recorded.has(view) || view === tokenView);
+		const key = `${views.join()}/${tokenView}`;
+		if (key !== this.#tokenViews) {
+			this.#tokenViews = key;
+			const choices = ['off' as const, ...views].map((value) => ({ value, label: tokenViewNames[value] }));
+			this.#tokenChoice.setChoices(choices, tokenView);
 		}
+		this.#tokenChoice.setDisabled(views.length === 0);
+		this.#tokenChoice.element.title = views.length === 0 ? 'The tokens of these completions were not recorded' : '';
+		const shown = tokenView !== 'off' && recorded.has(tokenView);
+		this.#scale.hidden = !shown;
+		if (shown) fill(this.#scale, tokenLegend(tokenView, this.#largestAdvantage));
 	}
 
 	#applyLayout(): void {
@@ -320,54 +320,22 @@ export class GroupView extends Disposable {
 	}
 
 	openText(index: number): void {
-		this.#model.openText(index).catch((error: unknown) => this.#say(String(error)));
+		const place = this.#model.place(index);
+		if (place) this.#model.ask('openText', place).catch((error: unknown) => this.#say(String(error)));
 	}
 
-	copy(index: number, part: 'completion' | 'prompt' | 'json'): void {
-		const named = { completion: `Completion ${index}`, prompt: 'Prompt', json: `Completion ${index} as JSON` }[part];
-		this.#model.copy(index, part).then(
-			() => this.#say(`${named} copied.`),
-			(error: unknown) => this.#say(String(error)),
-		);
+	copy(index: number | null, part: 'completion' | 'prompt' | 'json'): void {
+		const place = this.#model.place(index);
+		if (place) copyPart(this.#model, place, part, this.#say);
 	}
 
 	#traced(index: number, trace: CompletionTrace): void {
 		this.#behaviours.set(index, trace.behaviours);
-		this.#drawLegend();
+		this.#legend.update(this.#behaviours.values());
 	}
 
-	#drawLegend(): void {
-		const { tokenView } = this.#model;
-		if (tokenView !== 'off') {
-			const swatches = Array.from({ length: highestLevel + 1 }, (_, i) =>
-				element('span', { class: `swatch level-${i}`, aria: { hidden: true } }),
-			);
-			fill(this.#legend, element('span', { class: 'legend-item' }, '0 ', ...swatches, ` ${scaleEnd(tokenView)}`));
-			this.#legend.hidden = false;
-			return;
-		}
-		const totals = new Map<Behaviour, number>();
-		for (const counts of this.#behaviours.values()) {
-			for (const [behaviour, count] of counts) totals.set(behaviour, (totals.get(behaviour) ?? 0) + count);
-		}
-		fill(
-			this.#legend,
-			...[...totals].map(([behaviour, count]) =>
-				element(
-					'span',
-					{ class: 'legend-item', title: behaviourTitles[behaviour] },
-					element('span', { class: `m-behaviour-${behaviour}` }, behaviourTitles[behaviour].split(':')[0]),
-					` ${count}`,
-				),
-			),
-		);
-		this.#legend.hidden = totals.size === 0;
-	}
-
-	#clearCards(): void {
-		this.#near.disconnect();
-		for (const card of this.#cards) card.dispose();
-		this.#cards = [];
+	#clear(): void {
+		this.#strip.clear();
 		this.#behaviours = new Map();
 		this.#shown = '';
 	}

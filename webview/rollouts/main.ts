@@ -1,10 +1,10 @@
 import './rollouts.css';
 import {
-	type RolloutsCommand,
-	type RolloutsEvent,
-	rolloutsEventSchema,
-	rolloutsRequests,
-} from '../../src/protocol/rolloutsMessages.ts';
+	type PanelCommand,
+	type PanelEvent,
+	panelEventSchema,
+	panelRequests,
+} from '../../src/protocol/microscopeMessages.ts';
 import { Bridge } from '../lib/bridge.ts';
 import { registerControls } from '../lib/controls.ts';
 import { App } from './app.ts';
@@ -13,9 +13,9 @@ import { type SavedState, savedStateSchema } from './savedState.ts';
 
 registerControls();
 
-const bridge = new Bridge<RolloutsEvent, RolloutsCommand, SavedState, typeof rolloutsRequests>({
-	events: rolloutsEventSchema,
-	requests: rolloutsRequests,
+const bridge = new Bridge<PanelEvent, PanelCommand, SavedState, typeof panelRequests>({
+	events: panelEventSchema,
+	requests: panelRequests,
 	state: savedStateSchema,
 	onFault: (message) => report(message),
 });
@@ -37,11 +37,23 @@ const model = new RolloutsModel(
 );
 const root = document.getElementById('app');
 if (!root) throw new Error('The page has no #app.');
-new App(root, model, () => bridge.post({ type: 'openDashboard' }));
+const app = new App(
+	root,
+	model,
+	() => bridge.post({ type: 'openDashboard' }),
+	(command) => bridge.post(command),
+);
 
 model.onChange(() => {
 	const state = model.saved();
 	if (state) bridge.saveState(state);
 });
-bridge.onEvent((event) => model.receive(event));
+bridge.onEvent((event) => {
+	if (event.type === 'promptScan' || event.type === 'behaviourScan' || event.type === 'continuation') {
+		app.receive(event);
+		return;
+	}
+	model.receive(event);
+	if (event.type === 'snapshot') app.forget();
+});
 bridge.post({ type: 'ready' });

@@ -1,22 +1,26 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { Failure } from '../../src/base/failure.ts';
+import type { panelRequests } from '../../src/protocol/microscopeMessages.ts';
 import type {
 	GroupContent,
 	GroupSummary,
+	Place,
 	RolloutDetail,
 	RolloutsEvent,
 	RunHeader,
-	rolloutsRequests,
+	Split,
 	StepContent,
 } from '../../src/protocol/rolloutsMessages.ts';
 import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import { Chosen, pairToCompare } from './chosen.ts';
 import { type FilteredGroup, type Filters, type Found, filterGroups, foundFromColumns, noFilters } from './filters.ts';
 import { type GroupOrder, type RowOrder, sortGroups, sortRows } from './order.ts';
-import type { Layout, SavedState, TokenView } from './savedState.ts';
+import type { Layout, Mode, SavedState, TokenView } from './savedState.ts';
 import { StepTable } from './stepTable.ts';
+import type { MarkKind } from './textMarks.ts';
 
-type Requests = typeof rolloutsRequests;
+type Requests = typeof panelRequests;
 /** Asks the panel; `Bridge.request` is one. */
 export type Ask = <M extends keyof Requests>(
 	method: M,
@@ -30,7 +34,18 @@ export type Load<T> =
 	| { readonly state: 'failed'; readonly failure: Failure };
 
 /** What changed: views draw only what concerns them. */
-export type Change = 'run' | 'steps' | 'step' | 'groups' | 'group' | 'completion' | 'found' | 'view';
+export type Change =
+	| 'run'
+	| 'steps'
+	| 'step'
+	| 'groups'
+	| 'group'
+	| 'completion'
+	| 'found'
+	| 'view'
+	| 'mode'
+	| 'chosen'
+	| 'marks';
 
 const idle = { state: 'idle' } as const;
 const loading = { state: 'loading' } as const;
@@ -48,9 +63,12 @@ export class RolloutsModel extends Disposable {
 	#stepAbort: AbortController | null = null;
 	#groupAbort: AbortController | null = null;
 	#searchAbort: AbortController | null = null;
+	/** Completion that is to be chosen when its group is there. */
+	#wanted: number | null = null;
 
 	run: RunHeader | null = null;
-	steps = StepTable.empty;
+	#training = StepTable.empty;
+	#validation = StepTable.empty;
 	follow = true;
 	/** Steps that came since one stays. */
 	unseen = 0;
@@ -68,6 +86,15 @@ export class RolloutsModel extends Disposable {
 	groupOrder: GroupOrder = 'file';
 	layout: Layout = 'auto';
 	tokenView: TokenView = 'off';
+	mode: Mode = 'group';
+	split: Split = 'train';
+	chosen = Chosen.none;
+	/** What is compared. */
+	pair: readonly [Place | null, Place | null] = [null, null];
+	/** What is labelled or continued. */
+	one: Place | null = null;
+	/** Kinds of marks in the texts that are shown. */
+	marks: ReadonlySet<MarkKind> = new Set();
 	/** Groups that pass the filters, in the chosen order. */
 	groups: readonly FilteredGroup[] = [];
 
@@ -76,14 +103,34 @@ export class RolloutsModel extends Disposable {
 		this.#ask = ask;
 		this.#needSnapshot = needSnapshot;
 		if (!saved) return;
-		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView } = saved;
-		Object.assign(this, { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView });
+		const { runFolder: _, marks, pair, ...kept } = saved;
+		Object.assign(this, kept, { marks: new Set(marks), pair: [pair[0] ?? null, pair[1] ?? null] });
+		if (this.one === null && (this.mode === 'label' || this.mode === 'continue')) this.mode = 'group';
 	}
 
 	saved(): SavedState | null {
 		if (!this.run) return null;
-		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView } = this;
-		return { runFolder: this.run.folder, step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView };
+		const { step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split } = this;
+		return {
+			runFolder: this.run.folder,
+			...{ step, group, index, follow, filters, rowOrder, groupOrder, layout, tokenView, mode, split },
+			marks: [...this.marks],
+			pair: this.pair.filter((place) => place !== null),
+			one: this.one,
+		};
+	}
+
+	/** The steps of the chosen split. */
+	get steps(): StepTable {
+		return this.split === 'train' ? this.#training : this.#validation;
+	}
+
+	/** Splits that have rollouts. */
+	get splits(): Split[] {
+		const splits: Split[] = [];
+		if (this.#training.rows.length > 0) splits.push('train');
+		if (this.#validation.rows.length > 0) splits.push('validation');
+		return splits;
 	}
 
 	get live(): boolean {
@@ -94,13 +141,14 @@ export class RolloutsModel extends Disposable {
 	/** Takes an event of the panel. */
 	receive(event: RolloutsEvent): void {
 		if (event.type === 'reveal') {
-			this.selectStep(event.step, event.group);
+			this.show({ split: event.split ?? 'train', step: event.step, group: event.group, index: event.index ?? null });
 			return;
 		}
 		if (event.type === 'snapshot') {
 			this.#sequence = event.sequence;
 			this.run = event.run;
-			this.steps = StepTable.of(event.steps);
+			this.#training = StepTable.of(event.steps);
+			this.#validation = StepTable.without(event.run.validation ?? []);
 			this.unseen = 0;
 			// A snapshot may follow a resume, which replaced files: nothing that was loaded before holds.
 			this.stepContent = idle;
@@ -113,10 +161,11 @@ export class RolloutsModel extends Disposable {
 			return;
 		}
 		this.#sequence = event.sequence;
-		const before = this.steps;
+		const before = this.steps.rows.length;
 		this.run = event.run;
-		this.steps = before.with(event.changed);
-		const added = this.steps.rows.length - before.rows.length;
+		this.#training = this.#training.with(event.changed);
+		this.#validation = StepTable.without(event.run.validation ?? []);
+		const added = this.steps.rows.length - before;
 		if (!(this.follow && this.live)) this.unseen += added;
 		this.#fire('run', 'steps');
 		if (added > 0) this.#settle();
@@ -124,6 +173,8 @@ export class RolloutsModel extends Disposable {
 
 	/** After the list of steps changed: follow, keep, or take what is nearest. */
 	#settle(): void {
+		const { splits } = this;
+		if (splits[0] !== undefined && !splits.includes(this.split)) this.split = splits[0];
 		const { newest } = this.steps;
 		if (newest === null) {
 			this.#open(null, null);
@@ -137,6 +188,71 @@ export class RolloutsModel extends Disposable {
 	selectStep(step: number, group: number | null = null): void {
 		if (step !== this.steps.newest || group !== null) this.#stay();
 		if (step !== this.step || group !== null || this.stepContent.state === 'failed') this.#open(step, group);
+	}
+
+	setSplit(split: Split): void {
+		if (split === this.split) return;
+		this.split = split;
+		this.step = null;
+		this.stepContent = idle;
+		this.#fire('steps', 'step');
+		this.#settle();
+	}
+
+	/** Opens a group, and a completion of it, of any step. */
+	show(place: { split: Split; step: number; group: number | null; index: number | null }): void {
+		this.#wanted = place.index;
+		if (place.split !== this.split) {
+			this.split = place.split;
+			this.stepContent = idle;
+			this.#fire('steps');
+		}
+		this.setMode('group');
+		this.selectStep(place.step, place.group);
+	}
+
+	setMode(mode: Mode): void {
+		if (mode === 'compare' && this.mode !== 'compare') {
+			const rollouts = this.groupContent.state === 'ready' ? this.groupContent.value.rollouts : [];
+			const pair = pairToCompare(this.chosen.list, this.place(), rollouts);
+			if (pair[0] !== null || this.pair[0] === null) this.pair = pair;
+		}
+		if (mode === this.mode) return;
+		this.mode = mode;
+		this.#fire('mode');
+	}
+
+	/** One completion, to label its steps or to go on from it. */
+	openOne(mode: 'label' | 'continue', place: Place): void {
+		this.one = place;
+		this.mode = mode;
+		this.#fire('mode');
+	}
+
+	setPair(left: Place | null, right: Place | null): void {
+		this.pair = [left, right];
+		this.#fire('mode');
+	}
+
+	/** The completion that keys act on, with all that names it. */
+	place(index: number | null = this.index): Place | null {
+		const { split, step, group } = this;
+		return step === null || group === null || index === null ? null : { split, step, group, index };
+	}
+
+	toggleChosen(place: Place): void {
+		this.chosen = this.chosen.toggled(place);
+		this.#fire('chosen');
+	}
+
+	clearChosen(): void {
+		this.chosen = Chosen.none;
+		this.#fire('chosen');
+	}
+
+	setMarks(marks: ReadonlySet<MarkKind>): void {
+		this.marks = marks;
+		this.#fire('marks');
 	}
 
 	/** Moves by so many steps; positive is newer. */
@@ -158,6 +274,13 @@ export class RolloutsModel extends Disposable {
 		const next = at === -1 ? 0 : Math.max(0, Math.min(this.groups.length - 1, at + by));
 		const group = this.groups[next]?.summary.group;
 		if (group !== undefined && group !== this.group) this.selectGroup(group);
+	}
+
+	/** Puts the groups in the order of the spread of their rewards, and opens the first: there is most to learn from. */
+	showWidestSpread(): void {
+		this.setGroupOrder('spread');
+		const first = this.groups[0]?.summary.group;
+		if (first !== undefined) this.selectGroup(first);
 	}
 
 	selectCompletion(index: number): void {
@@ -243,27 +366,13 @@ export class RolloutsModel extends Disposable {
 			.filter((rollout) => rollout !== undefined);
 	}
 
-	/** A completion that was too large to come with its group. */
-	async loadCompletion(index: number): Promise<string> {
-		const { step, group } = this.#place();
-		return (await this.#ask('loadCompletion', { step, group, index })).completion;
-	}
-
-	loadTokens(index: number): Promise<RequestResult<Requests, 'loadTokens'>> {
-		return this.#ask('loadTokens', { ...this.#place(), index });
-	}
-
-	async copy(index: number, part: 'completion' | 'prompt' | 'json'): Promise<void> {
-		await this.#ask('copy', { ...this.#place(), index, part });
-	}
-
-	async openText(index: number): Promise<void> {
-		await this.#ask('openText', { ...this.#place(), index });
-	}
-
-	#place(): { step: number; group: number } {
-		if (this.step === null || this.group === null) throw new Failure('missing', 'No group is open.');
-		return { step: this.step, group: this.group };
+	/** Asks the panel. */
+	ask<M extends keyof Requests>(
+		method: M,
+		params: RequestParams<Requests, M>,
+		signal?: AbortSignal,
+	): Promise<RequestResult<Requests, M>> {
+		return this.#ask(method, params, signal);
 	}
 
 	#stay(): void {
@@ -294,7 +403,7 @@ export class RolloutsModel extends Disposable {
 		const abort = new AbortController();
 		this.#stepAbort = abort;
 		try {
-			const value = await this.#ask('loadStep', { step }, abort.signal);
+			const value = await this.#ask('loadStep', { split: this.split, step }, abort.signal);
 			if (abort.signal.aborted) return;
 			this.stepContent = { state: 'ready', value };
 		} catch (error) {
@@ -321,13 +430,16 @@ export class RolloutsModel extends Disposable {
 		const abort = new AbortController();
 		this.#groupAbort = abort;
 		try {
-			const value = await this.#ask('loadGroup', { step: this.step as number, group }, abort.signal);
+			const place = { split: this.split, step: this.step as number, group };
+			const value = await this.#ask('loadGroup', place, abort.signal);
 			if (abort.signal.aborted) return;
 			this.groupContent = { state: 'ready', value };
 		} catch (error) {
 			if (abort.signal.aborted) return;
 			this.groupContent = { state: 'failed', failure: Failure.from(error) };
 		}
+		this.index = this.#wanted ?? this.index;
+		this.#wanted = null;
 		if (!this.rows().some((row) => row.index === this.index)) this.index = this.rows()[0]?.index ?? null;
 		this.#fire('group', 'completion');
 	}
@@ -344,7 +456,7 @@ export class RolloutsModel extends Disposable {
 		this.#fire('found');
 		try {
 			const { step } = this.stepContent.value;
-			const columns = await this.#ask('search', { step, text: this.filters.text }, abort.signal);
+			const columns = await this.#ask('search', { split: this.split, step, text: this.filters.text }, abort.signal);
 			if (abort.signal.aborted) return;
 			this.found = foundFromColumns(columns);
 		} catch (error) {

@@ -31,6 +31,11 @@ export class StepTable {
 		return new StepTable(rowsOf(columns).reverse());
 	}
 
+	/** Of steps, ascending, of which only the numbers are known. */
+	static without(steps: readonly number[]): StepTable {
+		return new StepTable(steps.map((step) => ({ step, stage: null, reward: null, dead: null })).reverse());
+	}
+
 	get newest(): number | null {
 		return this.rows[0]?.step ?? null;
 	}

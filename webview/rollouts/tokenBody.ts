@@ -1,11 +1,19 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import type { TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { element, setText } from '../lib/dom.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { appendMarked } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
-import type { TokenView } from './savedState.ts';
-import { type TokenBlock, tokenBlocks, tokenFacts, tokenLevel } from './tokenScale.ts';
+import {
+	levelClass,
+	type TokenBlock,
+	type TokenTable,
+	tokenBlocks,
+	tokenFacts,
+	tokenLevel,
+	tokenTable,
+	valuesOf,
+} from './tokenScale.ts';
 
 const drawnWhole = 4;
 
@@ -16,16 +24,29 @@ const drawnWhole = 4;
 export class TokenBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #tokens: TokenColumns;
-	readonly #view: Exclude<TokenView, 'off'>;
+	readonly #table: TokenTable;
+	readonly #values: readonly (number | null)[];
+	readonly #view: TokenValue;
+	readonly #largestAdvantage: number;
 	readonly #blocks: readonly TokenBlock[];
 	readonly #list: VirtualList | null = null;
 	readonly #surface: HTMLElement;
 	readonly #facts = element('div', { class: 'token-facts', role: 'status' }, 'Point at a token for its values.');
 	#current = 0;
 
-	constructor(label: string, tokens: TokenColumns, view: Exclude<TokenView, 'off'>) {
+	/** @param onPick a token was clicked, or Enter was pressed on it */
+	constructor(
+		label: string,
+		tokens: TokenColumns,
+		view: TokenValue,
+		largestAdvantage = 1,
+		onPick?: (token: number) => void,
+	) {
 		this.#tokens = tokens;
+		this.#table = tokenTable(tokens);
+		this.#values = valuesOf(view, tokens) ?? [];
 		this.#view = view;
+		this.#largestAdvantage = largestAdvantage;
 		this.#blocks = tokenBlocks(tokens.text);
 		if (this.#blocks.length > drawnWhole) {
 			this.#list = new VirtualList({
@@ -46,6 +67,19 @@ export class TokenBody implements IDisposable {
 		// Arrows inside belong to the tokens, not to the panel.
 		this.#surface.dataset.keys = 'own';
 		this.#surface.addEventListener('keydown', (event) => this.#onKey(event));
+		if (onPick) {
+			this.#surface.addEventListener('click', (event) => {
+				const token = (event.target as Element).closest<HTMLElement>('.token')?.dataset.token;
+				if (token === undefined) return;
+				this.#show(Number(token), true);
+				onPick(Number(token));
+			});
+			this.#surface.addEventListener('keydown', (event) => {
+				if (event.key !== 'Enter') return;
+				event.preventDefault();
+				onPick(this.#current);
+			});
+		}
 		this.#surface.addEventListener('focus', () => this.#show(this.#current, true));
 		this.#surface.addEventListener('pointerover', (event) => {
 			const token = (event.target as Element).closest<HTMLElement>('.token');
@@ -61,11 +95,10 @@ export class TokenBody implements IDisposable {
 
 	#block(block: TokenBlock): HTMLElement {
 		const text = element('div', { class: 'block-text' });
-		const values = this.#view === 'logprob' ? this.#tokens.logprob : (this.#tokens.entropy ?? []);
 		for (let i = block.start; i < block.end; i++) {
-			const level = tokenLevel(this.#view, values[i]);
+			const level = tokenLevel(this.#view, this.#values[i], this.#largestAdvantage);
 			const token = this.#tokens.text[i] ?? '';
-			const span = element('span', { class: `token level-${level ?? 'none'}`, data: { token: i } });
+			const span = element('span', { class: `token ${levelClass(this.#view, level)}`, data: { token: i } });
 			if (token === '') span.append('∅');
 			else if (/^\n+$/.test(token)) span.append('↵'.repeat(token.length), token);
 			else appendMarked(span, token, 0, token.length, []);
@@ -96,6 +129,6 @@ export class TokenBody implements IDisposable {
 			node?.classList.add('current');
 			node?.scrollIntoView({ block: 'nearest' });
 		}
-		setText(this.#facts, `“${plainLabel(token, 40)}” ${tokenFacts(this.#tokens, i)}`);
+		setText(this.#facts, `“${plainLabel(token, 40)}” ${tokenFacts(this.#table, i)}`);
 	}
 }

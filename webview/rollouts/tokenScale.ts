@@ -1,38 +1,146 @@
-import type { TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import { tokenKl, tokenRatios } from '../../src/core/trace/tokenColumns.ts';
+import type { TokenColumns, TokenValue } from '../../src/protocol/rolloutsMessages.ts';
 import { formatNumber } from '../lib/format.ts';
 import type { TokenView } from './savedState.ts';
 
-/** Levels of colour, 0 (nothing unusual) to this. */
+/** Levels of colour: 0 (nothing unusual) to this, or from minus this where values lie around a middle. */
 export const highestLevel = 6;
 
-/** Nats from one level to the next: of surprise, -log p, or of entropy. */
-const levelNats = { logprob: 0.75, entropy: 0.4 } as const;
+export const tokenViewNames: Readonly<Record<TokenView, string>> = {
+	off: 'Off',
+	logprob: 'Log-probability',
+	entropy: 'Entropy',
+	ratio: 'Ratio',
+	kl: 'KL to the reference',
+	advantage: 'Advantage',
+};
 
-/** What the strongest colour stands for, in words. */
-export function scaleEnd(view: Exclude<TokenView, 'off'>): string {
-	const nats = formatNumber(levelNats[view] * highestLevel, 2);
-	return view === 'logprob' ? `log-probability ≤ −${nats}` : `entropy ≥ ${nats} nats`;
+/**
+ * From one level to the next: nats of surprise (-log p), of entropy, of the logarithm of the ratio, of k3. Level 4 of the
+ * ratio is about where clipping at 0.2 begins. Advantages are measured against the largest of the group.
+ */
+const levelSize = { logprob: 0.75, entropy: 0.4, ratio: 0.05, kl: 0.05 } as const;
+
+/** What a view colours by, one entry a token; null: not recorded. */
+export function valuesOf(view: TokenValue, tokens: TokenColumns): readonly (number | null)[] | null {
+	switch (view) {
+		case 'logprob':
+			return tokens.logprob;
+		case 'entropy':
+			return tokens.entropy;
+		case 'ratio':
+			return tokenRatios(tokens);
+		case 'kl':
+			return tokenKl(tokens);
+		case 'advantage':
+			return tokens.advantage ?? null;
+	}
 }
 
-/** How strongly a token is coloured. Null where the value was not recorded. */
-export function tokenLevel(view: Exclude<TokenView, 'off'>, value: number | null | undefined): number | null {
-	if (value === null || value === undefined) return null;
-	const level = (view === 'logprob' ? -value : value) / levelNats[view];
-	return Math.max(0, Math.min(highestLevel, Math.floor(level)));
+/** The recorded and the derived columns of some tokens, for facts about each. */
+export interface TokenTable {
+	readonly tokens: TokenColumns;
+	readonly ratio: readonly (number | null)[] | null;
+	readonly kl: readonly (number | null)[] | null;
+}
+
+export function tokenTable(tokens: TokenColumns): TokenTable {
+	return { tokens, ratio: tokenRatios(tokens), kl: tokenKl(tokens) };
+}
+
+/** How strongly a token is coloured, below 0 for values below the middle; null where nothing was recorded. */
+export function tokenLevel(view: TokenValue, value: number | null | undefined, largestAdvantage = 1): number | null {
+	if (value === null || value === undefined || Number.isNaN(value)) return null;
+	const clamp = (level: number) => Math.max(-highestLevel, Math.min(highestLevel, Math.trunc(level))) + 0;
+	switch (view) {
+		case 'logprob':
+			return Math.max(0, clamp(-value / levelSize.logprob));
+		case 'entropy':
+		case 'kl':
+			return Math.max(0, clamp(value / levelSize[view]));
+		case 'ratio':
+			return value <= 0 ? -highestLevel : clamp(Math.log(value) / levelSize.ratio);
+		case 'advantage': {
+			const largest = largestAdvantage > 0 ? largestAdvantage : 1;
+			if (value === 0) return 0;
+			// What is not 0 is coloured, however weakly.
+			return Math.sign(value) * Math.max(1, Math.abs(clamp((value / largest) * highestLevel)));
+		}
+	}
+}
+
+/** The class of a level: orange below the middle and for what is unusual, blue above the middle. */
+export function levelClass(view: TokenValue, level: number | null): string {
+	if (level === null) return 'level-none';
+	const around = view === 'ratio' || view === 'advantage';
+	if (!around) return `level-${level}`;
+	return level > 0 ? `above-${level}` : `level-${-level}`;
+}
+
+export interface TokenScale {
+	/** Levels from one end to the other. */
+	readonly levels: readonly number[];
+	readonly low: string;
+	readonly middle: string | null;
+	readonly high: string;
+}
+
+/** What the colours stand for. */
+export function tokenScale(view: TokenValue, largestAdvantage = 1): TokenScale {
+	const up = Array.from({ length: highestLevel + 1 }, (_, i) => i);
+	const both = [
+		...up
+			.slice(1)
+			.reverse()
+			.map((level) => -level),
+		...up,
+	];
+	switch (view) {
+		case 'logprob':
+			return {
+				levels: up,
+				low: '0',
+				middle: null,
+				high: `≤ −${formatNumber(levelSize.logprob * highestLevel, 2)} nats`,
+			};
+		case 'entropy':
+			return {
+				levels: up,
+				low: '0',
+				middle: null,
+				high: `≥ ${formatNumber(levelSize.entropy * highestLevel, 2)} nats`,
+			};
+		case 'kl':
+			return { levels: up, low: '0', middle: null, high: `≥ ${formatNumber(levelSize.kl * highestLevel, 2)} nats` };
+		case 'ratio': {
+			const end = Math.exp(levelSize.ratio * highestLevel);
+			return { levels: both, low: `≤ ${formatNumber(1 / end, 2)}`, middle: '1', high: `≥ ${formatNumber(end, 3)}` };
+		}
+		case 'advantage': {
+			const end = formatNumber(largestAdvantage > 0 ? largestAdvantage : 1, 3);
+			return { levels: both, low: `−${end}`, middle: '0', high: `+${end}` };
+		}
+	}
 }
 
 /** What was recorded of one token, in words. */
-export function tokenFacts(tokens: TokenColumns, i: number): string {
+export function tokenFacts({ tokens, ...derived }: TokenTable, i: number): string {
 	const parts: string[] = [];
 	const logprob = tokens.logprob[i] ?? null;
 	if (logprob !== null)
 		parts.push(`log-probability ${formatNumber(logprob, 3)} (p ${formatNumber(Math.exp(logprob), 3)})`);
 	const old = tokens.oldLogprob?.[i] ?? null;
-	if (old !== null) parts.push(`when sampled ${formatNumber(old, 3)}`);
+	if (old !== null) parts.push(`trainer’s ${formatNumber(old, 3)}`);
+	const ratio = derived.ratio?.[i] ?? null;
+	if (ratio !== null) parts.push(`ratio ${formatNumber(ratio, 4)}`);
 	const reference = tokens.refLogprob?.[i] ?? null;
 	if (reference !== null) parts.push(`reference ${formatNumber(reference, 3)}`);
+	const kl = derived.kl?.[i] ?? null;
+	if (kl !== null) parts.push(`KL (k3) ${formatNumber(kl, 3)}`);
 	const entropy = tokens.entropy?.[i] ?? null;
 	if (entropy !== null) parts.push(`entropy ${formatNumber(entropy, 3)} nats`);
+	const advantage = tokens.advantage?.[i] ?? null;
+	if (advantage !== null) parts.push(`advantage ${formatNumber(advantage, 3)}`);
 	return parts.length === 0 ? 'nothing recorded' : parts.join(' · ');
 }
 

@@ -1,6 +1,8 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import { button, slider } from '../lib/controls.ts';
+import type { Split } from '../../src/protocol/rolloutsMessages.ts';
+import { button, dropdown, slider } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 /** Which step is open, how to get to others, and whether one follows the run. */
@@ -13,9 +15,12 @@ export class Toolbar extends Disposable {
 	readonly #input: HTMLInputElement;
 	readonly #follow;
 	readonly #unseen;
+	readonly #split;
+	readonly #trainer;
+	#splits = '';
 	readonly #faults = element('span', { class: 'step-faults' });
 
-	constructor(model: RolloutsModel, actions: { help(): void; dashboard(): void; browse(): boolean }) {
+	constructor(model: RolloutsModel, actions: { help(): void; dashboard(): void; browse(): boolean; notes(): void }) {
 		super();
 		this.#model = model;
 		this.#older = button({
@@ -45,6 +50,18 @@ export class Toolbar extends Disposable {
 		});
 		this.#unseen = button({ label: '', onClick: () => model.setFollow(true) });
 		this.#unseen.element.classList.add('unseen');
+		this.#split = dropdown({
+			label: 'Rollouts',
+			choices: [{ value: 'train', label: 'Training' }],
+			value: model.split,
+			onChange: (value) => model.setSplit(value as Split),
+		});
+		this.#trainer = button({
+			label: 'About this format',
+			title: 'What the trainer’s files record, and what they do not',
+			onClick: actions.notes,
+		});
+		this.#trainer.setHidden(true);
 		const browse = button({
 			label: 'Steps and groups',
 			icon: 'log',
@@ -57,6 +74,7 @@ export class Toolbar extends Disposable {
 			'div',
 			{ class: 'toolbar', role: 'toolbar', aria: { label: 'Step' } },
 			browse.element,
+			this.#split.element,
 			this.#older.element,
 			this.#scrubber.element,
 			this.#newer.element,
@@ -64,13 +82,32 @@ export class Toolbar extends Disposable {
 			this.#unseen.element,
 			this.#faults,
 			element('span', { class: 'spacer' }),
+			this.#trainer.element,
 			button({ label: 'Open the dashboard', icon: 'chart', appearance: 'icon', onClick: actions.dashboard }).element,
 			button({ label: 'Keyboard shortcuts', icon: 'help', appearance: 'icon', onClick: actions.help }).element,
 		);
 	}
 
 	update(): void {
-		const { steps, step, follow, live, unseen, stepContent } = this.#model;
+		const { steps, step, follow, live, unseen, stepContent, splits, split, run } = this.#model;
+		this.#split.setHidden(splits.length < 2 && !splits.includes('validation'));
+		const key = `${splits.join()}/${split}`;
+		if (key !== this.#splits) {
+			this.#splits = key;
+			const names = { train: 'Training', validation: 'Validation' } as const;
+			this.#split.setChoices(
+				splits.map((value) => ({ value, label: names[value] })),
+				split,
+			);
+			this.#split.setDisabled(splits.length < 2);
+		}
+		const trainer = run?.trainer ?? null;
+		this.#trainer.setHidden(trainer === null);
+		if (trainer) {
+			const { title, notes } = trainer;
+			const count = notes.length === 1 ? '1 note' : `${notes.length} notes`;
+			this.#trainer.setLabel(`${plainLabel(title, 40)}${notes.length > 0 ? ` · ${count}` : ''}`);
+		}
 		const last = steps.rows.length - 1;
 		const at = step === null ? -1 : steps.nearest(step);
 		this.#input.max = String(Math.max(0, last));

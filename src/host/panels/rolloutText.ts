@@ -2,13 +2,6 @@ import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 export { correctness } from '../../core/reward/correctness.ts';
 
-/** A prompt or completion as one text. Of several messages each is headed by its role. */
-export function textOf(value: RolloutLine['prompt']): string {
-	if (typeof value === 'string') return value;
-	if (value.length === 1) return value[0]?.content ?? '';
-	return value.map((message) => `${message.role}:\n${message.content ?? ''}`).join('\n\n');
-}
-
 /** Any recorded value as text: texts as they are, everything else as JSON; null when nothing is recorded. */
 export function valueText(value: unknown, limit = 20_000): string | null {
 	if (value === undefined || value === null) return null;

@@ -1,9 +1,10 @@
 import { mean, sampleStd } from '../../core/grpo/advantages.ts';
+import { messageText } from '../../core/trace/messageText.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { GroupSummary, StepContent } from '../../protocol/rolloutsMessages.ts';
 import type { RolloutPlace, RunFault } from '../../runs/runContent.ts';
 import { displayText } from '../runView.ts';
-import { correctness, finite, textOf, tokenCount, valueText } from './rolloutText.ts';
+import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
 /** What is kept of a step after its file was read once: no completions, only where they are. */
 export interface StepIndex {
@@ -45,7 +46,7 @@ export class StepIndexBuilder {
 		const tokens = tokenCount(rollout);
 		this.#allTokens &&= tokens !== null;
 		group.length.push(tokens ?? 0);
-		this.#characters.get(rollout.group)?.push(textOf(rollout.completion).length);
+		this.#characters.get(rollout.group)?.push(messageText(rollout.completion).length);
 	}
 
 	/** Counts what could not be read. @param named whether the file is said: a step of a foreign run has several */
@@ -74,7 +75,7 @@ export class StepIndexBuilder {
 	#begin(rollout: RolloutLine): Writable<GroupSummary> {
 		const group: Writable<GroupSummary> = {
 			group: rollout.group,
-			prompt: textOf(rollout.prompt).slice(0, promptPreview),
+			prompt: messageText(rollout.prompt).slice(0, promptPreview),
 			answer: valueText(rollout.answer, answerPreview),
 			index: [],
 			reward: [],

@@ -1,30 +1,45 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import {
-	type RolloutsCommand,
-	type RolloutsEvent,
-	rolloutsCommandSchema,
-	rolloutsRequests,
-} from '../../protocol/rolloutsMessages.ts';
+	type PanelCommand,
+	type PanelEvent,
+	panelCommandSchema,
+	panelRequests,
+} from '../../protocol/microscopeMessages.ts';
+import type { Place } from '../../protocol/rolloutsMessages.ts';
 import { commandIds, panelTypes } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import type { ContinueFrom } from '../rollouts/continueFrom.ts';
 import { displayText } from '../runView.ts';
+import { Microscope } from './microscope.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
 
 const app = {
 	name: 'rollouts',
 	viewType: panelTypes.rollouts,
-	commands: rolloutsCommandSchema,
-	requests: rolloutsRequests,
+	commands: panelCommandSchema,
+	requests: panelRequests,
 } as const;
 
-/** Shows one run's rollouts: steps, groups, and the completions of a group side by side. */
-export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, typeof rolloutsRequests> {
-	readonly #session: RolloutsSession;
+/** What the panel needs beside what all panels do. */
+export interface RolloutsContext extends PanelContext {
+	/** Which programs serve a checkpoint; throws where none may be started. */
+	readonly programs: () => Promise<{ readonly engine: string; readonly node?: string }>;
+	/** What an engine's log calls this extension. */
+	readonly client: string;
+	readonly notices: Notices;
+}
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, runFolder: string) {
+/** Shows one run's rollouts: steps, groups, completions side by side, and what became of them over training. */
+export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof panelRequests> {
+	readonly #session: RolloutsSession;
+	readonly #microscope: Microscope;
+	#continuing: Promise<ContinueFrom> | null = null;
+
+	constructor(panel: vscode.WebviewPanel, context: RolloutsContext, runFolder: string) {
 		super(panel, context, app, runFolder);
-		this.#session = this.register(
+		const session = this.register(
 			new RolloutsSession(runFolder, {
 				post: (event) => this.post(event),
 				onName: (name) => {
@@ -33,16 +48,39 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 				warn: (message) => this.log.warn(`rollouts: ${message}`),
 			}),
 		);
+		this.#session = session;
+		this.#microscope = this.register(
+			new Microscope({
+				content: () => session.content(),
+				rollout: (place) => session.rollout(place),
+				tags: () => session.tags,
+				post: (event) => this.post(event),
+				continueFrom: () => this.#continueFrom(context),
+			}),
+		);
 		this.handlers = {
-			...this.#session.readers,
-			copy: async ({ step, group, index, part }) => {
-				await vscode.env.clipboard.writeText(await this.#session.text(step, group, index, part));
+			...session.readers,
+			...this.#microscope.readers,
+			copy: async ({ part, ...place }) => {
+				await vscode.env.clipboard.writeText(await session.text(place, part));
 				return {};
 			},
-			openText: async ({ step, group, index }) => {
-				const content = await this.#session.text(step, group, index, 'completion');
-				await context.documents.show(`step ${step}, group ${group}, completion ${index}.trace`, content);
+			openText: async (place) => {
+				const content = await session.text(place, 'completion');
+				await context.documents.show(`${placeName(place)}.trace`, content);
 				return {};
+			},
+			openDiff: async ({ left, right }) => {
+				const [a, b] = await Promise.all([session.text(left, 'completion'), session.text(right, 'completion')]);
+				await context.documents.compare(
+					{ name: `${placeName(left)}.trace`, content: a },
+					{ name: `${placeName(right)}.trace`, content: b },
+				);
+				return {};
+			},
+			export: async (request) => {
+				const [{ exportDialog }, run] = await Promise.all([import('../rollouts/exportDialog.ts'), session.content()]);
+				return { written: await exportDialog(run, request, session.name, context.notices) };
 			},
 		};
 		this.load(context);
@@ -53,9 +91,17 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 		this.#session.show(place);
 	}
 
-	protected readonly handlers: RequestHandlers<typeof rolloutsRequests>;
+	protected readonly handlers: RequestHandlers<typeof panelRequests>;
 
-	protected override onCommand(command: RolloutsCommand): void {
+	/** Made when a completion is first continued: an engine that serves a checkpoint ends with the panel. */
+	#continueFrom({ programs, client }: RolloutsContext): Promise<ContinueFrom> {
+		this.#continuing ??= Promise.all([import('../rollouts/continueFrom.ts'), this.#session.content()]).then(
+			([{ ContinueFrom: Made }, run]) => this.register(new Made({ run, programs, name: client })),
+		);
+		return this.#continuing;
+	}
+
+	protected override onCommand(command: PanelCommand): void {
 		switch (command.type) {
 			case 'ready':
 				void this.#session.begin();
@@ -66,22 +112,34 @@ export class RolloutsPanel extends RunPanel<RolloutsEvent, RolloutsCommand, type
 			case 'fault':
 				this.log.error(`rollouts: ${command.message}`);
 				break;
+			default:
+				this.#microscope.take(command);
+				break;
 		}
 	}
 
 	protected override onHidden(): void {
 		this.#session.sleep();
+		this.#microscope.stop();
 	}
+}
+
+/** "step 40, group 2, completion 3" */
+function placeName({ split, step, group, index }: Place): string {
+	return `${split === 'validation' ? 'validation, ' : ''}step ${step}, group ${group}, completion ${index}`;
 }
 
 /** The rollouts panels of the window, one per run. */
 export class RolloutsPanels extends RunPanels<RolloutsPanel, RolloutsPlace> {
-	constructor(context: PanelContext) {
+	readonly #rollouts: RolloutsContext;
+
+	constructor(context: RolloutsContext) {
 		super(context, panelTypes.rollouts);
+		this.#rollouts = context;
 	}
 
 	protected override create(panel: vscode.WebviewPanel, runFolder: string): RolloutsPanel {
-		return new RolloutsPanel(panel, this.context, runFolder);
+		return new RolloutsPanel(panel, this.#rollouts, runFolder);
 	}
 
 	protected override apply(panel: RolloutsPanel, place: RolloutsPlace): void {

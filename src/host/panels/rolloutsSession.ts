@@ -1,16 +1,20 @@
 import { Disposable } from '../../base/disposable.ts';
-import type { CopyPart, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
+import { ownName } from '../../core/metrics/ownName.ts';
+import { messageText } from '../../core/trace/messageText.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { CopyPart, Place, RolloutsEvent, RunHeader, rolloutsRequests } from '../../protocol/rolloutsMessages.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
 import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
 import { followRun } from '../../runs/followRun.ts';
-import type { RunFollower } from '../../runs/runContent.ts';
+import type { RunContent, RunFollower } from '../../runs/runContent.ts';
 import { listRolloutSteps } from '../../runs/runReader.ts';
 import type { RunTailEvent } from '../../runs/runTail.ts';
 import { GivenName } from './givenName.ts';
 import { type RecipeFacts, readRecipeFacts } from './rolloutsHeader.ts';
 import { RolloutsSource } from './rolloutsSource.ts';
 import { RolloutsSteps } from './rolloutsSteps.ts';
-import { textOf } from './rolloutText.ts';
 
 type Requests = typeof rolloutsRequests;
 type Readable = Exclude<keyof Requests, 'copy' | 'openText'>;
@@ -18,10 +22,18 @@ type Readers = {
 	readonly [M in Readable]: (params: RequestParams<Requests, M>) => Promise<RequestResult<Requests, M>>;
 };
 
+/** What the panel is asked to show. */
 export interface RolloutsPlace {
 	readonly step: number;
 	readonly group?: number;
+	/** Default: training. */
+	readonly split?: Place['split'];
+	/** Of a completion in the group. */
+	readonly index?: number;
 }
+
+/** Between two looks for new evaluations. */
+const listMs = 5000;
 
 export interface SessionOptions {
 	readonly post: (event: RolloutsEvent) => void;
@@ -45,6 +57,9 @@ export class RolloutsSession extends Disposable {
 	#record: RunRecord | null = null;
 	#status: RunStatus | null = null;
 	readonly #givenName: GivenName;
+	/** Steps with rollouts of evaluations, and when they were last listed. */
+	#validation: readonly number[] = [];
+	#listed = 0;
 	#recipe: RecipeFacts = { think: null, answer: null, weights: [] };
 	#headerChanged = false;
 	#sequence = 0;
@@ -61,19 +76,40 @@ export class RolloutsSession extends Disposable {
 	}
 
 	readonly readers: Readers = {
-		loadStep: ({ step }) => this.#latest('loadStep', (signal) => this.#source.step(step, signal)),
-		loadGroup: ({ step, group }) => this.#latest('loadGroup', (signal) => this.#source.group(step, group, signal)),
-		loadCompletion: async ({ step, group, index }) => ({
-			completion: await this.text(step, group, index, 'completion'),
+		loadStep: ({ split, step }) => this.#latest('loadStep', (signal) => this.#source.step(step, signal, split)),
+		loadGroup: ({ split, step, group }) =>
+			this.#latest('loadGroup', (signal) => this.#source.group(step, group, signal, split)),
+		loadCompletion: async ({ split = 'train', ...place }) => ({
+			completion: await this.text({ split, ...place }, 'completion'),
 		}),
-		loadTokens: ({ step, group, index }) => this.#source.tokens(step, group, index),
-		search: ({ step, text }) => this.#latest('search', (signal) => this.#source.search(step, text, signal)),
+		loadTokens: ({ split, step, group, index }) => this.#source.tokens(step, group, index, split),
+		search: ({ split, step, text }) =>
+			this.#latest('search', (signal) => this.#source.search(step, text, signal, split)),
 	};
 
+	/** The run itself, for what goes beyond steps and groups. */
+	content(): Promise<RunContent> {
+		return this.#source.content();
+	}
+
+	/** As the run, or the person, names it. */
+	get name(): string {
+		return this.#givenName.value ?? this.#record?.name ?? '';
+	}
+
+	/** Tags around thinking and answer. */
+	get tags(): TraceTags {
+		return this.#recipe;
+	}
+
+	rollout({ split, step, group, index }: Place): Promise<RolloutLine> {
+		return this.#source.rollout(step, group, index, split);
+	}
+
 	/** A rollout's text, for the clipboard or a document. */
-	async text(step: number, group: number, index: number, part: CopyPart): Promise<string> {
-		const rollout = await this.#source.rollout(step, group, index);
-		return part === 'json' ? JSON.stringify(rollout, null, '\t') : textOf(rollout[part]);
+	async text(place: Place, part: CopyPart): Promise<string> {
+		const rollout = await this.rollout(place);
+		return part === 'json' ? JSON.stringify(rollout, null, '\t') : messageText(rollout[part]);
 	}
 
 	/** Brings a step into view, now or when the webview next begins. */
@@ -92,7 +128,7 @@ export class RolloutsSession extends Disposable {
 		const { pollMs } = this.#options;
 		const tail = followRun(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
-		const [recipe] = await Promise.all([readRecipeFacts(this.#run), this.#givenName.look()]);
+		const [recipe] = await Promise.all([readRecipeFacts(this.#run), this.#givenName.look(), this.#listValidation()]);
 		if (this.#tail !== tail) return;
 		this.#recipe = recipe;
 		tail.onEvent((event) => this.#take(tail, event));
@@ -133,6 +169,7 @@ export class RolloutsSession extends Disposable {
 				if (this.#synced) this.#scheduleNews();
 				else this.#sendSnapshot();
 				void this.#lookAtName(tail);
+				if (performance.now() - this.#listed > listMs) void this.#lookAtValidation(tail);
 				break;
 			case 'error':
 				this.#options.warn(event.failure.toString());
@@ -148,6 +185,30 @@ export class RolloutsSession extends Disposable {
 		this.#headerChanged = true;
 		this.#options.onName(this.#givenName.value ?? this.#record?.name ?? '');
 		this.#scheduleNews();
+	}
+
+	async #lookAtValidation(tail: RunFollower): Promise<void> {
+		if (!(await this.#listValidation()) || this.#tail !== tail) return;
+		this.#headerChanged = true;
+		this.#scheduleNews();
+	}
+
+	/** Resolves to whether there are other steps than before. */
+	async #listValidation(): Promise<boolean> {
+		this.#listed = performance.now();
+		const content = await this.content();
+		if (content.format === ownFormat) return false;
+		const steps = await content.steps('validation').catch(() => []);
+		const changed = steps.length !== this.#validation.length || steps.at(-1) !== this.#validation.at(-1);
+		this.#validation = steps;
+		return changed;
+	}
+
+	#trainer(): RunHeader['trainer'] {
+		const foreign = this.#record?.foreign;
+		if (!foreign) return null;
+		const name = (metric: string) => ownName(metric, foreign.format)?.names[0] ?? null;
+		return { ...foreign, names: { reward: name('reward'), dead: name('frac_reward_zero_std') } };
 	}
 
 	async #listAlone(tail: RunFollower): Promise<void> {
@@ -168,11 +229,13 @@ export class RolloutsSession extends Disposable {
 	#header(): RunHeader {
 		return {
 			folder: this.#run,
-			name: this.#givenName.value ?? this.#record?.name ?? '',
+			name: this.name,
 			status: this.#status,
 			stage: this.#record?.stage ?? null,
 			step: this.#record?.step ?? null,
 			...this.#recipe,
+			trainer: this.#trainer(),
+			validation: [...this.#validation],
 		};
 	}
 
@@ -191,9 +254,9 @@ export class RolloutsSession extends Disposable {
 
 	#sendWanted(): void {
 		if (this.#wanted === null || !this.#synced) return;
-		const { step, group } = this.#wanted;
+		const { step, group, split = 'train', index } = this.#wanted;
 		this.#wanted = null;
-		this.#options.post({ type: 'reveal', step, group: group ?? null });
+		this.#options.post({ type: 'reveal', step, group: group ?? null, split, index: index ?? null });
 	}
 
 	#scheduleNews(): void {

@@ -1,6 +1,7 @@
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { findText } from '../../core/trace/findText.ts';
+import { messageText, turnsOf } from '../../core/trace/messageText.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type {
 	FoundColumns,
@@ -13,13 +14,16 @@ import { ownFormat } from '../../runs/annotationFolder.ts';
 import { openRun } from '../../runs/openRun.ts';
 import { OwnRun } from '../../runs/ownRun.ts';
 import type { RolloutSplit, RunContent, StepRollouts } from '../../runs/runContent.ts';
+import { rolloutDetail } from './rolloutDetail.ts';
 import { type StepIndex, StepIndexBuilder } from './rolloutsIndex.ts';
-import { correctness, finite, textOf, tokenCount, valueText } from './rolloutText.ts';
+import { finite, valueText } from './rolloutText.ts';
 
 /** Steps whose index is kept. */
 const keptSteps = 6;
 /** Characters of completions that are sent with a group; what is beyond is sent when it is asked for. */
 const groupBudget = 2_000_000;
+/** A prompt of more messages is shown as one text. */
+const mostPromptTurns = 1000;
 
 /**
  * Reads the rollouts of one run, whoever wrote it, for the panel. A step is read once, for its index: numbers, and where
@@ -62,15 +66,22 @@ export class RolloutsSource {
 			for (const place of places.values()) {
 				const line = await rolloutsOfStep.rollout(place);
 				first ??= line;
-				const completion = textOf(line.completion);
+				const completion = messageText(line.completion);
 				// The first is always sent: a group that shows nothing helps nobody.
 				const sent = rollouts.length === 0 || completion.length <= budget;
 				if (sent) budget -= completion.length;
-				rollouts.push(detail(line, completion, sent));
+				rollouts.push(rolloutDetail(line, completion, sent));
 				checkAborted(signal);
 			}
 			if (!first) throw missing(`Step ${step} has no group ${group}.`);
-			const shared = { prompt: textOf(first.prompt), answer: valueText(first.answer), row: valueText(first.row) };
+			const { prompt } = first;
+			const several = typeof prompt !== 'string' && prompt.length > 1 && prompt.length <= mostPromptTurns;
+			const shared = {
+				prompt: messageText(prompt),
+				promptTurns: several ? turnsOf(prompt).map((turn) => ({ ...turn, calls: [...turn.calls] })) : null,
+				answer: valueText(first.answer),
+				row: valueText(first.row),
+			};
 			return { step, group, ...shared, rollouts };
 		});
 	}
@@ -110,7 +121,7 @@ export class RolloutsSource {
 			const found = { group: [] as number[], index: [] as number[], count: [] as number[] };
 			for await (const { rollout: line } of rolloutsOfStep.rollouts(signal)) {
 				if (line === null) continue;
-				const count = findText(textOf(line.completion), text).length;
+				const count = findText(messageText(line.completion), text).length;
 				if (count === 0) continue;
 				found.group.push(line.group);
 				found.index.push(line.index);
@@ -177,23 +188,6 @@ async function build(
 		else builder.reject(fault, foreign);
 	}
 	return builder.finish();
-}
-
-function detail(line: RolloutLine, completion: string, sent: boolean): RolloutDetail {
-	const tokens = tokenCount(line);
-	return {
-		index: line.index,
-		completion: sent ? completion : null,
-		size: completion.length,
-		rewards: Object.entries(line.rewards).map(([name, value]) => [name.slice(0, 200), finite(value)]),
-		reward: finite(line.reward),
-		advantage: finite(line.advantage),
-		correct: correctness(line.rewards),
-		truncated: line.truncated,
-		tokens,
-		hasTokens: line.tokens !== undefined,
-		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
-	};
 }
 
 function missing(message: string): Failure {

@@ -1,8 +1,10 @@
 import type { Browser } from 'playwright-core';
 import { Failure } from '../../../src/base/failure.ts';
+import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
 import { RolloutsSession } from '../../../src/host/panels/rolloutsSession.ts';
-import { decodeOrThrow } from '../../../src/protocol/decode.ts';
-import { rolloutsCommandSchema, rolloutsRequests } from '../../../src/protocol/rolloutsMessages.ts';
+import { decodeOrThrow, type Schema } from '../../../src/protocol/decode.ts';
+import { panelCommandSchema, panelRequests } from '../../../src/protocol/microscopeMessages.ts';
+import type { CopyPart, Place } from '../../../src/protocol/rolloutsMessages.ts';
 import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
 import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
 
@@ -10,6 +12,9 @@ export interface RolloutsView extends Webview {
 	readonly session: RolloutsSession;
 	/** What went to the clipboard or into a document, in order. */
 	readonly written: readonly string[];
+	/** Pairs that were to be compared in the editor, and exports that were asked for. */
+	readonly diffs: readonly { left: Place; right: Place }[];
+	readonly exports: readonly unknown[];
 	/** Faults that the webview reported. */
 	readonly faults: readonly string[];
 }
@@ -19,7 +24,10 @@ export async function openRollouts(
 	browser: Browser,
 	run: string,
 	options: Omit<WebviewOptions, 'app' | 'onMessage'> = {},
+	continueFrom?: MicroscopeOptions['continueFrom'],
 ): Promise<RolloutsView> {
+	const diffs: { left: Place; right: Place }[] = [];
+	const exports: unknown[] = [];
 	const written: string[] = [];
 	const faults: string[] = [];
 	let view: Webview | null = null;
@@ -35,23 +43,41 @@ export async function openRollouts(
 		newsMs: 20,
 		pollMs: 100,
 	});
+	const microscope = new Microscope({
+		content: () => session.content(),
+		rollout: (place) => session.rollout(place),
+		tags: () => session.tags,
+		post: (event) => post({ kind: 'event', event }),
+		continueFrom: continueFrom ?? (() => Promise.reject(new Failure('unavailable', 'No policy in this test.'))),
+		tellMs: 20,
+	});
 	const answer = async (method: string, params: unknown): Promise<unknown> => {
-		const table = rolloutsRequests[method as keyof typeof rolloutsRequests];
-		const decoded = decodeOrThrow(table.params, params, method) as never;
-		if (method === 'copy' || method === 'openText') {
-			const { step, group, index } = decoded as { step: number; group: number; index: number };
-			const part = method === 'copy' ? (decoded as { part: 'completion' }).part : 'completion';
-			written.push(await session.text(step, group, index, part));
-			return {};
+		const table = panelRequests[method as keyof typeof panelRequests];
+		const decoded = decodeOrThrow(table.params as Schema<unknown>, params, method) as never;
+		switch (method) {
+			case 'copy':
+			case 'openText': {
+				const part: CopyPart = method === 'copy' ? (decoded as { part: CopyPart }).part : 'completion';
+				written.push(await session.text(decoded, part));
+				return {};
+			}
+			case 'openDiff':
+				diffs.push(decoded);
+				return {};
+			case 'export':
+				exports.push(decoded);
+				return { written: true };
 		}
-		return session.readers[method as keyof typeof session.readers](decoded);
+		const readers = { ...session.readers, ...microscope.readers };
+		return readers[method as keyof typeof readers](decoded);
 	};
 	const onMessage = (message: unknown): void => {
 		const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
 		if (decoded.kind === 'event') {
-			const command = decodeOrThrow(rolloutsCommandSchema, decoded.event, 'A command of the webview');
+			const command = decodeOrThrow(panelCommandSchema, decoded.event, 'A command of the webview');
 			if (command.type === 'ready') void session.begin();
-			if (command.type === 'fault') faults.push(command.message);
+			else if (command.type === 'fault') faults.push(command.message);
+			else if (command.type !== 'openDashboard') microscope.take(command);
 			return;
 		}
 		const { id, method, params } = decoded;
@@ -67,8 +93,11 @@ export async function openRollouts(
 		...rest,
 		session,
 		written,
+		diffs,
+		exports,
 		faults,
 		close: async () => {
+			microscope.dispose();
 			session.dispose();
 			await close();
 		},

@@ -68,9 +68,14 @@ test('a saved state that does not fit is dropped', () => {
 		groupOrder: 'file',
 		layout: 'auto',
 		tokenView: 'off',
+		mode: 'compare',
+		split: 'validation',
+		marks: ['repeated'],
+		pair: [{ split: 'train', step: 3, group: 1, index: 0 }],
+		one: null,
 	};
 	assert.deepEqual(decode(savedStateSchema, structuredClone(saved)), { ok: true, value: saved });
-	for (const change of [{ runFolder: '' }, { layout: 'diagonal' }, { step: '3' }, { filters: {} }]) {
+	for (const change of [{ runFolder: '' }, { layout: 'diagonal' }, { step: '3' }, { filters: {} }, { mode: 'cockpit' }, { pair: [1] }]) {
 		assert.equal(decode(savedStateSchema, { ...saved, ...change }).ok, false, JSON.stringify(change));
 	}
 });

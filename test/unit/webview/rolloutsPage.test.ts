@@ -97,7 +97,7 @@ test('everything can be reached by the keyboard', options, async (t) => {
 	await page.waitForFunction(() =>
 		document.querySelector('[role=status].visually-hidden')?.textContent?.includes('copied'),
 	);
-	assert.equal(view.written[0], await view.session.text(3, 2, 1, 'completion'));
+	assert.equal(view.written[0], await view.session.text({ split: 'train', step: 3, group: 2, index: 1 }, 'completion'));
 	await page.keyboard.press('[');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '2');
 	await page.keyboard.press('?');

@@ -4,6 +4,7 @@ import { VirtualList } from '../virtualList.ts';
 import type { CompletionTrace, RegionBlock, RegionKind } from './completionTrace.ts';
 import { hiddenCharacters } from './hiddenCharacters.ts';
 import { type Mark, marksWithin, segments } from './marks.ts';
+import type { TextBlock } from './textBlocks.ts';
 
 /** Texts of more blocks than this are drawn only where they are in view. */
 const drawnWhole = 6;
@@ -32,16 +33,15 @@ export interface TextBodyOptions {
 export class TextBody implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #options: TextBodyOptions;
-	readonly #marks: readonly Mark[];
-	readonly #longestMark: number;
+	#marks: readonly Mark[] = [];
+	#longestMark = 0;
 	readonly #list: VirtualList | null;
 	#frame = 0;
 
 	constructor(options: TextBodyOptions) {
 		this.#options = options;
 		const { trace, found, label } = options;
-		this.#marks = [...trace.marks, ...found].sort((a, b) => a.start - b.start);
-		this.#longestMark = this.#marks.reduce((longest, mark) => Math.max(longest, mark.end - mark.start), 0);
+		this.#setMarks(found);
 		const { blocks } = trace;
 		if (blocks.length <= drawnWhole) {
 			this.#list = null;
@@ -66,17 +66,30 @@ export class TextBody implements IDisposable {
 		this.#list.setCount(blocks.length);
 	}
 
-	/** Brings the first occurrence at or after an offset into view. */
-	reveal(offset: number): void {
+	/** Draws other marks than those it began with, besides the trace's own. */
+	mark(found: readonly Mark[]): void {
+		this.#setMarks(found);
+		if (this.#list) this.#list.refresh();
+		else this.element.replaceChildren(...this.#options.trace.blocks.map((block) => this.#block(block)));
+	}
+
+	/** Brings the first occurrence at or after an offset into view: of the searched text, or of a kind of mark. */
+	reveal(offset: number, kind = 'found'): void {
 		const at = this.#options.trace.blocks.findIndex((block) => block.end > offset);
 		if (at === -1) return;
-		this.#approach(at, settleFrames);
+		this.#approach(at, { offset, kind }, settleFrames);
+	}
+
+	#setMarks(found: readonly Mark[]): void {
+		this.#marks = [...this.#options.trace.marks, ...found].sort((a, b) => a.start - b.start);
+		this.#longestMark = this.#marks.reduce((longest, mark) => Math.max(longest, mark.end - mark.start), 0);
 	}
 
 	/** Rows that come into view get other heights than were guessed, so the place is looked for until it holds still. */
-	#approach(at: number, frames: number): void {
+	#approach(at: number, sought: { readonly offset: number; readonly kind: string }, frames: number): void {
 		const row = this.#list ? this.#list.reveal(at) : (this.element.children[at] as HTMLElement | undefined);
-		const mark = row?.querySelector('.m-found');
+		const marks = [...(row?.querySelectorAll<HTMLElement>(`.m-${sought.kind}`) ?? [])];
+		const mark = marks.find((node) => Number(node.dataset.at) >= sought.offset) ?? marks[0];
 		if (mark) {
 			const view = this.element.getBoundingClientRect();
 			const place = mark.getBoundingClientRect();
@@ -84,7 +97,7 @@ export class TextBody implements IDisposable {
 			if (outside) this.element.scrollTop += place.top - view.top - this.element.clientHeight / 3;
 		}
 		cancelAnimationFrame(this.#frame);
-		if (frames > 0) this.#frame = requestAnimationFrame(() => this.#approach(at, frames - 1));
+		if (frames > 0) this.#frame = requestAnimationFrame(() => this.#approach(at, sought, frames - 1));
 	}
 
 	dispose(): void {
@@ -95,24 +108,33 @@ export class TextBody implements IDisposable {
 
 	#block(block: RegionBlock): HTMLElement {
 		const { region } = block;
-		const node = element('div', { class: `block region-${region.kind}` });
-		const name = regionNames[region.kind];
-		if (block.first && name !== null) node.append(element('div', { class: 'region-name' }, name));
-		if (block.continued) node.append(element('span', { class: 'continued', title: 'The line goes on' }, '⤷'));
-		const text = element('div', { class: 'block-text' });
-		const whole = this.#options.trace.text;
-		// The block itself ends the line.
-		const end = whole.charCodeAt(block.end - 1) === 10 ? block.end - 1 : block.end;
-		appendMarked(text, whole, block.start, end, this.#within(block));
-		node.append(text);
-		if (block.first) node.classList.add('first');
-		return node;
+		return drawBlock(this.#options.trace.text, block, this.#within(block), region.kind, regionNames[region.kind]);
 	}
 
 	#within(block: RegionBlock): Mark[] {
 		const within = marksWithin(this.#marks, this.#longestMark, block.start, block.end);
 		return this.#options.behaviours ? within : within.filter(({ kind }) => !kind.startsWith('behaviour-'));
 	}
+}
+
+/** Draws a block of a text; the first of a region carries its name, if it has one. */
+export function drawBlock(
+	text: string,
+	block: TextBlock & { readonly first: boolean },
+	marks: Mark[],
+	kind: string,
+	name: string | null,
+): HTMLElement {
+	const node = element('div', { class: `block region-${kind}` });
+	if (block.first && name !== null) node.append(element('div', { class: 'region-name' }, name));
+	if (block.continued) node.append(element('span', { class: 'continued', title: 'The line goes on' }, '⤷'));
+	const content = element('div', { class: 'block-text' });
+	// The block itself ends the line.
+	const end = text.charCodeAt(block.end - 1) === 10 ? block.end - 1 : block.end;
+	appendMarked(content, text, block.start, end, marks);
+	node.append(content);
+	if (block.first) node.classList.add('first');
+	return node;
 }
 
 /** Draws [start, end) of a text: marks as spans, hidden characters by name, everything else as text nodes. */
@@ -132,7 +154,7 @@ export function appendMarked(node: HTMLElement, text: string, start: number, end
 			: segment.marks.map((mark) => mark.title).filter((words) => words !== undefined);
 		const span = element(
 			segment.marks.some(({ kind }) => kind === 'found') ? 'mark' : 'span',
-			{ class: segment.marks.map(({ kind }) => `m-${kind}`).join(' ') },
+			{ class: segment.marks.map(({ kind }) => `m-${kind}`).join(' '), data: { at: segment.start } },
 			content,
 		);
 		if (title.length > 0) span.title = typeof title === 'string' ? title : title.join('\n');

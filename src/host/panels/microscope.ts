@@ -1,0 +1,282 @@
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { hasTurns, messageText, turnsOf } from '../../core/trace/messageText.ts';
+import { completionSteps, namedStepRules, type StepRule, stepRule } from '../../core/trace/splitSteps.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type {
+	LabelsContent,
+	MicroscopeCommand,
+	MicroscopeEvent,
+	microscopeRequests,
+} from '../../protocol/microscopeMessages.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { Place } from '../../protocol/rolloutsMessages.ts';
+import type { StepRating } from '../../protocol/stepLabel.ts';
+import type { RequestParams, RequestResult } from '../../protocol/webviewMessages.ts';
+import type { RunContent } from '../../runs/runContent.ts';
+import { StepLabels } from '../../runs/stepLabels.ts';
+import type { ContinueFrom } from '../rollouts/continueFrom.ts';
+import { scanBehaviours } from './behaviourScan.ts';
+import { scanPrompt } from './promptScan.ts';
+import { rolloutDetail } from './rolloutDetail.ts';
+import { valueText } from './rolloutText.ts';
+import type { ScanCount } from './runScan.ts';
+
+export type MicroscopeReaders = {
+	readonly [M in 'loadRollout' | 'loadTurns' | 'loadLabels' | 'saveLabels' | 'policy']: (
+		params: RequestParams<typeof microscopeRequests, M>,
+	) => Promise<RequestResult<typeof microscopeRequests, M>>;
+};
+
+export interface MicroscopeOptions {
+	readonly content: () => Promise<RunContent>;
+	readonly rollout: (place: Place) => Promise<RolloutLine>;
+	readonly tags: () => TraceTags;
+	readonly post: (event: MicroscopeEvent) => void;
+	/** Made when it is first asked. */
+	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
+	/** Between two events of a scan or a continuation; default 100 ms. */
+	readonly tellMs?: number;
+}
+
+const mostTurns = 20_000;
+/** From so many steps on a rule suits a text. */
+const fewSteps = 3;
+
+/**
+ * What the rollouts panel does beyond steps and groups: single rollouts, ways through the whole run, labels of steps,
+ * continuations. Scans and continuations end when nobody looks any more.
+ */
+export class Microscope extends Disposable {
+	readonly #options: MicroscopeOptions;
+	readonly #scans = new Map<number, AbortController>();
+	readonly #continuations = new Map<number, AbortController>();
+	#labels: Promise<StepLabels> | null = null;
+
+	constructor(options: MicroscopeOptions) {
+		super();
+		this.#options = options;
+		this.register({ dispose: () => this.stop() });
+	}
+
+	readonly readers: MicroscopeReaders = {
+		loadRollout: async (params) => {
+			const place = placeOf(params);
+			const line = await this.#options.rollout(place);
+			const completion = messageText(line.completion);
+			const { step, group, index } = place;
+			return {
+				...{ step, group, index },
+				prompt: messageText(line.prompt),
+				answer: valueText(line.answer),
+				rollout: rolloutDetail(line, completion, completion.length <= 2_000_000),
+			};
+		},
+		loadTurns: async (params) => {
+			const line = await this.#options.rollout(placeOf(params));
+			const { completion, parents = null } = line;
+			const messages = hasTurns(completion) ? completion : [];
+			if (messages.length > mostTurns) {
+				throw new Failure(
+					'unsupported',
+					`The completion has ${messages.length} messages, more than the ${mostTurns} that are shown.`,
+					'Open it as text.',
+				);
+			}
+			return { turns: turnsOf(messages).map((turn) => ({ ...turn, calls: [...turn.calls] })), parents };
+		},
+		loadLabels: (params) => this.#loadLabels(placeOf(params), params.rule ?? null),
+		saveLabels: async (params) => {
+			await this.#saveLabels(placeOf(params), params.rule, params.ratings);
+			return {};
+		},
+		policy: async ({ step }) => (await this.#options.continueFrom()).policy(step),
+	};
+
+	/** Something the webview asked for that is told bit by bit. */
+	take(command: MicroscopeCommand): void {
+		switch (command.type) {
+			case 'scanPrompt':
+			case 'scanBehaviours':
+				void this.#scan(command);
+				break;
+			case 'stopScan':
+				this.#scans.get(command.scan)?.abort();
+				break;
+			case 'continueFrom':
+				void this.#continue(command);
+				break;
+			case 'stopContinuation':
+				this.#continuations.get(command.continuation)?.abort();
+				break;
+		}
+	}
+
+	/** Nobody looks any more. */
+	stop(): void {
+		for (const controller of [...this.#scans.values(), ...this.#continuations.values()]) controller.abort();
+		this.#scans.clear();
+		this.#continuations.clear();
+	}
+
+	async #scan(command: Extract<MicroscopeCommand, { type: 'scanPrompt' | 'scanBehaviours' }>): Promise<void> {
+		const { scan, split, all } = command;
+		// One way through the run at a time: the disk is one.
+		for (const other of this.#scans.values()) other.abort();
+		const controller = new AbortController();
+		this.#scans.set(scan, controller);
+		const { signal } = controller;
+		const count: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
+		const type = command.type === 'scanPrompt' ? 'promptScan' : 'behaviourScan';
+		let rows: unknown[] = [];
+		const tell = (state: 'running' | 'complete' | 'bounded' | 'stopped' | 'failed', failure: Failure | null = null) => {
+			if (this.disposed) return;
+			const { done, total, rollouts, skipped } = count;
+			const told = { scan, state, done, total, rollouts, skipped, indexed: false, failure: failure?.toJSON() ?? null };
+			this.#options.post({ type, ...told, rows } as MicroscopeEvent);
+			rows = [];
+		};
+		const timer = setInterval(() => tell('running'), this.#options.tellMs ?? 100);
+		try {
+			const content = await this.#options.content();
+			const tags = this.#options.tags();
+			const add = (row: unknown) => void rows.push(row);
+			if (command.type === 'scanPrompt') {
+				const { step, group } = command;
+				const prompt = await this.#promptOf(content, split, step, group);
+				await scanPrompt(content, { split, step, prompt }, tags, all, count, add, signal);
+			} else await scanBehaviours(content, split, tags, all, count, add, signal);
+			tell(count.bounded ? 'bounded' : 'complete');
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason === 'cancelled') tell('stopped');
+			else tell('failed', failure);
+		} finally {
+			clearInterval(timer);
+			this.#scans.delete(scan);
+		}
+	}
+
+	async #promptOf(
+		content: RunContent,
+		split: 'train' | 'validation',
+		step: number,
+		group: number,
+	): Promise<RolloutLine['prompt']> {
+		const opened = await content.open(step, split);
+		try {
+			for await (const { rollout } of opened.rollouts()) if (rollout?.group === group) return rollout.prompt;
+		} finally {
+			await opened.close();
+		}
+		throw new Failure('missing', `Step ${step} has no group ${group}.`, 'Choose the step again.');
+	}
+
+	async #continue(command: Extract<MicroscopeCommand, { type: 'continueFrom' }>): Promise<void> {
+		const { continuation, prefix, maxTokens, temperature } = command;
+		const controller = new AbortController();
+		this.#continuations.set(continuation, controller);
+		let text = '';
+		const tell = (
+			state: 'running' | 'finished' | 'stopped' | 'failed',
+			ended = false,
+			failure: Failure | null = null,
+		): void => {
+			if (this.disposed || (state === 'running' && text === '')) return;
+			this.#options.post({
+				...{ type: 'continuation', continuation, state, text, ended, failure: failure?.toJSON() ?? null },
+			});
+			text = '';
+		};
+		const timer = setInterval(() => tell('running'), this.#options.tellMs ?? 100);
+		try {
+			const place = placeOf(command);
+			const [line, policy] = await Promise.all([this.#options.rollout(place), this.#options.continueFrom()]);
+			const { ended } = await policy.generate(
+				{ step: place.step, prompt: messageText(line.prompt), prefix, maxTokens, temperature },
+				(more) => {
+					text += more;
+				},
+				controller.signal,
+			);
+			tell('finished', ended);
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason === 'cancelled') tell('stopped');
+			else tell('failed', false, failure);
+		} finally {
+			clearInterval(timer);
+			this.#continuations.delete(continuation);
+		}
+	}
+
+	#stepLabels(): Promise<StepLabels> {
+		this.#labels ??= this.#options.content().then((content) => StepLabels.of(content));
+		this.#labels.catch(() => {
+			this.#labels = null;
+		});
+		return this.#labels;
+	}
+
+	async #loadLabels(place: Place, wanted: string | null): Promise<LabelsContent> {
+		const [line, labels] = await Promise.all([this.#options.rollout(place), this.#stepLabels()]);
+		const saved = await labels.get(place);
+		const text = messageText(line.completion);
+		const tokens = line.tokens?.text;
+		const savedRule = saved === null ? null : stepRule(saved.rule);
+		const rule = (wanted === null ? savedRule : stepRule(wanted)) ?? this.#usualRule(text, tokens);
+		const steps = completionSteps(text, this.#options.tags(), rule, tokens);
+		const ratings = steps.map((step, i): StepRating | null => {
+			// Labels are of the steps that were labelled: when the text or the cut is another, they are of none of these.
+			const old = saved?.rule === rule ? saved.steps[i] : undefined;
+			return old !== undefined && old.text === step.text ? old.rating : null;
+		});
+		return { rule, steps: steps.map(({ start, end }) => ({ start, end })), ratings };
+	}
+
+	/** The coarsest cut that makes some steps of a text. */
+	#usualRule(text: string, tokens: readonly string[] | undefined): StepRule {
+		const tags = this.#options.tags();
+		const order: StepRule[] = ['numbered', 'paragraphs', 'lines', 'sentences'];
+		const fits = order.find((rule) => completionSteps(text, tags, rule).length >= fewSteps);
+		if (fits !== undefined) return fits;
+		const size = 64;
+		return tokens !== undefined && tokens.length > fewSteps * size
+			? `tokens-${size}`
+			: (namedStepRules.at(-1) as StepRule);
+	}
+
+	async #saveLabels(place: Place, ruleName: string, ratings: readonly (StepRating | null)[]): Promise<void> {
+		const rule = stepRule(ruleName);
+		if (rule === null) throw new Failure('invalid', `“${ruleName.slice(0, 40)}” is no way to cut steps.`);
+		const [line, labels] = await Promise.all([this.#options.rollout(place), this.#stepLabels()]);
+		const steps = completionSteps(messageText(line.completion), this.#options.tags(), rule, line.tokens?.text);
+		if (steps.length !== ratings.length) {
+			throw new Failure(
+				'mismatch',
+				`The completion has ${steps.length} steps and ${ratings.length} ratings: it has changed meanwhile.`,
+				'Open it again.',
+			);
+		}
+		await labels.save({
+			...{ format: 1, time: Date.now() / 1000, ...place, rule },
+			prompt: messageText(line.prompt),
+			answer: valueText(line.answer),
+			steps: steps.map(({ text }, i) => ({ text, rating: ratings[i] ?? null })),
+		});
+	}
+}
+
+function placeOf({
+	split = 'train',
+	step,
+	group,
+	index,
+}: {
+	split?: Place['split'] | undefined;
+	step: number;
+	group: number;
+	index: number;
+}): Place {
+	return { split, step, group, index };
+}

@@ -1,0 +1,86 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import { statedAnswers } from '../../core/math/statedAnswer.ts';
+import { messageText } from '../../core/trace/messageText.ts';
+import { parseTrace, soleAnswer } from '../../core/trace/parseTrace.ts';
+import { promptHash } from '../../core/trace/promptHash.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { PromptRow } from '../../protocol/microscopeMessages.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import { correctness, finite, tokenCount } from './rolloutText.ts';
+import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
+
+/** Without an index: what takes some ten seconds. */
+const bounds: ScanBounds = { rollouts: 100_000, perStep: Number.POSITIVE_INFINITY };
+const longestAnswer = 120;
+/** Of a long completion the answer stands at the end. */
+const lookedAt = 4000;
+/** Rollouts of one prompt and step that are listed. */
+const mostListed = 2000;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** What a completion answers, shortened; null: nothing can be read out of it. */
+export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
+	const text = messageText(completion);
+	const shorten = (answer: string) =>
+		answer.length > longestAnswer ? `${answer.slice(0, longestAnswer - 1)}…` : answer;
+	const trace = parseTrace(text, tags);
+	const sole = soleAnswer(trace, tags);
+	if (sole !== null && sole.length <= longestAnswer) return sole;
+	const where = trace.answer ?? text;
+	const stated = statedAnswers(where.slice(-lookedAt))[0];
+	if (stated !== undefined && stated.trim() !== '') return shorten(stated.trim());
+	return sole === null ? null : shorten(sole);
+}
+
+/** The groups of the run that answer the same prompt, step by step. @param onRow a group was read to its end */
+export async function scanPrompt(
+	content: RunContent,
+	of: { readonly split: RolloutSplit; readonly step: number; readonly prompt: RolloutLine['prompt'] },
+	tags: TraceTags,
+	all: boolean,
+	count: ScanCount,
+	onRow: (row: PromptRow) => void,
+	signal: AbortSignalLike,
+): Promise<void> {
+	const wanted = promptHash(of.prompt);
+	let groups = new Map<number, Writable<PromptRow>>();
+	const others = new Set<number>();
+	await scanRun(
+		content,
+		of.split,
+		all ? noBounds : bounds,
+		of.step,
+		(step, rollout) => {
+			if (rollout === null) {
+				for (const row of groups.values()) onRow(row);
+				groups = new Map();
+				others.clear();
+				return;
+			}
+			let row = groups.get(rollout.group);
+			if (row === undefined) {
+				// The rollouts of a group answer one prompt: it is looked at once.
+				if (others.has(rollout.group)) return;
+				if (promptHash(rollout.prompt) !== wanted) {
+					others.add(rollout.group);
+					return;
+				}
+				row = {
+					...{ step, group: rollout.group, index: [], reward: [], correct: [], truncated: [], length: [], answer: [] },
+				};
+				groups.set(rollout.group, row);
+			}
+			if (row.index.length >= mostListed) return;
+			row.index.push(rollout.index);
+			row.reward.push(finite(rollout.reward));
+			row.correct.push(correctness(rollout.rewards));
+			row.truncated.push(rollout.truncated);
+			row.length.push(tokenCount(rollout) ?? messageText(rollout.completion).length);
+			row.answer.push(answerOf(rollout.completion, tags));
+		},
+		count,
+		signal,
+	);
+}

@@ -1,0 +1,129 @@
+import { basename, dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { type ExportFormat, exportFormatInfos, exportFormats } from '../../core/export/exportFormat.ts';
+import type { RolloutSelection } from '../../core/export/selection.ts';
+import { type Perturbation, type PerturbationKind, perturbationKinds } from '../../core/trace/perturb.ts';
+import type { microscopeRequests } from '../../protocol/microscopeMessages.ts';
+import type { RequestParams } from '../../protocol/webviewMessages.ts';
+import { type ExportOptions, type ExportSummary, exportRollouts, leftOutText } from '../../runs/exportRollouts.ts';
+import { exportStepLabels, type LabelFormat } from '../../runs/exportStepLabels.ts';
+import type { RunContent } from '../../runs/runContent.ts';
+import { runTags } from '../../runs/runTags.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import { displayText } from '../runView.ts';
+
+export type ExportRequest = RequestParams<typeof microscopeRequests, 'export'>;
+
+const perturbations: Readonly<Record<PerturbationKind, string>> = {
+	'wrong-answer': 'Another, wrong answer',
+	'corrupt-digits': 'Half of the digits of the thinking replaced',
+	'remove-keywords': 'Without words of reflection, verification and backtracking',
+	'shuffle-steps': 'Steps of the thinking in another order',
+	'delete-steps': 'Half of the steps of the thinking left out',
+	'insert-steps': 'Steps of other completions put in',
+};
+/** Kinds that change a share; the others change all there is. */
+const halves: readonly PerturbationKind[] = ['corrupt-digits', 'delete-steps', 'insert-steps'];
+
+/** The selection of a request, in the words of the export. */
+export function selectionOf({ scope, step, group, rollouts }: ExportRequest): RolloutSelection {
+	if (scope === 'rollouts') return { rollouts: rollouts.map((one) => one) };
+	if (scope === 'group' && step !== null && group !== null) return { groups: [{ step, group }] };
+	return step === null ? {} : { steps: { from: step, to: step } };
+}
+
+/** "12 chosen rollouts", "the rollouts of step 40" */
+export function selectionWords({ scope, step, group, rollouts, split }: ExportRequest): string {
+	const of = split === 'validation' ? ' of the evaluation' : '';
+	if (scope === 'rollouts') return rollouts.length === 1 ? '1 rollout' : `${rollouts.length} rollouts`;
+	if (scope === 'group') return `group ${group}${of} at step ${step}`;
+	return step === null ? `all rollouts${of}` : `the rollouts${of} of step ${step}`;
+}
+
+interface FormatItem extends vscode.QuickPickItem {
+	readonly format?: ExportFormat;
+}
+
+async function pickFormat(what: string): Promise<ExportFormat | null> {
+	const separator = (label: string): FormatItem => ({ label, kind: vscode.QuickPickItemKind.Separator });
+	const items = (from: 'rollouts' | 'labels'): FormatItem[] =>
+		exportFormats
+			.filter((format) => exportFormatInfos[format].from === from)
+			.map((format) => ({ label: exportFormatInfos[format].title, detail: exportFormatInfos[format].detail, format }));
+	const picked = await vscode.window.showQuickPick(
+		[separator('Rollouts'), ...items('rollouts'), separator('Labels of steps'), ...items('labels')],
+		{ title: `Export ${what}`, placeHolder: 'As what?', matchOnDetail: true },
+	);
+	return picked?.format ?? null;
+}
+
+/** What is changed in the completions of an SFT file; undefined: the person thought better of it. */
+async function pickPerturbation(): Promise<Perturbation | null | undefined> {
+	const items = [
+		{ label: 'As they are', perturbation: null },
+		...perturbationKinds.map((kind) => ({ label: perturbations[kind], description: kind, perturbation: kind })),
+	];
+	const picked = await vscode.window.showQuickPick(items, {
+		title: 'Completions of the export',
+		placeHolder: 'As they are, or changed to see what a model learns from them (Li et al. 2025)',
+	});
+	if (!picked) return undefined;
+	const kind = picked.perturbation;
+	return kind === null ? null : { kind, share: halves.includes(kind) ? 0.5 : 1 };
+}
+
+/** *Export...*: asks as what and where to, writes with progress, and says what is in the file. False: not done. */
+export async function exportDialog(
+	run: RunContent,
+	request: ExportRequest,
+	name: string,
+	notices: Notices,
+): Promise<boolean> {
+	const what = selectionWords(request);
+	const format = await pickFormat(what);
+	if (format === null) return false;
+	const perturb = format === 'sft' ? await pickPerturbation() : null;
+	if (perturb === undefined) return false;
+	const { suffix, from } = exportFormatInfos[format];
+	const plain = (name || basename(run.folder)).replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[-.]+/, '') || 'rollouts';
+	const target = await vscode.window.showSaveDialog({
+		defaultUri: vscode.Uri.joinPath(vscode.Uri.file(dirname(run.folder)), `${plain.slice(0, 80)}${suffix}`),
+		filters: { 'JSON Lines': ['jsonl'] },
+		title: `Export ${what}`,
+	});
+	if (!target) return false;
+	const { split = 'train' } = request;
+	const selection = selectionOf(request);
+	try {
+		const summary = await withProgress({ title: 'Exporting rollouts', why: what }, async (signal) => {
+			// The dialog has asked whether a file that is there is to be replaced.
+			const options: ExportOptions = { replace: true, signal };
+			if (from === 'labels') {
+				const labels = { as: format as LabelFormat, now: Date.now() / 1000, split, selection };
+				return exportStepLabels({ folder: run.folder, format: run.format, name }, labels, target.fsPath, options);
+			}
+			const tags = await runTags(run);
+			const as = format as 'sft' | 'dpo' | 'cases';
+			return exportRollouts(run, { as, split, selection, tags, ...(perturb && { perturb }) }, target.fsPath, options);
+		});
+		tell(summary, notices, target);
+		return true;
+	} catch (error) {
+		notices.failure(error);
+		return false;
+	}
+}
+
+function tell(summary: ExportSummary, notices: Notices, target: vscode.Uri): void {
+	const { written, leftOut, unreadable, what } = summary;
+	const parts = [
+		`${written} ${written === 1 ? 'line' : 'lines'} written to ${displayText(basename(target.fsPath), 80)}.`,
+	];
+	const left = leftOut.slice(0, 3).map((one) => leftOutText(one, what));
+	if (left.length > 0) parts.push(`Left out: ${left.join(', ')}${leftOut.length > 3 ? ', …' : ''}.`);
+	if (unreadable > 0) parts.push(`${unreadable} records could not be read.`);
+	notices.information(parts.join(' '), [
+		{ title: 'Open File', run: () => vscode.commands.executeCommand('vscode.open', target) },
+	]);
+}

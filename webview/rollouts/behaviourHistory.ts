@@ -1,0 +1,70 @@
+import { behaviours } from '../../src/core/trace/behaviours.ts';
+import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
+import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
+
+export type BehaviourExample = BehaviourRow['examples'][number] & { readonly step: number };
+export const behaviourMeasures = ['share', 'count'] as const;
+/** Share of rollouts that show a behaviour, or how often a rollout shows it on average. */
+export type BehaviourMeasure = (typeof behaviourMeasures)[number];
+
+/** What the steps that were read say of each behaviour; the source of the chart. */
+export class BehaviourHistory implements ColumnSource {
+	readonly rows: readonly BehaviourRow[];
+	readonly steps: Float64Array;
+	readonly #columns = new Map<string, Float64Array>();
+
+	constructor(rows: readonly BehaviourRow[]) {
+		this.rows = rows;
+		this.steps = Float64Array.from(rows, (row) => row.step);
+		for (const [i, behaviour] of behaviours.entries()) {
+			const mean = (counts: (row: BehaviourRow) => readonly number[]) =>
+				Float64Array.from(rows, (row) => (row.rollouts === 0 ? Number.NaN : (counts(row)[i] ?? 0) / row.rollouts));
+			this.#columns.set(
+				`share.${behaviour}`,
+				mean((row) => row.showing),
+			);
+			this.#columns.set(
+				`count.${behaviour}`,
+				mean((row) => row.total),
+			);
+		}
+	}
+
+	get length(): number {
+		return this.rows.length;
+	}
+
+	column(name: string): Float64Array | undefined {
+		return this.#columns.get(name);
+	}
+
+	smoothed(name: string): Float64Array | undefined {
+		return this.#columns.get(name);
+	}
+
+	gaps(): GapStyle {
+		return 'bridged';
+	}
+
+	/** Examples of a behaviour, one a step, in the order of the steps; the first is where it was seen first. */
+	examples(behaviour: number): BehaviourExample[] {
+		return this.rows.flatMap((row) =>
+			row.examples.filter((one) => one.behaviour === behaviour).map((one) => ({ ...one, step: row.step })),
+		);
+	}
+
+	/** The share of rollouts in the first and the last tenth of the steps that were read; null: nothing was. */
+	change(behaviour: number): { readonly first: number; readonly last: number } | null {
+		const values = this.column(`share.${behaviours[behaviour]}`);
+		if (!values || values.length === 0) return null;
+		const few = Math.max(1, Math.floor(values.length / 10));
+		const mean = (part: Float64Array) => part.reduce((sum, value) => sum + value, 0) / part.length;
+		return { first: mean(values.subarray(0, few)), last: mean(values.subarray(values.length - few)) };
+	}
+}
+
+/** So many of a list, evenly spread, with the first and the last. */
+export function spread<T>(items: readonly T[], most: number): T[] {
+	if (items.length <= most) return [...items];
+	return Array.from({ length: most }, (_, i) => items[Math.round((i * (items.length - 1)) / (most - 1))] as T);
+}

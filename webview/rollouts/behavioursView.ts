@@ -1,0 +1,324 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { behaviours, behaviourTitles } from '../../src/core/trace/behaviours.ts';
+import type { BehaviourRow } from '../../src/protocol/microscopeMessages.ts';
+import type { ChartSpec } from '../lib/charts/chartSpec.ts';
+import { ChartTable } from '../lib/charts/chartTable.ts';
+import { Plot } from '../lib/charts/plot.ts';
+import { PlotLink } from '../lib/charts/plotLink.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill, setAria } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatNumber, formatPercent } from '../lib/format.ts';
+import { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { type BehaviourExample, BehaviourHistory, type BehaviourMeasure, spread } from './behaviourHistory.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+import { ScanBar } from './scanBar.ts';
+import type { ScanModel } from './scanModel.ts';
+
+const examplesShown = 6;
+const titles = behaviours.map((behaviour) => (behaviourTitles[behaviour].split(':')[0] ?? behaviour) as string);
+
+function specOf(measure: BehaviourMeasure): ChartSpec {
+	return {
+		id: 'behaviours',
+		title: measure === 'share' ? 'Rollouts that show a behaviour' : 'Times a rollout shows a behaviour',
+		kind: 'lines',
+		lines: behaviours.map((behaviour, i) => ({
+			metric: `${measure}.${behaviour}`,
+			label: titles[i] as string,
+			colour: i,
+		})),
+		bands: [],
+		unit: measure === 'share' ? 'share' : 'number',
+		unitLabel: '',
+	};
+}
+
+/** How the reasoning of the run changed: each behaviour over the steps, where it was seen first, and examples of it. */
+export class BehavioursView extends Disposable {
+	readonly element = element('section', { class: 'behaviours-view', aria: { label: 'Behaviours over training' } });
+	readonly #model: RolloutsModel;
+	readonly #scan: ScanModel<BehaviourRow>;
+	readonly #link = this.register(new PlotLink());
+	readonly #theme = this.register(new ThemeWatcher());
+	readonly #bar: ScanBar;
+	readonly #plot: Plot;
+	readonly #title = element('h2', { class: 'group-title' });
+	readonly #legend = element('div', { class: 'chart-legend', role: 'group', aria: { label: 'Lines' } });
+	readonly #table: ChartTable;
+	readonly #timeline = element('div', { class: 'timeline' });
+	readonly #empty = element('div');
+	readonly #body: HTMLElement;
+	readonly #hidden = new Set<string>();
+	readonly #open = new Set<number>();
+	#measure: BehaviourMeasure = 'share';
+	#history = new BehaviourHistory([]);
+	#rows: readonly BehaviourRow[] | null = null;
+	#timer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(model: RolloutsModel, scan: ScanModel<BehaviourRow>) {
+		super();
+		this.#model = model;
+		this.#scan = scan;
+		this.#bar = new ScanBar(scan, (all) => this.#start(all));
+		const source = {
+			column: (name: string) => this.#history.column(name),
+			smoothed: (name: string) => this.#history.smoothed(name),
+			gaps: () => this.#history.gaps(),
+		};
+		const view = this;
+		this.#plot = this.register(
+			new Plot(specOf(this.#measure), {
+				link: this.#link,
+				source: {
+					...source,
+					get length() {
+						return view.#history.length;
+					},
+				},
+				theme: () => this.#theme.theme,
+				marks: () => [],
+				onOpen: (row) => this.#openStep(row),
+				describe: (row) => this.#describe(row),
+			}),
+		);
+		this.register(this.#theme.onChange(() => this.#plot.rebuild()));
+		this.register(this.#link.onCursorChange(() => this.#drawLegend()));
+		const measure = dropdown({
+			label: 'Measure',
+			showLabel: true,
+			choices: [
+				{ value: 'share', label: 'Share of rollouts' },
+				{ value: 'count', label: 'Times a rollout' },
+			],
+			value: this.#measure,
+			onChange: (value) => {
+				this.#measure = value as BehaviourMeasure;
+				this.#plot.setSpec(specOf(this.#measure));
+				this.#applyHidden();
+				this.#drawLegend();
+				this.#fillTable();
+			},
+		});
+		const table = button({
+			label: 'Behaviours as a table',
+			title: 'Show as a table',
+			icon: 'table',
+			appearance: 'icon',
+			pressed: false,
+			onClick: () => {
+				const shown = this.#table.element.hidden;
+				this.#table.element.hidden = !shown;
+				table.setPressed(Boolean(shown));
+				this.#fillTable();
+			},
+		});
+		this.#table = new ChartTable('Behaviours', [
+			{ label: 'Step', cell: (row) => String(this.#history.rows[row]?.step ?? '') },
+			...titles.map((label, i) => ({ label, cell: (row: number) => this.#value(i, row) })),
+			{ label: 'Rollouts', cell: (row) => String(this.#history.rows[row]?.rollouts ?? '') },
+		]);
+		this.#table.element.hidden = true;
+		this.register({ dispose: () => this.#table.dispose() });
+		this.register({ dispose: () => clearTimeout(this.#timer) });
+		this.#body = element(
+			'div',
+			{ class: 'behaviours-body' },
+			element('div', { class: 'behaviours-tools' }, this.#title, measure.element, table.element),
+			this.#legend,
+			this.#plot.element,
+			this.#table.element,
+			element('h2', { class: 'group-title' }, 'First seen'),
+			this.#timeline,
+			element(
+				'p',
+				{ class: 'quiet note' },
+				'Counted by phrases such as “let me check”: what is said, not what is done. Compare steps of one run with each other.',
+			),
+		);
+		fill(this.element, this.#bar.element, this.#body, this.#empty);
+		// Many rows a second come from a scan: the chart is drawn a few times a second.
+		this.register(
+			scan.onChange(() => {
+				this.#bar.update();
+				this.#timer ??= setTimeout(() => {
+					this.#timer = undefined;
+					this.#draw();
+				}, 150);
+			}),
+		);
+	}
+
+	/** Goes through the run, unless that was done for this split. */
+	update(): void {
+		if (this.#scan.progress === null || this.#scan.key !== this.#model.split) this.#start(false);
+		else this.#draw();
+	}
+
+	#start(all: boolean): void {
+		const { split } = this.#model;
+		this.#scan.start(split, (scan) => ({ type: 'scanBehaviours', scan, split, all }));
+	}
+
+	#draw(): void {
+		const { rows, progress, running } = this.#scan;
+		this.#bar.update();
+		const failed = progress?.state === 'failed';
+		const nothing = rows.length === 0 && progress !== null && !running;
+		this.#body.hidden = nothing;
+		fill(
+			this.#empty,
+			nothing &&
+				emptyState({
+					title: failed ? 'The steps cannot be read' : 'There is nothing to count',
+					text: failed ? (progress.failure?.toString() ?? '') : 'No rollout could be read.',
+					actions: [{ label: 'Try Again', run: () => this.#start(false) }],
+				}),
+		);
+		if (rows === this.#rows) {
+			if (!running) this.#drawTimeline();
+			return;
+		}
+		this.#rows = rows;
+		this.#history = new BehaviourHistory(rows);
+		this.#link.setRows(this.#history.steps, this.#history.steps);
+		this.#applyHidden();
+		this.#plot.update();
+		this.#drawLegend();
+		this.#fillTable();
+		// What one is about to click stays while a scan goes on.
+		if (!(running && this.#timeline.matches(':focus-within, :hover'))) this.#drawTimeline();
+	}
+
+	#applyHidden(): void {
+		const hidden = new Set([...this.#hidden].map((behaviour) => `${this.#measure}.${behaviour}`));
+		this.#plot.setSettings({ hidden, smoothing: false, log: false });
+		this.#title.textContent = specOf(this.#measure).title;
+	}
+
+	#value(behaviour: number, row: number): string {
+		const value = this.#history.column(`${this.#measure}.${behaviours[behaviour]}`)?.[row];
+		return this.#measure === 'share' ? formatPercent(value, 0) : formatNumber(value, 3);
+	}
+
+	#describe(row: number): string {
+		const at = this.#history.rows[row];
+		if (!at) return '';
+		return `Step ${at.step}: ${titles.map((title, i) => `${title} ${this.#value(i, row)}`).join(', ')}`;
+	}
+
+	#drawLegend(): void {
+		const row = this.#link.cursor ?? this.#history.length - 1;
+		const { theme } = this.#theme;
+		const step = this.#history.rows[row]?.step;
+		const buttons = behaviours.map((behaviour, i) => {
+			const swatch = element('span', { class: 'line-swatch', aria: { hidden: true } });
+			swatch.style.background = theme.series[i] ?? '';
+			const node = element(
+				'button',
+				{ class: 'chip toggle', attributes: { type: 'button' }, title: behaviourTitles[behaviour] },
+				swatch,
+				titles[i],
+				' ',
+				element('span', { class: 'quiet' }, this.#value(i, row)),
+			);
+			setAria(node, 'pressed', !this.#hidden.has(behaviour));
+			node.addEventListener('click', () => {
+				if (!this.#hidden.delete(behaviour)) this.#hidden.add(behaviour);
+				this.#applyHidden();
+				this.#drawLegend();
+				this.#legend.querySelectorAll<HTMLElement>('button')[i]?.focus();
+			});
+			return node;
+		});
+		fill(this.#legend, ...buttons, step !== undefined && element('span', { class: 'quiet' }, `at step ${step}`));
+	}
+
+	#fillTable(): void {
+		if (this.#table.element.hidden) return;
+		this.#table.setRows(Int32Array.from({ length: this.#history.length }, (_, i) => i));
+	}
+
+	#openStep(row: number): void {
+		const step = this.#history.rows[row]?.step;
+		if (step !== undefined) this.#model.show({ split: this.#model.split, step, group: null, index: null });
+	}
+
+	#drawTimeline(): void {
+		const all = this.#scan.progress?.state === 'complete';
+		const order = behaviours.map((_, i) => ({ i, examples: this.#history.examples(i) }));
+		order.sort((a, b) => (a.examples[0]?.step ?? Infinity) - (b.examples[0]?.step ?? Infinity) || a.i - b.i);
+		fill(
+			this.#timeline,
+			...order.map(({ i, examples }) => {
+				const [first] = examples;
+				const change = this.#history.change(i);
+				const open = this.#open.has(i);
+				const more = spread(examples.slice(1), examplesShown);
+				return element(
+					'section',
+					{ class: 'moment', aria: { label: titles[i] as string } },
+					element(
+						'div',
+						{ class: 'moment-head' },
+						element('strong', null, titles[i]),
+						first
+							? element('span', null, `step ${first.step}`)
+							: element('span', { class: 'quiet' }, all ? 'not seen' : 'not seen so far'),
+						change !== null &&
+							first !== undefined &&
+							element(
+								'span',
+								{
+									class: 'quiet',
+									title: 'Share of rollouts that show it, in the first and the last tenth of the steps',
+								},
+								`${formatPercent(change.first, 0)} → ${formatPercent(change.last, 0)} of rollouts`,
+							),
+					),
+					first !== undefined && this.#example(first),
+					more.length > 0 && this.#more(i, more.length, open),
+					...(open ? more.map((example) => this.#example(example)) : []),
+				);
+			}),
+		);
+	}
+
+	#more(behaviour: number, count: number, open: boolean): HTMLElement {
+		const node = element(
+			'button',
+			{ class: 'link', attributes: { type: 'button' }, aria: { expanded: open }, data: { more: behaviour } },
+			open ? 'Fewer examples' : `${count} more ${count === 1 ? 'example' : 'examples'} over training`,
+		);
+		node.addEventListener('click', () => {
+			if (!this.#open.delete(behaviour)) this.#open.add(behaviour);
+			this.#drawTimeline();
+			this.#timeline.querySelector<HTMLElement>(`[data-more="${behaviour}"]`)?.focus();
+		});
+		return node;
+	}
+
+	#example({ step, group, index, before, match, after }: BehaviourExample): HTMLElement {
+		const node = element(
+			'button',
+			{
+				class: 'example',
+				attributes: { type: 'button' },
+				title: `Open completion ${index} of group ${group} at step ${step}`,
+			},
+			element('span', { class: 'quiet example-place' }, `step ${step} · group ${group} · #${index}`),
+			element(
+				'span',
+				{ class: 'example-text' },
+				plainLabel(before, 200),
+				' ',
+				element('mark', null, plainLabel(match, 80)),
+				' ',
+				plainLabel(after, 200),
+			),
+		);
+		node.addEventListener('click', () => this.#model.show({ split: this.#model.split, step, group, index }));
+		return node;
+	}
+}

@@ -1,0 +1,84 @@
+import type { TraceTags } from '../../src/core/trace/trace.ts';
+import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
+import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+import type { TokenView } from './savedState.ts';
+import type { MarkKind } from './textMarks.ts';
+
+/** What a card needs of the panel around it; its places are those of its own group. */
+export interface CardContext {
+	readonly tags: TraceTags;
+	readonly weights: ReadonlyMap<string, number>;
+	/** Largest size of an advantage in the group. */
+	readonly largestAdvantage: number;
+	readonly search: string;
+	readonly tokenView: TokenView;
+	loadCompletion(index: number): Promise<string>;
+	loadTokens(index: number): Promise<TokenColumns>;
+	loadTurns(index: number): Promise<TurnsContent>;
+	copy(index: number, part: 'completion' | 'json'): void;
+	openText(index: number): void;
+	select(index: number): void;
+	isChosen(index: number): boolean;
+	toggleChosen(index: number): void;
+	label(index: number): void;
+	continueFrom(index: number): void;
+	/** Makes marks of a kind visible. */
+	showMarks(kind: MarkKind): void;
+	/** Told when a completion was taken apart, for the legend. */
+	traced(index: number, trace: CompletionTrace): void;
+}
+
+/** What cards of one group share with all others: the run's tags and weights, and what their buttons do. */
+export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
+	readonly largestAdvantage: number;
+	readonly search: string;
+	readonly tokenView: TokenView;
+	/** A completion of the group was chosen by the pointer or the focus. */
+	select(index: number): void;
+	traced(index: number, trace: CompletionTrace): void;
+}
+
+export function tagsOf(model: RolloutsModel): TraceTags {
+	return { think: model.run?.think ?? null, answer: model.run?.answer ?? null };
+}
+
+/** Copies a part of a rollout and says so. */
+export function copyPart(
+	model: RolloutsModel,
+	place: Place,
+	part: 'completion' | 'prompt' | 'json',
+	say: (text: string) => void,
+): void {
+	const { index } = place;
+	const named = { completion: `Completion ${index}`, prompt: 'Prompt', json: `Completion ${index} as JSON` }[part];
+	model.ask('copy', { ...place, part }).then(
+		() => say(`${named} copied.`),
+		(error: unknown) => say(String(error)),
+	);
+}
+
+export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: string) => void): CardContext {
+	const { split, step, largestAdvantage, search, tokenView } = group;
+	const at = (index: number): Place => ({ split, step, group: group.group, index });
+	return {
+		tags: tagsOf(model),
+		weights: new Map(model.run?.weights ?? []),
+		largestAdvantage,
+		search,
+		tokenView,
+		loadCompletion: async (index) => (await model.ask('loadCompletion', at(index))).completion,
+		loadTokens: (index) => model.ask('loadTokens', at(index)),
+		loadTurns: (index) => model.ask('loadTurns', at(index)),
+		copy: (index, part) => copyPart(model, at(index), part, say),
+		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
+		select: (index) => group.select(index),
+		isChosen: (index) => model.chosen.has(at(index)),
+		toggleChosen: (index) => model.toggleChosen(at(index)),
+		label: (index) => model.openOne('label', at(index)),
+		continueFrom: (index) => model.openOne('continue', at(index)),
+		showMarks: (kind) => model.setMarks(new Set([...model.marks, kind])),
+		traced: (index, trace) => group.traced(index, trace),
+	};
+}

@@ -1,0 +1,323 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type { Place, RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { traceCompletion } from '../lib/trace/completionTrace.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
+import { tagsOf } from './cardContext.ts';
+import { placeKey, samePlace } from './chosen.ts';
+import {
+	comparedNumbers,
+	comparisonMarks,
+	difference,
+	type Parting,
+	partingOf,
+	partingWord,
+	type Side,
+} from './comparison.ts';
+import { verdict } from './completionCard.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+
+const letters = ['A', 'B'] as const;
+
+/** Two completions side by side: what they have in common, where they part, and what each of them earned. */
+export class CompareView extends Disposable {
+	readonly element = element('section', { class: 'compare-view', aria: { label: 'Compare two completions' } });
+	readonly #model: RolloutsModel;
+	readonly #say: (text: string) => void;
+	#shown = '';
+	#abort: AbortController | null = null;
+	#bodies: TextBody[] = [];
+
+	constructor(model: RolloutsModel, say: (text: string) => void) {
+		super();
+		this.#model = model;
+		this.#say = say;
+		this.register({ dispose: () => this.#clear() });
+	}
+
+	/** Draws the pair of the model; the same pair is left as it is. */
+	update(): void {
+		const [left, right] = this.#model.pair;
+		const key = `${left === null ? '' : placeKey(left)} ${right === null ? '' : placeKey(right)} ${this.#options().map(placeKey).join()}`;
+		if (key === this.#shown) return;
+		this.#shown = key;
+		void this.#load(left, right);
+	}
+
+	/** What the completions may be chosen from: those of the open group, those that were chosen, and the two themselves. */
+	#options(): Place[] {
+		const model = this.#model;
+		const group = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
+		const places = [
+			...group.map(({ index }) => model.place(index)).filter((place) => place !== null),
+			...model.chosen.list,
+			...model.pair.filter((place) => place !== null),
+		];
+		return [...new Map(places.map((place) => [placeKey(place), place])).values()].slice(0, 2000);
+	}
+
+	async #load(left: Place | null, right: Place | null): Promise<void> {
+		this.#abort?.abort();
+		const abort = new AbortController();
+		this.#abort = abort;
+		if (left === null || right === null) {
+			this.#clear();
+			fill(
+				this.element,
+				this.#head(null, null),
+				emptyState({
+					title: 'Choose two completions',
+					text: 'Choose them above, or in a group with the check mark of a completion (v); they may be of different steps.',
+					actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+				}),
+			);
+			return;
+		}
+		this.element.setAttribute('aria-busy', 'true');
+		try {
+			const [a, b] = await Promise.all([this.#side(left, abort.signal), this.#side(right, abort.signal)]);
+			if (!abort.signal.aborted) this.#draw(a, b);
+		} catch (error) {
+			if (abort.signal.aborted) return;
+			this.#clear();
+			fill(
+				this.element,
+				this.#head(null, null),
+				emptyState({
+					title: 'These completions cannot be compared',
+					text: Failure.from(error).toString(),
+					actions: [
+						{
+							label: 'Try Again',
+							run: () => {
+								this.#shown = '';
+								this.update();
+							},
+						},
+					],
+				}),
+			);
+		} finally {
+			if (this.#abort === abort) this.element.setAttribute('aria-busy', 'false');
+		}
+	}
+
+	async #side(place: Place, signal: AbortSignal): Promise<Side> {
+		const model = this.#model;
+		const content = await model.ask('loadRollout', place, signal);
+		const text = content.rollout.completion ?? (await model.ask('loadCompletion', place, signal)).completion;
+		const tokens = content.rollout.hasTokens ? await model.ask('loadTokens', place, signal) : null;
+		return { place, content, text, tokens };
+	}
+
+	#draw(left: Side, right: Side): void {
+		this.#clear();
+		const parting = partingOf(left, right);
+		fill(
+			this.element,
+			this.#head(left, right),
+			element('div', { class: 'compare-summary' }, this.#statement(left, right, parting), numbersTable(left, right)),
+			element(
+				'div',
+				{ class: 'sides' },
+				this.#column(0, left, parting, parting?.start ?? 0),
+				this.#column(1, right, parting, parting?.otherStart ?? 0),
+			),
+		);
+		if (parting === null) return;
+		requestAnimationFrame(() => {
+			this.#bodies[0]?.reveal(parting.start, 'parting');
+			this.#bodies[1]?.reveal(parting.otherStart, 'parting');
+		});
+	}
+
+	#head(left: Side | null, right: Side | null): HTMLElement {
+		const model = this.#model;
+		const options = this.#options();
+		const choices = options.map((place) => ({ value: placeKey(place), label: this.#name(place) }));
+		const choose = (side: 0 | 1): HTMLElement => {
+			const now = model.pair[side];
+			const none = now === null ? [{ value: '', label: 'Choose…' }] : [];
+			return dropdown({
+				label: letters[side],
+				showLabel: true,
+				choices: [...none, ...choices],
+				value: now === null ? '' : placeKey(now),
+				onChange: (value) => {
+					const place = options.find((one) => placeKey(one) === value) ?? null;
+					if (place === null) return;
+					if (side === 0) model.setPair(place, model.pair[1]);
+					else model.setPair(model.pair[0], place);
+				},
+			}).element;
+		};
+		const swap = button({
+			label: 'Swap A and B',
+			icon: 'swap',
+			appearance: 'icon',
+			onClick: () => model.setPair(model.pair[1], model.pair[0]),
+		});
+		const diff = button({
+			label: 'Compare in Diff Editor',
+			title: 'The two completions in the editor’s own comparison',
+			onClick: () => {
+				const [a, b] = model.pair;
+				if (a && b) model.ask('openDiff', { left: a, right: b }).catch((error: unknown) => this.#say(String(error)));
+			},
+		});
+		diff.setDisabled(left === null || right === null);
+		swap.setDisabled(left === null || right === null);
+		return element('div', { class: 'compare-head' }, choose(0), swap.element, choose(1), diff.element);
+	}
+
+	#name(place: Place): string {
+		const { split, step, group } = this.#model;
+		const own = place.split === split && place.step === step && place.group === group;
+		const detail = own ? this.#detail(place.index) : undefined;
+		const facts = detail
+			? ` · ${formatNumber(detail.reward, 3)}${detail.correct === null ? '' : detail.correct ? ' ✓' : ' ✗'}`
+			: '';
+		const where = own
+			? ''
+			: `${place.split === 'validation' ? 'validation, ' : ''}step ${place.step}, group ${place.group}, `;
+		return `${where}#${place.index}${facts}`;
+	}
+
+	#detail(index: number): RolloutDetail | undefined {
+		const { groupContent } = this.#model;
+		return groupContent.state === 'ready'
+			? groupContent.value.rollouts.find((rollout) => rollout.index === index)
+			: undefined;
+	}
+
+	/** The result in words. */
+	#statement(left: Side, right: Side, parting: Parting | null): HTMLElement {
+		const warning =
+			left.content.prompt === right.content.prompt
+				? null
+				: element(
+						'p',
+						null,
+						element('span', { class: 'badge warning' }, 'Different prompts'),
+						' They answer different prompts.',
+					);
+		if (parting === null) {
+			const same = samePlace(left.place, right.place)
+				? 'It is the same completion twice.'
+				: 'The two completions are the same text.';
+			return element('div', { class: 'statement', role: 'status' }, warning, element('p', null, same));
+		}
+		const { common, unit, start } = parting;
+		const shared =
+			common === 0
+				? `They differ from the first ${unit} on.`
+				: `The same for ${formatCount(common)} ${unit}${common === 1 ? '' : 's'}${unit === 'token' ? ` (${formatCount(start)} characters)` : ''}; then`;
+		const goesOn = (side: Side, at: number, letter: string): HTMLElement => {
+			const word = partingWord(side, parting, at);
+			if (word === null) return element('span', null, `${letter} ends`);
+			const p = word.logprob === null ? '' : ` (p ${formatNumber(Math.exp(word.logprob), 3)})`;
+			return element(
+				'span',
+				null,
+				`${letter} goes on with `,
+				element('code', { class: 'm-parting' }, plainLabel(word.text, 40) || (/\n/.test(word.text) ? '↵' : '␣')),
+				p,
+			);
+		};
+		return element(
+			'div',
+			{ class: 'statement', role: 'status' },
+			warning,
+			element(
+				'p',
+				null,
+				`${shared} `,
+				goesOn(left, parting.start, 'A'),
+				', ',
+				goesOn(right, parting.otherStart, 'B'),
+				'.',
+			),
+		);
+	}
+
+	#column(side: 0 | 1, content: Side, parting: Parting | null, start: number): HTMLElement {
+		const { rollout } = content.content;
+		const name = this.#name(content.place);
+		const trace = traceCompletion(content.text, tagsOf(this.#model));
+		const body = new TextBody({
+			label: `Completion ${letters[side]}`,
+			trace,
+			found: comparisonMarks(content, parting, start),
+			behaviours: true,
+		});
+		this.#bodies.push(body);
+		return element(
+			'article',
+			{ class: `card side side-${letters[side].toLowerCase()}`, aria: { label: `${letters[side]}: ${name}` } },
+			element(
+				'header',
+				{ class: 'card-head' },
+				element(
+					'div',
+					{ class: 'card-title' },
+					element('span', { class: 'card-index' }, `${letters[side]} · ${name.split(' · ')[0]}`),
+					verdict(rollout),
+					rollout.truncated && element('span', { class: 'badge warning' }, 'Truncated'),
+					element(
+						'span',
+						{ class: 'card-actions' },
+						button({
+							label: `Show ${letters[side]} in its group`,
+							icon: 'rollouts',
+							appearance: 'icon',
+							onClick: () => this.#model.show(content.place),
+						}).element,
+					),
+				),
+			),
+			element('div', { class: 'card-body' }, body.element),
+		);
+	}
+
+	#clear(): void {
+		for (const body of this.#bodies) body.dispose();
+		this.#bodies = [];
+	}
+}
+
+function numbersTable(left: Side, right: Side): HTMLElement {
+	return element(
+		'table',
+		{ class: 'numbers' },
+		element(
+			'thead',
+			null,
+			element(
+				'tr',
+				null,
+				element('td'),
+				...letters.map((letter) => element('th', { attributes: { scope: 'col' } }, letter)),
+				element('th', { attributes: { scope: 'col' }, title: 'B less A' }, 'B − A'),
+			),
+		),
+		element(
+			'tbody',
+			null,
+			...comparedNumbers(left, right).map((row) =>
+				element(
+					'tr',
+					null,
+					element('th', { attributes: { scope: 'row' } }, plainLabel(row.name, 60)),
+					element('td', null, formatNumber(row.left, 4)),
+					element('td', null, formatNumber(row.right, 4)),
+					element('td', null, difference(row)),
+				),
+			),
+		),
+	);
+}

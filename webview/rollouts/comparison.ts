@@ -1,0 +1,98 @@
+import { type Divergence, textDivergence, tokenDivergence } from '../../src/core/trace/divergence.ts';
+import type { RolloutContent } from '../../src/protocol/microscopeMessages.ts';
+import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
+import { formatNumber } from '../lib/format.ts';
+import type { Mark } from '../lib/trace/marks.ts';
+
+/** One of two completions that are compared. */
+export interface Side {
+	readonly place: Place;
+	readonly content: RolloutContent;
+	readonly text: string;
+	readonly tokens: TokenColumns | null;
+}
+
+/** Where two completions part, by tokens where both have them, else by characters. */
+export interface Parting extends Divergence {
+	readonly unit: 'token' | 'character';
+}
+
+/** Tokens that spell the beginning of the text; specials that the text lacks make them useless for places in it. */
+function spells(side: Side, characters: number): boolean {
+	if (side.tokens === null) return false;
+	let at = 0;
+	for (const token of side.tokens.text) {
+		if (at >= characters) return true;
+		if (!side.text.startsWith(token, at)) return false;
+		at += token.length;
+	}
+	return true;
+}
+
+/** null: they are the same. */
+export function partingOf(left: Side, right: Side): Parting | null {
+	const byText = textDivergence(left.text, right.text);
+	if (left.tokens !== null && right.tokens !== null) {
+		const byToken = tokenDivergence(left.tokens.text, right.tokens.text);
+		if (byToken !== null && spells(left, byToken.start + 1) && spells(right, byToken.otherStart + 1)) {
+			return { ...byToken, unit: 'token' };
+		}
+		if (byToken === null && byText === null) return null;
+	}
+	return byText === null ? null : { ...byText, unit: 'character' };
+}
+
+/** The token, or the character, with which a side goes on where the two part; null: it ends there. */
+export function partingWord(
+	side: Side,
+	parting: Parting,
+	start: number,
+): { text: string; logprob: number | null } | null {
+	if (parting.unit === 'token') {
+		const text = side.tokens?.text[parting.common];
+		return text === undefined ? null : { text, logprob: side.tokens?.logprob[parting.common] ?? null };
+	}
+	const code = side.text.codePointAt(start);
+	return code === undefined ? null : { text: String.fromCodePoint(code), logprob: null };
+}
+
+/** What both begin with, the token that differs, and what follows it. */
+export function comparisonMarks(side: Side, parting: Parting | null, start: number): Mark[] {
+	const { length } = side.text;
+	if (parting === null) return length > 0 ? [{ start: 0, end: length, kind: 'common', title: 'The same in both' }] : [];
+	const marks: Mark[] = [];
+	if (start > 0) marks.push({ start: 0, end: start, kind: 'common', title: 'The same in both' });
+	const word = partingWord(side, parting, start);
+	const end = Math.min(length, start + (word?.text.length ?? 0));
+	if (end > start) marks.push({ start, end, kind: 'parting', title: 'Here they part' });
+	if (length > end) marks.push({ start: end, end: length, kind: 'differs' });
+	return marks;
+}
+
+/** A row of the table of numbers: a value of both sides, and by how much the second is more. */
+export interface ComparedNumber {
+	readonly name: string;
+	readonly left: number | null;
+	readonly right: number | null;
+}
+
+export function comparedNumbers(left: Side, right: Side): ComparedNumber[] {
+	const [a, b] = [left.content.rollout, right.content.rollout];
+	const names = new Set([...a.rewards, ...b.rewards].map(([name]) => name));
+	const value = (rollout: typeof a, name: string) => rollout.rewards.find(([one]) => one === name)?.[1] ?? null;
+	const tokens = a.tokens !== null && b.tokens !== null;
+	return [
+		{ name: 'Reward', left: a.reward, right: b.reward },
+		...(names.size > 1 || !names.has('reward')
+			? [...names].map((name) => ({ name, left: value(a, name), right: value(b, name) }))
+			: []),
+		{ name: 'Advantage', left: a.advantage, right: b.advantage },
+		tokens ? { name: 'Tokens', left: a.tokens, right: b.tokens } : { name: 'Characters', left: a.size, right: b.size },
+	];
+}
+
+export function difference({ left, right }: ComparedNumber): string {
+	if (left === null || right === null) return '–';
+	const by = right - left;
+	return by === 0 ? '=' : `${by > 0 ? '+' : ''}${formatNumber(by, 4)}`;
+}

@@ -1,0 +1,292 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { TraceTags } from '../../src/core/trace/trace.ts';
+import { longestPrefix } from '../../src/protocol/microscopeMessages.ts';
+import { button, textField } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { traceCompletion } from '../lib/trace/completionTrace.ts';
+import { hiddenCharacters } from '../lib/trace/hiddenCharacters.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
+import { tagsOf } from './cardContext.ts';
+import { placeKey } from './chosen.ts';
+import type { ContinuationModel, Continued } from './continuationModel.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+import { TokenBody } from './tokenBody.ts';
+
+/** Where the beginning that is offered first ends: before the thinking is closed, else before the answer, else all of it. */
+export function firstCut(text: string, tags: TraceTags): number {
+	const { trace } = traceCompletion(text, tags);
+	if (trace.thinkSpan && trace.thinkSpan.end > trace.thinkSpan.start) return trace.thinkSpan.end;
+	return trace.answerSpan?.start ?? text.length;
+}
+
+function stateWords({ state, ended, failure, temperature }: Continued): string {
+	const at = `temperature ${formatNumber(temperature, 3)}`;
+	switch (state) {
+		case 'running':
+			return `generating… · ${at}`;
+		case 'finished':
+			return `${ended ? 'came to its end' : 'cut off at the limit of tokens'} · ${at}`;
+		case 'stopped':
+			return `stopped · ${at}`;
+		case 'failed':
+			return failure?.toString() ?? 'failed';
+	}
+}
+
+/** *Continue from Here*: cut a completion, edit its beginning, and see how the policy goes on from there. */
+export class ContinueView extends Disposable {
+	readonly element = element('section', { class: 'continue-view', aria: { label: 'Continue from here' } });
+	readonly #model: RolloutsModel;
+	readonly #made: ContinuationModel;
+	readonly #say: (text: string) => void;
+	readonly #title = element('h2', { class: 'group-title' });
+	readonly #policy = element('p', { class: 'quiet', role: 'status' });
+	readonly #beginning = element('textarea', {
+		class: 'beginning',
+		aria: { label: 'Beginning to go on from' },
+		attributes: { spellcheck: 'false', rows: 10, maxlength: longestPrefix },
+	}) as HTMLTextAreaElement;
+	readonly #count = element('span', { class: 'quiet' });
+	readonly #temperature = textField({ label: 'Temperature', onInput: () => undefined });
+	readonly #tokens = textField({ label: 'New tokens at most', onInput: () => undefined });
+	readonly #generate = button({
+		label: 'Continue from Here',
+		appearance: 'primary',
+		title: 'Ctrl+Enter',
+		onClick: () => this.#start(),
+	});
+	readonly #stop = button({ label: 'Stop', onClick: () => this.#made.stop() });
+	readonly #original = element('div', { class: 'card-body' });
+	readonly #results = element('div', { class: 'continuations' });
+	#place = '';
+	#drawn: unknown = null;
+	#body: TextBody | TokenBody | null = null;
+	#resultBodies: TextBody[] = [];
+
+	constructor(model: RolloutsModel, made: ContinuationModel, say: (text: string) => void) {
+		super();
+		this.#model = model;
+		this.#made = made;
+		this.#say = say;
+		this.#temperature.element.classList.add('bound');
+		this.#tokens.element.classList.add('bound');
+		this.#beginning.addEventListener('input', () => this.#drawCount());
+		this.#beginning.addEventListener('keydown', (event) => {
+			const go = event.key === 'Enter' && (event.ctrlKey || event.metaKey);
+			const cut = event.key === 'Delete' && event.altKey;
+			if (!go && !cut) return;
+			event.preventDefault();
+			if (go) this.#start();
+			else this.#cut();
+		});
+		this.register(made.onChange(() => this.#draw()));
+		this.register({ dispose: () => this.#clear() });
+	}
+
+	/** Opens the completion of the model. */
+	update(): void {
+		const place = this.#model.one;
+		if (place === null || placeKey(place) === this.#place) return;
+		this.#place = placeKey(place);
+		this.#drawn = null;
+		fill(this.element, element('p', { class: 'quiet pad' }, 'Loading…'));
+		void this.#made.open(place).then(() => this.#beginning.focus());
+	}
+
+	forget(): void {
+		this.#place = '';
+	}
+
+	#draw(): void {
+		const { content, failure } = this.#made;
+		if (failure) {
+			fill(
+				this.element,
+				emptyState({
+					title: 'This completion cannot be shown',
+					text: failure.toString(),
+					actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+				}),
+			);
+			return;
+		}
+		if (!content) return;
+		if (this.#drawn !== content) {
+			this.#drawn = content;
+			this.#drawAll();
+		}
+		const { running } = this.#made;
+		this.#generate.setDisabled(!content.policy.ready || running !== null);
+		this.#stop.setHidden(running === null);
+		this.#drawResults();
+	}
+
+	#drawAll(): void {
+		const { content } = this.#made;
+		if (!content) return;
+		this.#clear();
+		const { place, text, tokens, policy } = content;
+		const tags = tagsOf(this.#model);
+		setText(this.#title, `Continue from #${place.index}`);
+		const { ready, message, action } = policy;
+		fill(
+			this.#policy,
+			!ready && element('span', { class: 'badge warning' }, 'Not now'),
+			ready ? `Goes on: ${message}` : ` ${message}${action === null ? '' : ` ${action}`}`,
+		);
+		this.#beginning.value = text.slice(0, firstCut(text, tags));
+		this.#temperature.setValue(String(policy.temperature));
+		this.#tokens.setValue(String(policy.maxTokens));
+		this.#drawCount();
+		if (tokens) {
+			this.#body = new TokenBody('Tokens of the original', tokens, 'logprob', 1, (token) => {
+				this.#beginning.value = tokens.text.slice(0, token).join('').slice(0, longestPrefix);
+				this.#drawCount();
+				this.#say(`Cut before token ${token + 1}`);
+			});
+		} else {
+			this.#body = new TextBody({
+				label: 'Text of the original',
+				trace: traceCompletion(text, tags),
+				found: [],
+				behaviours: false,
+			});
+		}
+		fill(this.#original, this.#body.element);
+		const cut = button({
+			label: 'Cut at the Cursor',
+			title: 'Takes away what stands behind the cursor (Alt+Delete)',
+			onClick: () => this.#cut(),
+		});
+		fill(
+			this.element,
+			element(
+				'div',
+				{ class: 'one-head' },
+				button({ label: 'Back to the Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
+				this.#title,
+				element('span', { class: 'quiet' }, `step ${place.step}, group ${place.group}`),
+			),
+			element(
+				'div',
+				{ class: 'sides' },
+				element(
+					'article',
+					{ class: 'card', aria: { label: 'Original' } },
+					element(
+						'header',
+						{ class: 'card-head' },
+						element('strong', null, 'Original'),
+						element(
+							'p',
+							{ class: 'quiet note' },
+							tokens
+								? 'Click a token, or press Enter on it, to cut there.'
+								: 'Its tokens were not recorded: cut in the text at the right.',
+						),
+					),
+					this.#original,
+				),
+				element(
+					'div',
+					{ class: 'continue-column' },
+					this.#policy,
+					element('div', { class: 'continue-label' }, element('strong', null, 'Beginning'), this.#count, cut.element),
+					this.#beginning,
+					element(
+						'div',
+						{ class: 'continue-tools' },
+						element('span', { class: 'labelled' }, 'Temperature', this.#temperature.element),
+						element('span', { class: 'labelled' }, 'New tokens', this.#tokens.element),
+						this.#generate.element,
+						this.#stop.element,
+					),
+					this.#results,
+				),
+			),
+		);
+	}
+
+	#cut(): void {
+		this.#beginning.value = this.#beginning.value.slice(0, this.#beginning.selectionStart);
+		this.#drawCount();
+		this.#beginning.focus();
+	}
+
+	#drawCount(): void {
+		const { value } = this.#beginning;
+		const hidden = hiddenCharacters(value.slice(0, 100_000));
+		const named = [...new Set(hidden.map(({ label }) => label))].slice(0, 4).join(', ');
+		setText(
+			this.#count,
+			`${formatCount(value.length)} characters${hidden.length > 0 ? `, ${hidden.length} of them not seen (${named})` : ''}`,
+		);
+	}
+
+	#start(): void {
+		const { content, running } = this.#made;
+		if (!content?.policy.ready || running) return;
+		const temperature = Number(this.#temperature.value.replace(',', '.'));
+		const maxTokens = Number(this.#tokens.value);
+		if (!(temperature >= 0 && temperature <= 10)) {
+			this.#say('The temperature is a number from 0 to 10.');
+			this.#temperature.focus();
+			return;
+		}
+		if (!Number.isInteger(maxTokens) || maxTokens < 1 || maxTokens > 100_000) {
+			this.#say('The number of new tokens is from 1 to 100 000.');
+			this.#tokens.focus();
+			return;
+		}
+		this.#made.start(this.#beginning.value, { temperature, maxTokens });
+	}
+
+	#drawResults(): void {
+		for (const body of this.#resultBodies) body.dispose();
+		this.#resultBodies = [];
+		const tags = tagsOf(this.#model);
+		fill(
+			this.#results,
+			...this.#made.own.map((one) => {
+				const text = one.prefix + one.text;
+				const body = new TextBody({
+					label: `Continuation ${one.number}`,
+					trace: traceCompletion(text, tags),
+					found: [
+						...(one.prefix === ''
+							? []
+							: [{ start: 0, end: one.prefix.length, kind: 'common', title: 'The beginning' }]),
+						{ start: one.prefix.length, end: text.length, kind: 'differs' },
+					],
+					behaviours: true,
+				});
+				this.#resultBodies.push(body);
+				if (one.prefix.length > 400) requestAnimationFrame(() => body.reveal(one.prefix.length, 'differs'));
+				return element(
+					'article',
+					{ class: 'card', aria: { label: `Continuation ${one.number}` } },
+					element(
+						'header',
+						{ class: 'card-head' },
+						element(
+							'div',
+							{ class: 'card-title' },
+							element('span', { class: 'card-index' }, `Continuation ${one.number}`),
+							element('span', { class: 'quiet', role: one.state === 'failed' ? 'alert' : 'status' }, stateWords(one)),
+						),
+					),
+					element('div', { class: 'card-body' }, body.element),
+				);
+			}),
+		);
+	}
+
+	#clear(): void {
+		this.#body?.dispose();
+		this.#body = null;
+		for (const body of this.#resultBodies) body.dispose();
+		this.#resultBodies = [];
+	}
+}

@@ -1,0 +1,284 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { describeRule, namedStepRules, stepRule } from '../../src/core/trace/splitSteps.ts';
+import type { StepRating } from '../../src/protocol/stepLabel.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill, setAria, setText, uniqueId, unseen } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { appendMarked } from '../lib/trace/textBody.ts';
+import { VirtualList } from '../lib/virtualList.ts';
+import { placeKey } from './chosen.ts';
+import { LabelModel } from './labelModel.ts';
+import type { RolloutsModel } from './rolloutsModel.ts';
+
+/** Characters of a step that are drawn. */
+const drawn = 6000;
+const drawnPrompt = 1200;
+
+export const ratings: readonly {
+	readonly rating: StepRating;
+	readonly name: string;
+	readonly sign: string;
+	readonly keys: readonly string[];
+	readonly shown: string;
+}[] = [
+	{ rating: -1, name: 'Wrong', sign: '✗', keys: ['-', 'a'], shown: '−' },
+	{ rating: 0, name: 'Neutral', sign: '○', keys: ['0', 's'], shown: '0' },
+	{ rating: 1, name: 'Right', sign: '✓', keys: ['+', '=', 'd'], shown: '+' },
+];
+
+/** What a key does to the steps; null: nothing. */
+export function labelAction(
+	key: string,
+):
+	| { readonly kind: 'rate'; readonly rating: StepRating }
+	| { readonly kind: 'move'; readonly by: number }
+	| { readonly kind: 'clear' | 'undo' }
+	| null {
+	const rating = ratings.find(({ keys }) => keys.includes(key));
+	if (rating) return { kind: 'rate', rating: rating.rating };
+	if (key === 'ArrowDown' || key === 'j') return { kind: 'move', by: 1 };
+	if (key === 'ArrowUp' || key === 'k') return { kind: 'move', by: -1 };
+	if (key === 'Home') return { kind: 'move', by: -Number.MAX_SAFE_INTEGER };
+	if (key === 'End') return { kind: 'move', by: Number.MAX_SAFE_INTEGER };
+	if (key === 'Delete' || key === 'Backspace') return { kind: 'clear' };
+	return key === 'u' ? { kind: 'undo' } : null;
+}
+
+/** *Label Steps*: the steps of one completion, each rated wrong, neutral or right by a key; saved at once. */
+export class LabelView extends Disposable {
+	readonly element = element('section', { class: 'label-view', aria: { label: 'Label steps' } });
+	readonly #model: RolloutsModel;
+	readonly #labels: LabelModel;
+	readonly #say: (text: string) => void;
+	readonly #title = element('h2', { class: 'group-title' });
+	readonly #progress = element('span', { class: 'quiet', role: 'status' });
+	readonly #fault = element('p', { class: 'label-fault', role: 'alert' });
+	readonly #prompt = element('div', { class: 'label-prompt' });
+	readonly #rules = dropdown({
+		label: 'Steps are',
+		showLabel: true,
+		choices: [],
+		value: '',
+		onChange: (value) => {
+			const place = this.#labels.content?.place;
+			if (place) void this.#labels.open(place, value);
+		},
+	});
+	readonly #undo = button({ label: 'Undo', icon: 'reset', title: 'Undo (u)', onClick: () => this.#labels.undo() });
+	readonly #buttons: HTMLElement;
+	readonly #list: VirtualList;
+	readonly #prefix = uniqueId('step');
+	#place = '';
+	#drawnFor: unknown = null;
+	#drawnAt = -1;
+
+	constructor(model: RolloutsModel, say: (text: string) => void) {
+		super();
+		this.#model = model;
+		this.#say = say;
+		this.#labels = this.register(new LabelModel((method, params, signal) => model.ask(method, params, signal)));
+		this.#list = new VirtualList({
+			label: 'Steps of the completion',
+			class: 'step-labels',
+			role: 'listbox',
+			rowRole: 'option',
+			render: (i) => this.#row(i),
+			estimate: (i) => {
+				const step = this.#labels.content?.steps[i];
+				return 14 + 20 * Math.max(1, Math.ceil(((step?.end ?? 0) - (step?.start ?? 0)) / 90));
+			},
+		});
+		this.register({ dispose: () => this.#list.dispose() });
+		const surface = this.#list.element;
+		surface.dataset.keys = 'own';
+		setAria(surface, 'keyshortcuts', 'ArrowUp ArrowDown - 0 + Delete U');
+		surface.addEventListener('keydown', (event) => this.#onKey(event));
+		this.#buttons = element(
+			'div',
+			{ class: 'label-buttons', role: 'toolbar', aria: { label: 'Rate the current step' } },
+			...ratings.map(({ rating, name, sign, shown }) => {
+				const node = button({
+					label: `${sign} ${name} (${shown})`,
+					title: `${name}: ${rating} in PRM800K`,
+					onClick: () => this.#rate(rating),
+				}).element;
+				node.setAttribute('aria-label', `${name}, key ${shown}`);
+				return node;
+			}),
+			button({ label: 'Clear', title: 'No rating (Delete)', onClick: () => this.#labels.rate(null) }).element,
+			this.#undo.element,
+		);
+		this.register(this.#labels.onChange(() => this.#draw()));
+	}
+
+	/** Opens the completion of the model. */
+	update(): void {
+		const place = this.#model.one;
+		if (place === null) return;
+		if (placeKey(place) === this.#place) return;
+		this.#place = placeKey(place);
+		fill(this.element, element('p', { class: 'quiet pad' }, 'Loading…'));
+		this.#drawnFor = null;
+		void this.#labels.open(place).then(() => this.#list.element.focus());
+	}
+
+	/** What is shown may be of other files than before. */
+	forget(): void {
+		this.#place = '';
+	}
+
+	#draw(): void {
+		const { content, failure, unsaved, current } = this.#labels;
+		if (!content) {
+			if (failure) {
+				fill(
+					this.element,
+					emptyState({
+						title: 'The steps cannot be labelled',
+						text: failure.toString(),
+						actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+					}),
+				);
+			}
+			return;
+		}
+		const { place, steps, rule } = content;
+		setText(this.#title, `Label the steps of #${place.index}`);
+		setText(
+			this.#progress,
+			`${this.#labels.rated} of ${steps.length} rated · step ${place.step}, group ${place.group}`,
+		);
+		setText(this.#fault, unsaved ? `Not saved: ${unsaved}` : '');
+		this.#fault.hidden = unsaved === null;
+		this.#undo.setDisabled(!this.#labels.canUndo);
+		if (this.#drawnFor !== `${this.#place} ${rule}`) {
+			this.#drawnFor = `${this.#place} ${rule}`;
+			this.#drawAll(rule);
+			return;
+		}
+		this.#list.refresh();
+		this.#activate();
+		if (current !== this.#drawnAt) {
+			this.#drawnAt = current;
+			this.#list.reveal(current);
+			this.#activate();
+		}
+	}
+
+	#drawAll(rule: string): void {
+		const content = this.#labels.content;
+		if (!content) return;
+		const names = [...new Set([...namedStepRules, rule])].map((value) => {
+			const known = stepRule(value);
+			return { value, label: known === null ? plainLabel(value, 40) : `${describeRule(known)}s` };
+		});
+		this.#rules.setChoices(names, rule);
+		const { prompt, answer } = content.rollout;
+		const text = element('div', { class: 'block-text' });
+		appendMarked(text, prompt, 0, Math.min(prompt.length, drawnPrompt), []);
+		if (prompt.length > drawnPrompt) text.append('…');
+		fill(
+			this.#prompt,
+			text,
+			answer !== null && element('p', { class: 'quiet' }, `Expected: ${plainLabel(answer, 200)}`),
+		);
+		fill(
+			this.element,
+			element(
+				'div',
+				{ class: 'one-head' },
+				button({ label: 'Back to the Group', icon: 'previous', onClick: () => this.#model.setMode('group') }).element,
+				this.#title,
+				this.#progress,
+				this.#rules.element,
+			),
+			this.#fault,
+			this.#prompt,
+			this.#buttons,
+			content.steps.length === 0
+				? emptyState({ title: 'There is nothing to label', text: 'The completion has no text.', actions: [] })
+				: this.#list.element,
+		);
+		this.#list.setCount(content.steps.length);
+		this.#drawnAt = this.#labels.current;
+		this.#list.reveal(this.#labels.current);
+		this.#activate();
+	}
+
+	/** The current row can be named only while it is drawn. */
+	#activate(): void {
+		const id = `${this.#prefix}-${this.#labels.current}`;
+		const surface = this.#list.element;
+		setAria(surface, 'activedescendant', surface.querySelector(`#${id}`) ? id : null);
+	}
+
+	#row(i: number): HTMLElement {
+		const { content, current } = this.#labels;
+		const { start, end } = content?.steps[i] ?? { start: 0, end: 0 };
+		const text = content?.text ?? '';
+		const rating = content?.ratings[i] ?? null;
+		const row = element('div', {
+			class: `step-label${rating === null ? '' : ` rated-${rating}`}`,
+			id: `${this.#prefix}-${i}`,
+			aria: { selected: i === current },
+		});
+		const body = element('span', { class: 'block-text' });
+		appendMarked(body, text, start, Math.min(end, start + drawn), []);
+		if (end - start > drawn) body.append('…');
+		const now = ratings.find((one) => one.rating === rating);
+		row.append(
+			element('span', { class: 'step-count' }, i + 1),
+			body,
+			unseen(now ? `, rated ${now.name}` : ', not rated'),
+			element(
+				'span',
+				{ class: 'step-signs', aria: { hidden: true } },
+				...ratings.map((one) => {
+					const sign = element(
+						'span',
+						{ class: `sign${one.rating === rating ? ' on' : ''}`, title: one.name },
+						one.sign,
+					);
+					sign.addEventListener('click', (event) => {
+						event.stopPropagation();
+						this.#labels.move(i);
+						this.#rate(one.rating);
+					});
+					return sign;
+				}),
+			),
+		);
+		row.addEventListener('click', () => this.#labels.move(i));
+		return row;
+	}
+
+	#rate(rating: StepRating): void {
+		const at = this.#labels.current;
+		this.#labels.rate(rating);
+		this.#say(`Step ${at + 1}: ${ratings.find((one) => one.rating === rating)?.name ?? ''}`);
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		const undo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'z';
+		if (!undo && (event.ctrlKey || event.altKey || event.metaKey)) return;
+		const action = undo ? ({ kind: 'undo' } as const) : labelAction(event.key);
+		if (action === null) return;
+		event.preventDefault();
+		event.stopPropagation();
+		switch (action.kind) {
+			case 'rate':
+				this.#rate(action.rating);
+				break;
+			case 'move':
+				this.#labels.move(this.#labels.current + action.by);
+				break;
+			case 'clear':
+				this.#labels.rate(null);
+				break;
+			case 'undo':
+				this.#labels.undo();
+				break;
+		}
+	}
+}

@@ -1,0 +1,41 @@
+import type { PromptRow } from '../../src/protocol/microscopeMessages.ts';
+
+/** What the completions of one prompt answered at one step, most often first. */
+export interface AnswerCount {
+	/** null: no answer can be read out of the completion. */
+	readonly answer: string | null;
+	readonly count: number;
+	/** Whether a completion with it was judged right; null: nothing judges that. */
+	readonly correct: boolean | null;
+}
+
+export function answerCounts(row: PromptRow): AnswerCount[] {
+	const counts = new Map<string | null, { count: number; correct: boolean | null }>();
+	for (const [i, answer] of row.answer.entries()) {
+		const entry = counts.get(answer) ?? { count: 0, correct: null };
+		entry.count++;
+		const correct = row.correct[i] ?? null;
+		if (correct !== null) entry.correct = correct || entry.correct === true;
+		counts.set(answer, entry);
+	}
+	return [...counts]
+		.map(([answer, entry]) => ({ answer, ...entry }))
+		.sort((a, b) => b.count - a.count || (a.answer === null ? 1 : 0) - (b.answer === null ? 1 : 0));
+}
+
+export function meanOf(values: readonly (number | null)[]): number | null {
+	const numbers = values.filter((value) => value !== null);
+	return numbers.length === 0 ? null : numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+}
+
+/** Rows whose most given answer is another than that of the row before: where the answer changed. */
+export function changedAnswers(rows: readonly PromptRow[]): Set<number> {
+	const changed = new Set<number>();
+	let last: string | null | undefined;
+	for (const [i, row] of rows.entries()) {
+		const most = answerCounts(row)[0]?.answer ?? null;
+		if (last !== undefined && most !== last) changed.add(i);
+		last = most;
+	}
+	return changed;
+}

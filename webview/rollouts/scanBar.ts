@@ -1,0 +1,44 @@
+import { button } from '../lib/controls.ts';
+import { element, setText } from '../lib/dom.ts';
+import { type ScanModel, scanWords } from './scanModel.ts';
+
+/** How far a way through the run is; stops it, or goes the whole way. */
+export class ScanBar {
+	readonly element: HTMLElement;
+	readonly #model: ScanModel<{ readonly step: number }>;
+	readonly #words = element('span', { role: 'status' });
+	readonly #meter = element('progress', { aria: { label: 'Steps read' } }) as HTMLProgressElement;
+	readonly #stop;
+	readonly #all;
+	#said = '';
+
+	constructor(model: ScanModel<{ readonly step: number }>, start: (all: boolean) => void) {
+		this.#model = model;
+		this.#stop = button({ label: 'Stop', onClick: () => model.stop() });
+		this.#all = button({ label: 'Read All', title: 'Reads every rollout of the run', onClick: () => start(true) });
+		this.element = element(
+			'div',
+			{ class: 'scan-bar' },
+			this.#meter,
+			this.#words,
+			this.#stop.element,
+			this.#all.element,
+		);
+	}
+
+	update(): void {
+		const { progress, running } = this.#model;
+		this.element.hidden = progress === null;
+		if (progress === null) return;
+		this.#meter.hidden = !running;
+		this.#meter.max = Math.max(1, progress.total);
+		this.#meter.value = progress.done;
+		this.#stop.setHidden(!running);
+		this.#all.setHidden(running || (progress.state !== 'bounded' && progress.state !== 'stopped'));
+		const words = scanWords(progress);
+		// While it runs the numbers change many times a second: they are shown, and only the end is said.
+		this.#words.setAttribute('aria-live', running ? 'off' : 'polite');
+		if (words !== this.#said) setText(this.#words, words);
+		this.#said = words;
+	}
+}

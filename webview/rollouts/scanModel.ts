@@ -1,0 +1,100 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type { MicroscopeCommand, MicroscopeEvent } from '../../src/protocol/microscopeMessages.ts';
+import { formatCount } from '../lib/format.ts';
+
+type ScanEvent = Extract<MicroscopeEvent, { scan: number }>;
+export type ScanProgress = Pick<ScanEvent, 'state' | 'done' | 'total' | 'rollouts' | 'skipped' | 'indexed'> & {
+	readonly failure: Failure | null;
+};
+
+let lastScan = 0;
+
+/**
+ * A way through the steps of the run that the panel goes: what it has found so far, and how far it is. A new one takes the
+ * place of the last; what still comes of that one is left out.
+ */
+export class ScanModel<Row extends { readonly step: number }> extends Disposable {
+	readonly #post: (command: MicroscopeCommand) => void;
+	readonly #type: ScanEvent['type'];
+	readonly #changed = this.register(new Emitter<void>());
+	readonly onChange = this.#changed.event;
+	#scan = 0;
+	#key = '';
+	/** By step. */
+	rows: readonly Row[] = [];
+	/** null: none was begun. */
+	progress: ScanProgress | null = null;
+
+	constructor(type: ScanEvent['type'], post: (command: MicroscopeCommand) => void) {
+		super();
+		this.#type = type;
+		this.#post = post;
+	}
+
+	get running(): boolean {
+		return this.progress?.state === 'running';
+	}
+
+	/** What the scan is of; another key asks for another scan. */
+	get key(): string {
+		return this.#key;
+	}
+
+	/** @param command of a scan by its number */
+	start(key: string, command: (scan: number) => MicroscopeCommand): void {
+		this.stop();
+		lastScan++;
+		this.#scan = lastScan;
+		this.#key = key;
+		this.rows = [];
+		this.progress = { state: 'running', done: 0, total: 0, rollouts: 0, skipped: 0, indexed: false, failure: null };
+		this.#post(command(this.#scan));
+		this.#changed.fire();
+	}
+
+	stop(): void {
+		if (this.running) this.#post({ type: 'stopScan', scan: this.#scan });
+	}
+
+	/** What was found is of a run that is told anew. */
+	clear(): void {
+		this.stop();
+		this.#scan = 0;
+		this.#key = '';
+		this.rows = [];
+		this.progress = null;
+		this.#changed.fire();
+	}
+
+	receive(event: MicroscopeEvent): void {
+		if (event.type !== this.#type || event.scan !== this.#scan) return;
+		const { state, done, total, rollouts, skipped, indexed, failure } = event;
+		const error = failure === null ? null : new Failure(failure.reason, failure.message, failure.action);
+		this.progress = { state, done, total, rollouts, skipped, indexed, failure: error };
+		if (event.rows.length > 0) {
+			this.rows = [...this.rows, ...(event.rows as unknown as Row[])].sort((a, b) => a.step - b.step);
+		}
+		this.#changed.fire();
+	}
+}
+
+/** "Read 120 of 400 steps, 3 840 rollouts" and why it ended there. */
+export function scanWords(progress: ScanProgress): string {
+	const { state, done, total, rollouts, skipped, indexed, failure } = progress;
+	if (failure) return failure.toString();
+	const steps =
+		done === total
+			? `${formatCount(total)} ${total === 1 ? 'step' : 'steps'}`
+			: `${formatCount(done)} of ${formatCount(total)} steps`;
+	const parts = [
+		indexed
+			? `From the lab's index: ${steps}, ${formatCount(rollouts)} rollouts`
+			: `${state === 'running' ? 'Reading' : 'Read'} ${steps}, ${formatCount(rollouts)} rollouts`,
+	];
+	if (skipped > 0) parts.push(`${formatCount(skipped)} could not be read`);
+	if (state === 'stopped') parts.push('stopped');
+	if (state === 'bounded') parts.push('ended at the bound of a scan without an index');
+	return `${parts.join(' · ')}.`;
+}

@@ -1,0 +1,27 @@
+import type { TokenValue } from '../../src/protocol/rolloutsMessages.ts';
+import { element } from '../lib/dom.ts';
+import { levelClass, tokenScale } from './tokenScale.ts';
+
+const explanations: Readonly<Record<TokenValue, string>> = {
+	logprob: 'Log-probability of the token at the sampling temperature: the darker, the less likely',
+	entropy: 'Entropy of the distribution that the token was drawn from',
+	ratio: 'Probability that the trainer gives the token over the sampler’s; 1 if both compute alike',
+	kl: 'k3 estimate of KL(policy || reference) at the token',
+	advantage: 'Advantage of the token',
+};
+
+/** The scale of what tokens are coloured by. */
+export function tokenLegend(view: TokenValue, largestAdvantage: number): HTMLElement {
+	const { levels, low, middle, high } = tokenScale(view, largestAdvantage);
+	const swatch = (level: number) =>
+		element('span', { class: `swatch ${levelClass(view, level)}`, aria: { hidden: true } });
+	return element(
+		'span',
+		{ class: 'legend-item', title: explanations[view] },
+		`${low} `,
+		...levels.filter((level) => level < 0).map(swatch),
+		middle !== null && element('span', { class: 'quiet' }, ` ${middle} `),
+		...levels.filter((level) => level >= 0).map(swatch),
+		` ${high}`,
+	);
+}

@@ -1,0 +1,200 @@
+import type { IDisposable } from '../../src/base/disposable.ts';
+import type { TraceTags } from '../../src/core/trace/trace.ts';
+import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, unseen } from '../lib/dom.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { marksWithin } from '../lib/trace/marks.ts';
+import { drawBlock } from '../lib/trace/textBody.ts';
+import { VirtualList } from '../lib/virtualList.ts';
+import { type TurnRow, TurnTree, turnRows } from './turnRows.ts';
+
+/** More rows than this are drawn only where they are in view. */
+const drawnWhole = 40;
+
+export interface TurnsBodyOptions {
+	readonly label: string;
+	readonly content: TurnsContent;
+	readonly tags: TraceTags;
+	readonly search: string;
+}
+
+/**
+ * A completion of several messages, turn by turn: who speaks, thinking, tool calls with their results; where the messages
+ * branch, the way that is shown can be changed.
+ */
+export class TurnsBody implements IDisposable {
+	readonly element = element('div', { class: 'turns' });
+	readonly #options: TurnsBodyOptions;
+	readonly #tree: TurnTree;
+	readonly #branches = element('div', { class: 'branches' });
+	#leaf: number;
+	#rows: TurnRow[] = [];
+	#list: VirtualList | null = null;
+	#surface: HTMLElement = element('div');
+
+	constructor(options: TurnsBodyOptions) {
+		this.#options = options;
+		this.#tree = new TurnTree(options.content);
+		// The last one is where the run went on.
+		this.#leaf = this.#tree.leaves.at(-1) ?? -1;
+		this.#draw();
+	}
+
+	dispose(): void {
+		this.#list?.dispose();
+		this.element.remove();
+	}
+
+	#draw(): void {
+		const { label, tags, search } = this.#options;
+		this.#list?.dispose();
+		this.#list = null;
+		this.#rows = turnRows(this.#tree, this.#leaf, tags, search);
+		if (this.#rows.length <= drawnWhole) {
+			this.#surface = element('div', { class: 'text-body', tabIndex: 0, role: 'group', aria: { label } });
+			this.#surface.append(...this.#rows.map((row) => this.#row(row)));
+		} else {
+			const list = new VirtualList({
+				label,
+				role: 'group',
+				rowRole: 'presentation',
+				class: 'text-body',
+				position: 'none',
+				render: (i) => this.#row(this.#rows[i] as TurnRow),
+				estimate: (i) => {
+					const row = this.#rows[i] as TurnRow;
+					if (row.kind !== 'block') return 26;
+					return (row.block.breaks + Math.ceil((row.block.end - row.block.start) / 48)) * 19;
+				},
+			});
+			this.#list = list;
+			this.#surface = list.element;
+			list.setCount(this.#rows.length);
+		}
+		this.#drawBranches();
+		fill(this.element, this.#tree.leaves.length > 1 && this.#branches, this.#surface);
+	}
+
+	/** Which of the ways is shown, and the next and the one before. */
+	#drawBranches(): void {
+		const { leaves } = this.#tree;
+		const at = leaves.indexOf(this.#leaf);
+		const move = (by: number, label: string, icon: 'previous' | 'next') => {
+			const control = button({
+				label,
+				icon,
+				appearance: 'icon',
+				onClick: () => this.#show(leaves[at + by] ?? this.#leaf, icon),
+			});
+			control.element.dataset.move = icon;
+			control.setDisabled(leaves[at + by] === undefined);
+			return control.element;
+		};
+		fill(
+			this.#branches,
+			move(-1, 'Previous branch', 'previous'),
+			element(
+				'span',
+				{ role: 'status' },
+				`Branch ${at + 1} of ${leaves.length} · ${this.#tree.path(this.#leaf).length} messages`,
+			),
+			move(1, 'Next branch', 'next'),
+		);
+	}
+
+	#show(leaf: number, focus: 'previous' | 'next' | number): void {
+		this.#leaf = leaf;
+		this.#draw();
+		const wanted = typeof focus === 'number' ? `[data-way="${focus}"]` : `[data-move="${focus}"]`;
+		if (typeof focus === 'number') this.#reveal((row) => row.kind === 'branch' && row.next.includes(focus));
+		this.element.querySelector<HTMLElement>(wanted)?.focus();
+	}
+
+	#reveal(matches: (row: TurnRow) => boolean): void {
+		const at = this.#rows.findIndex(matches);
+		if (at === -1) return;
+		const node = this.#list ? this.#list.reveal(at) : (this.#surface.children[at] as HTMLElement | undefined);
+		node?.scrollIntoView({ block: 'nearest' });
+		node?.classList.add('pointed');
+		setTimeout(() => node?.classList.remove('pointed'), 1200);
+	}
+
+	#row(row: TurnRow): HTMLElement {
+		switch (row.kind) {
+			case 'head':
+				return this.#head(row);
+			case 'block': {
+				const { trace, block, region, name } = row;
+				const longest = trace.marks.reduce((most, mark) => Math.max(most, mark.end - mark.start), 0);
+				return drawBlock(trace.text, block, marksWithin(trace.marks, longest, block.start, block.end), region, name);
+			}
+			case 'call': {
+				const { call, result } = row;
+				return element(
+					'div',
+					{ class: 'turn-call' },
+					element('span', { class: 'quiet' }, 'Calls '),
+					element('code', null, plainLabel(call.name, 120) || '(without a name)'),
+					call.id !== null && element('span', { class: 'quiet call-id' }, ` ${plainLabel(call.id, 60)}`),
+					result === null
+						? element('span', { class: 'quiet' }, call.id === null ? '' : ' · no result recorded')
+						: this.#link(
+								'result',
+								`Result of ${plainLabel(call.name, 60)}`,
+								(to) => to.kind === 'head' && to.message === result,
+							),
+				);
+			}
+			case 'branch':
+				return element(
+					'div',
+					{ class: 'turn-branch', role: 'group', aria: { label: 'Ways on from here' } },
+					element('span', { class: 'quiet' }, `${row.next.length} ways on from here`),
+					...row.next.map((message, i) => {
+						const way = button({
+							label: `Way ${i + 1}`,
+							pressed: message === row.chosen,
+							onClick: () => this.#show(this.#tree.leafBelow(message), message),
+						}).element;
+						way.dataset.way = String(message);
+						return way;
+					}),
+				);
+		}
+	}
+
+	#head({ turn, answers }: Extract<TurnRow, { kind: 'head' }>): HTMLElement {
+		const role = plainLabel(turn.role, 40) || 'unknown';
+		const name = turn.name ?? answers?.call.name ?? null;
+		const known = ['system', 'user', 'assistant', 'tool'].includes(turn.role) ? turn.role : 'other';
+		return element(
+			'div',
+			{ class: `turn-head role-${known}` },
+			element('strong', null, role),
+			name !== null && name !== '' && element('code', null, plainLabel(name, 80)),
+			turn.callId !== null && element('span', { class: 'quiet call-id' }, plainLabel(turn.callId, 60)),
+			answers !== null &&
+				this.#link(
+					'call',
+					`Call of ${plainLabel(answers.call.name, 60)}`,
+					(row) => row.kind === 'call' && row.call === answers.call,
+				),
+			turn.callId !== null && answers === null && element('span', { class: 'badge warning' }, 'answers no call'),
+			turn.content === '' &&
+				turn.calls.length === 0 &&
+				turn.thinking === null &&
+				element('span', { class: 'quiet' }, unseen('message '), 'empty'),
+		);
+	}
+
+	#link(text: string, label: string, matches: (row: TurnRow) => boolean): HTMLElement {
+		const node = element(
+			'button',
+			{ class: 'link', attributes: { type: 'button' }, aria: { label }, title: label },
+			text === 'result' ? '↓ result' : '↑ call',
+		);
+		node.addEventListener('click', () => this.#reveal(matches));
+		return node;
+	}
+}
