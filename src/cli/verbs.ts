@@ -5,6 +5,7 @@ import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
 import { exportVerb } from './exportVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
+import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
@@ -36,6 +37,7 @@ export const verbs: readonly Verb[] = [
 	resumeVerb,
 	statusVerb,
 	stopVerb,
+	inspectVerb,
 	exportVerb,
 	exportOnnxVerb,
 	rescoreVerb,

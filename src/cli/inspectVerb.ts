@@ -1,0 +1,83 @@
+import { diagnoseRun } from '../runs/diagnoseRun.ts';
+import { type Inspection, inspectRun, type RolloutNumbers } from '../runs/inspectRun.ts';
+import { anyRun } from './anyRun.ts';
+import { printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import { formatNumber } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+/** Faults that are shown to a person; `--json` has all. */
+const mostShown = 20;
+
+export const inspectVerb: Verb = {
+	name: 'inspect',
+	usage: '<folder> [--format NAME] [--json]',
+	summary: 'Read a run of any trainer and say what is in it, what could not be read, and what looks wrong.',
+	options: [['--format NAME', 'read it as this format, where several fit: trl, verl, ... (docs/formats.md)']],
+	async run({ args, output }) {
+		const { positionals, values } = parseArguments(
+			'inspect',
+			args,
+			{ format: { type: 'string' } },
+			{ names: ['a folder'], least: 1, most: 1 },
+		);
+		const run = await anyRun(positionals[0] as string, values.format);
+		const controller = new AbortController();
+		const off = onInterrupt(() => controller.abort());
+		try {
+			const told = inspectProgress(output.isTerminal ? (text) => output.draw(text) : null);
+			const inspection = await inspectRun(run, controller.signal, told);
+			told(0, 0);
+			const alerts = await diagnoseRun(run, { signal: controller.signal });
+			output.object({ ...inspection, alerts });
+			for (const line of linesOf(inspection)) output.line(printable(line));
+			for (const { level, step, message, action } of alerts) {
+				output.line(printable(`${level} at step ${step}: ${message}${action === null ? '' : ` ${action}`}`));
+			}
+			if (alerts.length === 0) output.line('Nothing looks wrong.');
+			return 0;
+		} finally {
+			off();
+		}
+	},
+};
+
+/** Draws how far reading is, on a terminal; `total` 0 takes it away. */
+function inspectProgress(draw: ((text: string) => void) | null): (done: number, total: number) => void {
+	let told = 0;
+	return (done, total) => {
+		const now = performance.now();
+		if (draw === null || (total > 0 && now - told < 200)) return;
+		told = now;
+		draw(total === 0 ? '\r\u001b[K' : `\r\u001b[Kstep ${done} of ${total}`);
+	};
+}
+
+function linesOf(inspection: Inspection): string[] {
+	const { folder, format, trainer, validation, metricRows, notes, skipped } = inspection;
+	const lost = skipped.reduce((sum, { records }) => sum + records, 0);
+	return [
+		`${folder}: ${trainer} (${format})`,
+		`training: ${numbersText(inspection)}`,
+		...(validation === null ? [] : [`evaluation: ${numbersText(validation)}`]),
+		`metrics: ${metricRows} steps`,
+		...notes.map((note) => `note: ${note}`),
+		skipped.length === 0 ? 'skipped: nothing' : `skipped: ${lost} records`,
+		...skipped.slice(0, mostShown).map(({ file, line, message }) => {
+			return `  ${file}${line === null ? '' : `, line ${line}`}: ${message}`;
+		}),
+		...(skipped.length > mostShown ? [`  and ${skipped.length - mostShown} more (--json has all)`] : []),
+	];
+}
+
+function numbersText({ steps, groups, rollouts, nulls, meanReward }: RolloutNumbers): string {
+	const range = steps === null || steps.length === 0 ? '' : ` (${steps[0]} to ${steps.at(-1)})`;
+	return [
+		...(steps === null ? [] : [`${steps.length} steps${range}`]),
+		`${groups} groups`,
+		`${rollouts} rollouts`,
+		`mean reward ${formatNumber(meanReward)}`,
+		...(nulls === 0 ? [] : [`${nulls} without a reward`]),
+	].join(', ');
+}
