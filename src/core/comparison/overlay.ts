@@ -1,0 +1,77 @@
+import type { CurvePoints } from './runCurves.ts';
+
+/** Against what curves are drawn. Wall time counts from each run's first point. */
+export const overlayAxes = ['step', 'tokens', 'time'] as const;
+export type OverlayAxis = (typeof overlayAxes)[number];
+
+/** Several runs on one axis. */
+export interface Overlay {
+	/** Every place of any run, ascending, each once. */
+	readonly x: Float64Array;
+	/** For each run, which row of `x` each of its points is; -1: the point has no place on this axis. */
+	readonly rows: readonly Int32Array[];
+}
+
+/** Where the points of a run lie on an axis; never falling, NaN where a point has no place. */
+export function placesOf({ step, time, tokens }: CurvePoints, axis: OverlayAxis): Float64Array {
+	if (axis === 'step') return step;
+	if (axis === 'tokens') return rising(tokens, 0);
+	return rising(time, time[0] ?? 0);
+}
+
+/** A clock that was set back, or a count that began anew, does not turn the axis back. */
+function rising(values: Float64Array, start: number): Float64Array {
+	const places = new Float64Array(values.length);
+	let last = 0;
+	for (let i = 0; i < values.length; i++) {
+		const value = (values[i] as number) - start;
+		if (!Number.isNaN(value)) last = Math.max(last, value);
+		places[i] = Number.isNaN(value) ? Number.NaN : last;
+	}
+	return places;
+}
+
+export function overlay(runs: readonly CurvePoints[], axis: OverlayAxis): Overlay {
+	const places = runs.map((run) => placesOf(run, axis));
+	const all = new Float64Array(places.reduce((sum, list) => sum + list.length, 0));
+	let count = 0;
+	for (const list of places) for (const place of list) if (!Number.isNaN(place)) all[count++] = place;
+	const sorted = all.subarray(0, count).sort();
+	let distinct = 0;
+	for (let i = 0; i < count; i++) {
+		if (distinct === 0 || sorted[i] !== sorted[distinct - 1]) sorted[distinct++] = sorted[i] as number;
+	}
+	const x = sorted.slice(0, distinct);
+	return { x, rows: places.map((list) => rowsIn(x, list)) };
+}
+
+function rowsIn(x: Float64Array, places: Float64Array): Int32Array {
+	const rows = new Int32Array(places.length).fill(-1);
+	let row = 0;
+	for (let i = 0; i < places.length; i++) {
+		const place = places[i] as number;
+		if (Number.isNaN(place)) continue;
+		while (row < x.length && (x[row] as number) < place) row++;
+		rows[i] = row;
+	}
+	return rows;
+}
+
+/** A run's metric on the shared axis: NaN where the run has no point. Of points at one place the last counts. */
+export function columnOn(overlaid: Overlay, run: number, values: Float64Array): Float64Array {
+	const column = new Float64Array(overlaid.x.length).fill(Number.NaN);
+	const rows = overlaid.rows[run];
+	if (rows === undefined) return column;
+	for (let i = 0; i < rows.length && i < values.length; i++) {
+		const row = rows[i] as number;
+		if (row >= 0 && !Number.isNaN(values[i])) column[row] = values[i] as number;
+	}
+	return column;
+}
+
+/** Metrics that at least two of the runs have, in the order in which they appear. */
+export function sharedNames(runs: readonly (readonly string[])[]): string[] {
+	const counts = new Map<string, number>();
+	for (const names of runs) for (const name of new Set(names)) counts.set(name, (counts.get(name) ?? 0) + 1);
+	return [...counts].filter(([, count]) => count > 1).map(([name]) => name);
+}

@@ -1,0 +1,83 @@
+/** One key of the recipes with its value in each run. */
+export interface RecipeRow {
+	/** `stages[1].learning_rate`. */
+	readonly key: string;
+	/** As JSON; null: the run's recipe does not have the key. */
+	readonly values: readonly (string | null)[];
+}
+
+export interface RecipeDiff {
+	/** Keys whose values differ between the runs that have a recipe. */
+	readonly changed: readonly RecipeRow[];
+	/** How many keys are the same. */
+	readonly same: number;
+	/** Runs without a recipe; their values are null throughout. */
+	readonly without: readonly number[];
+	/** Keys beyond those that were compared. */
+	readonly cut: number;
+}
+
+const limits = { keys: 5000, value: 2000, depth: 30 } as const;
+
+/**
+ * Resolved recipes side by side, key by key, in the order of the first that has the key.
+ * @param recipes one a run; undefined: it has none
+ */
+export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
+	const flat = recipes.map((recipe) => (recipe === undefined ? null : flattenRecipe(recipe)));
+	const without = flat.flatMap((table, i) => (table === null ? [i] : []));
+	const keys = new Set<string>();
+	let cut = 0;
+	for (const table of flat) {
+		for (const key of table?.keys() ?? []) {
+			if (keys.size < limits.keys) keys.add(key);
+			else if (!keys.has(key)) cut++;
+		}
+	}
+	const changed: RecipeRow[] = [];
+	let same = 0;
+	for (const key of keys) {
+		const values = flat.map((table) => table?.get(key) ?? null);
+		const told = values.filter((_, i) => flat[i] !== null);
+		if (new Set(told).size > 1) changed.push({ key, values });
+		else same++;
+	}
+	return { changed, same, without, cut };
+}
+
+/** Every value of a recipe by its path; empty lists and tables are values. */
+export function flattenRecipe(recipe: unknown): Map<string, string> {
+	const flat = new Map<string, string>();
+	flatten(recipe, '', flat, 0);
+	return flat;
+}
+
+function flatten(value: unknown, path: string, flat: Map<string, string>, depth: number): void {
+	if (flat.size >= limits.keys) return;
+	const inner =
+		depth >= limits.depth || typeof value !== 'object' || value === null
+			? []
+			: Array.isArray(value)
+				? value.map((item, i) => [`${path}[${i}]`, item] as const)
+				: Object.entries(value).map(([key, item]) => [path === '' ? key : `${path}.${key}`, item] as const);
+	if (inner.length === 0) {
+		if (path === '' && typeof value === 'object') return;
+		flat.set(path, valueText(value));
+		return;
+	}
+	// A list of plain values is one value: [0, 0.9] is read better than two rows.
+	if (Array.isArray(value) && value.every((item) => typeof item !== 'object' || item === null)) {
+		flat.set(path, valueText(value));
+		return;
+	}
+	for (const [key, item] of inner) flatten(item, key, flat, depth + 1);
+}
+
+function valueText(value: unknown): string {
+	try {
+		const text = JSON.stringify(value) ?? 'null';
+		return text.length > limits.value ? `${text.slice(0, limits.value)}…` : text;
+	} catch {
+		return '"too deep to compare"';
+	}
+}

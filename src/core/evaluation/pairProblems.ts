@@ -1,0 +1,107 @@
+import { Random } from '../../base/random.ts';
+import { type BootstrapResult, mcnemarExact, pairedBootstrap } from './pairedTest.ts';
+
+/** One sample of one problem. `problem` is the same for the same problem in both runs. */
+export interface ProblemSample {
+	readonly problem: string;
+	readonly correct: boolean;
+}
+
+/** Samples of one problem. */
+export interface ProblemCount {
+	readonly right: number;
+	readonly samples: number;
+}
+
+/** A problem that both runs were tried on. */
+export interface ProblemPair {
+	readonly first: ProblemCount;
+	readonly second: ProblemCount;
+}
+
+export interface Pairing {
+	readonly pairs: readonly ProblemPair[];
+	/** Problems that only one of them has. */
+	readonly onlyFirst: number;
+	readonly onlySecond: number;
+}
+
+/** Right and all samples by problem. */
+export function countProblems(samples: Iterable<ProblemSample>): Map<string, { right: number; samples: number }> {
+	const counts = new Map<string, { right: number; samples: number }>();
+	for (const { problem, correct } of samples) {
+		const count = counts.get(problem) ?? { right: 0, samples: 0 };
+		count.samples++;
+		if (correct) count.right++;
+		counts.set(problem, count);
+	}
+	return counts;
+}
+
+export function pairProblems(
+	first: ReadonlyMap<string, ProblemCount>,
+	second: ReadonlyMap<string, ProblemCount>,
+): Pairing {
+	const pairs: ProblemPair[] = [];
+	for (const [problem, count] of first) {
+		const other = second.get(problem);
+		if (other !== undefined) pairs.push({ first: count, second: other });
+	}
+	return { pairs, onlyFirst: first.size - pairs.length, onlySecond: second.size - pairs.length };
+}
+
+export type PairedComparison =
+	/** Every problem has one sample on each side. */
+	| {
+			readonly test: 'mcnemar';
+			readonly problems: number;
+			/** Mean share of right samples, over the paired problems. */
+			readonly first: number;
+			readonly second: number;
+			readonly onlyFirst: number;
+			readonly onlySecond: number;
+			readonly p: number;
+			/** Of second - first. */
+			readonly difference: BootstrapResult;
+	  }
+	| {
+			readonly test: 'bootstrap';
+			readonly problems: number;
+			readonly first: number;
+			readonly second: number;
+			readonly p: number;
+			readonly difference: BootstrapResult;
+	  }
+	| { readonly test: 'none'; readonly reason: string };
+
+/** With fewer problems nothing can be told apart: exact McNemar needs six that differ for p < 0.05. */
+export const fewestProblems = 6;
+
+/**
+ * Whether two runs differ on the problems that both were tried on: exact McNemar when each has one sample a problem, else
+ * the paired bootstrap over problems. The interval of the difference is the bootstrap's in both cases. Repeatable: the
+ * draws depend on the numbers of problems alone.
+ */
+export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
+	const problems = pairs.length;
+	if (problems === 0) {
+		return { test: 'none', reason: 'The two were tried on different problems: no prompt occurs in both.' };
+	}
+	if (problems < fewestProblems) {
+		return {
+			test: 'none',
+			reason: `Only ${problems} ${problems === 1 ? 'problem is' : 'problems are'} in both (${onlyFirst} only in the first, ${onlySecond} only in the second); at least ${fewestProblems} are needed.`,
+		};
+	}
+	const share = ({ right, samples }: ProblemCount): number => right / samples;
+	const mean = (side: 'first' | 'second'): number => pairs.reduce((sum, pair) => sum + share(pair[side]), 0) / problems;
+	const differences = pairs.map(({ first, second }) => share(second) - share(first));
+	const difference = pairedBootstrap(differences, Random.of('paired bootstrap', problems));
+	const common = { problems, first: mean('first'), second: mean('second'), difference };
+	if (pairs.some(({ first, second }) => first.samples !== 1 || second.samples !== 1)) {
+		return { test: 'bootstrap', ...common, p: difference.p };
+	}
+	const lost = differences.filter((value) => value < 0).length;
+	const won = differences.filter((value) => value > 0).length;
+	return { test: 'mcnemar', ...common, onlyFirst: lost, onlySecond: won, p: mcnemarExact(lost, won) };
+}
