@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { addControlCommands } from './host/commands/controlCommands.ts';
 import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
+import { addExportCommands } from './host/commands/exportCommands.ts';
 import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
@@ -169,6 +170,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addTranscriptCommands(table, transcripts);
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
+	addExportCommands(table, { picker, notices });
 	addRewardCommands(table, rewards);
 	addSandboxCommands(table, { extension, documents, notices });
 

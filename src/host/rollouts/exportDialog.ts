@@ -12,6 +12,7 @@ import { runTags } from '../../runs/runTags.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
 import { displayText } from '../runView.ts';
+import { applyOptions, type ExportChoices, noChoices, optionsOf } from './exportOptions.ts';
 
 export type ExportRequest = RequestParams<typeof microscopeRequests, 'export'>;
 
@@ -58,19 +59,31 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 	return picked?.format ?? null;
 }
 
-/** What is changed in the completions of an SFT file; undefined: the person thought better of it. */
-async function pickPerturbation(): Promise<Perturbation | null | undefined> {
-	const items = [
-		{ label: 'As they are', perturbation: null },
-		...perturbationKinds.map((kind) => ({ label: perturbations[kind], description: kind, perturbation: kind })),
-	];
+/** What else can be chosen for a format; undefined: the person thought better of it. */
+async function pickChoices(format: ExportFormat, what: string): Promise<ExportChoices | undefined> {
+	const options = optionsOf(format);
+	if (options.length === 0) return noChoices;
+	const items = options.map((option) => ({ label: option.label, detail: option.detail, option }));
 	const picked = await vscode.window.showQuickPick(items, {
-		title: 'Completions of the export',
-		placeHolder: 'As they are, or changed to see what a model learns from them (Li et al. 2025)',
+		title: `Export ${what} as ${exportFormatInfos[format].title}`,
+		placeHolder: 'Check what is to hold, or go on without any',
+		canPickMany: true,
 	});
-	if (!picked) return undefined;
-	const kind = picked.perturbation;
-	return kind === null ? null : { kind, share: halves.includes(kind) ? 0.5 : 1 };
+	return picked && applyOptions(picked.map(({ option }) => option));
+}
+
+/** What is changed in the completions of an SFT file; undefined: the person thought better of it. */
+async function pickPerturbation(): Promise<Perturbation | undefined> {
+	const items = perturbationKinds.map((kind) => ({
+		label: perturbations[kind],
+		description: kind,
+		perturbation: kind,
+	}));
+	const picked = await vscode.window.showQuickPick(items, {
+		title: 'Changed completions',
+		placeHolder: 'What is changed in each, to see what a model learns from the rest (Li et al. 2025)',
+	});
+	return picked && { kind: picked.perturbation, share: halves.includes(picked.perturbation) ? 0.5 : 1 };
 }
 
 /** *Export...*: asks as what and where to, writes with progress, and says what is in the file. False: not done. */
@@ -83,7 +96,9 @@ export async function exportDialog(
 	const what = selectionWords(request);
 	const format = await pickFormat(what);
 	if (format === null) return false;
-	const perturb = format === 'sft' ? await pickPerturbation() : null;
+	const choices = await pickChoices(format, what);
+	if (choices === undefined) return false;
+	const perturb = choices.perturbed ? await pickPerturbation() : null;
 	if (perturb === undefined) return false;
 	const { suffix, from } = exportFormatInfos[format];
 	const plain = (name || basename(run.folder)).replace(/[^\p{L}\p{N}._-]+/gu, '-').replace(/^[-.]+/, '') || 'rollouts';
@@ -94,18 +109,23 @@ export async function exportDialog(
 	});
 	if (!target) return false;
 	const { split = 'train' } = request;
-	const selection = selectionOf(request);
+	const selection = { ...selectionOf(request), ...choices.selection };
 	try {
 		const summary = await withProgress({ title: 'Exporting rollouts', why: what }, async (signal) => {
 			// The dialog has asked whether a file that is there is to be replaced.
 			const options: ExportOptions = { replace: true, signal };
 			if (from === 'labels') {
-				const labels = { as: format as LabelFormat, now: Date.now() / 1000, split, selection };
+				const { neutral } = choices;
+				const labels = {
+					...{ as: format as LabelFormat, now: Date.now() / 1000, split, selection },
+					...(neutral && { neutral }),
+				};
 				return exportStepLabels({ folder: run.folder, format: run.format, name }, labels, target.fsPath, options);
 			}
 			const tags = await runTags(run);
 			const as = format as 'sft' | 'dpo' | 'cases';
-			return exportRollouts(run, { as, split, selection, tags, ...(perturb && { perturb }) }, target.fsPath, options);
+			const wanted = { as, split, selection, tags, ...choices.rollouts, ...(perturb && { perturb }) };
+			return exportRollouts(run, wanted, target.fsPath, options);
 		});
 		tell(summary, notices, target);
 		return true;

@@ -1,0 +1,24 @@
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { nameOf, type RunView } from '../runView.ts';
+
+const anyRun = (view: RunView) => view.record !== null;
+
+/** Writes rollouts of a run as training data of other programs. Works without trust and without an engine. */
+export function addExportCommands(
+	table: CommandTable,
+	{ picker, notices }: { readonly picker: RunPicker; readonly notices: Notices },
+): void {
+	table.add(commandIds.exportRollouts, async (...args) => {
+		const view = await picker.one(args, {
+			title: 'Export the rollouts of a run',
+			what: 'can be read',
+			applies: anyRun,
+		});
+		if (view === undefined) return false;
+		const { exportRun } = await import('../rollouts/exportCommand.ts');
+		return exportRun({ folder: view.folder, name: nameOf(view) }, args[1], notices);
+	});
+}

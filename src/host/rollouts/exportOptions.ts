@@ -1,0 +1,109 @@
+import type { ExportFormat } from '../../core/export/exportFormat.ts';
+import type { NeutralLabel } from '../../core/export/prm/trlStepwise.ts';
+import type { RolloutSelection } from '../../core/export/selection.ts';
+import type { RolloutExport } from '../../runs/exportRollouts.ts';
+
+/** What a person has chosen about an export beside format and file. */
+export interface ExportChoices {
+	readonly selection: RolloutSelection;
+	readonly rollouts: Pick<RolloutExport, 'form' | 'unique' | 'pairing'>;
+	readonly neutral?: NeutralLabel;
+	/** Completions are to be changed: which way is asked next. */
+	readonly perturbed: boolean;
+}
+
+export const noChoices: ExportChoices = { selection: {}, rollouts: {}, perturbed: false };
+
+export interface ExportOption {
+	readonly id: string;
+	readonly label: string;
+	readonly detail: string;
+	readonly formats: readonly ExportFormat[];
+	apply(choices: ExportChoices): ExportChoices;
+}
+
+const choosing = (selection: RolloutSelection) => (choices: ExportChoices) => ({
+	...choices,
+	selection: { ...choices.selection, ...selection },
+});
+const writing = (rollouts: ExportChoices['rollouts']) => (choices: ExportChoices) => {
+	const pairing = { ...choices.rollouts.pairing, ...rollouts.pairing };
+	return { ...choices, rollouts: { ...choices.rollouts, ...rollouts, pairing } };
+};
+
+/** What can be chosen with check marks; the command line has more (docs/exports.md). */
+export const exportOptions: readonly ExportOption[] = [
+	{
+		id: 'correct',
+		label: 'Only correct ones',
+		detail: 'Completions that the accuracy reward calls correct',
+		formats: ['sft'],
+		apply: choosing({ correct: true }),
+	},
+	{
+		id: 'finished',
+		label: 'Only finished ones',
+		detail: 'Without completions that were cut at the longest length',
+		formats: ['sft', 'dpo', 'cases'],
+		apply: choosing({ truncated: false }),
+	},
+	{
+		id: 'best',
+		label: 'Only the best of each group',
+		detail: 'One completion a prompt, by reward; of equals the first',
+		formats: ['sft'],
+		apply: choosing({ bestPerGroup: 1 }),
+	},
+	{
+		id: 'unique',
+		label: 'Without repeated ones',
+		detail: 'Each pair of prompt and completion once',
+		formats: ['sft'],
+		apply: writing({ unique: true }),
+	},
+	{
+		id: 'pairs',
+		label: 'Up to four pairs a group',
+		detail: 'Best with worst, second best with second worst, …; without it one pair',
+		formats: ['dpo'],
+		apply: writing({ pairing: { perGroup: 4 } }),
+	},
+	{
+		id: 'length',
+		label: 'Pairs of about one length',
+		detail:
+			'The longer completion is at most one and a half times as long, so that length does not tell which is better',
+		formats: ['dpo'],
+		apply: writing({ pairing: { lengthRatio: 1.5 } }),
+	},
+	{
+		id: 'messages',
+		label: 'As messages',
+		detail:
+			'TRL’s conversational form, around which the trainer puts a chat template; without it as they were recorded',
+		formats: ['sft', 'dpo'],
+		apply: writing({ form: 'conversational' }),
+	},
+	{
+		id: 'perturbed',
+		label: 'With changed completions…',
+		detail: 'One of the perturbations of Li et al. 2025, to see what a model learns from the rest',
+		formats: ['sft'],
+		apply: (choices) => ({ ...choices, perturbed: true }),
+	},
+	{
+		id: 'neutral',
+		label: 'Neutral steps count as right',
+		detail: 'Without it they count as wrong, as in TRL’s conversion of PRM800K',
+		formats: ['trl-stepwise', 'math-shepherd'],
+		apply: (choices) => ({ ...choices, neutral: 'right' }),
+	},
+];
+
+export function optionsOf(format: ExportFormat): ExportOption[] {
+	return exportOptions.filter(({ formats }) => formats.includes(format));
+}
+
+export function applyOptions(options: readonly ExportOption[]): ExportChoices {
+	return options.reduce((choices, option) => option.apply(choices), noChoices);
+}
