@@ -1,4 +1,4 @@
-/** The tables of docs/ that are made from the code: recipe keys, task generators, metrics. */
+/** The tables of docs/ that are made from the code: recipe keys, task generators, metrics, importers. */
 import { readFileSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
@@ -10,6 +10,7 @@ import { probes } from '../../src/core/reward/audit/probes.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
+import { formats } from '../../src/runs/importers/formats.ts';
 
 interface Schema {
 	readonly type?: string;
@@ -293,10 +294,29 @@ function auditTables(): Record<string, string> {
 	return { probes: table(['probe', 'completion', 'severity', 'attacks', 'why it must not be paid in full'], rows) };
 }
 
+/** What each importer reads and says of itself, a section each. */
+function formatTables(): Record<string, string> {
+	const sections = formats.map(({ name, title, looksFor, rollouts, metrics, notes }) => {
+		const files = (of: readonly { readonly pattern: string }[]) =>
+			[...new Set(of.map(({ pattern }) => pattern))].map(code).join(', ') || 'none';
+		const read = (split: string) => files(rollouts.filter((one) => one.split === split));
+		const rows = [
+			['looked for', looksFor],
+			['rollouts', read('train')],
+			...(rollouts.some(({ split }) => split === 'validation') ? [['evaluations', read('validation')]] : []),
+			['metrics', files(metrics)],
+		];
+		const list = notes.map((note) => `- ${note}`).join('\n');
+		return `### ${title} (${code(name)})\n\n${table(['', ''], rows)}\n\n${list}`;
+	});
+	return { formats: sections.join('\n\n') };
+}
+
 /** The documents that hold such tables. */
 export const tabled: readonly (readonly [path: string, tables: () => Record<string, string>])[] = [
 	['docs/recipe.md', recipeTables],
 	['docs/metrics.md', metricTables],
 	['docs/rewards.md', rewardTables],
 	['docs/audit.md', auditTables],
+	['docs/formats.md', formatTables],
 ];

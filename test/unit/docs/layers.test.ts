@@ -67,6 +67,8 @@ describe('the import table of docs/architecture.md', () => {
 				.toSorted();
 		assert.deepEqual(importers('onnxruntime-node'), ['src/engine/compute/runtime.ts', 'src/rewards/onnxModel.ts']);
 		assert.deepEqual(importers('@duckdb/node-api'), ['src/lab/duckdb.ts']);
+		assert.deepEqual(importers('hyparquet'), ['src/runs/importers/decoding/parquetRows.ts']);
+		assert.deepEqual(importers('yaml'), ['src/runs/importers/decoding/yamlText.ts']);
 		assert.deepEqual(importers('ajv'), ['src/rewards/builtIn/jsonSchemas.ts']);
 		assert.deepEqual(importers('@huggingface/tokenizers'), ['src/rewards/onnxModel.ts']);
 		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);

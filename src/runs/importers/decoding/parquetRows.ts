@@ -1,7 +1,10 @@
-import { readSync } from 'node:fs';
+import { read } from 'node:fs';
+import { promisify } from 'node:util';
 import type { AsyncBuffer, Compressors, FileMetaData } from 'hyparquet';
 import { parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+
+const readAt = promisify(read);
 
 /** Row groups up to this size, uncompressed, are decoded at once and served in portions. */
 const heldBytes = 48 << 20;
@@ -35,14 +38,15 @@ export class ParquetRows {
 	constructor(descriptor: number, size: number) {
 		this.#buffer = {
 			byteLength: size,
-			slice: (start, end = size) => {
+			slice: async (start, end = size) => {
 				if (start < 0 || end > size || end < start) throw new Error(`bytes ${start} to ${end} of ${size}`);
 				const bytes = new ArrayBuffer(end - start);
 				let filled = 0;
 				while (filled < bytes.byteLength) {
-					const read = readSync(descriptor, new Uint8Array(bytes), filled, bytes.byteLength - filled, start + filled);
-					if (read === 0) throw new Error('the file has become shorter');
-					filled += read;
+					const into = new Uint8Array(bytes, filled);
+					const { bytesRead } = await readAt(descriptor, into, 0, into.length, start + filled);
+					if (bytesRead === 0) throw new Error('the file has become shorter');
+					filled += bytesRead;
 				}
 				return bytes;
 			},
@@ -50,7 +54,7 @@ export class ParquetRows {
 	}
 
 	async shape(): Promise<ParquetShape> {
-		const metadata = await this.#read();
+		const metadata = await this.#footer();
 		const [root, ...rest] = metadata.schema;
 		const columns: string[] = [];
 		for (let i = 0, left = root?.num_children ?? 0; left > 0 && i < rest.length; left--) {
@@ -67,7 +71,7 @@ export class ParquetRows {
 		if (held !== null && from >= held.start && to <= held.end) {
 			return held.rows.slice(from - held.start, to - held.start);
 		}
-		const metadata = await this.#read();
+		const metadata = await this.#footer();
 		let start = 0;
 		const group = metadata.row_groups.find((candidate) => {
 			const inside = from < start + Number(candidate.num_rows);
@@ -87,7 +91,7 @@ export class ParquetRows {
 		return rows.slice(from - start, to - start);
 	}
 
-	async #read(): Promise<FileMetaData> {
+	async #footer(): Promise<FileMetaData> {
 		this.#metadata ??= await parquetMetadataAsync(this.#buffer, { geoparquet: false });
 		return this.#metadata;
 	}

@@ -2,7 +2,7 @@ import type { FolderView } from '../folderView.ts';
 import { messageOf } from '../foreignMessages.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import { extraOf, fieldsOf, given, integerOf, listOf, numberOf, scoreOf, sumOf, textOf } from '../foreignValues.ts';
-import type { RecordContext, RunFacts, RunFormat } from '../runFormat.ts';
+import type { MetricFiles, RecordContext, RunFacts, RunFormat } from '../runFormat.ts';
 import { eventFileName, namesTag } from './eventFiles.ts';
 import { eventMetrics } from './eventMetrics.ts';
 
@@ -91,9 +91,10 @@ export function callbackMetrics(record: unknown): readonly ForeignMetrics[] | st
 
 const checkpoints = 'checkpoint-{step}/trainer_state.json';
 const last = 'trainer_state.json';
-const events = `runs/**/${eventFileName}`;
-/** What GRPO and its kin log and other trainers of transformers do not. */
-const rewardTags = /train\/(rewards?\/|reward\b|completions?\/|completion_length\b|frac_reward_zero_std\b)/;
+/** In the trainer's output folder, or in the folder of event files itself. */
+const events = [`runs/**/${eventFileName}`, eventFileName];
+/** What GRPO and its kin log and no other trainer does. */
+const rewardTags = /train\/(?:rewards\/|completions\/|completion_length|frac_reward_zero_std)/;
 
 async function newestState(folder: FolderView): Promise<unknown> {
 	const newest = (await folder.find(checkpoints)).at(-1);
@@ -128,7 +129,8 @@ async function describe(folder: FolderView): Promise<RunFacts> {
 export const trl: RunFormat = {
 	name: 'trl',
 	title: 'TRL',
-	looksFor: 'completions/completions_N.parquet, trainer_state.json or checkpoint-N/trainer_state.json',
+	looksFor:
+		'completions/completions_N.parquet, trainer_state.json or checkpoint-N/trainer_state.json, or event files with train/rewards/',
 	hasSteps: true,
 	rollouts: [
 		{
@@ -140,7 +142,7 @@ export const trl: RunFormat = {
 		},
 	],
 	metrics: [
-		{ pattern: events, form: 'events', metrics: callbackMetrics },
+		...events.map((pattern): MetricFiles => ({ pattern, form: 'events', metrics: callbackMetrics })),
 		{ pattern: checkpoints, form: 'json', cumulative: true, metrics: trainerStateMetrics },
 		{ pattern: last, form: 'json', metrics: trainerStateMetrics },
 	],
@@ -156,6 +158,7 @@ export const trl: RunFormat = {
 		if (await folder.has('completions/completions_{step}.parquet')) return true;
 		const states = [last, ...(await folder.some(checkpoints, 1)).map(({ path }) => path)];
 		for (const path of states) if (/"log_history"/.test((await folder.head(path, 4096)) ?? '')) return true;
-		return namesTag(folder, events, rewardTags);
+		for (const pattern of events) if (await namesTag(folder, pattern, rewardTags)) return true;
+		return false;
 	},
 };
