@@ -7,6 +7,7 @@ import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
+import { DiagnosisWatch } from './host/diagnosis/diagnosisWatch.ts';
 import { EndNotification } from './host/endNotification.ts';
 import { panelTypes } from './host/ids.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
@@ -77,7 +78,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
 			const { DashboardPanels } = await import('./host/panels/dashboardPanel.ts');
-			return new DashboardPanels(panels);
+			return new DashboardPanels({ ...panels, diagnosis });
 		}),
 	);
 	const rollouts = keep(
@@ -156,6 +157,16 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			openDashboard,
 			openLog,
 			continue: (view) => controller.continue(view),
+		}),
+	);
+	const diagnosis: DiagnosisWatch = keep(
+		new DiagnosisWatch({
+			store,
+			notices,
+			storage,
+			log,
+			openDashboard,
+			openRollouts: (folder, place) => rollouts.open(folder, place),
 		}),
 	);
 	addStartCommands(table, {

@@ -19,6 +19,18 @@ export const settings = {
 		const value = vscode.workspace.getConfiguration().get<string>(settingIds.notifyRunEnd);
 		return value === 'crash' || value === 'never' ? value : 'always';
 	},
+	/** Whether runs are looked at for what goes wrong. */
+	diagnosis(): boolean {
+		return vscode.workspace.getConfiguration().get<boolean>(settingIds.diagnosis) ?? true;
+	},
+	notifyAlerts(): boolean {
+		return vscode.workspace.getConfiguration().get<boolean>(settingIds.notifyAlerts) ?? true;
+	},
+	onDidChangeDiagnosis(listener: () => void): vscode.Disposable {
+		return vscode.workspace.onDidChangeConfiguration((event) => {
+			if (event.affectsConfiguration(settingIds.diagnosis)) listener();
+		});
+	},
 	/** From now on only crashes are notified, in all windows. */
 	async notifyOnlyCrashes(): Promise<void> {
 		const value: NotifyRunEnd = 'crash';

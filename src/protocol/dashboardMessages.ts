@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { alertLevels, evidenceSchema } from './alert.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
@@ -53,6 +54,8 @@ export const dashboardRunSchema = v.object({
 	/** Why the run has paused by itself. */
 	pause: v.optional(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
+	/** Name of the importer's format; absent: written by an engine of ours. */
+	format: v.optional(text),
 	device: text,
 	attempt: v.number(),
 	stage: v.nullable(text),
@@ -82,6 +85,34 @@ export const dashboardMarkSchema = v.object({
 });
 export type DashboardMark = v.InferOutput<typeof dashboardMarkSchema>;
 
+/** Something that the diagnosis found, as the dashboard lists it. */
+export const dashboardAlertSchema = v.object({
+	id: text,
+	/** What the rule is called. */
+	title: text,
+	level: v.picklist(alertLevels),
+	message: v.pipe(v.string(), v.maxLength(2000)),
+	action: v.nullable(v.pipe(v.string(), v.maxLength(2000))),
+	/** Began to hold, and held last. */
+	step: v.number(),
+	lastStep: v.number(),
+	holds: v.boolean(),
+	dismissed: v.boolean(),
+	/** Rollouts that show it. */
+	evidence: v.array(evidenceSchema),
+	/** What to change in the recipe: the key, and to what; null: nothing there. */
+	recipe: v.nullable(v.object({ key: text, suggestion: v.pipe(v.string(), v.maxLength(1000)) })),
+});
+export type DashboardAlert = v.InferOutput<typeof dashboardAlertSchema>;
+
+export const dashboardAlertsSchema = v.object({
+	/** `off`: the setting says so; `reading`: the run is being gone through, what is there was found before. */
+	phase: v.picklist(['off', 'reading', 'ready']),
+	/** In the order in which they began. */
+	alerts: v.pipe(v.array(dashboardAlertSchema), v.maxLength(1000)),
+});
+export type DashboardAlerts = v.InferOutput<typeof dashboardAlertsSchema>;
+
 export const metricChunkSchema = v.object({
 	from: count,
 	step: f64,
@@ -102,12 +133,15 @@ export const dashboardEventSchema = v.variant('type', [
 		runFolder: v.string(),
 		run: dashboardRunSchema,
 		marks: v.array(dashboardMarkSchema),
+		/** Absent: none are known yet. */
+		alerts: v.optional(dashboardAlertsSchema),
 		rows: v.nullable(count),
 	}),
 	/** The host has read what there was: that many rows. */
 	v.object({ type: v.literal('loaded'), sequence, rows: count }),
 	v.object({ type: v.literal('run'), sequence, run: dashboardRunSchema }),
 	v.object({ type: v.literal('marks'), sequence, marks: v.array(dashboardMarkSchema) }),
+	v.object({ type: v.literal('alerts'), sequence, alerts: dashboardAlertsSchema }),
 	/**
 	 * While the host reads a long run: some of its rows, spread over all of it, to be shown after those that have come;
 	 * until `loaded`.
@@ -136,6 +170,13 @@ export const dashboardRequests = {
 	act: { params: v.object({ action: v.picklist(dashboardActions) }), result: done },
 	/** Opens the rollouts panel, at the newest step that has rollouts and is not after `step`. */
 	openRollouts: { params: v.object({ step: v.nullable(v.number()) }), result: done },
+	/** Opens the rollouts that show an alert: the one of this number in its evidence, or those of its step. */
+	showEvidence: { params: v.object({ id: text, item: v.nullable(count) }), result: done },
+	/** Opens the recipe at the key that an alert names. */
+	showRecipe: { params: v.object({ id: text }), result: done },
+	dismissAlert: { params: v.object({ id: text, dismissed: v.boolean() }), result: done },
+	/** Opens the setting that switches the diagnosis on. */
+	openDiagnosisSetting: { params: done, result: done },
 	/** Asks for a file name and writes the bytes; `saved` is false when the person thought better of it. */
 	save: {
 		params: v.object({

@@ -2,7 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { Diagnosis } from '../core/diagnosis/diagnosis.ts';
+import type { TraceTags } from '../core/trace/trace.ts';
 import type { Alert } from '../protocol/alert.ts';
+import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { diagnosisRunOf } from './diagnosisRunOf.ts';
 import type { RunContent } from './runContent.ts';
 import { sampledSteps, stepFactsOf } from './stepFactsOf.ts';
@@ -14,10 +16,25 @@ export interface DiagnoseOptions {
 }
 
 /** Rows between two turns of other work. */
-const rowsAtOnce = 500;
+const rowsAtOnce = 100;
 
-/** The alerts of a run as it is on disk, whoever wrote it; what cannot be read is left out. */
+/** A run that was gone through. */
+export interface Diagnosed {
+	readonly diagnosis: Diagnosis;
+	/** Of the newest row of metrics; -1: there is none. */
+	readonly lastStep: number;
+	/** All steps with rollouts, whether they were looked at or not. */
+	readonly steps: readonly number[];
+	readonly tags: TraceTags | null;
+}
+
+/** The alerts of a run as it is on disk, whoever wrote it; what cannot be read is left out. Fails with `cancelled`. */
 export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<readonly Alert[]> {
+	return (await goThrough(content, options)).diagnosis.alerts;
+}
+
+/** The same, for those who go on with what comes. */
+export async function goThrough(content: RunContent, options: DiagnoseOptions = {}): Promise<Diagnosed> {
 	const { signal } = options;
 	const record = await content.record().catch(() => null);
 	const { run, tags } = await diagnosisRunOf(content.folder, content.format, record);
@@ -32,20 +49,22 @@ export async function diagnoseRun(content: RunContent, options: DiagnoseOptions 
 			if (facts !== null) diagnosis.addStep(facts);
 		}
 	};
+	let lastStep = -1;
 	for await (const lines of content.metrics(signal)) {
 		for (let i = 0; i < lines.length; ) {
 			const from = i;
+			await lookUpTo((lines[i] as MetricsLine).step);
 			const upTo = steps[next] ?? Number.POSITIVE_INFINITY;
 			// All rows before the next step with rollouts, at most a portion.
-			while (i < lines.length && i - from < rowsAtOnce && (lines[i]?.step ?? 0) < upTo) i++;
+			while (i < lines.length && i - from < rowsAtOnce && (i === from || (lines[i] as MetricsLine).step < upTo)) i++;
 			diagnosis.addMetrics(lines.slice(from, i));
+			lastStep = Math.max(lastStep, (lines[i - 1] as MetricsLine).step);
 			await setImmediate();
 			checkAborted(signal);
-			if (i < lines.length && (lines[i]?.step ?? 0) >= upTo) await lookUpTo(lines[i]?.step ?? 0);
 		}
 	}
 	await lookUpTo(Number.POSITIVE_INFINITY);
-	return diagnosis.alerts;
+	return { diagnosis, lastStep, steps: all, tags };
 }
 
 /** What cannot be read is passed over, but whoever asks no more is told so. */

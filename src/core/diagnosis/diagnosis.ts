@@ -131,7 +131,7 @@ export class Diagnosis {
 
 	#hold({ rule, news }: Working, holding: Holding, step: number): string | null {
 		const id = holding.about === undefined ? rule.name : `${rule.name}:${holding.about}`;
-		const known = this.#found.get(id);
+		const known = this.#found.get(id) ?? this.#renamed(rule, id);
 		const lacksEvidence = news && known?.alert.evidence.length === 0;
 		if (known?.holds && known.level === holding.level && !lacksEvidence) return id;
 		if (known === undefined && this.#found.size >= mostAlerts) return null;
@@ -151,6 +151,14 @@ export class Diagnosis {
 		this.#found.set(id, { alert, level: holding.level, holds: true });
 		if (!lacksEvidence || evidence.length > 0) this.#revision++;
 		return id;
+	}
+
+	/** What a rule held to be so, and now knows what it is about: one alert and not two. */
+	#renamed(rule: Rule, id: string): Found | undefined {
+		const vague = id === rule.name ? undefined : this.#found.get(rule.name);
+		if (!vague?.holds) return undefined;
+		this.#found.delete(rule.name);
+		return { ...vague, holds: false };
 	}
 }
 

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import type { Alert } from '../../protocol/alert.ts';
 import {
 	type DashboardAction,
 	type DashboardCommand,
@@ -8,8 +9,11 @@ import {
 	dashboardCommandSchema,
 	dashboardRequests,
 } from '../../protocol/dashboardMessages.ts';
-import { type CommandId, commandIds, panelTypes } from '../ids.ts';
+import type { DiagnosisLease } from '../diagnosis/diagnoses.ts';
+import type { DiagnosisWatch } from '../diagnosis/diagnosisWatch.ts';
+import { type CommandId, commandIds, panelTypes, settingIds } from '../ids.ts';
 import { displayText } from '../runView.ts';
+import { settings } from '../settings.ts';
 import { DashboardSession } from './dashboardSession.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 
@@ -31,13 +35,21 @@ const commandOf: Readonly<Record<DashboardAction, CommandId>> = {
 	openFolder: commandIds.openRunFolder,
 };
 
+export interface DashboardContext extends PanelContext {
+	readonly diagnosis: Pick<DiagnosisWatch, 'diagnoses'>;
+}
+
 /** Shows one run's metrics, live or not. */
 export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, typeof dashboardRequests> {
 	readonly #session: DashboardSession;
+	readonly #diagnosis: DashboardContext['diagnosis'];
+	#lease: DiagnosisLease | null = null;
+	#leaseListener: vscode.Disposable | null = null;
 	protected readonly handlers: RequestHandlers<typeof dashboardRequests>;
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, runFolder: string) {
+	constructor(panel: vscode.WebviewPanel, context: DashboardContext, runFolder: string) {
 		super(panel, context, app, runFolder);
+		this.#diagnosis = context.diagnosis;
 		this.#session = this.register(
 			new DashboardSession(runFolder, {
 				post: (event) => this.post(event),
@@ -63,8 +75,67 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 				return {};
 			},
 			save: ({ name, kind, bytes }) => save(runFolder, name, kind, bytes),
+			showEvidence: async ({ id, item }) => {
+				const alert = this.#alert(id);
+				const place = item === null ? undefined : alert.evidence[item];
+				const step = place?.step ?? this.#session.rolloutStepFor(alert.lastStep);
+				await vscode.commands.executeCommand(
+					commandIds.openRollouts,
+					runFolder,
+					...(step === null ? [] : [{ ...place, step }]),
+				);
+				return {};
+			},
+			showRecipe: async ({ id }) => {
+				const { recipe } = this.#alert(id);
+				const { showRecipeLine } = await import('../diagnosis/recipeLine.ts');
+				await showRecipeLine(runFolder, this.#lease?.diagnosis.record?.name ?? '', recipe?.path ?? []);
+				return {};
+			},
+			dismissAlert: async ({ id, dismissed }) => {
+				await this.#lease?.diagnosis.dismiss(id, dismissed);
+				return {};
+			},
+			openDiagnosisSetting: async () => {
+				await vscode.commands.executeCommand('workbench.action.openSettings', settingIds.diagnosis);
+				return {};
+			},
 		};
+		this.register(settings.onDidChangeDiagnosis(() => void this.#diagnose()));
+		this.register({ dispose: () => this.#endLease() });
+		void this.#diagnose();
 		this.load(context);
+	}
+
+	/** Looks at the run for what goes wrong, or no more, as the setting says. */
+	async #diagnose(): Promise<void> {
+		const diagnoses = await this.#diagnosis.diagnoses();
+		this.#endLease();
+		if (this.disposed) return;
+		if (diagnoses === null) {
+			this.#session.setAlerts({ phase: 'off', alerts: [] });
+			return;
+		}
+		const lease = diagnoses.lease(this.runFolder);
+		this.#lease = lease;
+		const { dashboardAlertsOf } = await import('../diagnosis/dashboardAlerts.ts');
+		if (this.disposed || this.#lease !== lease) return;
+		const show = (): void => this.#session.setAlerts(dashboardAlertsOf(lease.diagnosis.state));
+		this.#leaseListener = lease.diagnosis.onDidChange(show);
+		show();
+	}
+
+	#endLease(): void {
+		this.#leaseListener?.dispose();
+		this.#lease?.dispose();
+		this.#leaseListener = null;
+		this.#lease = null;
+	}
+
+	#alert(id: string): Alert {
+		const found = this.#lease?.diagnosis.state.alerts.find(({ alert }) => alert.id === id);
+		if (found !== undefined) return found.alert;
+		throw new Failure('missing', 'The alert is not there any more.', 'Look at the list again.');
 	}
 
 	protected override onCommand(command: DashboardCommand): void {
@@ -111,12 +182,15 @@ async function save(
 
 /** The dashboards of the window, one per run. */
 export class DashboardPanels extends RunPanels<DashboardPanel, undefined> {
-	constructor(context: PanelContext) {
+	readonly #context: DashboardContext;
+
+	constructor(context: DashboardContext) {
 		super(context, panelTypes.dashboard);
+		this.#context = context;
 	}
 
 	protected override create(panel: vscode.WebviewPanel, runFolder: string): DashboardPanel {
-		return new DashboardPanel(panel, this.context, runFolder);
+		return new DashboardPanel(panel, this.#context, runFolder);
 	}
 
 	protected override apply(): void {}

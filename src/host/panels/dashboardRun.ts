@@ -102,6 +102,7 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 				}
 			: {}),
 		engine: displayText(record?.foreign?.title ?? record?.engine ?? '', 80),
+		...(record?.foreign === undefined ? {} : { format: displayText(record.foreign.format, 80) }),
 		device: displayText(record?.device ?? '', 80),
 		attempt: record?.attempt ?? 1,
 		stage: record?.stage ? displayText(record.stage, 40) : null,

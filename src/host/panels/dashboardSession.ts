@@ -2,7 +2,12 @@ import { basename } from 'node:path';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import type { Failure } from '../../base/failure.ts';
 import { type MetricChunk, MetricTable } from '../../core/metrics/metricTable.ts';
-import type { DashboardEvent, DashboardMark, DashboardStage } from '../../protocol/dashboardMessages.ts';
+import type {
+	DashboardAlerts,
+	DashboardEvent,
+	DashboardMark,
+	DashboardStage,
+} from '../../protocol/dashboardMessages.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
@@ -46,6 +51,8 @@ export class DashboardSession extends Disposable {
 	#recipeOf = '';
 	#checkpoints: number[] = [];
 	#marks: DashboardMark[] = [];
+	#alerts: DashboardAlerts | null = null;
+	#alertsDirty = false;
 	#rolloutSteps: number[] = [];
 	#evaluations: EvaluationSummary[] = [];
 	/** Of a long run that is being read. */
@@ -91,6 +98,13 @@ export class DashboardSession extends Disposable {
 	/** The webview is gone; the run is followed on, so that its return is quick. */
 	sleep(): void {
 		this.#listening = false;
+	}
+
+	/** What the diagnosis says of the run. */
+	setAlerts(alerts: DashboardAlerts): void {
+		this.#alerts = alerts;
+		this.#alertsDirty = true;
+		this.#schedule();
 	}
 
 	/** Looks at the run's files at once. */
@@ -258,7 +272,15 @@ export class DashboardSession extends Disposable {
 		this.#sent = 0;
 		this.#runDirty = false;
 		this.#marksDirty = false;
-		this.#send({ type: 'snapshot', runFolder: this.#folder, run: this.#runNow(), marks: this.#marks, rows });
+		this.#alertsDirty = false;
+		this.#send({
+			type: 'snapshot',
+			runFolder: this.#folder,
+			run: this.#runNow(),
+			marks: this.#marks,
+			...(this.#alerts === null ? {} : { alerts: this.#alerts }),
+			rows,
+		});
 		if (this.#overview !== null) this.#send({ type: 'overview', chunk: toMessage(this.#overview) });
 		void this.#pump();
 	}
@@ -284,6 +306,10 @@ export class DashboardSession extends Disposable {
 		if (this.#marksDirty) {
 			this.#marksDirty = false;
 			this.#send({ type: 'marks', marks: this.#marks });
+		}
+		if (this.#alertsDirty && this.#alerts !== null) {
+			this.#alertsDirty = false;
+			this.#send({ type: 'alerts', alerts: this.#alerts });
 		}
 		void this.#pump();
 	}

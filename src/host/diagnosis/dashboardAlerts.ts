@@ -1,0 +1,39 @@
+import { ruleTitle } from '../../core/diagnosis/rules.ts';
+import type { DashboardAlert, DashboardAlerts } from '../../protocol/dashboardMessages.ts';
+import { displayText } from '../runView.ts';
+import type { DiagnosisState, StandingAlert } from './runDiagnosis.ts';
+
+/** Alerts of one run that are shown. */
+const most = 500;
+
+/** As the dashboard is told; every text is cut to one bounded line. */
+export function dashboardAlertsOf({ phase, alerts }: DiagnosisState): DashboardAlerts {
+	return { phase, alerts: alerts.slice(0, most).map(alertOf) };
+}
+
+function alertOf({ alert, holds, dismissed }: StandingAlert): DashboardAlert {
+	return {
+		id: alert.id.slice(0, 4096),
+		title: displayText(ruleTitle(alert.rule), 100),
+		level: alert.level,
+		message: displayText(alert.message, 1000),
+		action: alert.action === null ? null : displayText(alert.action, 1000),
+		step: alert.step,
+		lastStep: alert.lastStep,
+		holds,
+		dismissed,
+		evidence: alert.evidence.slice(0, 20),
+		recipe:
+			alert.recipe === null
+				? null
+				: {
+						key: displayText(keyWords(alert.recipe.path), 200),
+						suggestion: displayText(alert.recipe.suggestion, 500),
+					},
+	};
+}
+
+/** ["stages", 1, "temperature"] -> "stages[1].temperature" */
+function keyWords(path: readonly (string | number)[]): string {
+	return path.map((key, i) => (typeof key === 'number' ? `[${key}]` : i === 0 ? key : `.${key}`)).join('');
+}

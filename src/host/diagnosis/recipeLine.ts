@@ -1,0 +1,48 @@
+import { lstat, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parse } from 'jsonc-parser';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { recipePlace } from '../../core/recipe/recipePlace.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+
+const largestRecipe = 1 << 20;
+const mostFiles = 200;
+
+/**
+ * The recipe that a run was started from: beside the run's `runs` folder, of the run's name. Without it, or when several
+ * have the name, the run's own frozen copy.
+ */
+async function recipeOf(runFolder: string, name: string): Promise<string> {
+	const folder = dirname(dirname(runFolder));
+	const found: string[] = [];
+	const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.recipe.json'));
+	for (const file of files.slice(0, mostFiles)) {
+		const path = join(folder, file);
+		const info = await lstat(path).catch(() => null);
+		if (!info?.isFile() || info.size > largestRecipe) continue;
+		const recipe: unknown = parse(await readFile(path, 'utf8').catch(() => ''));
+		if ((recipe as { name?: unknown } | undefined)?.name === name) found.push(path);
+	}
+	return found.length === 1 ? (found[0] as string) : join(runFolder, runFiles.recipe);
+}
+
+/** Opens the recipe of a run with a key selected, or with what stands closest above it. @param name of the run */
+export async function showRecipeLine(
+	runFolder: string,
+	name: string,
+	path: readonly (string | number)[],
+): Promise<void> {
+	const file = await recipeOf(runFolder, name);
+	const info = await lstat(file).catch(() => null);
+	if (!info?.isFile()) {
+		throw new Failure('missing', `The recipe of the run (${file}) is not there.`, 'Open the recipe by hand.');
+	}
+	const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+	const editor = await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside });
+	const place = recipePlace(document.getText(), path);
+	if (place === null) return;
+	const range = new vscode.Range(document.positionAt(place.offset), document.positionAt(place.offset + place.length));
+	editor.selection = new vscode.Selection(range.start, range.end);
+	editor.revealRange(range, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+}
