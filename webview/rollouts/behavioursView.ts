@@ -312,9 +312,9 @@ export class BehavioursView extends Disposable {
 				'span',
 				{ class: 'example-text' },
 				plainLabel(before, 200),
-				' ',
+				/\s$/.test(before) ? ' ' : '',
 				element('mark', null, plainLabel(match, 80)),
-				' ',
+				/^\s/.test(after) ? ' ' : '',
 				plainLabel(after, 200),
 			),
 		);

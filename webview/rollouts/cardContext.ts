@@ -4,7 +4,7 @@ import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
-import type { MarkKind } from './textMarks.ts';
+import type { MarkKind, TextFindings } from './textMarks.ts';
 
 /** What a card needs of the panel around it; its places are those of its own group. */
 export interface CardContext {
@@ -26,8 +26,9 @@ export interface CardContext {
 	continueFrom(index: number): void;
 	/** Makes marks of a kind visible. */
 	showMarks(kind: MarkKind): void;
-	/** Told when a completion was taken apart, for the legend. */
+	/** Told when a completion was taken apart, and when it was looked at closer, for the legend. */
 	traced(index: number, trace: CompletionTrace): void;
+	found(index: number, findings: TextFindings): void;
 }
 
 /** What cards of one group share with all others: the run's tags and weights, and what their buttons do. */
@@ -37,7 +38,8 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly tokenView: TokenView;
 	/** A completion of the group was chosen by the pointer or the focus. */
 	select(index: number): void;
-	traced(index: number, trace: CompletionTrace): void;
+	traced?(index: number, trace: CompletionTrace): void;
+	found?(index: number, findings: TextFindings): void;
 }
 
 export function tagsOf(model: RolloutsModel): TraceTags {
@@ -79,6 +81,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		label: (index) => model.openOne('label', at(index)),
 		continueFrom: (index) => model.openOne('continue', at(index)),
 		showMarks: (kind) => model.setMarks(new Set([...model.marks, kind])),
-		traced: (index, trace) => group.traced(index, trace),
+		traced: (index, trace) => group.traced?.(index, trace),
+		found: (index, findings) => group.found?.(index, findings),
 	};
 }

@@ -23,6 +23,8 @@ import { verdict } from './completionCard.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 const letters = ['A', 'B'] as const;
+/** Completions that are offered to choose from; others are chosen in their group. */
+const mostOffered = 250;
 
 /** Two completions side by side: what they have in common, where they part, and what each of them earned. */
 export class CompareView extends Disposable {
@@ -54,11 +56,16 @@ export class CompareView extends Disposable {
 		const model = this.#model;
 		const group = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
 		const places = [
-			...group.map(({ index }) => model.place(index)).filter((place) => place !== null),
-			...model.chosen.list,
 			...model.pair.filter((place) => place !== null),
+			...model.chosen.list.slice(-mostOffered),
+			...group
+				.slice(0, mostOffered)
+				.map(({ index }) => model.place(index))
+				.filter((place) => place !== null),
 		];
-		return [...new Map(places.map((place) => [placeKey(place), place])).values()].slice(0, 2000);
+		return [...new Map(places.map((place) => [placeKey(place), place])).values()].sort(
+			(a, b) => a.step - b.step || a.group - b.group || a.index - b.index,
+		);
 	}
 
 	async #load(left: Place | null, right: Place | null): Promise<void> {

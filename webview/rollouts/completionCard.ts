@@ -94,8 +94,6 @@ export class CompletionCard implements IDisposable {
 	#head(): HTMLElement {
 		const { rollout } = this;
 		const { index } = rollout;
-		const length =
-			rollout.tokens === null ? `${formatCount(rollout.size)} characters` : `${formatCount(rollout.tokens)} tokens`;
 		return element(
 			'header',
 			{ class: 'card-head' },
@@ -110,7 +108,6 @@ export class CompletionCard implements IDisposable {
 						{ class: 'badge warning', title: 'Cut off at the longest completion that is sampled' },
 						'Truncated',
 					),
-				element('span', { class: 'card-length' }, length),
 				this.#actions(),
 			),
 			this.#rewards(),
@@ -160,6 +157,13 @@ export class CompletionCard implements IDisposable {
 				{ class: 'advantage' },
 				element('span', { class: 'advantage-value' }, signedNumber(rollout.advantage)),
 				signedBar(rollout.advantage, largestAdvantage),
+			),
+			element('dt', null, 'Length'),
+			element(
+				'dd',
+				{ class: 'card-length' },
+				rollout.tokens === null ? `${formatCount(rollout.size)} characters` : `${formatCount(rollout.tokens)} tokens`,
+				(rollout.turns ?? null) !== null && `, ${rollout.turns} messages`,
 			),
 		);
 	}
@@ -235,6 +239,7 @@ export class CompletionCard implements IDisposable {
 			if (findings.marks.length > 0) this.#body.mark([...found, ...findings.marks]);
 		}
 		this.#drawMarks(this.#trace, findings);
+		this.#context.found(this.rollout.index, findings);
 	}
 
 	/** How often each behaviour shows, and what else is remarkable; a click shows the places, one after the other. */

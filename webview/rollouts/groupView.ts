@@ -1,11 +1,10 @@
 import { Disposable } from '../../src/base/disposable.ts';
-import type { Behaviour } from '../../src/core/trace/behaviours.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatNumber } from '../lib/format.ts';
-import { type CompletionTrace, noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
+import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { cardContext, copyPart } from './cardContext.ts';
@@ -14,6 +13,7 @@ import { MarkLegend } from './markLegend.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { Layout, TokenView } from './savedState.ts';
+import { findingCounts, type MarkKind } from './textMarks.ts';
 import { tokenLegend } from './tokenLegend.ts';
 import { tokenViewNames } from './tokenScale.ts';
 import { TurnsBody } from './turnsBody.ts';
@@ -49,7 +49,8 @@ export class GroupView extends Disposable {
 	#promptBody: TextBody | TurnsBody | null = null;
 	#shown = '';
 	#promptShown = '';
-	#behaviours = new Map<number, ReadonlyMap<Behaviour, number>>();
+	/** By completion, how many places of each kind of mark it has. */
+	#counts = new Map<number, ReadonlyMap<MarkKind, number>>();
 	#width = 1000;
 	#largestAdvantage = 0;
 	#tokenViews = '';
@@ -180,7 +181,7 @@ export class GroupView extends Disposable {
 		this.#order.setValue(this.#model.rowOrder);
 		this.#layoutChoice.setValue(this.#model.layout);
 		this.#offerTokens();
-		this.#legend.update(this.#behaviours.values());
+		this.#legend.update(this.#counts.values());
 	}
 
 	#showEmpty(key: string, make: () => HTMLElement): void {
@@ -267,7 +268,12 @@ export class GroupView extends Disposable {
 				...place,
 				...{ largestAdvantage, search: filters.text, tokenView },
 				select: (index) => model.selectCompletion(index),
-				traced: (index, trace) => this.#traced(index, trace),
+				traced: (index, trace) =>
+					this.#count(
+						index,
+						[...trace.behaviours].map(([one, n]) => [`behaviour-${one}`, n]),
+					),
+				found: (index, findings) => this.#count(index, findingCounts(findings)),
 			},
 			this.#say,
 		);
@@ -304,6 +310,7 @@ export class GroupView extends Disposable {
 		this.#tokenChoice.element.title = views.length === 0 ? 'The tokens of these completions were not recorded' : '';
 		const shown = tokenView !== 'off' && recorded.has(tokenView);
 		this.#scale.hidden = !shown;
+		this.#legend.element.hidden = shown;
 		if (shown) fill(this.#scale, tokenLegend(tokenView, this.#largestAdvantage));
 	}
 
@@ -329,14 +336,14 @@ export class GroupView extends Disposable {
 		if (place) copyPart(this.#model, place, part, this.#say);
 	}
 
-	#traced(index: number, trace: CompletionTrace): void {
-		this.#behaviours.set(index, trace.behaviours);
-		this.#legend.update(this.#behaviours.values());
+	#count(index: number, counts: readonly (readonly [MarkKind, number])[]): void {
+		this.#counts.set(index, new Map([...(this.#counts.get(index) ?? []), ...counts]));
+		this.#legend.update(this.#counts.values());
 	}
 
 	#clear(): void {
 		this.#strip.clear();
-		this.#behaviours = new Map();
+		this.#counts = new Map();
 		this.#shown = '';
 	}
 }

@@ -1,10 +1,9 @@
 import type { IDisposable } from '../../src/base/disposable.ts';
-import { type Behaviour, behaviours } from '../../src/core/trace/behaviours.ts';
 import { element, fill, setAria } from '../lib/dom.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import { type MarkKind, markKinds, markNames } from './textMarks.ts';
 
-/** Which marks are drawn in the texts, and how often the behaviours show in the completions that were taken apart. */
+/** Which marks are drawn in the texts, and how many places there are in the completions that were taken apart. */
 export class MarkLegend implements IDisposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
@@ -22,22 +21,27 @@ export class MarkLegend implements IDisposable {
 		this.update([]);
 	}
 
-	/** @param counts of the behaviours, one entry a completion */
-	update(counts: Iterable<ReadonlyMap<Behaviour, number>>): void {
-		const totals = new Map<string, number>();
-		for (const one of counts) {
-			for (const [behaviour, count] of one) totals.set(behaviour, (totals.get(behaviour) ?? 0) + count);
-		}
+	/**
+	 * Offers what there is to mark, and what is marked already.
+	 * @param counts of places, one entry a completion
+	 */
+	update(counts: Iterable<ReadonlyMap<MarkKind, number>>): void {
+		const totals = new Map<MarkKind, number>();
+		for (const one of counts) for (const [kind, count] of one) totals.set(kind, (totals.get(kind) ?? 0) + count);
+		let any = false;
 		for (const [kind, node] of this.#buttons) {
-			setAria(node, 'pressed', this.#model.marks.has(kind));
-			const behaviour = behaviours.find((one) => kind === `behaviour-${one}`);
-			const count = behaviour === undefined ? 0 : (totals.get(behaviour) ?? 0);
+			const marked = this.#model.marks.has(kind);
+			const count = totals.get(kind) ?? 0;
+			node.hidden = count === 0 && !marked;
+			any ||= !node.hidden;
+			setAria(node, 'pressed', marked);
 			fill(
 				node,
 				element('span', { class: `sample m-${kind}` }, markNames[kind].name),
 				count > 0 && element('span', { class: 'quiet' }, ` ${count}`),
 			);
 		}
+		this.element.classList.toggle('nothing', !any);
 	}
 
 	dispose(): void {

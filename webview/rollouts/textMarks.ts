@@ -82,3 +82,12 @@ export function mixWords(mix: LanguageMix): string {
 	const more = of.length > 3 ? ', …' : '';
 	return `${of.slice(0, 3).join(', ')}${more} (${formatPercent(mix.foreign, 0)} of the letters)`;
 }
+
+/** How many places of each kind a closer look found. */
+export function findingCounts({ faithfulness, repetition, mix }: TextFindings): [MarkKind, number][] {
+	const counts: [MarkKind, number][] = [];
+	if (repetition) counts.push(['repeated', repetition.places.length]);
+	if (mix) counts.push(['foreign', mix.stretches.length]);
+	if (faithfulness && !faithfulness.agrees) counts.push(['concluded', 1]);
+	return counts;
+}

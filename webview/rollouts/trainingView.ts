@@ -56,7 +56,16 @@ export class TrainingView extends Disposable {
 		this.#body = element(
 			'div',
 			{ class: 'training-body' },
-			this.#list.element,
+			element(
+				'div',
+				{ class: 'history' },
+				element(
+					'div',
+					{ class: 'history-numbers history-names', aria: { hidden: true } },
+					...['Step', 'Rewards', 'Mean', 'Correct', 'Length'].map((name) => element('span', null, name)),
+				),
+				this.#list.element,
+			),
 			element('div', { class: 'training-cards' }, this.#heading, this.#strip.element),
 		);
 		fill(
@@ -127,11 +136,10 @@ export class TrainingView extends Disposable {
 				}),
 			);
 		}
-		if (this.#selected === null && rows.length > 0 && !running) this.#select(rows.at(-1) ?? null);
-		else if (this.#selected === null && rows.length > 0) {
-			const own = rows.find((row) => row.step === this.#place?.step && row.group === this.#place.group);
-			if (own) this.#select(own);
-		}
+		if (this.#selected !== null || rows.length === 0) return;
+		const own = rows.find((row) => row.step === this.#place?.step && row.group === this.#place.group);
+		const first = own ?? (running ? undefined : rows.at(-1));
+		if (first) this.#select(first);
 	}
 
 	#isSelected(row: PromptRow): boolean {
@@ -146,15 +154,14 @@ export class TrainingView extends Disposable {
 				'span',
 				{ class: 'history-numbers' },
 				element('span', { class: 'step-number' }, unseen('Step '), row.step),
-				rewardBars(row as unknown as GroupSummary, null, this.#range),
+				element('span', { class: 'history-bars' }, rewardBars(row as unknown as GroupSummary, null, this.#range)),
 				element('span', { title: 'Mean reward' }, unseen(', mean reward '), formatNumber(meanOf(row.reward), 3)),
-				judged.length > 0 &&
-					element(
-						'span',
-						{ title: 'Correct' },
-						unseen(', correct '),
-						`${judged.filter(Boolean).length}/${judged.length}`,
-					),
+				element(
+					'span',
+					{ title: 'Correct' },
+					judged.length > 0 && unseen(', correct '),
+					judged.length > 0 && `${judged.filter(Boolean).length}/${judged.length}`,
+				),
 				element(
 					'span',
 					{ class: 'quiet', title: 'Mean length of the completions' },
@@ -222,7 +229,7 @@ export class TrainingView extends Disposable {
 		const { rollouts } = content;
 		fill(
 			this.#heading,
-			element('h3', null, `Step ${place.step}, group ${place.group}`),
+			element('h2', null, `Step ${place.step}, group ${place.group}`),
 			button({
 				label: 'Open This Group',
 				onClick: () => model.show({ ...place, index: null }),
@@ -235,7 +242,6 @@ export class TrainingView extends Disposable {
 				...place,
 				...{ largestAdvantage, search: '', tokenView: model.tokenView },
 				select: () => undefined,
-				traced: () => undefined,
 			},
 			this.#say,
 		);
