@@ -5,10 +5,16 @@ import {
 	type DuckDBResult,
 	type DuckDBType,
 	type DuckDBValue,
+	mapValue,
 	StatementType,
 } from '@duckdb/node-api';
 
 export type { DuckDBResult as SqlResult, DuckDBType as SqlType, DuckDBValue as SqlValue } from '@duckdb/node-api';
+
+/** A value of a MAP column. */
+export function mapOf(entries: readonly { readonly key: string; readonly value: number | null }[]): DuckDBValue {
+	return mapValue([...entries]);
+}
 
 export interface DatabaseOptions {
 	/** File; null: in memory. */

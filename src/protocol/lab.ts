@@ -23,7 +23,7 @@ export type RolloutRef = v.InferOutput<typeof rolloutRefSchema>;
 export const indexProgressSchema = v.object({
 	run: v.string(),
 	state: v.picklist(['waiting', 'indexing', 'ready', 'failed']),
-	/** Bytes of rollout files: read, and there in all. */
+	/** Bytes of rollout files, read and there in all; of another trainer's run its steps. */
 	done: count,
 	total: count,
 	rollouts: count,
@@ -212,7 +212,12 @@ export const labRequests = {
 	rebuild: { params: v.object({}), result: v.object({}) },
 	/** The result of a statement as a file. */
 	export: {
-		params: v.object({ sql: v.string(), path: v.string(), format: v.picklist(['csv', 'parquet']) }),
+		params: v.object({
+			sql: v.string(),
+			path: v.string(),
+			format: v.picklist(['csv', 'parquet']),
+			parameters: v.optional(parametersSchema),
+		}),
 		result: v.object({ rows: count, bytes: count }),
 	},
 } as const;

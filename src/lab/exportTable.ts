@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { rename, rm, stat } from 'node:fs/promises';
+import { Failure } from '../base/failure.ts';
+import { Database, type SqlResult } from './duckdb.ts';
+
+/**
+ * Writes a result to a file, as CSV or Parquet. The file appears when it is whole. A database of its own writes it, since
+ * that of the index may touch no files; it sees nothing but the rows.
+ */
+export async function exportTable(
+	result: SqlResult,
+	path: string,
+	format: 'csv' | 'parquet',
+): Promise<{ rows: number; bytes: number }> {
+	const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+	const database = await Database.open({ path: null, memoryMb: 400, threads: 2, spill: null, files: true });
+	try {
+		const connection = await database.connect();
+		const names = unique(result.columnNames());
+		const columns = names.map((name, i) => `${quoted(name)} ${typeOf(result, i)}`);
+		await connection.run(`create table result (${columns.join(', ')})`);
+		const appender = await connection.appender('result');
+		let rows = 0;
+		for (
+			let chunk = await result.fetchChunk();
+			chunk !== null && chunk.rowCount > 0;
+			chunk = await result.fetchChunk()
+		) {
+			rows += chunk.rowCount;
+			appender.appendChunk(chunk);
+		}
+		appender.close();
+		const options = format === 'csv' ? 'format csv, header true' : 'format parquet, compression zstd';
+		await connection.run(`copy result to '${temporary.replaceAll("'", "''")}' (${options})`);
+		connection.close();
+		await rename(temporary, path);
+		return { rows, bytes: (await stat(path)).size };
+	} catch (error) {
+		await rm(temporary, { force: true });
+		throw Failure.from(error, `Cannot write ${path}`);
+	} finally {
+		database.close();
+	}
+}
+
+function typeOf(result: SqlResult, column: number): string {
+	const type = String(result.columnType(column));
+	// A column of nothing but NULL has a type that tables cannot have.
+	return type === 'SQLNULL' || type === 'NULL' || type === '"NULL"' ? 'VARCHAR' : type;
+}
+
+function unique(names: readonly string[]): string[] {
+	const seen = new Set<string>();
+	return names.map((name) => {
+		let given = name === '' ? 'column' : name;
+		for (let i = 2; seen.has(given.toLowerCase()); i++) given = `${name}_${i}`;
+		seen.add(given.toLowerCase());
+		return given;
+	});
+}
+
+function quoted(name: string): string {
+	return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,522 @@
+import { basename, dirname, join } from 'node:path';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Emitter } from '../base/event.ts';
+import { Failure } from '../base/failure.ts';
+import type {
+	IndexProgress,
+	LabNews,
+	LabParams,
+	LabResult,
+	LabStatus,
+	ResultTable,
+	RolloutFilter,
+	RolloutRef,
+} from '../protocol/lab.ts';
+import { labViews } from '../protocol/labViews.ts';
+import { openRun } from '../runs/openRun.ts';
+import type { RolloutPlace } from '../runs/runContent.ts';
+import { exportTable } from './exportTable.ts';
+import { IndexWriter } from './indexWriter.ts';
+import { closeIndex, fileSize, type OpenedIndex, openIndex } from './openIndex.ts';
+import { columnSql, conditionOf, isWholeSteps } from './rolloutFilter.ts';
+import { RunIndexer } from './runIndexer.ts';
+import { listParts, quickStamp } from './runParts.ts';
+import { type SearchedPart, searchTexts } from './textSearch.ts';
+import { ThreadPool } from './threadPool.ts';
+import { type Parameters, type QueryLimits, type RowTable, UserQueries } from './userQuery.ts';
+
+export interface LabOptions {
+	/** Folder of the index; null: in memory. */
+	readonly storage: string | null;
+	/** Of DuckDB, in MB. */
+	readonly memoryMb?: number;
+	/** Of the process, in MB: a statement that drives it beyond is stopped. */
+	readonly processMb?: number;
+	/** How often runs are looked at for news, in ms; 0: only when asked. */
+	readonly lookEveryMs?: number;
+}
+
+interface Known {
+	readonly folder: string;
+	progress: IndexProgress;
+	/** Of the run's files when they were last read. */
+	stamp: string;
+	live: boolean;
+	lookedMs: number;
+	/** The reading that is under way or waits, and who stops it. */
+	work: Promise<void> | null;
+	stop: AbortController;
+	removed: boolean;
+}
+
+const defaultTimeoutMs = 30_000;
+/** Runs that nobody writes to any more are looked at this much more seldom. */
+const restingFactor = 12;
+
+/** The index of the runs of one workspace, and everything that is asked of it. Ends with `close`. */
+export class Lab extends Disposable {
+	readonly #opened: OpenedIndex;
+	readonly #options: Required<LabOptions>;
+	readonly #threads = this.register(new ThreadPool());
+	readonly #runs = new Map<string, Known>();
+	readonly #progress = this.register(new Emitter<IndexProgress>());
+	readonly #stuck = this.register(new Emitter<void>());
+	readonly #writer: IndexWriter;
+	readonly #indexer: RunIndexer;
+	readonly #queries: UserQueries;
+	/** Runs are indexed one after the other: each uses all threads. */
+	#queue: Promise<void> = Promise.resolve();
+	#message: string | null;
+	readonly onProgress = this.#progress.event;
+	/** A statement does not end: the process had better do. */
+	readonly onStuck = this.#stuck.event;
+
+	private constructor(opened: OpenedIndex, writer: IndexWriter, options: Required<LabOptions>) {
+		super();
+		this.#opened = opened;
+		this.#options = options;
+		this.#message = opened.message;
+		this.#writer = writer;
+		this.#indexer = new RunIndexer(writer, this.#threads);
+		this.#queries = new UserQueries(opened.database, () => this.#stuck.fire());
+		if (options.lookEveryMs > 0) {
+			const timer = setInterval(() => void this.#look(), options.lookEveryMs);
+			this.register(toDisposable(() => clearInterval(timer)));
+		}
+	}
+
+	static async open(options: LabOptions): Promise<Lab> {
+		const all = { memoryMb: 400, processMb: 1200, lookEveryMs: 0, ...options };
+		const opened = await openIndex({ storage: all.storage, memoryMb: all.memoryMb, threads: 2 });
+		return new Lab(opened, new IndexWriter(await opened.database.connect()), all);
+	}
+
+	/** Stops everything and closes the file. */
+	async close(): Promise<void> {
+		for (const run of this.#runs.values()) run.stop.abort();
+		this.dispose();
+		await this.#queue;
+		this.#writer.connection.close();
+		await closeIndex(this.#opened);
+	}
+
+	/** Which runs there are; those that are gone leave the index. Indexing begins by itself. */
+	async setRuns(folders: readonly string[]): Promise<void> {
+		const wanted = new Set(folders);
+		for (const run of [...this.#runs.values()]) {
+			if (wanted.has(run.folder)) continue;
+			this.#runs.delete(run.folder);
+			run.removed = true;
+			run.stop.abort();
+		}
+		const indexed = await this.#writer.connection.rows('select folder from run');
+		for (const [folder] of indexed) {
+			if (wanted.has(String(folder))) continue;
+			await this.#inTurn(() => this.#indexer.remove(String(folder)));
+		}
+		for (const folder of folders) {
+			if (this.#runs.has(folder)) continue;
+			void this.#update(this.#known(folder)).catch(() => undefined);
+		}
+	}
+
+	/** Resolves when the run is indexed as it is on disk now. Fails as reading the run does. */
+	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
+		const run = this.#known(folder);
+		// What is under way may have begun before the last change: once more, which is quick where nothing changed.
+		const cancel = () => run.stop.abort();
+		signal?.addEventListener('abort', cancel, { once: true });
+		try {
+			if (run.work !== null) await run.work.catch(() => undefined);
+			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			await this.#update(run);
+			return run.progress;
+		} finally {
+			signal?.removeEventListener('abort', cancel);
+		}
+	}
+
+	async status(): Promise<LabStatus> {
+		return {
+			runs: [...this.#runs.values()].map(({ progress }) => progress),
+			index: this.#opened.kind,
+			bytes: await fileSize(this.#opened.path),
+			message: this.#message,
+		};
+	}
+
+	async sql(params: LabParams<'sql'>, signal?: AbortSignal): Promise<ResultTable> {
+		const table = await this.#queries.table(
+			params.sql,
+			params.parameters ?? {},
+			this.#limits(params.limit, params.timeoutMs),
+			signal,
+		);
+		return { ...table, refs: await this.#refs(table) };
+	}
+
+	async rollouts(params: LabParams<'rollouts'>, signal?: AbortSignal): Promise<ResultTable> {
+		const { sql, parameters } = await this.#condition(params.filter);
+		const sort = params.sort;
+		const ties = 'run, split, step, group_id, "index"';
+		const order =
+			sort === undefined
+				? ties
+				: `${columnSql(sort.column, false)} ${sort.descending ? 'desc' : 'asc'} nulls last, ${ties}`;
+		const limit = params.limit + 1;
+		const table = await this.#run(
+			`select * from rollouts where ${sql} order by ${order} limit ${limit} offset ${params.offset ?? 0}`,
+			parameters,
+			params.limit,
+			signal,
+		);
+		return { ...table, refs: await this.#refs(table) };
+	}
+
+	async count({ filter }: LabParams<'count'>, signal?: AbortSignal): Promise<LabResult<'count'>> {
+		const { sql, parameters } = await this.#condition(filter);
+		const table = await this.#run(
+			`select count(*), count(distinct (run, split, step, group_id)), count(distinct (run, step)), count(distinct run)
+			from rollouts where ${sql}`,
+			parameters,
+			1,
+			signal,
+		);
+		const [rollouts, groups, steps, runs] = (table.rows[0] ?? []).map(Number);
+		return { rollouts: rollouts ?? 0, groups: groups ?? 0, steps: steps ?? 0, runs: runs ?? 0 };
+	}
+
+	async histogram(params: LabParams<'histogram'>, signal?: AbortSignal): Promise<LabResult<'histogram'>> {
+		const { sql, parameters } = await this.#condition(params.filter);
+		const buckets = params.buckets;
+		const table = await this.#run(
+			`with v as (select ${columnSql(params.column, true)}::DOUBLE as x from rollouts where ${sql}),
+			e as (select min(x) as low, max(x) as high, count(*) - count(x) as nulls from v),
+			b as (
+				select least(${buckets - 1}, case when high > low then floor((x - low) / (high - low) * ${buckets}) else 0 end)
+					::INTEGER as bucket, count(*) as n
+				from v, e where x is not null group by 1
+			)
+			select low, high, nulls, bucket, n from e left join b on true order by bucket`,
+			parameters,
+			buckets + 1,
+			signal,
+		);
+		const counts = new Array<number>(buckets).fill(0);
+		for (const row of table.rows) if (row[3] !== null) counts[Number(row[3])] = Number(row[4]);
+		const [low, high, nulls] = table.rows[0] ?? [];
+		const finite = (cell: unknown) => (typeof cell === 'number' ? cell : null);
+		return { low: finite(low), high: finite(high), counts, nulls: Number(nulls ?? 0) };
+	}
+
+	async overTraining(params: LabParams<'overTraining'>, signal?: AbortSignal): Promise<LabResult<'overTraining'>> {
+		const { sql, parameters } = await this.#condition(params.filter);
+		const means = params.columns.map((column) => `, avg(${columnSql(column, true)})`).join('');
+		const table = await this.#run(
+			`select run, step, count(*)${means} from rollouts where ${sql} group by run, step order by run, step`,
+			parameters,
+			1_000_000,
+			signal,
+		);
+		const folders = new Map([...(await this.#labels())].map(([folder, label]) => [label, folder]));
+		return {
+			points: table.rows.map(([run, step, rollouts, ...values]) => ({
+				run: folders.get(String(run)) ?? String(run),
+				step: Number(step),
+				rollouts: Number(rollouts),
+				means: values.map((value) => (typeof value === 'number' ? value : null)),
+			})),
+		};
+	}
+
+	/** Of a step that is not indexed the places come from its files. */
+	async places({ run, split, step, group }: LabParams<'places'>): Promise<LabResult<'places'>> {
+		const connection = await this.#opened.database.connect();
+		try {
+			const rows = await connection.rows(
+				`select file, byte_offset, byte_length, item, group_id, "index" from rollout
+				where run_key = (select key from run where folder = $run) and split = $split and step = $step::BIGINT
+					and group_id = $group::BIGINT
+				order by "index"`,
+				{ run, split, step: BigInt(Math.trunc(step)), group: BigInt(Math.trunc(group)) },
+			);
+			if (rows.length > 0) {
+				return {
+					places: rows.map(([file, ...numbers]) => {
+						const [offset, length, item, of, index] = numbers.map(Number) as [number, number, number, number, number];
+						return { file: String(file), offset, length, item, group: of, index };
+					}),
+				};
+			}
+		} finally {
+			connection.close();
+		}
+		const places: RolloutPlace[] = [];
+		const rollouts = await (await openRun(run)).open(step, split);
+		try {
+			for await (const { place } of rollouts.rollouts()) if (place?.group === group) places.push(place);
+		} finally {
+			await rollouts.close();
+		}
+		return { places: places.sort((a, b) => a.index - b.index) };
+	}
+
+	/** Goes through texts; an index is only needed where the filter asks for more than runs, splits and steps. */
+	async search(
+		params: LabParams<'search'>,
+		tell: (news: LabNews<'hits'>) => void,
+		signal?: AbortSignal,
+	): Promise<LabResult<'search'>> {
+		const start = performance.now();
+		const { search, query, filter, limit } = params;
+		const folders = filter.runs ?? [...this.#runs.keys()];
+		const parts: SearchedPart[] = [];
+		for (const folder of folders) parts.push(...(await this.#searched(folder, filter, signal)));
+		const outcome = await searchTexts(
+			this.#threads,
+			parts,
+			query,
+			limit,
+			{ hits: (hits, bytes, total) => tell({ search, hits: [...hits], bytes, total }) },
+			signal,
+		);
+		return { ...outcome, limits: [...outcome.limits], millis: performance.now() - start };
+	}
+
+	/** Forgets everything and begins again. */
+	async rebuild(): Promise<void> {
+		for (const run of this.#runs.values()) run.stop.abort();
+		await this.#inTurn(() =>
+			this.#writer.transaction(async (connection) => {
+				for (const table of ['rollout', 'part', 'metric', 'evaluation', 'run']) {
+					await connection.run(`delete from ${table}`);
+				}
+			}),
+		);
+		this.#message = null;
+		for (const run of this.#runs.values()) void this.#update(run).catch(() => undefined);
+	}
+
+	async export(params: LabParams<'export'>, signal?: AbortSignal): Promise<LabResult<'export'>> {
+		const { processMb } = this.#options;
+		return await this.#queries.each(
+			params.sql,
+			params.parameters ?? {},
+			{ timeoutMs: 600_000, processMb },
+			signal,
+			(result) => exportTable(result, params.path, params.format),
+		);
+	}
+
+	#limits(rows: number, timeoutMs = defaultTimeoutMs): QueryLimits {
+		return { rows, timeoutMs, processMb: this.#options.processMb };
+	}
+
+	#run(sql: string, parameters: Parameters, rows: number, signal?: AbortSignal): Promise<RowTable> {
+		return this.#queries.table(sql, parameters, this.#limits(rows), signal);
+	}
+
+	async #condition(filter: RolloutFilter) {
+		return conditionOf(filter, await this.#labels());
+	}
+
+	/** Folder -> what the views call the run. */
+	async #labels(): Promise<Map<string, string>> {
+		const connection = await this.#opened.database.connect();
+		try {
+			const rows = await connection.rows('select folder, label from run');
+			return new Map(rows.map(([folder, label]) => [String(folder), String(label)]));
+		} finally {
+			connection.close();
+		}
+	}
+
+	/** Which rollouts the rows of a result are, where its columns tell. */
+	async #refs({ columns, rows }: RowTable): Promise<ResultTable['refs']> {
+		const at = ['run', 'split', 'step', 'group_id', 'index'].map((name) => columns.findIndex((c) => c.name === name));
+		if (at.includes(-1)) return null;
+		const folders = new Map([...(await this.#labels())].map(([folder, label]) => [label, folder]));
+		return rows.map((row): RolloutRef | null => {
+			const [label, split, step, group, index] = at.map((i) => row[i]);
+			const run = folders.get(String(label));
+			if (run === undefined || (split !== 'train' && split !== 'validation')) return null;
+			if (typeof step !== 'number' || typeof group !== 'number' || typeof index !== 'number') return null;
+			return { run, split, step, group, index };
+		});
+	}
+
+	async #searched(folder: string, filter: RolloutFilter, signal?: AbortSignal): Promise<SearchedPart[]> {
+		const content = await openRun(folder);
+		const { split, steps } = filter;
+		const listed = await listParts(content, signal);
+		const parts = listed.filter(
+			(part) =>
+				(split === undefined || part.split === split) &&
+				part.step >= (steps?.from ?? Number.NEGATIVE_INFINITY) &&
+				part.step <= (steps?.to ?? Number.POSITIVE_INFINITY),
+		);
+		const searched = parts.map(
+			(part): SearchedPart => ({ ...part, run: folder, folder: content.folder, format: content.format, only: null }),
+		);
+		if (isWholeSteps(filter)) return searched;
+		await this.index(folder, signal);
+		const { sql, parameters } = await this.#condition({ ...filter, runs: [folder] });
+		const only = new Map<string, { offset: number; group: number; index: number }[]>();
+		await this.#queries.each(
+			`select split, step, byte_offset, group_id, "index" from rollouts where ${sql}`,
+			parameters,
+			this.#limits(0),
+			signal,
+			async (result) => {
+				for (
+					let chunk = await result.fetchChunk();
+					chunk !== null && chunk.rowCount > 0;
+					chunk = await result.fetchChunk()
+				) {
+					for (const [of, step, offset, group, index] of chunk.getRows()) {
+						const name = `${of} ${step}`;
+						const list = only.get(name) ?? [];
+						list.push({ offset: Number(offset), group: Number(group), index: Number(index) });
+						only.set(name, list);
+					}
+				}
+			},
+		);
+		return searched.flatMap((part) => {
+			const list = only.get(`${part.split} ${part.step}`);
+			return list === undefined ? [] : [{ ...part, only: list }];
+		});
+	}
+
+	#known(folder: string): Known {
+		let run = this.#runs.get(folder);
+		if (run === undefined) {
+			run = {
+				folder,
+				progress: { run: folder, state: 'waiting', done: 0, total: 0, rollouts: 0, skipped: 0, message: null },
+				stamp: '',
+				live: false,
+				lookedMs: 0,
+				work: null,
+				stop: new AbortController(),
+				removed: false,
+			};
+			this.#runs.set(folder, run);
+		}
+		return run;
+	}
+
+	#inTurn<T>(work: () => Promise<T>): Promise<T> {
+		const next = this.#queue.then(work);
+		this.#queue = next.then(
+			() => undefined,
+			() => undefined,
+		);
+		return next;
+	}
+
+	/** Reads a run when it is its turn. */
+	#update(run: Known): Promise<void> {
+		run.stop = new AbortController();
+		const { signal } = run.stop;
+		const work = this.#inTurn(async () => {
+			if (signal.aborted || this.disposed) throw new Failure('cancelled', 'Cancelled.');
+			try {
+				run.stamp = await quickStamp(run.folder);
+				run.lookedMs = Date.now();
+				const { rollouts, skipped, fault, live } = await this.#indexer.index(
+					run.folder,
+					{
+						progress: (done, total, rollouts, skipped) =>
+							this.#tell(run, { state: 'indexing', done, total, rollouts, skipped, message: null }),
+					},
+					signal,
+				);
+				run.live = live;
+				await this.#label();
+				const { total } = run.progress;
+				this.#tell(run, { state: 'ready', done: total, total, rollouts, skipped, message: fault });
+			} catch (error) {
+				const failure = Failure.from(error);
+				if (run.removed) return;
+				const state = failure.reason === 'cancelled' ? 'waiting' : 'failed';
+				if (failure.reason === 'missing') await this.#indexer.remove(run.folder);
+				this.#tell(run, { ...run.progress, state, message: state === 'failed' ? failure.toString() : null });
+				throw failure;
+			}
+		});
+		const settled = work.finally(() => {
+			if (run.work === settled) run.work = null;
+		});
+		run.work = settled;
+		settled.catch(() => undefined);
+		return settled;
+	}
+
+	#told = 0;
+
+	#tell(run: Known, progress: Omit<IndexProgress, 'run'>): void {
+		const before = run.progress.state;
+		run.progress = { ...progress, run: run.folder };
+		const now = Date.now();
+		// In between ten times a second is enough.
+		if (before === progress.state && progress.state === 'indexing' && now - this.#told < 100) return;
+		this.#told = now;
+		if (!this.disposed) this.#progress.fire(run.progress);
+	}
+
+	/** Names that tell the runs apart: the folder's, with as many folders above it as it takes. */
+	async #label(): Promise<void> {
+		await this.#writer.transaction(async (connection) => {
+			const rows = await connection.rows('select key, folder, label from run');
+			const labels = labelsOf(rows.map(([, folder]) => String(folder)));
+			for (const [key, folder, label] of rows) {
+				const wanted = labels.get(String(folder));
+				if (wanted === label) continue;
+				await connection.run('update run set label = $label where key = $key', {
+					label: wanted as string,
+					key: Number(key),
+				});
+			}
+		});
+	}
+
+	async #look(): Promise<void> {
+		for (const run of [...this.#runs.values()]) {
+			if (run.work !== null || this.disposed) continue;
+			const every = this.#options.lookEveryMs * (run.live ? 1 : restingFactor);
+			if (Date.now() - run.lookedMs < every) continue;
+			run.lookedMs = Date.now();
+			const stamp = await quickStamp(run.folder).catch(() => '');
+			if (stamp === run.stamp || run.work !== null || run.removed || this.disposed) continue;
+			void this.#update(run).catch(() => undefined);
+		}
+	}
+}
+
+/** Shortest ends of paths that tell them apart. */
+export function labelsOf(folders: readonly string[]): Map<string, string> {
+	const labels = new Map<string, string>();
+	let open = [...new Set(folders)];
+	for (let depth = 1; open.length > 0 && depth < 100; depth++) {
+		const byLabel = Map.groupBy(open, (folder) => ending(folder, depth));
+		open = [];
+		for (const [label, same] of byLabel) {
+			if (same.length === 1) labels.set(same[0] as string, label);
+			else open.push(...same.filter((folder) => ending(folder, depth) !== ending(folder, depth + 1)));
+			if (same.length > 1) for (const folder of same) labels.set(folder, folder);
+		}
+	}
+	return labels;
+}
+
+function ending(folder: string, depth: number): string {
+	let label = basename(folder);
+	for (let up = dirname(folder), i = 1; i < depth && basename(up) !== ''; up = dirname(up), i++) {
+		label = join(basename(up), label);
+	}
+	return label.replaceAll('\\', '/');
+}
+
+/** Names of the views, for who lists them. */
+export const viewNames: readonly string[] = labViews.map(({ name }) => name);

@@ -1,0 +1,73 @@
+import type { LiteralBytes } from './labTasks.ts';
+
+/** Finds the first of some byte sequences in windows of bytes. */
+export class LiteralFinder {
+	readonly #searches: readonly ((bytes: Buffer, from: number) => number)[];
+	/** Of each literal the place found last, while it is not behind. */
+	readonly #found: number[];
+	#bytes: Buffer = Buffer.alloc(0);
+
+	constructor(literals: readonly LiteralBytes[]) {
+		this.#searches = literals.map(({ bytes, ignoreCase }) => {
+			const needle = Buffer.from(bytes);
+			return ignoreCase && hasLetters(needle)
+				? foldedSearch(needle)
+				: (haystack: Buffer, from: number) => haystack.indexOf(needle, from);
+		});
+		this.#found = literals.map(() => -2);
+	}
+
+	begin(bytes: Buffer): void {
+		this.#bytes = bytes;
+		this.#found.fill(-2);
+	}
+
+	/** Where the first literal at or after a position begins; -1: none does. */
+	next(from: number): number {
+		let first = -1;
+		for (let i = 0; i < this.#searches.length; i++) {
+			let found = this.#found[i] as number;
+			if (found === -2 || (found !== -1 && found < from)) {
+				found = (this.#searches[i] as (bytes: Buffer, from: number) => number)(this.#bytes, from);
+				this.#found[i] = found;
+			}
+			if (found !== -1 && (first === -1 || found < first)) first = found;
+		}
+		return first;
+	}
+}
+
+function isLetter(byte: number): boolean {
+	return (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
+}
+
+function hasLetters(needle: Uint8Array): boolean {
+	return needle.some(isLetter);
+}
+
+/** Horspool's search with ASCII letters in either case; `needle` is lower case. */
+function foldedSearch(needle: Buffer): (bytes: Buffer, from: number) => number {
+	const length = needle.length;
+	const last = length - 1;
+	const fold = Uint8Array.from({ length: 256 }, (_, byte) => (byte >= 0x41 && byte <= 0x5a ? byte + 32 : byte));
+	const shift = new Int32Array(256).fill(length);
+	for (let i = 0; i < last; i++) {
+		const byte = needle[i] as number;
+		shift[byte] = last - i;
+		if (isLetter(byte)) shift[byte - 32] = last - i;
+	}
+	const end = needle[last] as number;
+	return (bytes, from) => {
+		const size = bytes.length;
+		for (let i = from + last; i < size; ) {
+			const byte = bytes[i] as number;
+			if (fold[byte] === end) {
+				let k = last - 1;
+				for (let j = i - 1; k >= 0 && fold[bytes[j] as number] === needle[k]; j--) k--;
+				if (k < 0) return i - last;
+			}
+			i += shift[byte] as number;
+		}
+		return -1;
+	};
+}

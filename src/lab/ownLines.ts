@@ -1,0 +1,176 @@
+import { readSync } from 'node:fs';
+import { decode } from '../protocol/decode.ts';
+import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
+import { parseLooseJson } from '../runs/importers/looseJson.ts';
+import { longestLine } from '../runs/jsonLines.ts';
+
+const newline = 0x0a;
+
+export interface ByteLine {
+	readonly bytes: Buffer;
+	/** In the file. */
+	readonly offset: number;
+	/** Ends with a line break; only the last of a file may not. */
+	readonly whole: boolean;
+	/** Longer than what is read: `bytes` is its beginning; its length is `length`. */
+	readonly tooLong: boolean;
+	readonly length: number;
+}
+
+/**
+ * Lines of a file that begin in [from, to), for threads: reading blocks. `bytes` are valid until the next line is asked for.
+ * @param buffer reused from call to call; grows for long lines
+ */
+export function* linesOf(
+	fd: number,
+	from: number,
+	to: number,
+	size: number,
+	chunkBytes = 2 << 20,
+): Generator<ByteLine> {
+	let buffer = Buffer.allocUnsafe(chunkBytes);
+	/** Bytes of the file from `base` on stand in the buffer up to `filled`. */
+	let base = from;
+	let filled = 0;
+	let start = 0;
+	// A line that begins before `from` belongs to who reads there; whether one begins at `from` the byte before tells.
+	let skipping = false;
+	if (from > 0) {
+		const before = Buffer.allocUnsafe(1);
+		skipping = readSync(fd, before, 0, 1, from - 1) !== 1 || before[0] !== newline;
+	}
+	let searched = 0;
+	let dropped = 0;
+	for (;;) {
+		const end = buffer.subarray(0, filled).indexOf(newline, searched);
+		if (end !== -1) {
+			const offset = base + start - dropped;
+			const length = end - start + dropped;
+			if (!skipping) {
+				if (offset >= to) return;
+				yield { bytes: buffer.subarray(start, end), offset, whole: true, tooLong: dropped > 0, length };
+			}
+			skipping = false;
+			dropped = 0;
+			start = end + 1;
+			searched = start;
+			if (base + start >= to) return;
+			continue;
+		}
+		if (!skipping && base + start - dropped >= to) return;
+		searched = filled;
+		if (skipping || filled - start > longestLine) {
+			// Only its end is of interest.
+			if (!skipping) dropped += filled - start;
+			base += filled;
+			filled = 0;
+			start = 0;
+			searched = 0;
+		} else if (start > 0) {
+			buffer.copyWithin(0, start, filled);
+			base += start;
+			filled -= start;
+			searched -= start;
+			start = 0;
+		}
+		if (filled === buffer.length) {
+			const larger = Buffer.allocUnsafe(buffer.length * 2);
+			buffer.copy(larger, 0, 0, filled);
+			buffer = larger;
+		}
+		const want = Math.min(buffer.length - filled, size - base - filled);
+		const read = want <= 0 ? 0 : readSync(fd, buffer, filled, want, base + filled);
+		if (read === 0) {
+			const length = filled - start + dropped;
+			if (!skipping && length > 0) {
+				const offset = base + start - dropped;
+				yield { bytes: buffer.subarray(start, filled), offset, whole: false, tooLong: dropped > 0, length };
+			}
+			return;
+		}
+		filled += read;
+	}
+}
+
+/** A line as a rollout, as OwnRun reads it; why it is none, in words; null: a blank line. */
+export function rolloutOfLine(bytes: Buffer): RolloutLine | string | null {
+	const text = bytes.toString('utf8');
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		if (text.trim() === '') return null;
+		try {
+			value = parseLooseJson(text);
+		} catch {
+			return 'not JSON';
+		}
+	}
+	if (isPlainRollout(value)) return value;
+	const decoded = decode(rolloutLineSchema, value);
+	return decoded.ok ? decoded.value : `${decoded.faults[0]?.path || 'the line'} is not valid`;
+}
+
+/**
+ * Whether a value is a rollout as our engines write it: a fast check, stricter than the schema. What it refuses is decided
+ * by the schema; what it takes, the schema takes, too.
+ */
+export function isPlainRollout(value: unknown): value is RolloutLine {
+	if (typeof value !== 'object' || value === null) return false;
+	const line = value as Record<string, unknown>;
+	return (
+		isNumber(line.step) &&
+		typeof line.stage === 'string' &&
+		isNumber(line.group) &&
+		isNumber(line.index) &&
+		isText(line.prompt) &&
+		isText(line.completion) &&
+		isRewards(line.rewards) &&
+		(line.reward === null || isNumber(line.reward)) &&
+		(line.advantage === null || isNumber(line.advantage)) &&
+		typeof line.truncated === 'boolean' &&
+		(line.tokens === undefined || isTokens(line.tokens)) &&
+		line.parents === undefined &&
+		(line.extra === undefined || isObject(line.extra))
+	);
+}
+
+function isNumber(value: unknown): boolean {
+	return typeof value === 'number';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): boolean {
+	if (typeof value === 'string') return true;
+	if (!Array.isArray(value)) return false;
+	for (const message of value) {
+		if (!isObject(message) || typeof message.role !== 'string') return false;
+		if (message.content !== null && typeof message.content !== 'string') return false;
+	}
+	return true;
+}
+
+function isRewards(value: unknown): boolean {
+	if (!isObject(value)) return false;
+	for (const name in value) if (value[name] !== null && typeof value[name] !== 'number') return false;
+	return true;
+}
+
+function isTokens(value: unknown): boolean {
+	if (!isObject(value) || !Array.isArray(value.text)) return false;
+	for (const text of value.text) if (typeof text !== 'string') return false;
+	if (!isNumbers(value.logprob)) return false;
+	for (const name of ['oldLogprob', 'refLogprob', 'entropy', 'advantage']) {
+		if (value[name] !== undefined && !isNumbers(value[name])) return false;
+	}
+	return true;
+}
+
+function isNumbers(value: unknown): boolean {
+	if (!Array.isArray(value)) return false;
+	for (const x of value) if (x !== null && typeof x !== 'number') return false;
+	return true;
+}

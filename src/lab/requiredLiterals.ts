@@ -1,0 +1,248 @@
+import type { LiteralBytes } from './labTasks.ts';
+
+/**
+ * Texts of which every match of an expression holds at least one; null where none can be told. Of what is not understood
+ * nothing is claimed, so a mistake costs time and never a hit.
+ */
+export function requiredTexts(source: string): readonly string[] | null {
+	const parser = new Parser(source);
+	const found = parser.alternatives();
+	return parser.failed || !parser.atEnd ? null : found;
+}
+
+/** What a part of an expression matches: exactly one text, or something that holds one of several texts, or neither. */
+type Part =
+	| { readonly kind: 'text'; readonly text: string }
+	| { readonly kind: 'holds'; readonly texts: readonly string[] | null }
+	/** Matches nothing by itself: an anchor. */
+	| { readonly kind: 'empty' };
+
+const unknown: Part = { kind: 'holds', texts: null };
+const mostAlternatives = 20;
+
+/** The better filter: the one whose shortest text is longer. */
+function better(a: readonly string[] | null, b: readonly string[] | null): readonly string[] | null {
+	if (a === null) return b;
+	if (b === null) return a;
+	const shortest = (texts: readonly string[]) => Math.min(...texts.map(({ length }) => length));
+	return shortest(b) > shortest(a) ? b : a;
+}
+
+/** Reads expressions of JavaScript with the flag u, as far as literals ask for it. */
+class Parser {
+	readonly #source: string;
+	#at = 0;
+	#depth = 0;
+	failed = false;
+
+	constructor(source: string) {
+		this.#source = source;
+	}
+
+	get atEnd(): boolean {
+		return this.#at >= this.#source.length;
+	}
+
+	alternatives(): readonly string[] | null {
+		if (++this.#depth > 100) {
+			this.failed = true;
+			return null;
+		}
+		let all: readonly string[] | null = [];
+		do {
+			const texts = this.#sequence();
+			all = all === null || texts === null ? null : [...all, ...texts];
+		} while (this.#take('|'));
+		this.#depth--;
+		return all !== null && all.length > mostAlternatives ? null : all;
+	}
+
+	#sequence(): readonly string[] | null {
+		let best: readonly string[] | null = null;
+		let text = '';
+		const end = () => {
+			if (text !== '') best = better(best, [text]);
+			text = '';
+		};
+		while (!this.atEnd && !this.failed && !'|)'.includes(this.#source[this.#at] as string)) {
+			const part = this.#atom();
+			const { least, exact } = this.#quantifier();
+			if (part.kind === 'empty') continue;
+			if (part.kind === 'text' && exact && least === 1) {
+				text += part.text;
+				continue;
+			}
+			if (part.kind === 'text' && least > 0) {
+				// "ab+c": the first b stands behind the a, the last one before the c.
+				text += part.text;
+				end();
+				text = part.text;
+				continue;
+			}
+			end();
+			if (part.kind === 'holds' && least > 0) best = better(best, part.texts);
+		}
+		end();
+		return best;
+	}
+
+	#atom(): Part {
+		const character = this.#character();
+		switch (character) {
+			case '^':
+			case '$':
+				return { kind: 'empty' };
+			case '.':
+				return unknown;
+			case '[':
+				return this.#class();
+			case '(':
+				return this.#group();
+			case '\\':
+				return this.#escape();
+			case '*':
+			case '+':
+			case '?':
+			case '{':
+			case '}':
+			case ']':
+				this.failed = true;
+				return unknown;
+			default:
+				return { kind: 'text', text: character };
+		}
+	}
+
+	#group(): Part {
+		let counts = true;
+		let empty = false;
+		if (this.#take('?')) {
+			if (this.#take('<=') || this.#take('=')) empty = true;
+			else if (this.#take('<!') || this.#take('!')) {
+				empty = true;
+				counts = false;
+			} else if (this.#take('<')) {
+				while (!this.atEnd && this.#character() !== '>');
+			} else if (!this.#take(':')) {
+				// Modifiers change how letters compare.
+				this.failed = true;
+			}
+		}
+		const texts = this.alternatives();
+		if (!this.#take(')')) this.failed = true;
+		// What is looked ahead for need not lie in the match itself, but it is in the text.
+		if (empty) return counts && texts !== null ? { kind: 'holds', texts } : { kind: 'empty' };
+		return { kind: 'holds', texts };
+	}
+
+	#class(): Part {
+		while (!this.atEnd) {
+			const character = this.#character();
+			if (character === ']') return unknown;
+			if (character === '\\') this.#character();
+		}
+		this.failed = true;
+		return unknown;
+	}
+
+	#escape(): Part {
+		const character = this.#character();
+		switch (character) {
+			case 'b':
+			case 'B':
+				return { kind: 'empty' };
+			case 'n':
+				return { kind: 'text', text: '\n' };
+			case 't':
+				return { kind: 'text', text: '\t' };
+			case 'r':
+				return { kind: 'text', text: '\r' };
+			case 'p':
+			case 'P':
+			case 'k':
+				if (this.#take('{')) while (!this.atEnd && this.#character() !== '}');
+				else if (this.#take('<')) while (!this.atEnd && this.#character() !== '>');
+				return unknown;
+			case 'u':
+				if (this.#take('{')) while (!this.atEnd && this.#character() !== '}');
+				else this.#at += 4;
+				return unknown;
+			case 'x':
+				this.#at += 2;
+				return unknown;
+			case 'c':
+				this.#at += 1;
+				return unknown;
+			default:
+				if (/[0-9]/.test(character)) {
+					while (/[0-9]/.test(this.#source[this.#at] ?? '')) this.#at++;
+					return unknown;
+				}
+				return /[a-zA-Z]/.test(character) ? unknown : { kind: 'text', text: character };
+		}
+	}
+
+	#quantifier(): { readonly least: number; readonly exact: boolean } {
+		const quantifier = /^(?:[*+?]|\{(\d+)(,\d*)?\})\??/.exec(this.#source.slice(this.#at, this.#at + 40));
+		if (quantifier === null) return { least: 1, exact: true };
+		this.#at += quantifier[0].length;
+		const sign = quantifier[0][0];
+		if (sign === '+') return { least: 1, exact: false };
+		if (sign !== '{') return { least: 0, exact: false };
+		const least = Number(quantifier[1]);
+		return { least, exact: least === 1 && quantifier[2] === undefined };
+	}
+
+	#character(): string {
+		const code = this.#source.codePointAt(this.#at);
+		if (code === undefined) {
+			this.failed = true;
+			return '';
+		}
+		const character = String.fromCodePoint(code);
+		this.#at += character.length;
+		return character;
+	}
+
+	#take(text: string): boolean {
+		if (!this.#source.startsWith(text, this.#at)) return false;
+		this.#at += text.length;
+		return true;
+	}
+}
+
+const shortestLiteral = 3;
+
+/**
+ * Byte sequences of which one is in every JSON text of a string that holds one of the texts; null where none can be told. Of
+ * each text the longest run of characters is taken that every writer of JSON writes in one way: printable ASCII without
+ * quote, backslash and slash, and without `<`, `>`, `&`, `'` that some escape. A text without such a run of three is looked
+ * for as UTF-8 and as \u escapes, in both cases of their digits.
+ */
+export function literalBytes(texts: readonly string[] | null, caseSensitive: boolean): LiteralBytes[] | null {
+	if (texts === null || texts.length === 0) return null;
+	const all: LiteralBytes[] = [];
+	for (const text of texts) {
+		// Beside a case of their own, k and s have the Kelvin sign and the long s, which are not ASCII.
+		const safe = caseSensitive ? /[ !#-%(-.0-;=?-[\]-~]+/g : /[ !#-%(-.0-;=?-[\]-jl-rt-~]+/g;
+		const runs = (caseSensitive ? text : text.replace(/[KS]/g, '"')).match(safe) ?? [];
+		const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');
+		if (longest.length >= shortestLiteral) {
+			const literal = caseSensitive ? longest : longest.toLowerCase();
+			all.push({ bytes: Buffer.from(literal), ignoreCase: !caseSensitive });
+			continue;
+		}
+		const foreign = (text.match(/\P{ASCII}+/gu) ?? []).reduce(
+			(best, run) => (run.length > best.length ? run : best),
+			'',
+		);
+		if (foreign === '' || (!caseSensitive && /\p{Cased}|\p{M}/u.test(foreign)) || !foreign.isWellFormed()) return null;
+		if (Buffer.byteLength(foreign) < shortestLiteral) return null;
+		const escaped = [...Array(foreign.length).keys()]
+			.map((i) => `\\u${foreign.charCodeAt(i).toString(16).padStart(4, '0')}`)
+			.join('');
+		all.push({ bytes: Buffer.from(foreign), ignoreCase: false });
+		all.push({ bytes: Buffer.from(escaped), ignoreCase: true });
+	}
+	return all;
+}

@@ -1,0 +1,156 @@
+import { correctness } from '../core/reward/correctness.ts';
+import { messageText } from '../core/trace/messageText.ts';
+import { parseTrace } from '../core/trace/parseTrace.ts';
+import { promptHash } from '../core/trace/promptHash.ts';
+import { type TraceCounter, thinkingSpan } from '../core/trace/traceCounter.ts';
+import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import type { RolloutPlace } from '../runs/runContent.ts';
+
+/** Columns of numbers of the table `rollout`; what is not recorded is NaN on its way and NULL there. */
+export const numberColumns = [
+	'group_id',
+	'index',
+	'reward',
+	'advantage',
+	'correct',
+	'truncated',
+	'tokens',
+	'characters',
+	'turns',
+	'verification',
+	'backtracking',
+	'subgoal_setting',
+	'backward_chaining',
+	'reflection',
+	'repetition',
+	'has_tokens',
+	'byte_offset',
+	'byte_length',
+	'item',
+] as const;
+
+/** Components of a reward beyond these are not indexed. */
+const mostComponents = 200;
+
+/** Scalars of rollouts by column, as threads send them. */
+export interface RowBatch {
+	readonly rows: number;
+	/** By `numberColumns`, each with an entry a row. */
+	readonly numbers: readonly Float64Array[];
+	readonly stages: readonly string[];
+	readonly prompts: readonly string[];
+	readonly files: readonly string[];
+	/** Names of reward components; `componentNames` and `componentValues` hold those of all rows one after the other. */
+	readonly names: readonly string[];
+	readonly componentCounts: Uint8Array;
+	readonly componentNames: Int32Array;
+	readonly componentValues: Float64Array;
+}
+
+/** Collects the scalars of rollouts. */
+export class RowBatchBuilder {
+	readonly #counter: TraceCounter;
+	readonly #numbers: number[][] = numberColumns.map(() => []);
+	readonly #stages: string[] = [];
+	readonly #prompts: string[] = [];
+	readonly #files: string[] = [];
+	readonly #names = new Map<string, number>();
+	readonly #componentCounts: number[] = [];
+	readonly #componentNames: number[] = [];
+	readonly #componentValues: number[] = [];
+	/** Of the rollouts of a group, mostly the same: the last prompt and its hash. */
+	#prompt: RolloutLine['prompt'] | null = null;
+	#hash = '';
+
+	constructor(counter: TraceCounter) {
+		this.#counter = counter;
+	}
+
+	get rows(): number {
+		return this.#stages.length;
+	}
+
+	add(rollout: RolloutLine, place: RolloutPlace): void {
+		const text = messageText(rollout.completion);
+		const { behaviours, repetition } = this.#counter.count(text, thinkingSpan(parseTrace(text), text.length));
+		const correct = correctness(rollout.rewards);
+		const values = [
+			place.group,
+			place.index,
+			number(rollout.reward),
+			number(rollout.advantage),
+			correct === null ? Number.NaN : Number(correct),
+			Number(rollout.truncated),
+			tokensOf(rollout),
+			text.length,
+			turnsOf(rollout),
+			...behaviours,
+			number(repetition),
+			Number(rollout.tokens !== undefined),
+			place.offset,
+			place.length,
+			place.item,
+		];
+		for (let i = 0; i < values.length; i++) (this.#numbers[i] as number[]).push(values[i] as number);
+		this.#stages.push(rollout.stage.slice(0, 200));
+		this.#prompts.push(this.#hashOf(rollout.prompt));
+		this.#files.push(place.file);
+		let components = 0;
+		for (const name in rollout.rewards) {
+			if (components >= mostComponents) break;
+			components++;
+			let at = this.#names.get(name);
+			if (at === undefined) {
+				at = this.#names.size;
+				this.#names.set(name, at);
+			}
+			this.#componentNames.push(at);
+			this.#componentValues.push(number(rollout.rewards[name]));
+		}
+		this.#componentCounts.push(components);
+	}
+
+	finish(): RowBatch {
+		return {
+			rows: this.rows,
+			numbers: this.#numbers.map((column) => Float64Array.from(column)),
+			stages: this.#stages,
+			prompts: this.#prompts,
+			files: this.#files,
+			names: [...this.#names.keys()],
+			componentCounts: Uint8Array.from(this.#componentCounts),
+			componentNames: Int32Array.from(this.#componentNames),
+			componentValues: Float64Array.from(this.#componentValues),
+		};
+	}
+
+	#hashOf(prompt: RolloutLine['prompt']): string {
+		if (prompt !== this.#prompt) {
+			this.#prompt = prompt;
+			this.#hash = promptHash(prompt);
+		}
+		return this.#hash;
+	}
+}
+
+/** What structured cloning may move instead of copying. */
+export function transferables(batch: RowBatch): ArrayBuffer[] {
+	const arrays = [...batch.numbers, batch.componentCounts, batch.componentNames, batch.componentValues];
+	return arrays.map(({ buffer }) => buffer as ArrayBuffer);
+}
+
+function number(value: number | null | undefined): number {
+	return value !== null && value !== undefined && Number.isFinite(value) ? value : Number.NaN;
+}
+
+/** Tokens of the completion, where they are recorded. */
+function tokensOf({ tokens, extra }: RolloutLine): number {
+	if (tokens !== undefined) return tokens.text.length;
+	const told = extra?.length;
+	return typeof told === 'number' && Number.isInteger(told) && told >= 0 ? told : Number.NaN;
+}
+
+function turnsOf({ completion }: RolloutLine): number {
+	if (typeof completion === 'string') return 1;
+	return completion.filter(({ role }) => role === 'assistant').length;
+}

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AbortSignalLike } from '../base/async.ts';
+import { checkAborted } from '../base/async.ts';
+import { ownFormat } from '../runs/annotationFolder.ts';
+import { ForeignRun } from '../runs/importers/foreignRun.ts';
+import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
+import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
+import { listFolder } from '../runs/safeFile.ts';
+
+/** The rollouts of one step and split, as they are on disk. */
+export interface RunPart {
+	readonly split: RolloutSplit;
+	readonly step: number;
+	/** Of a run of our own the file that holds them, and nothing else; null: whatever the format has. */
+	readonly file: string | null;
+	/** Changes with the files. */
+	readonly stamp: string;
+	/** 0: not known. */
+	readonly bytes: number;
+}
+
+/** Every part of a run; those of a run of our own by their files, without opening one. */
+export async function listParts(content: RunContent, signal?: AbortSignalLike): Promise<RunPart[]> {
+	if (content.format === ownFormat) return await ownParts(content.folder, signal);
+	const parts: RunPart[] = [];
+	for (const split of ['train', 'validation'] as const) {
+		for (const step of await content.steps(split)) {
+			checkAborted(signal);
+			const rollouts = await content.open(step, split);
+			await rollouts.close();
+			parts.push({ split, step, file: null, stamp: rollouts.identity, bytes: 0 });
+		}
+	}
+	return parts;
+}
+
+const statsAtOnce = 64;
+
+async function ownParts(folder: string, signal?: AbortSignalLike): Promise<RunPart[]> {
+	const found: { file: string; step: number }[] = [];
+	for (const entry of await listFolder(folder, runFiles.rollouts)) {
+		const step = stepOf(entry.name);
+		if (step === null || !entry.isFile() || entry.name !== `${stepName(step)}.jsonl`) continue;
+		found.push({ file: `${runFiles.rollouts}/${entry.name}`, step });
+	}
+	found.sort((a, b) => a.step - b.step);
+	const parts: RunPart[] = [];
+	for (let i = 0; i < found.length; i += statsAtOnce) {
+		checkAborted(signal);
+		const some = found.slice(i, i + statsAtOnce);
+		const stats = await Promise.all(some.map(({ file }) => fileStamp(folder, file)));
+		for (const [k, { file, step }] of some.entries()) {
+			const stat = stats[k];
+			if (stat) parts.push({ split: 'train', step, file, ...stat });
+		}
+	}
+	return parts;
+}
+
+/** Of a regular file; null: it is not there. */
+export async function fileStamp(
+	folder: string,
+	file: string,
+): Promise<{ readonly stamp: string; readonly bytes: number } | null> {
+	const found = await stat(join(folder, file), { bigint: true }).catch(() => null);
+	if (found === null || !found.isFile()) return null;
+	return { stamp: `${found.dev}-${found.ino}-${found.size}-${found.mtimeNs}`, bytes: Number(found.size) };
+}
+
+/** Whether two stamps are of one file, whatever its size was. */
+export function sameFile(a: string, b: string): boolean {
+	const identity = (stamp: string) => stamp.split('-').slice(0, 2).join('-');
+	return identity(a) === identity(b);
+}
+
+/** Of the bytes of a file that end at a position: tells whether what was read is still what stands there. */
+export async function tailHash(folder: string, file: string, position: number): Promise<string> {
+	const handle = await open(join(folder, file), 'r');
+	try {
+		const length = Math.min(4096, position);
+		const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position - length);
+		return createHash('sha256').update(buffer.subarray(0, bytesRead)).digest('hex').slice(0, 16);
+	} finally {
+		await handle.close();
+	}
+}
+
+/** What tells whether the metrics of a run changed. */
+export async function metricsStamp(content: RunContent): Promise<string> {
+	if (!(content instanceof ForeignRun)) return (await fileStamp(content.folder, runFiles.metrics))?.stamp ?? '';
+	const hash = createHash('sha256');
+	for (const { pattern } of content.runFormat.metrics) {
+		for (const { path, stamp } of await content.disk.find(pattern)) hash.update(`${path}\n${stamp}\n`);
+	}
+	return hash.digest('hex').slice(0, 32);
+}
+
+/** A quick look whether anything may have changed; of a run of another trainer the time alone tells. */
+export async function quickStamp(folder: string): Promise<string> {
+	const names = [runFiles.record, runFiles.metrics, runFiles.rollouts, runFiles.evaluations];
+	const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)));
+	const newest = (await readdir(join(folder, runFiles.rollouts)).catch(() => [] as string[])).reduce(
+		(last, name) => (name > last ? name : last),
+		'',
+	);
+	const size = newest === '' ? 0 : ((await stat(join(folder, runFiles.rollouts, newest)).catch(() => null))?.size ?? 0);
+	return [...stats.map((one) => (one === null ? '-' : `${one.size} ${one.mtimeMs}`)), newest, size].join('|');
+}

@@ -1,0 +1,110 @@
+import type { AbortSignalLike } from '../base/async.ts';
+import { checkAborted } from '../base/async.ts';
+import { TraceCounter } from '../core/trace/traceCounter.ts';
+import { openRun } from '../runs/openRun.ts';
+import type { RunContent } from '../runs/runContent.ts';
+import { openRegular } from '../runs/safeFile.ts';
+import type { LineRange, ScanResult, StepOfRun } from './labTasks.ts';
+import { linesOf, rolloutOfLine } from './ownLines.ts';
+import { type RowBatch, RowBatchBuilder } from './rolloutRow.ts';
+
+const rowsPerBatch = 4000;
+
+let counter: TraceCounter | null = null;
+function sharedCounter(): TraceCounter {
+	counter ??= new TraceCounter();
+	return counter;
+}
+
+/** Scalars of the rollouts in a piece of a run's own file. */
+export async function scanLines(
+	{ folder, file, from, to, size }: LineRange,
+	give: (batch: RowBatch) => Promise<void>,
+	signal: AbortSignalLike,
+): Promise<ScanResult> {
+	const handle = await openRegular(folder, file);
+	try {
+		let builder = new RowBatchBuilder(sharedCounter());
+		const seen = new Map<number, Set<number>>();
+		let end = from;
+		let skipped = 0;
+		let torn = false;
+		let fault: string | null = null;
+		for (const line of linesOf(handle.fd, from, to, size)) {
+			const rollout = line.tooLong ? 'is too long' : rolloutOfLine(line.bytes);
+			if (typeof rollout === 'string') {
+				fault ??= `${file} at byte ${line.offset}: ${rollout}`;
+				// The end of a file that is being written: read again when it is whole.
+				if (!line.whole) {
+					torn = true;
+					break;
+				}
+				skipped++;
+			} else if (rollout !== null) {
+				const { group, index } = rollout;
+				const indices = seen.get(group) ?? new Set<number>();
+				if (indices.has(index)) {
+					skipped++;
+					fault ??= `${file} at byte ${line.offset}: repeats rollout ${index} of group ${group}`;
+				} else {
+					seen.set(group, indices.add(index));
+					builder.add(rollout, { file, offset: line.offset, length: line.length, item: 0, group, index });
+				}
+			}
+			end = line.offset + line.length + (line.whole ? 1 : 0);
+			if (builder.rows >= rowsPerBatch) {
+				await give(builder.finish());
+				checkAborted(signal);
+				builder = new RowBatchBuilder(sharedCounter());
+			}
+		}
+		if (builder.rows > 0) await give(builder.finish());
+		return { end, skipped, torn, fault, identity: '' };
+	} finally {
+		await handle.close();
+	}
+}
+
+/** The run that was read last: its listing of files serves the next step, too. */
+let opened: { readonly key: string; readonly content: Promise<RunContent>; readonly at: number } | null = null;
+const freshMs = 2000;
+
+export function contentOf({ folder, format }: StepOfRun): Promise<RunContent> {
+	const key = `${format}\n${folder}`;
+	if (opened === null || opened.key !== key || Date.now() - opened.at > freshMs) {
+		opened = { key, content: openRun(folder, format === 'reasoning-lab' ? {} : { format }), at: Date.now() };
+	}
+	return opened.content;
+}
+
+/** Scalars of the rollouts of a step, whatever its format. */
+export async function scanStep(
+	step: StepOfRun,
+	give: (batch: RowBatch) => Promise<void>,
+	signal: AbortSignalLike,
+): Promise<ScanResult> {
+	const content = await contentOf(step);
+	const rollouts = await content.open(step.step, step.split);
+	try {
+		let builder = new RowBatchBuilder(sharedCounter());
+		let skipped = 0;
+		let fault: string | null = null;
+		for await (const placed of rollouts.rollouts(signal)) {
+			if (placed.fault !== null) {
+				const { file, line, message, records } = placed.fault;
+				skipped += records;
+				fault ??= `${file}${line === null ? '' : `, line ${line}`}: ${message}`;
+				continue;
+			}
+			builder.add(placed.rollout, placed.place);
+			if (builder.rows >= rowsPerBatch) {
+				await give(builder.finish());
+				builder = new RowBatchBuilder(sharedCounter());
+			}
+		}
+		if (builder.rows > 0) await give(builder.finish());
+		return { end: 0, skipped, torn: false, fault, identity: rollouts.identity };
+	} finally {
+		await rollouts.close();
+	}
+}

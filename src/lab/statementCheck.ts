@@ -1,0 +1,140 @@
+import { Failure } from '../base/failure.ts';
+import type { Connection, Prepared } from './duckdb.ts';
+
+/** Functions in FROM that only compute, or tell of tables. Every other one reads files, or changes the database. */
+const tableFunctions: ReadonlySet<string> = new Set([
+	'duckdb_columns',
+	'duckdb_functions',
+	'duckdb_keywords',
+	'duckdb_tables',
+	'duckdb_types',
+	'duckdb_views',
+	'generate_series',
+	'histogram',
+	'histogram_values',
+	'json_each',
+	'json_tree',
+	'pg_timezone_names',
+	'pragma_table_info',
+	'pragma_version',
+	'range',
+	'repeat',
+	'repeat_row',
+	'summary',
+	'unnest',
+]);
+
+/** Functions of values that change something, wait, or look beyond the statement. */
+const deniedFunctions: ReadonlySet<string> = new Set([
+	'currval',
+	'getenv',
+	'getvariable',
+	'json_execute_serialized_sql',
+	'nextval',
+	'query',
+	'query_table',
+	'setseed',
+	'sleep_ms',
+	'stats',
+	'write_log',
+]);
+
+const action = 'Ask with SELECT, WITH, FROM, VALUES, DESCRIBE, SUMMARIZE, SHOW or EXPLAIN over the views of the index.';
+
+/** What may run: the statement itself, and the names of its parameters. */
+export interface CheckedStatement {
+	readonly sql: string;
+	readonly parameters: readonly string[];
+}
+
+/**
+ * Lets one statement through that reads. Its kind and its functions are told by DuckDB's own parser. Fails with `denied` for
+ * whatever else it is, `invalid` with DuckDB's words when it is no SQL.
+ * @param connection without data that could be harmed: statements are parsed and bound here, none runs
+ */
+export async function checkStatement(connection: Connection, sql: string): Promise<CheckedStatement> {
+	if (sql.includes('\0')) throw new Failure('invalid', 'The statement holds a null character.');
+	const explained = /^\s*explain\s+(?:analyze\s+)?(?=\S)/i.exec(sql);
+	const tree = await treeOf(connection, explained === null ? sql : sql.slice(explained[0].length));
+	if (tree === null) throw new Failure('denied', 'Only statements that read are run.', action);
+	walk(tree);
+	let prepared: readonly Prepared[];
+	try {
+		prepared = await connection.prepare(sql);
+	} catch (error) {
+		throw sqlFailure(error);
+	}
+	const [statement] = prepared;
+	if (statement === undefined) throw new Failure('invalid', 'There is no statement.');
+	if (prepared.length > 1) throw new Failure('denied', 'Several statements are not run at once.', action);
+	if (statement.kind !== 'SELECT' && statement.kind !== 'EXPLAIN') {
+		throw new Failure('denied', `A statement of kind ${statement.kind} is not run.`, action);
+	}
+	return { sql, parameters: statement.parameters };
+}
+
+/** The statement as DuckDB's parser sees it; null: it is no single SELECT. */
+async function treeOf(connection: Connection, sql: string): Promise<unknown> {
+	let text: string;
+	try {
+		const [row] = await connection.rows('select json_serialize_sql($sql::VARCHAR)::VARCHAR', { sql });
+		text = String(row?.[0]);
+	} catch (error) {
+		throw sqlFailure(error);
+	}
+	const tree = JSON.parse(text) as {
+		error: boolean;
+		error_type?: string;
+		error_message?: string;
+		statements?: unknown[];
+	};
+	if (tree.error) {
+		if (tree.error_type === 'not implemented') return null;
+		throw new Failure('invalid', ended(tree.error_message ?? 'The statement is not understood'));
+	}
+	const statements = tree.statements ?? [];
+	if (statements.length === 0) throw new Failure('invalid', 'There is no statement.');
+	if (statements.length > 1) throw new Failure('denied', 'Several statements are not run at once.', action);
+	return statements[0];
+}
+
+function walk(root: unknown): void {
+	// Not by recursion: a statement may nest deeper than the stack.
+	const waiting: { readonly value: unknown; readonly inFrom: boolean }[] = [{ value: root, inFrom: false }];
+	for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+		const { value, inFrom } = next;
+		if (Array.isArray(value)) {
+			for (const inner of value) waiting.push({ value: inner, inFrom: false });
+			continue;
+		}
+		if (typeof value !== 'object' || value === null) continue;
+		const node = value as Record<string, unknown>;
+		if (typeof node.function_name === 'string') {
+			const name = node.function_name.toLowerCase();
+			if (inFrom ? !tableFunctions.has(name) : deniedFunctions.has(name)) {
+				throw new Failure('denied', `The function ${name.slice(0, 100)} is not run.`, action);
+			}
+		}
+		const isTableFunction = node.type === 'TABLE_FUNCTION';
+		for (const key in node) waiting.push({ value: node[key], inFrom: isTableFunction && key === 'function' });
+	}
+}
+
+/** DuckDB's error as a Failure that says what is wrong with the statement. */
+export function sqlFailure(error: unknown): Failure {
+	if (error instanceof Failure) return error;
+	const message = (error as Error).message ?? String(error);
+	if (/^(Permission|Invalid Configuration) Error/.test(message)) {
+		return new Failure('denied', ended(message), action, { cause: error });
+	}
+	if (/^Out of Memory Error/.test(message)) {
+		return new Failure('full', ended(message), 'Ask for less at once: filter first, or group.', { cause: error });
+	}
+	if (/^INTERRUPT Error/i.test(message)) return new Failure('cancelled', 'The statement was stopped.');
+	return new Failure('invalid', ended(message), undefined, { cause: error });
+}
+
+function ended(text: string): string {
+	const trimmed = text.trim().slice(0, 2000);
+	return /[.!?^]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}

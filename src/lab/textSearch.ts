@@ -1,0 +1,195 @@
+import { Failure } from '../base/failure.ts';
+import type { TextHit, TextQuery } from '../protocol/lab.ts';
+import type { RolloutSplit } from '../runs/runContent.ts';
+import type { FoundHit, LabTask, Pattern } from './labTasks.ts';
+import { literalBytes, requiredTexts } from './requiredLiterals.ts';
+import { SlowMatch, type TaskListener, type ThreadPool } from './threadPool.ts';
+
+/** A part of a run that is searched. */
+export interface SearchedPart {
+	/** As the asker names the run. */
+	readonly run: string;
+	readonly folder: string;
+	readonly format: string;
+	readonly split: RolloutSplit;
+	readonly step: number;
+	/** Of a run of our own; null: it is read by its format. */
+	readonly file: string | null;
+	readonly bytes: number;
+	/** The rollouts that count; null: all. */
+	readonly only: readonly { readonly offset: number; readonly group: number; readonly index: number }[] | null;
+}
+
+export interface SearchListener {
+	/** Hits in the order of the parts; bytes that were gone through, of how many. */
+	hits(hits: readonly TextHit[], bytes: number, total: number): void;
+}
+
+export interface SearchOutcome {
+	readonly hits: number;
+	/** All was gone through. */
+	readonly complete: boolean;
+	readonly bytes: number;
+	readonly limits: readonly string[];
+}
+
+const pieceBytes = 32 << 20;
+/** How long an expression may take on one completion. */
+const matchMs = 1000;
+const mostSlow = 20;
+
+/** Fails with `invalid` when the expression is none. */
+export function patternOf({ pattern, regex, caseSensitive }: TextQuery): Pattern {
+	const source = regex ? pattern : pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+	const flags = `gsu${caseSensitive ? '' : 'i'}`;
+	try {
+		new RegExp(source, flags);
+	} catch (error) {
+		throw new Failure(
+			'invalid',
+			`${(error as Error).message}.`,
+			'Expressions are those of JavaScript with the flags u and s.',
+		);
+	}
+	const texts = regex ? requiredTexts(source) : [pattern];
+	return { source, flags, literals: literalBytes(texts, caseSensitive) };
+}
+
+interface Piece {
+	readonly part: SearchedPart;
+	readonly task: Extract<LabTask, { kind: 'searchLines' | 'searchStep' }>;
+	readonly bytes: number;
+}
+
+function* piecesOf(parts: readonly SearchedPart[], pattern: Pattern, limit: number): Generator<Piece> {
+	for (const part of parts) {
+		const { folder, file, bytes, only } = part;
+		if (file === null) {
+			const { format, split, step } = part;
+			const keys = only === null ? null : new Set(only.map(({ group, index }) => `${group} ${index}`));
+			const task = {
+				kind: 'searchStep',
+				step: { folder, format, split, step },
+				pattern,
+				limit,
+				only: keys,
+				after: 0,
+				skip: [],
+			} as const;
+			yield { part, task, bytes };
+			continue;
+		}
+		const offsets = only === null ? null : Float64Array.from(only, ({ offset }) => offset).sort();
+		for (let from = 0; from < bytes; from += pieceBytes) {
+			const to = Math.min(bytes, from + pieceBytes);
+			const range = { folder, file, from, to, size: bytes };
+			yield {
+				part,
+				task: { kind: 'searchLines', range, pattern, limit, only: offsets, after: -1, skip: [] },
+				bytes: to - from,
+			};
+		}
+	}
+}
+
+/** Goes through texts in threads; hits are told in the order of the parts, as they are found. */
+export async function searchTexts(
+	threads: ThreadPool,
+	parts: readonly SearchedPart[],
+	query: TextQuery,
+	limit: number,
+	listener: SearchListener,
+	signal?: AbortSignal,
+): Promise<SearchOutcome> {
+	const pattern = patternOf(query);
+	const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+	const stop = new AbortController();
+	const abort = () => stop.abort();
+	signal?.addEventListener('abort', abort, { once: true });
+	const pieces = [...piecesOf(parts, pattern, limit)];
+	const found = pieces.map(() => ({ hits: [] as TextHit[], done: false }));
+	let told = 0;
+	let first = 0;
+	let bytes = 0;
+	let slow = 0;
+	let unread = 0;
+	let gone = 0;
+	let limited = false;
+	const tell = () => {
+		const hits: TextHit[] = [];
+		for (; first < found.length; first++) {
+			const at = found[first] as (typeof found)[number];
+			hits.push(...at.hits.splice(0));
+			if (!at.done) break;
+		}
+		if (told + hits.length >= limit) {
+			limited = true;
+			hits.length = limit - told;
+			stop.abort();
+		}
+		told += hits.length;
+		listener.hits(hits, bytes, total);
+	};
+	const search = async (i: number): Promise<void> => {
+		const { part, task, bytes: size } = pieces[i] as Piece;
+		const place = found[i] as (typeof found)[number];
+		let after: number = task.after;
+		const skip: number[] = [];
+		const take = (hits: readonly FoundHit[], to: number) => {
+			after = to;
+			for (const { place: _, ...hit } of hits) {
+				place.hits.push({ run: part.run, split: part.split, step: part.step, ...hit });
+			}
+			// Others are told with the next ones; while everything waits for this piece, at once.
+			if (i === first && !limited) tell();
+		};
+		for (;;) {
+			try {
+				const listen: TaskListener = {
+					matchMs,
+					report: (report) => (report.kind === 'hits' ? take(report.hits, report.place) : undefined),
+				};
+				const final = await threads.run({ ...task, after, skip }, listen, stop.signal);
+				if (final.kind === 'searched') unread += final.result.unread;
+				break;
+			} catch (error) {
+				if (error instanceof SlowMatch) {
+					// The thread has taken along what it had found since it last told: that is looked at again.
+					skip.push(error.place);
+					if (++slow < mostSlow) continue;
+					stop.abort();
+					break;
+				}
+				const failure = Failure.from(error);
+				if (failure.reason !== 'missing' && failure.reason !== 'corrupt') throw error;
+				gone++;
+				break;
+			}
+		}
+		place.done = true;
+		bytes += size;
+		if (!limited) tell();
+	};
+	const work = pieces.keys();
+	const worker = async () => {
+		for (const i of work) {
+			if (stop.signal.aborted) return;
+			await search(i);
+		}
+	};
+	const all = await Promise.allSettled(Array.from({ length: threads.size }, worker));
+	signal?.removeEventListener('abort', abort);
+	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (!limited && slow < mostSlow) {
+		for (const one of all) if (one.status === 'rejected') throw one.reason;
+	}
+	const limits: string[] = [];
+	if (limited) limits.push(`Stopped at ${limit} hits.`);
+	if (slow >= mostSlow)
+		limits.push(`Stopped: the expression took longer than ${matchMs / 1000} s on ${slow} rollouts.`);
+	else if (slow > 0)
+		limits.push(`The expression took longer than ${matchMs / 1000} s on ${slow} rollouts, which are left out.`);
+	if (unread > 0) limits.push(`${unread} records could not be read.`);
+	if (gone > 0) limits.push(`${gone} files were not there any more.`);
+	return { hits: told, complete: !limited && slow === 0 && gone === 0, bytes, limits };
+}

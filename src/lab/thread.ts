@@ -1,0 +1,66 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Failure } from '../base/failure.ts';
+import type { LabOrder, LabReport, LabTask } from './labTasks.ts';
+import { transferables } from './rolloutRow.ts';
+import { scanLines, scanStep } from './scanTasks.ts';
+import { searchLines, searchStep } from './searchTasks.ts';
+
+/* A thread of the lab worker: goes through rollouts, one task at a time. Reading blocks it, and it alone. */
+
+const port = parentPort;
+if (port === null) throw new Error('This program is a thread of the lab worker.');
+const watch = new Float64Array((workerData as { watch: SharedArrayBuffer }).watch);
+
+const signal = { aborted: false };
+let proceed: (() => void) | null = null;
+
+function tell(report: LabReport, moved: ArrayBuffer[] = []): void {
+	port?.postMessage(report, moved);
+}
+
+/** Sends a portion and waits until it is taken. */
+function give(report: LabReport, moved: ArrayBuffer[] = []): Promise<void> {
+	return new Promise((resolve) => {
+		proceed = resolve;
+		tell(report, moved);
+	});
+}
+
+async function run(task: LabTask): Promise<LabReport> {
+	switch (task.kind) {
+		case 'scanLines': {
+			const result = await scanLines(
+				task.range,
+				(batch) => give({ kind: 'batch', batch }, transferables(batch)),
+				signal,
+			);
+			return { kind: 'scanned', result };
+		}
+		case 'scanStep': {
+			const result = await scanStep(task.step, (batch) => give({ kind: 'batch', batch }, transferables(batch)), signal);
+			return { kind: 'scanned', result };
+		}
+		case 'searchLines': {
+			const result = await searchLines(task, (hits, place) => give({ kind: 'hits', hits, place }), signal, watch);
+			return { kind: 'searched', result };
+		}
+		case 'searchStep': {
+			const result = await searchStep(task, (hits, place) => give({ kind: 'hits', hits, place }), signal, watch);
+			return { kind: 'searched', result };
+		}
+	}
+}
+
+port.on('message', (order: LabOrder) => {
+	if (order.kind === 'cancel') signal.aborted = true;
+	if (order.kind === 'next' || order.kind === 'cancel') {
+		const resolve = proceed;
+		proceed = null;
+		resolve?.();
+		return;
+	}
+	signal.aborted = false;
+	run(order.task).then(tell, (error: unknown) => {
+		tell({ kind: 'failed', failure: Failure.from(error).toJSON() });
+	});
+});

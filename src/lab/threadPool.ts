@@ -1,0 +1,204 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Failure, type Reason } from '../base/failure.ts';
+import { type LabOrder, type LabReport, type LabTask, watchMs, watchPlace } from './labTasks.ts';
+
+/** Takes what a task has to say; the task waits until it resolves. */
+export interface TaskListener {
+	report(report: Extract<LabReport, { kind: 'batch' | 'hits' }>): Promise<void> | void;
+	/** How long the match of one rollout may take, in ms; then the task fails with {@link SlowMatch}. */
+	readonly matchMs?: number;
+}
+
+/** An expression that took too long on one rollout: the thread was ended. */
+export class SlowMatch extends Error {
+	/** Where: as in `FoundHit.place`. */
+	readonly place: number;
+
+	constructor(place: number) {
+		super('The expression takes too long.');
+		this.place = place;
+	}
+}
+
+type Final = Extract<LabReport, { kind: 'scanned' | 'searched' }>;
+
+interface Job {
+	readonly task: LabTask;
+	readonly listener: TaskListener;
+	readonly signal: AbortSignal | undefined;
+	resolve(report: Final): void;
+	reject(error: unknown): void;
+}
+
+const script = import.meta.url.endsWith('.ts') ? './thread.ts' : './labThread.js';
+const watchEveryMs = 100;
+
+/** Threads that go through rollouts; started when there is work, as many as there are processors, but at most four. */
+export class ThreadPool extends Disposable {
+	readonly size = Math.max(1, Math.min(4, availableParallelism()));
+	readonly #idle: Thread[] = [];
+	readonly #all = new Set<Thread>();
+	/** Searches come before indexing: a person waits for them. */
+	readonly #urgent: Job[] = [];
+	readonly #waiting: Job[] = [];
+
+	constructor() {
+		super();
+		this.register(
+			toDisposable(() => {
+				const gone = new Failure('cancelled', 'The lab worker ends.');
+				for (const job of [...this.#urgent.splice(0), ...this.#waiting.splice(0)]) job.reject(gone);
+				for (const thread of this.#all) thread.end(gone);
+			}),
+		);
+	}
+
+	/** Fails with `cancelled` by its signal; a thread that has crashed fails its task with `internal`. */
+	run(task: LabTask, listener: TaskListener, signal?: AbortSignal): Promise<Final> {
+		return new Promise((resolve, reject) => {
+			if (this.disposed || signal?.aborted) {
+				reject(new Failure('cancelled', 'Cancelled.'));
+				return;
+			}
+			const urgent = task.kind === 'searchLines' || task.kind === 'searchStep';
+			const queue = urgent ? this.#urgent : this.#waiting;
+			const job: Job = { task, listener, signal, resolve, reject };
+			signal?.addEventListener(
+				'abort',
+				() => {
+					const at = queue.indexOf(job);
+					if (at === -1) return;
+					queue.splice(at, 1);
+					reject(new Failure('cancelled', 'Cancelled.'));
+				},
+				{ once: true },
+			);
+			queue.push(job);
+			this.#next();
+		});
+	}
+
+	#next(): void {
+		while (this.#urgent.length + this.#waiting.length > 0) {
+			const thread = this.#free();
+			if (thread === null) return;
+			const job = (this.#urgent.shift() ?? this.#waiting.shift()) as Job;
+			thread.run(job).then(
+				() => {
+					if (!thread.alive) this.#all.delete(thread);
+					else this.#idle.push(thread);
+					if (!this.disposed) this.#next();
+				},
+				() => undefined,
+			);
+		}
+	}
+
+	/** null: all are at work. */
+	#free(): Thread | null {
+		for (let thread = this.#idle.pop(); thread !== undefined; thread = this.#idle.pop()) {
+			if (thread.alive) return thread;
+			this.#all.delete(thread);
+		}
+		return this.#all.size < this.size ? this.#start() : null;
+	}
+
+	#start(): Thread {
+		const thread = new Thread();
+		this.#all.add(thread);
+		return thread;
+	}
+}
+
+class Thread {
+	readonly #watch = new Float64Array(new SharedArrayBuffer(16));
+	readonly #worker = new Worker(new URL(script, import.meta.url), {
+		workerData: { watch: this.#watch.buffer },
+		resourceLimits: { maxOldGenerationSizeMb: 400 },
+	});
+	#report: ((report: LabReport) => void) | null = null;
+	#failed: ((error: unknown) => void) | null = null;
+	alive = true;
+
+	constructor() {
+		this.#worker.unref();
+		this.#worker.on('message', (report: LabReport) => this.#report?.(report));
+		this.#worker.on('error', (error) => this.#gone(Failure.from(error, 'A thread of the lab worker failed')));
+		this.#worker.on('exit', () => this.#gone(new Failure('internal', 'A thread of the lab worker ended.')));
+	}
+
+	/** Resolves when the thread is free again, or gone. */
+	run(job: Job): Promise<void> {
+		return new Promise((free) => {
+			const { listener, signal } = job;
+			this.#worker.ref();
+			this.#watch.fill(0);
+			let cancelled: NodeJS.Timeout | undefined;
+			const cancel = () => {
+				this.#send({ kind: 'cancel' });
+				// An expression that backtracks hears nothing.
+				cancelled = setTimeout(() => this.end(new Failure('cancelled', 'Cancelled.')), 500);
+			};
+			const watching =
+				listener.matchMs === undefined
+					? undefined
+					: setInterval(() => {
+							const since = this.#watch[watchMs] as number;
+							if (since > 0 && Date.now() - since > (listener.matchMs as number)) {
+								this.end(new SlowMatch(this.#watch[watchPlace] as number));
+							}
+						}, watchEveryMs);
+			const settle = (done: () => void) => {
+				clearTimeout(cancelled);
+				clearInterval(watching);
+				signal?.removeEventListener('abort', cancel);
+				this.#report = null;
+				this.#failed = null;
+				if (this.alive) this.#worker.unref();
+				done();
+				free();
+			};
+			this.#failed = (error) => settle(() => job.reject(error));
+			this.#report = (report) => {
+				if (report.kind === 'batch' || report.kind === 'hits') {
+					Promise.resolve()
+						.then(() => (signal?.aborted ? undefined : listener.report(report)))
+						.then(
+							() => this.#send({ kind: 'next' }),
+							// Who listens has failed: the task is of no use any more.
+							(error: unknown) => {
+								this.#report = (last) => {
+									if (last.kind !== 'batch' && last.kind !== 'hits') settle(() => job.reject(error));
+								};
+								this.#send({ kind: 'cancel' });
+							},
+						);
+					return;
+				}
+				if (report.kind === 'failed') {
+					const { reason, message, action } = report.failure;
+					settle(() => job.reject(new Failure(reason as Reason, message, action)));
+				} else settle(() => job.resolve(report));
+			};
+			signal?.addEventListener('abort', cancel, { once: true });
+			this.#send({ kind: 'task', task: job.task });
+		});
+	}
+
+	/** Ends the thread at once; its task fails. */
+	end(error: unknown): void {
+		void this.#worker.terminate();
+		this.#gone(error);
+	}
+
+	#gone(error: unknown): void {
+		this.alive = false;
+		this.#failed?.(error);
+	}
+
+	#send(order: LabOrder): void {
+		if (this.alive) this.#worker.postMessage(order);
+	}
+}

@@ -1,0 +1,161 @@
+import { Failure } from '../base/failure.ts';
+import type { Cell, ResultTable } from '../protocol/lab.ts';
+import { cellOf } from './cells.ts';
+import type { Connection, Database, SqlResult, SqlValue } from './duckdb.ts';
+import { checkStatement, sqlFailure } from './statementCheck.ts';
+
+export interface QueryLimits {
+	readonly rows: number;
+	readonly timeoutMs: number;
+	/** Of the whole process, in MB; a statement that drives it beyond is stopped. */
+	readonly processMb: number;
+}
+
+export type Parameters = Readonly<Record<string, Cell>>;
+
+/** Of all cells of a result together, in characters. */
+const mostCharacters = 16 << 20;
+/** What a statement may take to stop once it was told to; one that takes more and more memory gets less time. */
+const graceMs = 3000;
+const memoryGraceMs = 1000;
+const watchEveryMs = 100;
+
+export type RowTable = Omit<ResultTable, 'refs'>;
+
+/**
+ * Runs statements of people: checked, in a read-only transaction of a connection of its own, within limits of time, rows and
+ * memory.
+ */
+export class UserQueries {
+	readonly #database: Database;
+	/** Told when a statement does not stop though it should: the process had better end. */
+	readonly #onStuck: () => void;
+	readonly #running = new Set<Connection>();
+
+	constructor(database: Database, onStuck: () => void) {
+		this.#database = database;
+		this.#onStuck = onStuck;
+	}
+
+	/** Fails with `denied`, `invalid`, `timeout`, `full` or `cancelled`. */
+	async table(sql: string, parameters: Parameters, limits: QueryLimits, signal?: AbortSignal): Promise<RowTable> {
+		const start = performance.now();
+		return await this.#stream(sql, parameters, limits, signal, async (result) => {
+			const rows: Cell[][] = [];
+			let characters = 0;
+			let truncated = false;
+			const columns = result.columnNames().map((name, i) => ({ name, type: String(result.columnType(i)) }));
+			for (let chunk = await result.fetchChunk(); chunk !== null && chunk.rowCount > 0; ) {
+				for (const row of chunk.getRows()) {
+					truncated = rows.length >= limits.rows || characters > mostCharacters;
+					if (truncated) break;
+					const cells = row.map(cellOf);
+					for (const cell of cells) characters += typeof cell === 'string' ? cell.length : 8;
+					rows.push(cells);
+				}
+				if (truncated) break;
+				chunk = await result.fetchChunk();
+			}
+			return { columns, rows, truncated, millis: performance.now() - start };
+		});
+	}
+
+	/** Hands a result to somebody chunk by chunk, who may take as long as the time limit says. */
+	async each<T>(
+		sql: string,
+		parameters: Parameters,
+		limits: Omit<QueryLimits, 'rows'>,
+		signal: AbortSignal | undefined,
+		take: (result: SqlResult) => Promise<T>,
+	): Promise<T> {
+		return await this.#stream(sql, parameters, limits, signal, take);
+	}
+
+	async #stream<T>(
+		sql: string,
+		parameters: Parameters,
+		limits: Omit<QueryLimits, 'rows'>,
+		signal: AbortSignal | undefined,
+		take: (result: SqlResult) => Promise<T>,
+	): Promise<T> {
+		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+		const connection = await this.#database.connect();
+		this.#running.add(connection);
+		let stopped: Failure | null = null;
+		let giveUp: (failure: Failure) => void = () => undefined;
+		const givenUp = new Promise<never>((_, reject) => {
+			giveUp = reject;
+		});
+		givenUp.catch(() => undefined);
+		let grace: NodeJS.Timeout | undefined;
+		const stop = (failure: Failure) => {
+			if (stopped !== null) return;
+			stopped = failure;
+			connection.interrupt();
+			grace = setTimeout(
+				() => {
+					giveUp(failure);
+					this.#onStuck();
+				},
+				failure.reason === 'full' ? memoryGraceMs : graceMs,
+			);
+		};
+		const cancel = () => stop(new Failure('cancelled', 'Cancelled.'));
+		signal?.addEventListener('abort', cancel, { once: true });
+		const started = Date.now();
+		const watching = setInterval(() => {
+			const over = process.memoryUsage.rss() / 2 ** 20 / limits.processMb;
+			if (stopped !== null) {
+				// One step can take all there is before it looks up.
+				if (over > 2) {
+					giveUp(stopped);
+					this.#onStuck();
+				}
+				connection.interrupt(); // a statement that was between two steps has not heard it
+			} else if (Date.now() - started > limits.timeoutMs) {
+				stop(
+					new Failure(
+						'timeout',
+						`The statement took longer than ${Math.round(limits.timeoutMs / 1000)} s.`,
+						'Filter more, or ask for less.',
+					),
+				);
+			} else if (over > 1) {
+				stop(new Failure('full', 'The statement needs too much memory.', 'Filter first, or group.'));
+			}
+		}, watchEveryMs);
+		const run = async (): Promise<T> => {
+			const checked = await checkStatement(connection, sql);
+			const values: Record<string, SqlValue> = {};
+			for (const name of checked.parameters) {
+				if (!Object.hasOwn(parameters, name)) {
+					throw new Failure('invalid', `The statement has a parameter $${name}, for which there is no value.`);
+				}
+				values[name] = parameters[name] as Cell;
+			}
+			await connection.run('begin transaction read only');
+			if (stopped !== null) throw stopped;
+			const result = await connection.stream(checked.sql, values);
+			return await take(result);
+		};
+		const work = run();
+		const settled = work.then(
+			() => undefined,
+			() => undefined,
+		);
+		try {
+			return await Promise.race([work, givenUp]);
+		} catch (error) {
+			throw stopped ?? sqlFailure(error);
+		} finally {
+			clearInterval(watching);
+			signal?.removeEventListener('abort', cancel);
+			void settled.then(() => {
+				clearTimeout(grace);
+				this.#running.delete(connection);
+				connection.interrupt();
+				connection.close();
+			});
+		}
+	}
+}
