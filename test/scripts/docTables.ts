@@ -11,6 +11,7 @@ import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
+import { exportTables } from './exportExamples.ts';
 
 interface Schema {
 	readonly type?: string;
@@ -319,4 +320,5 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/rewards.md', rewardTables],
 	['docs/audit.md', auditTables],
 	['docs/formats.md', formatTables],
+	['docs/exports.md', exportTables],
 ];
