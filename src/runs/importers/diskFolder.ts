@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { openRegular, readJson } from '../safeFile.ts';
 import type { FolderView, FoundFile } from './folderView.ts';
 import { compareNames, type PathParts, PathPattern, stepIn } from './pathPattern.ts';
+import { Turns } from './turns.ts';
 
 /** Names of one folder that are looked at; what is beyond is told as left out. */
 const mostNames = 2_000_000;
@@ -54,9 +55,8 @@ export class DiskFolder implements FolderView {
 	async find(pattern: string): Promise<readonly FoundFile[]> {
 		const matches: PathMatch[] = [];
 		for await (const match of this.matches(new PathPattern(pattern))) matches.push(match);
-		sortMatches(matches);
 		const found: FoundFile[] = [];
-		for (const { path } of matches) {
+		for (const { path } of await sortMatches(matches)) {
 			const file = await this.stat(path);
 			if (file !== null) found.push(file);
 		}
@@ -204,7 +204,42 @@ function plainEntry(entry: Dirent): Entry | null {
 	return entry.isFile() ? { name: entry.name, folder: false } : null;
 }
 
-/** By step, then by name. */
-export function sortMatches(matches: PathMatch[]): void {
-	matches.sort((a, b) => (stepIn(a.parts) ?? 0) - (stepIn(b.parts) ?? 0) || compareNames(a.path, b.path));
+/** Sorted at one stretch. */
+const sortedAtOnce = 1000;
+
+/** By step, then by name. A hundred thousand are sorted in portions, with turns of other work between. */
+export async function sortMatches(matches: readonly PathMatch[]): Promise<PathMatch[]> {
+	const turns = new Turns();
+	const byStep = new Map<number, PathMatch[]>();
+	for (const match of matches) {
+		const step = stepIn(match.parts) ?? 0;
+		const known = byStep.get(step);
+		if (known === undefined) byStep.set(step, [match]);
+		else known.push(match);
+	}
+	const sorted: PathMatch[] = [];
+	for (const [, ofStep] of [...byStep].sort(([a], [b]) => a - b)) {
+		for (const match of await sortNames(ofStep, turns)) sorted.push(match);
+		if (turns.due) await turns.pass();
+	}
+	return sorted;
+}
+
+const compareMatches = (a: PathMatch, b: PathMatch) => compareNames(a.path, b.path);
+
+async function sortNames(matches: readonly PathMatch[], turns: Turns): Promise<readonly PathMatch[]> {
+	if (matches.length <= sortedAtOnce) return [...matches].sort(compareMatches);
+	const middle = matches.length >>> 1;
+	const left = await sortNames(matches.slice(0, middle), turns);
+	const right = await sortNames(matches.slice(middle), turns);
+	const merged: PathMatch[] = [];
+	for (let i = 0, j = 0; i < left.length || j < right.length; ) {
+		const [one, other] = [left[i], right[j]];
+		const first = other === undefined || (one !== undefined && compareMatches(one, other) <= 0);
+		merged.push((first ? one : other) as PathMatch);
+		if (first) i++;
+		else j++;
+		if (merged.length % sortedAtOnce === 0 && turns.due) await turns.pass();
+	}
+	return merged;
 }

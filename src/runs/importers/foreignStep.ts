@@ -15,6 +15,7 @@ import type { FileForm, RecordContext, RolloutFiles } from './runFormat.ts';
 
 /** Rollouts of one row of a Parquet file that a place can name. */
 const mostInRow = 64;
+const openAhead = 8;
 /** A file that was written to so recently may still be being written. */
 export const freshMs = 60_000;
 
@@ -54,15 +55,28 @@ export class ForeignStep implements StepRollouts {
 
 	async *rollouts(signal?: AbortSignalLike): AsyncGenerator<PlacedRollout> {
 		const numbers = new GroupNumbers();
-		for (const file of this.#files) {
-			const size = file.files.grouping === 'consecutive' ? await this.#groupSize(file, signal) : null;
-			for await (const read of this.#read(file, signal)) {
+		const ahead = new FilesAhead(this.#files, this.#options.folder);
+		try {
+			yield* this.#numbered(ahead, numbers, signal);
+		} finally {
+			await ahead.close();
+		}
+	}
+
+	async *#numbered(
+		ahead: FilesAhead,
+		numbers: GroupNumbers,
+		signal: AbortSignalLike | undefined,
+	): AsyncGenerator<PlacedRollout> {
+		for (const [i, file] of this.#files.entries()) {
+			const consecutive = file.files.grouping === 'consecutive';
+			const size = consecutive ? await this.#groupSize(file, signal) : null;
+			for await (const read of this.#read(file, signal, ahead.take(i))) {
 				if (read.fault !== null) {
 					yield { rollout: null, place: null, fault: this.#options.faults.add(read.fault) };
 					continue;
 				}
 				const { foreign, place } = read;
-				const consecutive = file.files.grouping === 'consecutive';
 				const numbered = consecutive ? numbers.consecutive(foreign.groupKey, size) : numbers.byKey(foreign.groupKey);
 				const rollout = lineOf(foreign, file.files, this.#options.step, numbered);
 				yield { rollout, place: { ...place, ...numbered }, fault: null };
@@ -154,12 +168,16 @@ export class ForeignStep implements StepRollouts {
 		return size.finish();
 	}
 
-	async *#read(file: StepFile, signal: AbortSignalLike | undefined): AsyncGenerator<ReadRollout> {
+	async *#read(
+		file: StepFile,
+		signal: AbortSignalLike | undefined,
+		opened?: Promise<FrameFile>,
+	): AsyncGenerator<ReadRollout> {
 		const { folder, step, live, learnt } = this.#options;
 		const { match, files } = file;
 		let frames: FrameFile;
 		try {
-			frames = await openFrames(folder, match.path, files.form, files.largest);
+			frames = await (opened ?? openFrames(folder, match.path, files.form, files.largest));
 		} catch (error) {
 			yield { fault: { file: match.path, line: null, message: Failure.from(error).message, records: 1 } };
 			return;
@@ -192,6 +210,41 @@ export class ForeignStep implements StepRollouts {
 			}
 		} finally {
 			await frames.close().catch(() => undefined);
+		}
+	}
+}
+
+/** Opens a few files before their turn: where each holds one rollout, opening is most of the work. */
+class FilesAhead {
+	readonly #files: readonly StepFile[];
+	readonly #folder: string;
+	readonly #opened = new Map<number, Promise<FrameFile>>();
+
+	constructor(files: readonly StepFile[], folder: string) {
+		this.#files = files;
+		this.#folder = folder;
+	}
+
+	take(index: number): Promise<FrameFile> {
+		for (let i = index; i < Math.min(index + openAhead, this.#files.length); i++) {
+			const { files, match } = this.#files[i] as StepFile;
+			if (this.#opened.has(i)) continue;
+			const opened = openFrames(this.#folder, match.path, files.form, files.largest);
+			// Told when its turn comes.
+			opened.catch(() => undefined);
+			this.#opened.set(i, opened);
+		}
+		const own = this.#opened.get(index) as Promise<FrameFile>;
+		this.#opened.delete(index);
+		return own;
+	}
+
+	async close(): Promise<void> {
+		for (const opened of this.#opened.values()) {
+			await opened.then(
+				(frames) => frames.close(),
+				() => undefined,
+			);
 		}
 	}
 }

@@ -174,11 +174,11 @@ export class MetricSources {
 			else from = Math.min(from, changed);
 		};
 		for (const [files, pattern] of this.#patterns) {
-			const matches: PathMatch[] = [];
+			const unsorted: PathMatch[] = [];
 			for await (const match of this.#disk.matches(pattern)) {
-				if (files.accepts?.(match.parts) !== false) matches.push(match);
+				if (files.accepts?.(match.parts) !== false) unsorted.push(match);
 			}
-			sortMatches(matches);
+			const matches = await sortMatches(unsorted);
 			if (files.cumulative) matches.reverse();
 			for (const match of matches) {
 				const found = await this.#disk.stat(match.path);

@@ -62,6 +62,10 @@ export class ParquetFile implements FrameFile {
 			}
 			start = end;
 		}
+		if (start !== shape.rows) {
+			const lost = Math.max(1, shape.rows - start);
+			yield fault(start + 1, `has ${start} rows, and says that it has ${shape.rows}`, lost);
+		}
 	}
 
 	async frame({ number }: FramePlace): Promise<Frame> {

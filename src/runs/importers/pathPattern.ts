@@ -93,16 +93,28 @@ export function stepIn(parts: PathParts): number | null {
 	return parts.step === undefined ? null : Number(parts.step);
 }
 
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
+
 /** Names as people count: `step_2` before `step_10`. The same numbers in other digits keep a fixed order, too. */
 export function compareNames(a: string, b: string): number {
-	const left = a.match(/\d+|\D+/g) ?? [];
-	const right = b.match(/\d+|\D+/g) ?? [];
-	for (let i = 0; i < Math.min(left.length, right.length); i++) {
-		const one = left[i] as string;
-		const other = right[i] as string;
-		const bothNumbers = /^\d/.test(one) && /^\d/.test(other);
-		const difference = bothNumbers ? Number(one) - Number(other) : one < other ? -1 : one > other ? 1 : 0;
+	let at = 0;
+	while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+	// Both are within a number, or one has just ended.
+	let start = at;
+	while (start > 0 && isDigit(a.charCodeAt(start - 1))) start--;
+	const left = digitsFrom(a, start);
+	const right = digitsFrom(b, start);
+	if (left !== '' && right !== '') {
+		const one = left.replace(/^0+/, '');
+		const other = right.replace(/^0+/, '');
+		const difference = one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
 		if (difference !== 0) return difference;
 	}
-	return left.length - right.length || (a < b ? -1 : a > b ? 1 : 0);
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function digitsFrom(text: string, start: number): string {
+	let end = start;
+	while (end < text.length && isDigit(text.charCodeAt(end))) end++;
+	return text.slice(start, end);
 }

@@ -43,9 +43,9 @@ export class RolloutSteps {
 		const found: StepFile[] = [];
 		for (const [files, pattern] of this.#patterns) {
 			if (files.split !== split) continue;
-			const matches: PathMatch[] = [];
-			for await (const match of this.#matchesOf(files, pattern, step)) matches.push(match);
-			sortMatches(matches);
+			const unsorted: PathMatch[] = [];
+			for await (const match of this.#matchesOf(files, pattern, step)) unsorted.push(match);
+			const matches = await sortMatches(unsorted);
 			for (let i = 0; i < matches.length; i += together) {
 				const portion = matches.slice(i, i + together);
 				const stats = await Promise.all(portion.map(({ path }) => this.#disk.stat(path)));

@@ -16,6 +16,8 @@ const largestPage = 256 << 20;
 export interface ParquetShape {
 	/** Rows of each row group. */
 	readonly groups: readonly number[];
+	/** Of the whole file, as told apart from those of the row groups. */
+	readonly rows: number;
 	readonly columns: readonly string[];
 }
 
@@ -62,7 +64,8 @@ export class ParquetRows {
 			// Over the children of a nested column.
 			for (let inner = 1; inner > 0 && i < rest.length; i++) inner += (rest[i]?.num_children ?? 0) - 1;
 		}
-		return { groups: metadata.row_groups.map((group) => Number(group.num_rows)), columns };
+		const groups = metadata.row_groups.map(rowsOf);
+		return { groups, rows: Number(metadata.num_rows), columns };
 	}
 
 	/** Rows `from` to `to` (excluded), all of one row group. */
@@ -74,15 +77,15 @@ export class ParquetRows {
 		const metadata = await this.#footer();
 		let start = 0;
 		const group = metadata.row_groups.find((candidate) => {
-			const inside = from < start + Number(candidate.num_rows);
-			if (!inside) start += Number(candidate.num_rows);
+			const inside = from < start + rowsOf(candidate);
+			if (!inside) start += rowsOf(candidate);
 			return inside;
 		});
 		if (group === undefined) throw new Error(`no row ${from + 1}`);
 		const bytes = Number(group.total_byte_size);
 		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
 		const small = bytes <= heldBytes;
-		const range = small ? { rowStart: start, rowEnd: start + Number(group.num_rows) } : { rowStart: from, rowEnd: to };
+		const range = small ? { rowStart: start, rowEnd: start + rowsOf(group) } : { rowStart: from, rowEnd: to };
 		const rows = (
 			await parquetReadObjects({ file: this.#buffer, metadata, compressors: bounded, geoparquet: false, ...range })
 		).map(plain);
@@ -96,6 +99,8 @@ export class ParquetRows {
 		return this.#metadata;
 	}
 }
+
+const rowsOf = (group: { readonly num_rows: bigint }) => Math.max(0, Number(group.num_rows));
 
 /** A cell as JSON would have it: numbers for large integers, text for times and bytes, null for what is absent. */
 function plain(value: unknown): unknown {
