@@ -56,6 +56,8 @@ export const dashboardRunSchema = v.object({
 	engine: text,
 	/** Name of the importer's format; absent: written by an engine of ours. */
 	format: v.optional(text),
+	/** What that format does not record, and what is inferred instead. */
+	notes: v.optional(v.array(text)),
 	device: text,
 	attempt: v.number(),
 	stage: v.nullable(text),

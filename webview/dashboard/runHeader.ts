@@ -41,7 +41,7 @@ export class RunHeader extends Disposable {
 	readonly #status = element('span', { class: 'status' });
 	readonly #progress: HTMLElement;
 	readonly #bar = element('div', { class: 'progress-bar' });
-	readonly #facts: Record<'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'accuracy' | 'device', Fact>;
+	readonly #facts: Record<'trainer' | 'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'accuracy' | 'device', Fact>;
 	readonly #actions: readonly { readonly action: DashboardAction; readonly control: ButtonControl }[];
 	readonly #rollouts: ButtonControl;
 	readonly #focus: RovingFocus;
@@ -52,6 +52,13 @@ export class RunHeader extends Disposable {
 		this.#needs = needs;
 		const context = () => metricContext(needs.model.run, undefined);
 		this.#facts = {
+			trainer: this.#fact('Trainer', () => ({
+				title: 'Trainer',
+				paragraphs: [
+					'The program that wrote this run; it is read as it lies, and nothing is changed. A metric that is the canonical one has the canonical name, and its explanation the name of the trainer; any other has the name that the trainer gave it.',
+					...(needs.model.run?.notes ?? []),
+				],
+			})),
 			stage: this.#fact('Stage', () => ({
 				title: 'Stage',
 				paragraphs: [
@@ -144,14 +151,15 @@ export class RunHeader extends Disposable {
 			fact.root.hidden = text === null;
 			setText(fact.value, text ?? '');
 		};
-		show(this.#facts.stage, run.stage);
+		show(this.#facts.trainer, run.format === undefined ? null : run.engine);
+		show(this.#facts.stage, run.format === undefined ? run.stage : null);
 		show(
 			this.#facts.step,
 			run.totalSteps === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(run.totalSteps)}`,
 		);
 		show(this.#facts.elapsed, formatDuration(Math.floor(elapsedSeconds(run, model.now()))));
 		const left = remainingSeconds(run, model.table);
-		show(this.#facts.left, left === null ? null : `\u2264 ${formatDuration(left)}`);
+		show(this.#facts.left, left === null || left <= 0 ? null : `\u2264 ${formatDuration(left)}`);
 		const reward = newestValue(model.table, ['reward']);
 		show(this.#facts.reward, reward && formatValue(reward.value, 'number'));
 		const accuracy = newestValue(model.table, accuracyNames);

@@ -102,7 +102,12 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 				}
 			: {}),
 		engine: displayText(record?.foreign?.title ?? record?.engine ?? '', 80),
-		...(record?.foreign === undefined ? {} : { format: displayText(record.foreign.format, 80) }),
+		...(record?.foreign === undefined
+			? {}
+			: {
+					format: displayText(record.foreign.format, 80),
+					notes: record.foreign.notes.slice(0, 20).map((note) => displayText(note, 400)),
+				}),
 		device: displayText(record?.device ?? '', 80),
 		attempt: record?.attempt ?? 1,
 		stage: record?.stage ? displayText(record.stage, 40) : null,
