@@ -8,42 +8,13 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { appendMarked } from '../lib/trace/textBody.ts';
 import { VirtualList } from '../lib/virtualList.ts';
 import { placeKey } from './chosen.ts';
+import { labelAction, ratings } from './labelKeys.ts';
 import { LabelModel } from './labelModel.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 /** Characters of a step that are drawn. */
 const drawn = 6000;
 const drawnPrompt = 1200;
-
-export const ratings: readonly {
-	readonly rating: StepRating;
-	readonly name: string;
-	readonly sign: string;
-	readonly keys: readonly string[];
-	readonly shown: string;
-}[] = [
-	{ rating: -1, name: 'Wrong', sign: '✗', keys: ['-', 'a'], shown: '−' },
-	{ rating: 0, name: 'Neutral', sign: '○', keys: ['0', 's'], shown: '0' },
-	{ rating: 1, name: 'Right', sign: '✓', keys: ['+', '=', 'd'], shown: '+' },
-];
-
-/** What a key does to the steps; null: nothing. */
-export function labelAction(
-	key: string,
-):
-	| { readonly kind: 'rate'; readonly rating: StepRating }
-	| { readonly kind: 'move'; readonly by: number }
-	| { readonly kind: 'clear' | 'undo' }
-	| null {
-	const rating = ratings.find(({ keys }) => keys.includes(key));
-	if (rating) return { kind: 'rate', rating: rating.rating };
-	if (key === 'ArrowDown' || key === 'j') return { kind: 'move', by: 1 };
-	if (key === 'ArrowUp' || key === 'k') return { kind: 'move', by: -1 };
-	if (key === 'Home') return { kind: 'move', by: -Number.MAX_SAFE_INTEGER };
-	if (key === 'End') return { kind: 'move', by: Number.MAX_SAFE_INTEGER };
-	if (key === 'Delete' || key === 'Backspace') return { kind: 'clear' };
-	return key === 'u' ? { kind: 'undo' } : null;
-}
 
 /** *Label Steps*: the steps of one completion, each rated wrong, neutral or right by a key; saved at once. */
 export class LabelView extends Disposable {

@@ -41,7 +41,9 @@ export class ModeBar implements IDisposable {
 			element('span', { class: 'spacer' }),
 			button({
 				label: 'Export…',
-				title: 'What passes the filters of this step, or what was chosen, as a file to train on',
+				icon: 'download',
+				appearance: 'icon',
+				title: 'Export… what was chosen, or what passes the filters of this step, to train on',
 				onClick: () => onExport(model.chosen.size > 0 ? 'chosen' : 'shown'),
 			}).element,
 		);

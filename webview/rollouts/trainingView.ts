@@ -168,13 +168,6 @@ export class TrainingView extends Disposable {
 					unseen(', mean length '),
 					formatNumber(meanOf(row.length), 3),
 				),
-				this.#changed.has(at) &&
-					element(
-						'span',
-						{ class: 'badge', title: 'Another answer than before is given most often' },
-						unseen(', '),
-						'changed',
-					),
 			),
 			element(
 				'span',
@@ -192,6 +185,13 @@ export class TrainingView extends Disposable {
 						),
 					),
 				answers.length > answersShown && element('span', { class: 'quiet' }, `+${answers.length - answersShown}`),
+				this.#changed.has(at) &&
+					element(
+						'span',
+						{ class: 'badge', title: 'Another answer than before is given most often' },
+						unseen(', '),
+						'changed',
+					),
 			),
 		);
 	}
