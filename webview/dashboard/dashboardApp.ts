@@ -13,6 +13,7 @@ import type { PlotMark } from '../lib/charts/plotMarks.ts';
 import { element, setAria, setText } from '../lib/dom.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { Tooltip } from '../lib/tooltip.ts';
+import { AlertsView } from './alertsView.ts';
 import type { ChartCard } from './chartCard.ts';
 import { chartsOf } from './chartCatalogue.ts';
 import { ChartGrid } from './chartGrid.ts';
@@ -26,6 +27,9 @@ import { Toolbar } from './toolbar.ts';
 import { defaultView, type SavedState, toggled, type ViewState } from './viewState.ts';
 
 export type DashboardBridge = Bridge<DashboardEvent, DashboardCommand, SavedState, typeof dashboardRequests>;
+
+/** As a group that can be collapsed. */
+const alertsGroup = 'alerts';
 
 /** Between two drawings while the rows of a snapshot arrive. */
 const loadingMs = 300;
@@ -41,6 +45,7 @@ export class DashboardApp extends Disposable {
 	readonly #header: RunHeader;
 	readonly #toolbar: Toolbar;
 	readonly #notice: NoticeView;
+	readonly #alerts: AlertsView;
 	readonly #grid: ChartGrid;
 	readonly #noMatch = element('p', { class: 'no-match', hidden: true }, 'No chart matches the filter.');
 	readonly #flash = element('div', { class: 'flash', role: 'alert', hidden: true });
@@ -92,6 +97,15 @@ export class DashboardApp extends Disposable {
 			}),
 		);
 		this.#notice = new NoticeView(act);
+		this.#alerts = new AlertsView({
+			collapsed: this.#view.collapsed.includes(alertsGroup),
+			onCollapse: (collapsed) => this.#save({ collapsed: toggled(this.#view.collapsed, alertsGroup, collapsed) }),
+			showEvidence: ({ id }, item) => this.#ask(bridge.request('showEvidence', { id, item })),
+			showRecipe: ({ id }) => this.#ask(bridge.request('showRecipe', { id })),
+			dismiss: ({ id }, dismissed) => this.#ask(bridge.request('dismissAlert', { id, dismissed })),
+			openSetting: () => this.#ask(bridge.request('openDiagnosisSetting', {})),
+			announce: (words) => this.#live.announce(words),
+		});
 		this.#grid = this.register(
 			new ChartGrid(
 				{
@@ -124,6 +138,7 @@ export class DashboardApp extends Disposable {
 		root.append(
 			element('div', { class: 'top' }, this.#header.element, this.#toolbar.element),
 			this.#notice.element,
+			this.#alerts.element,
 			this.#grid.element,
 			this.#noMatch,
 			this.#flash,
@@ -197,6 +212,7 @@ export class DashboardApp extends Disposable {
 		setAria(this.#grid.element, 'busy', loading);
 		const hasGrpo = table.lastRow('reward') >= 0;
 		this.#notice.show(noticeOf(run, table.length, hasGrpo, loading && empty), empty);
+		this.#alerts.show(this.#model.alerts, empty);
 		this.#noMatch.hidden = empty || this.#grid.shown.length > 0;
 	}
 
@@ -211,9 +227,12 @@ export class DashboardApp extends Disposable {
 	}
 
 	#placeMarks(): void {
-		const { table, marks } = this.#model;
+		const { table, marks, alerts } = this.#model;
 		const { x } = this.#link;
-		this.#marks = marks.flatMap((mark): PlotMark[] => {
+		const found = (alerts?.alerts ?? [])
+			.filter(({ dismissed }) => !dismissed)
+			.map(({ step, title }) => ({ step, kind: 'alert', label: title }) as const);
+		this.#marks = [...marks, ...found].flatMap((mark): PlotMark[] => {
 			const row = Math.min(table.length - 1, table.rowAtOrAfter(mark.step));
 			const at = this.#link.axis === 'step' ? mark.step : x[row];
 			return at === undefined || row < 0 ? [] : [{ x: at, kind: mark.kind, label: mark.label }];

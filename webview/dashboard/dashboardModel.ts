@@ -1,13 +1,18 @@
 import { Disposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
 import { type MetricChunk, MetricTable } from '../../src/core/metrics/metricTable.ts';
-import type { DashboardEvent, DashboardMark, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import type {
+	DashboardAlerts,
+	DashboardEvent,
+	DashboardMark,
+	DashboardRun,
+} from '../../src/protocol/dashboardMessages.ts';
 import type { ColumnSource, GapStyle } from '../lib/charts/chartSpec.ts';
 import { lowerBound } from '../lib/charts/rowRange.ts';
 import { Smoother } from '../lib/charts/smoothing.ts';
 
 export type DashboardChange =
-	| { readonly kind: 'run' | 'marks' | 'reset' }
+	| { readonly kind: 'run' | 'marks' | 'alerts' | 'reset' }
 	/** Rows from `row` on are other ones. */
 	| { readonly kind: 'rows'; readonly row: number };
 
@@ -20,6 +25,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 	#run: DashboardRun | null = null;
 	#runFolder: string | null = null;
 	#marks: readonly DashboardMark[] = [];
+	#alerts: DashboardAlerts | null = null;
 	#sequence: number | null = null;
 	/** Rows of the last snapshot; null: the host is still reading. */
 	#expected: number | null = null;
@@ -41,6 +47,11 @@ export class DashboardModel extends Disposable implements ColumnSource {
 
 	get marks(): readonly DashboardMark[] {
 		return this.#marks;
+	}
+
+	/** null: not known yet. */
+	get alerts(): DashboardAlerts | null {
+		return this.#alerts;
 	}
 
 	/**
@@ -67,6 +78,7 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			this.#overview = null;
 			this.#forgetFrom(0);
 			this.#marks = event.marks;
+			this.#alerts = event.alerts ?? null;
 			this.#setRun(event.run);
 			this.#changed.fire({ kind: 'reset' });
 			return true;
@@ -90,6 +102,10 @@ export class DashboardModel extends Disposable implements ColumnSource {
 			case 'marks':
 				this.#marks = event.marks;
 				this.#changed.fire({ kind: 'marks' });
+				break;
+			case 'alerts':
+				this.#alerts = event.alerts;
+				this.#changed.fire({ kind: 'alerts' });
 				break;
 			case 'rows': {
 				const { from } = event.chunk;

@@ -1,5 +1,5 @@
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
-import type { MetricContext } from '../../src/core/metrics/metricInfo.ts';
+import type { MetricContext, MetricInfo } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { type LossType, lossTypes } from '../../src/protocol/recipe.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
@@ -19,6 +19,7 @@ export function metricContext(run: DashboardRun | null, stageName: string | unde
 		beta: stage?.beta ?? null,
 		scaleRewards: scales.find((known) => known === stage?.scaleRewards) ?? null,
 		updatesPerBatch: stage?.updatesPerBatch ?? null,
+		format: run?.format ?? null,
 	};
 }
 
@@ -41,11 +42,26 @@ export function explainMetric(name: string, context: MetricContext): Explanation
 		facts: [
 			...(unit === null ? [] : ([['Unit', unit]] as const)),
 			['Over', info.over],
+			...(info.healthy === null ? [] : ([['Healthy', info.healthy]] as const)),
+			...(info.rises === null ? [] : ([['Up', info.rises]] as const)),
+			...(info.falls === null ? [] : ([['Down', info.falls]] as const)),
+			...ownFacts(info),
 			...(context.stage === 'grpo' && name === 'loss' && context.lossType
 				? ([['loss_type', context.lossType]] as const)
 				: []),
 		],
 	};
+}
+
+/** What the trainer that wrote the run calls it, and where its definition differs. */
+function ownFacts({ own, name }: MetricInfo): (readonly [string, string])[] {
+	if (own === null) return [];
+	const { trainer, names, differs, akinTo } = own;
+	const known = names.filter((one) => one !== name);
+	return [
+		...(akinTo === null && known.length > 0 ? ([[`In ${trainer}`, known.join(', ')]] as const) : []),
+		...(differs.length > 0 ? ([[`In ${trainer} it differs`, differs.join(' ')]] as const) : []),
+	];
 }
 
 /** What a chart shows: its one metric in full, or each of its metrics in a line. */

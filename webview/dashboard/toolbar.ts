@@ -161,7 +161,11 @@ export class Toolbar extends Disposable {
 			return;
 		}
 		const step = table.step[row] as number;
-		const events = model.marks.filter((mark) => mark.step === step && mark.kind !== 'stage').map((mark) => mark.label);
+		const found = (model.alerts?.alerts ?? []).filter((alert) => alert.step === step && !alert.dismissed);
+		const events = [
+			...found.map(({ title }) => title),
+			...model.marks.filter((mark) => mark.step === step && mark.kind !== 'stage').map((mark) => mark.label),
+		];
 		const parts = [
 			`step ${step}`,
 			formatClock(link.elapsed[row] ?? 0),

@@ -3,6 +3,7 @@ import { Failure } from '../../../src/base/failure.ts';
 import { DashboardSession } from '../../../src/host/panels/dashboardSession.ts';
 import {
 	type DashboardAction,
+	type DashboardAlerts,
 	dashboardCommandSchema,
 	type dashboardRequests,
 } from '../../../src/protocol/dashboardMessages.ts';
@@ -16,6 +17,8 @@ export interface DashboardView extends Webview {
 	readonly acts: DashboardAction[];
 	readonly rollouts: (number | null)[];
 	readonly saved: { readonly name: string; readonly bytes: Uint8Array }[];
+	/** What it asked for about alerts, with what. */
+	readonly asked: { readonly method: string; readonly params: unknown }[];
 	/** How often the webview missed something. */
 	readonly resyncs: () => number;
 	readonly faults: readonly string[];
@@ -27,6 +30,8 @@ export interface DashboardHarnessOptions extends Omit<WebviewOptions, 'app' | 'o
 	/** The answer to an action fails. */
 	readonly failure?: Failure;
 	readonly chunkBytes?: number;
+	/** What the diagnosis says at first. */
+	readonly alerts?: DashboardAlerts;
 }
 
 /** The panel's webview on a real run folder, told by the panel's own session. */
@@ -38,6 +43,7 @@ export async function openDashboard(
 	const acts: DashboardAction[] = [];
 	const rollouts: (number | null)[] = [];
 	const saved: { name: string; bytes: Uint8Array }[] = [];
+	const asked: { method: string; params: unknown }[] = [];
 	const faults: string[] = [];
 	let resyncs = 0;
 	let view: Webview | null = null;
@@ -54,8 +60,10 @@ export async function openDashboard(
 		pollMs: 100,
 		...(options.chunkBytes === undefined ? {} : { chunkBytes: options.chunkBytes }),
 	});
+	if (options.alerts) session.setAlerts(options.alerts);
 	const answer = (method: keyof typeof dashboardRequests, params: unknown): unknown => {
 		if (options.failure) throw options.failure;
+		if (/alert|evidence|recipe|setting/i.test(method)) asked.push({ method, params });
 		if (method === 'act') acts.push((params as { action: DashboardAction }).action);
 		if (method === 'openRollouts') rollouts.push(session.rolloutStepFor((params as { step: number | null }).step));
 		if (method === 'save') saved.push(params as { name: string; bytes: Uint8Array });
@@ -86,6 +94,7 @@ export async function openDashboard(
 		acts,
 		rollouts,
 		saved,
+		asked,
 		resyncs: () => resyncs,
 		faults,
 		close: async () => {

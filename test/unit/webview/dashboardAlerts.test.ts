@@ -1,0 +1,243 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Browser } from 'playwright-core';
+import type { DashboardAlert, DashboardAlerts } from '../../../src/protocol/dashboardMessages.ts';
+import { countAlerts, inOrder, whenOf } from '../../../webview/dashboard/alertOrder.ts';
+import { explainMetric } from '../../../webview/dashboard/explanations.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { writeMetricsRun } from './dashboardFixture.ts';
+import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
+import { type ThemeName, themes } from './vscodeThemes.ts';
+
+const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert => ({
+	id,
+	title: 'Dead groups',
+	level: 'warning',
+	message:
+		'93 % of the groups of the last 20 batches are dead: their completions earned the same and teach nothing. Most of them are truncated before they answer.',
+	action: 'Allow longer completions.',
+	step: 240,
+	lastStep: 520,
+	holds: true,
+	dismissed: false,
+	evidence: [
+		{ step: 518, group: 3 },
+		{ step: 517, group: 0, index: 5 },
+	],
+	recipe: { key: 'stages[1].max_completion_length', suggestion: 'more than 64 tokens, such as 128' },
+	...more,
+});
+
+const some: readonly DashboardAlert[] = [
+	alert('throughput-drop', {
+		title: 'Throughput drop',
+		level: 'info',
+		message: 'Throughput has dropped to 31 %: 7400 tokens per second over 30 batches, 23900 before.',
+		action: 'Look at completion length, at the time per phase, and at what else computes on the machine.',
+		step: 300,
+		lastStep: 360,
+		holds: false,
+		evidence: [],
+		recipe: null,
+	}),
+	alert('dead-groups:truncated'),
+	alert('kl-blow-up', {
+		title: 'KL blow-up',
+		level: 'error',
+		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), 0.08 before.',
+		action:
+			'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+		step: 410,
+		evidence: [],
+		recipe: { key: 'stages[1].learning_rate', suggestion: 'lower than 0.0001, such as 0.0000333' },
+	}),
+];
+const ready = (alerts: readonly DashboardAlert[]): DashboardAlerts => ({ phase: 'ready', alerts: [...alerts] });
+
+describe('the order of alerts', () => {
+	it('puts what holds first, then what is worse, then what is newer', () => {
+		assert.deepEqual(
+			inOrder(some).map(({ id }) => id),
+			['kl-blow-up', 'dead-groups:truncated', 'throughput-drop'],
+		);
+	});
+
+	it('counts what is not dismissed', () => {
+		assert.deepEqual(countAlerts([...some, alert('x', { dismissed: true })]), {
+			error: 1,
+			warning: 1,
+			info: 1,
+			shown: 3,
+			dismissed: 1,
+		});
+	});
+
+	it('says when', () => {
+		assert.equal(whenOf(alert('a')), 'steps 240 to 520, still so');
+		assert.equal(whenOf(alert('a', { lastStep: 240, holds: false })), 'step 240, over');
+	});
+});
+
+describe('the hover of a metric', () => {
+	const facts = (name: string, format: string | null) =>
+		Object.fromEntries(explainMetric(name, { format }).facts ?? []) as Record<string, string>;
+
+	it('says where it is healthy and what its moves mean', () => {
+		const entropy = facts('entropy', null);
+		assert.match(entropy.Healthy ?? '', /levels off/);
+		assert.ok(entropy.Up && entropy.Down);
+		assert.ok(!Object.keys(entropy).some((label) => label.startsWith('In ')));
+	});
+
+	it('says what the trainer calls it, and where its definition differs', () => {
+		const kl = facts('kl', 'verl');
+		assert.match(kl['In verl'] ?? '', /actor\/kl_loss/);
+		assert.match(kl['In verl it differs'] ?? '', /loss_agg_mode/);
+		assert.match(facts('reward_std', 'trl')['In TRL it differs'] ?? '', /whole batch/);
+		assert.match(facts('critic/rewards/mean', 'verl')['In verl it differs'] ?? '', /KL penalty/);
+	});
+});
+
+describe('the alerts of a dashboard in a browser', { skip }, () => {
+	let browser: Browser;
+	let root: string;
+	let runs = 0;
+	before(async () => {
+		browser = await launchChromium();
+		root = await mkdtemp(join(tmpdir(), 'dashboard-alerts-'));
+	});
+	const opened: { close(): Promise<unknown> }[] = [];
+	afterEach(async () => {
+		for (const item of opened.splice(0).reverse()) await item.close();
+	});
+	after(async () => {
+		await browser?.close();
+		await rm(root, { recursive: true, force: true });
+	});
+
+	const open = async (options: DashboardHarnessOptions): Promise<DashboardView> => {
+		const folder = join(root, `run${runs++}`);
+		await writeMetricsRun(folder, { events: [] });
+		const view = await openDashboard(browser, folder, options);
+		opened.push(view);
+		await view.page.locator('[data-chart="reward"] canvas').waitFor();
+		return view;
+	};
+	const pictures = process.env.DASHBOARD_PICTURES;
+
+	for (const theme of Object.keys(themes) as ThemeName[]) {
+		for (const width of [360, 1200]) {
+			it(`are readable and without accessibility violations: ${theme}, ${width} pixels`, async () => {
+				const view = await open({ theme, width, height: 900, alerts: ready(some) });
+				await view.page.locator('.alert').nth(2).waitFor();
+				if (pictures) {
+					await mkdir(pictures, { recursive: true });
+					await view.page.screenshot({ path: join(pictures, `alerts-${theme}-${width}.png`) });
+				}
+				assert.deepEqual(await view.violations(), []);
+				const wide = await view.page.evaluate(() => document.documentElement.scrollWidth);
+				assert.ok(wide <= width, `${wide}`);
+				assert.deepEqual(view.errors, []);
+			});
+		}
+	}
+
+	it('lead to their rollouts, their line of the recipe, and away', async () => {
+		const view = await open({ alerts: ready(some) });
+		const dead = view.page.locator('[data-alert="dead-groups:truncated"]');
+		await dead.getByText('step 517, group 0, completion 5').click();
+		await dead.getByText('stages[1].max_completion_length').click();
+		await view.page.locator('[data-alert="throughput-drop"]').getByText('Show rollouts').click();
+		await dead.locator('vscode-button').click();
+		await view.page.waitForTimeout(50);
+		assert.deepEqual(view.asked, [
+			{ method: 'showEvidence', params: { id: 'dead-groups:truncated', item: 1 } },
+			{ method: 'showRecipe', params: { id: 'dead-groups:truncated' } },
+			{ method: 'showEvidence', params: { id: 'throughput-drop', item: null } },
+			{ method: 'dismissAlert', params: { id: 'dead-groups:truncated', dismissed: true } },
+		]);
+	});
+
+	it('are walked through by keys; Delete dismisses, and the focus goes to the next', async () => {
+		const view = await open({ alerts: ready(some) });
+		const { page } = view;
+		await page.locator('.alerts .group-button').focus();
+		await page.keyboard.press('Tab');
+		const focused = () => page.evaluate(() => document.activeElement?.closest<HTMLElement>('.alert')?.dataset.alert);
+		assert.equal(await focused(), 'kl-blow-up');
+		await page.keyboard.press('ArrowDown');
+		assert.equal(await focused(), 'dead-groups:truncated');
+		await page.keyboard.press('Delete');
+		await page.waitForTimeout(30);
+		assert.deepEqual(view.asked, [
+			{ method: 'dismissAlert', params: { id: 'dead-groups:truncated', dismissed: true } },
+		]);
+		view.session.setAlerts(
+			ready(some.map((one) => (one.id === 'dead-groups:truncated' ? { ...one, dismissed: true } : one))),
+		);
+		await page.getByText('Show 1 dismissed').waitFor();
+		assert.equal(await focused(), 'throughput-drop');
+		await page.getByText('Show 1 dismissed').click();
+		await page.locator('.alert-dismissed vscode-button').click();
+		await page.waitForTimeout(30);
+		assert.deepEqual(view.asked.at(-1), {
+			method: 'dismissAlert',
+			params: { id: 'dead-groups:truncated', dismissed: false },
+		});
+	});
+
+	it('are one quiet line when there are none, while they are looked for, and when nobody looks', async () => {
+		const view = await open({ alerts: { phase: 'reading', alerts: [] } });
+		const line = view.page.locator('.alerts-line');
+		assert.match(await line.innerText(), /Looking through the run/);
+		view.session.setAlerts(ready([]));
+		await view.page.getByText('No alerts').waitFor();
+		assert.deepEqual(await view.violations(), []);
+		view.session.setAlerts({ phase: 'off', alerts: [] });
+		await view.page.getByText('Open the setting').click();
+		await view.page.waitForTimeout(30);
+		assert.deepEqual(view.asked, [{ method: 'openDiagnosisSetting', params: {} }]);
+		assert.match(await line.innerText(), /switched off/);
+	});
+
+	it('stay folded, and are there after a reload', async () => {
+		const view = await open({ alerts: ready(some) });
+		await view.page.locator('.alerts .group-button').click();
+		assert.ok(await view.page.locator('.alerts-list').isHidden());
+		const state = await view.state();
+		const again = await open({ alerts: ready(some), state });
+		assert.ok(await again.page.locator('.alerts-list').isHidden());
+		assert.equal(await again.page.locator('.alerts-count').count(), 3);
+	});
+
+	it('are marked on the charts, unless they were dismissed', async () => {
+		const pixels = (view: DashboardView) =>
+			view.page.evaluate(() => {
+				const canvas = document.querySelector<HTMLCanvasElement>('[data-chart="entropy"] canvas');
+				const context = canvas?.getContext('2d');
+				if (!canvas || !context) return '';
+				return [...context.getImageData(0, 0, canvas.width, canvas.height).data].join();
+			});
+		const draw = async (alerts: DashboardAlerts) => {
+			const view = await open({ alerts });
+			await view.page.locator('[data-chart="entropy"]').scrollIntoViewIfNeeded();
+			await view.page.locator('[data-chart="entropy"] canvas').waitFor();
+			await view.page.waitForTimeout(200);
+			return pixels(view);
+		};
+		const without = await draw(ready([]));
+		assert.notEqual(await draw(ready([alert('a', { step: 300 })])), without);
+		assert.equal(await draw(ready([alert('a', { step: 300, dismissed: true })])), without);
+	});
+
+	it('show what a run calls itself as text, whatever it is', async () => {
+		const nasty = '<img src=x onerror=alert(1)>\u202e[x](command:y)';
+		const view = await open({ alerts: ready([alert('x', { title: nasty, message: nasty, action: nasty })]) });
+		assert.equal(await view.page.locator('.alert img').count(), 0);
+		assert.ok((await view.page.locator('.alert').innerText()).includes('<img src=x'));
+		assert.deepEqual(view.errors, []);
+	});
+});

@@ -1,0 +1,37 @@
+import type { DashboardAlert } from '../../src/protocol/dashboardMessages.ts';
+
+const rank = { error: 0, warning: 1, info: 2 } as const;
+
+/** What holds now comes first, then what is worse, then what began last. Pure. */
+export function inOrder(alerts: readonly DashboardAlert[]): DashboardAlert[] {
+	return alerts.toSorted(
+		(a, b) => Number(b.holds) - Number(a.holds) || rank[a.level] - rank[b.level] || b.step - a.step,
+	);
+}
+
+export interface AlertCounts {
+	readonly error: number;
+	readonly warning: number;
+	readonly info: number;
+	/** Of those that are not dismissed. */
+	readonly shown: number;
+	readonly dismissed: number;
+}
+
+export function countAlerts(alerts: readonly DashboardAlert[]): AlertCounts {
+	const shown = alerts.filter((alert) => !alert.dismissed);
+	const of = (level: DashboardAlert['level']) => shown.filter((alert) => alert.level === level).length;
+	return {
+		error: of('error'),
+		warning: of('warning'),
+		info: of('info'),
+		shown: shown.length,
+		dismissed: alerts.length - shown.length,
+	};
+}
+
+/** "step 240", "steps 240 to 300", and whether it is over. */
+export function whenOf({ step, lastStep, holds }: DashboardAlert): string {
+	const steps = step === lastStep ? `step ${step}` : `steps ${step} to ${lastStep}`;
+	return holds ? `${steps}, still so` : `${steps}, over`;
+}
