@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { openRun } from '../../../../../src/runs/openRun.ts';
+import { root } from '../../../../scripts/paths.ts';
+import { readAll } from '../foreignFixtures.ts';
+import { groupsIn, madeRun } from '../madeRun.ts';
+
+/*
+ * test/fixtures/trl-quirks: files that pyarrow wrote with the compressions and page versions that trainers use, of what
+ * TRL may write: message lists, rewards that are null or NaN, columns of log_extra, an older version's total.
+ */
+const quirks = join(root, 'test/fixtures/trl-quirks');
+
+describe('TRL', () => {
+	let folder: string;
+
+	before(async () => {
+		folder = await mkdtemp(join(tmpdir(), 'trl-'));
+		await cp(quirks, folder, { recursive: true });
+	});
+	after(() => rm(folder, { recursive: true, force: true }));
+
+	const linesOf = async (step: number) => {
+		const run = await openRun(folder);
+		assert.equal(run.format, 'trl');
+		const { rollouts } = await readAll(run, 'train');
+		return rollouts.map(({ line }) => line).filter((line) => line.step === step);
+	};
+
+	it('sums the reward functions, leaving out those that gave nothing, and takes NaN for nothing', async () => {
+		const lines = await linesOf(1);
+		assert.equal(lines.length, 24);
+		assert.deepEqual(
+			lines.slice(0, 4).map(({ rewards, reward }) => [rewards, reward]),
+			[
+				[{ accuracy: 1, style: null }, 1],
+				[{ accuracy: 0, style: null }, 0],
+				[{ accuracy: 0, style: 0.25 }, 0.25],
+				[{ accuracy: 1, style: 0.25 }, 1.25],
+			],
+		);
+		assert.deepEqual(
+			(await linesOf(2)).map(({ reward, advantage }) => [reward, advantage]),
+			Array.from({ length: 4 }, () => [null, null]),
+		);
+	});
+
+	it('knows columns of log_extra from rewards by the metrics', async () => {
+		const [line] = await linesOf(1);
+		assert.deepEqual(Object.keys(line?.rewards ?? {}), ['accuracy', 'style']);
+		assert.deepEqual(line?.extra, { extracted: '0', difficulty: 0 });
+		await rm(join(folder, 'checkpoint-4'), { recursive: true });
+		const [alone] = await linesOf(1);
+		assert.deepEqual(Object.keys(alone?.rewards ?? {}), ['accuracy', 'style', 'difficulty']);
+		await cp(join(quirks, 'checkpoint-4'), join(folder, 'checkpoint-4'), { recursive: true });
+	});
+
+	it('tells neighbouring groups of one prompt apart by the size that all groups share', async () => {
+		const lines = await linesOf(1);
+		assert.deepEqual(
+			groupsIn(lines),
+			lines.map((_, i) => Math.floor(i / 8)),
+		);
+		assert.deepEqual(
+			lines.map(({ index }) => index),
+			lines.map((_, i) => i % 8),
+		);
+	});
+
+	it('reads prompts and completions that are messages', async () => {
+		const [line] = await linesOf(1);
+		assert.deepEqual(line?.prompt, [{ role: 'user', content: 'a' }]);
+		assert.deepEqual(line?.completion, [{ role: 'assistant', content: 'answer 0\u2028🤔' }]);
+	});
+
+	it('takes the total of an older version as it stands', async () => {
+		const lines = await linesOf(3);
+		assert.deepEqual(groupsIn(lines), [0, 0, 1, 1]);
+		assert.deepEqual(
+			lines.map(({ reward, rewards }) => [reward, rewards]),
+			[1, 0, 0.5, null].map((reward) => [reward, {}]),
+		);
+	});
+
+	it('orders steps by number, and takes true for 1', async () => {
+		const run = await openRun(folder);
+		assert.deepEqual(await run.steps(), [1, 2, 3, 10]);
+		assert.deepEqual(
+			(await linesOf(10)).map(({ reward }) => reward),
+			[1, 0],
+		);
+	});
+
+	it('merges the rows of a step, and takes the newest checkpoint that can be read', async () => {
+		const state = JSON.parse(await readFile(join(quirks, 'checkpoint-4/trainer_state.json'), 'utf8'));
+		const older = { ...state, log_history: [{ step: 1, loss: 9 }] };
+		const { metrics, faults, run } = await madeRun({
+			'checkpoint-1/trainer_state.json': older,
+			'checkpoint-4/trainer_state.json': state,
+			'checkpoint-10/trainer_state.json': '{"log_history": [{"step": 1,',
+		});
+		assert.equal(run.format, 'trl');
+		assert.deepEqual(
+			metrics.map(({ step, values }) => [step, values.loss, values.reward]),
+			[
+				[1, 0.1, 0.5],
+				[2, 0.2, 0.6],
+				[4, 0.4, 0.7],
+			],
+		);
+		assert.equal(metrics[1]?.values.eval_reward ?? metrics[1]?.values['eval/reward'], 0.7);
+		assert.deepEqual(
+			faults.map(({ file, message }) => [file, message]),
+			[['checkpoint-10/trainer_state.json', 'not JSON']],
+		);
+	});
+
+	it('describes the run by its state', async () => {
+		const record = await (await openRun(folder)).record();
+		assert.equal(record.engine, 'foreign');
+		assert.equal(record.totalSteps, 10);
+		assert.equal(record.step, 10);
+		assert.deepEqual(record.rewards, [
+			{ name: 'accuracy', weight: 1 },
+			{ name: 'style', weight: 1 },
+		]);
+		assert.match(record.foreign?.notes.join(' ') ?? '', /no groups.*no total reward.*evaluation/);
+	});
+
+	it('counts a Parquet file that is cut off or is none, and reads the others', async () => {
+		const whole = await readFile(join(quirks, 'completions/completions_00001.parquet'));
+		const garbled = Buffer.from(whole);
+		garbled.fill(0xff, 200, 600);
+		const { train, faults } = await madeRun({
+			'completions/completions_00001.parquet': whole,
+			'completions/completions_00002.parquet': whole.subarray(0, whole.length - 100),
+			'completions/completions_00003.parquet': 'PAR1 but not really PAR1',
+			'completions/completions_00004.parquet': new Uint8Array(0),
+			'completions/completions_00005.parquet': garbled,
+		});
+		const read = (step: number) => train.filter((line) => line.step === step).length;
+		assert.equal(read(1), 24);
+		const lost = (step: number) =>
+			faults.filter(({ file }) => file.includes(`0000${step}`)).reduce((sum, { records }) => sum + records, 0);
+		for (const step of [2, 3, 4]) assert.deepEqual([read(step), lost(step)], [0, 1], `step ${step}`);
+		assert.ok(lost(5) > 0);
+		assert.equal(read(5) + lost(5), 24);
+	});
+
+	it('is known by event files alone, with the names that the callback of transformers gave', async () => {
+		const at = join(folder, 'events-only/runs/Nov20_host');
+		await mkdir(at, { recursive: true });
+		const { eventFile } = await import('../eventBytes.ts');
+		await writeFile(
+			join(at, 'events.out.tfevents.1.host.1.0'),
+			eventFile([
+				{ step: 5, tag: 'train/rewards/accuracy/mean', value: 0.25 },
+				{ step: 5, tag: 'train/completion_length', value: 12 },
+				{ step: 5, tag: 'eval/reward', value: 0.5 },
+			]),
+		);
+		for (const place of [join(folder, 'events-only'), at]) {
+			const run = await openRun(place);
+			assert.equal(run.format, 'trl');
+			const rows = [];
+			for await (const lines of run.metrics()) rows.push(...lines);
+			assert.deepEqual(
+				rows.map(({ step, values }) => [step, values['rewards/accuracy/mean']]),
+				[[5, 0.25]],
+			);
+			assert.equal(Object.keys(rows[0]?.values ?? {}).length, 3);
+		}
+	});
+});
