@@ -22,15 +22,18 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What a completion answers, shortened; null: nothing can be read out of it. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
-	const text = messageText(completion);
+	// Of several messages the last that says something answers.
+	const last = typeof completion === 'string' ? null : completion.findLast(({ content }) => content);
+	const text = messageText(last ? [last] : completion);
 	const shorten = (answer: string) =>
 		answer.length > longestAnswer ? `${answer.slice(0, longestAnswer - 1)}…` : answer;
 	const trace = parseTrace(text, tags);
 	const sole = soleAnswer(trace, tags);
 	if (sole !== null && sole.length <= longestAnswer) return sole;
-	const where = trace.answer ?? text;
-	const stated = statedAnswers(where.slice(-lookedAt))[0];
-	if (stated !== undefined && stated.trim() !== '') return shorten(stated.trim());
+	const end = (trace.answer ?? text).slice(-lookedAt);
+	// A text that states nothing comes back whole: that is no answer.
+	const stated = statedAnswers(end).find((one) => one.trim() !== '' && one.trim() !== end.trim());
+	if (stated !== undefined) return shorten(stated.trim());
 	return sole === null ? null : shorten(sole);
 }
 

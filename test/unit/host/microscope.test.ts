@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { behaviours } from '../../../src/core/trace/behaviours.ts';
+import { scanBehaviours } from '../../../src/host/panels/behaviourScan.ts';
+import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
+import { answerOf, scanPrompt } from '../../../src/host/panels/promptScan.ts';
+import { recordedValues } from '../../../src/host/panels/rolloutDetail.ts';
+import { RolloutsSource } from '../../../src/host/panels/rolloutsSource.ts';
+import { coarseToFine, type ScanCount, scanRun } from '../../../src/host/panels/runScan.ts';
+import type { BehaviourRow, MicroscopeEvent, PromptRow } from '../../../src/protocol/microscopeMessages.ts';
+import type { Place } from '../../../src/protocol/rolloutsMessages.ts';
+import { openRun } from '../../../src/runs/openRun.ts';
+import { rolloutPath } from '../../../src/runs/runFiles.ts';
+import { toolMessages, writeMicroscopeRun } from '../webview/microscopeFixture.ts';
+
+const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
+const idle = { aborted: false, addEventListener: () => undefined } as unknown as AbortSignal;
+const fresh = (): ScanCount => ({ done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false });
+
+let root = '';
+let run = '';
+before(async () => {
+	root = await mkdtemp(join(tmpdir(), 'microscope-'));
+	run = join(root, 'bakery');
+	await writeMicroscopeRun(run);
+});
+after(() => rm(root, { recursive: true, force: true }));
+
+test('a run is gone through coarse to fine, every step once', () => {
+	for (const count of [0, 1, 2, 3, 7, 100, 1001]) {
+		const order = coarseToFine(count);
+		assert.deepEqual(
+			[...order].sort((a, b) => a - b),
+			[...Array(count).keys()],
+		);
+	}
+	// After n steps no two neighbours of those known are further apart than twice what n even steps would be.
+	const order = coarseToFine(1000);
+	for (const known of [10, 50, 200]) {
+		const seen = order.slice(0, known).sort((a, b) => a - b);
+		const gap = Math.max(...seen.slice(1).map((at, i) => at - (seen[i] as number)));
+		assert.ok(gap <= (2.1 * 1000) / (known - 1), `${gap} after ${known}`);
+	}
+});
+
+test('the same prompt is found at every step, with what was answered', async () => {
+	const rows: PromptRow[] = [];
+	const count = fresh();
+	const content = await openRun(run);
+	const { prompt } = await new RolloutsSource(run).rollout(12, 0, 0);
+	await scanPrompt(content, { split: 'train', step: 12, prompt }, r1, false, count, (row) => rows.push(row), idle);
+	assert.deepEqual(rows[0] && [rows[0].step, rows[0].group], [12, 0], 'the step one looks at comes first');
+	assert.deepEqual(
+		rows.map(({ step, group }) => `${step}/${group}`).sort(),
+		[...Array.from({ length: 12 }, (_, i) => `${i + 1}/0`), '12/3'].sort(),
+	);
+	assert.deepEqual([count.done, count.total, count.rollouts, count.skipped, count.bounded], [12, 12, 148, 0, false]);
+	const first = rows.find(({ step }) => step === 1);
+	assert.deepEqual(new Set(first?.answer), new Set(['107']));
+	assert.deepEqual(first?.correct, [false, false, false, false, false, false]);
+	assert.ok(rows.find(({ group }) => group === 3)?.answer.includes('42'));
+});
+
+test('answers are read out of tags, boxes and sentences; where there is none, none is made up', () => {
+	assert.equal(answerOf('<think>x</think><answer> 97 </answer>', r1), '97');
+	assert.equal(answerOf('so \\boxed{12}', r1), '12');
+	assert.equal(answerOf('hm', r1), null);
+	assert.equal(answerOf(toolMessages, r1), '87');
+	assert.ok((answerOf(`<answer>${'long '.repeat(900)}</answer>`, r1)?.length ?? 0) <= 120);
+});
+
+test('behaviours are counted by step, with an example of each', async () => {
+	const rows: BehaviourRow[] = [];
+	await scanBehaviours(await openRun(run), 'train', r1, false, fresh(), (row) => rows.push(row), idle);
+	assert.equal(rows.length, 12);
+	const last = rows.find(({ step }) => step === 12);
+	assert.equal(last?.rollouts, 16);
+	const verification = behaviours.indexOf('verification');
+	assert.ok((last?.showing[verification] ?? 0) > (rows.find(({ step }) => step === 1)?.showing[verification] ?? 9));
+	const example = last?.examples.find(({ behaviour }) => behaviour === verification);
+	assert.ok(example);
+	const line = await new RolloutsSource(run).rollout(12, example.group, example.index);
+	assert.ok(JSON.stringify(line.completion).includes(example.match));
+});
+
+test('a scan ends at its bounds and says so, and when nobody wants it any more', async () => {
+	const content = await openRun(run);
+	const count = fresh();
+	await scanRun(content, 'train', { rollouts: 30, perStep: 4 }, null, () => undefined, count, idle);
+	assert.equal(count.bounded, true);
+	assert.ok(count.done < 12 && count.rollouts <= 34, JSON.stringify(count));
+	const stop = new AbortController();
+	const seen: number[] = [];
+	const read = (step: number, rollout: unknown) => {
+		if (rollout === null) seen.push(step);
+		if (seen.length === 2) stop.abort();
+	};
+	const bounds = { rollouts: Number.POSITIVE_INFINITY, perStep: Number.POSITIVE_INFINITY };
+	await assert.rejects(
+		scanRun(content, 'train', bounds, null, read, fresh(), stop.signal),
+		(error) => Failure.from(error).reason === 'cancelled',
+	);
+	assert.equal(seen.length, 2);
+});
+
+test('what cannot be read is counted and the rest is scanned', async () => {
+	const torn = join(root, 'torn');
+	await writeMicroscopeRun(torn, 4);
+	const path = rolloutPath(torn, 2);
+	await writeFile(path, `not json\n${await readFile(path, 'utf8')}{"step":2,"torn`);
+	await writeFile(rolloutPath(torn, 3), 'nothing\nof use\n');
+	const count = fresh();
+	const rows: BehaviourRow[] = [];
+	await scanBehaviours(await openRun(torn), 'train', r1, false, count, (row) => rows.push(row), idle);
+	assert.deepEqual(rows.map(({ step }) => step).sort(), [1, 2, 4]);
+	assert.equal(count.skipped, 4);
+});
+
+test('only columns with a number count as recorded', () => {
+	const text = ['a'];
+	assert.deepEqual(recordedValues({ tokens: undefined }), []);
+	assert.deepEqual(recordedValues({ tokens: { text, logprob: [null], entropy: [1] } }), ['entropy']);
+	assert.deepEqual(recordedValues({ tokens: { text, logprob: [-1], refLogprob: [-1], advantage: [null] } }), [
+		'logprob',
+		'kl',
+	]);
+	assert.deepEqual(recordedValues({ tokens: { text, logprob: [-1], oldLogprob: [-1], advantage: [0] } }), [
+		'logprob',
+		'ratio',
+		'advantage',
+	]);
+});
+
+function open(
+	t: TestContext,
+	folder: string,
+	continueFrom: MicroscopeOptions['continueFrom'] = () => Promise.reject(new Failure('unavailable', 'none')),
+) {
+	const source = new RolloutsSource(folder);
+	const events: MicroscopeEvent[] = [];
+	const waiting: (() => void)[] = [];
+	const microscope = new Microscope({
+		content: () => source.content(),
+		rollout: ({ split, step, group, index }) => source.rollout(step, group, index, split),
+		tags: () => r1,
+		post: (event) => {
+			events.push(event);
+			for (const wake of waiting.splice(0)) wake();
+		},
+		continueFrom,
+		tellMs: 5,
+	});
+	t.after(() => microscope.dispose());
+	const until = async (holds: (event: MicroscopeEvent) => boolean): Promise<MicroscopeEvent> => {
+		for (;;) {
+			const event = events.find(holds);
+			if (event) return event;
+			await new Promise<void>((resolve) => waiting.push(resolve));
+		}
+	};
+	return { microscope, events, until };
+}
+
+const place: Place = { split: 'train', step: 12, group: 0, index: 0 };
+
+test('labels are saved beside the run at once, and loaded again for the same cut alone', async (t) => {
+	const { microscope } = open(t, run);
+	const { readers } = microscope;
+	const begun = await readers.loadLabels(place);
+	assert.equal(begun.rule, 'lines');
+	assert.deepEqual(new Set(begun.ratings), new Set([null]));
+	const { rollout } = await readers.loadRollout(place);
+	const parts = begun.steps.map(({ start, end }) => rollout.completion?.slice(start, end));
+	assert.equal(parts.at(-1), '97', 'the answer is the last step');
+	const ratings = begun.steps.map((_, i) => (i === 0 ? 1 : i === 1 ? -1 : null)) as (1 | -1 | null)[];
+	await readers.saveLabels({ ...place, rule: 'lines', ratings });
+	const lines = (await readFile(join(run, 'annotations/labels.jsonl'), 'utf8')).trim().split('\n');
+	assert.equal(lines.length, 1);
+	const saved = JSON.parse(lines[0] ?? '') as { steps: { text: string; rating: number | null }[]; index: number };
+	assert.deepEqual(
+		saved.steps.map(({ rating }) => rating),
+		ratings,
+	);
+	assert.equal(saved.steps[0]?.text, parts[0]);
+	const again = open(t, run).microscope.readers;
+	assert.deepEqual((await again.loadLabels(place)).ratings, ratings);
+	const other = await again.loadLabels({ ...place, rule: 'sentences' });
+	assert.deepEqual(new Set(other.ratings), new Set([null]));
+	await assert.rejects(readers.saveLabels({ ...place, rule: 'lines', ratings: [1] }), /ratings/);
+	await assert.rejects(readers.saveLabels({ ...place, rule: '../x', ratings }), /no way to cut/);
+});
+
+test('a scan tells what it finds bit by bit, and its end', async (t) => {
+	const { microscope, events, until } = open(t, run);
+	microscope.take({ type: 'scanPrompt', scan: 3, split: 'train', step: 12, group: 0, all: false });
+	const end = await until((event) => event.type === 'promptScan' && event.state !== 'running');
+	assert.equal(end.type === 'promptScan' && end.state, 'complete');
+	const rows = events.flatMap((event) => (event.type === 'promptScan' ? event.rows : []));
+	assert.equal(rows.length, 13);
+	microscope.take({ type: 'scanPrompt', scan: 4, split: 'train', step: 12, group: 77, all: false });
+	const failed = await until((event) => event.type === 'promptScan' && event.scan === 4 && event.state !== 'running');
+	assert.match((failed.type === 'promptScan' && failed.failure?.message) || '', /no group 77/);
+	microscope.take({ type: 'scanBehaviours', scan: 5, split: 'train', all: true });
+	microscope.take({ type: 'stopScan', scan: 5 });
+	const stopped = await until((event) => event.type === 'behaviourScan' && event.state !== 'running');
+	assert.equal(stopped.type === 'behaviourScan' && stopped.state, 'stopped');
+});
+
+test('a continuation streams, can be stopped, and fails with its reason', async (t) => {
+	const asked: { readonly prompt: string }[] = [];
+	const { microscope, events, until } = open(t, run, async () => ({
+		policy: async () => ({ ready: true, message: '', action: null, temperature: 1, maxTokens: 4 }),
+		generate: async (request, onText, signal) => {
+			asked.push(request);
+			if (request.prefix === 'fail') throw new Failure('invalid', 'The text does not fit the vocabulary.');
+			onText(' one');
+			await new Promise((resolve, reject) => {
+				if (request.prefix === 'go') setTimeout(resolve, 30);
+				signal?.addEventListener('abort', () => reject(new Failure('cancelled', 'Cancelled.')));
+			});
+			onText(' two');
+			return { text: ' one two', ended: true };
+		},
+	}));
+	const begin = (continuation: number, prefix: string) =>
+		microscope.take({ type: 'continueFrom', continuation, ...place, prefix, maxTokens: 4, temperature: 1 });
+	const ended = (continuation: number) =>
+		until((event) => event.type === 'continuation' && event.continuation === continuation && event.state !== 'running');
+	begin(1, 'go');
+	await ended(1);
+	const texts = events.flatMap((event) => (event.type === 'continuation' ? [event.text] : []));
+	assert.equal(texts.join(''), ' one two');
+	assert.ok(texts.length >= 2, 'in portions');
+	assert.match(asked[0]?.prompt ?? '', /bakery/);
+	begin(2, 'wait');
+	await until((event) => event.type === 'continuation' && event.continuation === 2 && event.text === ' one');
+	microscope.take({ type: 'stopContinuation', continuation: 2 });
+	const stopped = await ended(2);
+	assert.equal(stopped.type === 'continuation' && stopped.state, 'stopped');
+	begin(3, 'fail');
+	const failed = await ended(3);
+	assert.match((failed.type === 'continuation' && failed.failure?.message) || '', /vocabulary/);
+});
+
+test('messages are handed over as turns with their branches', async (t) => {
+	const { readers } = open(t, run).microscope;
+	const { turns, parents } = await readers.loadTurns({ ...place, group: 3, index: 3 });
+	assert.equal(turns.length, 6);
+	assert.deepEqual(parents, [null, 0, 1, 1, 3, 4]);
+	assert.deepEqual(turns[0]?.calls, [{ id: 'call_1', name: 'calculate', arguments: '{"expression":"13 * 8"}' }]);
+	const { rollout } = await readers.loadRollout({ ...place, group: 3, index: 3 });
+	assert.equal(rollout.turns, 6);
+	assert.match(rollout.completion ?? '', /<think>\nLet me check which tool/);
+});
