@@ -40,8 +40,13 @@ export function alertItem(alert: DashboardAlert, actions: AlertActions): HTMLLIE
 				element('strong', null, title),
 				element('span', { class: 'alert-when' }, whenOf(alert)),
 			),
-			element('p', null, message),
-			action === null ? null : element('p', { class: 'alert-action' }, action),
+			element(
+				'p',
+				null,
+				message,
+				action === null ? null : ' ',
+				action === null ? null : element('span', { class: 'alert-action' }, action),
+			),
 			element(
 				'div',
 				{ class: 'alert-links' },

@@ -232,7 +232,8 @@ export class DashboardApp extends Disposable {
 		const found = (alerts?.alerts ?? [])
 			.filter(({ dismissed }) => !dismissed)
 			.map(({ step, title }) => ({ step, kind: 'alert', label: title }) as const);
-		this.#marks = [...marks, ...found].flatMap((mark): PlotMark[] => {
+		const all = found.length === 0 ? marks : [...marks, ...found].sort((a, b) => a.step - b.step);
+		this.#marks = all.flatMap((mark): PlotMark[] => {
 			const row = Math.min(table.length - 1, table.rowAtOrAfter(mark.step));
 			const at = this.#link.axis === 'step' ? mark.step : x[row];
 			return at === undefined || row < 0 ? [] : [{ x: at, kind: mark.kind, label: mark.label }];
