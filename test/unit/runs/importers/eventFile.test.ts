@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { eventBytes, eventFile, framed } from './eventBytes.ts';
+import { madeRun } from './madeRun.ts';
+
+const name = 'events.out.tfevents.1.host.1.0';
+const scalar = (step: number, tag: string, value: number) => ({ step, tag, value });
+
+describe('event files', () => {
+	it('are read value by value: scalars as metrics, one row a step, texts as samples', async () => {
+		const { run, train, metrics, faults } = await madeRun({
+			[name]: eventFile([
+				scalar(1, 'loss', 0.5),
+				scalar(1, 'lr', 1),
+				scalar(2, 'loss', Number.NaN),
+				{ step: 2, tag: 'samples/text_summary', text: 'hello' },
+				{ step: 2, tag: 'args/text_summary', text: '{"lr": 1}' },
+				scalar(2, 'lr', 0.25),
+			]),
+		});
+		assert.equal(run.format, 'tensorboard');
+		assert.deepEqual(faults, []);
+		assert.deepEqual(
+			metrics.map(({ step, time, values }) => [step, time, values]),
+			[
+				[1, 1_760_000_000, { loss: 0.5, lr: 1 }],
+				[2, 1_760_000_000, { lr: 0.25 }],
+			],
+		);
+		assert.deepEqual(
+			train.map(({ step, prompt, completion, reward }) => [step, prompt, completion, reward]),
+			[[2, 'samples', 'hello', null]],
+		);
+	});
+
+	it('of several writers are one run; those of other folders are not', async () => {
+		const { metrics } = await madeRun({
+			[`train/${name}`]: eventFile([scalar(1, 'a', 1), scalar(3, 'a', 3)]),
+			[`validation/${name}`]: eventFile([scalar(2, 'b', 2), scalar(3, 'b', 4)]),
+			[`other/${name}`]: eventFile([scalar(9, 'c', 9)]),
+		});
+		assert.deepEqual(
+			metrics.map(({ step, values }) => [step, values]),
+			[
+				[1, { a: 1 }],
+				[2, { b: 2 }],
+				[3, { a: 3, b: 4 }],
+			],
+		);
+	});
+
+	it('take the later value where a restart goes over steps again', async () => {
+		const { metrics } = await madeRun({
+			[name]: eventFile([scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(1, 'a', 10), scalar(2, 'a', 20)]),
+		});
+		assert.deepEqual(
+			metrics.map(({ step, values }) => [step, values.a]),
+			[
+				[1, 10],
+				[2, 20],
+			],
+		);
+	});
+
+	it('lose an event that does not fit its checksum, and no other', async () => {
+		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
+		assert.ok(first && broken && last);
+		broken[20] = (broken[20] as number) ^ 1;
+		const { metrics, faults } = await madeRun({ [name]: Buffer.concat([first, broken, last]) });
+		assert.deepEqual(
+			metrics.map(({ step }) => step),
+			[1, 3],
+		);
+		assert.deepEqual(faults, [{ file: name, line: null, message: 'event 2 does not fit its checksum', records: 1 }]);
+	});
+
+	it('end where a length does not fit its checksum, and say so', async () => {
+		const [first, broken, last] = [scalar(1, 'a', 1), scalar(2, 'a', 2), scalar(3, 'a', 3)].map(eventBytes);
+		assert.ok(first && broken && last);
+		broken[3] = 0x7f;
+		const { metrics, faults } = await madeRun({ [name]: Buffer.concat([first, broken, last]) });
+		assert.deepEqual(
+			metrics.map(({ step }) => step),
+			[1],
+		);
+		assert.match(faults[0]?.message ?? '', /event 2 has no readable length/);
+	});
+
+	it('are cut off without harm, and hold messages that are none', async () => {
+		const whole = eventFile([scalar(1, 'a', 1), scalar(2, 'a', 2)]);
+		for (let cut = 1; cut < 40; cut += 3) {
+			const { metrics, faults } = await madeRun({ [name]: whole.subarray(0, whole.length - cut) });
+			assert.equal(metrics.length, 1);
+			assert.equal(faults.length, 1);
+		}
+		// A length beyond the message, a wire type that is none, a number without end.
+		const bad = [[0x2a, 0x7f, 0x01], [0x0f], Array.from({ length: 12 }, () => 0xff), [0x10, 0xff, 0xff, 0xff, 0xff]];
+		const { metrics, faults } = await madeRun({
+			[name]: Buffer.concat([...bad.map((bytes) => framed(Buffer.from(bytes))), eventBytes(scalar(5, 'a', 5))]),
+		});
+		assert.deepEqual(
+			metrics.map(({ step }) => step),
+			[5],
+		);
+		assert.equal(faults.length, bad.length);
+	});
+});
