@@ -109,6 +109,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		dashboard: webviewApp('dashboard'),
 		rollouts: webviewApp('rollouts'),
 		verification: webviewApp('verification'),
+		query: webviewApp('query'),
 		transcript: webviewApp('transcript'),
 		...(tests
 			? {

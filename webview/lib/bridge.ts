@@ -39,7 +39,8 @@ export class Bridge<In, Out, State, Requests extends RequestTable> extends Dispo
 	readonly #options: BridgeOptions<In, State, Requests>;
 	readonly #events = this.register(new Emitter<In>((error) => this.#options.onFault(String(error))));
 	readonly #pending = new Map<number, Pending>();
-	#lastId = 0;
+	/** Answers to what a page asked before it was reloaded may still come: they must not be taken for those of this one. */
+	#lastId = Math.floor(Math.random() * 2 ** 40);
 
 	constructor(options: BridgeOptions<In, State, Requests>) {
 		super();

@@ -1,0 +1,281 @@
+import { Disposable } from '../../base/disposable.ts';
+import type { Event } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import type { IndexProgress, LabMethod, LabNews, LabParams, LabResult, ResultTable } from '../../protocol/lab.ts';
+import {
+	type Answer,
+	mostHits,
+	type QueryEvent,
+	type QueryRun,
+	type Question,
+	type SearchEnd,
+} from '../../protocol/queryMessages.ts';
+
+/** What answers: the lab worker, behind its client. */
+export interface QueryLab {
+	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>>;
+	readonly onProgress: Event<LabNews<'progress'>>;
+	readonly onHits: Event<LabNews<'hits'>>;
+}
+
+export interface KnownRun {
+	readonly folder: string;
+	readonly name: string;
+	readonly format: string;
+}
+
+export interface QuerySessionOptions {
+	readonly lab: QueryLab;
+	readonly runs: () => readonly KnownRun[];
+	readonly post: (event: QueryEvent) => void;
+	/** Statements that were run, the newest first; kept beyond the window. */
+	readonly history: { read(): readonly string[]; write(history: readonly string[]): void };
+	/** Between two overviews: progress comes often. */
+	readonly newsMs?: number;
+}
+
+/** What a command wants to be asked when the view is there. */
+export interface QueryPlace {
+	readonly sql?: string;
+	/** Folders; absent: all runs. */
+	readonly runs?: readonly string[];
+}
+
+type Overview = Pick<Extract<QueryEvent, { type: 'overview' }>, 'runs' | 'components' | 'fault' | 'remark'>;
+
+const mostHistory = 50;
+const mostComponents = 500;
+
+/**
+ * The host's side of the query view: what it may ask, what it was last told, and what is under way. A view that is hidden and
+ * comes back gets the last answer again; what is under way goes on meanwhile.
+ */
+export class QuerySession extends Disposable {
+	readonly #options: QuerySessionOptions;
+	readonly #progress = new Map<string, IndexProgress>();
+	/** By the view's number of the question. */
+	readonly #working = new Map<number, AbortController>();
+	#components: readonly string[] = [];
+	#fault: Failure | null = null;
+	#remark: string | null = null;
+	#answer: Answer | null = null;
+	/** The search whose hits belong to the answer. */
+	#search: number | null = null;
+	/** The question that the answer is of, while it is being answered. */
+	#busy: number | null = null;
+	/** Its view was hidden meanwhile: the answer to its request comes to nobody. */
+	#orphaned = false;
+	#wanted: QueryPlace | null = null;
+	#listening = false;
+	#timer: NodeJS.Timeout | null = null;
+	#componentsStale = true;
+	#asked = '';
+
+	constructor(options: QuerySessionOptions) {
+		super();
+		this.#options = options;
+		this.register(options.lab.onProgress((progress) => this.#takeProgress(progress)));
+		this.register(options.lab.onHits((news) => this.#takeHits(news)));
+		this.register({
+			dispose: () => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+				for (const controller of this.#working.values()) controller.abort();
+			},
+		});
+		void this.refresh();
+	}
+
+	/** The view is there (again). */
+	begin(): void {
+		this.#listening = true;
+		this.#orphaned = this.#busy !== null;
+		this.#sendSnapshot();
+		if (this.#componentsStale) this.#schedule();
+	}
+
+	/** The view is gone; what it asked goes on. */
+	sleep(): void {
+		this.#listening = false;
+	}
+
+	/** Puts a question into the view. */
+	want(place: QueryPlace): void {
+		this.#wanted = place;
+		this.#sendSnapshot();
+	}
+
+	/** Other runs are known than before, or they are called otherwise. */
+	async refresh(): Promise<void> {
+		const runs = this.#options.runs().map(({ folder }) => folder);
+		const key = JSON.stringify(runs);
+		try {
+			if (key !== this.#asked) {
+				this.#asked = key;
+				await this.#options.lab.request('setRuns', { runs });
+			}
+			const status = await this.#options.lab.request('status', {});
+			for (const progress of status.runs) this.#progress.set(progress.run, progress);
+			this.#remark = status.message;
+			this.#fault = null;
+			this.#componentsStale = true;
+		} catch (error) {
+			this.#asked = '';
+			this.#fault = Failure.from(error);
+		}
+		this.#schedule();
+	}
+
+	async run(id: number, question: Question, statement: string, limit: number): Promise<ResultTable> {
+		this.#remember(question);
+		this.#ask(id, null);
+		try {
+			const table = await this.side(id, statement, limit);
+			this.#settle(id, { kind: 'table', question, table });
+			return table;
+		} catch (error) {
+			throw this.#failed(id, question, error);
+		}
+	}
+
+	/** Another question: what is under way for the one before is not of interest any more. */
+	#ask(id: number, answer: Answer | null): void {
+		if (this.#busy !== null && this.#busy !== id) this.cancel(this.#busy);
+		this.#busy = id;
+		this.#orphaned = false;
+		this.#search = answer === null ? null : id;
+		this.#answer = answer;
+	}
+
+	#settle(id: number, answer: Answer | null): void {
+		if (this.#busy !== id) return;
+		this.#busy = null;
+		this.#answer = answer;
+		if (this.#orphaned) this.#sendSnapshot();
+	}
+
+	#failed(id: number, question: Question, error: unknown): Failure {
+		const failure = Failure.from(error);
+		const found = this.#answer?.kind === 'hits' && this.#answer.hits.length > 0;
+		const keep = found || failure.reason === 'cancelled';
+		this.#settle(id, keep ? this.#answer : { kind: 'failure', question, failure: failure.toJSON() });
+		return failure;
+	}
+
+	side(id: number, statement: string, limit: number): Promise<ResultTable> {
+		return this.#work(id, (signal) => this.#options.lab.request('sql', { sql: statement, limit }, signal));
+	}
+
+	async search(id: number, question: Question): Promise<SearchEnd> {
+		if (question.kind !== 'search') throw new Failure('invalid', 'A statement is no search.');
+		const { query, filter } = question;
+		this.#ask(id, { kind: 'hits', question, hits: [], end: null });
+		try {
+			const end = await this.#work(id, (signal) =>
+				this.#options.lab.request('search', { search: searchName(id), query, filter, limit: mostHits }, signal),
+			);
+			this.#settle(id, this.#answer?.kind === 'hits' ? { ...this.#answer, end } : this.#answer);
+			return end;
+		} catch (error) {
+			throw this.#failed(id, question, error);
+		}
+	}
+
+	export(
+		id: number,
+		sql: string,
+		path: string,
+		format: 'csv' | 'parquet',
+	): Promise<{ readonly rows: number; readonly bytes: number }> {
+		return this.#work(id, (signal) => this.#options.lab.request('export', { sql, path, format }, signal));
+	}
+
+	cancel(id: number): void {
+		this.#working.get(id)?.abort();
+	}
+
+	async #work<T>(id: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+		const controller = new AbortController();
+		this.#working.get(id)?.abort();
+		this.#working.set(id, controller);
+		try {
+			return await work(controller.signal);
+		} finally {
+			if (this.#working.get(id) === controller) this.#working.delete(id);
+		}
+	}
+
+	#remember(question: Question): void {
+		if (question.kind !== 'sql') return;
+		const sql = question.sql.trim();
+		if (sql === '') return;
+		const { history } = this.#options;
+		history.write([sql, ...history.read().filter((other) => other !== sql)].slice(0, mostHistory));
+	}
+
+	#takeProgress(progress: IndexProgress): void {
+		const before = this.#progress.get(progress.run);
+		this.#progress.set(progress.run, progress);
+		if (progress.state === 'ready' && before?.rollouts !== progress.rollouts) this.#componentsStale = true;
+		this.#schedule();
+	}
+
+	#takeHits({ search, hits, bytes, total }: LabNews<'hits'>): void {
+		const id = this.#search;
+		if (id === null || search !== searchName(id) || this.#answer?.kind !== 'hits') return;
+		this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...hits].slice(0, mostHits) };
+		this.#post({ type: 'hits', id, hits, bytes, total });
+	}
+
+	#overview(): Overview {
+		return {
+			runs: this.#options.runs().map((run): QueryRun => ({ ...run, progress: this.#progress.get(run.folder) ?? null })),
+			components: [...this.#components],
+			fault: this.#fault?.toJSON() ?? null,
+			remark: this.#remark,
+		};
+	}
+
+	#sendSnapshot(): void {
+		if (!this.#listening) return;
+		const wanted = this.#wanted;
+		this.#wanted = null;
+		this.#post({
+			type: 'snapshot',
+			...this.#overview(),
+			answer: this.#answer,
+			busy: this.#busy,
+			wanted: wanted === null ? null : { sql: wanted.sql ?? null, runs: wanted.runs ? [...wanted.runs] : null },
+			history: [...this.#options.history.read()],
+		});
+	}
+
+	#post(event: QueryEvent): void {
+		if (this.#listening && !this.disposed) this.#options.post(event);
+	}
+
+	#schedule(): void {
+		if (this.#timer !== null || this.disposed) return;
+		this.#timer = setTimeout(async () => {
+			if (this.#componentsStale && this.#fault === null && this.#listening) await this.#readComponents();
+			this.#timer = null;
+			this.#post({ type: 'overview', ...this.#overview() });
+			if (this.#componentsStale && this.#fault === null && this.#listening) this.#schedule();
+		}, this.#options.newsMs ?? 250);
+	}
+
+	/** Only for the choices of the form: without them people write SQL. */
+	async #readComponents(): Promise<void> {
+		this.#componentsStale = false;
+		const sql = 'SELECT DISTINCT name FROM reward_components WHERE name IS NOT NULL ORDER BY name';
+		try {
+			const { rows } = await this.#options.lab.request('sql', { sql, limit: mostComponents });
+			this.#components = rows.flatMap(([name]) => (typeof name === 'string' ? [name] : []));
+		} catch {
+			// Those of before.
+		}
+	}
+}
+
+function searchName(id: number): string {
+	return `query-${id}`;
+}

@@ -1,0 +1,51 @@
+/** Where in a statement a mistake is. */
+export interface ErrorPlace {
+	/** From 1. */
+	readonly line: number;
+	/** Characters from the start of the statement. */
+	readonly start: number;
+	readonly end: number;
+}
+
+/**
+ * Finds the place that DuckDB marks in its message: "LINE 2: ...from rollout where", and below a caret. Of long lines it
+ * quotes a part. null: the message marks none, or what it quotes is not in the statement.
+ */
+export function errorPlace(message: string, sql: string): ErrorPlace | null {
+	const match = /LINE (\d+): ([^\n]*)\n( *)\^/.exec(message);
+	if (!match) return null;
+	const [, number = '', quoted = '', spaces = ''] = match;
+	const line = Number(number);
+	const lines = sql.split('\n');
+	const text = lines[line - 1];
+	if (text === undefined) return null;
+	const cut = quoted.startsWith('...') ? 3 : 0;
+	const part = quoted.slice(cut).replace(/\.\.\.$/, '');
+	const at = text.indexOf(part.trimEnd());
+	if (at < 0) return null;
+	// The caret stands below the whole line of the message, whose head is "LINE 2: ".
+	const column = at + lengthOfWidth(part, spaces.length - `LINE ${number}: `.length - cut);
+	const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+	const word = /^(?:"[^"]*"|'[^']*'|[\w.]+|\S)/.exec(text.slice(column))?.[0] ?? '';
+	return { line, start: before + column, end: before + column + word.length };
+}
+
+const wide = /[\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Extended_Pictographic}]/u;
+const unseen = /[\p{Cc}\p{Mn}\p{Cf}]/u;
+
+/** How much of a text comes before a distance on a terminal, by which DuckDB places its caret: tabs have no width there. */
+function lengthOfWidth(text: string, width: number): number {
+	let [length, rest] = [0, width];
+	for (const character of text) {
+		const own = unseen.test(character) ? 0 : wide.test(character) ? 2 : 1;
+		if (rest < own || (rest === 0 && own > 0)) break;
+		rest -= own;
+		length += character.length;
+	}
+	return length;
+}
+
+/** The message without the lines that mark the place. */
+export function errorWords(message: string): string {
+	return message.replace(/\s*LINE \d+: [^\n]*\n *\^/, '').trim();
+}

@@ -1,0 +1,72 @@
+export interface Example {
+	readonly title: string;
+	readonly sql: string;
+}
+
+/** Statements to begin with; the unit tests run each of them. */
+export const examples: readonly Example[] = [
+	{
+		title: 'Groups with the most to learn from',
+		sql: `SELECT g.run, g.split, g.step, g.group_id, 0 AS "index", g.rollouts, g.reward_mean, g.reward_std
+FROM groups g
+WHERE NOT g.dead
+ORDER BY g.reward_std DESC
+LIMIT 100`,
+	},
+	{
+		title: 'Share of dead groups over training',
+		sql: `SELECT run, step, count(*) AS groups, avg(dead::INTEGER) AS dead_share
+FROM groups
+WHERE split = 'train'
+GROUP BY run, step
+ORDER BY run, step`,
+	},
+	{
+		title: 'Right answers with a low reward',
+		sql: `SELECT run, split, step, group_id, "index", reward, rewards, characters
+FROM rollouts
+WHERE correct
+ORDER BY reward
+LIMIT 200`,
+	},
+	{
+		title: 'Reward components, by run',
+		sql: `SELECT run, name, count(value) AS values, avg(value) AS mean, stddev_samp(value) AS std
+FROM reward_components
+GROUP BY run, name
+ORDER BY run, name`,
+	},
+	{
+		title: 'Longest completions that were not cut off',
+		sql: `SELECT run, split, step, group_id, "index", characters, reward
+FROM rollouts
+WHERE NOT truncated
+ORDER BY characters DESC
+LIMIT 100`,
+	},
+	{
+		title: 'Backtracking and accuracy over training',
+		sql: `SELECT run, step, avg((backtracking > 0)::INTEGER) AS backtracks, avg(correct::INTEGER) AS correct
+FROM rollouts
+WHERE split = 'train'
+GROUP BY run, step
+ORDER BY run, step`,
+	},
+	{
+		title: 'The same prompt over training',
+		sql: `SELECT prompt_hash, count(DISTINCT step) AS steps, avg(correct::INTEGER) AS correct,
+	max_by(correct::INTEGER, step) - min_by(correct::INTEGER, step) AS change
+FROM rollouts
+GROUP BY prompt_hash
+HAVING count(DISTINCT step) > 1
+ORDER BY change DESC, steps DESC
+LIMIT 200`,
+	},
+	{
+		title: 'Best held-out accuracy of each run',
+		sql: `SELECT run, name, max(accuracy) AS best, max_by(step, accuracy) AS at_step
+FROM evaluations
+GROUP BY run, name
+ORDER BY best DESC`,
+	},
+];

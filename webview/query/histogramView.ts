@@ -1,0 +1,91 @@
+import { element, fill } from '../lib/dom.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { HistogramState } from './queryModel.ts';
+import type { Histogram, HistogramBin } from './statements.ts';
+
+/** How the values of a column are distributed over all rows of the answer: columns, and the same as a table. */
+export class HistogramView {
+	readonly element = element('div', { class: 'histogram' });
+
+	update(state: HistogramState | null): void {
+		if (state === null) {
+			fill(this.element);
+			return;
+		}
+		const { column, made, failure } = state;
+		const name = plainLabel(column, 80);
+		if (failure !== null) {
+			fill(this.element, element('p', { class: 'quiet' }, `${name} cannot be counted: ${failure.message}`));
+		} else if (made === null)
+			fill(this.element, element('p', { class: 'quiet', role: 'status' }, `Counting ${name}\u2026`));
+		else if (made.bins.length === 0)
+			fill(this.element, element('p', { class: 'quiet' }, `No row has a value of ${name}.`));
+		else fill(this.element, ...drawing(name, made));
+	}
+}
+
+function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement[] {
+	const highest = Math.max(...bins.map(({ rows }) => rows));
+	const all = bins.reduce((sum, { rows }) => sum + rows, 0);
+	const label = (bin: HistogramBin): string => {
+		if (whole) return formatNumber(bin.low + 0.5, 6);
+		return bin.low === bin.high
+			? formatNumber(bin.low, 6)
+			: `${formatNumber(bin.low, 4)} to ${formatNumber(bin.high, 4)}`;
+	};
+	const count = (rows: number): string => `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+	const [first, last] = [bins[0] as HistogramBin, bins.at(-1) as HistogramBin];
+	const middle = (first.low + last.high) / 2;
+	const ends = whole ? [first.low + 0.5, middle, last.high - 0.5] : [first.low, middle, last.high];
+	const summary = `${name}: ${count(all)} from ${formatNumber(ends[0], 4)} to ${formatNumber(ends[2], 4)}`;
+	const bars = element(
+		'div',
+		{ class: 'bars', role: 'img', aria: { label: `Histogram of ${summary}` } },
+		...bins.map((bin) => {
+			const bar = element('span', { class: 'bar' });
+			bar.style.height = `${(100 * bin.rows) / highest}%`;
+			// However few they are, they are there.
+			if (bin.rows > 0) bar.classList.add('some');
+			return element('span', { class: 'bar-room', title: `${label(bin)}: ${count(bin.rows)}` }, bar);
+		}),
+	);
+	const ticks = bins.length === 1 ? [label(first)] : ends.map((value) => formatNumber(value, 4));
+	return [
+		element(
+			'p',
+			{ class: 'quiet' },
+			`${summary}; the highest column has ${count(highest)}`,
+			without > 0 ? `; ${count(without)} without a value` : '',
+		),
+		bars,
+		element('div', { class: 'bar-axis', aria: { hidden: true } }, ...ticks.map((tick) => element('span', null, tick))),
+		element(
+			'details',
+			null,
+			element('summary', null, 'As a table'),
+			element(
+				'table',
+				{ class: 'plain-table' },
+				element('caption', { class: 'visually-hidden' }, `Histogram of ${name}`),
+				element(
+					'thead',
+					null,
+					element('tr', null, ...[name, 'Rows'].map((head) => element('th', { attributes: { scope: 'col' } }, head))),
+				),
+				element(
+					'tbody',
+					null,
+					...bins.map((bin) =>
+						element(
+							'tr',
+							null,
+							element('th', { attributes: { scope: 'row' } }, label(bin)),
+							element('td', null, formatCount(bin.rows)),
+						),
+					),
+				),
+			),
+		),
+	];
+}

@@ -1,0 +1,123 @@
+import * as v from 'valibot';
+import { labViews } from '../../src/protocol/labViews.ts';
+import { type Sort, sortSchema } from '../../src/protocol/queryMessages.ts';
+
+const short = v.pipe(v.string(), v.maxLength(1000));
+
+export const operators = ['>=', '<=', '=', '!=', 'between', 'is', 'not', 'null', 'set'] as const;
+export type Operator = (typeof operators)[number];
+
+export const conditionSchema = v.object({
+	column: short,
+	operator: v.picklist(operators),
+	value: short,
+	/** Upper end of `between`. */
+	to: short,
+});
+/** One thing that must hold of a rollout. What a person has typed is kept as it is. */
+export type Condition = v.InferOutput<typeof conditionSchema>;
+
+/** The question of those who do not write SQL. */
+export const queryFormSchema = v.object({
+	conditions: v.pipe(v.array(conditionSchema), v.maxLength(40)),
+	/** Empty: any text. */
+	text: short,
+	regex: v.boolean(),
+	caseSensitive: v.boolean(),
+	sort: v.nullable(sortSchema),
+	/** Columns; none: one row a rollout. */
+	groupBy: v.pipe(v.array(short), v.maxLength(4)),
+	/** What is averaged over each group. */
+	measure: short,
+});
+export interface QueryForm extends v.InferOutput<typeof queryFormSchema> {
+	sort: Sort | null;
+}
+
+export const emptyForm: QueryForm = {
+	conditions: [],
+	text: '',
+	regex: false,
+	caseSensitive: false,
+	sort: null,
+	groupBy: [],
+	measure: 'reward',
+};
+
+/** Something that a rollout can be asked about. */
+export interface FormColumn {
+	/** A column of the view `rollouts`, or `rewards.` and the name of a component. */
+	readonly id: string;
+	readonly label: string;
+	readonly kind: 'number' | 'boolean' | 'text';
+	readonly meaning: string;
+}
+
+/** Columns of the view that say where a text lies; nobody filters by them. */
+const plumbing = ['file', 'byte_offset', 'byte_length', 'item', 'rewards', 'has_tokens'];
+
+const numeric = /^(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|UTINYINT|USMALLINT|UINTEGER|UBIGINT|FLOAT|DOUBLE|DECIMAL)/;
+
+/** What kind of values a column of a result, or of a view, has; by the name of its type. */
+export function kindOfType(type: string): FormColumn['kind'] {
+	const isList = type.endsWith(']');
+	if (!isList && numeric.test(type)) return 'number';
+	return type === 'BOOLEAN' ? 'boolean' : 'text';
+}
+
+/** Prefix of the ids of reward components. */
+const rewardPrefix = 'rewards.';
+
+/** @param components names of reward components that the index knows */
+export function formColumns(components: readonly string[]): FormColumn[] {
+	const view = labViews.find(({ name }) => name === 'rollouts');
+	return (view?.columns ?? []).flatMap(({ name, type, meaning }): FormColumn[] => {
+		if (name === 'reward') {
+			return [
+				{ id: name, label: 'reward', kind: 'number', meaning },
+				...components.map((component): FormColumn => componentColumn(component)),
+			];
+		}
+		return plumbing.includes(name)
+			? []
+			: [{ id: name, label: name.replaceAll('_', ' '), kind: kindOfType(type), meaning }];
+	});
+}
+
+function componentColumn(name: string): FormColumn {
+	return {
+		id: `${rewardPrefix}${name}`,
+		label: `reward: ${name}`,
+		kind: 'number',
+		meaning: `the component ${name} of the reward`,
+	};
+}
+
+/** The component that a column's id names; null: it is a column of the view. */
+export function componentOf(id: string): string | null {
+	return id.startsWith(rewardPrefix) ? id.slice(rewardPrefix.length) : null;
+}
+
+export const operatorsOf: Readonly<Record<FormColumn['kind'], readonly Operator[]>> = {
+	number: ['>=', '<=', '=', '!=', 'between', 'null', 'set'],
+	boolean: ['is', 'not', 'null'],
+	text: ['=', '!=', 'null', 'set'],
+};
+
+export const operatorNames: Readonly<Record<Operator, string>> = {
+	'>=': 'at least',
+	'<=': 'at most',
+	'=': 'is',
+	'!=': 'is not',
+	between: 'between',
+	is: 'yes',
+	not: 'no',
+	null: 'not recorded',
+	set: 'recorded',
+};
+
+/** How many values an operator wants. */
+export function valuesOf(operator: Operator): 0 | 1 | 2 {
+	if (operator === 'between') return 2;
+	return operator === '>=' || operator === '<=' || operator === '=' || operator === '!=' ? 1 : 0;
+}

@@ -1,0 +1,450 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type { RolloutRef } from '../../src/protocol/lab.ts';
+import {
+	type Answer,
+	mostHits,
+	mostRows,
+	type QueryCommand,
+	type QueryEvent,
+	type QueryRun,
+	type Question,
+	type queryRequests,
+} from '../../src/protocol/queryMessages.ts';
+import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+import { toCsv } from '../lib/charts/csv.ts';
+import { filterOf, sqlOf } from './formSql.ts';
+import { type FormColumn, formColumns, type QueryForm } from './queryForm.ts';
+import { firstState, type Mode, type SavedState } from './savedState.ts';
+import { type Histogram, histogramOf, histogramSql, sortedSql } from './statements.ts';
+
+type Requests = typeof queryRequests;
+
+/** Why something could not be done, as it is shown. */
+export interface Fault {
+	readonly message: string;
+	readonly action?: string | undefined;
+}
+
+/** The way to the panel. */
+export interface QueryPort {
+	request<M extends keyof Requests & string>(
+		method: M,
+		params: RequestParams<Requests, M>,
+	): Promise<RequestResult<Requests, M>>;
+	post(command: QueryCommand): void;
+}
+
+/** What changed: what is asked, what there is to ask, what is under way, or the answer. */
+export type QueryChange = 'question' | 'overview' | 'busy' | 'answer' | 'hits' | 'histogram' | 'notice';
+
+export interface Busy {
+	readonly id: number;
+	readonly what: 'sql' | 'search' | 'export';
+	readonly since: number;
+	/** Bytes of texts: read, and in all; of a search. */
+	readonly bytes: number;
+	readonly total: number;
+}
+
+export interface HistogramState {
+	readonly column: string;
+	/** null: it is being counted, or failed. */
+	readonly made: Histogram | null;
+	readonly failure: Fault | null;
+}
+
+/** Something to be said for a while: what was saved, why something was not done. */
+export interface Notice {
+	readonly text: string;
+	readonly isError: boolean;
+}
+
+/** What the query view knows: what is asked, what it may ask, and the answer. */
+export class QueryModel extends Disposable {
+	readonly #port: QueryPort;
+	readonly #changed = this.register(new Emitter<QueryChange>());
+	readonly onChange = this.#changed.event;
+	#state: SavedState;
+	/** Numbers of questions; those of a page that was reloaded may still be under way. */
+	#lastId = Math.floor(Math.random() * 2 ** 40);
+	#known = false;
+	#runs: readonly QueryRun[] = [];
+	#components: readonly string[] = [];
+	#columns: readonly FormColumn[] = formColumns([]);
+	#fault: Fault | null = null;
+	#remark: string | null = null;
+	#history: readonly string[] = [];
+	#answer: Answer | null = null;
+	#busy: Busy | null = null;
+	#histogram: HistogramState | null = null;
+	#histogramId = 0;
+	#notice: Notice | null = null;
+
+	constructor(port: QueryPort, saved: SavedState = firstState) {
+		super();
+		this.#port = port;
+		this.#state = saved;
+	}
+
+	/** Whether the panel has answered. */
+	get known(): boolean {
+		return this.#known;
+	}
+
+	get runs(): readonly QueryRun[] {
+		return this.#runs;
+	}
+
+	/** What the form may ask about. */
+	get columns(): readonly FormColumn[] {
+		return this.#columns;
+	}
+
+	get fault(): Fault | null {
+		return this.#fault;
+	}
+
+	get remark(): string | null {
+		return this.#remark;
+	}
+
+	get history(): readonly string[] {
+		return this.#history;
+	}
+
+	get mode(): Mode {
+		return this.#state.mode;
+	}
+
+	get form(): QueryForm {
+		return this.#state.form;
+	}
+
+	get sql(): string {
+		return this.#state.sql;
+	}
+
+	/** Folders; null: all runs. */
+	get chosen(): readonly string[] | null {
+		return this.#state.runs;
+	}
+
+	get answer(): Answer | null {
+		return this.#answer;
+	}
+
+	get busy(): Busy | null {
+		return this.#busy;
+	}
+
+	get histogram(): HistogramState | null {
+		return this.#histogram;
+	}
+
+	get notice(): Notice | null {
+		return this.#notice;
+	}
+
+	get saved(): SavedState {
+		return this.#state;
+	}
+
+	/** The statement that the form stands for. */
+	get formStatement(): string {
+		return sqlOf(this.form, this.chosen, this.#columns);
+	}
+
+	/** The statement of the answer; null: it is of a search, or there is none. */
+	get statement(): string | null {
+		const question = this.#answer?.question;
+		return question?.kind === 'sql' ? sortedSql(question.sql, question.sort) : null;
+	}
+
+	setMode(mode: Mode): void {
+		this.#set({ mode });
+	}
+
+	setForm(change: Partial<QueryForm>): void {
+		this.#set({ form: { ...this.form, ...change } });
+	}
+
+	setSql(sql: string): void {
+		this.#set({ sql });
+	}
+
+	chooseRuns(runs: readonly string[] | null): void {
+		this.#set({ runs: runs === null ? null : [...runs] });
+	}
+
+	/** Opens the form's statement in the editor. */
+	editStatement(): void {
+		this.#set({ mode: 'sql', sql: this.formStatement });
+	}
+
+	receive(event: QueryEvent): void {
+		switch (event.type) {
+			case 'snapshot':
+				this.#takeOverview(event);
+				this.#history = event.history;
+				this.#answer = event.answer;
+				this.#busy = event.busy === null ? null : this.#work(event.busy, event.answer?.kind === 'hits');
+				this.#known = true;
+				if (event.wanted) this.#want(event.wanted);
+				else this.#resume();
+				this.#changed.fire('overview');
+				this.#changed.fire('busy');
+				this.#changed.fire('answer');
+				break;
+			case 'overview':
+				this.#takeOverview(event);
+				this.#changed.fire('overview');
+				break;
+			case 'hits':
+				if (this.#busy?.id !== event.id || this.#answer?.kind !== 'hits') break;
+				this.#answer = { ...this.#answer, hits: [...this.#answer.hits, ...event.hits].slice(0, mostHits) };
+				this.#busy = { ...this.#busy, bytes: event.bytes, total: event.total };
+				this.#changed.fire('hits');
+				break;
+		}
+	}
+
+	/** Asks what the form or the editor says. */
+	ask(): void {
+		const { mode, form } = this;
+		if (mode === 'form' && form.text !== '') {
+			const { text, regex, caseSensitive } = form;
+			const filter = filterOf(form, this.chosen, this.#columns);
+			void this.#search({ kind: 'search', query: { pattern: text, regex, caseSensitive }, filter });
+			return;
+		}
+		const sql = mode === 'form' ? this.formStatement : this.sql;
+		if (sql.trim() !== '') void this.#run({ kind: 'sql', sql, sort: null });
+	}
+
+	/** The answer in the order of a column: falling, rising, as it was. */
+	sortBy(column: string): void {
+		const question = this.#answer?.question;
+		if (question?.kind !== 'sql') return;
+		const { sort } = question;
+		const next =
+			sort?.column !== column ? { column, descending: true } : sort.descending ? { column, descending: false } : null;
+		void this.#run({ ...question, sort: next });
+	}
+
+	cancel(): void {
+		if (this.#busy) this.#port.post({ type: 'cancel', id: this.#busy.id });
+	}
+
+	/** @param column of the answer; null: its rows again */
+	showHistogram(column: string | null): void {
+		this.#set({ histogram: column });
+		void this.#countHistogram();
+	}
+
+	async export(format: 'csv' | 'parquet'): Promise<void> {
+		const { answer, statement } = this;
+		if (answer === null || this.#busy !== null) return;
+		if (answer.kind === 'hits') {
+			await this.#saveHits(answer.hits);
+			return;
+		}
+		if (statement === null) return;
+		const busy = this.#begin('export');
+		try {
+			const { saved, rows, bytes } = await this.#port.request('export', {
+				id: busy.id,
+				statement,
+				format,
+				name: `rollouts.${format}`,
+			});
+			this.#end(busy);
+			if (saved) this.#say(`Saved ${rows} ${rows === 1 ? 'row' : 'rows'}, ${bytes} bytes.`);
+		} catch (error) {
+			this.#end(busy);
+			this.#sayFailure(error);
+		}
+	}
+
+	open(ref: RolloutRef): void {
+		this.#port.request('open', { ref }).catch((error: unknown) => this.#sayFailure(error));
+	}
+
+	addRuns(): void {
+		this.#port.post({ type: 'addRuns' });
+	}
+
+	forgetNotice(): void {
+		this.#notice = null;
+		this.#changed.fire('notice');
+	}
+
+	async #saveHits(hits: Extract<Answer, { kind: 'hits' }>['hits']): Promise<void> {
+		const column = (name: string, values: readonly (string | number)[]) => ({ name, values });
+		const text = toCsv(
+			[
+				...(['run', 'split', 'step', 'group', 'index', 'count'] as const).map((name) =>
+					column(
+						name,
+						hits.map((hit) => hit[name]),
+					),
+				),
+				column(
+					'text',
+					hits.map(({ before, match, after }) => `${before}${match}${after}`),
+				),
+			],
+			hits.map((_, i) => i),
+		);
+		try {
+			const { saved } = await this.#port.request('save', { name: 'hits.csv', text });
+			if (saved) this.#say(`Saved ${hits.length} ${hits.length === 1 ? 'hit' : 'hits'}.`);
+		} catch (error) {
+			this.#sayFailure(error);
+		}
+	}
+
+	async #run(question: Extract<Question, { kind: 'sql' }>): Promise<void> {
+		const busy = this.#begin('sql');
+		this.#set({ question });
+		const statement = sortedSql(question.sql, question.sort);
+		try {
+			const table = await this.#port.request('run', { id: busy.id, question, statement, limit: mostRows });
+			if (!this.#end(busy)) return;
+			this.#answer = { kind: 'table', question, table };
+			const sql = question.sql.trim();
+			this.#history = [sql, ...this.#history.filter((other) => other !== sql)].slice(0, 50);
+		} catch (error) {
+			if (!this.#end(busy)) return;
+			const failure = Failure.from(error);
+			// Cancelled: what was there before stays.
+			if (failure.reason === 'cancelled') return;
+			this.#answer = { kind: 'failure', question, failure: failure.toJSON() };
+		}
+		this.#changed.fire('answer');
+		const { histogram } = this.#state;
+		const columns = this.#answer.kind === 'table' ? this.#answer.table.columns : [];
+		if (histogram !== null && !columns.some(({ name }) => name === histogram)) this.#set({ histogram: null });
+		void this.#countHistogram();
+	}
+
+	async #search(question: Extract<Question, { kind: 'search' }>): Promise<void> {
+		const busy = this.#begin('search');
+		this.#set({ question, histogram: null });
+		this.#histogram = null;
+		this.#answer = { kind: 'hits', question, hits: [], end: null };
+		this.#changed.fire('answer');
+		try {
+			const end = await this.#port.request('search', { id: busy.id, question });
+			if (!this.#end(busy) || this.#answer?.kind !== 'hits') return;
+			this.#answer = { ...this.#answer, end };
+		} catch (error) {
+			if (!this.#end(busy)) return;
+			const failure = Failure.from(error);
+			if (failure.reason !== 'cancelled') {
+				if (this.#answer?.kind === 'hits' && this.#answer.hits.length > 0) this.#sayFailure(failure);
+				else this.#answer = { kind: 'failure', question, failure: failure.toJSON() };
+			}
+		}
+		this.#changed.fire('answer');
+	}
+
+	async #countHistogram(): Promise<void> {
+		const { histogram: column } = this.#state;
+		const { statement } = this;
+		this.#histogramId = this.#nextId();
+		const id = this.#histogramId;
+		if (column === null || statement === null || this.#answer?.kind !== 'table') {
+			this.#histogram = null;
+			this.#changed.fire('histogram');
+			return;
+		}
+		this.#histogram = { column, made: null, failure: null };
+		this.#changed.fire('histogram');
+		try {
+			const { rows } = await this.#port.request('side', {
+				id,
+				statement: histogramSql(statement, column),
+				limit: mostRows,
+			});
+			if (this.#histogramId !== id) return;
+			this.#histogram = { column, made: histogramOf(rows), failure: null };
+		} catch (error) {
+			if (this.#histogramId !== id) return;
+			this.#histogram = { column, made: null, failure: Failure.from(error).toJSON() };
+		}
+		this.#changed.fire('histogram');
+	}
+
+	/** After a reload of the window nothing is left of the answer: a statement is run again, a search waits for a person. */
+	#resume(): void {
+		const { question } = this.#state;
+		if (this.#answer !== null) void this.#countHistogram();
+		else if (question?.kind === 'sql' && this.#busy === null && this.#fault === null && this.#runs.length > 0) {
+			void this.#run(question);
+		}
+	}
+
+	#want({ sql, runs }: { readonly sql: string | null; readonly runs: readonly string[] | null }): void {
+		this.#set({ runs: runs === null ? null : [...runs], ...(sql === null ? {} : { mode: 'sql', sql }) });
+		if (sql !== null) this.ask();
+	}
+
+	#takeOverview({ runs, components, fault, remark }: Extract<QueryEvent, { type: 'overview' | 'snapshot' }>): void {
+		this.#runs = runs;
+		this.#fault = fault;
+		this.#remark = remark;
+		if (JSON.stringify(components) !== JSON.stringify(this.#components)) {
+			this.#components = components;
+			this.#columns = formColumns(components);
+		}
+		// Runs that are gone cannot be chosen.
+		const folders = new Set(runs.map(({ folder }) => folder));
+		if (this.chosen?.some((folder) => !folders.has(folder)) && runs.length > 0) {
+			this.#set({ runs: this.chosen.filter((folder) => folders.has(folder)) });
+		}
+	}
+
+	#nextId(): number {
+		this.#lastId += 1;
+		return this.#lastId;
+	}
+
+	#work(id: number, isSearch: boolean): Busy {
+		return { id, what: isSearch ? 'search' : 'sql', since: performance.now(), bytes: 0, total: 0 };
+	}
+
+	#begin(what: Busy['what']): Busy {
+		if (this.#busy !== null) this.#port.post({ type: 'cancel', id: this.#busy.id });
+		const busy = { ...this.#work(this.#nextId(), false), what };
+		this.#busy = busy;
+		this.#notice = null;
+		this.#changed.fire('notice');
+		this.#changed.fire('busy');
+		return busy;
+	}
+
+	/** @returns whether it was still of interest */
+	#end(busy: Busy): boolean {
+		if (this.#busy?.id !== busy.id) return false;
+		this.#busy = null;
+		this.#changed.fire('busy');
+		return true;
+	}
+
+	#say(text: string, isError = false): void {
+		this.#notice = { text, isError };
+		this.#changed.fire('notice');
+	}
+
+	#sayFailure(error: unknown): void {
+		const failure = Failure.from(error);
+		if (failure.reason !== 'cancelled') this.#say(failure.toString(), true);
+	}
+
+	#set(change: Partial<SavedState>): void {
+		this.#state = { ...this.#state, ...change };
+		this.#changed.fire('question');
+	}
+}

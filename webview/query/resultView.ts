@@ -1,0 +1,252 @@
+import type { RolloutRef } from '../../src/protocol/lab.ts';
+import { type Answer, mostHits } from '../../src/protocol/queryMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatBytes, formatCount, formatDuration } from '../lib/format.ts';
+import { errorWords } from './errorPlace.ts';
+import { examples } from './examples.ts';
+import { HistogramView } from './histogramView.ts';
+import { kindOfType } from './queryForm.ts';
+import type { QueryModel } from './queryModel.ts';
+import { ResultTable, type TableShape } from './resultTable.ts';
+import { select } from './select.ts';
+import { faultLine } from './sqlView.ts';
+import { columnsOfHits, columnsOfTable } from './tableOfAnswer.ts';
+
+/** The answer: what it is, its rows or their histogram, and ways on from it. */
+export class ResultView {
+	readonly element: HTMLElement;
+	readonly #model: QueryModel;
+	readonly #summary = element('span', { class: 'result-summary', role: 'status' });
+	readonly #bar: HTMLElement;
+	readonly #chart;
+	readonly #csv;
+	readonly #parquet;
+	readonly #body = element('div', { class: 'result-body' });
+	readonly #histogram = new HistogramView();
+	#table: ResultTable | null = null;
+	/** Whose columns the table has. */
+	#tableOf: unknown = null;
+
+	constructor(model: QueryModel) {
+		this.#model = model;
+		this.#chart = select('Histogram of a column', (column) => model.showHistogram(column === '' ? null : column));
+		this.#csv = button({ label: 'Export CSV\u2026', icon: 'download', onClick: () => void model.export('csv') });
+		this.#parquet = button({
+			label: 'Export Parquet\u2026',
+			icon: 'download',
+			onClick: () => void model.export('parquet'),
+		});
+		this.#bar = element(
+			'div',
+			{ class: 'result-bar' },
+			this.#summary,
+			element('span', { class: 'spacer' }),
+			this.#chart.element,
+			this.#csv.element,
+			this.#parquet.element,
+		);
+		this.element = element(
+			'section',
+			{ class: 'result', aria: { label: 'Answer' } },
+			this.#bar,
+			this.#histogram.element,
+			this.#body,
+		);
+	}
+
+	/** Another answer. */
+	update(): void {
+		const { answer } = this.#model;
+		this.#showBar();
+		if (answer === null || answer.kind === 'failure') {
+			this.#dropTable();
+			fill(this.#body, answer === null ? this.#nothing() : this.#failure(answer));
+			return;
+		}
+		const count = answer.kind === 'table' ? answer.table.rows.length : answer.hits.length;
+		const over = answer.kind === 'table' || this.#model.busy === null;
+		if (count === 0 && over) {
+			this.#dropTable();
+			fill(this.#body, this.#noRows(answer));
+			return;
+		}
+		const of = answer.kind === 'table' ? answer.table : JSON.stringify(answer.question);
+		const shape = this.#shape(answer);
+		if (this.#table !== null && this.#tableOf === of) {
+			this.#table.update(shape);
+			return;
+		}
+		this.#dropTable();
+		this.#table = new ResultTable(shape);
+		this.#tableOf = of;
+		fill(this.#body, this.#table.element);
+	}
+
+	/** The histogram is there, or is not to be shown. */
+	updateHistogram(): void {
+		this.#histogram.update(this.#model.histogram);
+		this.#histogram.element.hidden = this.#model.histogram === null;
+		this.#showBar();
+	}
+
+	#dropTable(): void {
+		this.#table?.dispose();
+		this.#table = null;
+		this.#tableOf = null;
+	}
+
+	#showBar(): void {
+		const { answer, busy, histogram } = this.#model;
+		const has = answer?.kind === 'table' || (answer?.kind === 'hits' && answer.hits.length > 0);
+		this.#bar.hidden = !has;
+		if (!has || answer === null) return;
+		setText(this.#summary, summaryOf(answer, busy !== null));
+		const columns =
+			answer.kind === 'table' ? answer.table.columns.filter(({ type }) => kindOfType(type) !== 'text') : [];
+		this.#chart.element.hidden = columns.length === 0;
+		this.#chart.set(
+			[
+				{ value: '', label: 'No histogram' },
+				...columns.map(({ name }) => ({ value: name, label: `Histogram of ${name}` })),
+			],
+			histogram?.column ?? '',
+		);
+		this.#parquet.setHidden(answer.kind === 'hits');
+		this.#csv.setDisabled(busy !== null);
+		this.#parquet.setDisabled(busy !== null);
+	}
+
+	#shape(answer: Exclude<Answer, { kind: 'failure' }>): TableShape {
+		const model = this.#model;
+		if (answer.kind === 'hits') {
+			const hits = () => (model.answer?.kind === 'hits' ? model.answer.hits : answer.hits);
+			const names = new Map(model.runs.map(({ folder, name }) => [folder, name]));
+			return {
+				label: 'Hits',
+				columns: columnsOfHits(hits, (folder) => names.get(folder) ?? folder),
+				rows: answer.hits.length,
+				canOpen: () => true,
+				onOpen: (row) => {
+					const hit = hits()[row];
+					if (hit) model.open(refOf(hit));
+				},
+			};
+		}
+		const { table, question } = answer;
+		return {
+			label: 'Rows',
+			columns: columnsOfTable(table),
+			rows: table.rows.length,
+			canOpen: (row) => table.refs?.[row] != null,
+			onOpen: (row) => {
+				const ref = table.refs?.[row];
+				if (ref) model.open(ref);
+			},
+			...(question.kind === 'sql'
+				? {
+						sort: {
+							column: question.sort?.column ?? null,
+							descending: question.sort?.descending ?? true,
+							onSort: (column) => model.sortBy(column),
+						},
+					}
+				: {}),
+		};
+	}
+
+	#nothing(): HTMLElement {
+		const model = this.#model;
+		if (!model.known) return emptyState({ title: 'Opening the index', text: 'One moment.', actions: [] });
+		if (model.fault !== null) {
+			const { message, action } = model.fault;
+			return emptyState({
+				title: 'The index cannot be asked',
+				text: [message, action].filter(Boolean).join(' '),
+				actions: [],
+			});
+		}
+		if (model.runs.length === 0) {
+			return emptyState({
+				title: 'No runs are known',
+				text: 'Start a run, or add a folder with runs of any trainer: their rollouts can then be asked about here.',
+				actions: [{ label: 'Add Runs\u2026', run: () => model.addRuns() }],
+			});
+		}
+		if (model.busy !== null) return emptyState({ title: 'Asking', text: 'The answer comes here.', actions: [] });
+		return element(
+			'div',
+			{ class: 'empty' },
+			element('h2', null, 'Ask about your rollouts'),
+			element('p', null, 'Run the question above, or begin with one of these.'),
+			element(
+				'ul',
+				{ class: 'example-list' },
+				...examples.slice(0, 5).map(({ title, sql }) => {
+					const begin = element('button', { class: 'link', attributes: { type: 'button' } }, title);
+					begin.addEventListener('click', () => {
+						model.setSql(sql);
+						model.setMode('sql');
+						model.ask();
+					});
+					return element('li', null, begin);
+				}),
+			),
+		);
+	}
+
+	#noRows({ question }: Answer): HTMLElement {
+		if (question.kind === 'search') {
+			const { pattern, regex } = question.query;
+			return emptyState({
+				title: 'No completion holds this',
+				text: regex ? `Nothing matches ${pattern}` : `"${pattern}" is in none of the completions that were looked at.`,
+				actions: [],
+			});
+		}
+		const isForm = this.#model.mode === 'form';
+		return emptyState({
+			title: isForm ? 'No rollout is like this' : 'The statement has no rows',
+			text: isForm ? 'Leave out a condition, or ask more runs.' : 'It is right, but nothing fits it.',
+			actions: [],
+		});
+	}
+
+	#failure({ question, failure }: Extract<Answer, { kind: 'failure' }>): HTMLElement {
+		const sql = question.kind === 'sql' ? question.sql : '';
+		return element(
+			'div',
+			{ class: 'failure', role: 'alert' },
+			element('p', { class: 'failure-words' }, errorWords(failure.message)),
+			question.kind === 'sql' ? faultLine(failure.message, sql) : null,
+			failure.action === undefined ? null : element('p', { class: 'quiet' }, failure.action),
+		);
+	}
+}
+
+function refOf({ run, split, step, group, index }: RolloutRef): RolloutRef {
+	return { run, split, step, group, index };
+}
+
+/** What the answer is, in a line. */
+export function summaryOf(answer: Answer, busy: boolean): string {
+	if (answer.kind === 'failure') return '';
+	if (answer.kind === 'table') {
+		const { rows, truncated, millis } = answer.table;
+		const time = formatDuration(millis / 1000);
+		if (truncated)
+			return `The first ${formatCount(rows.length)} rows, in ${time}. There are more: an export has them all.`;
+		return `${formatCount(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}, in ${time}`;
+	}
+	const { hits, end } = answer;
+	const count = `${formatCount(hits.length)} ${hits.length === 1 ? 'rollout' : 'rollouts'}`;
+	if (end === null) return busy ? `${count} so far` : `${count}; the search was stopped`;
+	const where = `${formatBytes(end.bytes)} in ${formatDuration(end.millis / 1000)}`;
+	const rest = end.complete
+		? ''
+		: hits.length >= mostHits
+			? `; the search ended after ${formatCount(mostHits)}: narrow it`
+			: '; not all of the texts were looked at';
+	return `${[`${count}, ${where}${rest}`, ...end.limits].join('. ')}`;
+}

@@ -1,0 +1,127 @@
+import type { QueryRun } from '../../src/protocol/queryMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatBytes, formatCount } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { QueryModel } from './queryModel.ts';
+
+/** Which runs are asked, and how far their index is. */
+export class RunsChooser {
+	readonly element: HTMLDetailsElement;
+	readonly #model: QueryModel;
+	readonly #summary = element('summary', { class: 'runs-summary' });
+	readonly #list = element('div', { class: 'run-list', role: 'group', aria: { label: 'Runs' } });
+	#key = '';
+
+	constructor(model: QueryModel) {
+		this.#model = model;
+		this.element = element(
+			'details',
+			{ class: 'runs' },
+			this.#summary,
+			element(
+				'div',
+				{ class: 'runs-body' },
+				this.#list,
+				element(
+					'div',
+					{ class: 'fields' },
+					button({ label: 'All Runs', onClick: () => model.chooseRuns(null) }).element,
+					button({ label: 'Add Runs\u2026', icon: 'folder', onClick: () => model.addRuns() }).element,
+				),
+			),
+		);
+	}
+
+	/** Something else was clicked, or Escape. @returns whether it was open */
+	close(): boolean {
+		const was = this.element.open;
+		this.element.open = false;
+		return was;
+	}
+
+	update(): void {
+		const { runs, chosen } = this.#model;
+		setText(this.#summary, summaryOf(runs, chosen));
+		const key = JSON.stringify([runs, chosen]);
+		if (key === this.#key) return;
+		this.#key = key;
+		// The box that a person stands on keeps the focus while progress comes.
+		const focused = (document.activeElement as HTMLElement | null)?.dataset.run;
+		fill(this.#list, ...runs.map((run) => this.#run(run)));
+		if (focused !== undefined) {
+			[...this.#list.querySelectorAll<HTMLElement>('input')].find((node) => node.dataset.run === focused)?.focus();
+		}
+	}
+
+	#run(run: QueryRun): HTMLElement {
+		const { chosen, runs } = this.#model;
+		const box = element('input', { attributes: { type: 'checkbox' }, data: { run: run.folder } });
+		box.checked = chosen === null || chosen.includes(run.folder);
+		box.addEventListener('change', () => {
+			const before = chosen ?? runs.map(({ folder }) => folder);
+			const next = box.checked ? [...before, run.folder] : before.filter((folder) => folder !== run.folder);
+			this.#model.chooseRuns(next.length === runs.length ? null : next);
+		});
+		return element(
+			'label',
+			{ class: 'run', title: plainLabel(run.folder, 400) },
+			box,
+			element('span', { class: 'run-name' }, plainLabel(run.name, 80)),
+			run.format === 'reasoning-lab' ? null : element('span', { class: 'badge' }, plainLabel(run.format, 30)),
+			element('span', { class: 'run-state quiet' }, stateOf(run)),
+		);
+	}
+}
+
+/** How far the index of a run is, in words. */
+export function stateOf({ progress }: QueryRun): string {
+	if (progress === null) return 'not indexed yet';
+	const { state, done, total, rollouts, skipped, message } = progress;
+	const read = `${formatCount(rollouts)} ${rollouts === 1 ? 'rollout' : 'rollouts'}`;
+	const lost = skipped > 0 ? `, ${formatCount(skipped)} could not be read` : '';
+	switch (state) {
+		case 'waiting':
+			return 'waits to be indexed';
+		case 'indexing': {
+			const share = total > 0 ? Math.min(99, Math.floor((100 * done) / total)) : 0;
+			return `indexing, ${share} % of ${formatBytes(total)}; ${read}${lost}`;
+		}
+		case 'ready':
+			return `${read}${lost}`;
+		case 'failed':
+			return `cannot be indexed: ${plainLabel(message ?? 'no reason was given', 300)}`;
+	}
+}
+
+function summaryOf(runs: readonly QueryRun[], chosen: readonly string[] | null): string {
+	const of = chosen === null ? runs : runs.filter(({ folder }) => chosen.includes(folder));
+	const rollouts = of.reduce((sum, { progress }) => sum + (progress?.rollouts ?? 0), 0);
+	const names =
+		chosen === null
+			? `all runs (${runs.length})`
+			: of.length === 1
+				? plainLabel(of[0]?.name ?? '', 60)
+				: `${of.length} of ${runs.length} runs`;
+	return `${names}, ${formatCount(rollouts)} ${rollouts === 1 ? 'rollout' : 'rollouts'}`;
+}
+
+/** What is still missing from the index; null: nothing. */
+export function indexRemark(runs: readonly QueryRun[], chosen: readonly string[] | null): string | null {
+	const of = chosen === null ? runs : runs.filter(({ folder }) => chosen.includes(folder));
+	const failed = of.filter(({ progress }) => progress?.state === 'failed').length;
+	const open = of.filter(
+		({ progress }) => progress === null || progress.state === 'waiting' || progress.state === 'indexing',
+	);
+	const parts: string[] = [];
+	if (open.length > 0) {
+		const done = open.reduce((sum, { progress }) => sum + (progress?.done ?? 0), 0);
+		const total = open.reduce((sum, { progress }) => sum + (progress?.total ?? 0), 0);
+		const share = total > 0 ? `, ${Math.min(99, Math.floor((100 * done) / total))} %` : '';
+		parts.push(
+			`The index of ${open.length} of ${of.length} ${of.length === 1 ? 'run' : 'runs'} is being made${share}: answers hold what it has so far.`,
+		);
+	}
+	if (failed > 0) parts.push(`${failed} ${failed === 1 ? 'run' : 'runs'} cannot be indexed: see the list of runs.`);
+	return parts.length === 0 ? null : parts.join(' ');
+}

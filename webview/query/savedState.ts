@@ -1,0 +1,31 @@
+import * as v from 'valibot';
+import { longestStatement, questionSchema } from '../../src/protocol/queryMessages.ts';
+import { emptyForm, queryFormSchema } from './queryForm.ts';
+
+export const modes = ['form', 'sql'] as const;
+export type Mode = (typeof modes)[number];
+
+/** What outlives the window: what was asked and how it is shown, never data. */
+export const savedStateSchema = v.object({
+	view: v.literal('query'),
+	mode: v.picklist(modes),
+	form: queryFormSchema,
+	sql: v.pipe(v.string(), v.maxLength(longestStatement)),
+	/** Folders; null: all runs. */
+	runs: v.nullable(v.array(v.string())),
+	/** What the answer was given to. */
+	question: v.nullable(questionSchema),
+	/** The column whose histogram is shown. */
+	histogram: v.nullable(v.string()),
+});
+export type SavedState = v.InferOutput<typeof savedStateSchema>;
+
+export const firstState: SavedState = {
+	view: 'query',
+	mode: 'form',
+	form: emptyForm,
+	sql: 'SELECT run, split, step, group_id, "index", reward, correct, characters\nFROM rollouts\nORDER BY reward DESC\nLIMIT 1000',
+	runs: null,
+	question: null,
+	histogram: null,
+};

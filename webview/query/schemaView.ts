@@ -1,0 +1,52 @@
+import { labViews } from '../../src/protocol/labViews.ts';
+import { element } from '../lib/dom.ts';
+
+/** Names that SQL has for itself. */
+const reserved = new Set(['index', 'values', 'value']);
+
+/** The views and their columns; a click inserts the name. */
+export class SchemaView {
+	readonly element: HTMLElement;
+
+	constructor(insert: (text: string) => void) {
+		const name = (text: string, title: string) => {
+			const node = element(
+				'button',
+				{ class: 'schema-name', title, attributes: { type: 'button' }, aria: { label: `Insert ${text}` } },
+				text,
+			);
+			// The editor keeps its selection, into which the name goes.
+			node.addEventListener('mousedown', (event) => event.preventDefault());
+			node.addEventListener('click', () => insert(reserved.has(text) ? `"${text}"` : text));
+			return node;
+		};
+		this.element = element(
+			'div',
+			{ class: 'schema', role: 'group', aria: { label: 'Views and columns' } },
+			...labViews.map((view, i) => {
+				const details = element(
+					'details',
+					null,
+					element(
+						'summary',
+						{ title: `A row is ${view.rows}.` },
+						element('span', { class: 'schema-view' }, view.name),
+						element('span', { class: 'quiet' }, ` ${view.rows}`),
+					),
+					name(view.name, `A row is ${view.rows}.`),
+					...view.columns.map((column) =>
+						element(
+							'div',
+							{ class: 'schema-column' },
+							name(column.name, `${column.type}: ${column.meaning}`),
+							element('span', { class: 'schema-type quiet' }, column.type),
+						),
+					),
+				);
+				// The one that most questions are about.
+				details.open = i === 1;
+				return details;
+			}),
+		);
+	}
+}

@@ -1,0 +1,38 @@
+import { element, fill } from '../lib/dom.ts';
+
+export interface SelectChoice {
+	readonly value: string;
+	readonly label: string;
+	/** Shown on hover. */
+	readonly title?: string;
+}
+
+export interface Select {
+	readonly element: HTMLSelectElement;
+	set(choices: readonly SelectChoice[], value: string): void;
+}
+
+/** A native choice: lists of conditions are long, and its list is never cut off by what surrounds it. */
+export function select(label: string, onChange: (value: string) => void): Select {
+	const node = element('select', { class: 'select', aria: { label } });
+	let key = '';
+	node.addEventListener('change', () => onChange(node.value));
+	return {
+		element: node,
+		set: (choices, value) => {
+			// A value that is not offered (any more) is shown all the same.
+			const all = choices.some((choice) => choice.value === value) ? choices : [{ value, label: value }, ...choices];
+			const next = JSON.stringify(all);
+			if (next !== key) {
+				fill(
+					node,
+					...all.map(({ value: id, label: words, title }) =>
+						element('option', { attributes: { value: id }, ...(title === undefined ? {} : { title }) }, words),
+					),
+				);
+			}
+			key = next;
+			if (node.value !== value) node.value = value;
+		},
+	};
+}

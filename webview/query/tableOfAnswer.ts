@@ -1,0 +1,106 @@
+import type { Cell, ResultTable as Table, TextHit } from '../../src/protocol/lab.ts';
+import { element } from '../lib/dom.ts';
+import { formatNumber } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { kindOfType } from './queryForm.ts';
+import type { TableColumn } from './resultTable.ts';
+
+/** Characters of a cell, and of what is shown when it is pointed at. */
+const cellLength = 400;
+const titleLength = 2000;
+/** About the width of a character, and of what is around the text. */
+const characterWidth = 7.2;
+const cellPadding = 22;
+const sampled = 60;
+
+/** A value as a cell shows it: one line, with nothing hidden in it. */
+export function cellText(value: Cell | undefined, kind: 'number' | 'boolean' | 'text'): string {
+	if (value === null || value === undefined) return '';
+	if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value, 6);
+	if (typeof value === 'boolean') return value ? 'yes' : 'no';
+	return kind === 'number' ? value : plainLabel(value, cellLength);
+}
+
+/** Characters before a hit, so that the hit itself is in view. */
+const shownBefore = 48;
+
+/** A piece of a line: as a label, with the spaces at its ends. */
+function part(text: string): string {
+	return plainLabel(`.${text.slice(0, cellLength)}.`, cellLength + 2).slice(1, -1);
+}
+
+function widthOf(texts: readonly string[], name: string, most: number): number {
+	const longest = Math.max(name.length + 2, ...texts.map((text) => text.length));
+	return Math.round(Math.max(56, Math.min(most, longest * characterWidth + cellPadding)));
+}
+
+export function columnsOfTable({ columns, rows }: Table): TableColumn[] {
+	return columns.map(({ name, type }, i) => {
+		const kind = kindOfType(type);
+		const texts = rows.slice(0, sampled).map((row) => cellText(row[i], kind));
+		return {
+			name,
+			title: `${plainLabel(name)}: ${plainLabel(type)}`,
+			numeric: kind === 'number',
+			width: widthOf(texts, name, 420),
+			cell: (row) => {
+				const value = rows[row]?.[i];
+				const text = cellText(value, kind);
+				const exact = typeof value === 'number' && String(value) !== text ? String(value) : null;
+				const long = typeof value === 'string' && text.length > 24 ? plainLabel(value, titleLength) : null;
+				const title = exact ?? long;
+				return {
+					text,
+					...(title === null ? {} : { title }),
+					...(value === null ? { parts: [element('span', { class: 'quiet' }, 'null')] } : {}),
+				};
+			},
+		};
+	});
+}
+
+export function columnsOfHits(hits: () => readonly TextHit[], runName: (folder: string) => string): TableColumn[] {
+	const column = (
+		name: string,
+		title: string,
+		width: number,
+		text: (hit: TextHit) => string,
+		numeric = true,
+	): TableColumn => ({
+		name,
+		title,
+		numeric,
+		width,
+		cell: (row) => {
+			const hit = hits()[row];
+			return { text: hit ? text(hit) : '' };
+		},
+	});
+	return [
+		column('run', 'The run', 150, (hit) => plainLabel(runName(hit.run), 60), false),
+		column('split', 'Trained on, or evaluated', 84, (hit) => hit.split, false),
+		column('step', 'Optimiser update', 70, (hit) => String(hit.step)),
+		column('group', 'Group of the rollout within its step', 70, (hit) => String(hit.group)),
+		column('index', 'Index of the rollout within its group', 70, (hit) => String(hit.index)),
+		column('found', 'How often it occurs in the completion', 70, (hit) => String(hit.count)),
+		{
+			name: 'text',
+			title: 'Where it occurs first',
+			numeric: false,
+			width: 560,
+			cell: (row) => {
+				const hit = hits()[row];
+				if (!hit) return { text: '' };
+				return {
+					text: '',
+					title: plainLabel(`${hit.before}${hit.match}${hit.after}`, titleLength),
+					parts: [
+						part(hit.before.length > shownBefore ? `\u2026${hit.before.slice(-shownBefore)}` : hit.before),
+						element('mark', null, part(hit.match)),
+						part(hit.after),
+					],
+				};
+			},
+		},
+	];
+}
