@@ -34,7 +34,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		banner: {
 			js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
 		},
-		external: ['onnxruntime-node'],
+		external: ['onnxruntime-node', '@duckdb/node-api'],
 	};
 
 	/** Suites of the extension host, where `vscode` is: mocha loads them by `require`. */
@@ -76,6 +76,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			...nodeProgram,
 			entryPoints: { decodingWorker: 'src/runs/importers/decoding/decodingWorker.ts' },
 		},
+		// The lab worker, and the threads in which it and the CLI go through rollouts.
+		lab: { ...nodeProgram, entryPoints: { lab: 'src/lab/main.ts', labThread: 'src/lab/thread.ts' } },
 		cli: {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },
@@ -110,6 +112,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		rollouts: webviewApp('rollouts'),
 		verification: webviewApp('verification'),
 		query: webviewApp('query'),
+		comparison: webviewApp('comparison'),
 		transcript: webviewApp('transcript'),
 		...(tests
 			? {

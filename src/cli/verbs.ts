@@ -7,6 +7,7 @@ import { exportVerb } from './exportVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
+import { queryVerb } from './queryVerb.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
 import { rewardMathVerb } from './rewardMathVerb.ts';
@@ -38,6 +39,7 @@ export const verbs: readonly Verb[] = [
 	statusVerb,
 	stopVerb,
 	inspectVerb,
+	queryVerb,
 	exportVerb,
 	exportOnnxVerb,
 	rescoreVerb,

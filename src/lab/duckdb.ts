@@ -1,19 +1,42 @@
-import {
-	type DuckDBConnection,
+import type {
+	DuckDBConnection,
 	DuckDBDataChunk,
 	DuckDBInstance,
-	type DuckDBResult,
-	type DuckDBType,
-	type DuckDBValue,
-	mapValue,
-	StatementType,
+	DuckDBResult,
+	DuckDBType,
+	DuckDBValue,
 } from '@duckdb/node-api';
+import { Failure } from '../base/failure.ts';
 
 export type { DuckDBResult as SqlResult, DuckDBType as SqlType, DuckDBValue as SqlValue } from '@duckdb/node-api';
 
+type Api = typeof import('@duckdb/node-api');
+let loaded: Api | null = null;
+
+/** Loads the library when it is first needed: a program that could ask may never do. Fails with `unavailable`. */
+async function load(): Promise<Api> {
+	try {
+		loaded ??= await import('@duckdb/node-api');
+		return loaded;
+	} catch (error) {
+		throw new Failure(
+			'unavailable',
+			`DuckDB cannot be loaded on this machine: ${(error as Error).message.split('\n')[0]}.`,
+			'Everything but queries works without it.',
+			{ cause: error },
+		);
+	}
+}
+
+/** As loaded by `Database.open`. */
+function api(): Api {
+	if (loaded === null) throw new Error('No database was opened.');
+	return loaded;
+}
+
 /** A value of a MAP column. */
 export function mapOf(entries: readonly { readonly key: string; readonly value: number | null }[]): DuckDBValue {
-	return mapValue([...entries]);
+	return api().mapValue([...entries]);
 }
 
 export interface DatabaseOptions {
@@ -41,6 +64,7 @@ export class Database {
 
 	/** Fails with DuckDB's own error: the file is locked by another process, damaged, or no database. */
 	static async open({ path, memoryMb, threads, spill, files = false }: DatabaseOptions): Promise<Database> {
+		const { DuckDBInstance } = await load();
 		const instance = await DuckDBInstance.create(path ?? ':memory:', {
 			memory_limit: `${memoryMb}MB`,
 			threads: `${threads}`,
@@ -109,7 +133,7 @@ export class Connection {
 		for (let i = 0; i < statements.count; i++) {
 			const prepared = await statements.prepare(i);
 			const names = Array.from({ length: prepared.parameterCount }, (_, k) => prepared.parameterName(k + 1));
-			kinds.push({ kind: StatementType[prepared.statementType], parameters: names });
+			kinds.push({ kind: api().StatementType[prepared.statementType], parameters: names });
 			prepared.destroySync();
 		}
 		return kinds;
@@ -124,7 +148,7 @@ export class Connection {
 			append(columns, rows) {
 				for (let from = 0; from < rows; from += chunkRows) {
 					const count = Math.min(chunkRows, rows - from);
-					const chunk = DuckDBDataChunk.create(types, count);
+					const chunk = api().DuckDBDataChunk.create(types, count);
 					for (const [i, column] of columns.entries()) chunk.setColumnValues(i, column.slice(from, from + count));
 					appender.appendDataChunk(chunk);
 				}

@@ -498,14 +498,15 @@ export class Lab extends Disposable {
 export function labelsOf(folders: readonly string[]): Map<string, string> {
 	const labels = new Map<string, string>();
 	let open = [...new Set(folders)];
-	for (let depth = 1; open.length > 0 && depth < 100; depth++) {
-		const byLabel = Map.groupBy(open, (folder) => ending(folder, depth));
-		open = [];
-		for (const [label, same] of byLabel) {
-			if (same.length === 1) labels.set(same[0] as string, label);
-			else open.push(...same.filter((folder) => ending(folder, depth) !== ending(folder, depth + 1)));
-			if (same.length > 1) for (const folder of same) labels.set(folder, folder);
-		}
+	for (let depth = 1; open.length > 0; depth++) {
+		const times = new Map<string, number>();
+		for (const folder of open) times.set(ending(folder, depth), (times.get(ending(folder, depth)) ?? 0) + 1);
+		open = open.filter((folder) => {
+			const label = ending(folder, depth);
+			const whole = label === ending(folder, depth + 1);
+			if (times.get(label) === 1 || whole) labels.set(folder, whole && times.get(label) !== 1 ? folder : label);
+			return !labels.has(folder);
+		});
 	}
 	return labels;
 }

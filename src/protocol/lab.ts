@@ -233,3 +233,6 @@ export const labNotifications = {
 } as const;
 export type LabNotification = keyof typeof labNotifications;
 export type LabNews<N extends LabNotification> = v.InferOutput<(typeof labNotifications)[N]>;
+
+/** Exit codes of the worker: it wants to be started again, for the sake of memory. */
+export const labExits = { startAgain: 77 } as const;

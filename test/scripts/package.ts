@@ -21,8 +21,12 @@ interface Manifest {
 /** Files and folders of the repository that go in as they are. */
 const copied = ['LICENSE', 'README.md', 'CHANGELOG.md', 'media', 'syntaxes'];
 
-/** Packages that stay outside the bundles: the native runtime and what it requires when it runs. */
-const external = ['onnxruntime-node', 'onnxruntime-common'];
+/** Packages that stay outside the bundles: the native libraries and what they require when they run. */
+const external = ['onnxruntime-node', 'onnxruntime-common', '@duckdb/node-api', '@duckdb/node-bindings', 'detect-libc'];
+
+/** DuckDB's library for a platform: a package of its own. */
+const duckdbLibrary = (target: string): string =>
+	`@duckdb/node-bindings-${target.replace(/^alpine-(.*)$/, 'linux-$1-musl')}`;
 
 /** Makes the VSIX and resolves to its path. */
 export async function makePackage(target: string, out?: string): Promise<string> {
@@ -41,7 +45,7 @@ export async function makePackage(target: string, out?: string): Promise<string>
 	}
 	copyPictures(stage);
 	copyRuntime(stage, target);
-	writeFileSync(join(stage, 'ThirdPartyNotices.txt'), thirdPartyNotices(inputs, external));
+	writeFileSync(join(stage, 'ThirdPartyNotices.txt'), thirdPartyNotices(inputs, [...external, duckdbLibrary(target)]));
 	writeFileSync(join(stage, '.vscodeignore'), '# Everything in this folder was put here to be shipped.\n');
 	writeFileSync(join(stage, 'package.json'), JSON.stringify(shippedManifest(manifest), undefined, '\t'));
 
@@ -76,7 +80,7 @@ function copyPictures(stage: string): void {
 	}
 }
 
-/** onnxruntime-node's JavaScript and the one platform's library; the packages that only its installer uses stay out. */
+/** JavaScript of the native packages and the one platform's libraries; what only their installers use stays out. */
 function copyRuntime(stage: string, target: string): void {
 	const [platform, arch] = target.split('-');
 	const library = `bin/napi-v6/${platform}/${arch}`;
@@ -85,17 +89,28 @@ function copyRuntime(stage: string, target: string): void {
 	for (const name of external) {
 		const from = join(root, 'node_modules', name);
 		const to = join(stage, 'node_modules', name);
-		cpSync(join(from, 'dist'), join(to, 'dist'), {
+		cpSync(from, to, {
 			recursive: true,
-			filter: (path) => statSync(path).isDirectory() || /\.c?js$|package\.json$/.test(path),
+			filter: (path) => isShipped(relative(from, path).replaceAll('\\', '/'), statSync(path).isDirectory()),
 		});
-		const { scripts, devDependencies, dependencies, ...manifest } = JSON.parse(
+		const { scripts, devDependencies, dependencies, optionalDependencies, ...manifest } = JSON.parse(
 			readFileSync(join(from, 'package.json'), 'utf8'),
 		);
 		const needed = Object.entries(dependencies ?? {}).filter(([dependency]) => external.includes(dependency));
 		writeFileSync(join(to, 'package.json'), JSON.stringify({ ...manifest, dependencies: Object.fromEntries(needed) }));
 	}
 	cpSync(join(source, library), join(stage, 'node_modules/onnxruntime-node', library), { recursive: true });
+	const duckdb = duckdbLibrary(target);
+	if (!existsSync(join(root, 'node_modules', duckdb))) {
+		throw new Error(`${duckdb} is not installed; npm installs the libraries of its own platform alone.`);
+	}
+	cpSync(join(root, 'node_modules', duckdb), join(stage, 'node_modules', duckdb), { recursive: true });
+}
+
+/** Programs and manifests: no sources, maps and types, and nothing of other platforms. */
+function isShipped(path: string, folder: boolean): boolean {
+	if (/^(bin|script|node_modules|src|__test__)(\/|$)/.test(path)) return false;
+	return folder || /\.c?js$|package\.json$/.test(path);
 }
 
 if (process.argv[1] === import.meta.filename) {

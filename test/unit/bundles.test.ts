@@ -12,7 +12,7 @@ interface Bundle {
 	readonly sizes: ReadonlyMap<string, number>;
 }
 
-const webviews = ['dashboard', 'rollouts', 'verification', 'query', 'transcript'];
+const webviews = ['dashboard', 'rollouts', 'verification', 'query', 'transcript', 'comparison'];
 const builtins = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);
 
 /** Modules that stay outside a bundle and are imported when it runs. */
@@ -93,10 +93,24 @@ describe('the walls between the layers hold in the production bundles', () => {
 		assert.equal(importers.length, 1, importers.join(', '));
 	});
 
-	it('what the programs import when they run is Node, vscode and onnxruntime-node', () => {
-		for (const name of ['host', 'engine', 'cli']) {
+	it('the lab worker holds neither host nor engine, and it and the CLI alone import DuckDB, in one file, when it is needed', () => {
+		const walled = ['src/host/', 'src/extension.ts', 'src/engine/', 'src/cli', 'webview/'];
+		assert.deepEqual(inputsUnder(bundle('lab'), ...walled), []);
+		const importing = [...built].filter(([, made]) => externals(made).some((path) => path.startsWith('@duckdb/')));
+		assert.deepEqual(importing.map(([name]) => name).sort(), ['cli', 'lab']);
+		for (const name of ['cli', 'lab']) {
+			const kinds = Object.values(bundle(name).meta.outputs).flatMap(({ imports }) =>
+				imports.filter(({ path }) => path.startsWith('@duckdb/')).map(({ kind }) => kind),
+			);
+			assert.deepEqual(new Set(kinds), new Set(['dynamic-import']));
+		}
+	});
+
+	it('what the programs import when they run is Node, vscode and the native packages', () => {
+		const allowed = ['vscode', 'onnxruntime-node', '@duckdb/node-api'];
+		for (const name of ['host', 'engine', 'cli', 'lab']) {
 			for (const path of externals(bundle(name))) {
-				assert.ok(builtins.has(path) || path === 'vscode' || path === 'onnxruntime-node', `${name} imports ${path}`);
+				assert.ok(builtins.has(path) || allowed.includes(path), `${name} imports ${path}`);
 			}
 		}
 	});

@@ -62,7 +62,7 @@ describe('counting traces by tables', () => {
 			const words = ['one', 'Two', 'two', 'three', '数', '学', '𠀀', '😀', 'É', '\ud800'];
 			let text = '';
 			for (let i = random.int(60); i > 0; i--)
-				text += words[random.int(words.length)] + [' ', '', '\n\n', ' '][random.int(4)];
+				text += `${words[random.int(words.length)]}${[' ', '', '\n\n', ' '][random.int(4)]}`;
 			const { share, ngrams } = findRepetition(text);
 			assert.equal(counter.repetition(text), ngrams === 0 ? null : share, JSON.stringify(text));
 		}

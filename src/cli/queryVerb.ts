@@ -1,0 +1,114 @@
+import type { ResultTable } from '../protocol/lab.ts';
+import { printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { formatBytes } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+const defaultLimit = 1000;
+const widestColumn = 60;
+
+export const queryVerb: Verb = {
+	name: 'query',
+	usage: '<folder> "<SQL>" [--limit N] [--csv|--json]',
+	summary: 'Ask the rollouts and metrics of a run, or of all runs in a folder, in SQL (docs/queries.md).',
+	options: [
+		['--limit N', `rows at most (default ${defaultLimit})`],
+		['--csv', 'comma-separated values with a header'],
+		['--timeout S', 'seconds that the statement may take (default 60)'],
+		['--no-index', 'keep nothing for the next query'],
+	],
+	async run({ args, output }) {
+		const { positionals, values } = parseArguments(
+			'query',
+			args,
+			{
+				limit: { type: 'string' },
+				csv: { type: 'boolean' },
+				timeout: { type: 'string' },
+				'no-index': { type: 'boolean' },
+			},
+			{ names: ['a folder', 'a statement'], least: 2, most: 2 },
+		);
+		const [folder, sql] = positionals as [string, string];
+		const limit = wholeNumber(values.limit, '--limit') ?? defaultLimit;
+		const timeoutMs = (wholeNumber(values.timeout, '--timeout') ?? 60) * 1000;
+		const controller = new AbortController();
+		const off = onInterrupt(() => controller.abort());
+		const draws = output.isTerminal && !values.csv;
+		let drawn = false;
+		try {
+			const { queryFolder } = await import('../lab/queryFolder.ts');
+			const { table, runs, cut, message } = await queryFolder({
+				folder,
+				sql,
+				limit,
+				timeoutMs,
+				inMemory: values['no-index'] === true,
+				signal: controller.signal,
+				onProgress: ({ state, done, total }, number, all) => {
+					if (!draws || (state !== 'indexing' && !drawn)) return;
+					drawn = state === 'indexing';
+					const of = total > 1e6 ? `${formatBytes(done)} of ${formatBytes(total)}` : `${done} of ${total}`;
+					output.draw(`\r\u001b[K${drawn ? `run ${number} of ${all}: ${of}` : ''}`);
+				},
+				// The failure is told first.
+				onStuck: () => setTimeout(() => process.exit(1), 500),
+			});
+			const notes = [
+				...(message === null ? [] : [message]),
+				...runs.flatMap((run) => {
+					if (run.state === 'failed') return [`${run.run} could not be read: ${run.message}`];
+					return run.skipped === 0 ? [] : [`${run.run}: ${run.skipped} records could not be read (${run.message}).`];
+				}),
+				...(cut ? ['Not all folders were looked at for runs.'] : []),
+				...(table.truncated ? [`There are more rows than ${table.rows.length}; --limit asks for more.`] : []),
+			];
+			if (output.json) {
+				const { columns, rows, truncated, millis } = table;
+				output.object({ columns, rows, truncated, millis, runs });
+			} else if (values.csv) {
+				for (const line of csvLines(table)) output.line(line);
+			} else {
+				for (const line of tableLines(table)) output.line(line);
+			}
+			for (const note of notes) process.stderr.write(`reasoning-lab: ${printable(note)}\n`);
+			return runs.every(({ state }) => state === 'failed') ? 1 : 0;
+		} finally {
+			off();
+		}
+	},
+};
+
+/** RFC 4180, but for the line ends. Text that a spreadsheet would run as a formula is as it was recorded. */
+export function* csvLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {
+	const field = (value: unknown): string => {
+		const text = value === null ? '' : String(value);
+		return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+	};
+	yield columns.map(({ name }) => field(name)).join(',');
+	for (const row of rows) yield row.map(field).join(',');
+}
+
+/** Columns aligned, numbers to the right; long texts are cut. */
+export function* tableLines({ columns, rows }: Pick<ResultTable, 'columns' | 'rows'>): Generator<string> {
+	const text = (value: unknown): string => {
+		const whole = value === null ? '-' : printable(typeof value === 'number' ? numberText(value) : String(value));
+		return whole.length <= widestColumn ? whole : `${whole.slice(0, widestColumn - 1)}…`;
+	};
+	const cells = [columns.map(({ name }) => text(name)), ...rows.map((row) => row.map(text))];
+	const widths = columns.map((_, i) => Math.max(...cells.map((row) => (row[i] as string).length)));
+	const right = columns.map((_, i) => rows.every((row) => row[i] === null || typeof row[i] === 'number'));
+	const line = (row: readonly string[]) =>
+		row
+			.map((cell, i) => (right[i] ? cell.padStart(widths[i] as number) : cell.padEnd(widths[i] as number)))
+			.join('  ')
+			.trimEnd();
+	yield line(cells[0] as string[]);
+	yield widths.map((width) => '─'.repeat(width)).join('  ');
+	for (const row of cells.slice(1)) yield line(row);
+}
+
+function numberText(value: number): string {
+	return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+}

@@ -1,0 +1,75 @@
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
+import { Failure } from '../base/failure.ts';
+import { labExits } from '../protocol/lab.ts';
+import { Lab } from './lab.ts';
+import { LabServer } from './labServer.ts';
+
+/*
+ * The lab worker: a process that holds the index of a window's runs and answers over the channel to its parent. It ends with
+ * its parent, and when a statement does not stop or has left more memory behind than it should.
+ *
+ * lab.js --storage FOLDER [--look-every MS]
+ */
+
+const { values } = parseArgs({
+	options: { storage: { type: 'string' }, 'look-every': { type: 'string', default: '5000' } },
+});
+
+if (process.send === undefined) {
+	console.error('The lab worker is started by the editor.');
+	process.exit(2);
+}
+
+const processMb = 1200;
+// Should the system run out of memory: this process can be started again, and loses nothing.
+void writeFile('/proc/self/oom_score_adj', '800').catch(() => undefined);
+
+const connection = createMessageConnection(new IPCMessageReader(process), new IPCMessageWriter(process), {
+	error: () => undefined,
+	warn: () => undefined,
+	info: () => undefined,
+	log: () => undefined,
+});
+const opening = Lab.open({
+	storage: values.storage ?? null,
+	processMb,
+	lookEveryMs: Math.max(0, Number(values['look-every']) || 0),
+});
+const server = new LabServer(connection, opening);
+
+async function end(code: number): Promise<never> {
+	server.dispose();
+	const lab = await opening.catch(() => null);
+	// What is under way is stopped; nobody waits for what does not hear it.
+	await Promise.race([lab?.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 2000))]);
+	process.exit(code);
+}
+
+process.on('disconnect', () => void end(0));
+process.on('SIGTERM', () => void end(0));
+// Ctrl+C of a terminal goes to the whole group; the parent decides.
+process.on('SIGINT', () => undefined);
+
+opening.then(
+	(lab) => {
+		lab.onStuck(() => {
+			server.notify('log', { message: 'A statement did not stop; the lab worker starts again.' });
+			setTimeout(() => process.exit(labExits.startAgain), 100);
+		});
+		void lab.status().then(({ message }) => {
+			if (message !== null) server.notify('log', { message });
+		});
+		const timer = setInterval(() => {
+			// Memory that DuckDB's allocator keeps comes back with a new process alone.
+			if (server.underWay === 0 && process.memoryUsage.rss() > processMb * 2 ** 20) void end(labExits.startAgain);
+		}, 2000);
+		timer.unref();
+	},
+	(error: unknown) => {
+		server.notify('log', { message: Failure.from(error).toString() });
+	},
+);
+
+connection.listen();

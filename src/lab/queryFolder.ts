@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, realpath, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { IndexProgress, ResultTable } from '../protocol/lab.ts';
+import { noRun } from '../runs/openRun.ts';
+import { labHome } from '../runs/runRegistry.ts';
+import { runsBelow } from '../runs/runsBelow.ts';
+import { Lab } from './lab.ts';
+
+export interface FolderQuery {
+	/** A run, or a folder that holds some. */
+	readonly folder: string;
+	readonly sql: string;
+	readonly limit: number;
+	readonly timeoutMs: number;
+	/** Nothing is kept for the next query. */
+	readonly inMemory?: boolean;
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (progress: IndexProgress, run: number, runs: number) => void;
+	/** The statement does not stop: the caller had better end the process. */
+	readonly onStuck?: () => void;
+}
+
+export interface FolderAnswer {
+	readonly table: ResultTable;
+	readonly runs: readonly IndexProgress[];
+	/** Not all folders were looked at for runs. */
+	readonly cut: boolean;
+	/** What a person should know about the index. */
+	readonly message: string | null;
+}
+
+/** Indexes of folders that were not asked for so long are removed. */
+const keptDays = 60;
+
+/** Answers SQL over the runs of a folder, by an index that is kept in the user's data folder and brought up to date first. */
+export async function queryFolder(query: FolderQuery): Promise<FolderAnswer> {
+	const { folder, sql, limit, timeoutMs, signal } = query;
+	const path = await realpath(folder).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot open ${folder}`);
+	});
+	const { runs: found, cut } = await runsBelow(path, { runs: 1000 }, signal);
+	if (found.length === 0) throw noRun(path);
+	const storage = query.inMemory ? null : await indexFolder(path);
+	const lab = await Lab.open({ storage });
+	if (query.onStuck) lab.onStuck(query.onStuck);
+	try {
+		const folders = found.map((run) => run.folder);
+		await lab.setRuns([]);
+		let number = 0;
+		if (query.onProgress) {
+			const { onProgress } = query;
+			lab.onProgress((progress) => onProgress(progress, number, folders.length));
+		}
+		const runs: IndexProgress[] = [];
+		for (const run of folders) {
+			number++;
+			runs.push(await lab.index(run, signal).catch((error: unknown) => unread(run, error)));
+		}
+		const table = await lab.sql({ sql, limit, timeoutMs }, signal);
+		return { table, runs, cut, message: (await lab.status()).message };
+	} finally {
+		// A statement that does not stop must not be waited for.
+		await Promise.race([lab.close(), new Promise((resolve) => setTimeout(resolve, 5000).unref())]);
+	}
+}
+
+/** A run that cannot be read does not keep the others from being asked. */
+function unread(run: string, error: unknown): IndexProgress {
+	const failure = Failure.from(error);
+	if (failure.reason === 'cancelled') throw failure;
+	return { run, state: 'failed', done: 0, total: 0, rollouts: 0, skipped: 0, message: failure.toString() };
+}
+
+async function indexFolder(path: string): Promise<string> {
+	const all = join(labHome(), 'indexes');
+	const own = join(all, createHash('sha256').update(path).digest('hex').slice(0, 32));
+	await mkdir(own, { recursive: true });
+	const now = new Date();
+	await utimes(own, now, now).catch(() => undefined);
+	for (const name of await readdir(all).catch(() => [] as string[])) {
+		const age = Date.now() - ((await stat(join(all, name)).catch(() => null))?.mtimeMs ?? Date.now());
+		if (age > keptDays * 86_400_000) await rm(join(all, name), { recursive: true, force: true });
+	}
+	return own;
+}
