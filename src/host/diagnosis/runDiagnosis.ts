@@ -8,7 +8,7 @@ import { rules } from '../../core/diagnosis/rules.ts';
 import { thresholds } from '../../core/diagnosis/thresholds.ts';
 import type { Alert } from '../../protocol/alert.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { AlertLog, diagnosedState } from '../../runs/alertLog.ts';
+import { AlertLog, type AlertState, diagnosedState } from '../../runs/alertLog.ts';
 import { type Diagnosed, goThrough } from '../../runs/diagnoseRun.ts';
 import { followRun } from '../../runs/followRun.ts';
 import { openRun } from '../../runs/openRun.ts';
@@ -123,7 +123,7 @@ export class RunDiagnosis extends Disposable {
 		const log = await AlertLog.of(content);
 		this.#log = log;
 		await this.#readRecord(content);
-		const known = await log.read();
+		const known = await this.#readLog(log);
 		const record = this.#record;
 		if (!this.#live && record !== null && known.of === diagnosedState(record, record.step, version)) {
 			this.#tell({
@@ -138,6 +138,16 @@ export class RunDiagnosis extends Disposable {
 		if (this.disposed) return;
 		await this.#publish(diagnosed.diagnosis, !this.#live);
 		if (this.#live) await this.#follow(content, diagnosed);
+	}
+
+	/** Alerts that cannot be read are looked for once more. */
+	async #readLog(log: AlertLog): Promise<AlertState> {
+		try {
+			return await log.read();
+		} catch (error) {
+			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
+			return { alerts: [], dismissed: new Set(), of: null };
+		}
 	}
 
 	async #readRecord(content: RunContent): Promise<void> {

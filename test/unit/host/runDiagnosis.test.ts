@@ -1,0 +1,271 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { access, appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { Sequencer } from '../../../src/base/async.ts';
+import { Emitter } from '../../../src/base/event.ts';
+import type { RunView } from '../../../src/host/runView.ts';
+import type { MetricsLine } from '../../../src/protocol/metricsLine.ts';
+import { formatLine } from '../../../src/runs/jsonLines.ts';
+import { root } from '../../scripts/paths.ts';
+import { but, healthy, rows } from '../core/diagnosis/syntheticRun.ts';
+import { writeRecord } from './fixtureRun.ts';
+import { configured } from './vscodeStandIn.ts';
+
+const temporary = await mkdtemp(join(tmpdir(), 'run-diagnosis-'));
+process.env.REASONING_LAB_HOME = join(temporary, 'home');
+after(() => rm(temporary, { recursive: true, force: true }));
+
+const { RunDiagnosis } = await import('../../../src/host/diagnosis/runDiagnosis.ts');
+const { DiagnosisWatch } = await import('../../../src/host/diagnosis/diagnosisWatch.ts');
+const { dashboardAlertsOf } = await import('../../../src/host/diagnosis/dashboardAlerts.ts');
+
+const begun: { dispose(): void }[] = [];
+afterEach(() => {
+	for (const one of begun.splice(0)) one.dispose();
+	configured.clear();
+});
+let runs = 0;
+const newRun = () => join(temporary, `run${runs++}`);
+
+const text = (lines: readonly MetricsLine[]) =>
+	lines.map(({ step, time, stage, values }) => formatLine({ step, time, stage, ...values })).join('');
+/** A record whose engine lives, as far as anybody can tell from here. */
+const live = () => ({ status: 'running', heartbeat: Date.now() / 1000 + 3600 }) as const;
+const cutOff = but(() => ({ 'completions/clipped_ratio': 0.5 }));
+
+function diagnose(folder: string) {
+	const warned: string[] = [];
+	const diagnosis = new RunDiagnosis(folder, {
+		turns: new Sequencer(),
+		warn: (message) => warned.push(message),
+		restMs: 30,
+		pollMs: 30,
+	});
+	begun.push(diagnosis);
+	return { diagnosis, warned };
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+	const end = Date.now() + 20_000;
+	while (!(await holds())) {
+		if (Date.now() > end) assert.fail(`never: ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+}
+
+const idsOf = ({ state }: InstanceType<typeof RunDiagnosis>) => state.alerts.map(({ alert }) => alert.id);
+const logOf = (folder: string) => readFile(join(folder, 'annotations/alerts.jsonl'), 'utf8').catch(() => '');
+
+describe('the diagnosis of a run in the editor', () => {
+	it('goes through a run that has ended, keeps what it finds, and reads that alone the next time', async () => {
+		const folder = newRun();
+		await writeRecord(folder, { step: 60 });
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
+		const { diagnosis, warned } = diagnose(folder);
+		await until('ready', () => diagnosis.state.phase === 'ready');
+		assert.deepEqual(idsOf(diagnosis), ['overlong']);
+		assert.ok(diagnosis.state.alerts[0]?.holds);
+		await until('kept', async () => (await logOf(folder)).includes('"diagnosed"'));
+		assert.deepEqual(warned, []);
+		// Where nothing is left to read, the file says it all.
+		await rm(join(folder, 'metrics.jsonl'));
+		const again = diagnose(folder).diagnosis;
+		await until('ready again', () => again.state.phase === 'ready');
+		assert.deepEqual(idsOf(again), ['overlong']);
+		assert.ok(again.state.alerts[0]?.holds);
+	});
+
+	it('follows a run that lives, through its end and its resume', async () => {
+		const folder = newRun();
+		await writeRecord(folder, live());
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
+		const { diagnosis } = diagnose(folder);
+		await until('ready', () => diagnosis.state.phase === 'ready');
+		assert.deepEqual(idsOf(diagnosis), []);
+		assert.ok(diagnosis.live);
+		await appendFile(join(folder, 'metrics.jsonl'), text(rows(30, cutOff, { from: 41 })));
+		await until('an alert', () => idsOf(diagnosis).length > 0);
+		assert.deepEqual(idsOf(diagnosis), ['overlong']);
+		assert.ok(!(await logOf(folder)).includes('"diagnosed"'));
+		await appendFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy, { from: 71 })));
+		await until('its end', () => diagnosis.state.alerts[0]?.holds === false);
+		await writeRecord(folder, { step: 110 });
+		await until('kept whole', async () => (await logOf(folder)).includes('"diagnosed"'));
+		// Resumed from a checkpoint before anything happened.
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
+		await writeRecord(folder, { ...live(), attempt: 2 });
+		await until('anew', () => diagnosis.live && idsOf(diagnosis).length === 0);
+		assert.match(await logOf(folder), /"type":"begin"/);
+	});
+
+	it('keeps what a person dismissed, for every window', async () => {
+		const folder = newRun();
+		await writeRecord(folder, { step: 60 });
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
+		const { diagnosis } = diagnose(folder);
+		await until('ready', () => diagnosis.state.phase === 'ready');
+		await diagnosis.dismiss('overlong', true);
+		assert.ok(diagnosis.state.alerts[0]?.dismissed);
+		const other = diagnose(folder).diagnosis;
+		await until('ready', () => other.state.phase === 'ready');
+		assert.ok(other.state.alerts[0]?.dismissed);
+		await other.dismiss('overlong', false);
+		assert.ok(!other.state.alerts[0]?.dismissed);
+	});
+
+	it('writes nothing into the folder of another trainer', async () => {
+		const folder = newRun();
+		await cp(join(root, 'test/fixtures/trl-run'), folder, { recursive: true });
+		const { diagnosis, warned } = diagnose(folder);
+		await until('ready', () => diagnosis.state.phase === 'ready' && idsOf(diagnosis).length > 0);
+		assert.deepEqual(idsOf(diagnosis), ['overlong']);
+		await assert.rejects(access(join(folder, 'annotations')));
+		assert.deepEqual(warned, []);
+	});
+
+	it('shows what it found where nothing can be kept, and waits for a run that is not there yet', async () => {
+		const folder = newRun();
+		const { diagnosis, warned } = diagnose(folder);
+		await mkdir(folder);
+		await writeFile(join(folder, 'annotations'), 'a file in the place of the folder');
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
+		await writeRecord(folder, { step: 60 });
+		await until('ready', () => diagnosis.state.phase === 'ready' && idsOf(diagnosis).length > 0);
+		assert.deepEqual(idsOf(diagnosis), ['overlong']);
+		assert.ok(warned.length > 0);
+	});
+
+	it('tells the dashboard in bounded lines', () => {
+		const alert = {
+			id: 'x'.repeat(9000),
+			rule: 'overlong',
+			level: 'warning',
+			step: 1,
+			lastStep: 2,
+			time: 3,
+			message: `a\u202eb\n${'m'.repeat(5000)}`,
+			action: null,
+			metrics: [],
+			evidence: [],
+			recipe: { path: ['stages', 1, 'temperature'], suggestion: 'more' },
+		} as const;
+		const told = dashboardAlertsOf({
+			phase: 'ready',
+			alerts: [
+				{
+					alert: {
+						...alert,
+						metrics: [],
+						evidence: [],
+						recipe: { path: ['stages', 1, 'temperature'], suggestion: 'more' },
+					},
+					holds: true,
+					dismissed: false,
+				},
+			],
+		}).alerts[0];
+		assert.ok(told && told.message.length <= 1000 && told.message.startsWith('a b'));
+		assert.equal(told.title, 'Overlong completions');
+		assert.equal(told.recipe?.key, 'stages[1].temperature');
+	});
+});
+
+describe('the watch over live runs', () => {
+	function openWindow(storage: string, folder: string, status: RunView['status'] = 'running') {
+		const changed = new Emitter<void>();
+		const told: { level: string; text: string; actions: string[] }[] = [];
+		const notice =
+			(level: string) =>
+			async (words: string, actions: readonly { title: string }[] = []) => {
+				told.push({ level, text: words, actions: actions.map(({ title }) => title) });
+			};
+		let views = [{ folder, status, record: { id: 'r', name: 'sums' } } as unknown as RunView];
+		const watch = new DiagnosisWatch({
+			store: {
+				get runs() {
+					return views;
+				},
+				get: () => views[0],
+				onDidChange: changed.event,
+			},
+			notices: { information: notice('information'), warning: notice('warning') },
+			storage: { fsPath: storage } as never,
+			log: { warn: () => undefined } as never,
+			openDashboard: () => undefined,
+			openRollouts: () => undefined,
+		});
+		begun.push(watch);
+		const set = (next: RunView['status']) => {
+			views = views.map((view) => ({ ...view, status: next }));
+			changed.fire();
+		};
+		return { watch, told, see: () => changed.fire(), set };
+	}
+
+	const withTrouble = async () => {
+		const folder = newRun();
+		await writeRecord(folder, live());
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(60, cutOff)));
+		return folder;
+	};
+	const pause = () => new Promise((resolve) => setTimeout(resolve, 300));
+
+	it('says what it finds once, in one window, whatever is reloaded', async () => {
+		const folder = await withTrouble();
+		const storage = newRun();
+		const first = openWindow(storage, folder);
+		first.see();
+		await until('told', () => first.told.length > 0);
+		assert.match(first.told[0]?.text ?? '', /^sums: 50 % of the completions .*cut off/);
+		assert.deepEqual(first.told[0]?.actions, ['Open Dashboard']);
+		assert.equal(first.told[0]?.level, 'information');
+		first.see();
+		const second = openWindow(storage, folder);
+		second.see();
+		await pause();
+		assert.equal(first.told.length, 1);
+		assert.equal(second.told.length, 0);
+		first.watch.dispose();
+		const reloaded = openWindow(storage, folder);
+		reloaded.see();
+		await pause();
+		assert.equal(reloaded.told.length, 0);
+	});
+
+	it('is silent about ended runs, when nobody wants to be told, and does nothing when it is switched off', async () => {
+		const folder = await withTrouble();
+		const ended = openWindow(newRun(), folder, 'finished');
+		ended.see();
+		configured.set('reasoningLab.notifications.alerts', false);
+		const quiet = openWindow(newRun(), folder);
+		quiet.see();
+		await until('kept', async () => (await logOf(folder)).includes('overlong'));
+		await pause();
+		assert.deepEqual([ended.told, quiet.told], [[], []]);
+		quiet.watch.dispose();
+		await rm(join(folder, 'annotations'), { recursive: true });
+		configured.set('reasoningLab.diagnosis.enabled', false);
+		const off = openWindow(newRun(), folder);
+		off.see();
+		assert.equal(await off.watch.diagnoses(), null);
+		await pause();
+		assert.equal(await logOf(folder), '');
+	});
+
+	it('diagnoses a run once for all who look at it, and lets it go', async () => {
+		const folder = await withTrouble();
+		const { watch } = openWindow(newRun(), folder);
+		const diagnoses = await watch.diagnoses();
+		const [one, other] = [diagnoses?.lease(folder), diagnoses?.lease(folder)];
+		assert.ok(one && other && one.diagnosis === other.diagnosis);
+		one.dispose();
+		one.dispose();
+		assert.ok(!other.diagnosis.disposed);
+		other.dispose();
+		assert.ok(other.diagnosis.disposed);
+		assert.notEqual(diagnoses?.lease(folder).diagnosis, one.diagnosis);
+	});
+});
