@@ -30,7 +30,7 @@ export class AtomicLines {
 			await ensureFolder(dirname(path));
 			return new AtomicLines(path, aside, replace, await open(aside, 'wx'));
 		} catch (error) {
-			throw Failure.from(error, `Cannot write ${path}`);
+			throw writingFailed(error, path);
 		}
 	}
 
@@ -49,7 +49,7 @@ export class AtomicLines {
 			await renameOver(this.#aside, this.path);
 			await syncFolder(dirname(this.path));
 		} catch (error) {
-			throw Failure.from(error, `Cannot write ${this.path}`);
+			throw writingFailed(error, this.path);
 		}
 	}
 
@@ -66,7 +66,7 @@ export class AtomicLines {
 		try {
 			await this.#handle.appendFile(bytes);
 		} catch (error) {
-			throw Failure.from(error, `Cannot write ${this.path}`);
+			throw writingFailed(error, this.path);
 		}
 		this.bytes += bytes.length;
 	}
@@ -75,6 +75,12 @@ export class AtomicLines {
 		this.#open = false;
 		await this.#handle.close();
 	}
+}
+
+function writingFailed(error: unknown, path: string): Failure {
+	const failure = Failure.from(error, `Cannot write ${path}`);
+	if (failure.reason !== 'full') return failure;
+	return new Failure('full', failure.message, 'Free some disk space, or choose another folder.', { cause: error });
 }
 
 async function checkFree(path: string, replace: boolean): Promise<void> {

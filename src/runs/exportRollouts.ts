@@ -79,6 +79,8 @@ export interface ExportOptions {
 }
 
 const shownFaults = 20;
+/** Milliseconds of work at a stretch. */
+const turnMs = 3;
 /** Rollouts whose steps are at hand for others. */
 const keptDonors = 32;
 
@@ -226,6 +228,7 @@ class Export {
 			throw error;
 		});
 		if (opened === null) return;
+		let turn = performance.now();
 		try {
 			for await (const { rollout, fault } of opened.rollouts(this.#options.signal)) {
 				if (rollout === null) {
@@ -239,6 +242,11 @@ class Export {
 					if (this.#count.read % 256 === 0) this.#tell();
 				}
 				if (why === null) yield rollout;
+				// Whoever shares this thread gets a turn.
+				if (performance.now() - turn > turnMs) {
+					await new Promise((resolve) => setImmediate(resolve));
+					turn = performance.now();
+				}
 			}
 		} finally {
 			await opened.close();

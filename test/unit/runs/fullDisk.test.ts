@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { writeFileAtomic } from '../../../src/runs/atomicFile.ts';
+import { AtomicLines } from '../../../src/runs/atomicLines.ts';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
@@ -109,4 +110,17 @@ test('a folder without permission is refused', {
 	await assert.rejects(RunWriter.create(folder, initialRecord), { reason: 'denied' });
 	assert.deepEqual(await readdir(folder), []);
 	assert.equal((await stat(folder)).mode & 0o777, 0o500);
+});
+
+test('an export that finds no room says so and leaves nothing', async (context) => {
+	const disk = await smallDisk(context, '1m');
+	if (disk === null) return;
+	const lines = await AtomicLines.open(join(disk, 'out.jsonl'), { replace: false });
+	const write = async () => {
+		for (let i = 0; i < 40; i++) await lines.append(`${'x'.repeat(50_000)}\n`);
+		await lines.commit();
+	};
+	await assert.rejects(write(), { reason: 'full', action: /choose another folder/ });
+	await lines.discard();
+	assert.deepEqual(await readdir(disk), []);
 });
