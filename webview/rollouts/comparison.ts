@@ -74,6 +74,8 @@ export interface ComparedNumber {
 	readonly name: string;
 	readonly left: number | null;
 	readonly right: number | null;
+	/** Whole numbers that are counted. */
+	readonly count?: true;
 }
 
 export function comparedNumbers(left: Side, right: Side): ComparedNumber[] {
@@ -87,7 +89,9 @@ export function comparedNumbers(left: Side, right: Side): ComparedNumber[] {
 			? [...names].map((name) => ({ name, left: value(a, name), right: value(b, name) }))
 			: []),
 		{ name: 'Advantage', left: a.advantage, right: b.advantage },
-		tokens ? { name: 'Tokens', left: a.tokens, right: b.tokens } : { name: 'Characters', left: a.size, right: b.size },
+		tokens
+			? { name: 'Tokens', left: a.tokens, right: b.tokens, count: true }
+			: { name: 'Characters', left: a.size, right: b.size, count: true },
 	];
 }
 

@@ -63,7 +63,7 @@ export class LabelView extends Disposable {
 		this.register({ dispose: () => this.#list.dispose() });
 		const surface = this.#list.element;
 		surface.dataset.keys = 'own';
-		setAria(surface, 'keyshortcuts', 'ArrowUp ArrowDown - 0 + Delete U');
+		setAria(surface, 'keyshortcuts', 'ArrowUp ArrowDown - 0 + Delete U Escape');
 		surface.addEventListener('keydown', (event) => this.#onKey(event));
 		this.#buttons = element(
 			'div',
@@ -231,6 +231,12 @@ export class LabelView extends Disposable {
 	}
 
 	#onKey(event: KeyboardEvent): void {
+		if (event.key === 'Escape') {
+			event.preventDefault();
+			event.stopPropagation();
+			this.#model.setMode('group');
+			return;
+		}
 		const undo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'z';
 		if (!undo && (event.ctrlKey || event.altKey || event.metaKey)) return;
 		const action = undo ? ({ kind: 'undo' } as const) : labelAction(event.key);

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import type { Browser } from 'playwright-core';
+import { hiddenCharacters } from '../../../webview/lib/trace/hiddenCharacters.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
+import { hostileTexts } from '../../support/hostileTexts.ts';
 import { writeMicroscopeRun } from './microscopeFixture.ts';
+import { makeBatch, runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
 import type { ThemeName } from './vscodeThemes.ts';
 import type { WebviewOptions } from './webviewPage.ts';
@@ -120,4 +123,348 @@ test('every view is accessible in every theme and width', options, async (t) => 
 			await look('continue');
 		});
 	}
+});
+
+const summary = (view: RolloutsView) => view.page.locator('.statement').innerText();
+
+test(
+	'two completions are chosen by key and by pointer, also of two steps, and compared in the editor',
+	options,
+	async (t) => {
+		const view = await open(t);
+		const { page } = view;
+		await page.waitForSelector('.card .chip');
+		await page.keyboard.press('v');
+		await page.waitForSelector('.card.chosen[data-index="0"]');
+		await page.getByRole('button', { name: 'Choose completion 2' }).click();
+		await page.waitForFunction(() => document.querySelector('.chosen [role=status]')?.textContent === '2 chosen');
+		await page.getByRole('button', { name: 'Compare', exact: true }).click();
+		await page.waitForSelector('.m-parting');
+		assert.match(await summary(view), /^The same for \d+ tokens \(\d+ characters\); then A goes on with/);
+		const parting = await page.locator('.sides .m-parting').allInnerTexts();
+		assert.equal(parting.length, 2);
+		assert.notEqual(parting[0], parting[1]);
+		await page.getByRole('button', { name: 'Compare in Diff Editor' }).click();
+		await page.waitForFunction(() => true);
+		assert.deepEqual(view.diffs, [
+			{
+				left: { split: 'train', step: 12, group: 0, index: 0 },
+				right: { split: 'train', step: 12, group: 0, index: 2 },
+			},
+		]);
+		await page.keyboard.press('1');
+		await page.keyboard.press('[');
+		await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '11');
+		await page.waitForSelector('.card[data-index="0"].selected');
+		await page.keyboard.press('v');
+		await page.keyboard.press('d');
+		await page.waitForFunction(() =>
+			document.querySelector('.side-a .card-index')?.textContent?.includes('step 12, group 0'),
+		);
+		assert.match(await page.locator('.side-b .card-index').innerText(), /#0/);
+		await page.getByRole('button', { name: 'Swap A and B' }).click();
+		await page.waitForFunction(() =>
+			document.querySelector('.side-b .card-index')?.textContent?.includes('step 12, group 0'),
+		);
+		await page.getByRole('button', { name: 'Show B in its group' }).click();
+		await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '12');
+		await page.waitForSelector('.card.selected[data-index="2"]');
+	},
+);
+
+test('one click, or one key, finds the group with the widest spread', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('j');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent?.startsWith('Group 1'));
+	await page.keyboard.press('w');
+	await page.waitForFunction(() => document.querySelector('.group-title')?.textContent === 'Group 0 (1 of 3)');
+	assert.equal(
+		await page
+			.locator('vscode-dropdown[aria-label="Order of groups"]')
+			.evaluate((node) => (node as HTMLSelectElement).value),
+		'spread',
+	);
+});
+
+test('what is exported is the step, what passes the filters, or what was chosen', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	const exported = () => page.getByRole('button', { name: 'Export…' }).click();
+	const heard = async (count: number) => {
+		for (let i = 0; i < 100 && view.exports.length < count; i++) await page.waitForTimeout(20);
+		return view.exports[count - 1] as { scope: string; step: number; rollouts: readonly unknown[] };
+	};
+	await exported();
+	assert.deepEqual(await heard(1), { split: 'train', scope: 'step', step: 12, group: 0, rollouts: [] });
+	await page.keyboard.press('/');
+	await page.keyboard.type('104 - 7 = 97, so');
+	await page.waitForFunction(() => document.querySelector('.filter-result')?.textContent?.includes('1 of 16'));
+	await exported();
+	assert.deepEqual((await heard(2)).rollouts, [{ split: 'train', step: 12, group: 3, index: 0 }]);
+	await page.keyboard.press('Escape');
+	await page.keyboard.press('x');
+	await page.waitForFunction(() => document.querySelector('.filter-result')?.textContent === '16 rollouts');
+	await page.keyboard.press('g');
+	await page.waitForSelector('.card[data-index="5"]');
+	await page.keyboard.press('v');
+	await exported();
+	const { scope, rollouts } = await heard(3);
+	assert.deepEqual([scope, rollouts.length], ['rollouts', 1]);
+});
+
+test('steps are labelled by keys, and each label is on disk at once', options, async (t) => {
+	const run = join(root, 'labelled');
+	await writeMicroscopeRun(run, 2);
+	const view = await open(t, {}, policy, run);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('s');
+	await page.waitForSelector('.step-label[aria-selected="true"]');
+	const labels = async () => {
+		const text = await readFile(join(run, 'annotations/labels.jsonl'), 'utf8').catch(() => '');
+		const last = text.trim().split('\n').at(-1) ?? '';
+		return last === ''
+			? []
+			: (JSON.parse(last) as { steps: { rating: number | null }[] }).steps.map(({ rating }) => rating);
+	};
+	const saved = async (wanted: readonly (number | null)[]) => {
+		for (let i = 0; i < 100; i++) {
+			if (JSON.stringify((await labels()).slice(0, wanted.length)) === JSON.stringify(wanted)) return;
+			await page.waitForTimeout(20);
+		}
+		assert.deepEqual(await labels(), wanted);
+	};
+	await page.keyboard.press('+');
+	await page.keyboard.press('-');
+	await page.keyboard.press('0');
+	await saved([1, -1, 0]);
+	await page.keyboard.press('u');
+	await saved([1, -1, null]);
+	await page.keyboard.press('ArrowUp');
+	await page.keyboard.press('Delete');
+	await saved([1, null]);
+	await page.locator('.step-label').first().locator('.sign').first().click();
+	await saved([-1, null]);
+	await page.getByRole('button', { name: 'Back to the Group' }).click();
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('s');
+	await page.waitForSelector('.step-label.rated--1');
+	assert.deepEqual(await view.violations(), []);
+});
+
+test('the thinking is cut at a token, edited, and goes on; without a policy it says why', options, async (t) => {
+	const view = await open(t, {}, policy);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('e');
+	await page.waitForSelector('.token');
+	await page.locator('.token', { hasText: 'Selling' }).first().click();
+	const beginning = page.locator('.beginning');
+	assert.match(await beginning.inputValue(), /rolls\.\n$/);
+	await beginning.press('End');
+	await beginning.pressSequentially('Now 104');
+	await beginning.press('Control+Enter');
+	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('came to its end'));
+	const text = await page.locator('.continuations .block-text').allInnerTexts();
+	assert.match(text.join('\n'), /Now 104 So 104 - 7 = 97/);
+	const none = await open(t, {}, async () => ({
+		policy: async () => ({
+			ready: false,
+			message: 'No engine of this run is alive, and it has no complete checkpoint.',
+			action: 'Resume the run, or let it run until its first checkpoint.',
+			temperature: 1,
+			maxTokens: 8,
+		}),
+		generate: async () => ({ text: '', ended: true }),
+	}));
+	await none.page.waitForSelector('.card .block-text');
+	await none.page.keyboard.press('e');
+	await none.page.waitForSelector('.beginning');
+	assert.match(
+		await none.page.locator('.continue-column').innerText(),
+		/No engine of this run is alive.*Resume the run/s,
+	);
+	assert.ok(await none.page.getByRole('button', { name: 'Continue from Here' }).isDisabled());
+	assert.deepEqual(await none.violations(), []);
+});
+
+test(
+	'messages are shown turn by turn, results lead to their calls, and branches can be changed',
+	options,
+	async (t) => {
+		const view = await open(t);
+		const { page } = view;
+		await page.waitForSelector('.card .block-text');
+		await page.keyboard.press('G');
+		await page.waitForSelector('.chip.warning');
+		const card = page.locator('.card[data-index="3"]');
+		await card.scrollIntoViewIfNeeded();
+		await card.locator('.turn-head').first().waitFor();
+		assert.match(await card.locator('.branches').innerText(), /Branch 2 of 2 · 5 messages/);
+		assert.match(await card.innerText(), /Thinking\s+Let me check which tool/);
+		assert.match(await card.innerText(), /Calls\s+calculate/);
+		await card.getByRole('button', { name: 'Call of calculate' }).first().click();
+		await card.locator('.turn-call.pointed').waitFor();
+		await card.getByRole('button', { name: 'Way 1' }).click();
+		await page.waitForFunction(() =>
+			document.querySelector('.branches')?.textContent?.includes('Branch 1 of 2 · 3 messages'),
+		);
+		assert.match(await card.innerText(), /104 - 7 = 97/);
+		assert.doesNotMatch(await card.innerText(), /104 - 17/);
+		assert.deepEqual(await view.violations(), []);
+	},
+);
+
+test(
+	'another trainer’s run: its notes, its validation rollouts, and only the values it records',
+	options,
+	async (t) => {
+		const view = await open(t, {}, policy, join(import.meta.dirname, '../../fixtures/verl'));
+		const { page } = view;
+		await page.waitForSelector('.card .block-text');
+		await page.getByRole('button', { name: /^verl/ }).click();
+		assert.ok(await page.locator('dialog.notes').isVisible());
+		assert.ok((await page.locator('dialog.notes li').count()) > 0);
+		assert.deepEqual(await view.violations(), []);
+		await page.screenshot({ path: join(pictures, 'microscope-notes.png') });
+		await page.keyboard.press('Escape');
+		assert.ok(
+			await page
+				.locator('vscode-dropdown[aria-label="Tokens"]')
+				.evaluate((node) => (node as HTMLSelectElement).disabled),
+		);
+		await page.locator('vscode-dropdown[aria-label="Rollouts"]').click();
+		await page.locator('vscode-option', { hasText: 'Validation' }).click();
+		await page.waitForFunction(
+			() =>
+				document.querySelector('vscode-dropdown[aria-label="Rollouts"]')?.getAttribute('current-value') ===
+					'validation' || true,
+		);
+		await page.waitForSelector('.card .block-text');
+		assert.deepEqual(await view.violations(), []);
+		await page.screenshot({ path: join(pictures, 'microscope-validation.png') });
+	},
+);
+
+test('hostile completions stay text in every view, and the layout holds', options, async (t) => {
+	const run = join(root, 'hostile');
+	await writeRecord(run, runRecord({ name: 'hostile', step: 1 }));
+	const texts = Object.values(hostileTexts);
+	const lines = texts.flatMap((text, i) => {
+		const base = makeBatch({ step: 1, groups: 1, size: 1, tokens: false })[0];
+		const own = { ...base, step: 1, group: Math.floor(i / 8), index: i % 8, prompt: text, answer: text.slice(0, 300) };
+		const completion =
+			i % 4 === 0
+				? [
+						{ role: text.slice(0, 60), content: text, reasoning_content: text, name: text.slice(0, 60) },
+						{ role: 'tool', content: text, tool_call_id: text.slice(0, 60) },
+						{ role: 'assistant', content: text, tool_calls: [{ id: text.slice(0, 60), name: text, arguments: text }] },
+					]
+				: text;
+		return [{ ...own, completion, parents: i % 8 === 0 ? [null, 0, 0] : undefined }];
+	});
+	await writeRollouts(run, 1, lines);
+	const view = await open(t, { width: 700, height: 800 }, policy, run);
+	const { page } = view;
+	const harmless = async (name: string) => {
+		const bad = 'img, iframe, form, a, object, embed, #app style, #app script, base, [onerror], [onload], [srcdoc]';
+		assert.equal(await page.locator(bad).count(), 0, name);
+		const raw = await page.locator('#app').evaluate((node) => node.textContent ?? '');
+		assert.deepEqual(hiddenCharacters(raw), [], `${name}: hidden characters are written out`);
+		const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+		assert.ok(scroll[0] <= scroll[1], `${name}: the page does not scroll sideways`);
+	};
+	await page.waitForSelector('.card .block-text');
+	const groups = Math.ceil(texts.length / 8);
+	for (let group = 0; group < groups; group++) {
+		await page.waitForFunction(
+			(n) => document.querySelector('.group-title')?.textContent?.startsWith(`Group ${n} `),
+			group,
+		);
+		await page.waitForSelector('.card .block-text');
+		await harmless(`group ${group}`);
+		await page.keyboard.press('d');
+		await page.waitForSelector('.compare-view .card, .compare-view .statement');
+		await harmless(`comparison in group ${group}`);
+		await page.keyboard.press('1');
+		await page.keyboard.press('s');
+		await page.waitForSelector('.label-view .one-head, .label-view .empty');
+		await harmless(`labels in group ${group}`);
+		await page.keyboard.press('Escape');
+		await page.keyboard.press('1');
+		await page.waitForSelector('.card');
+		await page.keyboard.press('j');
+	}
+	await page.keyboard.press('3');
+	await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 1 step'));
+	await page.waitForSelector('.training-cards .card');
+	await harmless('over training');
+	await page.keyboard.press('4');
+	await page.waitForFunction(() =>
+		document.querySelector('.behaviours-view .scan-bar')?.textContent?.includes('Read 1 step'),
+	);
+	await harmless('behaviours');
+	await page.screenshot({ path: join(pictures, 'microscope-hostile.png') });
+});
+
+test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is compared too', options, async (t) => {
+	const run = join(root, 'long');
+	await writeRecord(run, runRecord({ step: 2 }));
+	const common = 'The same words again and again. '.repeat(31_000);
+	const [first] = makeBatch({ step: 1, groups: 1, size: 1, tokens: false });
+	const long = ['left', 'right'].map((end, index) => ({
+		...first,
+		index,
+		completion: `<think>${common}${end} ${common}</think>`,
+	}));
+	await writeRollouts(run, 1, long);
+	await writeRollouts(run, 2, makeBatch({ step: 2, groups: 1, size: 1000, sentences: 1, tokens: false }));
+	const view = await open(t, {}, policy, run);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('2');
+	await page.waitForSelector('.statement');
+	await page.keyboard.press('1');
+	await page.keyboard.press('[');
+	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('2');
+	await page.waitForFunction(() => {
+		const marks = [...document.querySelectorAll('.sides .m-parting')];
+		return (
+			marks.length === 2 &&
+			marks.every((mark) => {
+				const list = mark.closest('.virtual-list');
+				if (!list) return false;
+				const [a, b] = [mark.getBoundingClientRect(), list.getBoundingClientRect()];
+				return a.top >= b.top && a.bottom <= b.bottom;
+			})
+		);
+	});
+	assert.match(await summary(view), /same for 992\u202f007 characters; then A goes on with l, B goes on with r/);
+	const drawn = await page.locator('.sides').evaluate((node) => (node.textContent ?? '').length);
+	assert.ok(drawn < 120_000, `${drawn} characters are in the document`);
+});
+
+test('a scan ends when its view is left, and is not begun again for the same run', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('4');
+	const complete = () =>
+		page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
+	await complete();
+	await page.waitForSelector('.example');
+	await page.locator('.example').first().click();
+	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
+	await page.waitForSelector('.card.selected');
+	await page.keyboard.press('4');
+	assert.match(await page.locator('.scan-bar').innerText(), /^Read 12 steps/, 'at once');
+	await page.locator('.plot').focus();
+	await page.keyboard.press('Home');
+	await page.keyboard.press('Enter');
+	await page.waitForSelector('.group-view');
 });
