@@ -7,18 +7,15 @@ import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts'
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { FaultList } from './importers/faultList.ts';
+import { freshMs } from './importers/foreignStep.ts';
 import { LineFile } from './importers/lineFile.ts';
 import { OpenedFile } from './importers/openedFile.ts';
 import type { PlacedRollout, RolloutPlace, RolloutSplit, RunContent, RunFault, StepRollouts } from './runContent.ts';
 import { runFiles, stepName } from './runFiles.ts';
-import {
-	listRolloutSteps,
-	readEvaluationLines,
-	readEvaluations,
-	readLines,
-	readMetricsEnd,
-	readRecord,
-} from './runReader.ts';
+import { listRolloutSteps, readEvaluationLines, readEvaluations, readMetricsEnd, readRecord } from './runReader.ts';
+
+/** Lines of metrics that are given out together. */
+const portionLines = 512;
 
 /** A run that this product's engines wrote. */
 export class OwnRun implements RunContent {
@@ -62,9 +59,29 @@ export class OwnRun implements RunContent {
 	}
 
 	async *metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]> {
-		for await (const lines of readLines(this.folder, runFiles.metrics, metricsLineSchema)) {
-			checkAborted(signal);
-			yield lines;
+		const file = await OpenedFile.open(this.folder, runFiles.metrics).catch((error: unknown) => {
+			if (Failure.from(error).reason === 'missing') return null;
+			throw error;
+		});
+		if (file === null) return;
+		const lines = new LineFile(file);
+		try {
+			let portion: MetricsLine[] = [];
+			for await (const frame of lines.frames(signal)) {
+				checkAborted(signal);
+				// The engine may be writing the last line now.
+				if (frame.torn && Math.abs(Date.now() - file.modifiedMs) < freshMs) continue;
+				const line = frame.fault ?? metricsOf(frame.records[0]);
+				if (typeof line === 'string') {
+					this.#faults.add({ file: runFiles.metrics, line: frame.number, message: line, records: 1 });
+				} else portion.push(line);
+				if (portion.length < portionLines) continue;
+				yield portion;
+				portion = [];
+			}
+			if (portion.length > 0) yield portion;
+		} finally {
+			await lines.close();
 		}
 	}
 
@@ -133,6 +150,11 @@ class OwnStep implements StepRollouts {
 	close(): Promise<void> {
 		return this.#lines.close();
 	}
+}
+
+function metricsOf(value: unknown): MetricsLine | string {
+	const decoded = decode(metricsLineSchema, value);
+	return decoded.ok ? decoded.value : `${decoded.faults[0]?.path || 'the line'} is not valid`;
 }
 
 function rolloutOf(value: unknown): RolloutLine | string {

@@ -65,7 +65,7 @@ export class ParquetRows {
 			for (let inner = 1; inner > 0 && i < rest.length; i++) inner += (rest[i]?.num_children ?? 0) - 1;
 		}
 		const groups = metadata.row_groups.map(rowsOf);
-		return { groups, rows: Number(metadata.num_rows), columns };
+		return { groups, rows: rowsOf(metadata), columns };
 	}
 
 	/** Rows `from` to `to` (excluded), all of one row group. */
@@ -100,7 +100,8 @@ export class ParquetRows {
 	}
 }
 
-const rowsOf = (group: { readonly num_rows: bigint }) => Math.max(0, Number(group.num_rows));
+/** Damaged metadata lack it, or tell a negative number. */
+const rowsOf = (counted: { readonly num_rows?: bigint }) => Math.max(0, Number(counted.num_rows ?? 0));
 
 /** A cell as JSON would have it: numbers for large integers, text for times and bytes, null for what is absent. */
 function plain(value: unknown): unknown {

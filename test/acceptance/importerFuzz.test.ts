@@ -1,0 +1,83 @@
+/**
+ * Ten thousand damaged files of all importers, by fixed seeds: no crash, no hang over 2 s, nothing lost without a word.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, it } from 'node:test';
+import { node, root } from '../scripts/paths.ts';
+import { type FuzzCase, fuzzCase, fuzzedFormats } from '../support/importerFuzz.ts';
+
+const cases = 10_000;
+const chunk = 500;
+const longestMs = 2000;
+/** A case that says nothing for so long hangs. */
+const silenceMs = 30_000;
+
+type Line = { readonly begins: number } | (FuzzCase & { readonly heapMb: number });
+
+/** Cases in a process of its own; a crash or a hang is the problem of the case that it came in. */
+async function runChunk(from: number, to: number): Promise<(FuzzCase & { readonly heapMb: number })[]> {
+	const results: (FuzzCase & { readonly heapMb: number })[] = [];
+	for (let next = from; next < to; ) {
+		const child = spawn(
+			node,
+			['--max-old-space-size=1024', join(root, 'test/support/fuzzChunk.ts'), `${next}`, `${to}`],
+			{
+				stdio: ['ignore', 'pipe', 'inherit'],
+			},
+		);
+		let begun = next;
+		let silence = setTimeout(() => child.kill('SIGKILL'), silenceMs);
+		const ended = new Promise<string>((resolve) => {
+			child.on('exit', (code, signal) => resolve(`the process ended with ${signal ?? code}`));
+		});
+		for await (const text of createInterface({ input: child.stdout })) {
+			clearTimeout(silence);
+			silence = setTimeout(() => child.kill('SIGKILL'), silenceMs);
+			const line = JSON.parse(text) as Line;
+			if ('begins' in line) begun = line.begins;
+			else {
+				results.push(line);
+				next = line.seed + 1;
+			}
+		}
+		clearTimeout(silence);
+		const how = await ended;
+		if (next >= to) break;
+		results.push({ seed: begun, name: 'unknown', millis: silenceMs, problem: how, counts: null, heapMb: 0 });
+		next = begun + 1;
+	}
+	return results;
+}
+
+describe('importers and damaged files', () => {
+	it(`reads or tells every record of ${cases} damaged files`, async (context) => {
+		const results: Awaited<ReturnType<typeof runChunk>> = [];
+		for (let from = 0; from < cases; from += chunk) results.push(...(await runChunk(from, from + chunk)));
+		// Another process may have had the machine: what was slow is looked at once more, alone.
+		const slow: FuzzCase[] = [];
+		for (const { seed, millis } of results) if (millis > longestMs) slow.push(await fuzzCase(seed));
+		const counts = results.flatMap((result) => result.counts ?? []);
+		const sum = (of: (one: NonNullable<FuzzCase['counts']>) => number) => counts.reduce((all, one) => all + of(one), 0);
+		const times = results.map(({ millis }) => millis).sort((a, b) => a - b);
+		context.diagnostic(`${results.length} files of ${fuzzedFormats.length} formats`);
+		context.diagnostic(
+			`records: ${sum((one) => one.total)}, read ${sum((one) => one.read)}, skipped ${sum((one) => one.skipped)}`,
+		);
+		context.diagnostic(
+			`time a file: median ${times[Math.floor(times.length / 2)]?.toFixed(0)} ms, longest ${times.at(-1)?.toFixed(0)} ms`,
+		);
+		context.diagnostic(`largest process: ${Math.max(...results.map(({ heapMb }) => heapMb))} MB`);
+		assert.equal(results.length, cases);
+		assert.deepEqual(
+			results.filter(({ problem }) => problem !== null).map(({ seed, name, problem }) => ({ seed, name, problem })),
+			[],
+		);
+		assert.deepEqual(
+			slow.filter(({ millis }) => millis > longestMs).map(({ seed, name, millis }) => ({ seed, name, millis })),
+			[],
+		);
+	});
+});

@@ -1,0 +1,403 @@
+/*
+ * Changes one file of a small run of another trainer and reads the run: nothing may crash, take long, or be lost without a
+ * word. Every record is read, is none of the format's (and the format says so), or is a fault.
+ */
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { parse as parseYaml } from 'yaml';
+import { Failure } from '../../src/base/failure.ts';
+import { Random } from '../../src/base/random.ts';
+import { ownFormat } from '../../src/runs/annotationFolder.ts';
+import { maskedCrc32c } from '../../src/runs/importers/crc32c.ts';
+import { findFormats } from '../../src/runs/importers/findFormats.ts';
+import { ForeignRun } from '../../src/runs/importers/foreignRun.ts';
+import { formats } from '../../src/runs/importers/formats.ts';
+import { PathPattern } from '../../src/runs/importers/pathPattern.ts';
+import type { FileForm, RecordContext, RunFormat } from '../../src/runs/importers/runFormat.ts';
+import { OwnRun } from '../../src/runs/ownRun.ts';
+import type { RunContent, RunFault } from '../../src/runs/runContent.ts';
+import { runFiles, stepName } from '../../src/runs/runFiles.ts';
+import { root } from '../scripts/paths.ts';
+import { metricsLine, rollout } from '../unit/runs/runFixtures.ts';
+import { mutations } from './fileMutations.ts';
+
+type Use = 'rollouts' | 'metrics' | 'companion';
+
+interface Target {
+	readonly format: string;
+	readonly path: string;
+	readonly bytes: Buffer;
+	readonly form: FileForm;
+	readonly use: Use;
+	/** Files that must lie beside it. */
+	readonly beside: Readonly<Record<string, Buffer>>;
+}
+
+export interface FuzzCase {
+	readonly seed: number;
+	/** For a person: "verl rollouts/1.jsonl: flip bits". */
+	readonly name: string;
+	readonly millis: number;
+	/** What is wrong; null: nothing. */
+	readonly problem: string | null;
+	/** Records in the file, those that were read, and those that were told as faults; null: not counted. */
+	readonly counts: { readonly total: number; readonly read: number; readonly skipped: number } | null;
+}
+
+const folderOf: Readonly<Record<string, string>> = {
+	trl: 'trl-run',
+	verl: 'verl',
+	'prime-rl': 'prime-rl/run',
+	verifiers: 'verifiers-v1/outputs/gsm8k--Qwen3-0.6B--null--a1b2c3',
+	'verifiers-legacy': 'verifiers-legacy/outputs/evals/gsm8k--Qwen--Qwen3-0.6B/3f9a1c2e',
+	'nemo-rl': 'nemo-rl/exp_001',
+	openrlhf: 'openrlhf/tensorboard/ppo_0820T1000',
+	skyrl: 'skyrl',
+	art: 'art/.art/fixtures/models/agent-001',
+	rllm: 'rllm/logs/rllm-agent/gsm8k',
+	tinker: 'tinker/log',
+};
+const fixture = (name: string) => readFileSync(join(root, 'test/fixtures', name));
+
+/** Files of a fixture, and of layouts that the fixtures lack, made of the same content. */
+function filesOf(format: string): Map<string, Buffer> {
+	const files = new Map<string, Buffer>();
+	const folder = folderOf[format];
+	if (folder !== undefined) {
+		const entries = readdirSync(join(root, 'test/fixtures', folder), { recursive: true, withFileTypes: true });
+		for (const entry of entries) {
+			if (!entry.isFile()) continue;
+			const path = join(entry.parentPath, entry.name);
+			files.set(path.slice(join(root, 'test/fixtures', folder).length + 1), readFileSync(path));
+		}
+	}
+	const traces = 'prime-rl/run/rollouts/step_1/train/all/traces.jsonl';
+	if (format === 'tensorboard') {
+		const name = 'events.out.tfevents.1795187451.trainer0.4242.0';
+		files.set(name, fixture(`${folderOf.openrlhf}/${name}`));
+	} else if (format === 'prime-rl') {
+		files.set('rollouts/step_9/train_rollouts.jsonl', fixture(`${folderOf['verifiers-legacy']}/results.jsonl`));
+		files.set('rollouts/step_8/eval_rollouts.jsonl', fixture(traces));
+		files.set('monitors/file/traces/stream.jsonl', fixture(traces));
+		files.set('monitors/file/metrics.jsonl', fixture('prime-rl/run/metrics.jsonl'));
+	} else if (format === 'art') {
+		const yaml = fixture('art/legacy-yaml/trajectories/train/0007.yaml');
+		const groups = parseYaml(yaml.toString('utf8')) as unknown[];
+		files.set('trajectories/train/0007.yaml', yaml);
+		files.set(
+			'trajectories/train/0008.jsonl',
+			Buffer.from(
+				groups
+					.map((group) => `${JSON.stringify(group)}\n`)
+					.join('')
+					.repeat(3),
+			),
+		);
+	} else if (format === 'verifiers') files.set('results.jsonl', fixture(traces));
+	return files;
+}
+
+function targetsOf(format: RunFormat): Target[] {
+	const files = filesOf(format.name);
+	const targets: Target[] = [];
+	for (const [path, bytes] of files) {
+		for (const spec of format.rollouts) {
+			const parts = new PathPattern(spec.pattern).match(path);
+			if (parts === null || spec.accepts?.(parts) === false) continue;
+			const beside: Record<string, Buffer> = {};
+			const companion = spec.companion?.pattern.replace(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? '');
+			const told = companion === undefined ? undefined : files.get(companion);
+			if (companion !== undefined && told !== undefined) {
+				beside[companion] = told;
+				const own = { [path]: bytes };
+				targets.push({
+					format: format.name,
+					path: companion,
+					bytes: told,
+					form: spec.companion?.form ?? 'jsonl',
+					use: 'companion',
+					beside: own,
+				});
+			}
+			targets.push({ format: format.name, path, bytes, form: spec.form, use: 'rollouts', beside });
+			break;
+		}
+		for (const spec of format.metrics) {
+			const parts = new PathPattern(spec.pattern).match(path);
+			if (parts === null || spec.accepts?.(parts) === false) continue;
+			targets.push({ format: format.name, path, bytes, form: spec.form, use: 'metrics', beside: {} });
+			break;
+		}
+	}
+	return targets;
+}
+
+/** A run of our own engines, by its lines. */
+function ownFiles(): Record<string, Buffer> {
+	const lines = (count: number, line: (at: number) => object) =>
+		Buffer.from(Array.from({ length: count }, (_, at) => `${JSON.stringify(line(at))}\n`).join(''));
+	const { rollouts, metrics, record } = runFiles;
+	const rolloutLines = (step: number) =>
+		lines(24, (at) => ({ ...rollout(step, at % 4), group: Math.floor(at / 4), rewards: { accuracy: at % 2 } }));
+	return {
+		[record]: Buffer.from(JSON.stringify({ format: 1, id: 'own', name: 'own' })),
+		[`${rollouts}/${stepName(1)}.jsonl`]: rolloutLines(1),
+		[`${rollouts}/${stepName(2)}.jsonl`]: rolloutLines(2),
+		[metrics]: lines(40, (at) => metricsLine(at + 1)),
+	};
+}
+
+function ownTargets(): Target[] {
+	const files = ownFiles();
+	return Object.entries(files).map(([path, bytes]) => ({
+		format: ownFormat,
+		path,
+		bytes,
+		form: path === runFiles.record ? 'json' : 'jsonl',
+		use: path === runFiles.metrics ? 'metrics' : 'rollouts',
+		beside: Object.fromEntries(Object.entries(files).filter(([other]) => other !== path)),
+	}));
+}
+
+const byFormat: readonly { readonly format: RunFormat | null; readonly targets: readonly Target[] }[] = [
+	...formats.map((format) => ({ format, targets: targetsOf(format) })),
+	{ format: null, targets: ownTargets() },
+];
+const everything = byFormat.flatMap(({ targets }) => targets.map(({ bytes }) => bytes));
+
+/** The formats that are changed, and how many files of each. */
+export const fuzzedFormats = byFormat.map(({ format, targets }) => ({
+	name: format?.name ?? ownFormat,
+	files: targets.length,
+}));
+
+type Outcome = { readonly kind: 'read' | 'none' | 'refused'; readonly count: number };
+
+/** The same format, which writes down what it made of each record of a file. */
+function counting(format: RunFormat, path: string): { format: RunFormat; outcomes: Map<string, Outcome> } {
+	const outcomes = new Map<string, Outcome>();
+	const note = <T>(split: string, context: RecordContext, made: readonly T[] | string) => {
+		if (context.file !== path) return made;
+		const key = `${split} ${context.record}`;
+		// Read again by its place, a record does not know which it is.
+		if (outcomes.has(key)) return made;
+		if (typeof made === 'string') outcomes.set(key, { kind: 'refused', count: 1 });
+		else outcomes.set(key, { kind: made.length > 0 ? 'read' : 'none', count: made.length });
+		return made;
+	};
+	const counted: RunFormat = {
+		...format,
+		rollouts: format.rollouts.map((files) => ({
+			...files,
+			rollouts: (record, context) => note(files.split, context, files.rollouts(record, context)),
+		})),
+		metrics: format.metrics.map((files) => ({
+			...files,
+			metrics: (record, context) => note('metrics', context, files.metrics(record, context)),
+		})),
+	};
+	return { format: counted, outcomes };
+}
+
+/** How many records are in a file, counted by other code than the readers'; null: it cannot be told. */
+function totalOf(target: Target, bytes: Buffer): number | null {
+	switch (target.form) {
+		case 'jsonl':
+			return bytes
+				.toString('latin1')
+				.split('\n')
+				.filter((line) => Buffer.from(line, 'latin1').toString('utf8').trim() !== '').length;
+		case 'json':
+		case 'yaml':
+			return 1;
+		case 'parquet':
+			return parquetRows(bytes);
+		case 'events':
+			return null;
+	}
+}
+
+function parquetRows(bytes: Buffer): number {
+	let metadata: FileMetaData;
+	try {
+		const copy = new Uint8Array(bytes);
+		metadata = parquetMetadata(copy.buffer, { geoparquet: false });
+	} catch {
+		return 1;
+	}
+	const rows = Math.max(0, Number(metadata.num_rows ?? 0));
+	const inGroups = metadata.row_groups.reduce((sum, group) => sum + Math.max(0, Number(group.num_rows ?? 0)), 0);
+	return rows === inGroups ? rows : Number.NaN;
+}
+
+/** Events that an event file has lost: those that do not fit their checksums, and one for what nothing can be told of. */
+function lostEvents(bytes: Buffer): number {
+	let lost = 0;
+	for (let at = 0; at < bytes.length; ) {
+		const head = bytes.subarray(at, at + 12);
+		if (head.length < 12 || maskedCrc32c(head.subarray(0, 8)) !== head.readUInt32LE(8)) return lost + 1;
+		const length = Number(head.readBigUInt64LE(0));
+		const end = at + 12 + length + 4;
+		if (end > bytes.length) return lost + 1;
+		if (maskedCrc32c(bytes.subarray(at + 12, end - 4)) !== bytes.readUInt32LE(end - 4)) lost++;
+		at = end;
+	}
+	return lost;
+}
+
+const skippedIn = (faults: readonly RunFault[]) => faults.reduce((sum, { records }) => sum + records, 0);
+
+async function readRun(run: RunContent): Promise<number> {
+	let rollouts = 0;
+	for (const split of ['train', 'validation'] as const) {
+		for (const step of await run.steps(split)) {
+			const opened = await run.open(step, split);
+			try {
+				let again = 3;
+				for await (const { rollout, place } of opened.rollouts()) {
+					if (rollout === null) continue;
+					rollouts++;
+					const text = JSON.stringify(rollout);
+					if (again-- > 0) assert.equal(JSON.stringify(await opened.rollout(place)), text, 'read again by its place');
+				}
+			} finally {
+				await opened.close();
+			}
+		}
+	}
+	for await (const lines of run.metrics()) JSON.stringify(lines);
+	JSON.stringify(await run.record());
+	return rollouts;
+}
+
+function checkCounts(
+	target: Target,
+	bytes: Buffer,
+	outcomes: ReadonlyMap<string, Outcome>,
+	faults: readonly RunFault[],
+): FuzzCase['counts'] {
+	const skipped = skippedIn(faults);
+	if (target.form === 'events') {
+		const lost = lostEvents(bytes);
+		assert.ok(skipped >= lost, `${lost} events are lost, ${skipped} are told`);
+		return null;
+	}
+	const total = totalOf(target, bytes);
+	if (target.use === 'companion') {
+		// It tells of rollouts that are elsewhere; what is not JSON must be told.
+		const broken = bytes
+			.toString('utf8')
+			.split(target.form === 'jsonl' ? '\n' : /(?!)/)
+			.filter((text) => text.trim() !== '' && !isLooseJson(text)).length;
+		assert.ok(skipped >= broken, `${broken} records cannot be read, ${skipped} are told`);
+		return null;
+	}
+	// A record may be looked at for either split.
+	const read = new Set<string>();
+	for (const [key, { kind }] of outcomes) if (kind !== 'refused') read.add(key.slice(key.indexOf(' ') + 1));
+	if (total === null) return null;
+	if (Number.isNaN(total)) assert.ok(skipped > 0, 'a file whose numbers of rows contradict each other is a fault');
+	else assert.equal(read.size + skipped, total, `read ${read.size} and skipped ${skipped} of ${total}`);
+	return { total, read: read.size, skipped };
+}
+
+function isLooseJson(text: string): boolean {
+	for (const tried of [text, text.replace(/-?\b(?:NaN|Infinity)\b/g, 'null')]) {
+		try {
+			JSON.parse(tried.replace(/^\uFEFF/, ''));
+			return true;
+		} catch {
+			// The next, if there is one.
+		}
+	}
+	return false;
+}
+
+/** Makes and reads the changed run of a seed. Fails never: what is wrong is told. */
+export async function fuzzCase(seed: number): Promise<FuzzCase> {
+	const random = Random.of('importer fuzz', seed);
+	const { format, targets } = byFormat[seed % byFormat.length] as (typeof byFormat)[number];
+	const target = random.pick(targets);
+	const mutation = random.pick(mutations);
+	const bytes = mutation.apply(target.bytes, random, everything);
+	const name = `${target.format} ${target.path} (${target.use}): ${mutation.name}`;
+	const folder = await mkdtemp(join(tmpdir(), 'importer-fuzz-'));
+	let started = performance.now();
+	try {
+		for (const [path, content] of [...Object.entries(target.beside), [target.path, bytes] as const]) {
+			await mkdir(dirname(join(folder, path)), { recursive: true });
+			await writeFile(join(folder, path), content);
+			// Nobody is writing it any more: a torn end stays one.
+			await utimes(join(folder, path), 1_700_000_000, 1_700_000_000);
+		}
+		started = performance.now();
+		await findFormats(folder);
+		if (format === null)
+			return {
+				seed,
+				name,
+				problem: null,
+				counts: await readOwn(folder, target, bytes),
+				millis: performance.now() - started,
+			};
+		const { format: counted, outcomes } = counting(format, target.path);
+		const run = new ForeignRun(folder, counted);
+		const rollouts = await readRun(run);
+		const millis = performance.now() - started;
+		const faults = run.faults.filter(({ file }) => file === target.path);
+		const counts = checkCounts(target, bytes, outcomes, faults);
+		checkRollouts(target, outcomes, rollouts, faults);
+		assert.deepEqual(
+			run.faults.filter(({ file }) => file !== target.path),
+			[],
+			'faults of files that were not changed',
+		);
+		assert.equal((Object.prototype as { polluted?: unknown }).polluted, undefined, 'prototypes are as they were');
+		return { seed, name, millis, problem: null, counts };
+	} catch (error) {
+		const problem = error instanceof Error ? (error.stack ?? error.message) : String(error);
+		return { seed, name, millis: performance.now() - started, problem, counts: null };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+/** Our own run: every line of rollouts and of metrics is given out or told. */
+async function readOwn(folder: string, target: Target, bytes: Buffer): Promise<FuzzCase['counts']> {
+	const run = new OwnRun(folder);
+	if (target.path === runFiles.record) {
+		await run.record().catch((error: unknown) => assert.ok(error instanceof Failure));
+		return null;
+	}
+	let read = 0;
+	if (target.use === 'metrics') {
+		for await (const lines of run.metrics()) read += lines.length;
+	} else {
+		const name = target.path.split('/').at(-1) ?? '';
+		const step = (await run.steps()).find((one) => name.startsWith(stepName(one)));
+		const opened = await run.open(step ?? -1);
+		for await (const { rollout } of opened.rollouts()) if (rollout !== null) read++;
+		await opened.close();
+	}
+	const total = totalOf(target, bytes) ?? 0;
+	const skipped = skippedIn(run.faults.filter(({ file }) => file === target.path));
+	assert.equal(read + skipped, total, `read ${read} and skipped ${skipped} of ${total}`);
+	return { total, read, skipped };
+}
+
+/** Whatever a format made of a record is given out, or its place is a fault. */
+function checkRollouts(
+	target: Target,
+	outcomes: ReadonlyMap<string, Outcome>,
+	rollouts: number,
+	faults: readonly RunFault[],
+): void {
+	if (target.use !== 'rollouts' || target.form === 'events') return;
+	const made = [...outcomes.values()].reduce((sum, { kind, count }) => sum + (kind === 'read' ? count : 0), 0);
+	assert.ok(rollouts + faults.length >= made, `${made} rollouts were made, ${rollouts} given out`);
+	assert.ok(rollouts <= made, `${rollouts} rollouts were given out, ${made} made`);
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type FuzzCase, fuzzCase, fuzzedFormats } from '../../../support/importerFuzz.ts';
+
+const cases = 390;
+
+/** The long version: `npm run acceptance -- importerFuzz`. */
+describe('damaged files of other trainers', () => {
+	it('are read or told, record by record, in every format', async () => {
+		const results: FuzzCase[] = [];
+		for (let seed = 0; seed < cases; seed++) results.push(await fuzzCase(seed));
+		assert.deepEqual(
+			results.filter(({ problem }) => problem !== null).map(({ seed, name, problem }) => ({ seed, name, problem })),
+			[],
+		);
+		// Some of everything, or the counting itself counts nothing.
+		const counted = results.flatMap(({ counts }) => counts ?? []);
+		assert.ok(counted.length > cases / 2);
+		assert.ok(counted.some(({ total, read }) => total > 3 && read === total));
+		assert.ok(counted.some(({ total, read }) => read > 0 && read < total));
+		assert.ok(counted.some(({ total, read, skipped }) => total > 0 && read === 0 && skipped > 0));
+		assert.ok(fuzzedFormats.every(({ files }) => files > 0));
+	});
+
+	it('are the same for the same seed', async () => {
+		const [first, again, other] = [await fuzzCase(7), await fuzzCase(7), await fuzzCase(20)];
+		assert.equal(first.name, again.name);
+		assert.deepEqual(first.counts, again.counts);
+		assert.notEqual(first.name, other.name);
+	});
+});
