@@ -12,6 +12,7 @@ import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
 import { exportTables } from './exportExamples.ts';
+import { ruleTables } from './ruleTables.ts';
 
 interface Schema {
 	readonly type?: string;
@@ -319,6 +320,7 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/metrics.md', metricTables],
 	['docs/rewards.md', rewardTables],
 	['docs/audit.md', auditTables],
+	['docs/diagnosis.md', ruleTables],
 	['docs/formats.md', formatTables],
 	['docs/exports.md', exportTables],
 ];

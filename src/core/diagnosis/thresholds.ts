@@ -37,7 +37,7 @@ export const thresholds = {
 	klMean: threshold(
 		1,
 		'nats per token',
-		'Runs that go well stay below a few tenths. At 1 the likelihood of a single token has changed by a factor of e on average, so answers of any length have nothing to do with the reference any more.',
+		'Runs that go well stay below a few tenths. At 1 nat for each token the reference would hardly ever have written any of the completions.',
 	),
 	klGrowth: threshold(
 		5,
@@ -92,7 +92,7 @@ export const thresholds = {
 	loopShare: threshold(
 		0.5,
 		'share of 4-grams that occurred before',
-		'Mathematics repeats its formulas, up to a quarter of the 4-grams; half of them is a loop. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
+		'Thinking repeats a formula or a phrase now and then; where every other 4-gram has been there before, it goes in circles. n-grams of words as in the repetition penalty of Yeo et al. 2025 and open-r1.',
 	),
 	loopWords: threshold(50, 'n-grams', 'Shorter texts repeat by chance.'),
 	loopRollouts: threshold(0.1, 'share of rollouts', 'A few loops at temperature 1 are ordinary.'),

@@ -1,0 +1,25 @@
+import { rules } from '../../src/core/diagnosis/rules.ts';
+import { thresholds } from '../../src/core/diagnosis/thresholds.ts';
+
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+/** docs/diagnosis.md: each rule with its formula and the thresholds that it goes by. */
+export function ruleTables(): Record<string, string> {
+	const sections = rules.map(({ name, title, fires, silent, metrics, thresholds: used }) =>
+		[
+			`## ${title}`,
+			`\`${name}\` fires when ${fires}`,
+			`Silent: ${silent}`,
+			...(metrics.length === 0 ? [] : [`Reads: ${metrics.map((metric) => `\`${metric}\``).join(', ')}.`]),
+			[
+				'| threshold | | why |',
+				'|---|---|---|',
+				...used.map((key) => {
+					const { value, unit, why } = thresholds[key];
+					return `| \`${key}\` | ${value} ${cell(unit)} | ${cell(why)} |`;
+				}),
+			].join('\n'),
+		].join('\n\n'),
+	);
+	return { rules: sections.join('\n\n') };
+}
