@@ -167,7 +167,10 @@ export function rllmSummary(record: unknown, context: RecordContext): readonly F
 	const step = context.step ?? integerOf(summary.training_step);
 	if (step === null) return 'has no step';
 	const mode = context.parts.mode ?? textOf(summary.mode) ?? 'train';
-	const values = Object.entries(scoresOf(stats)).map(([name, value]) => [`${mode}/${name}`, value] as const);
+	// The share of right answers outside of training is what others call held-out accuracy.
+	const nameOf = (name: string) =>
+		name === 'accuracy' && mode !== 'train' ? `eval/${mode}/accuracy` : `${mode}/${name}`;
+	const values = Object.entries(scoresOf(stats)).map(([name, value]) => [nameOf(name), value] as const);
 	return [{ step, time: null, values: Object.fromEntries(values) }];
 }
 

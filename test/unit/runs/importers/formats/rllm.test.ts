@@ -131,7 +131,7 @@ describe('rLLM', () => {
 		assert.equal(validation.length, 1);
 		assert.deepEqual(
 			metrics.map(({ step, values }) => [step, values]),
-			[[1, { 'train/accuracy': 0.25, 'val/accuracy': 0.5 }]],
+			[[1, { 'train/accuracy': 0.25, 'eval/val/accuracy': 0.5 }]],
 		);
 		assert.deepEqual(faults, []);
 	});
