@@ -67,6 +67,7 @@ export class Lab extends Disposable {
 	/** Runs are indexed one after the other: each uses all threads. */
 	#queue: Promise<void> = Promise.resolve();
 	#message: string | null;
+	#paused = false;
 	readonly onProgress = this.#progress.event;
 	/** A statement does not end: the process had better do. */
 	readonly onStuck = this.#stuck.event;
@@ -116,7 +117,8 @@ export class Lab extends Disposable {
 		}
 		for (const folder of folders) {
 			if (this.#runs.has(folder)) continue;
-			void this.#update(this.#known(folder)).catch(() => undefined);
+			const run = this.#known(folder);
+			if (!this.#paused) void this.#update(run).catch(() => undefined);
 		}
 	}
 
@@ -281,6 +283,15 @@ export class Lab extends Disposable {
 			signal,
 		);
 		return { ...outcome, limits: [...outcome.limits], millis: performance.now() - start };
+	}
+
+	/** Stops indexing by itself, or lets it go on. */
+	pause(paused: boolean): void {
+		this.#paused = paused;
+		for (const run of this.#runs.values()) {
+			if (paused) run.stop.abort();
+			else if (run.progress.state === 'waiting') void this.#update(run).catch(() => undefined);
+		}
 	}
 
 	/** Forgets everything and begins again. */
@@ -483,7 +494,7 @@ export class Lab extends Disposable {
 
 	async #look(): Promise<void> {
 		for (const run of [...this.#runs.values()]) {
-			if (run.work !== null || this.disposed) continue;
+			if (run.work !== null || this.#paused || this.disposed) continue;
 			const every = this.#options.lookEveryMs * (run.live ? 1 : restingFactor);
 			if (Date.now() - run.lookedMs < every) continue;
 			run.lookedMs = Date.now();

@@ -83,6 +83,10 @@ function handlersOf(lab: Promise<Lab>, tellHits: (news: LabNews<'hits'>) => void
 			(await lab).overTraining(params, signal),
 		places: async (params: Parameters<Lab['places']>[0]) => (await lab).places(params),
 		search: async (params: Parameters<Lab['search']>[0], signal) => (await lab).search(params, tellHits, signal),
+		pause: async ({ paused }: { paused: boolean }) => {
+			(await lab).pause(paused);
+			return {};
+		},
 		rebuild: async () => {
 			await (await lab).rebuild();
 			return {};

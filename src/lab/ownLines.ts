@@ -48,7 +48,7 @@ export function* linesOf(
 			const length = end - start + dropped;
 			if (!skipping) {
 				if (offset >= to) return;
-				yield { bytes: buffer.subarray(start, end), offset, whole: true, tooLong: dropped > 0, length };
+				yield { bytes: buffer.subarray(start, end), offset, whole: true, tooLong: length > longestLine, length };
 			}
 			skipping = false;
 			dropped = 0;
@@ -84,7 +84,7 @@ export function* linesOf(
 			const length = filled - start + dropped;
 			if (!skipping && length > 0) {
 				const offset = base + start - dropped;
-				yield { bytes: buffer.subarray(start, filled), offset, whole: false, tooLong: dropped > 0, length };
+				yield { bytes: buffer.subarray(start, filled), offset, whole: false, tooLong: length > longestLine, length };
 			}
 			return;
 		}
