@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
+import { addComparisonCommands } from './host/commands/comparisonCommands.ts';
 import { addControlCommands } from './host/commands/controlCommands.ts';
 import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
 import { addExportCommands } from './host/commands/exportCommands.ts';
+import { addLabCommands } from './host/commands/labCommands.ts';
 import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
@@ -10,6 +12,7 @@ import { CommandTable } from './host/commandTable.ts';
 import { DiagnosisWatch } from './host/diagnosis/diagnosisWatch.ts';
 import { EndNotification } from './host/endNotification.ts';
 import { panelTypes } from './host/ids.ts';
+import { WindowLab } from './host/lab/windowLab.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
@@ -74,6 +77,9 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const diagnostics = keep(new RecipeDiagnostics());
 	const documents = keep(new ReadOnlyDocuments());
 	keep(new TraceFeatures());
+	const lab = keep(
+		new WindowLab({ extension, storage: context.storageUri, store, log: (message) => log.info(message) }),
+	);
 	const panels = { extensionUri: extension, log, documents };
 	const dashboards = keep(
 		new LazyPanels(panelTypes.dashboard, async () => {
@@ -92,6 +98,12 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				return launchSettings(extension);
 			};
 			return new RolloutsPanels({ ...panels, programs, client, notices });
+		}),
+	);
+	const comparisons = keep(
+		new LazyPanels<never, readonly string[]>(panelTypes.comparison, async () => {
+			const { RunComparisonPanels } = await import('./host/panels/runComparisonPanel.ts');
+			return new RunComparisonPanels(panels);
 		}),
 	);
 	const transcripts = keep(
@@ -179,8 +191,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);
+	addComparisonCommands(table, { picker, store, comparisons });
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });
+	addLabCommands(table, lab);
 	addExportCommands(table, { picker, notices });
 	addRewardCommands(table, rewards);
 	addSandboxCommands(table, { extension, documents, notices });

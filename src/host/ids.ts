@@ -19,6 +19,9 @@ export const commandIds = {
 	openRollouts: 'reasoningLab.openRollouts',
 	exportRollouts: 'reasoningLab.exportRollouts',
 	openTranscript: 'reasoningLab.openTranscript',
+	compareRuns: 'reasoningLab.compareRuns',
+	rebuildIndex: 'reasoningLab.rebuildIndex',
+	pauseIndexing: 'reasoningLab.pauseIndexing',
 	openRunFolder: 'reasoningLab.openRunFolder',
 	openLog: 'reasoningLab.openLog',
 	renameRun: 'reasoningLab.renameRun',
@@ -114,6 +117,7 @@ export const panelTypes = {
 	rollouts: 'reasoningLab.rollouts',
 	verification: 'reasoningLab.verification',
 	transcript: 'reasoningLab.transcript',
+	comparison: 'reasoningLab.comparison',
 } as const;
 
 /**

@@ -1,0 +1,13 @@
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+
+/**
+ * What tells problems apart across runs: the words of the last user message, or the whole text of a prompt that is one.
+ * Templates, system prompts and white space do not count, as trainers differ in them.
+ */
+export function problemKey(prompt: RolloutLine['prompt']): string {
+	if (typeof prompt === 'string') return plain(prompt);
+	const asked = prompt.findLast(({ role, content }) => role === 'user' && content !== null) ?? prompt.at(-1);
+	return plain(asked?.content ?? '');
+}
+
+const plain = (text: string): string => text.replace(/\s+/g, ' ').trim();

@@ -1,0 +1,67 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { comparedRuns } from '../../protocol/runComparisonMessages.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { presentRun } from '../runPresentation.ts';
+import type { RunStore } from '../runStore.ts';
+import { nameOf, type RunView, sharedNames } from '../runView.ts';
+
+export interface ComparisonOpener {
+	open(folders: readonly string[]): unknown;
+}
+
+interface Needs {
+	readonly picker: RunPicker;
+	readonly store: RunStore;
+	readonly comparisons: ComparisonOpener;
+}
+
+/** *Compare Runs*: those that are selected in the *Runs* view, else those that are picked. It reads files only. */
+export function addComparisonCommands(table: CommandTable, { picker, store, comparisons }: Needs): void {
+	table.add(commandIds.compareRuns, async (...args) => {
+		const named = args.length === 0 ? [] : await picker.many(args, { title: '', what: 'can be read', applies });
+		const folders = (named ?? []).map((view) => view.folder);
+		const enough = folders.length >= comparedRuns.least;
+		const chosen = enough ? folders : await pick(store, new Set(folders));
+		if (chosen === undefined) return;
+		if (chosen.length < comparedRuns.least || chosen.length > comparedRuns.most) {
+			throw new Failure(
+				'invalid',
+				`${chosen.length} ${chosen.length === 1 ? 'run was' : 'runs were'} chosen.`,
+				`Choose ${comparedRuns.least} to ${comparedRuns.most} runs to compare.`,
+			);
+		}
+		await comparisons.open(chosen);
+	});
+}
+
+const applies = (view: RunView): boolean => view.record !== null;
+
+async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<string[] | undefined> {
+	await store.ready;
+	const views = store.runs.filter(applies);
+	if (views.length < comparedRuns.least) {
+		throw new Failure(
+			'missing',
+			views.length === 0 ? 'There is no run to compare.' : 'There is only one run, and a comparison needs two.',
+			'Start another run, or add the folder of one.',
+		);
+	}
+	const now = Date.now() / 1000;
+	const shared = sharedNames(store.runs);
+	const picked = await vscode.window.showQuickPick(
+		views.map((view) => {
+			const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
+			return { label: `$(${icon.id}) ${label}`, description, folder: view.folder, picked: chosen.has(view.folder) };
+		}),
+		{
+			title: 'Compare Runs',
+			placeHolder: `Choose ${comparedRuns.least} to ${comparedRuns.most} runs`,
+			canPickMany: true,
+			matchOnDescription: true,
+		},
+	);
+	return picked?.map(({ folder }) => folder);
+}

@@ -1,0 +1,98 @@
+import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { estimateAccuracy } from '../../core/evaluation/interval.ts';
+import type { ProblemSample } from '../../core/evaluation/pairProblems.ts';
+import { problemKey } from '../../core/evaluation/problemKey.ts';
+import { correctness } from '../../core/reward/correctness.ts';
+import type { HeldOut } from '../../protocol/runComparisonMessages.ts';
+import type { RunContent } from '../../runs/runContent.ts';
+
+/** Of runs without evaluations of their own: how many steps of evaluation rollouts are counted, the newest first. */
+const countedSteps = 5;
+/** Samples of one evaluation that are looked at. */
+const mostSamples = 50_000;
+/** Between two turns for other work. */
+const atOnce = 200;
+/** What rollouts of evaluations are called: the formats do not name them. */
+const rolloutsName = 'evaluation rollouts';
+
+/** What a run tells of held-out problems: its evaluations, else what its evaluation rollouts add up to. By step. */
+export async function heldOutOf(content: RunContent, signal?: AbortSignalLike): Promise<HeldOut[]> {
+	const told = (await content.evaluations()).map(
+		({ name, step, problems, samples, accuracy, low, high }): HeldOut => ({
+			...{ name, step, problems, samples, accuracy, low, high },
+			source: 'evaluation',
+		}),
+	);
+	if (told.length > 0) return told.toSorted((a, b) => a.step - b.step || a.name.localeCompare(b.name));
+	const counted: HeldOut[] = [];
+	for (const step of (await content.steps('validation')).slice(-countedSteps)) {
+		const byProblem = new Map<string, boolean[]>();
+		let samples = 0;
+		for await (const { problem, correct } of rolloutSamples(content, step, signal)) {
+			const list = byProblem.get(problem);
+			if (list) list.push(correct);
+			else byProblem.set(problem, [correct]);
+			samples++;
+		}
+		if (byProblem.size === 0) continue;
+		const { accuracy, low, high } = estimateAccuracy([...byProblem.values()]);
+		const problems = byProblem.size;
+		counted.push({
+			...{ name: rolloutsName, step, problems, samples: samples / problems, accuracy, low, high },
+			source: 'rollouts',
+		});
+	}
+	return counted;
+}
+
+export interface HeldOutPlace {
+	readonly name: string;
+	readonly step: number;
+	readonly source: HeldOut['source'];
+}
+
+/** The samples of one evaluation, problem by problem. Fails with `missing` and the reason when there are none. */
+export async function samplesOf(
+	content: RunContent,
+	{ name, step, source }: HeldOutPlace,
+	signal?: AbortSignalLike,
+): Promise<ProblemSample[]> {
+	const samples: ProblemSample[] = [];
+	if (source === 'rollouts') {
+		for await (const sample of rolloutSamples(content, step, signal)) samples.push(sample);
+	} else {
+		const lines = await content.evaluationLines(step, name);
+		for (const [i, { prompt, correct }] of lines.slice(0, mostSamples).entries()) {
+			if (i % atOnce === atOnce - 1) await new Promise((resolve) => setImmediate(resolve));
+			checkAborted(signal);
+			samples.push({ problem: problemKey(prompt), correct });
+		}
+	}
+	if (samples.length > 0) return samples;
+	throw new Failure(
+		'missing',
+		`The samples of ${name} at step ${step} were not kept, so its problems cannot be told apart.`,
+	);
+}
+
+/** Rollouts of an evaluation that a reward judges. */
+async function* rolloutSamples(
+	content: RunContent,
+	step: number,
+	signal?: AbortSignalLike,
+): AsyncGenerator<ProblemSample> {
+	const opened = await content.open(step, 'validation');
+	let taken = 0;
+	try {
+		for await (const { rollout } of opened.rollouts(signal)) {
+			if (rollout === null) continue;
+			const correct = correctness(rollout.rewards);
+			if (correct === null) continue;
+			if (++taken > mostSamples) return;
+			yield { problem: problemKey(rollout.prompt), correct };
+		}
+	} finally {
+		await opened.close();
+	}
+}

@@ -1,0 +1,284 @@
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { sharedNames } from '../../core/comparison/overlay.ts';
+import { recipeDiff } from '../../core/comparison/recipeDiff.ts';
+import { countProblems, pairProblems } from '../../core/evaluation/pairProblems.ts';
+import type {
+	ComparisonEvent,
+	HeldOut,
+	PairResult,
+	PromptResult,
+	PromptsResult,
+	RecipesResult,
+} from '../../protocol/runComparisonMessages.ts';
+import { openRun } from '../../runs/openRun.ts';
+import type { RunContent } from '../../runs/runContent.ts';
+import { readResolvedRecipe } from '../../runs/runReader.ts';
+import { FollowedRun } from './comparedRun.ts';
+import { type HeldOutPlace, heldOutOf, samplesOf } from './heldOutSource.ts';
+import { SharedPrompts } from './sharedPrompts.ts';
+
+export interface RunComparisonOptions {
+	readonly folders: readonly string[];
+	readonly post: (event: ComparisonEvent) => PromiseLike<unknown>;
+	/** The runs have told their names, or other ones. */
+	readonly onNames?: (names: readonly string[]) => void;
+	/** Between two tellings: fast runs must not flood the webview. */
+	readonly newsMs?: number;
+	readonly pollMs?: number;
+}
+
+/** Several runs as their comparison is told, without VS Code: followed live, with bounded memory. */
+export class RunComparisonSession extends Disposable {
+	readonly #options: RunComparisonOptions;
+	readonly #runs: FollowedRun[];
+	readonly #contents = new Map<number, Promise<RunContent>>();
+	readonly #prompts: SharedPrompts;
+	/** Runs whose curves the webview does not have as they are. */
+	readonly #stale = new Set<number>();
+	#shared = '';
+	#runsDirty = false;
+	#listening = false;
+	#timer: NodeJS.Timeout | null = null;
+	#pumping = false;
+	#search = 0;
+	#searching: AbortController | null = null;
+	#names = '';
+
+	constructor(options: RunComparisonOptions) {
+		super();
+		this.#options = options;
+		this.#prompts = new SharedPrompts(options.folders.length, (run) => this.#content(run));
+		this.#runs = options.folders.map((folder, i) =>
+			this.register(
+				new FollowedRun(
+					folder,
+					(change) => {
+						if (change === 'curves') this.#stale.add(i);
+						this.#runsDirty = true;
+						this.#schedule();
+					},
+					options.pollMs,
+				),
+			),
+		);
+		this.register(
+			toDisposable(() => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+				this.#searching?.abort();
+				this.#listening = false;
+			}),
+		);
+	}
+
+	/** The webview is there (again): it gets everything. */
+	begin(): void {
+		this.#listening = true;
+		this.#runsDirty = true;
+		for (const i of this.#runs.keys()) this.#stale.add(i);
+		this.#flush();
+	}
+
+	/** The webview is gone; the runs are followed on. */
+	sleep(): void {
+		this.#listening = false;
+		this.#searching?.abort();
+	}
+
+	async refresh(): Promise<void> {
+		await Promise.all(this.#runs.map((run) => run.refresh()));
+		this.#flush();
+	}
+
+	folder(run: number): string {
+		const found = this.#options.folders[run];
+		if (found === undefined) throw new Failure('invalid', `The comparison has no run ${run}.`);
+		return found;
+	}
+
+	name(run: number): string {
+		return this.#runs[run]?.state.name ?? '';
+	}
+
+	async recipes(): Promise<RecipesResult> {
+		const { changed, same, without, cut } = recipeDiff(await this.#recipes());
+		return {
+			changed: changed.map(({ key, values }) => ({ key, values: [...values] })),
+			same,
+			without: [...without],
+			cut,
+		};
+	}
+
+	/** A recipe as a text, for the editor's own comparison. Fails with `missing` when the run has none. */
+	async recipeText(run: number): Promise<string> {
+		const recipe = await readResolvedRecipe(this.folder(run)).catch((error: unknown) => {
+			throw new Failure(
+				'missing',
+				`${this.name(run)} has no recipe that can be read.`,
+				'Recipes are kept by runs of this product; compare two of those.',
+				{ cause: error },
+			);
+		});
+		return `${JSON.stringify(recipe, null, 2)}\n`;
+	}
+
+	async heldOut(): Promise<{ runs: HeldOut[][] }> {
+		const runs: HeldOut[][] = [];
+		for (const i of this.#runs.keys()) {
+			// A run that cannot be read says so in its own place.
+			runs.push(
+				await this.#content(i)
+					.then((content) => heldOutOf(content))
+					.catch(() => []),
+			);
+		}
+		return { runs };
+	}
+
+	async pair(
+		first: HeldOutPlace & { readonly run: number },
+		second: HeldOutPlace & { readonly run: number },
+	): Promise<PairResult> {
+		const sides = [];
+		for (const place of [first, second]) {
+			try {
+				sides.push(countProblems(await samplesOf(await this.#content(place.run), place)));
+			} catch (error) {
+				return { counts: null, reason: `${this.name(place.run)}: ${Failure.from(error).message}` };
+			}
+		}
+		const [one, other] = sides;
+		if (one === undefined || other === undefined) return { counts: null, reason: 'There is nothing to pair.' };
+		const { pairs, onlyFirst, onlySecond } = pairProblems(one, other);
+		return {
+			counts: {
+				firstRight: pairs.map((pair) => pair.first.right),
+				firstSamples: pairs.map((pair) => pair.first.samples),
+				secondRight: pairs.map((pair) => pair.second.right),
+				secondSamples: pairs.map((pair) => pair.second.samples),
+				onlyFirst,
+				onlySecond,
+			},
+			reason: null,
+		};
+	}
+
+	/** A second search ends the first. */
+	async searchPrompts(all: boolean): Promise<PromptsResult> {
+		this.#searching?.abort();
+		const controller = new AbortController();
+		this.#searching = controller;
+		this.#search++;
+		const search = this.#search;
+		let told = 0;
+		const result = await this.#prompts.search(
+			all,
+			({ rollouts, done, total, skipped }) => {
+				const now = performance.now();
+				if (now - told < 200 || search !== this.#search || !this.#listening) return;
+				told = now;
+				void this.#options.post({
+					type: 'promptProgress',
+					...{ search, rollouts, steps: done, totalSteps: total, skipped },
+				});
+			},
+			controller.signal,
+		);
+		if (this.#searching === controller) this.#searching = null;
+		return result;
+	}
+
+	cancelPrompts(): void {
+		this.#searching?.abort();
+	}
+
+	showPrompt(hash: string, steps: readonly (number | null)[]): Promise<PromptResult> {
+		return this.#prompts.show(hash, steps);
+	}
+
+	/** One object a run, so that what it has learnt of the files is kept; one that failed is tried anew. */
+	#content(run: number): Promise<RunContent> {
+		let content = this.#contents.get(run);
+		if (content === undefined) {
+			content = openRun(this.folder(run), { live: true });
+			this.#contents.set(run, content);
+			content.catch(() => this.#contents.delete(run));
+		}
+		return content;
+	}
+
+	#recipes(): Promise<unknown[]> {
+		return Promise.all(
+			this.#options.folders.map((folder) => readResolvedRecipe(folder).catch(() => undefined as unknown)),
+		);
+	}
+
+	#schedule(): void {
+		if (!this.#listening || this.#timer !== null || this.disposed) return;
+		this.#timer = setTimeout(() => {
+			this.#timer = null;
+			this.#flush();
+		}, this.#options.newsMs ?? 500);
+	}
+
+	#flush(): void {
+		if (this.disposed) return;
+		const states = this.#runs.map((run) => run.state);
+		const names = JSON.stringify(states.map(({ name }) => name));
+		if (names !== this.#names) {
+			this.#names = names;
+			this.#options.onNames?.(states.map(({ name }) => name));
+		}
+		if (!this.#listening) return;
+		if (this.#runsDirty) {
+			this.#runsDirty = false;
+			void this.#options.post({ type: 'runs', runs: states });
+		}
+		void this.#pump();
+	}
+
+	/** Sends the curves that have changed, a run at a time: other work of the host gets its turn between. */
+	async #pump(): Promise<void> {
+		if (this.#pumping) return;
+		this.#pumping = true;
+		try {
+			const shared = sharedNames(this.#runs.map((run) => run.curves.names));
+			// A metric that a second run has now is new for the first as well.
+			const key = shared.join('\n');
+			if (key !== this.#shared) {
+				this.#shared = key;
+				for (const i of this.#runs.keys()) this.#stale.add(i);
+			}
+			for (const i of [...this.#stale]) {
+				if (!this.#listening || this.disposed) return;
+				this.#stale.delete(i);
+				const { curves } = this.#runs[i] as FollowedRun;
+				const { names, values, ...points } = curves.take(shared);
+				const event: ComparisonEvent = {
+					type: 'curves',
+					run: i,
+					...(points as {
+						step: Float64Array<ArrayBuffer>;
+						time: Float64Array<ArrayBuffer>;
+						tokens: Float64Array<ArrayBuffer>;
+						rowsPerPoint: number;
+					}),
+					names: [...names],
+					values: [...values] as Float64Array<ArrayBuffer>[],
+					alone: curves.names.length - names.length,
+				};
+				try {
+					await this.#options.post(event);
+				} catch {
+					// The webview went in the meantime; it says when it is back.
+					this.#listening = false;
+				}
+				await new Promise((resolve) => setImmediate(resolve));
+			}
+		} finally {
+			this.#pumping = false;
+		}
+		if (this.#stale.size > 0) this.#schedule();
+	}
+}

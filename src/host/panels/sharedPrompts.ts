@@ -1,0 +1,195 @@
+import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { problemKey } from '../../core/evaluation/problemKey.ts';
+import { correctness } from '../../core/reward/correctness.ts';
+import { messageText } from '../../core/trace/messageText.ts';
+import { promptHash } from '../../core/trace/promptHash.ts';
+import type { PromptSide, SharedPrompt } from '../../protocol/runComparisonMessages.ts';
+import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import { finite } from './rolloutText.ts';
+import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
+
+/** A first look: what takes some seconds for eight runs. */
+const firstLook: ScanBounds = { rollouts: 20_000, perStep: 4000 };
+const limits = { prompts: 50_000, places: 500, listed: 1000, completions: 16, text: 20_000, beginning: 300 } as const;
+
+/** Where a run has a prompt. */
+interface PromptPlace {
+	readonly step: number;
+	readonly split: RolloutSplit;
+	readonly group: number;
+}
+
+interface KnownPrompt {
+	/** Its beginning. */
+	readonly prompt: string;
+	/** By run. */
+	readonly places: PromptPlace[][];
+}
+
+export interface PromptSearch {
+	readonly prompts: SharedPrompt[];
+	readonly seen: number[];
+	readonly bounded: boolean;
+	readonly cancelled: boolean;
+	readonly skipped: number;
+}
+
+/**
+ * Prompts that several runs were trained or tested on: found by going through their rollouts, coarse to fine, one run after
+ * the other. Told apart by the words of the last user message, as trainers differ in what they put around it.
+ */
+export class SharedPrompts {
+	readonly #open: (run: number) => Promise<RunContent>;
+	readonly #runs: number;
+	#known = new Map<string, KnownPrompt>();
+
+	constructor(runs: number, open: (run: number) => Promise<RunContent>) {
+		this.#runs = runs;
+		this.#open = open;
+	}
+
+	/** Looks anew. A search that is cancelled keeps what it has found. */
+	async search(all: boolean, progress: (count: ScanCount) => void, signal: AbortSignalLike): Promise<PromptSearch> {
+		this.#known = new Map();
+		const seen = new Array<number>(this.#runs).fill(0);
+		const sum: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
+		let cancelled = false;
+		try {
+			for (let run = 0; run < this.#runs; run++) {
+				const content = await this.#open(run).catch(() => null);
+				if (content === null) continue;
+				for (const split of ['validation', 'train'] as const) {
+					const before = { ...sum };
+					const count: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
+					const tell = () => {
+						sum.done = before.done + count.done;
+						sum.total = before.total + count.total;
+						sum.rollouts = before.rollouts + count.rollouts;
+						sum.skipped = before.skipped + count.skipped;
+						sum.bounded = before.bounded || count.bounded;
+						progress(sum);
+					};
+					const groups = new Set<number>();
+					await scanRun(
+						content,
+						split,
+						all ? noBounds : firstLook,
+						null,
+						(step, rollout) => {
+							if (rollout === null) {
+								groups.clear();
+								tell();
+								return;
+							}
+							// The rollouts of a group answer one prompt.
+							if (groups.has(rollout.group)) return;
+							groups.add(rollout.group);
+							if (this.#add(run, rollout.prompt, { step, split, group: rollout.group })) {
+								seen[run] = (seen[run] as number) + 1;
+							}
+						},
+						count,
+						signal,
+					);
+					tell();
+				}
+			}
+		} catch (error) {
+			if (Failure.from(error).reason !== 'cancelled') throw error;
+			cancelled = true;
+		}
+		return { prompts: this.#shared(), seen, bounded: sum.bounded, cancelled, skipped: sum.skipped };
+	}
+
+	/** What each run made of a prompt. Fails with `missing` when no search has found it. */
+	async show(
+		hash: string,
+		steps: readonly (number | null)[],
+		signal?: AbortSignalLike,
+	): Promise<{ prompt: string; sides: PromptSide[] }> {
+		const known = this.#known.get(hash);
+		if (known === undefined) {
+			throw new Failure(
+				'missing',
+				'The prompt is not among those that were found.',
+				'Search for shared prompts again.',
+			);
+		}
+		const sides: PromptSide[] = [];
+		let prompt = known.prompt;
+		for (let run = 0; run < this.#runs; run++) {
+			checkAborted(signal);
+			const places = (known.places[run] ?? []).toSorted((a, b) => a.step - b.step);
+			const place = places.find(({ step }) => step === steps[run]) ?? places.at(-1);
+			const all = [...new Set(places.map(({ step }) => step))];
+			if (place === undefined) {
+				sides.push({ steps: [], shown: null });
+				continue;
+			}
+			const { shown, text } = await this.#side(run, place, signal);
+			if (text !== null) prompt = text;
+			sides.push({ steps: all, shown });
+		}
+		return { prompt, sides };
+	}
+
+	async #side(
+		run: number,
+		{ step, split, group }: PromptPlace,
+		signal?: AbortSignalLike,
+	): Promise<{ shown: PromptSide['shown']; text: string | null }> {
+		const opened = await (await this.#open(run)).open(step, split);
+		const completions: NonNullable<PromptSide['shown']>['completions'] = [];
+		let more = 0;
+		let text: string | null = null;
+		try {
+			for await (const { rollout } of opened.rollouts(signal)) {
+				if (rollout === null || rollout.group !== group) continue;
+				text ??= messageText(rollout.prompt).slice(0, limits.text);
+				if (completions.length >= limits.completions) {
+					more++;
+					continue;
+				}
+				const whole = messageText(rollout.completion);
+				completions.push({
+					index: rollout.index,
+					reward: finite(rollout.reward),
+					correct: correctness(rollout.rewards),
+					truncated: rollout.truncated,
+					text: whole.slice(0, limits.text),
+					size: whole.length,
+				});
+			}
+		} finally {
+			await opened.close();
+		}
+		return { shown: { step, split, group, completions, more }, text };
+	}
+
+	/** @returns whether the run has the prompt for the first time */
+	#add(run: number, prompt: Parameters<typeof problemKey>[0], place: PromptPlace): boolean {
+		const key = problemKey(prompt);
+		const hash = promptHash(key);
+		let known = this.#known.get(hash);
+		if (known === undefined) {
+			if (this.#known.size >= limits.prompts) return false;
+			known = { prompt: key.slice(0, limits.beginning), places: Array.from({ length: this.#runs }, () => []) };
+			this.#known.set(hash, known);
+		}
+		const places = known.places[run] as PromptPlace[];
+		if (places.length < limits.places) places.push(place);
+		return places.length === 1;
+	}
+
+	/** In most runs first. */
+	#shared(): SharedPrompt[] {
+		const shared: SharedPrompt[] = [];
+		for (const [hash, { prompt, places }] of this.#known) {
+			const groups = places.map((list) => list.length);
+			if (groups.filter((count) => count > 0).length > 1) shared.push({ hash, prompt, groups });
+		}
+		const runs = ({ groups }: SharedPrompt): number => groups.filter((count) => count > 0).length;
+		return shared.sort((a, b) => runs(b) - runs(a)).slice(0, limits.listed);
+	}
+}

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { appendFile, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { runFiles } from '../../../src/runs/runFiles.ts';
+import { root } from '../../scripts/paths.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { grpoRecipe, metricLines, writeComparedRun } from './comparisonFixture.ts';
+import { type ComparisonView, openComparison } from './comparisonHarness.ts';
+import type { ThemeName } from './vscodeThemes.ts';
+
+const options = { timeout: 240_000, skip };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+
+let browser: Browser;
+let folder = '';
+let runs: string[] = [];
+let trl = '';
+before(async () => {
+	await mkdir(pictures, { recursive: true });
+	folder = await mkdtemp(join(tmpdir(), 'comparison-'));
+	runs = [
+		await writeComparedRun(folder, { name: 'baseline', level: 0.45, recipe: grpoRecipe() }),
+		await writeComparedRun(folder, {
+			name: 'higher clip',
+			level: 0.9,
+			recipe: grpoRecipe({ epsilon_high: 0.28, beta: 0.04 }),
+		}),
+	];
+	trl = join(folder, 'trl');
+	await cp(join(root, 'test/fixtures/trl-run'), trl, { recursive: true });
+	if (!skip) browser = await launchChromium();
+});
+after(async () => {
+	await browser?.close();
+	await rm(folder, { recursive: true, force: true });
+});
+
+/** Opens the panel, and closes it with the test, which fails when the page had an error. */
+async function open(
+	t: TestContext,
+	folders: readonly string[],
+	more: Parameters<typeof openComparison>[2] = {},
+): Promise<ComparisonView> {
+	const view = await openComparison(browser, folders, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+const sizes: readonly { theme: ThemeName; width: number; height: number }[] = [
+	...(['dark', 'light', 'high-contrast', 'high-contrast-light'] as const).map((theme) => ({
+		theme,
+		width: 1280,
+		height: 900,
+	})),
+	{ theme: 'dark', width: 320, height: 900 },
+	{ theme: 'light', width: 760, height: 1000 },
+	{ theme: 'dark', width: 1900, height: 1100 },
+];
+
+async function looksRight(view: ComparisonView, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), []);
+	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await view.page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+}
+
+const tab = (view: ComparisonView, name: string) => view.page.getByRole('tab', { name }).click();
+
+test('a comparison is accessible in every theme and width', options, async (t) => {
+	for (const size of sizes) {
+		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
+			const view = await open(t, [...runs, trl], size);
+			const { page } = view;
+			await page.waitForSelector('[data-metric="reward"] canvas');
+			await looksRight(view, `runs-curves-${size.theme}-${size.width}`);
+			await tab(view, 'Held-out accuracy');
+			await page.waitForSelector('td .badge');
+			await looksRight(view, `runs-heldOut-${size.theme}-${size.width}`);
+			await tab(view, 'Recipes');
+			await page.waitForSelector('.recipe-value');
+			await looksRight(view, `runs-recipes-${size.theme}-${size.width}`);
+			await tab(view, 'Same prompts');
+			await page.waitForSelector('.side .text-body');
+			await looksRight(view, `runs-prompts-${size.theme}-${size.width}`);
+		});
+	}
+});
+
+test(
+	'runs of different trainers lie over each other, and their own names are in the explanation',
+	options,
+	async (t) => {
+		const { page } = await open(t, [runs[0] as string, trl]);
+		await page.waitForSelector('[data-metric="reward"] .curve-entry[data-run="1"]');
+		const card = page.locator('[data-metric="reward"]');
+		assert.equal(await card.locator('.curve-entry').count(), 2);
+		await card.locator('.about').focus();
+		await page.waitForSelector('.tooltip:popover-open');
+		assert.match(await page.locator('.tooltip').innerText(), /TRL/);
+		const samples = await page
+			.locator('.runs .line-sample path')
+			.evaluateAll((paths) =>
+				paths.map((path) => [path.getAttribute('stroke'), path.getAttribute('stroke-dasharray')]),
+			);
+		assert.notEqual(samples[0]?.[0], samples[1]?.[0]);
+		assert.notEqual(samples[0]?.[1], samples[1]?.[1], 'lines differ in more than colour');
+	},
+);
+
+test('curves are drawn against steps, tokens and time, smoothed, hidden and filtered', options, async (t) => {
+	const view = await open(t, runs);
+	const { page } = view;
+	const plot = page.locator('[data-metric="reward"] .plot');
+	await page.waitForSelector('[data-metric="reward"] canvas');
+	const says = async () => {
+		await plot.focus();
+		await page.keyboard.press('End');
+		return plot.getAttribute('aria-valuetext');
+	};
+	assert.match((await says()) ?? '', /^step 120: baseline 0\.\d+, higher clip 0\.\d+$/);
+	const choose = async (name: string) => {
+		await page.getByRole('combobox', { name: 'Against' }).click();
+		await page.getByRole('option', { name }).click();
+	};
+	await choose('Tokens');
+	assert.match((await says()) ?? '', /^491520 tokens: /);
+	await choose('Wall time');
+	assert.match((await says()) ?? '', /\d+:\d\d.*: baseline/);
+	await page.getByRole('button', { name: /solid line: baseline/ }).click();
+	assert.doesNotMatch((await says()) ?? '', /baseline/);
+	await page.getByRole('textbox', { name: 'Filter metrics' }).fill('entropy');
+	await page.waitForFunction(() => document.querySelectorAll('.card').length === 1);
+	await page.getByRole('textbox', { name: 'Filter metrics' }).fill('nothing at all');
+	await page.waitForSelector('.empty');
+	assert.match(await page.locator('.empty').innerText(), /No metric matches/);
+	await page.getByRole('button', { name: 'Show All' }).click();
+	await page.waitForFunction(() => document.querySelectorAll('.card').length > 3);
+	await page.locator('[data-metric="reward"]').getByRole('button', { name: 'Reward as a table' }).click();
+	await page.waitForSelector('[data-metric="reward"] .chart-table');
+	// All of it comes back with a reload.
+	const again = await open(t, runs, { state: await view.state() });
+	await again.page.waitForSelector('.run.off');
+	const axis = again.page.getByRole('combobox', { name: 'Against' });
+	assert.equal(await axis.evaluate((node) => (node as HTMLElement & { value: string }).value), 'time');
+});
+
+test('held-out accuracy is compared problem by problem', options, async (t) => {
+	const several = await writeComparedRun(folder, { name: 'four samples', level: 0.5, samples: 4 });
+	const other = await writeComparedRun(folder, { name: 'other problems', task: 'How much is' });
+	const view = await open(t, [...runs, several, other, trl]);
+	const { page } = view;
+	await page.waitForSelector('.run');
+	await tab(view, 'Held-out accuracy');
+	await page.waitForSelector('td .badge');
+	await page.waitForFunction(() => !document.querySelector('tbody')?.textContent?.includes('Pairing'));
+	const rows = await page.locator('tbody tr').allInnerTexts();
+	assert.match(rows[0] ?? '', /Baseline/);
+	assert.match(
+		rows[1] ?? '',
+		/Better[\s\S]*points[\s\S]*p < 0\.001[\s\S]*exact McNemar: \d+ problems won, \d+ lost; 60 problems in both/,
+	);
+	assert.match(rows[2] ?? '', /paired bootstrap, 10\s000 resamples; 60 problems in both/);
+	assert.match(rows[3] ?? '', /Not paired: The two were tried on different problems/);
+	assert.match(rows[4] ?? '', /Not evaluated/);
+	await page.getByRole('combobox', { name: 'Baseline', exact: true }).click();
+	await page.getByRole('option', { name: 'higher clip' }).click();
+	await page.waitForFunction(() => /Worse/.test(document.querySelector('tbody tr')?.textContent ?? ''));
+});
+
+test('recipes differ by key, and open in the diff editor', options, async (t) => {
+	const view = await open(t, runs);
+	const { page } = view;
+	await page.waitForSelector('.run');
+	await tab(view, 'Recipes');
+	await page.waitForSelector('.recipe-value');
+	assert.deepEqual(await page.locator('tbody tr').allInnerTexts(), [
+		'stages[0].beta\t0\t0.04\n(differs)',
+		'stages[0].epsilon_high\tnot set\t0.28\n(differs)',
+	]);
+	await page.getByRole('button', { name: 'Open in Diff Editor' }).click();
+	await page.waitForTimeout(50);
+	assert.deepEqual(view.asked.at(-1), ['openRecipes', { first: 0, second: 1 }]);
+	await page.getByRole('textbox', { name: 'Filter keys' }).fill('epsilon');
+	await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+	const lone = await open(t, [runs[0] as string, trl]);
+	await lone.page.waitForSelector('.run');
+	await tab(lone, 'Recipes');
+	await lone.page.waitForSelector('.empty');
+	assert.match(await lone.page.locator('.empty').innerText(), /has no recipe/);
+});
+
+test('the same prompts stand side by side, at a step of choice', options, async (t) => {
+	const view = await open(t, runs);
+	const { page } = view;
+	await page.waitForSelector('.run');
+	await tab(view, 'Same prompts');
+	await page.waitForSelector('.side .text-body');
+	assert.equal(await page.locator('.side').count(), 2);
+	assert.match(
+		await page.getByRole('status').filter({ hasText: 'shared' }).innerText(),
+		/1\d shared prompts \(baseline: 1\d, higher clip: 1\d\)/,
+	);
+	const text = await page.locator('.side').first().innerText();
+	assert.match(text, /baseline[\s\S]*mean reward[\s\S]*Correct|Wrong/);
+	await page.locator('.prompt-list').focus();
+	await page.keyboard.press('ArrowDown');
+	await page.waitForFunction(() => document.querySelectorAll('.prompt-list [aria-selected="true"]').length === 1);
+	await page.locator('.side').first().getByRole('button', { name: 'Rollouts of baseline' }).click();
+	await page.waitForTimeout(50);
+	const [method, params] = view.asked.at(-1) ?? [];
+	assert.equal(method, 'openRollouts');
+	assert.equal((params as { run: number }).run, 0);
+});
+
+test('live runs are followed, and one that cannot be read says so', options, async (t) => {
+	const live = await writeComparedRun(folder, { name: 'live', steps: 20, level: 0.7 });
+	const gone = join(folder, 'gone');
+	const view = await open(t, [runs[0] as string, live, gone]);
+	const { page, session } = view;
+	await page.waitForSelector('[data-metric="reward"] .curve-entry[data-run="1"]');
+	await page.waitForSelector('.run-fault');
+	await looksRight(view, 'runs-fault');
+	await appendFile(
+		join(live, runFiles.metrics),
+		metricLines(21, 30, 0.7, () => 0),
+	);
+	await session.refresh();
+	await page.waitForFunction(() => document.querySelector('.run[data-run="1"]')?.textContent?.includes('step 30'));
+	await writeFile(
+		join(live, runFiles.metrics),
+		metricLines(1, 5, 0.7, () => 0),
+	);
+	await session.refresh();
+	await page.waitForFunction(() => document.querySelector('.run[data-run="1"]')?.textContent?.includes('step 5'));
+	await page.getByRole('button', { name: 'Choose Other Runs' }).first().click();
+	assert.deepEqual(view.commands, [{ type: 'choose' }]);
+});
+
+test('names and texts of strangers stay texts', options, async (t) => {
+	const evil = await writeComparedRun(folder, {
+		name: 'evil',
+		record: { name: '<img src=x onerror="document.title=1">\u202e\u001b[31m' },
+		recipe: { stages: [{ '<script>alert(1)</script>': '<b>\u202e' }] },
+	});
+	const view = await open(t, [runs[0] as string, evil]);
+	const { page } = view;
+	await page.waitForSelector('.run');
+	for (const name of ['Held-out accuracy', 'Recipes', 'Same prompts', 'Curves']) {
+		await tab(view, name);
+		await page.waitForTimeout(150);
+		assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
+	}
+});

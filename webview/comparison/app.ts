@@ -1,0 +1,163 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { LiveRegion, nextFocus } from '../lib/a11y.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, setAria, uniqueId } from '../lib/dom.ts';
+import { ThemeWatcher } from '../lib/theme.ts';
+import { Tooltip } from '../lib/tooltip.ts';
+import type { Change, ComparisonModel } from './comparisonModel.ts';
+import { CurvesView } from './curvesView.ts';
+import { HeldOutView } from './heldOutView.ts';
+import { PromptsView } from './promptsView.ts';
+import { RecipesView } from './recipesView.ts';
+import { RunLegend } from './runLegend.ts';
+import { type Tab, tabs } from './savedState.ts';
+
+const tabNames: Readonly<Record<Tab, string>> = {
+	curves: 'Curves',
+	heldOut: 'Held-out accuracy',
+	recipes: 'Recipes',
+	prompts: 'Same prompts',
+};
+
+/** The panel as a whole: which runs, and what is compared of them. */
+export class App extends Disposable {
+	readonly #model: ComparisonModel;
+	readonly #themes = this.register(new ThemeWatcher());
+	readonly #live = this.register(new LiveRegion());
+	readonly #tooltip: Tooltip;
+	readonly #legend: RunLegend;
+	readonly #header: HTMLElement;
+	readonly #tabs: ReadonlyMap<Tab, HTMLButtonElement>;
+	readonly #panel: HTMLElement;
+	#curves: CurvesView | null = null;
+	readonly #heldOut: HeldOutView;
+	readonly #recipes: RecipesView;
+	readonly #prompts: PromptsView;
+	#shown: Tab | null = null;
+	#steps = '';
+
+	constructor(root: HTMLElement, model: ComparisonModel) {
+		super();
+		this.#model = model;
+		const layer = element('div');
+		this.#tooltip = this.register(new Tooltip(layer));
+		this.#legend = new RunLegend(model, this.#themes);
+		this.#heldOut = new HeldOutView(model, this.#themes);
+		this.#recipes = new RecipesView(model, this.#themes);
+		this.#prompts = this.register(new PromptsView(model, this.#themes));
+		this.register({ dispose: () => this.#curves?.dispose() });
+		const panelId = uniqueId('panel');
+		this.#panel = element('div', { class: 'tab-panel', id: panelId, role: 'tabpanel' });
+		this.#tabs = new Map(
+			tabs.map((tab) => [
+				tab,
+				element(
+					'button',
+					{
+						class: 'tab',
+						id: uniqueId('tab'),
+						role: 'tab',
+						attributes: { type: 'button' },
+						aria: { controls: panelId, selected: false },
+						on: { click: () => model.show(tab) },
+					},
+					tabNames[tab],
+				),
+			]),
+		);
+		const list = element(
+			'div',
+			{ class: 'tabs', role: 'tablist', aria: { label: 'What is compared' } },
+			...this.#tabs.values(),
+		);
+		list.addEventListener('keydown', (event) => {
+			const next = nextFocus(event.key, tabs.indexOf(model.tab), tabs.length);
+			const tab = next === null ? undefined : tabs[next];
+			if (tab === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+			event.preventDefault();
+			model.show(tab);
+			this.#tabs.get(tab)?.focus();
+		});
+		this.#header = element(
+			'header',
+			{ class: 'page-head' },
+			element(
+				'div',
+				{ class: 'head-line' },
+				element('h1', null, 'Comparison'),
+				element('span', { class: 'spacer' }),
+				button({ label: 'Choose Other Runs', icon: 'sliders', onClick: () => model.host.post({ type: 'choose' }) })
+					.element,
+			),
+			this.#legend.element,
+			list,
+		);
+		this.register(
+			model.onChange((changes) => {
+				if (!this.#header.isConnected) fill(root, this.#header, this.#panel, layer, this.#live.element);
+				this.#update(changes);
+			}),
+		);
+	}
+
+	#update(changes: ReadonlySet<Change>): void {
+		const { tab, runs } = this.#model;
+		if (changes.has('runs') || changes.has('view')) this.#legend.update();
+		if (runs.length === 0) return;
+		if (this.#shown !== tab) {
+			this.#shown = tab;
+			for (const [name, node] of this.#tabs) {
+				setAria(node, 'selected', name === tab);
+				node.tabIndex = name === tab ? 0 : -1;
+			}
+			setAria(this.#panel, 'labelledby', this.#tabs.get(tab)?.id ?? null);
+			this.#show(tab);
+			return;
+		}
+		switch (tab) {
+			case 'curves':
+				if (changes.has('data') || changes.has('view') || changes.has('runs'))
+					this.#curves?.update(changes.has('data'));
+				break;
+			case 'heldOut': {
+				// An evaluation comes with a step.
+				const steps = JSON.stringify(runs.map(({ step }) => step));
+				if (changes.has('runs') && steps !== this.#steps) {
+					this.#steps = steps;
+					void this.#heldOut.load();
+				} else if (changes.has('view')) this.#heldOut.draw();
+				break;
+			}
+			case 'recipes':
+				if (changes.has('view')) this.#recipes.draw();
+				break;
+			case 'prompts':
+				if (changes.has('progress')) this.#prompts.showProgress();
+				break;
+		}
+	}
+
+	#show(tab: Tab): void {
+		switch (tab) {
+			case 'curves':
+				this.#curves ??= new CurvesView(this.#model, this.#themes, this.#tooltip);
+				fill(this.#panel, this.#curves.element);
+				this.#curves.update(true);
+				break;
+			case 'heldOut':
+				this.#steps = JSON.stringify(this.#model.runs.map(({ step }) => step));
+				fill(this.#panel, this.#heldOut.element);
+				void this.#heldOut.load();
+				break;
+			case 'recipes':
+				fill(this.#panel, this.#recipes.element);
+				void this.#recipes.load();
+				break;
+			case 'prompts':
+				fill(this.#panel, this.#prompts.element);
+				this.#prompts.draw();
+				void this.#prompts.searchOnce();
+				break;
+		}
+	}
+}

@@ -1,0 +1,164 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { OverlayAxis } from '../../src/core/comparison/overlay.ts';
+import { PlotLink } from '../lib/charts/plotLink.ts';
+import { type DropdownControl, dropdown, type SliderControl, slider, textField } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatNumber } from '../lib/format.ts';
+import type { ThemeWatcher } from '../lib/theme.ts';
+import type { Tooltip } from '../lib/tooltip.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { ComparisonModel } from './comparisonModel.ts';
+import { CurveCard, type CurveNeeds } from './curveCard.ts';
+import { groupMetrics } from './curveCatalogue.ts';
+
+const axisChoices: readonly { readonly value: OverlayAxis; readonly label: string }[] = [
+	{ value: 'step', label: 'Step' },
+	{ value: 'tokens', label: 'Tokens' },
+	{ value: 'time', label: 'Wall time' },
+];
+
+/** The metrics that the runs share, drawn over each other. */
+export class CurvesView extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: ComparisonModel;
+	readonly #link = this.register(new PlotLink());
+	readonly #needs: CurveNeeds;
+	readonly #cards = new Map<string, CurveCard>();
+	readonly #groups = element('div', { class: 'groups' });
+	readonly #notes = element('div', { class: 'curve-notes quiet' });
+	readonly #axis: DropdownControl;
+	readonly #smoothing: SliderControl;
+
+	constructor(model: ComparisonModel, themes: ThemeWatcher, tooltip: Tooltip) {
+		super();
+		this.#model = model;
+		this.#needs = { model, link: this.#link, theme: () => themes.theme, tooltip };
+		this.#axis = dropdown({
+			label: 'Against',
+			choices: axisChoices,
+			value: model.axis,
+			onChange: (value) => model.setAxis(value as OverlayAxis),
+		});
+		this.#smoothing = slider({
+			label: 'Smoothing',
+			title: 'Weight of the past in an exponential moving average',
+			min: 0,
+			max: 0.99,
+			step: 0.01,
+			value: model.smoother.weight,
+			format: (value) => (value === 0 ? 'off' : formatNumber(value, 2)),
+			onInput: (value) => model.setSmoothing(value),
+		});
+		const filter = textField({
+			label: 'Filter metrics',
+			placeholder: 'Filter metrics',
+			icon: 'filter',
+			value: model.filter,
+			onInput: (value) => model.setFilter(value),
+		});
+		this.element = element(
+			'div',
+			{ class: 'curves' },
+			element('div', { class: 'toolbar' }, this.#axis.element, this.#smoothing.element, filter.element),
+			this.#notes,
+			this.#groups,
+		);
+		this.register(
+			themes.onChange(() => {
+				for (const card of this.#cards.values()) card.rebuild();
+			}),
+		);
+		this.register({
+			dispose: () => {
+				for (const card of this.#cards.values()) card.dispose();
+			},
+		});
+		this.update(true);
+	}
+
+	/** @param data whether the rows are other ones */
+	update(data: boolean): void {
+		const model = this.#model;
+		this.#axis.setValue(model.axis);
+		this.#smoothing.setValue(model.smoother.weight);
+		if (data) {
+			// Tokens are counted as steps are; the link's own time axis counts seconds from the first row.
+			const time = model.axis === 'time';
+			this.#link.setRows(time ? model.x : model.x, time ? model.x : model.x);
+			this.#link.setAxis(time ? 'time' : 'step');
+		}
+		const groups = groupMetrics(model.metrics, model.filter);
+		const wanted = new Set(groups.flatMap(({ metrics }) => metrics));
+		for (const [metric, card] of this.#cards) {
+			if (wanted.has(metric)) continue;
+			card.dispose();
+			card.element.remove();
+			this.#cards.delete(metric);
+		}
+		for (const metric of wanted) {
+			const card = this.#cards.get(metric);
+			if (card) card.update();
+			else this.#cards.set(metric, new CurveCard(metric, this.#needs));
+		}
+		this.#layout(groups);
+		this.#note();
+	}
+
+	#layout(groups: ReturnType<typeof groupMetrics>): void {
+		if (groups.length === 0) {
+			fill(this.#groups, this.#absence());
+			return;
+		}
+		const key = JSON.stringify(groups);
+		if (this.#groups.dataset.key === key && this.#groups.firstElementChild?.classList.contains('group')) return;
+		this.#groups.dataset.key = key;
+		fill(
+			this.#groups,
+			...groups.map(({ title, metrics }) =>
+				element(
+					'section',
+					{ class: 'group' },
+					element('h2', null, title),
+					element('div', { class: 'grid' }, ...metrics.map((metric) => this.#cards.get(metric)?.element)),
+				),
+			),
+		);
+	}
+
+	#absence(): HTMLElement {
+		const model = this.#model;
+		if (model.filter.trim() !== '' && model.metrics.length > 0) {
+			return emptyState({
+				title: 'No metric matches',
+				text: `None of the ${model.metrics.length} shared metrics has "${plainLabel(model.filter, 60)}" in its name.`,
+				actions: [{ label: 'Show All', run: () => model.setFilter('') }],
+			});
+		}
+		const loading = model.runs.filter(({ loaded }) => !loaded);
+		if (loading.length > 0) {
+			return emptyState({ title: 'Reading the runs…', text: 'Curves appear here as they are read.', actions: [] });
+		}
+		return emptyState({
+			title: 'The runs share no metrics',
+			text: 'No metric was recorded by two of them under one name. Other tabs may still have something to compare.',
+			actions: [{ label: 'Choose Other Runs', run: () => model.host.post({ type: 'choose' }) }],
+		});
+	}
+
+	#note(): void {
+		const { runs, points, alone, offAxis } = this.#model;
+		const name = (run: number): string => plainLabel(runs[run]?.name ?? '', 60);
+		const notes: string[] = [];
+		for (const run of offAxis) notes.push(`${name(run)} records no token counts, so its curves are left out here.`);
+		points.forEach(({ rowsPerPoint }, run) => {
+			if (rowsPerPoint > 1) notes.push(`A point of ${name(run)} is the mean of ${rowsPerPoint} steps.`);
+		});
+		const lone = alone.flatMap((count, run) => (count > 0 ? [`${count} of ${name(run)}`] : []));
+		if (lone.length > 0) notes.push(`Metrics of one run alone are left out: ${lone.join(', ')}.`);
+		runs.forEach(({ droppedNames }, run) => {
+			if (droppedNames > 0) notes.push(`${name(run)} has more metrics than are compared.`);
+		});
+		fill(this.#notes, ...notes.map((words) => element('p', null, words)));
+	}
+}

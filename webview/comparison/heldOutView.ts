@@ -1,0 +1,253 @@
+import { comparePaired, type PairedComparison } from '../../src/core/evaluation/pairProblems.ts';
+import type { HeldOut, PairResult } from '../../src/protocol/runComparisonMessages.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
+import type { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { ComparisonModel } from './comparisonModel.ts';
+import { lineSample } from './lineStyles.ts';
+
+/** Held-out accuracy of the runs with its intervals, and each against the baseline, problem by problem. */
+export class HeldOutView {
+	readonly element = element('div', { class: 'held-out' });
+	readonly #model: ComparisonModel;
+	readonly #themes: ThemeWatcher;
+	#told: readonly (readonly HeldOut[])[] | null = null;
+	#failure: string | null = null;
+	#loading = false;
+	/** Which evaluation each run is shown with: by run, its index in what is told. */
+	#chosen: (number | null)[] = [];
+	/** By the two places. */
+	readonly #pairs = new Map<string, PairedComparison | 'loading'>();
+
+	constructor(model: ComparisonModel, themes: ThemeWatcher) {
+		this.#model = model;
+		this.#themes = themes;
+	}
+
+	/** Asks for what there is now. */
+	async load(): Promise<void> {
+		if (this.#loading) return;
+		this.#loading = true;
+		this.draw();
+		try {
+			const { runs } = await this.#model.host.request('heldOut', {});
+			const before = this.#told;
+			this.#told = runs;
+			this.#failure = null;
+			if (before === null || JSON.stringify(before) !== JSON.stringify(runs)) this.#choose();
+		} catch (error) {
+			this.#failure = String(error);
+		}
+		this.#loading = false;
+		this.draw();
+	}
+
+	/** The newest evaluation of the name that most runs have. */
+	#choose(): void {
+		const names = new Map<string, number>();
+		for (const list of this.#told ?? []) {
+			for (const name of new Set(list.map((one) => one.name))) names.set(name, (names.get(name) ?? 0) + 1);
+		}
+		const [best] = [...names].sort((a, b) => b[1] - a[1])[0] ?? [null];
+		this.#chosen = (this.#told ?? []).map((list) => {
+			const at = list.findLastIndex(({ name }) => name === best);
+			return at >= 0 ? at : list.length > 0 ? list.length - 1 : null;
+		});
+		this.#pairs.clear();
+	}
+
+	draw(): void {
+		const model = this.#model;
+		if (this.#told === null) {
+			fill(
+				this.element,
+				this.#failure === null
+					? element('p', { class: 'quiet', role: 'status' }, 'Evaluations are being read…')
+					: element('p', { role: 'alert' }, plainLabel(this.#failure, 600)),
+			);
+			return;
+		}
+		if (this.#told.every((list) => list.length === 0)) {
+			fill(
+				this.element,
+				emptyState({
+					title: 'No held-out answers',
+					text: 'None of the runs was evaluated on held-out problems, or kept what came of it. An "evaluation" in the recipe does that.',
+					actions: [{ label: 'Look Again', run: () => void this.load() }],
+				}),
+			);
+			return;
+		}
+		const baseline = dropdown({
+			label: 'Baseline',
+			choices: model.runs.map(({ name }, i) => ({ value: String(i), label: plainLabel(name, 60) })),
+			value: String(model.baseline),
+			onChange: (value) => model.setBaseline(Number(value)),
+		});
+		const others = model.runs.length - 1;
+		fill(
+			this.element,
+			element(
+				'div',
+				{ class: 'toolbar' },
+				baseline.element,
+				button({ label: 'Look Again', icon: 'reset', onClick: () => void this.load() }).element,
+				element('span', { class: 'quiet', role: 'status' }, this.#loading ? 'Reading…' : ''),
+			),
+			element(
+				'div',
+				{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Held-out accuracy, table' } },
+				element(
+					'table',
+					null,
+					element(
+						'thead',
+						null,
+						element(
+							'tr',
+							null,
+							...['Run', 'Evaluation', 'Accuracy, 95 % interval', 'Against the baseline'].map((name) =>
+								element('th', { attributes: { scope: 'col' } }, name),
+							),
+						),
+					),
+					element('tbody', null, ...model.runs.map((_, run) => this.#row(run))),
+				),
+			),
+			element(
+				'p',
+				{ class: 'quiet note' },
+				`Problems are paired by their prompt's words. With one sample a problem: exact McNemar test; with several: paired bootstrap over problems. Intervals of differences are the bootstrap's.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
+			),
+		);
+	}
+
+	#row(run: number): HTMLElement {
+		const { runs } = this.#model;
+		const list = this.#told?.[run] ?? [];
+		const chosen = this.#chosen[run];
+		const shown = chosen == null ? undefined : list[chosen];
+		const name = plainLabel(runs[run]?.name ?? '', 80);
+		const head = element(
+			'th',
+			{ attributes: { scope: 'row' } },
+			element('span', { class: 'run-cell' }, lineSample(run, this.#themes.theme), element('span', null, name)),
+		);
+		if (shown === undefined) {
+			return element('tr', null, head, element('td', { class: 'quiet', attributes: { colspan: 3 } }, 'Not evaluated'));
+		}
+		const choice = dropdown({
+			label: '',
+			choices: list.map((one, i) => ({
+				value: String(i),
+				label: `${plainLabel(one.name, 40)}, step ${formatCount(one.step)}`,
+			})),
+			value: String(chosen),
+			onChange: (value) => {
+				this.#chosen[run] = Number(value);
+				this.draw();
+			},
+		});
+		choice.element.querySelector('vscode-dropdown')?.setAttribute('aria-label', `Evaluation of ${name}`);
+		if (choice.element.matches('vscode-dropdown')) choice.element.setAttribute('aria-label', `Evaluation of ${name}`);
+		const size = `${formatCount(shown.problems)} problems${shown.samples === 1 ? '' : `, ${formatNumber(shown.samples, 3)} samples each`}`;
+		return element(
+			'tr',
+			null,
+			head,
+			element('td', null, choice.element, element('div', { class: 'quiet' }, size)),
+			element(
+				'td',
+				null,
+				element('strong', null, formatPercent(shown.accuracy)),
+				element('span', { class: 'quiet' }, ` ${formatPercent(shown.low)} to ${formatPercent(shown.high)}`),
+				this.#interval(shown, run),
+				shown.source === 'rollouts' &&
+					element('div', { class: 'quiet' }, 'Counted from the rollouts of the evaluation'),
+			),
+			element('td', null, ...this.#against(run, shown)),
+		);
+	}
+
+	#interval({ accuracy, low, high }: HeldOut, run: number): HTMLElement {
+		const theme = this.#themes.theme;
+		const bar = element('span', { class: 'interval-bar' });
+		bar.style.left = `${100 * low}%`;
+		bar.style.width = `${100 * Math.max(0, high - low)}%`;
+		bar.style.background = theme.fill(run, 0.5);
+		const dot = element('span', { class: 'interval-dot' });
+		dot.style.left = `${100 * accuracy}%`;
+		dot.style.background = theme.series[run % theme.series.length] ?? theme.foreground;
+		return element('span', { class: 'interval', aria: { hidden: true } }, bar, dot);
+	}
+
+	#against(run: number, shown: HeldOut): (Node | string)[] {
+		const { baseline } = this.#model;
+		if (run === baseline) return [element('span', { class: 'quiet' }, 'Baseline')];
+		const at = this.#chosen[baseline];
+		const base = at == null ? undefined : this.#told?.[baseline]?.[at];
+		if (base === undefined) return [element('span', { class: 'quiet' }, 'The baseline was not evaluated.')];
+		const key = JSON.stringify([baseline, base.name, base.step, run, shown.name, shown.step]);
+		const known = this.#pairs.get(key);
+		if (known === undefined) {
+			this.#pairs.set(key, 'loading');
+			void this.#pair(key, { run: baseline, shown: base }, { run, shown });
+		}
+		if (known === undefined || known === 'loading') return [element('span', { class: 'quiet' }, 'Pairing problems…')];
+		return pairedWords(known);
+	}
+
+	async #pair(
+		key: string,
+		first: { readonly run: number; readonly shown: HeldOut },
+		second: { readonly run: number; readonly shown: HeldOut },
+	): Promise<void> {
+		const place = ({ run, shown: { name, step, source } }: typeof first) => ({ run, name, step, source });
+		let result: PairedComparison;
+		try {
+			result = pairedOf(await this.#model.host.request('pair', { first: place(first), second: place(second) }));
+		} catch (error) {
+			result = { test: 'none', reason: String(error) };
+		}
+		this.#pairs.set(key, result);
+		this.draw();
+	}
+}
+
+/** The test on what the panel has paired. */
+export function pairedOf({ counts, reason }: PairResult): PairedComparison {
+	if (counts === null) return { test: 'none', reason: reason ?? 'The samples cannot be paired.' };
+	const pairs = counts.firstRight.map((right, i) => ({
+		first: { right, samples: counts.firstSamples[i] ?? 1 },
+		second: { right: counts.secondRight[i] ?? 0, samples: counts.secondSamples[i] ?? 1 },
+	}));
+	return comparePaired({ pairs, onlyFirst: counts.onlyFirst, onlySecond: counts.onlySecond });
+}
+
+/** What a paired comparison says, in words. */
+export function pairedWords(result: PairedComparison): (Node | string)[] {
+	if (result.test === 'none') {
+		return [element('span', { class: 'not-paired' }, 'Not paired: ', plainLabel(result.reason, 400))];
+	}
+	const { difference, p, problems } = result;
+	const points = (value: number): string =>
+		`${value > 0 ? '+' : value < 0 ? '−' : ''}${formatNumber(Math.abs(100 * value), 3)}`;
+	const clear = p < 0.05;
+	const verdict = !clear ? 'No clear difference' : difference.mean > 0 ? 'Better' : 'Worse';
+	const test =
+		result.test === 'mcnemar'
+			? `exact McNemar: ${formatCount(result.onlySecond)} problems won, ${formatCount(result.onlyFirst)} lost`
+			: `paired bootstrap, ${formatCount(difference.resamples)} resamples`;
+	return [
+		element('span', { class: clear ? (difference.mean > 0 ? 'badge right' : 'badge wrong') : 'badge' }, verdict),
+		element(
+			'div',
+			null,
+			`${points(difference.mean)} points (${points(difference.low)} to ${points(difference.high)}), p ${p < 0.001 ? '< 0.001' : `= ${formatNumber(p, 2)}`}`,
+		),
+		element('div', { class: 'quiet' }, `${test}; ${formatCount(problems)} problems in both`),
+	];
+}

@@ -1,0 +1,81 @@
+import type { ComparedRun } from '../../src/protocol/runComparisonMessages.ts';
+import { element, fill, setAria } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import type { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { ComparisonModel } from './comparisonModel.ts';
+import { lineSample, styleName } from './lineStyles.ts';
+
+/** The runs: how each is drawn, whose it is, how far it is; whether it is shown. */
+export class RunLegend {
+	readonly element = element('ul', { class: 'runs', aria: { label: 'Runs' } });
+	readonly #model: ComparisonModel;
+	readonly #themes: ThemeWatcher;
+	#key = '';
+
+	constructor(model: ComparisonModel, themes: ThemeWatcher) {
+		this.#model = model;
+		this.#themes = themes;
+		themes.onChange(() => this.update(true));
+	}
+
+	/** Keeps its elements, and with them the focus, while it says the same. */
+	update(force = false): void {
+		const { runs, hidden } = this.#model;
+		const key = JSON.stringify([runs, [...hidden]]);
+		if (key === this.#key && !force) return;
+		const focused = this.element.contains(document.activeElement)
+			? [...this.element.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
+			: -1;
+		this.#key = key;
+		fill(this.element, ...runs.map((run, i) => this.#entry(run, i)));
+		if (focused >= 0) this.element.querySelectorAll('button')[focused]?.focus();
+	}
+
+	#entry(run: ComparedRun, i: number): HTMLElement {
+		const model = this.#model;
+		const name = plainLabel(run.name, 80);
+		const shown = !model.hidden.has(i);
+		const facts = [
+			run.trainer !== '' && plainLabel(run.trainer, 40),
+			run.status,
+			run.step !== null && `step ${formatCount(run.step)}`,
+			!run.loaded && 'reading…',
+		].filter((words) => words !== false && words !== null);
+		const toggle = element(
+			'button',
+			{
+				class: 'run-toggle',
+				attributes: { type: 'button' },
+				title: shown ? `Hide the curves of ${name}` : `Show the curves of ${name}`,
+				on: { click: () => model.toggleRun(i) },
+			},
+			lineSample(i, this.#themes.theme),
+			element('span', { class: 'visually-hidden' }, `${styleName(i)} line: `),
+			element('span', { class: 'run-name' }, name),
+		);
+		setAria(toggle, 'pressed', shown);
+		return element(
+			'li',
+			{ class: shown ? 'run' : 'run off', data: { run: i } },
+			toggle,
+			element(
+				'button',
+				{
+					class: 'link',
+					attributes: { type: 'button' },
+					aria: { label: `Dashboard of ${name}` },
+					on: { click: () => model.host.post({ type: 'openDashboard', run: i }) },
+				},
+				'Dashboard',
+			),
+			element('span', { class: 'quiet run-facts' }, facts.join(' · ')),
+			run.fault !== null &&
+				element(
+					'span',
+					{ class: 'run-fault', role: 'alert' },
+					plainLabel(`${run.fault.message} ${run.fault.action ?? ''}`, 600),
+				),
+		);
+	}
+}
