@@ -143,7 +143,8 @@ export class RunHeader extends Disposable {
 		this.#name.title = run.name;
 		this.#renderStatus(run);
 		for (const { action, control } of this.#actions) control.setHidden(!run.actions.includes(action));
-		this.#rollouts.setDisabled(model.table.lastRow('reward') < 0);
+		// Another trainer's rollouts need no metrics beside them.
+		this.#rollouts.setDisabled(run.format === undefined && model.table.lastRow('reward') < 0);
 		// run.json is not rewritten at every step; the metrics are.
 		const step = Math.max(run.step, model.table.step.at(-1) ?? 0);
 		this.#focus.settle();

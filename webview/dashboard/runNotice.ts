@@ -73,6 +73,15 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 		}
 		return null;
 	}
+	if (run.format !== undefined) {
+		const live = run.status === 'running';
+		return {
+			kind: live ? 'waiting' : 'info',
+			title: live ? 'No metrics yet' : 'No metrics',
+			text: `There are no metrics of ${run.engine} in this folder. Open its rollouts above.`,
+			actions: possible(folder),
+		};
+	}
 	switch (run.status) {
 		case 'starting':
 			return {

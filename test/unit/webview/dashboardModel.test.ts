@@ -308,4 +308,17 @@ describe('what is said about a run', () => {
 		);
 		assert.equal(noticeOf(madeUpRun({ status: 'paused' }), 120, true, false), null);
 	});
+
+	it('tells of another trainer’s run without metrics that its rollouts can be opened', () => {
+		const foreign = { format: 'verifiers', engine: 'verifiers', actions: ['openFolder' as const] };
+		const ended = noticeOf(madeUpRun({ status: 'finished', ...foreign }), 0, false, false);
+		assert.equal(ended?.title, 'No metrics');
+		assert.match(ended?.text ?? '', /no metrics of verifiers in this folder. Open its rollouts/);
+		assert.deepEqual(
+			ended?.actions.map(({ action }) => action),
+			['openFolder'],
+		);
+		assert.equal(noticeOf(madeUpRun({ status: 'running', ...foreign }), 0, false, false)?.kind, 'waiting');
+		assert.equal(noticeOf(madeUpRun({ status: 'finished', ...foreign }), 3, false, false), null);
+	});
 });
