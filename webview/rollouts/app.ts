@@ -232,7 +232,8 @@ export class App extends Disposable {
 		if (!run) return;
 		this.#shown = 'empty';
 		const waiting = run.status === 'starting' || run.status === 'running' || run.status === 'paused';
-		const cold = waiting && run.stage !== 'grpo';
+		const foreign = (run.trainer ?? null) !== null;
+		const cold = waiting && !foreign && run.stage !== 'grpo';
 		const stage =
 			run.stage === null
 				? ''
@@ -245,8 +246,12 @@ export class App extends Disposable {
 				text: cold
 					? `The run is in its cold start, which learns from worked solutions. Rollouts come with the first GRPO step and appear here by themselves.${stage}`
 					: waiting
-						? `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
-						: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
+						? foreign
+							? 'Rollouts appear here as soon as the trainer writes some.'
+							: `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
+						: run.trainer
+							? `The files of this run hold no rollouts. ${run.trainer.notes.join(' ')}`
+							: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
 				actions: [],
 			}),
 			this.#live.element,

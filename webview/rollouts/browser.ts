@@ -5,6 +5,7 @@ import { formatNumber, formatPercent } from '../lib/format.ts';
 import { SelectionList } from '../lib/selectionList.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { type RewardRange, rewardBars, rewardRange } from './bars.ts';
+import { commonBeginning } from './commonBeginning.ts';
 import type { FilteredGroup } from './filters.ts';
 import type { GroupOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
@@ -26,6 +27,8 @@ export class Browser extends Disposable {
 	readonly #order;
 	#stepTotal = 0;
 	#range: RewardRange = { low: 0, high: 1 };
+	/** Characters that all prompts of the step begin with. */
+	#common = 0;
 
 	constructor(model: RolloutsModel) {
 		super();
@@ -95,6 +98,7 @@ export class Browser extends Disposable {
 		this.#order.setValue(groupOrder);
 		const all = stepContent.state === 'ready' ? stepContent.value.groups : [];
 		this.#range = rewardRange(all);
+		this.#common = commonBeginning(all.map(({ prompt }) => prompt));
 		this.#groups.update(groups.length, groupPosition);
 		setText(
 			this.#groupCount,
@@ -107,7 +111,8 @@ export class Browser extends Disposable {
 		const right = judged.filter(Boolean).length;
 		const size = summary.index.length;
 		const passing = rows.length < size ? new Set(rows) : null;
-		const prompt = plainLabel(summary.prompt, 160) || '(empty prompt)';
+		const shown = this.#common > 0 ? `…${summary.prompt.slice(this.#common)}` : summary.prompt;
+		const prompt = plainLabel(shown, 160) || '(empty prompt)';
 		row.append(
 			element(
 				'span',

@@ -155,8 +155,10 @@ export class CompletionCard implements IDisposable {
 			element(
 				'dd',
 				{ class: 'advantage' },
-				element('span', { class: 'advantage-value' }, signedNumber(rollout.advantage)),
-				signedBar(rollout.advantage, largestAdvantage),
+				rollout.advantage !== null && element('span', { class: 'advantage-value' }, signedNumber(rollout.advantage)),
+				rollout.advantage === null
+					? element('span', { class: 'quiet' }, 'not recorded')
+					: signedBar(rollout.advantage, largestAdvantage),
 			),
 			element('dt', null, 'Length'),
 			element(

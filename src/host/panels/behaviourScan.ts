@@ -81,7 +81,7 @@ export async function scanBehaviours(
 				now.showing[i] = (now.showing[i] as number) + 1;
 				now.total[i] = (now.total[i] as number) + times;
 				if (now.examples.some(({ behaviour }) => behaviour === i)) continue;
-				const found = example(text, span, i);
+				const found = firstExample(text, span, i);
 				if (found) now.examples.push({ behaviour: i, group: rollout.group, index: rollout.index, ...found });
 			}
 		},
@@ -91,7 +91,7 @@ export async function scanBehaviours(
 }
 
 /** The first place of a behaviour, with what stands around it. */
-function example(text: string, { start, end }: Span, behaviour: number) {
+export function firstExample(text: string, { start, end }: Span, behaviour: number) {
 	const looked = text.slice(start, Math.min(end, start + part));
 	const mark = findBehaviours(looked).find((one) => one.behaviour === behaviours[behaviour]);
 	if (!mark) return null;

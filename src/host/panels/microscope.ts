@@ -1,3 +1,4 @@
+import { checkAborted } from '../../base/async.ts';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import { hasTurns, messageText, turnsOf } from '../../core/trace/messageText.ts';
@@ -17,6 +18,7 @@ import type { RunContent } from '../../runs/runContent.ts';
 import { StepLabels } from '../../runs/stepLabels.ts';
 import type { ContinueFrom } from '../rollouts/continueFrom.ts';
 import { scanBehaviours } from './behaviourScan.ts';
+import { indexedBehaviours, indexedPrompt, isIndexed, type LabAnswers } from './indexedScan.ts';
 import { scanPrompt } from './promptScan.ts';
 import { rolloutDetail } from './rolloutDetail.ts';
 import { valueText } from './rolloutText.ts';
@@ -35,6 +37,8 @@ export interface MicroscopeOptions {
 	readonly post: (event: MicroscopeEvent) => void;
 	/** Made when it is first asked. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
+	/** The lab worker and the run's folder as it knows it; null: there is none. */
+	readonly lab?: { readonly answers: LabAnswers; readonly folder: string } | null;
 	/** Between two events of a scan or a continuation; default 100 ms. */
 	readonly tellMs?: number;
 }
@@ -129,10 +133,11 @@ export class Microscope extends Disposable {
 		const count: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
 		const type = command.type === 'scanPrompt' ? 'promptScan' : 'behaviourScan';
 		let rows: unknown[] = [];
+		let indexed = false;
 		const tell = (state: 'running' | 'complete' | 'bounded' | 'stopped' | 'failed', failure: Failure | null = null) => {
 			if (this.disposed) return;
 			const { done, total, rollouts, skipped } = count;
-			const told = { scan, state, done, total, rollouts, skipped, indexed: false, failure: failure?.toJSON() ?? null };
+			const told = { scan, state, done, total, rollouts, skipped, indexed, failure: failure?.toJSON() ?? null };
 			this.#options.post({ type, ...told, rows } as MicroscopeEvent);
 			rows = [];
 		};
@@ -141,10 +146,17 @@ export class Microscope extends Disposable {
 			const content = await this.#options.content();
 			const tags = this.#options.tags();
 			const add = (row: unknown) => void rows.push(row);
+			const { answers, folder } = this.#options.lab ?? { answers: null, folder: '' };
+			indexed = await isIndexed(answers, folder, signal).catch(() => false);
+			checkAborted(signal);
 			if (command.type === 'scanPrompt') {
 				const { step, group } = command;
 				const prompt = await this.#promptOf(content, split, step, group);
-				await scanPrompt(content, { split, step, prompt }, tags, all, count, add, signal);
+				if (indexed && answers) {
+					await indexedPrompt(answers, folder, content, { split, prompt }, tags, count, add, signal);
+				} else await scanPrompt(content, { split, step, prompt }, tags, all, count, add, signal);
+			} else if (indexed && answers) {
+				await indexedBehaviours(answers, folder, content, split, tags, count, add, signal);
 			} else await scanBehaviours(content, split, tags, all, count, add, signal);
 			tell(count.bounded ? 'bounded' : 'complete');
 		} catch (error) {

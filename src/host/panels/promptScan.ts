@@ -16,9 +16,7 @@ const longestAnswer = 120;
 /** Of a long completion the answer stands at the end. */
 const lookedAt = 4000;
 /** Rollouts of one prompt and step that are listed. */
-const mostListed = 2000;
-
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
+export const mostListed = 2000;
 
 /** What a completion answers, shortened; null: nothing can be read out of it. */
 export function answerOf(completion: RolloutLine['completion'], tags: TraceTags): string | null {
@@ -37,6 +35,19 @@ export function answerOf(completion: RolloutLine['completion'], tags: TraceTags)
 	return sole === null ? null : shorten(sole);
 }
 
+export function emptyRow(step: number, group: number): PromptRow {
+	return { step, group, index: [], reward: [], correct: [], truncated: [], length: [], answer: [] };
+}
+
+export function addToRow(row: PromptRow, rollout: RolloutLine, tags: TraceTags): void {
+	row.index.push(rollout.index);
+	row.reward.push(finite(rollout.reward));
+	row.correct.push(correctness(rollout.rewards));
+	row.truncated.push(rollout.truncated);
+	row.length.push(tokenCount(rollout) ?? messageText(rollout.completion).length);
+	row.answer.push(answerOf(rollout.completion, tags));
+}
+
 /** The groups of the run that answer the same prompt, step by step. @param onRow a group was read to its end */
 export async function scanPrompt(
 	content: RunContent,
@@ -48,7 +59,7 @@ export async function scanPrompt(
 	signal: AbortSignalLike,
 ): Promise<void> {
 	const wanted = promptHash(of.prompt);
-	let groups = new Map<number, Writable<PromptRow>>();
+	let groups = new Map<number, PromptRow>();
 	const others = new Set<number>();
 	await scanRun(
 		content,
@@ -70,18 +81,10 @@ export async function scanPrompt(
 					others.add(rollout.group);
 					return;
 				}
-				row = {
-					...{ step, group: rollout.group, index: [], reward: [], correct: [], truncated: [], length: [], answer: [] },
-				};
+				row = emptyRow(step, rollout.group);
 				groups.set(rollout.group, row);
 			}
-			if (row.index.length >= mostListed) return;
-			row.index.push(rollout.index);
-			row.reward.push(finite(rollout.reward));
-			row.correct.push(correctness(rollout.rewards));
-			row.truncated.push(rollout.truncated);
-			row.length.push(tokenCount(rollout) ?? messageText(rollout.completion).length);
-			row.answer.push(answerOf(rollout.completion, tags));
+			if (row.index.length < mostListed) addToRow(row, rollout, tags);
 		},
 		count,
 		signal,

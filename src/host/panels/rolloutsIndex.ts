@@ -13,7 +13,8 @@ export interface StepIndex {
 	readonly places: ReadonlyMap<number, ReadonlyMap<number, RolloutPlace>>;
 }
 
-const promptPreview = 240;
+/** Prompts of a step often begin alike: enough to tell them apart. */
+const promptPreview = 600;
 const answerPreview = 120;
 const examplesShown = 5;
 
@@ -75,7 +76,7 @@ export class StepIndexBuilder {
 	#begin(rollout: RolloutLine): Writable<GroupSummary> {
 		const group: Writable<GroupSummary> = {
 			group: rollout.group,
-			prompt: messageText(rollout.prompt).slice(0, promptPreview),
+			prompt: previewOf(rollout.prompt),
 			answer: valueText(rollout.answer, answerPreview),
 			index: [],
 			reward: [],
@@ -91,4 +92,11 @@ export class StepIndexBuilder {
 		this.#characters.set(rollout.group, []);
 		return group;
 	}
+}
+
+/** What is asked: of several messages the last of the user. */
+function previewOf(prompt: RolloutLine['prompt']): string {
+	const asked =
+		typeof prompt === 'string' ? undefined : prompt.findLast(({ role, content }) => role === 'user' && content);
+	return (asked?.content ?? messageText(prompt)).slice(0, promptPreview);
 }

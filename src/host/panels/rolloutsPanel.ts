@@ -11,6 +11,7 @@ import { commandIds, panelTypes } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { ContinueFrom } from '../rollouts/continueFrom.ts';
 import { displayText } from '../runView.ts';
+import type { LabAnswers } from './indexedScan.ts';
 import { Microscope } from './microscope.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
 import { type RolloutsPlace, RolloutsSession } from './rolloutsSession.ts';
@@ -29,6 +30,8 @@ export interface RolloutsContext extends PanelContext {
 	/** What an engine's log calls this extension. */
 	readonly client: string;
 	readonly notices: Notices;
+	/** Ways through a run are shorter with it. */
+	readonly lab?: LabAnswers;
 }
 
 /** Shows one run's rollouts: steps, groups, completions side by side, and what became of them over training. */
@@ -56,6 +59,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				tags: () => session.tags,
 				post: (event) => this.post(event),
 				continueFrom: () => this.#continueFrom(context),
+				lab: context.lab ? { answers: context.lab, folder: runFolder } : null,
 			}),
 		);
 		this.handlers = {

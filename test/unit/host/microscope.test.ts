@@ -6,6 +6,7 @@ import { after, before, type TestContext, test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import { behaviours } from '../../../src/core/trace/behaviours.ts';
 import { scanBehaviours } from '../../../src/host/panels/behaviourScan.ts';
+import type { LabAnswers } from '../../../src/host/panels/indexedScan.ts';
 import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
 import { answerOf, scanPrompt } from '../../../src/host/panels/promptScan.ts';
 import { recordedValues } from '../../../src/host/panels/rolloutDetail.ts';
@@ -139,6 +140,7 @@ function open(
 	t: TestContext,
 	folder: string,
 	continueFrom: MicroscopeOptions['continueFrom'] = () => Promise.reject(new Failure('unavailable', 'none')),
+	lab: MicroscopeOptions['lab'] = null,
 ) {
 	const source = new RolloutsSource(folder);
 	const events: MicroscopeEvent[] = [];
@@ -152,6 +154,7 @@ function open(
 			for (const wake of waiting.splice(0)) wake();
 		},
 		continueFrom,
+		lab,
 		tellMs: 5,
 	});
 	t.after(() => microscope.dispose());
@@ -255,4 +258,47 @@ test('messages are handed over as turns with their branches', async (t) => {
 	const { rollout } = await readers.loadRollout({ ...place, group: 3, index: 3 });
 	assert.equal(rollout.turns, 6);
 	assert.match(rollout.completion ?? '', /<think>\nLet me check which tool/);
+});
+
+test('an index answers with the same rows as going through the run, and says that it did', async (t) => {
+	const { LabClient } = await import('../../../src/host/lab/labClient.ts');
+	const client = new LabClient({
+		program: join(import.meta.dirname, '../../../src/lab/main.ts'),
+		storage: null,
+		log: () => undefined,
+	});
+	t.after(() => client.dispose());
+	await client.request('index', { run });
+	const answers = { started: true, request: client.request.bind(client) as LabAnswers['request'] };
+	const gone = async (lab: MicroscopeOptions['lab']) => {
+		const { microscope, events, until } = open(t, run, undefined, lab);
+		microscope.take({ type: 'scanPrompt', scan: 1, split: 'train', step: 12, group: 0, all: true });
+		await until((event) => event.type === 'promptScan' && event.state !== 'running');
+		microscope.take({ type: 'scanBehaviours', scan: 2, split: 'train', all: true });
+		await until((event) => event.type === 'behaviourScan' && event.state !== 'running');
+		const prompts = events.flatMap((event) => (event.type === 'promptScan' ? event.rows : []));
+		const reasoning = events.flatMap((event) => (event.type === 'behaviourScan' ? event.rows : []));
+		const ends = events.filter((event) => event.type !== 'continuation' && event.state !== 'running');
+		return {
+			indexed: ends.map((event) => event.type !== 'continuation' && event.indexed),
+			states: ends.map(({ state }) => state),
+			prompts: prompts.sort((a, b) => a.step - b.step || a.group - b.group),
+			reasoning: reasoning
+				.sort((a, b) => a.step - b.step)
+				.map(({ examples, ...row }) => ({ ...row, of: examples.length })),
+		};
+	};
+	const [by, through] = [await gone({ answers, folder: run }), await gone(null)];
+	assert.deepEqual(
+		[by.indexed, through.indexed],
+		[
+			[true, true],
+			[false, false],
+		],
+	);
+	assert.deepEqual(by.states, ['complete', 'complete']);
+	assert.deepEqual(by.prompts, through.prompts);
+	assert.deepEqual(by.reasoning, through.reasoning);
+	const asleep = await gone({ answers: { ...answers, started: false }, folder: run });
+	assert.deepEqual(asleep.indexed, [false, false], 'no worker is started for a scan');
 });

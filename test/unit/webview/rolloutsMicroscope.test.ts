@@ -15,6 +15,7 @@ import { tokenValues } from '../../../src/protocol/rolloutsMessages.ts';
 import { traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
 import { BehaviourHistory, spread } from '../../../webview/rollouts/behaviourHistory.ts';
 import { Chosen, pairToCompare } from '../../../webview/rollouts/chosen.ts';
+import { commonBeginning } from '../../../webview/rollouts/commonBeginning.ts';
 import { comparisonMarks, partingOf, partingWord, type Side } from '../../../webview/rollouts/comparison.ts';
 import { ContinuationModel } from '../../../webview/rollouts/continuationModel.ts';
 import { labelAction } from '../../../webview/rollouts/labelKeys.ts';
@@ -349,4 +350,15 @@ test('a continuation grows by what comes, and ends by what is told', async () =>
 		posted.slice(1).map(({ type }) => type),
 		['continueFrom', 'stopContinuation'],
 	);
+});
+
+test('what all prompts of a step begin with is left out of their list, by whole words', () => {
+	const system = 'system You are a careful assistant. user ';
+	const questions = ['What is 1 + 1?', 'What is 2 + 2?', 'Solve x = 3.'].map((one) => system + one);
+	assert.equal(questions[0]?.slice(commonBeginning(questions)), 'What is 1 + 1?');
+	assert.equal(commonBeginning(['What is 1?', 'What is 2?']), 0, 'too short to be a nuisance');
+	assert.equal(commonBeginning([system, system]), 0);
+	assert.equal(commonBeginning([system]), 0);
+	assert.equal(commonBeginning([]), 0);
+	assert.equal(commonBeginning(['x'.repeat(100), `${'x'.repeat(50)}y`]), 0, 'no word ends in it');
 });

@@ -1,0 +1,200 @@
+import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
+import { behaviours } from '../../core/trace/behaviours.ts';
+import { messageText } from '../../core/trace/messageText.ts';
+import { parseTrace } from '../../core/trace/parseTrace.ts';
+import { promptHash } from '../../core/trace/promptHash.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import { thinkingSpan } from '../../core/trace/traceCounter.ts';
+import type { Cell, LabMethod, LabParams, LabResult, ResultTable } from '../../protocol/lab.ts';
+import type { BehaviourRow, PromptRow } from '../../protocol/microscopeMessages.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RolloutPlace, RolloutSplit, RunContent } from '../../runs/runContent.ts';
+import { firstExample } from './behaviourScan.ts';
+import { addToRow, emptyRow, mostListed } from './promptScan.ts';
+import type { ScanCount } from './runScan.ts';
+
+/** The lab worker, as far as it is asked here. */
+export interface LabAnswers {
+	/** Whether it runs: it is not started, and nothing is indexed, for a scan. */
+	readonly started: boolean;
+	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>>;
+}
+
+/** Rollouts of one prompt that are looked up. */
+const mostRollouts = 20_000;
+/** Steps of which examples are read. */
+const mostExamples = 40;
+const columnNames = behaviours.map((behaviour) => behaviour.replaceAll('-', '_'));
+
+/** Whether the index holds a run as it is on disk. */
+export async function isIndexed(lab: LabAnswers | null, folder: string, signal: AbortSignal): Promise<boolean> {
+	if (!lab?.started) return false;
+	const { runs } = await lab.request('status', {}, signal);
+	return runs.some(({ run, state }) => run === folder && state === 'ready');
+}
+
+/** Rows of a table as objects; a missing column is null. */
+function* records(table: ResultTable): Generator<(name: string) => Cell> {
+	const at = new Map(table.columns.map(({ name }, i) => [name, i]));
+	for (const row of table.rows) yield (name) => row[at.get(name) ?? -1] ?? null;
+}
+
+interface Found {
+	readonly step: number;
+	readonly place: RolloutPlace;
+}
+
+function foundIn(table: ResultTable): Found[] {
+	return [...records(table)].map((cell) => ({
+		step: Number(cell('step')),
+		place: {
+			file: String(cell('file')),
+			offset: Number(cell('byte_offset')),
+			length: Number(cell('byte_length')),
+			item: Number(cell('item')),
+			group: Number(cell('group_id')),
+			index: Number(cell('index')),
+		},
+	}));
+}
+
+/** Reads rollouts by their places, a step at a time; what has changed since it was indexed is counted and left out. */
+async function readPlaces(
+	content: RunContent,
+	split: RolloutSplit,
+	found: readonly Found[],
+	read: (step: number, rollout: RolloutLine) => void,
+	endStep: (step: number) => void,
+	count: ScanCount,
+	signal: AbortSignalLike,
+): Promise<void> {
+	const bySteps = Map.groupBy(found, ({ step }) => step);
+	count.total = bySteps.size;
+	for (const [step, places] of bySteps) {
+		try {
+			const opened = await content.open(step, split);
+			try {
+				for (const { place } of places) {
+					checkAborted(signal);
+					const rollout = await opened.rollout(place).catch(() => null);
+					if (rollout === null) count.skipped++;
+					else {
+						count.rollouts++;
+						read(step, rollout);
+					}
+				}
+			} finally {
+				await opened.close();
+			}
+		} catch {
+			checkAborted(signal);
+			count.skipped += places.length;
+		}
+		endStep(step);
+		count.done++;
+	}
+}
+
+/** As `scanPrompt`, by the lab's index: only the rollouts of the prompt are read. */
+export async function indexedPrompt(
+	lab: LabAnswers,
+	folder: string,
+	content: RunContent,
+	of: { readonly split: RolloutSplit; readonly prompt: RolloutLine['prompt'] },
+	tags: TraceTags,
+	count: ScanCount,
+	onRow: (row: PromptRow) => void,
+	signal: AbortSignal,
+): Promise<void> {
+	const table = await lab.request(
+		'rollouts',
+		{
+			filter: { runs: [folder], split: of.split, promptHash: promptHash(of.prompt) },
+			sort: { column: 'step', descending: false },
+			limit: mostRollouts,
+		},
+		signal,
+	);
+	count.bounded = table.truncated;
+	let groups = new Map<number, ReturnType<typeof emptyRow>>();
+	await readPlaces(
+		content,
+		of.split,
+		foundIn(table),
+		(step, rollout) => {
+			const row = groups.get(rollout.group) ?? emptyRow(step, rollout.group);
+			groups.set(rollout.group, row);
+			if (row.index.length < mostListed) addToRow(row, rollout, tags);
+		},
+		() => {
+			for (const row of groups.values()) onRow(row);
+			groups = new Map();
+		},
+		count,
+		signal,
+	);
+}
+
+/** As `scanBehaviours`, by the lab's index: the counts of all rollouts, and examples of some steps. */
+export async function indexedBehaviours(
+	lab: LabAnswers,
+	folder: string,
+	content: RunContent,
+	split: RolloutSplit,
+	tags: TraceTags,
+	count: ScanCount,
+	onRow: (row: BehaviourRow) => void,
+	signal: AbortSignal,
+): Promise<void> {
+	const where = 'split = $split and run in (select run from runs where folder = $folder or folder = $real)';
+	const parameters = { split, folder, real: content.folder };
+	const sums = columnNames.map(
+		(name) => `count(*) filter (${name} > 0) as showing_${name}, coalesce(sum(${name}), 0)::BIGINT as total_${name}`,
+	);
+	const ask = (sql: string, limit: number) => lab.request('sql', { sql, limit, parameters }, signal);
+	const table = await ask(
+		`select step, count(*) as n, ${sums.join(', ')} from rollouts where ${where} group by step order by step`,
+		1_000_000,
+	);
+	const rows = new Map<number, BehaviourRow>();
+	for (const cell of records(table)) {
+		const step = Number(cell('step'));
+		const rollouts = Number(cell('n'));
+		count.rollouts += rollouts;
+		rows.set(step, {
+			...{ step, rollouts, examples: [] },
+			showing: columnNames.map((name) => Number(cell(`showing_${name}`))),
+			total: columnNames.map((name) => Number(cell(`total_${name}`))),
+		});
+	}
+	// One rollout a step and behaviour, of steps spread over the run, the first among them.
+	for (const [behaviour, name] of columnNames.entries()) {
+		const having = [...rows.values()].filter((row) => (row.showing[behaviour] ?? 0) > 0).map(({ step }) => step);
+		if (having.length === 0) continue;
+		const every = Math.max(1, Math.ceil(having.length / mostExamples));
+		const steps = having.filter((_, i) => i % every === 0);
+		const examples = await ask(
+			`select step, group_id, "index", file, byte_offset, byte_length, item from rollouts
+			where ${where} and ${name} > 0 and step in (${steps.map((step) => Math.trunc(step)).join(', ')})
+			qualify row_number() over (partition by step order by group_id, "index") = 1 order by step`,
+			mostExamples + 1,
+		);
+		const own: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
+		await readPlaces(
+			content,
+			split,
+			foundIn(examples),
+			(step, rollout) => {
+				const text = messageText(rollout.completion);
+				const found = firstExample(text, thinkingSpan(parseTrace(text, tags), text.length), behaviour);
+				if (found) rows.get(step)?.examples.push({ behaviour, group: rollout.group, index: rollout.index, ...found });
+			},
+			() => undefined,
+			own,
+			signal,
+		);
+	}
+	count.total = rows.size;
+	count.done = rows.size;
+	for (const row of rows.values()) onRow(row);
+}
