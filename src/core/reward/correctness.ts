@@ -1,7 +1,7 @@
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 
 /** The reward that judges the answer: `accuracy`, or the first one that is named for it. */
-const judging = /accura|correct|solved/i;
+const judging = /accura|correct|solved|(?<![a-z])acc(?![a-z])/i;
 
 /** Name of the reward that says whether an answer is right; null: no reward does. */
 export function judgingReward(rewards: RolloutLine['rewards']): string | null {
