@@ -104,7 +104,7 @@ function listedSql(form: QueryForm, where: string): string {
 	];
 	const ids = [...new Set([...shown, ...asked])];
 	const order = form.sort
-		? `\nORDER BY ${columnSql(form.sort.column)} ${form.sort.descending ? 'DESC' : 'ASC'} NULLS LAST`
+		? `\nORDER BY ${columnSql(form.sort.column)} ${form.sort.descending ? 'DESC' : 'ASC'} NULLS LAST, run, step, group_id, "index"`
 		: '\nORDER BY run, step, group_id, "index"';
 	return `SELECT ${ids.map(selected).join(', ')}\nFROM rollouts${where}${order}`;
 }

@@ -24,7 +24,7 @@ export class FormView {
 	readonly #tableOnly: HTMLElement;
 	readonly #measureField: HTMLElement;
 	readonly #asSql: HTMLElement;
-	readonly #statement = element('code', { class: 'statement' });
+	readonly #statement = element('code', { class: 'statement', tabIndex: 0 });
 
 	constructor(model: QueryModel) {
 		this.#model = model;

@@ -1,10 +1,24 @@
 import type { Sort } from '../../src/protocol/queryMessages.ts';
 import { quoteName } from './formSql.ts';
 
-/** A statement as a table of another: without what would end it. */
+/** Texts, names and comments, in which a semicolon ends nothing. */
+const passages =
+	/'(?:[^']|'')*'|"(?:[^"]|"")*"|\$([A-Za-z_]\w*)?\$.*?\$\1\$|--[^\n]*|\/\*.*?\*\/|;|[^'"$;\-/]+|[\s\S]/gs;
+
+/** A statement without what ends it: semicolons after which there is nothing but comments. */
+export function withoutEnd(sql: string): string {
+	let end = sql.length;
+	for (const [passage, offset] of [...sql.matchAll(passages)].map((match) => [match[0], match.index] as const)) {
+		if (passage === ';') end = Math.min(end, offset);
+		else if (!/^(?:--|\/\*)/.test(passage) && passage.trim() !== '') end = sql.length;
+	}
+	return sql.slice(0, end).trim();
+}
+
+/** A statement as a table of another. */
 function nested(sql: string): string {
 	// A comment at its end must not take the bracket with it.
-	return `(\n${sql.trim().replace(/(?:;\s*)+$/, '')}\n)`;
+	return `(\n${withoutEnd(sql)}\n)`;
 }
 
 /** The rows of a statement in another order. */

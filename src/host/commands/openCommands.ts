@@ -25,9 +25,15 @@ export interface RolloutsOpener {
 /** A menu passes the selected items in its place. */
 function placeOf(argument: unknown): RolloutsPlace | undefined {
 	if (typeof argument !== 'object' || argument === null || Array.isArray(argument)) return undefined;
-	const { step, group } = argument as { readonly step?: unknown; readonly group?: unknown };
-	if (typeof step !== 'number' || !Number.isFinite(step)) return undefined;
-	return typeof group === 'number' && Number.isFinite(group) ? { step, group } : { step };
+	const { step, group, split, index } = argument as Readonly<Record<string, unknown>>;
+	const finite = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+	if (!finite(step)) return undefined;
+	return {
+		step,
+		...(finite(group) ? { group } : {}),
+		...(split === 'train' || split === 'validation' ? { split } : {}),
+		...(finite(group) && finite(index) ? { index } : {}),
+	};
 }
 
 interface Needs {

@@ -16,6 +16,8 @@ export interface QueryLab {
 	request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>>;
 	readonly onProgress: Event<LabNews<'progress'>>;
 	readonly onHits: Event<LabNews<'hits'>>;
+	/** The worker is gone; it starts again with the next request. */
+	readonly onEnded: Event<void>;
 }
 
 export interface KnownRun {
@@ -69,13 +71,18 @@ export class QuerySession extends Disposable {
 	#listening = false;
 	#timer: NodeJS.Timeout | null = null;
 	#componentsStale = true;
-	#asked = '';
 
 	constructor(options: QuerySessionOptions) {
 		super();
 		this.#options = options;
 		this.register(options.lab.onProgress((progress) => this.#takeProgress(progress)));
 		this.register(options.lab.onHits((news) => this.#takeHits(news)));
+		this.register(
+			options.lab.onEnded(() => {
+				this.#progress.clear();
+				if (this.#listening) void this.refresh();
+			}),
+		);
 		this.register({
 			dispose: () => {
 				if (this.#timer !== null) clearTimeout(this.#timer);
@@ -104,22 +111,15 @@ export class QuerySession extends Disposable {
 		this.#sendSnapshot();
 	}
 
-	/** Other runs are known than before, or they are called otherwise. */
+	/** Other runs are known than before, or they are called otherwise; or the index may have more to say. */
 	async refresh(): Promise<void> {
-		const runs = this.#options.runs().map(({ folder }) => folder);
-		const key = JSON.stringify(runs);
 		try {
-			if (key !== this.#asked) {
-				this.#asked = key;
-				await this.#options.lab.request('setRuns', { runs });
-			}
 			const status = await this.#options.lab.request('status', {});
 			for (const progress of status.runs) this.#progress.set(progress.run, progress);
 			this.#remark = status.message;
 			this.#fault = null;
 			this.#componentsStale = true;
 		} catch (error) {
-			this.#asked = '';
 			this.#fault = Failure.from(error);
 		}
 		this.#schedule();

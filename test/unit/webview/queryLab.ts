@@ -20,7 +20,9 @@ export class DatabaseLab implements QueryLab {
 	readonly #progress = new Emitter<LabNews<'progress'>>();
 	readonly #hits = new Emitter<LabNews<'hits'>>();
 	readonly onProgress = this.#progress.event;
+	readonly #ended = new Emitter<void>();
 	readonly onHits = this.#hits.event;
+	readonly onEnded = this.#ended.event;
 	readonly asked: { readonly method: LabMethod; readonly params: unknown }[] = [];
 	readonly cancelled: LabMethod[] = [];
 	/** Completions by index within the group. */
@@ -49,8 +51,6 @@ export class DatabaseLab implements QueryLab {
 
 	async #answer(method: LabMethod, params: never, signal?: AbortSignal): Promise<unknown> {
 		switch (method) {
-			case 'setRuns':
-				return {};
 			case 'status':
 				return this.status;
 			case 'sql':

@@ -12,7 +12,7 @@ import {
 	operatorsOf,
 	type QueryForm,
 } from '../../../webview/query/queryForm.ts';
-import { bins, histogramOf, histogramSql, sortedSql } from '../../../webview/query/statements.ts';
+import { bins, histogramOf, histogramSql, sortedSql, withoutEnd } from '../../../webview/query/statements.ts';
 import { queryTables, rowsOf } from './queryTables.ts';
 
 const columns = formColumns(['accuracy', 'it\'s "odd"']);
@@ -112,11 +112,16 @@ describe('statements of the query view', () => {
 	});
 
 	it('are sorted from outside, whatever stands at their end', async () => {
-		for (const end of ['', ';', ' ;; \n', ' -- the end', ' /* the end */;']) {
-			const sql = sortedSql(`SELECT step, reward AS "a ""b" FROM rollouts${end}`, { column: 'a "b', descending: true });
-			if (end === ' /* the end */;') assert.ok((await rows(sql)).length > 0);
+		for (const end of ['', ';', ' ;; \n', ' -- the end', '; -- the; end', ' /* the end */;', '; /* a */ ; -- b']) {
+			const sql = sortedSql(`SELECT step, ';--' AS t, reward AS "a ""b" FROM rollouts${end}`, {
+				column: 'a "b',
+				descending: true,
+			});
 			assert.equal((await rows(sql))[0]?.['a "b'], 0.7, end);
 		}
+		assert.equal(withoutEnd("SELECT ';' -- it's; not the end\n, 1;"), "SELECT ';' -- it's; not the end\n, 1");
+		assert.equal(withoutEnd('SELECT 1; SELECT 2;'), 'SELECT 1; SELECT 2');
+		assert.equal(withoutEnd('SELECT $a$;$a$; --'), 'SELECT $a$;$a$');
 		assert.equal(sortedSql('SELECT 1', null), 'SELECT 1');
 		assert.equal(
 			(await rows(sortedSql('DESCRIBE rollouts', { column: 'column_name', descending: false }))).length > 10,

@@ -1,0 +1,391 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Browser, Page } from 'playwright-core';
+import { Failure } from '../../../src/base/failure.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { openQuery, type QueryHarnessOptions, type QueryView } from './queryHarness.ts';
+import { indexed } from './queryLab.ts';
+import { queryTables } from './queryTables.ts';
+import { type ThemeName, themes } from './vscodeThemes.ts';
+
+describe('the query view in a browser', { skip }, () => {
+	let browser: Browser;
+	let database: DuckDBConnection;
+	const opened: QueryView[] = [];
+	before(async () => {
+		browser = await launchChromium();
+		database = await queryTables();
+	});
+	afterEach(async () => {
+		for (const view of opened.splice(0)) await view.close();
+	});
+	after(async () => {
+		await browser?.close();
+	});
+
+	const open = async (options: QueryHarnessOptions = {}): Promise<QueryView> => {
+		const view = await openQuery(browser, database, options);
+		opened.push(view);
+		await view.page.waitForSelector('.result .empty');
+		return view;
+	};
+	const clean = (view: QueryView) => {
+		assert.deepEqual(view.errors, []);
+		assert.deepEqual(view.faults, []);
+	};
+	const button = (page: Page, label: string) => page.locator(`vscode-button[aria-label="${label}"]`);
+	const summary = (page: Page, words: RegExp) => page.locator('.result-summary').filter({ hasText: words }).waitFor();
+	const toSql = async (page: Page, sql: string) => {
+		await page.getByRole('tab', { name: 'SQL' }).click();
+		await page.getByLabel('SQL statement').fill(sql);
+		await page.keyboard.press('Control+Enter');
+	};
+	const cells = (page: Page, row: number) =>
+		page.locator(`.result-rows [data-index="${row}"] [role="cell"]`).allInnerTexts();
+
+	for (const theme of Object.keys(themes) as ThemeName[]) {
+		it(`has no accessibility violations: ${theme}`, async () => {
+			const view = await open({ theme, width: 1100, height: 800 });
+			const { page } = view;
+			assert.deepEqual(await view.violations(), []);
+			await button(page, 'Add Condition').click();
+			await page.getByLabel('Condition 1: value').fill('x');
+			await page.getByLabel('Group by', { exact: true }).selectOption('step');
+			await page.locator('.as-sql summary').click();
+			await page.locator('.runs-summary').click();
+			assert.deepEqual(await view.violations(), []);
+			await toSql(page, 'SELECT nothing FROM rollouts');
+			await page.waitForSelector('.failure');
+			assert.deepEqual(await view.violations(), []);
+			await toSql(page, 'FROM rollouts');
+			await summary(page, /240/);
+			await page.getByLabel('Histogram of a column').selectOption('reward');
+			await page.waitForSelector('.bars');
+			await page.locator('.histogram details summary').click();
+			assert.deepEqual(await view.violations(), []);
+			clean(view);
+		});
+	}
+
+	it('fits 320 pixels without scrolling sideways', async () => {
+		const view = await open({ width: 320, height: 700 });
+		const { page } = view;
+		const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
+		await button(page, 'Add Condition').click();
+		await page.getByLabel('Condition 1: how').selectOption('between');
+		await page.keyboard.press('Control+Enter');
+		await summary(page, /rows/);
+		assert.ok((await wide()) <= 320, `${await wide()}`);
+		await page.getByRole('tab', { name: 'SQL' }).click();
+		assert.ok((await wide()) <= 320, `${await wide()}`);
+		await page.locator('.runs-summary').click();
+		assert.ok((await wide()) <= 320, `${await wide()}`);
+		assert.deepEqual(await view.violations(), []);
+		clean(view);
+	});
+
+	it('filters by the form, and opens a rollout by key and by pointer', async () => {
+		const view = await open();
+		const { page } = view;
+		await button(page, 'Add Condition').click();
+		await page.getByLabel('Condition 1: what').selectOption('rewards.accuracy');
+		await page.getByLabel('Condition 1: value').fill('1');
+		await page.getByLabel('Sort by').selectOption('characters');
+		await page.keyboard.press('Control+Enter');
+		await summary(page, /^120 rows, in /);
+		assert.deepEqual((await cells(page, 0)).slice(1, 6), ['train', '1', '0', '7', '0.7']);
+		await page.locator('.result-rows').focus();
+		await page.keyboard.press('ArrowDown');
+		await page.keyboard.press('End');
+		await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Open row 120');
+		await page.keyboard.press('Enter');
+		await page.keyboard.press('Home');
+		await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Open row 1');
+		await page.locator('.result-rows [data-index="2"]').dblclick();
+		for (let i = 0; i < 100 && view.opened.length < 2; i++) await page.waitForTimeout(20);
+		assert.deepEqual(
+			view.opened.map(({ index, split }) => [index, split]),
+			[
+				[4, 'train'],
+				[7, 'train'],
+			],
+		);
+		clean(view);
+	});
+
+	it('sorts by the query: falling, rising, as it was', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(
+			page,
+			"SELECT step, count(*) AS n FROM rollouts WHERE step < 3 OR run = 'a' GROUP BY step ORDER BY step; -- all",
+		);
+		await summary(page, /^3 rows/);
+		const steps = async () => [0, 1, 2].map(async (row) => (await cells(page, row)).join(' '));
+		const shown = async () => (await Promise.all(await steps())).join(', ');
+		assert.equal(await shown(), '1 80, 2 80, 3 40');
+		const head = page.locator('.head-button').filter({ hasText: 'step' });
+		const sorted = (how: string | null) =>
+			page.waitForFunction(
+				(wanted) => document.querySelectorAll('[role="columnheader"]')[1]?.getAttribute('aria-sort') === wanted,
+				how,
+			);
+		await head.click();
+		await sorted('descending');
+		assert.equal(await shown(), '3 40, 2 80, 1 80');
+		await head.click();
+		await sorted('ascending');
+		await head.click();
+		await sorted(null);
+		assert.equal(await shown(), '1 80, 2 80, 3 40');
+		clean(view);
+	});
+
+	it('marks where a statement is wrong, in the editor and below', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT step,\n  rewrd\nFROM rollouts');
+		await page.waitForSelector('.failure');
+		assert.match(await page.locator('.failure-words').innerText(), /rewrd/);
+		assert.equal(await page.locator('.fault-line mark').innerText(), 'rewrd');
+		const selected = () =>
+			page.evaluate(() => {
+				const editor = document.querySelector('textarea') as HTMLTextAreaElement;
+				return editor.value.slice(editor.selectionStart, editor.selectionEnd);
+			});
+		assert.equal(await selected(), 'rewrd');
+		await page.keyboard.type('reward');
+		await page.keyboard.press('Control+Enter');
+		await summary(page, /^240 rows/);
+		clean(view);
+	});
+
+	it('inserts names, examples and earlier statements into the editor', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT  FROM rollouts');
+		await page.waitForSelector('.failure');
+		await page.getByLabel('SQL statement').fill('SELECT  FROM rollouts LIMIT 3');
+		await page.evaluate(() => {
+			const editor = document.querySelector('textarea') as HTMLTextAreaElement;
+			editor.focus();
+			editor.setSelectionRange(7, 7);
+		});
+		await page.getByRole('button', { name: 'Insert index', exact: true }).first().click();
+		assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
+		await page.keyboard.press('Control+Enter');
+		await summary(page, /^3 rows/);
+		await page.getByLabel('Examples').selectOption('2');
+		assert.match(await page.getByLabel('SQL statement').inputValue(), /WHERE correct/);
+		await page.getByLabel('Statements that were run').selectOption('0');
+		assert.equal(await page.getByLabel('SQL statement').inputValue(), 'SELECT "index" FROM rollouts LIMIT 3');
+		clean(view);
+	});
+
+	it('shows ten thousand of a million rows, draws few, and says so', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, "SELECT range AS n, repeat('x', 200) AS text FROM range(1000000)");
+		await summary(page, /^The first 10\u202f000 rows, .*There are more: an export has them all\.$/);
+		assert.ok((await page.locator('.result-rows .result-row').count()) < 60);
+		await page.locator('.result-rows').focus();
+		await page.keyboard.press('End');
+		await page.waitForSelector('.result-rows [data-index="9999"]');
+		assert.equal((await cells(page, 9999))[0], '9999');
+		await button(page, 'Export CSV…').click();
+		await page.locator('.notice').filter({ hasText: 'Saved 3 rows' }).waitFor();
+		assert.deepEqual(
+			view.exported.map(({ format }) => format),
+			['csv'],
+		);
+		clean(view);
+	});
+
+	it('counts a histogram over all rows, not only those in the table', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT range % 4 AS n, range AS m FROM range(100000)');
+		await summary(page, /^The first/);
+		await page.getByLabel('Histogram of a column').selectOption('n');
+		await page.waitForSelector('.bars');
+		assert.deepEqual(
+			await page.locator('.bar-room').evaluateAll((bars) => bars.map((bar) => bar.getAttribute('title'))),
+			['0', '1', '2', '3'].map((n) => `${n}: 25\u202f000 rows`),
+		);
+		await page.getByLabel('Histogram of a column').selectOption('');
+		await page.waitForFunction(() => document.querySelector<HTMLElement>('.histogram')?.hidden);
+		clean(view);
+	});
+
+	it('streams the hits of a search, with progress, and stops it', async () => {
+		const view = await open({
+			prepare: (lab) => {
+				lab.portionMs = 250;
+				lab.texts = Array.from({ length: 40 }, (_, i) => `so: wait (${i}) and <b>wait</b> \u202e`);
+			},
+		});
+		const { page } = view;
+		await page.getByLabel('Text that completions must hold').fill('WAIT');
+		await page.keyboard.press('Enter');
+		await page.waitForSelector('.cell mark');
+		await page.locator('.progress-text').filter({ hasText: 'of 40.0 kB' }).waitFor();
+		assert.deepEqual((await cells(page, 0)).slice(5), ['2', 'so: wait (0) and <b>wait</b> ⟨RLO⟩']);
+		assert.equal(await page.locator('.cell b').count(), 0);
+		await summary(page, /^2 rollouts so far$/);
+		await page.keyboard.press('Escape');
+		await summary(page, /the search was stopped$/);
+		assert.deepEqual(view.lab.cancelled, ['search']);
+		await button(page, 'Export CSV…').click();
+		await page.locator('.notice').filter({ hasText: 'Saved' }).waitFor();
+		assert.match(view.saved[0]?.text ?? '', /^run,split,step,group,index,count,text\r\n\/runs\/a,train,1,0,0,2,/);
+		clean(view);
+	});
+
+	it('searches by an expression within the conditions, and says what is wrong with one', async () => {
+		const view = await open();
+		const { page } = view;
+		await button(page, 'Add Condition').click();
+		await page.getByLabel('Condition 1: value').fill('0.5');
+		await page.getByLabel('Text that completions must hold').fill('(12');
+		await page.getByText('Regular expression').click();
+		await page.locator('.field-fault').filter({ hasText: 'Unterminated group' }).waitFor();
+		await page.keyboard.press('Control+Enter');
+		await page.getByLabel('Text that completions must hold').fill('\\d{2}$');
+		await page.keyboard.press('Enter');
+		await summary(page, /^2 rollouts, 8\.0 kB in 12 ms$/);
+		const searches = view.lab.asked.filter(({ method }) => method === 'search');
+		assert.equal(searches.length, 1, 'an expression that is wrong is not asked');
+		assert.deepEqual((searches as { params: { filter: unknown } }[])[0]?.params.filter, { where: '"reward" >= 0.5' });
+		await page.getByLabel('Text that completions must hold').fill('nowhere');
+		await page.keyboard.press('Enter');
+		await page.locator('.empty').filter({ hasText: 'No completion holds this' }).waitFor();
+		clean(view);
+	});
+
+	it('cancels a statement and keeps what was there', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT 1 AS one');
+		await summary(page, /^1 row,/);
+		await toSql(page, "SELECT 'slow' AS two");
+		await button(page, 'Cancel').click();
+		await page.waitForFunction(() => document.querySelector<HTMLElement>('vscode-button[aria-label="Cancel"]')?.hidden);
+		assert.deepEqual(view.lab.cancelled, ['sql']);
+		assert.equal(await page.locator('.head-name').first().innerText(), 'one');
+		clean(view);
+	});
+
+	it('asks chosen runs alone', async () => {
+		const view = await open();
+		const { page } = view;
+		await page.locator('.runs-summary').click();
+		assert.match(await page.locator('.run').nth(1).innerText(), /b <b>bold<\/b> ⟨RLO⟩\s*trl\s*120 rollouts/);
+		await page.locator('.run input').first().uncheck();
+		await page.keyboard.press('Escape');
+		await page.keyboard.press('Control+Enter');
+		await summary(page, /^120 rows/);
+		assert.equal((await cells(page, 0))[0], 'b');
+		assert.match(await page.locator('.runs-summary').innerText(), /^b <b>bold/);
+		clean(view);
+	});
+
+	it('says what is missing: runs, an index, rows, the lab itself', async () => {
+		const none = await open({ runs: [] });
+		assert.match(await none.page.locator('.empty').innerText(), /No runs are known/);
+		await button(none.page, 'Add Runs…').last().click();
+		for (let i = 0; i < 100 && none.addedRuns() === 0; i++) await none.page.waitForTimeout(20);
+		assert.equal(none.addedRuns(), 1);
+		clean(none);
+
+		const building = await open({
+			prepare: (lab) => {
+				lab.status = { ...lab.status, runs: [indexed('/runs/a', { state: 'indexing', done: 250 })] };
+			},
+		});
+		await building.page.locator('.remark').filter({ hasText: 'index of 2 of 2 runs is being made, 25 %' }).waitFor();
+		building.lab.tell(indexed('/runs/a'));
+		building.lab.tell(indexed("/runs/b's", { state: 'failed', message: 'no room' }));
+		await building.page
+			.locator('.remark')
+			.filter({ hasText: /^1 run cannot be indexed/ })
+			.waitFor();
+		await toSql(building.page, 'SELECT * FROM rollouts WHERE step > 99');
+		await building.page.locator('.empty').filter({ hasText: 'The statement has no rows' }).waitFor();
+		clean(building);
+
+		const broken = await open({
+			prepare: (lab) => {
+				lab.failure = new Failure('unavailable', 'The lab worker cannot start: no room.', 'Free some disk space.');
+			},
+		});
+		assert.match(await broken.page.locator('.empty').innerText(), /cannot start: no room\. Free some disk space\./);
+		clean(broken);
+	});
+
+	it('comes back as it was: what was asked, and its answer, without asking again', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 7');
+		await summary(page, /^7 rows/);
+		await page.getByLabel('Histogram of a column').selectOption('reward');
+		await page.waitForSelector('.bars');
+		const state = await view.state();
+		const asked = view.lab.asked.filter(({ method }) => method === 'sql').length;
+		view.session.sleep();
+		await page.reload();
+		// The window's own memory is gone with the page here; the panel's is not.
+		await summary(page, /^7 rows/);
+		assert.ok(view.lab.asked.filter(({ method }) => method === 'sql').length <= asked + 1);
+		clean(view);
+
+		const later = await openQuery(browser, database, { state });
+		opened.push(later);
+		await summary(later.page, /^7 rows/);
+		assert.equal(
+			await later.page.getByLabel('SQL statement').inputValue(),
+			'SELECT step, reward FROM rollouts LIMIT 7',
+		);
+		await later.page.waitForSelector('.bars');
+		clean(later);
+	});
+
+	it('shows hostile cells as text, in one line each', async () => {
+		const view = await open();
+		const { page } = view;
+		const hostile = '<img src=x onerror=alert(1)>\n\u001b[31m\u202eabc\u0007 [x](command:evil)';
+		await toSql(page, `SELECT '${hostile}' AS "<script>alert(1)</script>", repeat('long ', 100000) AS long`);
+		await summary(page, /^1 row,/);
+		assert.equal(await page.locator('.result img, .result script').count(), 0);
+		const [text, long] = await cells(page, 0);
+		assert.match(text ?? '', /^<img src=x onerror=alert\(1\)> ⟨ESC⟩\[31m⟨RLO⟩abc⟨U\+0007⟩/);
+		assert.ok((long?.length ?? 0) <= 401);
+		const height = await page.locator('.result-rows [data-index="0"]').evaluate((row) => row.clientHeight);
+		assert.equal(height, 24);
+		clean(view);
+	});
+
+	it('resizes columns by pointer and by key', async () => {
+		const view = await open();
+		const { page } = view;
+		await toSql(page, 'SELECT step, reward FROM rollouts LIMIT 2');
+		await summary(page, /^2 rows/);
+		const width = () =>
+			page
+				.locator('.head-cell')
+				.first()
+				.evaluate((cell) => cell.getBoundingClientRect().width);
+		const before = await width();
+		const grip = await page.locator('.grip').first().boundingBox();
+		assert.ok(grip);
+		await page.mouse.move(grip.x + 3, grip.y + 5);
+		await page.mouse.down();
+		await page.mouse.move(grip.x + 63, grip.y + 5, { steps: 3 });
+		await page.mouse.up();
+		assert.equal(await width(), before + 60);
+		await page.locator('.head-button').first().focus();
+		await page.keyboard.press('Alt+ArrowLeft');
+		assert.equal(await width(), before + 44);
+		clean(view);
+	});
+});
