@@ -1,19 +1,31 @@
 import { resolvedRecipeSchema } from '../../core/recipe/resolvedRecipe.ts';
 import { resolveTemplate } from '../../core/text/template.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { RunHeader } from '../../protocol/rolloutsMessages.ts';
+import { ownFormat } from '../../runs/annotationFolder.ts';
+import type { RunContent } from '../../runs/runContent.ts';
 import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { usedTags } from './usedTags.ts';
 
 export type RecipeFacts = Pick<RunHeader, 'think' | 'answer' | 'weights'>;
 
 /** Columns of a foreign run that are shown. */
 const mostColumns = 100;
 
-/** What the panel needs of the run's recipe. A run without a readable one is shown with the usual tags, without weights. */
-export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
+/**
+ * What the panel needs of the run's recipe. A run without a readable one is shown with the usual tags, without weights;
+ * another trainer's with the tags that its completions have.
+ */
+export async function readRecipeFacts(run: string, content: () => Promise<RunContent>): Promise<RecipeFacts> {
 	const value = await readResolvedRecipe(run).catch(() => undefined);
 	const recipe = decode(resolvedRecipeSchema, value);
 	if (!recipe.ok) {
+		const opened = await content().catch(() => null);
+		if (opened !== null && opened.format !== ownFormat) {
+			const used = await usedTags(opened).catch(() => null);
+			return { think: pair(used?.think ?? null), answer: pair(used?.answer ?? null), weights: [] };
+		}
 		const { think, answer } = resolveTemplate('r1');
 		return { think: pair(think), answer: pair(answer), weights: [] };
 	}
@@ -27,6 +39,6 @@ export async function readRecipeFacts(run: string): Promise<RecipeFacts> {
 	return { think: template.think, answer: template.answer, weights };
 }
 
-function pair(tags: readonly [string, string] | null): [string, string] | null {
+function pair(tags: TraceTags['think']): [string, string] | null {
 	return tags === null ? null : [tags[0], tags[1]];
 }

@@ -17,7 +17,7 @@ import { RolloutsSource } from './rolloutsSource.ts';
 import { RolloutsSteps } from './rolloutsSteps.ts';
 
 type Requests = typeof rolloutsRequests;
-type Readable = Exclude<keyof Requests, 'copy' | 'openText'>;
+type Readable = Exclude<keyof Requests, 'copy' | 'openText' | 'openTranscript'>;
 type Readers = {
 	readonly [M in Readable]: (params: RequestParams<Requests, M>) => Promise<RequestResult<Requests, M>>;
 };
@@ -128,7 +128,8 @@ export class RolloutsSession extends Disposable {
 		const { pollMs } = this.#options;
 		const tail = followRun(this.#run, pollMs === undefined ? {} : { pollMs });
 		this.#tail = tail;
-		const [recipe] = await Promise.all([readRecipeFacts(this.#run), this.#givenName.look(), this.#listValidation()]);
+		const recipeFacts = readRecipeFacts(this.#run, () => this.content());
+		const [recipe] = await Promise.all([recipeFacts, this.#givenName.look(), this.#listValidation()]);
 		if (this.#tail !== tail) return;
 		this.#recipe = recipe;
 		tail.onEvent((event) => this.#take(tail, event));
