@@ -15,6 +15,7 @@ import { runVerb } from './runVerb.ts';
 import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
+import { transcriptVerb } from './transcriptVerb.ts';
 import type { Verb } from './verb.ts';
 import { verifyVerb } from './verifyVerb.ts';
 import { versionVerb } from './versionVerb.ts';
@@ -47,6 +48,7 @@ export const verbs: readonly Verb[] = [
 	verifyVerb,
 	auditVerb,
 	compareVerb,
+	transcriptVerb,
 	sandboxCheckVerb,
 	rewardMathVerb,
 	helpVerb,

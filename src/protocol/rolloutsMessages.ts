@@ -214,6 +214,8 @@ export const rolloutsRequests = {
 	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
 	/** As an untitled document beside the panel. */
 	openText: { params: v.object({ split, ...rollout }), result: done },
+	/** Its messages in the transcript inspector. */
+	openTranscript: { params: v.object({ split, ...rollout }), result: done },
 } as const;
 export type StepContent = v.InferOutput<typeof rolloutsRequests.loadStep.result>;
 export type GroupContent = v.InferOutput<typeof rolloutsRequests.loadGroup.result>;

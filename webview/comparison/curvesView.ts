@@ -18,6 +18,9 @@ const axisChoices: readonly { readonly value: OverlayAxis; readonly label: strin
 	{ value: 'time', label: 'Wall time' },
 ];
 
+/** Up to so many charts have no headings of groups. */
+const fewCharts = 12;
+
 /** The metrics that the runs share, drawn over each other. */
 export class CurvesView extends Disposable {
 	readonly element: HTMLElement;
@@ -36,6 +39,7 @@ export class CurvesView extends Disposable {
 		this.#needs = { model, link: this.#link, theme: () => themes.theme, tooltip };
 		this.#axis = dropdown({
 			label: 'Against',
+			showLabel: true,
 			choices: axisChoices,
 			value: model.axis,
 			onChange: (value) => model.setAxis(value as OverlayAxis),
@@ -105,7 +109,13 @@ export class CurvesView extends Disposable {
 		this.#note();
 	}
 
-	#layout(groups: ReturnType<typeof groupMetrics>): void {
+	/** Few charts stand in one grid: a heading for each would leave most of the page empty. */
+	#layout(all: ReturnType<typeof groupMetrics>): void {
+		const count = all.reduce((sum, { metrics }) => sum + metrics.length, 0);
+		const groups =
+			count > fewCharts || all[0] === undefined
+				? all
+				: [{ ...all[0], title: 'Shared metrics', metrics: all.flatMap(({ metrics }) => metrics) }];
 		if (groups.length === 0) {
 			fill(this.#groups, this.#absence());
 			return;

@@ -83,6 +83,7 @@ export class HeldOutView {
 		}
 		const baseline = dropdown({
 			label: 'Baseline',
+			showLabel: true,
 			choices: model.runs.map(({ name }, i) => ({ value: String(i), label: plainLabel(name, 60) })),
 			value: String(model.baseline),
 			onChange: (value) => model.setBaseline(Number(value)),

@@ -213,6 +213,7 @@ export class PromptsView extends Disposable {
 		].filter((words) => words !== null);
 		const choice = dropdown({
 			label: 'Step',
+			showLabel: true,
 			choices: steps.map((step) => ({ value: String(step), label: formatCount(step) })),
 			value: String(shown.step),
 			onChange: (value) => {

@@ -19,6 +19,7 @@ export interface CardContext {
 	loadTurns(index: number): Promise<TurnsContent>;
 	copy(index: number, part: 'completion' | 'json'): void;
 	openText(index: number): void;
+	openTranscript(index: number): void;
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
@@ -75,6 +76,8 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		loadTurns: (index) => model.ask('loadTurns', at(index)),
 		copy: (index, part) => copyPart(model, at(index), part, say),
 		openText: (index) => void model.ask('openText', at(index)).catch((error: unknown) => say(String(error))),
+		openTranscript: (index) =>
+			void model.ask('openTranscript', at(index)).catch((error: unknown) => say(String(error))),
 		select: (index) => group.select(index),
 		isChosen: (index) => model.chosen.has(at(index)),
 		toggleChosen: (index) => model.toggleChosen(at(index)),

@@ -128,6 +128,11 @@ export class CompletionCard implements IDisposable {
 			action(`Copy completion ${index}`, 'Copy', 'copy', () => context.copy(index, 'completion')),
 			action(`Copy completion ${index} as JSON`, 'Copy as JSON', 'braces', () => context.copy(index, 'json')),
 			action(`Open completion ${index} as text`, 'Open as text', 'open', () => context.openText(index)),
+			// Of one text the inspector has nothing to add.
+			(this.rollout.turns ?? null) !== null &&
+				action(`Inspect the messages of completion ${index}`, 'Open as transcript', 'log', () =>
+					context.openTranscript(index),
+				),
 		);
 	}
 

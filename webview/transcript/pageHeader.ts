@@ -28,6 +28,7 @@ export class PageHeader {
 		this.#file.addEventListener('click', () => model.post({ type: 'openSource', line: null, column: null }));
 		this.#choice = dropdown({
 			label: 'Conversation',
+			showLabel: true,
 			choices: [],
 			value: '',
 			onChange: (value) => model.chooseConversation(Number(value)),

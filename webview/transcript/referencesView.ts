@@ -51,6 +51,7 @@ export class ReferencesView {
 			answers.length > 1
 				? dropdown({
 						label: 'Answer',
+						showLabel: true,
 						choices: answers.map(({ at }, i) => ({ value: String(i), label: `of message ${at.message + 1}` })),
 						value: String(answers.indexOf(shown)),
 						onChange: (value) => {

@@ -74,6 +74,10 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				await context.documents.show(`${placeName(place)}.trace`, content);
 				return {};
 			},
+			openTranscript: async (place) => {
+				await vscode.commands.executeCommand(commandIds.openTranscript, { kind: 'rollout', run: runFolder, ...place });
+				return {};
+			},
 			openDiff: async ({ left, right }) => {
 				const [a, b] = await Promise.all([session.text(left, 'completion'), session.text(right, 'completion')]);
 				await context.documents.compare(

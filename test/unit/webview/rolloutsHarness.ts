@@ -55,6 +55,8 @@ export async function openRollouts(
 		const table = panelRequests[method as keyof typeof panelRequests];
 		const decoded = decodeOrThrow(table.params as Schema<unknown>, params, method) as never;
 		switch (method) {
+			case 'openTranscript':
+				return {};
 			case 'copy':
 			case 'openText': {
 				const part: CopyPart = method === 'copy' ? (decoded as { part: CopyPart }).part : 'completion';

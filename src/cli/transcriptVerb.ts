@@ -1,0 +1,76 @@
+import { open } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { checkTranscript } from '../core/transcript/checkTranscript.ts';
+import { counted, type Finding } from '../core/transcript/finding.ts';
+import { describe, readTranscript, transcriptLimits } from '../core/transcript/readTranscript.ts';
+import { findReferences } from '../core/transcript/references.ts';
+import { contextPoints, tokenTotals } from '../core/transcript/tokenTotals.ts';
+import type { Transcript } from '../core/transcript/transcript.ts';
+import { printable } from './cliOutput.ts';
+import { parseArguments } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+
+/** Conversations of a file that are printed; `--json` has all. */
+const mostShown = 20;
+
+export const transcriptVerb: Verb = {
+	name: 'transcript',
+	usage: '<file> [--json]',
+	summary: "Check an agent's chat log: calls, retries, critique, references, tokens.",
+	options: [],
+	async run({ args, output }) {
+		const { positionals } = parseArguments('transcript', args, {}, { names: ['a file'], least: 1, most: 1 });
+		const path = resolve(positionals[0] as string);
+		const name = basename(path);
+		const file = readTranscript(await readText(path, name), name);
+		const told = file.transcripts.map((transcript) => ({
+			title: transcript.title,
+			messages: transcript.messages.length,
+			calls: transcript.links.length,
+			tokens: tokenTotals(transcript),
+			context: contextPoints(transcript),
+			findings: checkTranscript(transcript),
+			references: findReferences(transcript),
+		}));
+		const { format, faults, moreFaults } = file;
+		output.object({ file: path, format, transcripts: told, faults, moreFaults });
+		for (const fault of faults.slice(0, mostShown)) output.line(printable(describe(fault)));
+		for (const [i, transcript] of file.transcripts.slice(0, mostShown).entries()) {
+			const found = told[i]?.findings ?? [];
+			for (const line of linesOf(transcript, found, file.transcripts.length > 1)) output.line(printable(line));
+		}
+		const more = file.transcripts.length - mostShown;
+		if (more > 0) output.line(`and ${more} more conversations (--json has all)`);
+		return 0;
+	},
+};
+
+async function readText(path: string, name: string): Promise<string> {
+	const handle = await open(path, 'r').catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read ${name}`);
+	});
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file.`);
+		if (stat.size > transcriptLimits.characters) {
+			throw new Failure(
+				'unsupported',
+				`${name} has ${counted(stat.size)} bytes; up to ${counted(transcriptLimits.characters)} are read.`,
+				'Cut the conversation that you want to check into a file of its own.',
+			);
+		}
+		return await handle.readFile('utf8');
+	} finally {
+		await handle.close();
+	}
+}
+
+function linesOf(transcript: Transcript, findings: readonly Finding[], several: boolean): string[] {
+	const { prompt, completion, total, counted: answers } = tokenTotals(transcript);
+	const tokens =
+		answers === 0 ? 'no token counts' : `${counted(prompt)} + ${counted(completion)} = ${counted(total)} tokens`;
+	const head = `${several ? `${transcript.title}: ` : ''}${transcript.messages.length} messages, ${transcript.links.length} calls, ${tokens}`;
+	if (findings.length === 0) return [head, '  Nothing looks wrong.'];
+	return [head, ...findings.map(({ severity, title, text }) => `  ${severity}: ${title}. ${text}`)];
+}
