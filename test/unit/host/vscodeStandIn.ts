@@ -17,7 +17,19 @@ const show =
 		return undefined;
 	};
 
+/** What a person picks from the lists that come up, in their order; undefined: they turn away. */
+export const picks: (((items: readonly PickItem[]) => unknown) | undefined)[] = [];
+export type PickItem = { readonly label: string; readonly description?: string };
+
+export const ProgressLocation = { Notification: 15 } as const;
+
 export const window = {
+	withProgress: (_: unknown, task: (progress: unknown, token: { isCancellationRequested: boolean }) => unknown) =>
+		task({ report() {} }, { isCancellationRequested: false }),
+	showQuickPick: async (items: readonly PickItem[]) => {
+		if (picks.length === 0) throw new Error('no list was expected');
+		return picks.shift()?.(items);
+	},
 	showInformationMessage: show('information'),
 	showWarningMessage: show('warning'),
 	showErrorMessage: show('error'),

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { cp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { inspectRun } from '../../../src/runs/inspectRun.ts';
+import { openRun } from '../../../src/runs/openRun.ts';
+import { root } from '../../scripts/paths.ts';
+import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
+import { writeFiles } from '../runs/importers/madeRun.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+interface Told {
+	readonly format: string;
+	readonly trainer: string;
+	readonly steps: readonly number[] | null;
+	readonly groups: number;
+	readonly rollouts: number;
+	readonly nulls: number;
+	readonly meanReward: number | null;
+	readonly validation: { readonly rollouts: number } | null;
+	readonly skipped: readonly { readonly file: string; readonly line: number | null; readonly records: number }[];
+	readonly alerts: readonly { readonly rule: string }[];
+}
+
+const told = (stdout: string) => objects(stdout)[0] as unknown as Told;
+
+test('every format is told as it is known to be', async () => {
+	for (const { name, format } of fixtures.filter((fixture) => !['openrlhf', 'art legacy'].includes(fixture.name))) {
+		const inspection = await inspectRun(await openRun(fixtureFolder(name)));
+		const known = expected(name);
+		assert.equal(inspection.format, format);
+		assert.deepEqual(
+			[inspection.rollouts, inspection.groups, inspection.nulls, inspection.skipped],
+			[known.rollouts, known.groups, known.null_rewards, []],
+			name,
+		);
+		assert.ok(Math.abs((inspection.meanReward ?? 0) - known.mean_reward) < 2e-6, name);
+		assert.deepEqual(inspection.steps, known.steps ?? null, name);
+	}
+});
+
+test('inspect writes the numbers, the trainer and the alerts as one object', async (context) => {
+	const place = await Workplace.make(context);
+	const { status, stdout, stderr } = await place.run(context, 'inspect', fixtureFolder('trl-run'), '--json');
+	assert.equal(status, 0, stderr);
+	const { format, trainer, rollouts, groups, steps, validation, alerts } = told(stdout);
+	assert.deepEqual([format, trainer, rollouts, groups, steps?.length, validation], ['trl', 'TRL', 960, 120, 30, null]);
+	for (const { rule } of alerts) assert.equal(typeof rule, 'string');
+});
+
+test('inspect finds the only run below a folder, names several, and says what it looked for', async (context) => {
+	const place = await Workplace.make(context);
+	const run = (...args: string[]) => place.run(context, 'inspect', ...args);
+	await cp(join(root, 'test/fixtures/verl'), join(place.folder, 'out/a/verl'), { recursive: true });
+	const one = await run('out');
+	assert.equal(one.status, 0, one.stderr);
+	assert.match(
+		one.stdout,
+		/verl: verl \(verl\)\ntraining: 4 steps \(1 to 4\), 16 groups, 96 rollouts, mean reward 0\.463\n/,
+	);
+	assert.match(one.stdout, /evaluation: 2 steps/);
+	await cp(join(root, 'test/fixtures/trl-quirks'), join(place.folder, 'out/b'), { recursive: true });
+	const several = await run('out');
+	assert.equal(several.status, 2);
+	assert.match(several.stderr, /holds several runs: b \(TRL\), a\/verl \(verl\)\. Name one/);
+	const chosen = await run('out', '--format', 'trl', '--json');
+	assert.equal(told(chosen.stdout).format, 'trl');
+	await rm(join(place.folder, 'out'), { recursive: true });
+	await writeFiles(place.folder, { 'out/readme.txt': '' });
+	const none = await run('out');
+	assert.equal(none.status, 2);
+	assert.match(none.stderr, /out holds no run\. Looked for: run\.json \(Reasoning Lab\); .*TRL.*TensorBoard/);
+});
+
+test('inspect counts and names what it could not read', async (context) => {
+	const place = await Workplace.make(context);
+	const row = (score: unknown) => JSON.stringify({ input: 'q', output: 'a\u001b[31m', gts: null, score, step: 1 });
+	await writeFiles(place.folder, { 'broken/1.jsonl': `${row(1)}\nnot JSON\n${row(null)}\n{"input": "to` });
+	const { stdout } = await place.run(context, 'inspect', 'broken', '--json');
+	const { rollouts, nulls, meanReward, skipped } = told(stdout);
+	assert.deepEqual([rollouts, nulls, meanReward], [2, 1, 1]);
+	assert.deepEqual(
+		skipped.map(({ file, line, records }) => [file, line, records]),
+		[
+			['1.jsonl', 2, 1],
+			['1.jsonl', 4, 1],
+		],
+	);
+	const text = await place.run(context, 'inspect', 'broken');
+	assert.match(text.stdout, /skipped: 2 records\n {2}1\.jsonl, line 2: not JSON\n {2}1\.jsonl, line 4: cut off/);
+});
