@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { root } from '../../scripts/paths.ts';
+import { reflexionFile } from '../core/transcript/reflexion.ts';
+
+const run = (...args: string[]) =>
+	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'transcript', ...args]);
+
+test('a transcript is told in words and as JSON', async () => {
+	const { stdout } = await run(reflexionFile);
+	assert.match(stdout, /^8 messages, 4 calls, 16\s475 \+ 2\s260 = 18\s735 tokens\n/);
+	assert.match(stdout, /error: ReviseAnswer lacks reflection and search_queries\./);
+	const json = JSON.parse((await run(reflexionFile, '--json')).stdout);
+	const [transcript] = json.transcripts;
+	assert.deepEqual([json.format, transcript.messages, transcript.tokens.total], ['python', 8, 18_735]);
+	assert.ok(transcript.findings.some(({ check }: { check: string }) => check === 'retry'));
+});
+
+test('what is none ends with a sentence', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const file = join(folder, 'words.txt');
+	await writeFile(file, 'nothing \u001b[31m here');
+	await assert.rejects(run(file), (error: { code: number; stderr: string }) => {
+		assert.match(error.stderr, /words\.txt holds no list of messages\. Open a JSON/);
+		return error.code !== 0;
+	});
+	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);
+});
