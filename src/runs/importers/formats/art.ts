@@ -65,12 +65,16 @@ function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRol
 	if (first < 0) first = turns.findIndex((turn) => turn.message.role === 'assistant');
 	const messages = turns.map((turn) => turn.message);
 	const split = first < 0 ? messages.length : first;
-	const metrics = scoresOf(opened(from.metrics));
+	const measured = Object.entries(fieldsOf(opened(from.metrics)) ?? {});
+	// Truths judge the trajectory; what is counted in it (turns, seconds) does not.
+	const truths = Object.fromEntries(measured.filter(([, value]) => typeof value === 'boolean'));
+	const metrics = Object.fromEntries(measured.filter(([, value]) => typeof value === 'number'));
 	const { split: files } = context.parts;
 	return {
 		groupKey: files === undefined ? from.groupKey : `${files} ${from.groupKey}`,
 		prompt: messages.slice(0, split),
 		completion: messages.slice(split),
+		rewards: scoresOf(truths),
 		reward: numberOf(from.reward),
 		truncated: turns.at(-1)?.cutOff === true || turnOf(listOf(from.choices).at(-1))?.cutOff === true,
 		...(files === undefined || files === 'train' ? {} : { stage: files }),
@@ -188,7 +192,7 @@ export const art: RunFormat = {
 	metrics: [{ pattern: 'history.jsonl', form: 'jsonl', metrics: artHistory }],
 	notes: [
 		'Advantages and tokens are not recorded; whether a completion was cut off is in some versions.',
-		'What a trajectory measured beside its reward is kept, but is no part of the reward.',
+		'What a trajectory measured is no part of its reward; what is true or false is shown beside it, numbers are kept.',
 	],
 	async recognise(folder) {
 		if (await folder.has(place('parquet'))) return true;

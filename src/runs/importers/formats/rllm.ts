@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { judgingReward } from '../../../core/reward/correctness.ts';
 import { LiteralReader } from '../../../core/transcript/pythonReader.ts';
 import type { Message } from '../../../protocol/rolloutLine.ts';
 import { messageOf, textOrMessages } from '../foreignMessages.ts';
@@ -111,6 +112,12 @@ function groupOf(episode: Fields, question: string): string {
 	return colon > 0 ? id.slice(0, colon) : id;
 }
 
+/** Where no metric says whether the answer is right, the episode itself does. */
+function judged(metrics: Record<string, number | null>, correct: boolean | null): Record<string, number | null> {
+	if (correct === null || judgingReward(metrics) !== null) return metrics;
+	return { ...metrics, is_correct: Number(correct) };
+}
+
 export function rllmEpisode(record: unknown, context: RecordContext): readonly ForeignRollout[] | string {
 	const episode = fieldsOf(record);
 	if (!episode) return 'is not an object';
@@ -122,7 +129,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 	const correct = typeof episode.is_correct === 'boolean' ? episode.is_correct : null;
 	const shared = {
 		step: context.step ?? integerOf(episode.training_step),
-		rewards: scoresOf(episode.metrics),
+		rewards: judged(scoresOf(episode.metrics), correct),
 		truncated: reason !== null && cutOff.has(reason.toLowerCase()),
 		...given('answer', answerOf(task)),
 		...given('row', integerOf(task?.idx) ?? integerOf(task?.id) ?? textOf(task?.id) ?? textOf(episode.task_hash)),

@@ -38,9 +38,13 @@ function rolloutOf(fields: object): ForeignRollout {
 describe('ART', () => {
 	it('reads columns that are JSON as text', () => {
 		assert.deepEqual(rolloutOf({ group_metadata: '{"group": 1}' }).extra, {
-			metrics: { correct: 1, num_turns: 1 },
+			metrics: { num_turns: 1 },
 			metadata: { group: 1, scenario: 's' },
 		});
+	});
+
+	it('shows what a trajectory judged beside its reward', () => {
+		assert.deepEqual(rolloutOf({}).rewards, { correct: 1 });
 	});
 
 	it('begins the completion with the first turn that was trained on', () => {

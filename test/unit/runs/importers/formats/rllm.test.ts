@@ -120,6 +120,18 @@ describe('rLLM', () => {
 		);
 	});
 
+	it('tells whether an answer is right where no metric does', async () => {
+		const { train } = await read(
+			episode(),
+			episode({ metrics: { steps: 2 }, is_correct: false }),
+			episode({ metrics: {}, is_correct: null }),
+		);
+		assert.deepEqual(
+			train.map(({ rewards }) => rewards),
+			[{ acc: 1 }, { steps: 2, is_correct: 0 }, {}],
+		);
+	});
+
 	it('does not take the summary of a batch for an episode', async () => {
 		const { train, validation, metrics, faults } = await madeRun({
 			'episodes/train_step_1_epoch_0/episode_hash1_id1.json': episode(),
