@@ -120,7 +120,8 @@ class HackingWatch implements Watch {
 
 	#judge(name: string, points: readonly Point[]): Holding | null {
 		const now = points.at(-1) as Point;
-		if (this.#deviations.count === 0) return null;
+		// Where completions do not differ, nothing says which rise is one.
+		if (this.#deviations.count === 0 || this.#deviations.mean() <= 0) return null;
 		if (name.endsWith('/accuracy') && now.score >= limit('solvedAccuracy')) return null;
 		const wanted = limit('hackingRise') * this.#deviations.mean();
 		let start: Point | null = null;

@@ -49,6 +49,25 @@ describe('no rule', () => {
 		assert.deepEqual(ids({ metrics: rows(300, (i) => ({ mine: i, 'rewards//mean': null })) }, foreignRun), []);
 	});
 
+	it('says more of a run that never earns anything than that its groups are dead and cut off', () => {
+		const nothing = rows(600, (i) => ({
+			reward: 0,
+			reward_std: 0,
+			'rewards/accuracy/mean': 0,
+			'rewards/accuracy/std': 0,
+			'rewards/format/mean': 0,
+			'rewards/format/std': 0,
+			frac_reward_zero_std: 1,
+			entropy: 0.5,
+			loss: 0,
+			grad_norm: 0,
+			'completions/mean_length': 4,
+			'completions/clipped_ratio': 1,
+			...(i % 50 === 0 ? { 'eval/heldout/accuracy': 0 } : {}),
+		}));
+		assert.deepEqual(ids({ metrics: nothing }).toSorted(), ['dead-groups', 'overlong']);
+	});
+
 	it('takes what was learnt in one stage for the beginning of the next', () => {
 		const first = rows(
 			100,
@@ -465,6 +484,7 @@ describe('reward hacking', () => {
 			[],
 		);
 		assert.deepEqual(ids({ metrics: course(() => 0.97, rises) }), []);
+		assert.deepEqual(ids({ metrics: course(() => 0.4, rises, { reward_std: 0 }) }), []);
 		const form = rows(400, (i) => ({
 			reward: rises(i),
 			reward_std: 0.3,
