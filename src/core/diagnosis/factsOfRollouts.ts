@@ -9,6 +9,8 @@ import { limit } from './thresholds.ts';
 
 /** Of longer completions the beginning is looked at. */
 const longestText = 200_000;
+/** Loops do not end: the end of a completion shows them, in a time that other work can wait for. */
+const loopText = 20_000;
 
 type Growing<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K] };
 
@@ -64,7 +66,7 @@ export class FactsOfRollouts {
 		facts.correct.push(correctOf(rollout.rewards));
 		facts.truncated.push(rollout.truncated);
 		facts.answered.push(answeredOf(completion, prompt, this.#tags));
-		const { share, ngrams } = findRepetition(completion);
+		const { share, ngrams } = findRepetition(completion.slice(-loopText));
 		facts.repetition.push(ngrams >= limit('loopWords') ? share : 0);
 	}
 
