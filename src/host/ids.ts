@@ -32,6 +32,7 @@ export const commandIds = {
 	pruneCheckpoints: 'reasoningLab.pruneCheckpoints',
 	pruneTokenLogs: 'reasoningLab.pruneTokenLogs',
 	addRunFolder: 'reasoningLab.addRunFolder',
+	forgetRun: 'reasoningLab.forgetRun',
 	refreshRuns: 'reasoningLab.refreshRuns',
 	verifyReward: 'reasoningLab.verifyReward',
 	verifyOnRollouts: 'reasoningLab.verifyOnRollouts',

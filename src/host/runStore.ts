@@ -113,6 +113,11 @@ export class RunStore extends Disposable {
 		return real;
 	}
 
+	/** A folder that was told of by a command is no longer expected. */
+	forget(folder: string): void {
+		this.#expected.delete(resolve(folder));
+	}
+
 	/** Looks at everything again; resolves when what was on disk at the call is in `runs`. */
 	async refresh(): Promise<void> {
 		if (this.disposed) return;

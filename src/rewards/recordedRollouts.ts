@@ -8,9 +8,11 @@ import type { RowToVerify } from '../core/reward/verification/rowToVerify.ts';
 import { decode } from '../protocol/decode.ts';
 import { type RolloutLine, rolloutLineSchema } from '../protocol/rolloutLine.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import { openRun } from '../runs/openRun.ts';
+import type { RunContent } from '../runs/runContent.ts';
 import { rolloutPath, runFiles, stepName } from '../runs/runFiles.ts';
 import { listRolloutSteps, readRecord, readResolvedRecipe } from '../runs/runReader.ts';
-import { findRuns, RunRegistry } from '../runs/runRegistry.ts';
+import { findRuns, isRunFolder, RunRegistry } from '../runs/runRegistry.ts';
 import { openRegular } from '../runs/safeFile.ts';
 
 export interface RecordedRollouts {
@@ -50,7 +52,13 @@ export interface RolloutOptions {
 
 interface PlacedLine {
 	readonly line: RolloutLine;
-	readonly place: { readonly file: string; readonly line: number };
+	/** Of our own runs, whose files can be opened at the line. */
+	readonly place?: { readonly file: string; readonly line: number };
+}
+
+interface StepRead {
+	readonly lines: PlacedLine[];
+	readonly remarks: string[];
 }
 
 /** Read and parsed at once, so that nothing else waits long. */
@@ -69,7 +77,7 @@ async function readStep(
 	step: number,
 	limits: RolloutLimits,
 	signal: AbortSignal | undefined,
-): Promise<{ lines: PlacedLine[]; remarks: string[] }> {
+): Promise<StepRead> {
 	const file = rolloutPath(run, step);
 	const handle = await openRegular(run, `${runFiles.rollouts}/${stepName(step)}.jsonl`);
 	const lines: PlacedLine[] = [];
@@ -104,23 +112,48 @@ async function readStep(
 	}
 	const remarks: string[] = [];
 	if (left > 0) remarks.push(`Step ${step}: ${left} lines are no rollouts, or too long, and are left out.`);
-	if (cut) {
-		// The last group may be torn.
-		const last = lines.at(-1)?.line.group;
-		const whole = lines.filter(({ line }) => line.group !== last);
-		if (whole.length > 0) lines.splice(0, lines.length, ...whole);
-		remarks.push(`Step ${step} has more rollouts than are read: the first ${lines.length} are used.`);
+	return cut ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
+}
+
+function withoutTornGroup(step: number, lines: PlacedLine[], remarks: string[]): StepRead {
+	const last = lines.at(-1)?.line.group;
+	const whole = lines.filter(({ line }) => line.group !== last);
+	const used = whole.length > 0 ? whole : lines;
+	const remark = `Step ${step} has more rollouts than are read: the first ${used.length} are used.`;
+	return { lines: used, remarks: [...remarks, remark] };
+}
+
+/** As {@link readStep}, of another trainer's run. */
+async function readForeignStep(
+	run: RunContent,
+	step: number,
+	limits: RolloutLimits,
+	signal: AbortSignal | undefined,
+): Promise<StepRead> {
+	const opened = await run.open(step);
+	const lines: PlacedLine[] = [];
+	let left = 0;
+	try {
+		for await (const { rollout, fault } of opened.rollouts(signal)) {
+			if (fault !== null) left += fault.records;
+			else lines.push({ line: withoutTokens(rollout) as RolloutLine });
+			if (lines.length > limits.batchRows) break;
+		}
+	} finally {
+		await opened.close();
 	}
-	return { lines, remarks };
+	const remarks = left === 0 ? [] : [`Step ${step}: ${left} records are no rollouts, and are left out.`];
+	return lines.length > limits.batchRows ? withoutTornGroup(step, lines, remarks) : { lines, remarks };
 }
 
 /**
- * The last recorded generation batches of a run, as they were scored. A run folder is foreign: regular files only, sizes
+ * The last recorded generation batches of a run of any trainer, as they were scored. A run folder is foreign: regular files only, sizes
  * bounded, lines that are no rollouts left out. Fails with `missing` when the run has no rollouts.
  */
 export async function readRecordedRollouts(run: string, options: RolloutOptions): Promise<RecordedRollouts> {
 	const { rows: most, numbers, signal, limits = rolloutLimits } = options;
-	const recorded = await listRolloutSteps(run);
+	const foreign = (await isRunFolder(run)) ? null : await openRun(run).catch(() => null);
+	const recorded = await (foreign?.steps() ?? listRolloutSteps(run));
 	const asked = options.steps === undefined ? recorded : recorded.filter((step) => options.steps?.includes(step));
 	const steps: { step: number; lines: PlacedLine[] }[] = [];
 	const remarks: string[] = [];
@@ -128,7 +161,9 @@ export async function readRecordedRollouts(run: string, options: RolloutOptions)
 	for (const step of asked.toReversed()) {
 		if (options.steps === undefined && total >= most) break;
 		if (steps.length >= (options.newest ?? Number.POSITIVE_INFINITY)) break;
-		const read = await readStep(run, step, limits, signal);
+		const read = await (foreign === null
+			? readStep(run, step, limits, signal)
+			: readForeignStep(foreign, step, limits, signal));
 		if (steps.length > 0 && options.steps === undefined && total + read.lines.length > most) break;
 		remarks.push(...read.remarks);
 		if (read.lines.length === 0) continue;

@@ -10,7 +10,7 @@ import type { RolloutsPlace } from '../panels/rolloutsSession.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
-import type { RunView } from '../runView.ts';
+import { isForeign, type RunView } from '../runView.ts';
 
 /** What opens a webview panel on a run. */
 export interface PanelOpener {
@@ -80,6 +80,14 @@ export function addOpenCommands(table: CommandTable, needs: Needs): void {
 		// One that was looked for by itself is what the person wants to see.
 		const [only] = added;
 		if (added.length === 1 && only?.foreign) await dashboards.open(await store.expect(only.folder));
+	});
+	table.add(commandIds.forgetRun, async (...args) => {
+		const question = { title: 'Remove a run from the list', what: 'is of another trainer', applies: isForeign };
+		for (const { folder } of (await picker.many(args, question)) ?? []) {
+			await registry.remove(folder);
+			store.forget(folder);
+		}
+		await store.refresh();
 	});
 	table.add(commandIds.refreshRuns, async () => {
 		workspaceRuns.rescan();
