@@ -121,7 +121,12 @@ export class ReferencesView {
 	#reference({ number, url, title, retrieved, evidence, claims }: Reference, answer: AnswerReferences): HTMLElement {
 		const cited = claims.map((i) => answer.claims[i]).filter((claim) => claim !== undefined);
 		const terms = new Set(cited.flatMap((claim) => [...claimTerms(claim.text)]));
-		const text = element('div', { class: 'evidence-text' });
+		const text = element('div', {
+			class: 'evidence-text',
+			role: 'group',
+			tabIndex: 0,
+			aria: { label: `What the tools told of [${number}]` },
+		});
 		const shown = evidence.slice(0, evidenceShown);
 		appendMarked(text, shown, 0, shown.length, termMarks(shown, terms));
 		if (evidence.length > evidenceShown) text.append('…');

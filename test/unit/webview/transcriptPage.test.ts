@@ -238,3 +238,25 @@ test('twenty thousand messages are drawn as they come into view', options, async
 	await page.keyboard.press('End');
 	await page.waitForSelector('[data-message="19999"]');
 });
+
+test('references stand with their claims and what the tools told of them', options, async (t) => {
+	const view = await open(t, reflexionFile, { height: 1400 });
+	const { page } = view;
+	await page.waitForSelector('.claim');
+	const claim = page.locator('.claim', { hasText: 'eliminating the need for explicit reward modeling' });
+	assert.match(
+		await claim.innerText(),
+		/\[4\]\[5\]\[6\][\s\S]*Stands elsewhere[\s\S]*analyticsvidhya[\s\S]*which it does not cite/,
+	);
+	assert.equal(await page.locator('.source').count(), 6);
+	await page.locator('.source summary').first().click();
+	await page.waitForSelector('.evidence-text .m-found');
+	await page.locator('.references').scrollIntoViewIfNeeded();
+	await page.locator('.source').first().scrollIntoViewIfNeeded();
+	await looksRight(view, 'transcript-references');
+	await page.getByRole('combobox', { name: 'Answer' }).click();
+	await page.getByRole('option', { name: 'of message 4' }).click();
+	await page.waitForFunction(() => /\[5\]/.test(document.querySelector('.claims')?.textContent ?? ''));
+	await page.locator('.source .link').first().click();
+	await page.waitForSelector('[data-message="2"].open');
+});
