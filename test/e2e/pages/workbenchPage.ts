@@ -6,7 +6,7 @@ import { screenshots } from '../../scripts/paths.ts';
 /** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
 export const patience = 60_000;
 
-export type AppName = 'dashboard' | 'rollouts' | 'verification';
+export type AppName = 'dashboard' | 'rollouts' | 'verification' | 'transcript' | 'comparison';
 
 /** Kinds of colour themes by the class that the workbench then has. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
