@@ -74,7 +74,7 @@ test('a person inspects a transcript, and compares two runs', { skip }, async (t
 		await workbench.screenshot('comparison-held-out');
 		await frame.getByRole('tab', { name: 'Recipes' }).click();
 		await frame.getByRole('button', { name: 'Open in Diff Editor' }).click();
-		await page.locator('.monaco-diff-editor').first().waitFor();
+		await page.locator('.monaco-diff-editor .view-line').filter({ hasText: 'epsilon_high' }).first().waitFor();
 		await workbench.screenshot('comparison-recipes');
 	});
 
