@@ -97,7 +97,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				requireTrust();
 				return launchSettings(extension);
 			};
-			return new RolloutsPanels({ ...panels, programs, client, notices });
+			return new RolloutsPanels({ ...panels, programs, client, notices, lab });
 		}),
 	);
 	const comparisons = keep(

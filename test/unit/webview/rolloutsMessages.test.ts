@@ -75,7 +75,14 @@ test('a saved state that does not fit is dropped', () => {
 		one: null,
 	};
 	assert.deepEqual(decode(savedStateSchema, structuredClone(saved)), { ok: true, value: saved });
-	for (const change of [{ runFolder: '' }, { layout: 'diagonal' }, { step: '3' }, { filters: {} }, { mode: 'cockpit' }, { pair: [1] }]) {
+	for (const change of [
+		{ runFolder: '' },
+		{ layout: 'diagonal' },
+		{ step: '3' },
+		{ filters: {} },
+		{ mode: 'cockpit' },
+		{ pair: [1] },
+	]) {
 		assert.equal(decode(savedStateSchema, { ...saved, ...change }).ok, false, JSON.stringify(change));
 	}
 });
