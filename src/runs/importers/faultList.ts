@@ -1,30 +1,57 @@
 import type { RunFault } from '../runContent.ts';
 
-/** Faults that are kept; of what is beyond, only the number. */
+/** Faults that are kept in words; of what is beyond, the number by file. */
 const mostKept = 10_000;
+/** Faults beyond those that are told apart, so that what is met again is counted once. */
+const mostToldApart = 1_000_000;
 
 /** What could not be read of a run, each once however often it is met. */
 export class FaultList {
 	readonly #kept = new Map<string, RunFault>();
+	readonly #beyond = new Map<string, { readonly met: Set<string>; records: number }>();
+	#apart = 0;
 	#all: readonly RunFault[] | null = null;
 
 	get all(): readonly RunFault[] {
-		this.#all ??= [...this.#kept.values()];
+		this.#all ??= [...this.#kept.values(), ...[...this.#beyond].map(beyondFault)];
 		return this.#all;
 	}
 
-	add(fault: RunFault): RunFault {
-		const key = `${fault.file}\n${fault.line ?? ''}\n${fault.line === null ? fault.message : ''}`;
+	/** @param item which of the rollouts of a record it is about, where several may be at fault */
+	add(fault: RunFault, item = 0): RunFault {
+		const about = `${fault.line ?? ''}\n${fault.line === null ? fault.message : ''}\n${item}`;
+		const key = `${fault.file}\n${about}`;
 		if (this.#kept.has(key) || this.#kept.size < mostKept) {
 			this.#kept.set(key, fault);
 			this.#all = null;
-		}
+		} else this.#count(fault, about);
 		return fault;
 	}
 
 	/** A file is read from its beginning again, or is gone. */
 	forget(file: string): void {
 		for (const [key, fault] of this.#kept) if (fault.file === file) this.#kept.delete(key);
+		this.#apart -= this.#beyond.get(file)?.met.size ?? 0;
+		this.#beyond.delete(file);
 		this.#all = null;
 	}
+
+	#count({ file, records }: RunFault, about: string): void {
+		let counted = this.#beyond.get(file);
+		if (counted === undefined) {
+			counted = { met: new Set(), records: 0 };
+			this.#beyond.set(file, counted);
+		}
+		if (counted.met.has(about)) return;
+		if (this.#apart < mostToldApart) {
+			counted.met.add(about);
+			this.#apart++;
+		}
+		counted.records += records;
+		this.#all = null;
+	}
+}
+
+function beyondFault([file, { records }]: [string, { readonly records: number }]): RunFault {
+	return { file, line: null, message: 'has more that could not be read', records };
 }

@@ -7,7 +7,7 @@ import type { PathMatch } from './diskFolder.ts';
 import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import type { ForeignRollout } from './foreignRecord.ts';
-import type { Frame, FrameFile, FramePlace } from './frame.ts';
+import type { Frame, FrameFile, KnownPiece } from './frame.ts';
 import { GroupNumbers, GroupSize, type Numbered } from './groupNumbers.ts';
 import { openFrames } from './openFrames.ts';
 import { stepIn } from './pathPattern.ts';
@@ -25,7 +25,7 @@ export interface StepFile {
 	readonly match: PathMatch;
 	readonly found: FoundFile;
 	/** Which pieces of the file belong to the step; null: all. */
-	readonly pieces: readonly FramePlace[] | null;
+	readonly pieces: readonly KnownPiece[] | null;
 	/** What tells more of its rollouts; null: there is none. */
 	readonly companion: FoundFile | null;
 }
@@ -73,7 +73,7 @@ export class ForeignStep implements StepRollouts {
 			const size = consecutive ? await this.#groupSize(file, signal) : null;
 			for await (const read of this.#read(file, signal, ahead.take(i))) {
 				if (read.fault !== null) {
-					yield { rollout: null, place: null, fault: this.#options.faults.add(read.fault) };
+					yield { rollout: null, place: null, fault: this.#options.faults.add(read.fault, read.item) };
 					continue;
 				}
 				const { foreign, place } = read;
@@ -204,7 +204,7 @@ export class ForeignStep implements StepRollouts {
 						if (file.pieces !== null && (foreign.step ?? 0) !== step) continue;
 						const wrong = item > mostInRow && files.form === 'parquet' ? 'has too many rollouts' : faultIn(foreign);
 						if (wrong === null) yield { fault: null, foreign, place };
-						else yield { fault: faultOf(file, frame, wrong) };
+						else yield { fault: faultOf(file, frame, wrong), item };
 					}
 				}
 			}
@@ -250,16 +250,20 @@ class FilesAhead {
 }
 
 type ReadRollout =
-	| { readonly fault: RunFault }
+	| { readonly fault: RunFault; readonly item?: number }
 	| { readonly fault: null; readonly foreign: ForeignRollout; readonly place: Omit<RolloutPlace, 'group' | 'index'> };
 
 async function* framesOf(
 	frames: FrameFile,
-	pieces: readonly FramePlace[] | null,
+	pieces: readonly KnownPiece[] | null,
 	signal: AbortSignalLike | undefined,
 ): AsyncGenerator<Frame> {
 	if (pieces === null) yield* frames.frames(signal);
-	else for (const piece of pieces) yield await frames.frame(piece);
+	else {
+		for (const { unread, ...place } of pieces) {
+			yield unread === undefined ? await frames.frame(place) : { ...place, ...unread, records: [] };
+		}
+	}
 }
 
 type Companion = ((key: string) => unknown) | null;
@@ -289,7 +293,8 @@ export function understood(
 
 export function faultOf({ match, files }: Pick<StepFile, 'match' | 'files'>, frame: Frame, message: string): RunFault {
 	const line = files.form === 'jsonl' ? frame.number : null;
-	const where = files.form === 'parquet' && frame.fault === null ? `row ${frame.number} ` : '';
+	const piece = { parquet: 'row', events: 'event' }[files.form as string];
+	const where = piece !== undefined && frame.fault === null ? `${piece} ${frame.number} ` : '';
 	return { file: match.path, line, message: `${where}${message}`, records: frame.lost ?? 1 };
 }
 

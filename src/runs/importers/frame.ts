@@ -23,6 +23,11 @@ export interface FramePlace {
 	readonly number: number;
 }
 
+/** A piece of a file that was read through once, and what could not be read of it. */
+export interface KnownPiece extends FramePlace {
+	readonly unread?: Pick<Frame, 'fault' | 'torn' | 'lost'>;
+}
+
 /** A file opened for reading, cut into its pieces. */
 export interface FrameFile {
 	readonly size: number;

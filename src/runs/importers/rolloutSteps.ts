@@ -53,7 +53,8 @@ export class RolloutSteps {
 					const stat = stats[j] ?? null;
 					if (stat === null) continue;
 					const pieces = this.#byRecord(pattern) ? await this.#piecesOf(files, match, stat, signal) : null;
-					const own = pieces === null ? null : (pieces.get(step) ?? []);
+					// A copy: what is read later of a file that grows adds to the list.
+					const own = pieces === null ? null : [...(pieces.get(step) ?? [])];
 					if (own !== null && own.length === 0) continue;
 					const companion = await this.#companionOf(files, match);
 					found.push({ files, match, found: stat, pieces: own, companion });

@@ -1,9 +1,10 @@
-import type { AbortSignalLike } from '../../base/async.ts';
+import { type AbortSignalLike, Sequencer } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
 import type { PathMatch } from './diskFolder.ts';
 import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import { contextOf, faultOf, understood } from './foreignStep.ts';
-import type { FramePlace } from './frame.ts';
+import type { FrameFile, KnownPiece } from './frame.ts';
 import { openFrames } from './openFrames.ts';
 import type { RolloutFiles } from './runFormat.ts';
 
@@ -12,12 +13,15 @@ export class StepPieces {
 	readonly #folder: string;
 	readonly #files: RolloutFiles;
 	readonly #match: PathMatch;
+	readonly #turns = new Sequencer();
 	#stamp = '';
-	#last: FramePlace | null = null;
+	#last: KnownPiece | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
 	#step = 0;
-	#byStep = new Map<number, FramePlace[]>();
+	#byStep = new Map<number, KnownPiece[]>();
+	/** The step that the end of the file, which is not whole, was put to; null: it is whole. */
+	#endAt: number | null = null;
 
 	constructor(folder: string, files: RolloutFiles, match: PathMatch) {
 		this.#folder = folder;
@@ -26,23 +30,46 @@ export class StepPieces {
 	}
 
 	/** What cannot be read belongs to the step that was read before it: so it is told with that step, once. */
-	async read(
+	read(
 		found: FoundFile,
 		faults: FaultList,
 		signal?: AbortSignalLike,
-	): Promise<ReadonlyMap<number, readonly FramePlace[]>> {
+	): Promise<ReadonlyMap<number, readonly KnownPiece[]>> {
+		// Several who ask at once would each add what is new.
+		return this.#turns.queue(() => this.#read(found, faults, signal));
+	}
+
+	async #read(
+		found: FoundFile,
+		faults: FaultList,
+		signal: AbortSignalLike | undefined,
+	): Promise<ReadonlyMap<number, readonly KnownPiece[]>> {
 		if (this.#stamp === found.stamp) return this.#byStep;
-		const frames = await openFrames(this.#folder, this.#match.path, this.#files.form, this.#files.largest);
+		let frames: FrameFile;
+		try {
+			frames = await openFrames(this.#folder, this.#match.path, this.#files.form, this.#files.largest);
+		} catch (error) {
+			// The other files of the run are none the worse for it.
+			this.#clear(faults);
+			const failure = Failure.from(error);
+			if (failure.reason !== 'missing') {
+				faults.add({ file: this.#match.path, line: null, message: failure.message, records: 1 });
+			}
+			return this.#byStep;
+		}
 		try {
 			const end = this.#last === null ? 0 : this.#last.offset + this.#last.length;
 			const before = await frames.bytesBefore(end);
 			if (end === 0 || frames.size < end || Buffer.compare(before, this.#before) !== 0) this.#clear(faults);
+			this.#takeEndBack();
 			for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
 				const place = { offset: frame.offset, length: frame.length, number: frame.number };
 				if (frame.fault !== null) {
-					faults.add(faultOf({ match: this.#match, files: this.#files }, frame, frame.fault));
-					this.#add(this.#step, place);
-					if (!frame.torn) this.#last = place;
+					const { fault, torn, lost = 1 } = frame;
+					this.#add(this.#step, { ...place, unread: { fault, torn, lost } });
+					// Nothing is known of where such an event ends.
+					if (torn || (this.#files.form === 'events' && frame.length === 0)) this.#endAt = this.#step;
+					else this.#last = place;
 					continue;
 				}
 				this.#last = place;
@@ -66,7 +93,16 @@ export class StepPieces {
 		return this.#byStep;
 	}
 
-	#add(step: number, place: FramePlace): void {
+	/** The end of the file that was not whole at the last look is read again. */
+	#takeEndBack(): void {
+		if (this.#endAt === null) return;
+		const places = this.#byStep.get(this.#endAt);
+		places?.pop();
+		if (places?.length === 0) this.#byStep.delete(this.#endAt);
+		this.#endAt = null;
+	}
+
+	#add(step: number, place: KnownPiece): void {
 		this.#step = step;
 		const places = this.#byStep.get(step);
 		if (places === undefined) this.#byStep.set(step, [place]);
@@ -79,5 +115,7 @@ export class StepPieces {
 		this.#records = 0;
 		this.#step = 0;
 		this.#byStep = new Map();
+		this.#endAt = null;
+		this.#stamp = '';
 	}
 }
