@@ -61,8 +61,7 @@ class AnyFollower extends Disposable implements RunFollower {
 			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();
 			const format = await formatOf(this.folder, this.#options.format);
 			if (format === null) return this.#own();
-			const { pollMs } = this.#options;
-			return new ForeignFollower(this.folder, format, pollMs === undefined ? {} : { pollMs });
+			return new ForeignFollower(this.folder, format, this.#options);
 		} catch (error) {
 			const failure = Failure.from(error);
 			if (failure.reason !== 'invalid' && failure.reason !== 'missing') throw failure;

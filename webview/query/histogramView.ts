@@ -38,7 +38,9 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 	const [first, last] = [bins[0] as HistogramBin, bins.at(-1) as HistogramBin];
 	const middle = (first.low + last.high) / 2;
 	const ends = whole ? [first.low + 0.5, middle, last.high - 0.5] : [first.low, middle, last.high];
-	const summary = `${name}: ${count(all)} from ${formatNumber(ends[0], 4)} to ${formatNumber(ends[2], 4)}`;
+	const span =
+		bins.length === 1 ? `all ${label(first)}` : `from ${formatNumber(ends[0], 4)} to ${formatNumber(ends[2], 4)}`;
+	const summary = `${name}: ${count(all)}, ${span}`;
 	const bars = element(
 		'div',
 		{ class: 'bars', role: 'img', aria: { label: `Histogram of ${summary}` } },
@@ -55,7 +57,7 @@ function drawing(name: string, { bins, without, whole }: Histogram): HTMLElement
 		element(
 			'p',
 			{ class: 'quiet' },
-			`${summary}; the highest column has ${count(highest)}`,
+			bins.length === 1 ? summary : `${summary}; the highest column has ${count(highest)}`,
 			without > 0 ? `; ${count(without)} without a value` : '',
 		),
 		bars,

@@ -34,7 +34,7 @@ class Column {
 
 	reserve(length: number): void {
 		if (length <= this.values.length) return;
-		const grown = new Float64Array(Math.ceil(Math.max(length, this.values.length * 1.5)));
+		const grown = new Float64Array(Math.ceil(Math.max(length, this.values.length * 1.25)));
 		grown.set(this.values);
 		grown.fill(Number.NaN, this.values.length);
 		this.values = grown;

@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
+import type { LineOverviewOptions } from '../lineOverview.ts';
 import type { RunFollower } from '../runContent.ts';
 import type { RunTailEvent } from '../runTail.ts';
 import type { FoundFile } from './folderView.ts';
@@ -11,6 +12,7 @@ import type { RunFormat } from './runFormat.ts';
 export interface FollowOptions {
 	/** Between two looks at the files; default 2000. */
 	readonly pollMs?: number;
+	readonly overview?: LineOverviewOptions;
 }
 
 /** After a look, the next waits this many times its length at least: large folders cost no more than 5 %. */
@@ -27,6 +29,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	readonly folder: string;
 	readonly #format: RunFormat;
 	readonly #pollMs: number;
+	readonly #overview: LineOverviewOptions;
 	readonly #emitter = this.register(new Emitter<RunTailEvent>());
 	readonly onEvent = this.#emitter.event;
 	#run: ForeignRun;
@@ -39,13 +42,16 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
 	#lastFailure = '';
+	/** Something of what is in the run was told, and not reset since. */
+	#told = false;
 	#gone = false;
 
-	constructor(folder: string, format: RunFormat, { pollMs = 2000 }: FollowOptions = {}) {
+	constructor(folder: string, format: RunFormat, { pollMs = 2000, overview = {} }: FollowOptions = {}) {
 		super();
 		this.folder = folder;
 		this.#format = format;
 		this.#pollMs = pollMs;
+		this.#overview = overview;
 		this.#run = new ForeignRun(folder, format, { live: true });
 		this.register(
 			toDisposable(() => {
@@ -105,9 +111,10 @@ export class ForeignFollower extends Disposable implements RunFollower {
 
 	/** @returns false when what was told no longer holds: it was reset and is to be told again */
 	async #tellNews(): Promise<boolean> {
+		if (!this.#told) await this.#tellOverview();
 		const news = await this.#run.metricSources.read();
 		if (this.disposed) return true;
-		if (news.reset && this.#record !== '') {
+		if (news.reset && this.#told) {
 			this.#reset();
 			return false;
 		}
@@ -117,15 +124,13 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			this.#reset();
 			return false;
 		}
-		const record = await this.#run.record();
+		await this.#tellRecord();
 		if (this.disposed) return true;
-		const text = JSON.stringify({ ...record, heartbeat: 0, updated: 0 });
-		if (text !== this.#record) {
-			this.#record = text;
-			this.#fire({ kind: 'record', record, status: record.status });
-		}
-		if (news.from !== Number.POSITIVE_INFINITY) {
-			for (const lines of this.#run.metricSources.lines(news.from)) {
+		// Others may have read before.
+		const from = this.#told ? news.from : Number.NEGATIVE_INFINITY;
+		this.#told = true;
+		if (from !== Number.POSITIVE_INFINITY) {
+			for (const lines of this.#run.metricSources.lines(from)) {
 				this.#fire({ kind: 'metrics', lines });
 				await new Promise((resolve) => setImmediate(resolve));
 				if (this.disposed) return true;
@@ -134,6 +139,22 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		if (rollouts.length > 0) this.#fire({ kind: 'rollouts', steps: rollouts });
 		this.#fire({ kind: 'synced' });
 		return true;
+	}
+
+	/** Long files are read in some time: what the run looks like is told before. */
+	async #tellOverview(): Promise<void> {
+		const lines = await this.#run.metricSources.overview(this.#overview).catch(() => null);
+		if (lines === null || this.disposed) return;
+		await this.#tellRecord();
+		this.#fire({ kind: 'overview', lines });
+	}
+
+	async #tellRecord(): Promise<void> {
+		const record = await this.#run.record();
+		const text = JSON.stringify({ ...record, heartbeat: 0, updated: 0 });
+		if (text === this.#record || this.disposed) return;
+		this.#record = text;
+		this.#fire({ kind: 'record', record, status: record.status });
 	}
 
 	/** Steps whose rollouts are new or more than before; null: some are gone, or their files were written anew. */
@@ -177,6 +198,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		this.#gone = false;
 		this.#run = new ForeignRun(this.folder, this.#format, { live: true });
 		this.#record = '';
+		this.#told = false;
 		this.#steps.clear();
 		this.#turn = 0;
 		this.#fire({ kind: 'reset' });

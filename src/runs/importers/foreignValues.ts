@@ -40,13 +40,16 @@ export function numbersOf(value: unknown): (number | null)[] {
 
 /** The entries of an object that are scores or null; null and NaN stay, as null. */
 export function scoresOf(value: unknown, takes: (key: string) => boolean = () => true): Record<string, number | null> {
-	const scores: [string, number | null][] = [];
-	for (const [key, entry] of Object.entries(fieldsOf(value) ?? {})) {
-		if (takes(key) && (entry === null || ['number', 'boolean', 'bigint'].includes(typeof entry))) {
-			scores.push([key, scoreOf(entry)]);
-		}
+	const scores: Record<string, number | null> = {};
+	const fields = fieldsOf(value) ?? {};
+	for (const key of Object.keys(fields)) {
+		const entry = fields[key];
+		const type = typeof entry;
+		if (entry !== null && type !== 'number' && type !== 'boolean' && type !== 'bigint') continue;
+		// What is assigned to this name would be no entry.
+		if (takes(key) && key !== '__proto__') scores[key] = scoreOf(entry);
 	}
-	return Object.fromEntries(scores);
+	return scores;
 }
 
 /** Sum of those that are not null; null: none is. */

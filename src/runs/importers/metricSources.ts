@@ -1,14 +1,16 @@
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { canonicalName } from '../../core/metrics/canonicalName.ts';
-import { MetricTable } from '../../core/metrics/metricTable.ts';
+import { MetricTable, mostColumns } from '../../core/metrics/metricTable.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
+import { type LineOverviewOptions, overviewLines } from '../lineOverview.ts';
 import { type DiskFolder, type PathMatch, sortMatches } from './diskFolder.ts';
 import type { FaultList } from './faultList.ts';
 import type { FoundFile } from './folderView.ts';
 import type { ForeignMetrics } from './foreignRecord.ts';
 import { finite, freshMs } from './foreignStep.ts';
 import type { FrameFile, FramePlace } from './frame.ts';
+import { parseLooseJson } from './looseJson.ts';
 import { openFrames } from './openFrames.ts';
 import { PathPattern, stepIn } from './pathPattern.ts';
 import type { MetricFiles, RunFormat } from './runFormat.ts';
@@ -26,6 +28,7 @@ class MetricSource {
 	#last: FramePlace | null = null;
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
+	readonly #names = new Map<string, string>();
 
 	/** @param seed what an older file said, of which this one repeats all */
 	constructor(folder: string, format: string, files: MetricFiles, match: PathMatch, seed: MetricTable | undefined) {
@@ -66,6 +69,19 @@ class MetricSource {
 		} finally {
 			await frames.close();
 		}
+	}
+
+	/** Some rows of a long file that has not been read yet, spread over all of it; null: it is read in a moment. */
+	async overview(options: LineOverviewOptions): Promise<MetricTable | null> {
+		if (this.files.form !== 'jsonl' || this.files.cumulative || this.stamp !== '') return null;
+		const lines = await overviewLines(this.#folder, this.match.path, options).catch(() => null);
+		if (lines === null) return null;
+		const sample = new MetricSource(this.#folder, this.#format, this.files, this.match, undefined);
+		for (const line of lines) {
+			const rows = sample.#understood(looseRecord(line));
+			if (typeof rows !== 'string') for (const row of rows) sample.#add(row, 0);
+		}
+		return sample.table;
 	}
 
 	/** Whether the file only has more than when it was read last. */
@@ -110,13 +126,22 @@ class MetricSource {
 	#add({ step, time, values, stage = 'train' }: ForeignMetrics, modifiedMs: number): number {
 		if (!Number.isFinite(step)) return Number.POSITIVE_INFINITY;
 		const named: Record<string, number | null> = {};
-		for (const [name, value] of Object.entries(values)) named[canonicalName(this.#format, name)] = finite(value);
+		for (const name of Object.keys(values)) named[this.#canonical(name)] = finite(values[name]);
 		const seconds = finite(time) ?? Number.NaN;
 		if (Number.isNaN(seconds)) this.untimedAt = modifiedMs / 1000;
 		const last = this.table.length === 0 ? Number.NEGATIVE_INFINITY : (this.table.step.at(-1) as number);
 		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
 		else this.table.merge(step, seconds, stage, notNull(named));
 		return step;
+	}
+
+	/** The same few names come with every row. */
+	#canonical(name: string): string {
+		const known = this.#names.get(name);
+		if (known !== undefined) return known;
+		const canonical = canonicalName(this.#format, name);
+		if (this.#names.size < mostColumns) this.#names.set(name, canonical);
+		return canonical;
 	}
 
 	/** The first step in which the table differs from an earlier one; null when it lacks steps that were there. */
@@ -183,7 +208,7 @@ export class MetricSources {
 			for (const match of matches) {
 				const found = await this.#disk.stat(match.path);
 				if (found === null) continue;
-				const key = `${files.pattern}\n${match.path}`;
+				const key = keyOf(files, match);
 				const source = before.get(key) ?? this.#source(files, match);
 				const changed = await source.read(found, this.#faults, this.#live, signal);
 				now.set(key, source);
@@ -205,40 +230,35 @@ export class MetricSources {
 		return new MetricSource(this.#disk.path, this.#format.name, files, match, older?.table);
 	}
 
-	/** Rows of steps from `from` on, ascending, each step once, in portions. */
-	*lines(from = Number.NEGATIVE_INFINITY, portion = 512): Generator<MetricsLine[]> {
-		const tables = [...this.#sources.values()].map(({ table }) => ({
-			table,
-			steps: table.step,
-			names: table.names,
-			row: table.rowAtOrAfter(from),
-		}));
-		const written = Math.max(0, ...[...this.#sources.values()].map(({ untimedAt }) => untimedAt));
-		let lines: MetricsLine[] = [];
-		for (;;) {
-			const step = Math.min(...tables.map(({ steps, row }) => steps[row] ?? Number.POSITIVE_INFINITY));
-			if (step === Number.POSITIVE_INFINITY) break;
-			const values: Record<string, number> = {};
-			let time = Number.NEGATIVE_INFINITY;
-			let stage = 'train';
-			for (const cursor of tables) {
-				const { table, steps, names, row } = cursor;
-				if (steps[row] !== step) continue;
-				for (const name of names) {
-					const value = table.value(name, row);
-					if (!Number.isNaN(value)) values[name] = value;
-				}
-				const told = table.time[row] as number;
-				if (!Number.isNaN(told)) time = Math.max(time, told);
-				stage = table.stageAt(row) ?? stage;
-				cursor.row++;
+	/**
+	 * Before the first `read` of a run whose files are long: some of its rows, ascending; null: nothing is long. Nothing of it
+	 * is kept.
+	 */
+	async overview(options: LineOverviewOptions = {}): Promise<MetricsLine[] | null> {
+		const tables: MetricTable[] = [];
+		for (const [files, pattern] of this.#patterns) {
+			if (files.form !== 'jsonl') continue;
+			for await (const match of this.#disk.matches(pattern)) {
+				if (files.accepts?.(match.parts) === false || this.#sources.has(keyOf(files, match))) continue;
+				const table = await this.#source(files, match).overview(options);
+				if (table !== null) tables.push(table);
+				if (tables.length === mostOverviews) break;
 			}
-			lines.push({ step, time: Number.isFinite(time) ? time : written, stage, values });
-			if (lines.length < portion) continue;
-			yield lines;
-			lines = [];
 		}
-		if (lines.length > 0) yield lines;
+		const lines = [...mergedLines(tables, Number.NEGATIVE_INFINITY, 0, Number.POSITIVE_INFINITY)].flat();
+		return lines.length === 0 ? null : lines;
+	}
+
+	/** Rows of steps from `from` on, ascending, each step once, in portions. */
+	lines(from = Number.NEGATIVE_INFINITY, portion = 128): Generator<MetricsLine[]> {
+		const sources = [...this.#sources.values()];
+		const written = Math.max(0, ...sources.map(({ untimedAt }) => untimedAt));
+		return mergedLines(
+			sources.map(({ table }) => table),
+			from,
+			written,
+			portion,
+		);
 	}
 
 	/** The newest step that has a row; null: none. */
@@ -255,4 +275,60 @@ export class MetricSources {
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
 	}
+}
+
+/** Long files whose overview is looked at. */
+const mostOverviews = 4;
+
+function keyOf(files: MetricFiles, match: PathMatch): string {
+	return `${files.pattern}\n${match.path}`;
+}
+
+function looseRecord(line: Uint8Array): unknown {
+	try {
+		return parseLooseJson(Buffer.from(line.buffer, line.byteOffset, line.length).toString('utf8'));
+	} catch {
+		return undefined;
+	}
+}
+
+/** Rows of several tables as one, by step. @param written of rows that do not tell their times */
+function* mergedLines(
+	tables: readonly MetricTable[],
+	from: number,
+	written: number,
+	portion: number,
+): Generator<MetricsLine[]> {
+	const cursors = tables.map((table) => ({
+		table,
+		steps: table.step,
+		times: table.time,
+		columns: table.names.map((name) => [name, table.column(name) as Float64Array] as const),
+		row: table.rowAtOrAfter(from),
+	}));
+	let lines: MetricsLine[] = [];
+	for (;;) {
+		const step = Math.min(...cursors.map(({ steps, row }) => steps[row] ?? Number.POSITIVE_INFINITY));
+		if (step === Number.POSITIVE_INFINITY) break;
+		const values: Record<string, number> = {};
+		let time = Number.NEGATIVE_INFINITY;
+		let stage = 'train';
+		for (const cursor of cursors) {
+			const { table, steps, times, columns, row } = cursor;
+			if (steps[row] !== step) continue;
+			for (const [name, column] of columns) {
+				const value = column[row] as number;
+				if (!Number.isNaN(value)) values[name] = value;
+			}
+			const told = times[row] as number;
+			if (!Number.isNaN(told)) time = Math.max(time, told);
+			stage = table.stageAt(row) ?? stage;
+			cursor.row++;
+		}
+		lines.push({ step, time: Number.isFinite(time) ? time : written, stage, values });
+		if (lines.length < portion) continue;
+		yield lines;
+		lines = [];
+	}
+	if (lines.length > 0) yield lines;
 }
