@@ -6,7 +6,7 @@ import { screenshots } from '../../scripts/paths.ts';
 /** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
 export const patience = 60_000;
 
-export type AppName = 'dashboard' | 'rollouts' | 'verification' | 'transcript' | 'comparison';
+export type AppName = 'dashboard' | 'rollouts' | 'verification' | 'transcript' | 'query' | 'comparison';
 
 /** Kinds of colour themes by the class that the workbench then has. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
@@ -82,6 +82,25 @@ export class WorkbenchPage {
 	async type(text: string): Promise<void> {
 		await this.quickInput().fill(text);
 		await this.page.keyboard.press('Enter');
+	}
+
+	/** Enters a path into the workbench's own file dialog, and presses its button once it lists `beside`, which is there. */
+	async fileDialog(path: string, beside: string | RegExp, button: string | RegExp): Promise<void> {
+		const widget = this.page.locator('.quick-input-widget:visible');
+		await widget.getByRole('button', { name: button, exact: true }).waitFor();
+		const listed = this.quickItems().filter({ hasText: beside }).first();
+		// The dialog may still write its own proposal when it is already there.
+		for (let attempt = 0; ; attempt++) {
+			await this.page.waitForTimeout(300);
+			await this.quickInput().fill(path);
+			try {
+				await listed.waitFor({ timeout: 4000 });
+				if ((await this.quickInput().inputValue()) === path) break;
+			} catch (error) {
+				if (attempt >= 8) throw error;
+			}
+		}
+		await widget.getByRole('button', { name: button, exact: true }).click();
 	}
 
 	/** Opens the extension's side bar. */
