@@ -65,13 +65,11 @@ export class RunIndexer {
 		let done = total - changed.reduce((sum, part) => sum + size(part), 0);
 		let rollouts = 0;
 		let skipped = 0;
-		let fault: string | null = null;
 		for (const part of parts) {
 			const before = known.get(nameOf(part));
 			if (before === undefined || before.stamp !== part.stamp) continue;
 			rollouts += before.rollouts;
 			skipped += before.skipped + Number(before.torn);
-			fault ??= before.fault;
 		}
 		const tell = () => listener.progress(Math.min(done, total), total, rollouts, skipped);
 		tell();
@@ -85,7 +83,6 @@ export class RunIndexer {
 					tell();
 				});
 				skipped += result.skipped + Number(result.torn);
-				fault ??= result.fault;
 			}
 		};
 		try {
@@ -97,7 +94,17 @@ export class RunIndexer {
 		}
 		await this.#metrics(key, content, signal);
 		await this.#evaluations(key, content);
-		return { rollouts, skipped, fault, live: status === 'running' || status === 'starting' || status === 'paused' };
+		const [row] = await this.#writer.connection.rows(
+			'select sum(rollouts), sum(skipped + torn), first(first_fault order by split, step) from part where run_key = $key',
+			{ key },
+		);
+		const [counted, lost, first] = row ?? [];
+		return {
+			rollouts: Number(counted ?? 0),
+			skipped: Number(lost ?? 0),
+			fault: typeof first === 'string' ? first : null,
+			live: status === 'running' || status === 'starting' || status === 'paused',
+		};
 	}
 
 	/** Everything of a run goes. */
@@ -141,7 +148,7 @@ export class RunIndexer {
 			const [next] = await connection.rows('select coalesce(max(key), 0) + 1 from run');
 			const key = Number(next?.[0] ?? 1);
 			await connection.run(
-				`insert into run values ($key, $folder, $folder, $format, $name, $status, $created::DOUBLE, $attempt, '', 0, '')`,
+				`insert into run values ($key, $folder, $folder, $format, $name, $status, $created::DOUBLE, $attempt, '', 0, '', '')`,
 				{ key, folder, format: content.format, ...values },
 			);
 			return key;
@@ -296,12 +303,16 @@ export class RunIndexer {
 	async #metrics(key: number, content: RunContent, signal: AbortSignal): Promise<void> {
 		const stamp = await metricsStamp(content);
 		const { connection } = this.#writer;
-		const [row] = await connection.rows('select metrics_stamp, metrics_offset from run where key = $key', { key });
+		const [row] = await connection.rows(
+			'select metrics_stamp, metrics_offset, metrics_tail from run where key = $key',
+			{ key },
+		);
 		const before = String(row?.[0] ?? '');
 		if (before === stamp) return;
 		const own = content.format === ownFormat;
 		const read = Number(row?.[1] ?? 0);
-		const grown = own && before !== '' && stamp !== '' && sameFile(before, stamp) && read > 0;
+		const tailAt = (position: number) => tailHash(content.folder, runFiles.metrics, position).catch(() => '');
+		const grown = own && read > 0 && sameFile(before, stamp) && (await tailAt(read)) === String(row?.[2]);
 		const source = own ? ownMetrics(content.folder, grown ? read : 0, signal) : foreignMetrics(content, signal);
 		await this.#writer.transaction(async (connection) => {
 			let offset = 0;
@@ -329,11 +340,11 @@ export class RunIndexer {
 				await new Promise((resolve) => setImmediate(resolve));
 			}
 			appender.close();
-			await connection.run('update run set metrics_stamp = $stamp, metrics_offset = $offset where key = $key', {
-				key,
-				stamp,
-				offset: BigInt(Math.max(offset, grown ? read : 0)),
-			});
+			const end = Math.max(offset, grown ? read : 0);
+			await connection.run(
+				`update run set metrics_stamp = $stamp, metrics_offset = $offset::BIGINT, metrics_tail = $tail where key = $key`,
+				{ key, stamp, offset: BigInt(end), tail: own ? await tailAt(end) : '' },
+			);
 		});
 	}
 

@@ -7,7 +7,7 @@ const rowsVersion = 1;
 const tables = `
 create table run (
 	key INTEGER, folder VARCHAR, label VARCHAR, format VARCHAR, name VARCHAR, status VARCHAR, created DOUBLE,
-	attempt INTEGER, metrics_stamp VARCHAR, metrics_offset BIGINT, evaluations_stamp VARCHAR
+	attempt INTEGER, metrics_stamp VARCHAR, metrics_offset BIGINT, metrics_tail VARCHAR, evaluations_stamp VARCHAR
 );
 -- What was read: the rollouts of one step and split.
 create table part (

@@ -116,6 +116,8 @@ class Thread {
 	readonly #watch = new Float64Array(new SharedArrayBuffer(16));
 	readonly #worker = new Worker(new URL(script, import.meta.url), {
 		workerData: { watch: this.#watch.buffer },
+		// Flags of the program that asks are not for it.
+		execArgv: [],
 		resourceLimits: { maxOldGenerationSizeMb: 400 },
 	});
 	#report: ((report: LabReport) => void) | null = null;
@@ -177,7 +179,10 @@ class Thread {
 						);
 					return;
 				}
-				if (report.kind === 'failed') {
+				if (signal?.aborted) {
+					// What it gave since was not taken, so that its end says nothing.
+					settle(() => job.reject(new Failure('cancelled', 'Cancelled.')));
+				} else if (report.kind === 'failed') {
 					const { reason, message, action } = report.failure;
 					settle(() => job.reject(new Failure(reason as Reason, message, action)));
 				} else settle(() => job.resolve(report));

@@ -208,6 +208,8 @@ export const labRequests = {
 			limits: v.array(v.string()),
 		}),
 	},
+	/** Stops indexing by itself, or lets it go on; a run that is asked for with `index` is indexed all the same. */
+	pause: { params: v.object({ paused: v.boolean() }), result: v.object({}) },
 	/** Forgets the index and makes it anew. */
 	rebuild: { params: v.object({}), result: v.object({}) },
 	/** The result of a statement as a file. */

@@ -1,0 +1,80 @@
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import type { IndexProgress } from '../../protocol/lab.ts';
+import { commandIds } from '../ids.ts';
+import type { WindowLab } from './windowLab.ts';
+
+/** Indexing that takes less is not worth a word. */
+const quietMs = 1500;
+
+/** How far indexing is, in the status bar; a click pauses it. Loaded with the first request to the lab. */
+export class LabProgress extends Disposable {
+	readonly #lab: WindowLab;
+	readonly #runs = new Map<string, IndexProgress>();
+	#item: vscode.StatusBarItem | null = null;
+	#since = 0;
+	#paused = false;
+
+	constructor(lab: WindowLab) {
+		super();
+		this.#lab = lab;
+		this.register(lab.onProgress((progress) => this.#take(progress)));
+		this.register(
+			lab.onEnded(() => {
+				this.#runs.clear();
+				this.#paused = false;
+				this.#show();
+			}),
+		);
+		this.register(toDisposable(() => this.#item?.dispose()));
+	}
+
+	/** Pauses indexing, or lets it go on. */
+	async toggle(): Promise<void> {
+		const paused = !this.#paused;
+		await this.#lab.request('pause', { paused });
+		this.#paused = paused;
+		this.#show();
+	}
+
+	#take(progress: IndexProgress): void {
+		if (progress.state === 'indexing') this.#runs.set(progress.run, progress);
+		else this.#runs.delete(progress.run);
+		if (this.#runs.size === 0) this.#since = 0;
+		else if (this.#since === 0) this.#since = Date.now();
+		this.#show();
+	}
+
+	#show(): void {
+		const slow = this.#since > 0 && Date.now() - this.#since > quietMs;
+		if (!this.#paused && !slow) {
+			this.#item?.hide();
+			return;
+		}
+		this.#item ??= this.#create();
+		const all = [...this.#runs.values()];
+		const share =
+			all.reduce((sum, { done }) => sum + done, 0) /
+			Math.max(
+				1,
+				all.reduce((sum, { total }) => sum + total, 0),
+			);
+		const percent = `${Math.floor(share * 100)} %`;
+		this.#item.text = this.#paused ? '$(debug-pause) Indexing paused' : `$(sync~spin) Indexing ${percent}`;
+		this.#item.tooltip = this.#paused
+			? 'Rollouts are not indexed. Queries answer from what is. Click to go on.'
+			: 'Rollouts are being indexed, so that they can be queried. Click to pause.';
+		this.#item.accessibilityInformation = {
+			label: this.#paused ? 'Indexing of rollouts is paused; go on' : `Indexing rollouts, ${percent}; pause`,
+			role: 'button',
+		};
+		this.#item.show();
+	}
+
+	#create(): vscode.StatusBarItem {
+		const item = vscode.window.createStatusBarItem('reasoningLab.indexing', vscode.StatusBarAlignment.Left, 4);
+		item.name = 'Reasoning Lab: indexing';
+		item.command = commandIds.pauseIndexing;
+		return item;
+	}
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path';
+import type * as vscode from 'vscode';
+import { Disposable, type IDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import type { LabMethod, LabNews, LabParams, LabResult } from '../../protocol/lab.ts';
+import { labHome } from '../../runs/runRegistry.ts';
+import type { RunStore } from '../runStore.ts';
+import { settings } from '../settings.ts';
+import type { LabClient } from './labClient.ts';
+
+export interface WindowLabOptions {
+	/** Folder of the extension. */
+	readonly extension: vscode.Uri;
+	/** The workspace's; undefined: no folder is open. */
+	readonly storage: vscode.Uri | undefined;
+	readonly store: RunStore;
+	readonly log: (message: string) => void;
+}
+
+/**
+ * The lab worker as the window knows it: the same runs, an index in the workspace's storage. Until something is asked no
+ * worker runs and nothing of it is loaded. It only reads, in a process of our own, so it works without trust.
+ */
+export class WindowLab extends Disposable {
+	readonly #options: WindowLabOptions;
+	readonly #progress = this.register(new Emitter<LabNews<'progress'>>());
+	readonly #hits = this.register(new Emitter<LabNews<'hits'>>());
+	readonly #ended = this.register(new Emitter<void>());
+	readonly #started = this.register(new Emitter<void>());
+	#client: Promise<LabClient> | null = null;
+	readonly onProgress = this.#progress.event;
+	readonly onHits = this.#hits.event;
+	readonly onEnded = this.#ended.event;
+	/** The first request was made. */
+	readonly onStarted = this.#started.event;
+
+	constructor(options: WindowLabOptions) {
+		super();
+		this.#options = options;
+	}
+
+	/** Whether something was asked. */
+	get started(): boolean {
+		return this.#client !== null;
+	}
+
+	/** Ties the life of what shows it to its own. */
+	attach<T extends IDisposable>(item: T): T {
+		return this.register(item);
+	}
+
+	async request<M extends LabMethod>(method: M, params: LabParams<M>, signal?: AbortSignal): Promise<LabResult<M>> {
+		if (this.disposed) throw new Failure('cancelled', 'The window closes.');
+		if (this.#client === null) {
+			this.#client = this.#load();
+			this.#started.fire();
+		}
+		return await (await this.#client).request(method, params, signal);
+	}
+
+	async #load(): Promise<LabClient> {
+		const { extension, storage, store, log } = this.#options;
+		const { LabClient } = await import('./labClient.ts');
+		const client = this.register(
+			new LabClient({
+				program: join(extension.fsPath, 'dist', 'lab.js'),
+				node: () => settings.nodePath(),
+				// Without a folder all windows share one place; the second of them builds its own.
+				storage: storage === undefined ? join(labHome(), 'indexes', 'window') : join(storage.fsPath, 'lab'),
+				log,
+			}),
+		);
+		client.onProgress((news) => this.#progress.fire(news));
+		client.onHits((news) => this.#hits.fire(news));
+		client.onEnded(() => this.#ended.fire());
+		const know = () => client.setRuns(store.runs.map(({ folder }) => folder));
+		await store.ready;
+		know();
+		this.register(store.onDidChange(know));
+		return client;
+	}
+}

@@ -1,0 +1,543 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { correctness } from '../../../src/core/reward/correctness.ts';
+import { countBehaviours, findBehaviours } from '../../../src/core/trace/behaviours.ts';
+import { messageText } from '../../../src/core/trace/messageText.ts';
+import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
+import { findRepetition } from '../../../src/core/trace/repetition.ts';
+import { Lab, labelsOf } from '../../../src/lab/lab.ts';
+import { openRun } from '../../../src/runs/openRun.ts';
+import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
+import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
+
+const one = async (lab: Lab, sql: string): Promise<unknown[]> => (await lab.sql({ sql, limit: 1 })).rows[0] ?? [];
+const total = async (lab: Lab): Promise<unknown> => (await one(lab, 'select count(*) from rollouts'))[0];
+const stepFile = (run: string, step: number) => join(run, 'rollouts', `step_00000${step}.jsonl`);
+
+/** All rollouts of a run with their places, as everybody reads them, next to their rows in the index. */
+async function compareWithReading(lab: Lab, run: string): Promise<number> {
+	const content = await openRun(run);
+	let compared = 0;
+	for (const split of ['train', 'validation'] as const) {
+		for (const step of await content.steps(split)) {
+			const { rows, columns } = await lab.rollouts({
+				filter: { runs: [run], split, steps: { from: step, to: step } },
+				limit: 100_000,
+			});
+			const byKey = new Map(
+				rows.map((row) => {
+					const entry = Object.fromEntries(columns.map(({ name }, i) => [name, row[i]]));
+					return [`${entry.group_id} ${entry.index}`, entry];
+				}),
+			);
+			const rollouts = await content.open(step, split);
+			for await (const { rollout, place } of rollouts.rollouts()) {
+				if (rollout === null) continue;
+				const row = byKey.get(`${place.group} ${place.index}`);
+				assert.ok(row, `${run}: step ${step}, group ${place.group}, rollout ${place.index} is missing`);
+				const text = messageText(rollout.completion);
+				const { share, ngrams } = findRepetition(text);
+				const told = {
+					reward: row.reward,
+					advantage: row.advantage,
+					correct: row.correct,
+					truncated: row.truncated,
+					stage: row.stage,
+					characters: row.characters,
+					repetition: row.repetition,
+					place: [row.file, row.byte_offset, row.byte_length, row.item],
+				};
+				assert.deepEqual(told, {
+					reward: rollout.reward,
+					advantage: rollout.advantage,
+					correct: correctness(rollout.rewards),
+					truncated: rollout.truncated,
+					stage: rollout.stage,
+					characters: text.length,
+					repetition: ngrams === 0 ? null : share,
+					place: [place.file, place.offset, place.length, place.item],
+				});
+				const trace = parseTrace(text);
+				if (trace.thinkSpan !== null || trace.tags.length === 0) {
+					const counts = countBehaviours(findBehaviours(text, trace));
+					const names = ['verification', 'backtracking', 'subgoal_setting', 'backward_chaining', 'reflection'];
+					assert.deepEqual(
+						names.map((name) => row[name]),
+						Object.values(counts),
+					);
+				}
+				byKey.delete(`${place.group} ${place.index}`);
+				compared++;
+			}
+			await rollouts.close();
+			assert.equal(byKey.size, 0, `${run}: rows that no file has`);
+		}
+	}
+	return compared;
+}
+
+describe('the index', () => {
+	it('holds of runs of every format what reading them gives', async (context) => {
+		const lab = await labFor(context);
+		let compared = 0;
+		for (const { name } of fixtures) {
+			const run = fixtureFolder(name);
+			const progress = await lab.index(run);
+			assert.equal(progress.state, 'ready');
+			assert.equal(progress.skipped, 0);
+			compared += await compareWithReading(lab, run);
+			const [mean] = await one(
+				lab,
+				`select avg(reward) from rollouts where split = 'train' and run = (select run from runs where folder = '${run}')`,
+			);
+			const wanted = name === 'art legacy' || name === 'openrlhf' ? null : expected(name).mean_reward;
+			if (typeof wanted === 'number' && typeof mean === 'number')
+				assert.ok(Math.abs(mean - wanted) < 1e-5, `${name}: ${mean}`);
+		}
+		assert.ok(compared > 1000, `${compared}`);
+	});
+
+	it('holds of a run of our own what reading it gives, with tokens, messages and what cannot be read', async (context) => {
+		const run = await runIn(await folderFor(context), { tokensEvery: 2 });
+		const messages = [
+			{ role: 'assistant', content: 'Wait, let me check.' },
+			{ role: 'tool', content: '4' },
+			{ role: 'assistant', content: 'It is 4.' },
+		];
+		const lines = [
+			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 0, completion: messages, rewards: { a: null, b: -1 } })),
+			'{"step": 9, "stage":',
+			'',
+			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 1, reward: null, advantage: null, rewards: {} })),
+			JSON.stringify(rolloutLine({ step: 9, group: 1, index: 1 })),
+			'[1, 2]',
+			JSON.stringify(rolloutLine({ step: 9, group: 2, index: 0, extra: { length: 17 } })).replace(
+				'"reward":1',
+				'"reward":NaN',
+			),
+		];
+		await writeFile(stepFile(run, 9), lines.join('\n'));
+		const lab = await labFor(context);
+		const progress = await lab.index(run);
+		assert.equal(progress.rollouts, 63);
+		assert.equal(progress.skipped, 3);
+		assert.match(progress.message ?? '', /step_000009\.jsonl at byte \d+: not JSON/);
+		assert.equal(await compareWithReading(lab, run), 63);
+		const { rows } = await lab.sql({
+			sql: 'select "index", tokens, turns, rewards, has_tokens from rollouts where step = 9 order by group_id, "index"',
+			limit: 9,
+		});
+		assert.deepEqual(rows, [
+			[0, null, 2, "{'a': NULL, 'b': -1}", false],
+			[1, null, 1, '{}', false],
+			[0, 17, 1, "{'accuracy': 1}", false],
+		]);
+		assert.deepEqual(
+			await one(lab, 'select count(*), count(tokens) from rollouts where step = 2 and has_tokens'),
+			[20, 20],
+		);
+	});
+
+	it('goes on where a file was appended to, and begins again where it was rewritten', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context);
+		await lab.index(run);
+		assert.equal(await total(lab), 60);
+		const line = (index: number) => `${JSON.stringify(rolloutLine({ step: 3, group: 7, index }))}\n`;
+		await appendFile(stepFile(run, 3), line(0) + line(1).slice(0, 40));
+		assert.deepEqual([(await lab.index(run)).skipped, await total(lab)], [1, 61]);
+		// The rest of the torn line, and one that repeats another.
+		await appendFile(stepFile(run, 3), line(1).slice(40) + line(0));
+		const progress = await lab.index(run);
+		assert.deepEqual([progress.skipped, await total(lab)], [1, 62]);
+		assert.equal(await compareWithReading(lab, run), 62);
+		// Same length, same file, other content: only the time tells.
+		const text = await readFile(stepFile(run, 2), 'utf8');
+		await writeFile(stepFile(run, 2), text.replaceAll('"truncated":false', '"truncated":true '));
+		await utimes(stepFile(run, 2), new Date(), new Date(Date.now() + 5000));
+		await lab.index(run);
+		assert.equal(await compareWithReading(lab, run), 62);
+		// Shorter, and then a larger one in its place.
+		await writeFile(stepFile(run, 1), `${JSON.stringify(rolloutLine())}\n`);
+		await lab.index(run);
+		assert.equal(await total(lab), 43);
+		await writeFile(join(run, 'new'), text + text.replaceAll('"group":', '"group":10'));
+		await rename(join(run, 'new'), stepFile(run, 1));
+		await lab.index(run);
+		assert.equal(await compareWithReading(lab, run), 82);
+		// Appended to after a change of what was there before.
+		const grown = (await readFile(stepFile(run, 2), 'utf8')).replaceAll('"group":', '"group":5');
+		await writeFile(stepFile(run, 2), grown + line(0));
+		await lab.index(run);
+		assert.equal(await compareWithReading(lab, run), 83);
+	});
+
+	it('forgets steps that are gone, after a resume, and runs that are not known any more', async (context) => {
+		const folder = await folderFor(context);
+		const [a, b] = [await runIn(join(folder, 'a')), await runIn(join(folder, 'b'), { seed: 1 })];
+		const lab = await labFor(context);
+		await lab.index(a);
+		await lab.index(b);
+		assert.equal(await total(lab), 120);
+		await mkdir(join(a, 'superseded'));
+		await rename(stepFile(a, 3), join(a, 'superseded', 'step_000003.jsonl'));
+		await lab.index(a);
+		assert.equal(await total(lab), 100);
+		await lab.setRuns([a]);
+		assert.equal(await total(lab), 40);
+		assert.deepEqual((await lab.sql({ sql: 'select folder from runs', limit: 9 })).rows, [[a]]);
+		await rm(a, { recursive: true });
+		await assert.rejects(lab.index(a), { reason: 'missing' });
+		assert.equal(await total(lab), 0);
+		assert.equal((await lab.status()).runs[0]?.state, 'failed');
+	});
+
+	it('reads large files in pieces, in no order, and gives the same', async (context) => {
+		const run = await runIn(await folderFor(context), { rollouts: 3000, perGroup: 8, groups: 375, bytes: 4000 });
+		const file = stepFile(run, 1);
+		await appendFile(file, `${JSON.stringify(rolloutLine({ group: 0, index: 0 }))}\n`.repeat(3));
+		const lab = await labFor(context);
+		const progress = await lab.index(run);
+		assert.equal(progress.rollouts + progress.skipped, 3003);
+		assert.equal(progress.skipped, 3);
+		assert.equal(progress.done, (await stat(file)).size);
+		assert.equal(await compareWithReading(lab, run), 3000);
+	});
+
+	it('keeps metrics and evaluations, and reads on where they were appended to', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context);
+		await lab.index(run);
+		assert.deepEqual(await one(lab, 'select count(*), max(step) from metrics'), [6, 3]);
+		const line = (step: number, values: object) => `${JSON.stringify({ step, time: 1, stage: 'grpo', ...values })}\n`;
+		await appendFile(join(run, 'metrics.jsonl'), line(4, { reward: null, kl: 0.25 }) + line(5, { kl: 1 }).slice(0, 20));
+		await lab.index(run);
+		assert.deepEqual(await one(lab, "select count(*), max(value) filter (name = 'kl') from metrics"), [8, 0.25]);
+		await appendFile(join(run, 'metrics.jsonl'), line(5, { kl: 1 }).slice(20));
+		await lab.index(run);
+		assert.deepEqual(await one(lab, "select count(*), max(value) filter (name = 'kl') from metrics"), [9, 1]);
+		await writeFile(join(run, 'metrics.jsonl'), line(1, { reward: 1 }));
+		await mkdir(join(run, 'evaluations', 'step_000002'), { recursive: true });
+		const summary = {
+			name: 'heldout',
+			step: 2,
+			problems: 50,
+			samples: 4,
+			temperature: 0,
+			accuracy: 0.5,
+			low: 0.4,
+			high: 0.6,
+		};
+		await writeFile(join(run, 'evaluations', 'step_000002', 'heldout.json'), JSON.stringify(summary));
+		await lab.index(run);
+		assert.deepEqual(await one(lab, 'select count(*) from metrics'), [1]);
+		assert.deepEqual(await one(lab, 'select step, name, problems, accuracy from evaluations'), [2, 'heldout', 50, 0.5]);
+	});
+
+	it('is there again after closing, and reads nothing twice', async (context) => {
+		const folder = await folderFor(context);
+		const run = await runIn(join(folder, 'run'));
+		const first = await Lab.open({ storage: join(folder, 'index') });
+		await first.index(run);
+		await first.close();
+		// Changed without a trace: what is not read again does not show it.
+		const { mtime, atime } = await stat(stepFile(run, 1));
+		const second = await labFor(context, { storage: join(folder, 'index') });
+		assert.equal(await total(second), 60);
+		const text = await readFile(stepFile(run, 1), 'utf8');
+		await writeFile(stepFile(run, 2), text);
+		await utimes(stepFile(run, 1), atime, mtime);
+		await second.index(run);
+		assert.deepEqual(await one(second, 'select count(distinct prompt_hash) from rollouts where step in (1, 2)'), [5]);
+	});
+
+	it('is made anew when its file is damaged, or of another version, and says so', async (context) => {
+		const folder = await folderFor(context);
+		const storage = join(folder, 'index');
+		const run = await runIn(join(folder, 'run'));
+		const damage: (() => Promise<void>)[] = [
+			() => writeFile(join(storage, 'index.duckdb'), 'this is no database'),
+			() => writeFile(join(storage, 'index.duckdb'), Buffer.alloc(100_000, 7)),
+			async () => {
+				const bytes = await readFile(join(storage, 'index.duckdb'));
+				await writeFile(join(storage, 'index.duckdb'), bytes.subarray(0, 20_000));
+			},
+			async () => {
+				const { Database } = await import('../../../src/lab/duckdb.ts');
+				const database = await Database.open({
+					path: join(storage, 'index.duckdb'),
+					memoryMb: 100,
+					threads: 1,
+					spill: null,
+				});
+				const connection = await database.connect();
+				await connection.run("update version set version = 'earlier'");
+				connection.close();
+				database.close();
+			},
+		];
+		for (const [i, harm] of damage.entries()) {
+			const whole = await Lab.open({ storage });
+			await whole.index(run);
+			await whole.close();
+			await harm();
+			const lab = await Lab.open({ storage });
+			const { message, index } = await lab.status();
+			assert.equal(index, 'own');
+			assert.match(message ?? '', i === 3 ? /another version/ : /damaged/, `case ${i}`);
+			assert.equal(await total(lab), 0);
+			await lab.index(run);
+			assert.equal(await total(lab), 60);
+			await lab.close();
+		}
+	});
+
+	it('is whole or not there when the process is killed in the middle', async (context) => {
+		const folder = await folderFor(context);
+		const run = await runIn(join(folder, 'run'), { rollouts: 4000, perGroup: 8, groups: 25, bytes: 3000 });
+		const storage = join(folder, 'index');
+		const program = `
+			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
+			const lab = await Lab.open({ storage: ${JSON.stringify(storage)} });
+			lab.onProgress(({ rollouts }) => console.log(rollouts));
+			console.log('open');
+			await lab.index(${JSON.stringify(run)});
+			console.log('done');
+			await new Promise((resolve) => setTimeout(resolve, 60000));
+		`;
+		for (const at of [1, 1200, 2500, null]) {
+			const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+				stdio: ['ignore', 'pipe', 'inherit'],
+			});
+			let text = '';
+			for await (const data of child.stdout.setEncoding('utf8')) {
+				text += data;
+				const numbers = text.split('\n').map(Number).filter(Number.isFinite);
+				if (at === null ? text.includes('done') : Math.max(0, ...numbers) >= at) break;
+			}
+			child.kill('SIGKILL');
+			if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+			const lab = await Lab.open({ storage });
+			assert.equal((await lab.status()).message, null);
+			// What the index says of a part is what it has of it.
+			const { rows } = await lab.sql({
+				sql: `select p.step, p.rollouts, count(r.step) from part p left join rollout r
+					on r.run_key = p.run_key and r.step = p.step group by all having p.rollouts <> count(r.step)`,
+				limit: 100,
+			});
+			assert.deepEqual(rows, []);
+			const { rows: orphans } = await lab.sql({
+				sql: 'select distinct step from rollout where step not in (select step from part)',
+				limit: 9,
+			});
+			assert.deepEqual(orphans, []);
+			await lab.index(run);
+			assert.equal(await total(lab), 4000);
+			assert.equal(await compareWithReading(lab, run), 4000);
+			if (at !== null) await lab.rebuild();
+			await lab.close();
+		}
+	});
+
+	it('of a second window is a file of its own, which goes with it', async (context) => {
+		const folder = await folderFor(context);
+		const storage = join(folder, 'index');
+		const run = await runIn(join(folder, 'run'));
+		const program = `
+			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
+			const lab = await Lab.open({ storage: ${JSON.stringify(storage)} });
+			await lab.index(${JSON.stringify(run)});
+			console.log(JSON.stringify([await lab.status(), (await lab.sql({ sql: 'select count(*) from rollouts', limit: 1 })).rows]));
+			process.stdin.on('end', async () => { await lab.close(); process.exit(); }).resume();
+		`;
+		const first = await Lab.open({ storage });
+		assert.equal((await first.status()).index, 'own');
+		const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+			stdio: ['pipe', 'pipe', 'inherit'],
+		});
+		const [data] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+		const [status, rows] = JSON.parse(data);
+		assert.equal(status.index, 'second');
+		assert.deepEqual(rows, [[60]]);
+		await first.index(run);
+		assert.equal(await total(first), 60);
+		assert.ok((await readdir(storage)).includes('index-2.duckdb'));
+		child.stdin.end();
+		await once(child, 'exit');
+		await first.close();
+		assert.deepEqual(await readdir(storage), ['index.duckdb']);
+	});
+
+	it('stops when it is cancelled, and goes on from there', async (context) => {
+		const run = await runIn(await folderFor(context), { rollouts: 4000, perGroup: 8, groups: 25, bytes: 3000 });
+		const lab = await labFor(context);
+		const controller = new AbortController();
+		lab.onProgress(({ rollouts }) => {
+			if (rollouts > 1000) controller.abort();
+		});
+		await assert.rejects(lab.index(run, controller.signal), { reason: 'cancelled' });
+		assert.equal(lab.disposed, false);
+		const progress = await lab.index(run);
+		assert.deepEqual([progress.state, progress.rollouts], ['ready', 4000]);
+		assert.equal(await compareWithReading(lab, run), 4000);
+	});
+
+	it('follows what is written by itself', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context, { lookEveryMs: 20 });
+		await lab.setRuns([run]);
+		const told = (rollouts: number) =>
+			new Promise<void>((resolve) => {
+				const subscription = lab.onProgress((progress) => {
+					if (progress.state !== 'ready' || progress.rollouts !== rollouts) return;
+					subscription.dispose();
+					resolve();
+				});
+			});
+		await told(60);
+		const grown = told(61);
+		await appendFile(stepFile(run, 3), `${JSON.stringify(rolloutLine({ step: 3, group: 9 }))}\n`);
+		await grown;
+	});
+});
+
+describe('questions to the index', () => {
+	it('filter, sort, count and page', async (context) => {
+		const folder = await folderFor(context);
+		const run = await runIn(join(folder, 'run'));
+		const lab = await labFor(context);
+		await lab.index(run);
+		const filter = {
+			runs: [run],
+			steps: { from: 2, to: 3 },
+			correct: true,
+			ranges: [{ column: 'rewards.length', from: 0.25 }],
+		};
+		const all = await lab.rollouts({ filter, sort: { column: 'rewards.length', descending: true }, limit: 1000 });
+		const at = (name: string) => all.columns.findIndex((column) => column.name === name);
+		assert.ok(all.rows.length > 3 && all.rows.length < 40, `${all.rows.length}`);
+		const lengths = all.rows.map((row) => Number(/'length': ([\d.]+)/.exec(String(row[at('rewards')]))?.[1]));
+		assert.deepEqual(
+			lengths,
+			lengths.toSorted((a, b) => b - a),
+		);
+		assert.ok(lengths.every((x) => x >= 0.25));
+		assert.ok(all.rows.every((row) => row[at('correct')] === true && Number(row[at('step')]) >= 2));
+		assert.deepEqual(all.refs?.[0], {
+			run,
+			split: 'train',
+			step: all.rows[0]?.[at('step')],
+			group: all.rows[0]?.[at('group_id')],
+			index: all.rows[0]?.[at('index')],
+		});
+		const page = await lab.rollouts({
+			filter,
+			sort: { column: 'rewards.length', descending: true },
+			limit: 2,
+			offset: 2,
+		});
+		assert.deepEqual(page.rows, all.rows.slice(2, 4));
+		assert.equal(page.truncated, true);
+		const count = await lab.count({ filter });
+		assert.deepEqual([count.rollouts, count.steps, count.runs], [all.rows.length, 2, 1]);
+		assert.deepEqual(await lab.count({ filter: { runs: ['/nowhere'] } }), {
+			rollouts: 0,
+			groups: 0,
+			steps: 0,
+			runs: 0,
+		});
+		await assert.rejects(lab.rollouts({ filter: {}, sort: { column: 'nothing', descending: false }, limit: 1 }), {
+			reason: 'invalid',
+		});
+		const prompt = all.rows[0]?.[at('prompt_hash')] as string;
+		assert.equal((await lab.count({ filter: { promptHash: prompt } })).groups, 1);
+	});
+
+	it('draw histograms and curves', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context);
+		await lab.index(run);
+		const histogram = await lab.histogram({ filter: {}, column: 'rewards.length', buckets: 7 });
+		assert.equal(
+			histogram.counts.reduce((sum, n) => sum + n, 0),
+			60,
+		);
+		const [low, high] = await one(lab, "select min(rewards['length']), max(rewards['length']) from rollouts");
+		assert.deepEqual([histogram.low, histogram.high, histogram.nulls], [low, high, 0]);
+		assert.deepEqual((await lab.histogram({ filter: {}, column: 'turns', buckets: 3 })).counts, [60, 0, 0]);
+		const none = await lab.histogram({ filter: { runs: [] }, column: 'reward', buckets: 2 });
+		assert.deepEqual(none, { low: null, high: null, counts: [0, 0], nulls: 0 });
+		const { points } = await lab.overTraining({
+			filter: { runs: [run] },
+			columns: ['backtracking', 'correct', 'rewards.none'],
+		});
+		assert.deepEqual(
+			points.map(({ step, rollouts }) => [step, rollouts]),
+			[
+				[1, 20],
+				[2, 20],
+				[3, 20],
+			],
+		);
+		const [mean] = await one(lab, 'select avg(backtracking) from rollouts where step = 2');
+		assert.equal(points[1]?.means[0], mean);
+		assert.equal(points[1]?.means[2], null);
+		await assert.rejects(lab.histogram({ filter: {}, column: 'file', buckets: 2 }), { reason: 'invalid' });
+	});
+
+	it('tell where the rollouts of a group lie, indexed or not', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context);
+		const asked = { run, split: 'train', step: 2, group: 3 } as const;
+		const before = await lab.places(asked);
+		assert.deepEqual(
+			before.places.map(({ index }) => index),
+			[0, 1, 2, 3],
+		);
+		await lab.index(run);
+		assert.deepEqual(await lab.places(asked), before);
+		const rollouts = await (await openRun(run)).open(2);
+		for (const place of before.places) {
+			const rollout = await rollouts.rollout(place);
+			assert.deepEqual([rollout.group, rollout.index], [3, place.index]);
+		}
+		await rollouts.close();
+		assert.deepEqual(await lab.places({ ...asked, group: 99 }), { places: [] });
+		await assert.rejects(lab.places({ ...asked, step: 99 }), { reason: 'missing' });
+	});
+
+	it('write results to files', async (context) => {
+		const folder = await folderFor(context);
+		const lab = await labFor(context);
+		await lab.index(await runIn(join(folder, 'run')));
+		const csv = join(folder, 'it\'s a "result".csv');
+		const written = await lab.export({
+			sql: 'select step, "index", null as n, stage as step from rollouts order by all limit 2',
+			path: csv,
+			format: 'csv',
+		});
+		assert.deepEqual([written.rows, await readFile(csv, 'utf8')], [2, 'step,index,n,step_2\n1,0,,grpo\n1,0,,grpo\n']);
+		const parquet = join(folder, 'all.parquet');
+		assert.equal((await lab.export({ sql: 'from rollouts', path: parquet, format: 'parquet' })).rows, 60);
+		assert.equal((await readFile(parquet)).toString('latin1', 0, 4), 'PAR1');
+		await assert.rejects(lab.export({ sql: 'drop table run', path: csv, format: 'csv' }), { reason: 'denied' });
+		await assert.rejects(lab.export({ sql: 'select 1', path: join(folder, 'no', 'folder.csv'), format: 'csv' }));
+		assert.deepEqual((await readdir(folder)).sort(), ['all.parquet', 'it\'s a "result".csv', 'run']);
+	});
+});
+
+describe('names of runs', () => {
+	it('are as short as tells them apart', () => {
+		assert.deepEqual([...labelsOf(['/a/x/run', '/a/y/run', '/b/x/run', '/c/other', '/run'])].sort(), [
+			['/a/x/run', 'a/x/run'],
+			['/a/y/run', 'y/run'],
+			['/b/x/run', 'b/x/run'],
+			['/c/other', 'other'],
+			['/run', '/run'],
+		]);
+	});
+});
