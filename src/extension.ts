@@ -6,6 +6,7 @@ import { addDiskCommands } from './host/commands/diskCommands.ts';
 import { addExportCommands } from './host/commands/exportCommands.ts';
 import { addLabCommands } from './host/commands/labCommands.ts';
 import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
+import { addQueryCommands } from './host/commands/queryCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
@@ -16,6 +17,7 @@ import { WindowLab } from './host/lab/windowLab.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
+import type { QueryPlace } from './host/panels/querySession.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
@@ -106,6 +108,12 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			return new RunComparisonPanels(panels);
 		}),
 	);
+	const queries = keep(
+		new LazyPanels<never, QueryPlace>(panelTypes.query, async () => {
+			const { QueryPanels } = await import('./host/panels/queryPanel.ts');
+			return new QueryPanels({ ...panels, lab, store, memory: context.workspaceState });
+		}),
+	);
 	const transcripts = keep(
 		new LazyPanels<never, TranscriptPlace>(panelTypes.transcript, async () => {
 			const { TranscriptPanels } = await import('./host/panels/transcriptPanel.ts');
@@ -191,6 +199,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);
+	addQueryCommands(table, queries);
 	addComparisonCommands(table, { picker, store, comparisons });
 	addDescribeCommands(table, { picker, store });
 	addDiskCommands(table, { picker, store, registry, notices });

@@ -18,6 +18,7 @@ export const commandIds = {
 	openDashboard: 'reasoningLab.openDashboard',
 	openRollouts: 'reasoningLab.openRollouts',
 	exportRollouts: 'reasoningLab.exportRollouts',
+	queryRollouts: 'reasoningLab.queryRollouts',
 	openTranscript: 'reasoningLab.openTranscript',
 	compareRuns: 'reasoningLab.compareRuns',
 	rebuildIndex: 'reasoningLab.rebuildIndex',
@@ -117,6 +118,7 @@ export const panelTypes = {
 	dashboard: 'reasoningLab.dashboard',
 	rollouts: 'reasoningLab.rollouts',
 	verification: 'reasoningLab.verification',
+	query: 'reasoningLab.query',
 	transcript: 'reasoningLab.transcript',
 	comparison: 'reasoningLab.comparison',
 } as const;

@@ -1,0 +1,43 @@
+import { isAbsolute, normalize } from 'node:path';
+import * as vscode from 'vscode';
+import type { CommandTable } from '../commandTable.ts';
+import { commandIds } from '../ids.ts';
+import type { QueryPlace } from '../panels/querySession.ts';
+
+export interface QueryOpener {
+	open(place: QueryPlace): unknown;
+}
+
+/**
+ * *Query Rollouts*: of all runs; from a menu of the selected ones; by code with `{sql, runs}`. It reads only, so it works
+ * without trust.
+ */
+export function addQueryCommands(table: CommandTable, queries: QueryOpener): void {
+	table.add(commandIds.queryRollouts, async (argument?: unknown, selected?: unknown) => {
+		await queries.open(placeOf(argument, selected));
+	});
+}
+
+function placeOf(argument: unknown, selected: unknown): QueryPlace {
+	const folder = folderOf(argument);
+	if (folder !== null) {
+		// A menu passes the run that was clicked, and all that are selected.
+		const all = Array.isArray(selected) ? selected.map(folderOf).filter((entry) => entry !== null) : [];
+		return { runs: absolute(all.includes(folder) ? all : [folder]) };
+	}
+	if (typeof argument !== 'object' || argument === null) return {};
+	const { sql, runs } = argument as { readonly sql?: unknown; readonly runs?: unknown };
+	return {
+		...(typeof sql === 'string' ? { sql } : {}),
+		...(Array.isArray(runs) ? { runs: absolute(runs.filter((run) => typeof run === 'string')) } : {}),
+	};
+}
+
+function folderOf(argument: unknown): string | null {
+	if (typeof argument === 'string' && argument !== '') return argument;
+	return argument instanceof vscode.Uri ? argument.fsPath : null;
+}
+
+function absolute(folders: readonly string[]): string[] {
+	return folders.filter((folder) => isAbsolute(folder)).map((folder) => normalize(folder));
+}

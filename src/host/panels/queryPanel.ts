@@ -1,0 +1,198 @@
+import { writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { RolloutRef } from '../../protocol/lab.ts';
+import {
+	type QueryCommand,
+	type QueryEvent,
+	queryCommandSchema,
+	queryRequests,
+	queryStateSchema,
+} from '../../protocol/queryMessages.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText, nameOf } from '../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { type KnownRun, type QueryLab, type QueryPlace, QuerySession } from './querySession.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+const app = {
+	name: 'query',
+	viewType: panelTypes.query,
+	commands: queryCommandSchema,
+	requests: queryRequests,
+} as const;
+
+const title = 'Query Rollouts';
+const historyKey = 'query.history';
+
+export interface QueryPanelNeeds extends PanelContext {
+	readonly lab: QueryLab;
+	readonly store: RunStore;
+	/** Of the workspace: what was asked is kept. */
+	readonly memory: vscode.Memento;
+}
+
+/** Asks the lab index, by a form or in SQL, and shows what it answers. It writes nothing but exports. */
+export class QueryPanel extends AppPanel<QueryEvent, QueryCommand, typeof queryRequests> {
+	readonly #session: QuerySession;
+	protected readonly handlers: RequestHandlers<typeof queryRequests>;
+
+	constructor(panel: vscode.WebviewPanel, needs: QueryPanelNeeds) {
+		super(panel, needs, app);
+		this.title = title;
+		const { lab, store, memory } = needs;
+		const session = this.register(
+			new QuerySession({
+				lab,
+				runs: () => knownRuns(store),
+				post: (event) => void this.post(event),
+				history: {
+					read: () => readHistory(memory),
+					write: (history) => void memory.update(historyKey, history),
+				},
+			}),
+		);
+		this.#session = session;
+		this.register(store.onDidChange(() => void session.refresh()));
+		this.handlers = {
+			run: ({ id, question, statement, limit }) => session.run(id, question, statement, limit),
+			side: ({ id, statement, limit }) => session.side(id, statement, limit),
+			search: ({ id, question }) => session.search(id, question),
+			export: async ({ id, statement, format, name }) => {
+				const path = await askPath(name, format);
+				if (path === null) return { saved: false, rows: 0, bytes: 0 };
+				return { saved: true, ...(await session.export(id, statement, path, format)) };
+			},
+			save: async ({ name, text }) => {
+				const path = await askPath(name, 'csv');
+				if (path === null) return { saved: false };
+				await writeFile(path, text).catch((error: unknown) => {
+					throw Failure.from(error, `${path} cannot be written`);
+				});
+				return { saved: true };
+			},
+			open: async ({ ref }) => {
+				await openRollout(ref);
+				return {};
+			},
+		};
+		this.load(needs);
+	}
+
+	/** Puts a question into the view, and asks it. */
+	want(place: QueryPlace): void {
+		this.#session.want(place);
+	}
+
+	protected override onCommand(command: QueryCommand): void {
+		switch (command.type) {
+			case 'ready':
+				this.#session.begin();
+				break;
+			case 'cancel':
+				this.#session.cancel(command.id);
+				break;
+			case 'addRuns':
+				void vscode.commands.executeCommand(commandIds.addRunFolder);
+				break;
+			case 'fault':
+				this.log.error(`query: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.#session.sleep();
+	}
+}
+
+/** Runs that can be read, as the view lists them. */
+function knownRuns(store: RunStore): KnownRun[] {
+	return store.runs
+		.filter(({ record }) => record !== null)
+		.map((view) => ({
+			folder: view.folder,
+			name: nameOf(view),
+			format: view.record?.foreign?.format ?? 'reasoning-lab',
+		}));
+}
+
+async function openRollout({ run, split, step, group, index }: RolloutRef): Promise<void> {
+	await vscode.commands.executeCommand(commandIds.openRollouts, run, { split, step, group, index });
+}
+
+function readHistory(memory: vscode.Memento): string[] {
+	const stored: unknown = memory.get(historyKey);
+	return Array.isArray(stored) ? stored.filter((item) => typeof item === 'string') : [];
+}
+
+const filters = { csv: { 'Comma-separated values': ['csv'] }, parquet: { Parquet: ['parquet'] } };
+let lastFolder: vscode.Uri | null = null;
+
+/** Where to write: beside what was written last, or in the workspace. null: the person thought better of it. */
+async function askPath(name: string, format: 'csv' | 'parquet'): Promise<string | null> {
+	// The name comes from the webview: a plain file name and nothing else.
+	const plain = name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '') || `rollouts.${format}`;
+	const folder = lastFolder ?? vscode.workspace.workspaceFolders?.[0]?.uri ?? vscode.Uri.file(homedir());
+	const target = await vscode.window.showSaveDialog({
+		defaultUri: vscode.Uri.joinPath(folder, plain),
+		filters: filters[format],
+		title: `Save ${plain}`,
+	});
+	if (!target) return null;
+	if (target.scheme !== 'file') {
+		throw new Failure(
+			'unsupported',
+			`${displayText(target.toString(), 200)} is no file on this machine.`,
+			'Choose another folder.',
+		);
+	}
+	lastFolder = vscode.Uri.joinPath(target, '..');
+	return target.fsPath;
+}
+
+/** The query view of the window: one. */
+export class QueryPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #needs: QueryPanelNeeds;
+	#panel: QueryPanel | null = null;
+
+	constructor(needs: QueryPanelNeeds) {
+		this.#needs = needs;
+	}
+
+	/** Shows the view; with a question in it, if there is one. */
+	open(place: QueryPlace): void {
+		if (this.#panel === null) {
+			const panel = vscode.window.createWebviewPanel(panelTypes.query, title, vscode.ViewColumn.Active, {
+				enableScripts: true,
+				localResourceRoots: [vscode.Uri.joinPath(this.#needs.extensionUri, 'dist', 'webview')],
+			});
+			this.#adopt(panel);
+		} else this.#panel.reveal();
+		if (place.sql !== undefined || place.runs !== undefined) this.#panel?.want(place);
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			decodeOrThrow(queryStateSchema, state, 'The saved state of the view');
+			if (this.#panel !== null) panel.dispose();
+			else this.#adopt(panel);
+		} catch (error) {
+			panel.webview.html = messageHtml('This view cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	dispose(): void {
+		this.#panel?.dispose();
+	}
+
+	#adopt(webviewPanel: vscode.WebviewPanel): void {
+		this.#panel = new QueryPanel(webviewPanel, this.#needs);
+		webviewPanel.onDidDispose(() => {
+			this.#panel = null;
+		});
+	}
+}
