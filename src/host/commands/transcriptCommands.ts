@@ -21,7 +21,7 @@ export interface TranscriptOpener {
  */
 export function addTranscriptCommands(table: CommandTable, transcripts: TranscriptOpener): void {
 	table.add(commandIds.openTranscript, async (argument?: unknown) => {
-		const place = placeOf(argument) ?? (argument === undefined ? placeOfEditor() : null) ?? (await ask());
+		const place = placeOf(argument) ?? (argument === undefined ? await placeOfEditor() : null) ?? (await ask());
 		if (place !== null) await transcripts.open(place);
 	});
 }
@@ -47,10 +47,17 @@ function checked(path: string): string {
 }
 
 /** The file of the active editor, when it looks like a chat log. */
-function placeOfEditor(): TranscriptPlace | null {
-	const document = vscode.window.activeTextEditor?.document;
+async function placeOfEditor(): Promise<TranscriptPlace | null> {
+	const document = vscode.window.activeTextEditor?.document ?? (await documentOfTab());
 	if (document === undefined || document.uri.scheme !== 'file' || !isTranscript(document)) return null;
 	return { kind: 'file', file: document.uri.fsPath };
+}
+
+/** While the window starts, its tabs are known before its editors. */
+async function documentOfTab(): Promise<vscode.TextDocument | undefined> {
+	const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+	if (!(input instanceof vscode.TabInputText)) return undefined;
+	return await vscode.workspace.openTextDocument(input.uri).then(undefined, () => undefined);
 }
 
 /** By its beginning: a document may be of any size. */
