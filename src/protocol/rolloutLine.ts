@@ -40,7 +40,10 @@ export const rolloutLineSchema = v.looseObject({
 	 * follows the prompt. Absent: each follows the one before.
 	 */
 	parents: v.optional(v.array(v.nullable(v.number()))),
-	/** `length`: tokens of the completion, where they are not logged. */
+	/** `length`: tokens of the completion, where they are not logged. `text`: "not recorded" where prompt and completion are not. */
 	extra: v.optional(v.record(v.string(), v.unknown())),
 });
 export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;
+
+/** `extra.text` of a rollout whose prompt and completion its trainer did not record: both are empty. */
+export const textNotRecorded = 'not recorded';

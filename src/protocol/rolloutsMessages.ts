@@ -120,6 +120,8 @@ export const rolloutDetailSchema = v.object({
 	tokenValues: v.optional(v.array(v.picklist(tokenValues))),
 	/** Of a completion that is several messages, how many: `loadTurns` brings them. */
 	turns: v.optional(v.nullable(v.number())),
+	/** False: another trainer kept no text of it; absent: it did, or it is empty. */
+	textRecorded: v.optional(v.boolean()),
 	/** `extra` of the line as JSON text, shortened; null if there is none. */
 	extra: v.nullable(v.string()),
 });

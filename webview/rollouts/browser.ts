@@ -112,7 +112,8 @@ export class Browser extends Disposable {
 		const size = summary.index.length;
 		const passing = rows.length < size ? new Set(rows) : null;
 		const shown = this.#common > 0 ? `…${summary.prompt.slice(this.#common)}` : summary.prompt;
-		const prompt = plainLabel(shown, 160) || '(empty prompt)';
+		const missing = this.#model.run?.trainer ? '(prompt not recorded)' : '(empty prompt)';
+		const prompt = plainLabel(shown, 160) || missing;
 		row.append(
 			element(
 				'span',

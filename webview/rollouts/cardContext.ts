@@ -2,6 +2,7 @@ import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
+import { addsUp } from './rewardParts.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
 import type { MarkKind, TextFindings } from './textMarks.ts';
@@ -10,6 +11,8 @@ import type { MarkKind, TextFindings } from './textMarks.ts';
 export interface CardContext {
 	readonly tags: TraceTags;
 	readonly weights: ReadonlyMap<string, number>;
+	/** Whether rewards are the weighted sums of their parts; another trainer's need not be. */
+	readonly sums: boolean;
 	/** Largest size of an advantage in the group. */
 	readonly largestAdvantage: number;
 	readonly search: string;
@@ -64,10 +67,13 @@ export function copyPart(
 
 export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: string) => void): CardContext {
 	const { split, step, largestAdvantage, search, tokenView } = group;
+	const weights = new Map(model.run?.weights ?? []);
+	const shown = model.groupContent.state === 'ready' ? model.groupContent.value.rollouts : [];
 	const at = (index: number): Place => ({ split, step, group: group.group, index });
 	return {
 		tags: tagsOf(model),
-		weights: new Map(model.run?.weights ?? []),
+		weights,
+		sums: shown.every((rollout) => addsUp(rollout, weights)),
 		largestAdvantage,
 		search,
 		tokenView,

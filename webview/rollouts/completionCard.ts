@@ -12,6 +12,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import type { CardContext } from './cardContext.ts';
+import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
 import { TokenBody } from './tokenBody.ts';
 import { tokenViewNames } from './tokenScale.ts';
@@ -139,13 +140,15 @@ export class CompletionCard implements IDisposable {
 	/** "Reward 1.2 = accuracy 1 × 1 + format 1 × 0.2", and the advantage below it. */
 	#rewards(): HTMLElement {
 		const { rollout } = this;
-		const { weights, largestAdvantage } = this.#context;
+		const { weights, sums, largestAdvantage } = this.#context;
+		// Another trainer's numbers beside a reward need not add up to it.
+		const [first, next] = sums && addsUp(rollout, weights) ? ['= ', '+ '] : ['with ', '· '];
 		const parts = rollout.rewards.map(([name, value], i) => {
 			const weight = weights.get(name);
 			return element(
 				'span',
 				{ class: 'component', title: value === null ? 'This reward does not apply here' : '' },
-				element('span', { class: 'quiet' }, i === 0 ? '= ' : '+ ', plainLabel(name, 60), ' '),
+				element('span', { class: 'quiet' }, i === 0 ? first : next, plainLabel(name, 60), ' '),
 				formatNumber(value, 3),
 				weight !== undefined &&
 					element('span', { class: 'quiet', title: 'Weight in the sum' }, ` × ${formatNumber(weight, 3)}`),
@@ -188,7 +191,7 @@ export class CompletionCard implements IDisposable {
 			this.#context.traced(index, this.#trace);
 			const several = (this.rollout.turns ?? null) !== null;
 			// The tags of a template are of one text; in turns each has its own.
-			if (!several) this.#drawFaults(this.#trace);
+			if (!several && this.rollout.textRecorded !== false) this.#drawFaults(this.#trace);
 			if (tokenView !== 'off' && this.#has(tokenView)) await this.#drawTokens(tokenView);
 			else if (several) await this.#drawTurns();
 			else this.#drawText(this.#trace);
@@ -202,7 +205,9 @@ export class CompletionCard implements IDisposable {
 	#drawText(trace: CompletionTrace): void {
 		const { index } = this.rollout;
 		if (trace.text === '') {
-			fill(this.#holder, element('p', { class: 'quiet' }, 'The completion is empty.'));
+			const why =
+				this.rollout.textRecorded === false ? 'The trainer did not record its text.' : 'The completion is empty.';
+			fill(this.#holder, element('p', { class: 'quiet' }, why));
 			return;
 		}
 		const found = findText(trace.text, this.#context.search).map((match): Mark => ({ ...match, kind: 'found' }));

@@ -233,14 +233,18 @@ export class GroupView extends Disposable {
 				'div',
 				{ class: 'prompt-row' },
 				element('span', { class: 'prompt-name' }, 'Prompt'),
-				this.#promptBody.element,
+				prompt === '' && !promptTurns
+					? element('span', { class: 'quiet' }, this.#model.run?.trainer ? 'not recorded' : 'empty')
+					: this.#promptBody.element,
 				copy.element,
 			),
 			element(
 				'div',
 				{ class: 'prompt-row' },
 				element('span', { class: 'prompt-name' }, 'Expected'),
-				element('span', { class: 'expected' }, answer === null ? 'not recorded' : plainLabel(answer, 2000)),
+				answer === null
+					? element('span', { class: 'quiet' }, 'not recorded')
+					: element('span', { class: 'expected' }, plainLabel(answer, 2000)),
 			),
 		);
 	}

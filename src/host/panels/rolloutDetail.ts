@@ -1,5 +1,5 @@
 import { hasTurns } from '../../core/trace/messageText.ts';
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { type RolloutLine, textNotRecorded } from '../../protocol/rolloutLine.ts';
 import type { RolloutDetail, TokenValue } from '../../protocol/rolloutsMessages.ts';
 import { correctness, finite, tokenCount, valueText } from './rolloutText.ts';
 
@@ -32,6 +32,7 @@ export function rolloutDetail(line: RolloutLine, completion: string, sent: boole
 		tokens: tokenCount(line),
 		hasTokens: line.tokens !== undefined,
 		tokenValues: recordedValues(line),
+		...(line.extra?.text === textNotRecorded && completion === '' ? { textRecorded: false } : {}),
 		turns: hasTurns(line.completion) ? line.completion.length : null,
 		extra: line.extra && Object.keys(line.extra).length > 0 ? valueText(line.extra, 4000) : null,
 	};

@@ -1,3 +1,4 @@
+import { textNotRecorded } from '../../../protocol/rolloutLine.ts';
 import type { ForeignMetrics, ForeignRollout } from '../foreignRecord.ts';
 import {
 	extraOf,
@@ -73,7 +74,7 @@ export function tinkerSummary(record: unknown, context: RecordContext): readonly
 					tags: summary.tags,
 					samplerStep: integerOf(summary.sampling_client_step),
 					logs,
-					text: text ? null : 'not recorded',
+					text: text ? null : textNotRecorded,
 				}),
 			),
 		},
