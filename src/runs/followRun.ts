@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { Disposable } from '../base/disposable.ts';
 import { Emitter } from '../base/event.ts';
 import { Failure } from '../base/failure.ts';
@@ -47,9 +48,20 @@ class AnyFollower extends Disposable implements RunFollower {
 		return this.#inner;
 	}
 
+	/** null: it was disposed of meanwhile, or it cannot be told whose run it is; the next who asks tries again. */
 	async #make(): Promise<RunFollower | null> {
-		const inner = await this.#choose();
-		if (this.disposed) return null;
+		let inner: RunFollower;
+		try {
+			inner = await this.#choose();
+		} catch (error) {
+			this.#inner = null;
+			if (!this.disposed) this.#emitter.fire({ kind: 'error', failure: Failure.from(error) });
+			return null;
+		}
+		if (this.disposed) {
+			inner.dispose();
+			return null;
+		}
 		this.register(inner);
 		this.register(inner.onEvent((event) => this.#emitter.fire(event)));
 		return inner;
@@ -61,7 +73,8 @@ class AnyFollower extends Disposable implements RunFollower {
 			if (this.#options.format === undefined && (await isRunFolder(this.folder))) return this.#own();
 			const format = await formatOf(this.folder, this.#options.format);
 			if (format === null) return this.#own();
-			return new ForeignFollower(this.folder, format, this.#options);
+			// A link to a run is that run, as for those who open it.
+			return new ForeignFollower(await realpath(this.folder), format, this.#options);
 		} catch (error) {
 			const failure = Failure.from(error);
 			if (failure.reason !== 'invalid' && failure.reason !== 'missing') throw failure;

@@ -19,8 +19,6 @@ const longestKept = 20_000;
 const keptListings = 256;
 /** Times of folders may be as coarse as this. */
 const coarsestMs = 2500;
-/** Work on a long list lets other events in between this often. */
-const pauseEvery = 2000;
 const passedOver = new Set(['node_modules', '__pycache__', 'site-packages', 'wandb']);
 
 /** A name in a folder that is a file or a folder; links and devices are neither. */
@@ -169,8 +167,12 @@ export class DiskFolder implements FolderView {
 		const info = await lstat(absolute).catch(() => null);
 		if (info === null || !info.isDirectory()) return;
 		const kept = this.#listings.get(path);
+		const turns = new Turns();
 		if (kept !== undefined && kept.modifiedMs === info.mtimeMs) {
-			yield* kept.entries;
+			for (const entry of kept.entries) {
+				yield entry;
+				if (turns.due) await turns.pass();
+			}
 			return;
 		}
 		const entries: Entry[] = [];
@@ -181,7 +183,7 @@ export class DiskFolder implements FolderView {
 					if (most === mostNames) this.cut.add(path);
 					break;
 				}
-				if (seen % pauseEvery === 0) await new Promise((resolve) => setImmediate(resolve));
+				if (turns.due) await turns.pass();
 				const plain = plainEntry(entry);
 				if (plain === null) continue;
 				if (entries.length < longestKept) entries.push(plain);

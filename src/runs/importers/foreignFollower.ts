@@ -8,6 +8,7 @@ import type { RunTailEvent } from '../runTail.ts';
 import type { FoundFile } from './folderView.ts';
 import { ForeignRun } from './foreignRun.ts';
 import type { RunFormat } from './runFormat.ts';
+import { differenceOf } from './stepDifference.ts';
 
 export interface FollowOptions {
 	/** Between two looks at the files; default 2000. */
@@ -171,8 +172,9 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			this.#steps.set(step, files);
 			if (this.disposed) break;
 			if (before === null) continue;
-			if (!before.every((file) => files.some((later) => isContinued(file, later)))) return null;
-			if (files.length > before.length || files.some((file, i) => file.stamp !== before[i]?.stamp)) changed.add(step);
+			const difference = await differenceOf(before, files);
+			if (difference === 'other') return null;
+			if (difference === 'more') changed.add(step);
 		}
 		return [...changed].sort((a, b) => a - b);
 	}
@@ -207,11 +209,4 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	#fire(event: RunTailEvent): void {
 		if (!this.disposed) this.#emitter.fire(event);
 	}
-}
-
-/** Whether a file is the same as before, or that with more in it. Stamps begin with the file's identity. */
-function isContinued(before: FoundFile, later: FoundFile): boolean {
-	if (before.path !== later.path || later.size < before.size) return false;
-	const identity = (stamp: string) => stamp.split('-', 2).join('-');
-	return identity(before.stamp) === identity(later.stamp);
 }

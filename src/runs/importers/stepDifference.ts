@@ -1,0 +1,29 @@
+import type { FoundFile } from './folderView.ts';
+import { Turns } from './turns.ts';
+
+/** What became of the files of a step; a hundred thousand of them let other work in between. */
+export async function differenceOf(
+	before: readonly FoundFile[],
+	later: readonly FoundFile[],
+): Promise<'none' | 'more' | 'other'> {
+	const turns = new Turns();
+	const byPath = new Map<string, FoundFile>();
+	for (const file of later) {
+		byPath.set(file.path, file);
+		if (turns.due) await turns.pass();
+	}
+	let more = later.length > before.length;
+	for (const file of before) {
+		const now = byPath.get(file.path);
+		if (now === undefined || !isContinued(file, now)) return 'other';
+		more ||= now.stamp !== file.stamp;
+		if (turns.due) await turns.pass();
+	}
+	return more ? 'more' : 'none';
+}
+
+/** Whether a file is that of before, or that with more in it. Stamps begin with the file's identity. */
+function isContinued(before: FoundFile, later: FoundFile): boolean {
+	const identity = (stamp: string) => stamp.split('-', 2).join('-');
+	return later.size >= before.size && identity(before.stamp) === identity(later.stamp);
+}
