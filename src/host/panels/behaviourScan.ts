@@ -1,9 +1,9 @@
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { behaviours, findBehaviours } from '../../core/trace/behaviours.ts';
+import { behaviours, countBehaviours, findBehaviours } from '../../core/trace/behaviours.ts';
 import { messageText } from '../../core/trace/messageText.ts';
 import { parseTrace } from '../../core/trace/parseTrace.ts';
 import type { Span, TraceTags } from '../../core/trace/trace.ts';
-import { TraceCounter, thinkingSpan } from '../../core/trace/traceCounter.ts';
+import { thinkingSpan } from '../../core/trace/traceCounter.ts';
 import type { BehaviourRow } from '../../protocol/microscopeMessages.ts';
 import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
@@ -17,12 +17,14 @@ const part = 100_000;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-let counter: TraceCounter | null = null;
+function countIn(text: string): number[] {
+	const counts = countBehaviours(findBehaviours(text));
+	return behaviours.map((behaviour) => counts[behaviour]);
+}
 
-/** Counts in parts that end at white space, where no phrase is torn but those with a space. */
+/** Counts in parts that end at a line, where no phrase is torn. */
 async function countLong(text: string, { start, end }: Span, signal: AbortSignalLike): Promise<number[]> {
-	counter ??= new TraceCounter();
-	if (end - start <= part) return counter.countBehaviours(text, { start, end });
+	if (end - start <= part) return countIn(text.slice(start, end));
 	const total = new Array<number>(behaviours.length).fill(0);
 	for (let at = start; at < end; ) {
 		let to = Math.min(end, at + part);
@@ -30,9 +32,7 @@ async function countLong(text: string, { start, end }: Span, signal: AbortSignal
 			const feed = text.lastIndexOf('\n', to);
 			to = feed > at + part / 2 ? feed : to;
 		}
-		for (const [i, count] of counter.countBehaviours(text, { start: at, end: to }).entries()) {
-			total[i] = (total[i] as number) + count;
-		}
+		for (const [i, count] of countIn(text.slice(at, to)).entries()) total[i] = (total[i] as number) + count;
 		at = to;
 		await new Promise((resolve) => setImmediate(resolve));
 		checkAborted(signal);

@@ -1,6 +1,7 @@
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { Turns } from '../../runs/importers/turns.ts';
 import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
 
 /** How far a way through the steps of a run is. */
@@ -85,6 +86,7 @@ async function scanStep(
 	signal: AbortSignalLike,
 ): Promise<void> {
 	let taken = 0;
+	const turns = new Turns(signal);
 	try {
 		const opened = await content.open(step, split);
 		try {
@@ -98,6 +100,7 @@ async function scanStep(
 				taken++;
 				count.rollouts++;
 				await read(step, rollout);
+				if (turns.due) await turns.pass();
 			}
 		} finally {
 			await opened.close();
