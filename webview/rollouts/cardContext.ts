@@ -1,7 +1,6 @@
-import type { TraceTags } from '../../src/core/trace/trace.ts';
 import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
-import type { CompletionTrace } from '../lib/trace/completionTrace.ts';
+import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
 import { addsUp } from './rewardParts.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
@@ -9,7 +8,7 @@ import type { MarkKind, TextFindings } from './textMarks.ts';
 
 /** What a card needs of the panel around it; its places are those of its own group. */
 export interface CardContext {
-	readonly tags: TraceTags;
+	readonly tags: CompletionTags;
 	readonly weights: ReadonlyMap<string, number>;
 	/** Whether rewards are the weighted sums of their parts; another trainer's need not be. */
 	readonly sums: boolean;
@@ -46,8 +45,9 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	found?(index: number, findings: TextFindings): void;
 }
 
-export function tagsOf(model: RolloutsModel): TraceTags {
-	return { think: model.run?.think ?? null, answer: model.run?.answer ?? null };
+export function tagsOf({ run }: RolloutsModel): CompletionTags {
+	// Some trainers record special tokens with the text; what our own runs record is what was rewarded.
+	return { think: run?.think ?? null, answer: run?.answer ?? null, special: Boolean(run?.trainer) };
 }
 
 /** Copies a part of a rollout and says so. */

@@ -56,10 +56,31 @@ function findRegions(text: string, trace: Trace, tags: TraceTags): Region[] {
 	return regions;
 }
 
-export function traceCompletion(text: string, tags: TraceTags): CompletionTrace {
-	const trace = parseTrace(text, tags);
-	const regions = findRegions(text, trace, tags);
+/** How tokenizers write the end of a turn. */
+const turnEnd = /(?:<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|<(?:\/s|eos|end_of_turn)>|\s)+$/u;
+
+/** Tags, and whether completions were recorded with special tokens: the one that ends a turn is no text of it. */
+export interface CompletionTags extends TraceTags {
+	readonly special?: boolean;
+}
+
+/** Where the text ends and special tokens begin. */
+function spokenEnd(text: string, { special }: CompletionTags): number {
+	const ending = special ? turnEnd.exec(text.slice(-200))?.[0] : undefined;
+	return ending?.includes('<') ? text.length - ending.length : text.length;
+}
+
+export function traceCompletion(text: string, tags: CompletionTags): CompletionTrace {
+	const end = spokenEnd(text, tags);
+	const spoken = text.slice(0, end);
+	const trace = parseTrace(spoken, tags);
+	const regions = findRegions(spoken, trace, tags);
 	const marks: Mark[] = [];
+	if (end < text.length) {
+		const last = regions.pop() ?? { kind: 'plain', start: end, end };
+		regions.push({ ...last, end: text.length });
+		marks.push({ start: end, end: text.length, kind: 'tag', title: 'The end of the turn' });
+	}
 	for (const { start, end } of trace.tags) marks.push({ start, end, kind: 'tag' });
 	for (const { start, end, message, reason } of trace.faults) {
 		// What stands outside is a region of its own, with its name.
