@@ -46,6 +46,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		format: 'cjs',
 		target: 'node20',
 		external: ['vscode', 'mocha'],
+		// What starts threads knows its own place; no suite starts one.
+		logOverride: { 'empty-import-meta': 'silent' },
 	};
 
 	const webviewApp = (name) => ({

@@ -12,7 +12,7 @@ const name = 'metrics.jsonl';
 /** Numbers of the lines of an overview; each line says its own. */
 async function numbers(folder: string, lines: number): Promise<number[] | null> {
 	const overview = await overviewLines(folder, name, { lines, atLeast: 1000 });
-	return overview && overview.map((line) => JSON.parse(Buffer.from(line).toString()).step);
+	return overview?.map((line) => JSON.parse(Buffer.from(line).toString()).step) ?? null;
 }
 
 test('lines of a long file come from all of it, the first and the last included', async (context) => {
