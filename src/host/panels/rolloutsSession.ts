@@ -76,7 +76,11 @@ export class RolloutsSession extends Disposable {
 	}
 
 	readonly readers: Readers = {
-		loadStep: ({ split, step }) => this.#latest('loadStep', (signal) => this.#source.step(step, signal, split)),
+		loadStep: async ({ split, step }) => {
+			const content = await this.#latest('loadStep', (signal) => this.#source.step(step, signal, split));
+			if (split !== 'validation' && this.#steps.addGroups(step, content.groups)) this.#scheduleNews();
+			return content;
+		},
 		loadGroup: ({ split, step, group }) =>
 			this.#latest('loadGroup', (signal) => this.#source.group(step, group, signal, split)),
 		loadCompletion: async ({ split = 'train', ...place }) => ({

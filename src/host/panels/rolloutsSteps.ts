@@ -1,5 +1,5 @@
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
-import type { StepColumns } from '../../protocol/rolloutsMessages.ts';
+import type { GroupSummary, StepColumns } from '../../protocol/rolloutsMessages.ts';
 
 interface StepNumbers {
 	stage: string;
@@ -11,6 +11,8 @@ interface StepNumbers {
 export class RolloutsSteps {
 	readonly #steps = new Set<number>();
 	readonly #numbers = new Map<number, StepNumbers>();
+	/** Of steps that were read, for those that no metrics tell of. */
+	readonly #read = new Map<number, Pick<StepNumbers, 'reward' | 'dead'>>();
 	readonly #changed = new Set<number>();
 
 	addSteps(steps: readonly number[]): void {
@@ -28,8 +30,23 @@ export class RolloutsSteps {
 		}
 	}
 
+	/** A step was read: tells whether that says more than was known. */
+	addGroups(step: number, groups: readonly Pick<GroupSummary, 'reward' | 'dead'>[]): boolean {
+		const rewards = groups.flatMap((group) => group.reward.filter((reward) => reward !== null));
+		const sum = rewards.reduce((all, reward) => all + reward, 0);
+		const reward = rewards.length === 0 ? null : sum / rewards.length;
+		const dead = groups.length === 0 ? null : groups.filter((group) => group.dead).length / groups.length;
+		const before = this.#columns([step]);
+		this.#read.set(step, { reward, dead });
+		const after = this.#columns([step]);
+		if (before.reward[0] === after.reward[0] && before.dead[0] === after.dead[0]) return false;
+		this.#changed.add(step);
+		return true;
+	}
+
 	clear(): void {
 		this.#steps.clear();
+		this.#read.clear();
 		this.#numbers.clear();
 		this.#changed.clear();
 	}
@@ -61,8 +78,8 @@ export class RolloutsSteps {
 			step: steps,
 			stage: numbers.map((entry) => stageIndex(entry?.stage)),
 			stages,
-			reward: numbers.map((entry) => entry?.reward ?? null),
-			dead: numbers.map((entry) => entry?.dead ?? null),
+			reward: numbers.map((entry, i) => entry?.reward ?? this.#read.get(steps[i] as number)?.reward ?? null),
+			dead: numbers.map((entry, i) => entry?.dead ?? this.#read.get(steps[i] as number)?.dead ?? null),
 		};
 	}
 }
