@@ -202,6 +202,27 @@ export class MetricTable {
 		return row;
 	}
 
+	/**
+	 * As `merge`, for many lines at once, ascending by step: what is in the table moves once, not once a line.
+	 * @returns the first row that changed; the length when there are no lines
+	 */
+	mergeAll(lines: readonly { step: number; time: number; stage: string; values: Readonly<Record<string, number>> }[]) {
+		const before = this.#length;
+		const fresh: { readonly row: number; readonly line: (typeof lines)[number] }[] = [];
+		for (const line of lines) {
+			const row = this.rowAtOrAfter(line.step);
+			const known = (row < before && this.#step[row] === line.step) || fresh.at(-1)?.line.step === line.step;
+			if (!known) fresh.push({ row, line });
+		}
+		for (const { line } of fresh) this.#addRow(line.step, line.time, line.stage);
+		if (fresh.length > 0) this.#spread(before, fresh);
+		for (const { step, values } of lines) {
+			const row = this.rowOf(step);
+			for (const [name, value] of Object.entries(values)) this.#set(name, row, value);
+		}
+		return lines[0] === undefined ? this.#length : this.rowOf(lines[0].step);
+	}
+
 	/** Rows `from` to `to` (excluded) as copies. */
 	chunk(from: number, to: number): MetricChunk {
 		const names: string[] = [];
@@ -270,6 +291,22 @@ export class MetricTable {
 			const value = column[last] as number;
 			column.copyWithin(row + 1, row, last);
 			column[row] = value;
+		}
+	}
+
+	/** Moves the rows that were added behind row `before` to where they belong, those that are there aside. */
+	#spread(before: number, added: readonly { readonly row: number }[]): void {
+		for (const column of this.#columns.values()) column.reserve(this.#length);
+		const columns = [...this.#columns.values()].map((column) => column.values);
+		for (const column of [this.#step, this.#time, this.#stage, ...columns]) {
+			const values = column.slice(before, this.#length);
+			let end = before;
+			for (let i = added.length - 1; i >= 0; i--) {
+				const { row } = added[i] as { row: number };
+				if (row < end) column.copyWithin(row + i + 1, row, end);
+				column[row + i] = values[i] as number;
+				end = row;
+			}
 		}
 	}
 

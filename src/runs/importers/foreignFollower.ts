@@ -42,6 +42,8 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	/** Step -> its files as they were last seen; null: not looked at yet. */
 	#steps = new Map<number, readonly FoundFile[] | null>();
 	#turn = 0;
+	/** What was read and is not told yet: rows of metrics from this step on, and steps with rollouts. */
+	#untold = { from: Number.POSITIVE_INFINITY, steps: new Set<number>() };
 	#lastFailure = '';
 	/** Something of what is in the run was told, and not reset since. */
 	#told = false;
@@ -114,21 +116,23 @@ export class ForeignFollower extends Disposable implements RunFollower {
 	async #tellNews(): Promise<boolean> {
 		if (!this.#told) await this.#tellOverview();
 		const news = await this.#run.metricSources.read();
+		// What comes next may fail: the news is told at the next look then.
+		this.#untold.from = Math.min(this.#untold.from, news.from);
 		if (this.disposed) return true;
 		if (news.reset && this.#told) {
 			this.#reset();
 			return false;
 		}
-		const rollouts = await this.#newRollouts();
+		const continued = await this.#lookForRollouts();
 		if (this.disposed) return true;
-		if (rollouts === null) {
+		if (!continued) {
 			this.#reset();
 			return false;
 		}
 		await this.#tellRecord();
 		if (this.disposed) return true;
 		// Others may have read before.
-		const from = this.#told ? news.from : Number.NEGATIVE_INFINITY;
+		const from = this.#told ? this.#untold.from : Number.NEGATIVE_INFINITY;
 		this.#told = true;
 		if (from !== Number.POSITIVE_INFINITY) {
 			for (const lines of this.#run.metricSources.lines(from)) {
@@ -137,7 +141,9 @@ export class ForeignFollower extends Disposable implements RunFollower {
 				if (this.disposed) return true;
 			}
 		}
-		if (rollouts.length > 0) this.#fire({ kind: 'rollouts', steps: rollouts });
+		const steps = [...this.#untold.steps].sort((a, b) => a - b);
+		this.#untold = { from: Number.POSITIVE_INFINITY, steps: new Set() };
+		if (steps.length > 0) this.#fire({ kind: 'rollouts', steps });
 		this.#fire({ kind: 'synced' });
 		return true;
 	}
@@ -158,14 +164,16 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		this.#fire({ kind: 'record', record, status: record.status });
 	}
 
-	/** Steps whose rollouts are new or more than before; null: some are gone, or their files were written anew. */
-	async #newRollouts(): Promise<number[] | null> {
+	/** Finds steps whose rollouts are new or more than before. @returns false: some are gone, or their files are others */
+	async #lookForRollouts(): Promise<boolean> {
 		const steps = await this.#run.steps('train');
 		const now = new Set(steps);
-		for (const step of this.#steps.keys()) if (!now.has(step)) return null;
+		for (const step of this.#steps.keys()) if (!now.has(step)) return false;
 		const fresh = steps.filter((step) => !this.#steps.has(step));
-		for (const step of fresh) this.#steps.set(step, null);
-		const changed = new Set(fresh);
+		for (const step of fresh) {
+			this.#steps.set(step, null);
+			this.#untold.steps.add(step);
+		}
 		for (const step of this.#stepsToLookAt(steps)) {
 			const files = await this.#run.stepFiles(step, 'train');
 			const before = this.#steps.get(step) ?? null;
@@ -173,10 +181,10 @@ export class ForeignFollower extends Disposable implements RunFollower {
 			if (this.disposed) break;
 			if (before === null) continue;
 			const difference = await differenceOf(before, files);
-			if (difference === 'other') return null;
-			if (difference === 'more') changed.add(step);
+			if (difference === 'other') return false;
+			if (difference === 'more') this.#untold.steps.add(step);
 		}
-		return [...changed].sort((a, b) => a - b);
+		return true;
 	}
 
 	#stepsToLookAt(steps: readonly number[]): Set<number> {
@@ -201,6 +209,7 @@ export class ForeignFollower extends Disposable implements RunFollower {
 		this.#run = new ForeignRun(this.folder, this.#format, { live: true });
 		this.#record = '';
 		this.#told = false;
+		this.#untold = { from: Number.POSITIVE_INFINITY, steps: new Set() };
 		this.#steps.clear();
 		this.#turn = 0;
 		this.#fire({ kind: 'reset' });

@@ -100,7 +100,7 @@ export class ForeignRun implements RunContent {
 	}
 
 	async *metrics(signal?: AbortSignalLike): AsyncGenerator<MetricsLine[]> {
-		await this.#metrics.read(signal);
+		await this.#metrics.load(signal);
 		for (const lines of this.#metrics.lines()) {
 			yield lines;
 			await new Promise((resolve) => setImmediate(resolve));
@@ -114,7 +114,7 @@ export class ForeignRun implements RunContent {
 				const files = await this.disk.find(pattern);
 				if (files.some(({ size }) => size > largestForNewest) || files.length > 20) return [];
 			}
-			await this.#metrics.read();
+			await this.#metrics.load();
 		}
 		const last = this.#metrics.lastStep;
 		return last === null ? [] : [...this.#metrics.lines(last - 20)].flat();

@@ -1,5 +1,6 @@
-import type { AbortSignalLike } from '../../base/async.ts';
+import { type AbortSignalLike, Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { Heap } from '../../base/heap.ts';
 import { canonicalName } from '../../core/metrics/canonicalName.ts';
 import { MetricTable, mostColumns } from '../../core/metrics/metricTable.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
@@ -29,6 +30,8 @@ class MetricSource {
 	#before: Uint8Array = new Uint8Array(0);
 	#records = 0;
 	readonly #names = new Map<string, string>();
+	/** Rows of steps before the newest: they are put in their places together, since each moves all that is behind it. */
+	#late: LateRow[] = [];
 
 	/** @param seed what an older file said, of which this one repeats all */
 	constructor(folder: string, format: string, files: MetricFiles, match: PathMatch, seed: MetricTable | undefined) {
@@ -81,6 +84,7 @@ class MetricSource {
 			const rows = sample.#understood(looseRecord(line));
 			if (typeof rows !== 'string') for (const row of rows) sample.#add(row, 0);
 		}
+		sample.#putLate();
 		return sample.table;
 	}
 
@@ -92,6 +96,14 @@ class MetricSource {
 	}
 
 	async #take(frames: FrameFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number> {
+		try {
+			return await this.#takeRows(frames, faults, live, signal);
+		} finally {
+			this.#putLate();
+		}
+	}
+
+	async #takeRows(frames: FrameFile, faults: FaultList, live: boolean, signal?: AbortSignalLike): Promise<number> {
 		let changed = Number.POSITIVE_INFINITY;
 		const line = (number: number) => (this.files.form === 'jsonl' ? number : null);
 		for await (const frame of frames.frames(signal, this.#last ?? undefined)) {
@@ -131,8 +143,18 @@ class MetricSource {
 		if (Number.isNaN(seconds)) this.untimedAt = modifiedMs / 1000;
 		const last = this.table.length === 0 ? Number.NEGATIVE_INFINITY : (this.table.step.at(-1) as number);
 		if (step >= last) this.table.append([{ step, time: seconds, stage, values: named }]);
-		else this.table.merge(step, seconds, stage, notNull(named));
+		else {
+			this.#late.push({ step, time: seconds, stage, values: notNull(named) });
+			const most = Math.min(mostLate, Math.max(leastLate, this.table.length >> 4));
+			if (this.#late.length >= most) this.#putLate();
+		}
 		return step;
+	}
+
+	#putLate(): void {
+		if (this.#late.length === 0) return;
+		this.table.mergeAll(this.#late.sort((a, b) => a.step - b.step));
+		this.#late = [];
 	}
 
 	/** The same few names come with every row. */
@@ -160,6 +182,18 @@ class MetricSource {
 	}
 }
 
+/** A row of a step before the newest that was read. */
+interface LateRow {
+	readonly step: number;
+	readonly time: number;
+	readonly stage: string;
+	readonly values: Readonly<Record<string, number>>;
+}
+
+/** How many of them are put in their places together. */
+const leastLate = 256;
+const mostLate = 8192;
+
 function notNull(values: Readonly<Record<string, number | null>>): Record<string, number> {
 	return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== null));
 }
@@ -172,6 +206,8 @@ export interface MetricNews {
 	readonly reset: boolean;
 }
 
+const none: MetricNews = { from: Number.POSITIVE_INFINITY, reset: false };
+
 /** All metrics of a foreign run, read incrementally and merged by step. */
 export class MetricSources {
 	readonly #disk: DiskFolder;
@@ -179,6 +215,8 @@ export class MetricSources {
 	readonly #faults: FaultList;
 	readonly #live: boolean;
 	readonly #patterns: ReadonlyMap<MetricFiles, PathPattern>;
+	readonly #turns = new Sequencer();
+	#news: MetricNews = none;
 	#sources = new Map<string, MetricSource>();
 
 	constructor(disk: DiskFolder, format: RunFormat, faults: FaultList, live: boolean) {
@@ -189,7 +227,24 @@ export class MetricSources {
 		this.#patterns = new Map(format.metrics.map((files) => [files, new PathPattern(files.pattern)]));
 	}
 
+	/** For the one who follows: what is new since it asked last, whoever has read it meanwhile. */
 	async read(signal?: AbortSignalLike): Promise<MetricNews> {
+		await this.load(signal);
+		const news = this.#news;
+		this.#news = none;
+		return news;
+	}
+
+	/** Reads what is new for those who want all of it. */
+	load(signal?: AbortSignalLike): Promise<void> {
+		// Several who ask at once would each begin the tables anew.
+		return this.#turns.queue(async () => {
+			const { from, reset } = await this.#read(signal);
+			this.#news = { from: Math.min(from, this.#news.from), reset: reset || this.#news.reset };
+		});
+	}
+
+	async #read(signal: AbortSignalLike | undefined): Promise<MetricNews> {
 		let from = Number.POSITIVE_INFINITY;
 		let reset = false;
 		const before = this.#sources;
@@ -252,7 +307,7 @@ export class MetricSources {
 	/** Rows of steps from `from` on, ascending, each step once, in portions. */
 	lines(from = Number.NEGATIVE_INFINITY, portion = 128): Generator<MetricsLine[]> {
 		const sources = [...this.#sources.values()];
-		const written = Math.max(0, ...sources.map(({ untimedAt }) => untimedAt));
+		const written = sources.reduce((newest, { untimedAt }) => Math.max(newest, untimedAt), 0);
 		return mergedLines(
 			sources.map(({ table }) => table),
 			from,
@@ -299,23 +354,31 @@ function* mergedLines(
 	written: number,
 	portion: number,
 ): Generator<MetricsLine[]> {
-	const cursors = tables.map((table) => ({
+	const cursors = tables.map((table, order) => ({
+		order,
 		table,
 		steps: table.step,
 		times: table.time,
 		columns: table.names.map((name) => [name, table.column(name) as Float64Array] as const),
 		row: table.rowAtOrAfter(from),
 	}));
+	type Cursor = (typeof cursors)[number];
+	const stepAt = ({ steps, row }: Cursor) => steps[row] as number;
+	// Some trainers write a file a step: the next of ten thousand tables is not searched for among all of them.
+	const waiting = new Heap<Cursor>((a, b) => stepAt(a) - stepAt(b) || a.order - b.order);
+	for (const cursor of cursors) if (cursor.row < cursor.steps.length) waiting.push(cursor);
+	const nextAt = (step: number) => {
+		const next = waiting.first;
+		return next !== undefined && stepAt(next) === step ? waiting.pop() : undefined;
+	};
 	let lines: MetricsLine[] = [];
-	for (;;) {
-		const step = Math.min(...cursors.map(({ steps, row }) => steps[row] ?? Number.POSITIVE_INFINITY));
-		if (step === Number.POSITIVE_INFINITY) break;
+	for (let first = waiting.pop(); first !== undefined; first = waiting.pop()) {
+		const step = stepAt(first);
 		const values: Record<string, number> = {};
 		let time = Number.NEGATIVE_INFINITY;
 		let stage = 'train';
-		for (const cursor of cursors) {
-			const { table, steps, times, columns, row } = cursor;
-			if (steps[row] !== step) continue;
+		for (let cursor: Cursor | undefined = first; cursor !== undefined; cursor = nextAt(step)) {
+			const { table, times, columns, row } = cursor;
 			for (const [name, column] of columns) {
 				const value = column[row] as number;
 				if (!Number.isNaN(value)) values[name] = value;
@@ -324,6 +387,7 @@ function* mergedLines(
 			if (!Number.isNaN(told)) time = Math.max(time, told);
 			stage = table.stageAt(row) ?? stage;
 			cursor.row++;
+			if (cursor.row < cursor.steps.length) waiting.push(cursor);
 		}
 		lines.push({ step, time: Number.isFinite(time) ? time : written, stage, values });
 		if (lines.length < portion) continue;
