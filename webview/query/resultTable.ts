@@ -176,7 +176,7 @@ export class ResultTable implements IDisposable {
 			: element('span', { class: 'row-open plain', tabIndex: -1 }, String(index + 1));
 		const row = element(
 			'div',
-			{ class: opens ? 'result-row opens' : 'result-row' },
+			{ class: `result-row${opens ? ' opens' : ''}${index % 2 === 1 ? ' even' : ''}` },
 			element('span', { class: 'row-number', role: 'rowheader' }, number),
 			...columns.map((column) => {
 				const { text, title, parts } = column.cell(index);
