@@ -52,8 +52,8 @@ export const queryVerb: Verb = {
 					const of = total > 1e6 ? `${formatBytes(done)} of ${formatBytes(total)}` : `${done} of ${total}`;
 					output.draw(`\r\u001b[K${drawn ? `run ${number} of ${all}: ${of}` : ''}`);
 				},
-				// The failure is told first.
-				onStuck: () => setTimeout(() => process.exit(1), 500),
+				// The failure is told first; an orderly exit would wait for the statement.
+				onStuck: () => setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500),
 			});
 			const notes = [
 				...(message === null ? [] : [message]),

@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
-import { labExits } from '../protocol/lab.ts';
 import { Lab } from './lab.ts';
 import { LabServer } from './labServer.ts';
 
@@ -39,16 +38,17 @@ const opening = Lab.open({
 });
 const server = new LabServer(connection, opening);
 
-async function end(code: number): Promise<never> {
+async function end(): Promise<void> {
 	server.dispose();
 	const lab = await opening.catch(() => null);
 	// What is under way is stopped; nobody waits for what does not hear it.
 	await Promise.race([lab?.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 2000))]);
-	process.exit(code);
+	// Whatever still computes is not waited for.
+	process.kill(process.pid, 'SIGKILL');
 }
 
-process.on('disconnect', () => void end(0));
-process.on('SIGTERM', () => void end(0));
+process.on('disconnect', () => void end());
+process.on('SIGTERM', () => void end());
 // Ctrl+C of a terminal goes to the whole group; the parent decides.
 process.on('SIGINT', () => undefined);
 
@@ -56,14 +56,19 @@ opening.then(
 	(lab) => {
 		lab.onStuck(() => {
 			server.notify('log', { message: 'A statement did not stop; the lab worker starts again.' });
-			setTimeout(() => process.exit(labExits.startAgain), 100);
+			server.notify('startAgain', {});
+			// An orderly exit would wait for the statement.
+			setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100);
 		});
 		void lab.status().then(({ message }) => {
 			if (message !== null) server.notify('log', { message });
 		});
 		const timer = setInterval(() => {
 			// Memory that DuckDB's allocator keeps comes back with a new process alone.
-			if (server.underWay === 0 && process.memoryUsage.rss() > processMb * 2 ** 20) void end(labExits.startAgain);
+			if (server.underWay > 0 || process.memoryUsage.rss() < processMb * 2 ** 20) return;
+			clearInterval(timer);
+			server.notify('startAgain', {});
+			setTimeout(() => void end(), 100);
 		}, 2000);
 		timer.unref();
 	},

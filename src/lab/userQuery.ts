@@ -116,7 +116,7 @@ export class UserQueries {
 				stop(
 					new Failure(
 						'timeout',
-						`The statement took longer than ${Math.round(limits.timeoutMs / 1000)} s.`,
+						`The statement took longer than ${limits.timeoutMs / 1000} s.`,
 						'Filter more, or ask for less.',
 					),
 				);

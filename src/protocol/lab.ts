@@ -230,11 +230,10 @@ export type LabResult<M extends LabMethod> = v.InferOutput<(typeof labRequests)[
 export const labNotifications = {
 	progress: indexProgressSchema,
 	hits: v.object({ search: v.string(), hits: v.array(textHitSchema), bytes: count, total: count }),
+	/** The worker is about to end, for the sake of memory, and wants to be started again. */
+	startAgain: v.object({}),
 	/** Something to write to the log. */
 	log: v.object({ message: v.string() }),
 } as const;
 export type LabNotification = keyof typeof labNotifications;
 export type LabNews<N extends LabNotification> = v.InferOutput<(typeof labNotifications)[N]>;
-
-/** Exit codes of the worker: it wants to be started again, for the sake of memory. */
-export const labExits = { startAgain: 77 } as const;

@@ -16,7 +16,6 @@ import {
 	type LabNotification,
 	type LabParams,
 	type LabResult,
-	labExits,
 	labNotifications,
 	labRequests,
 } from '../../protocol/lab.ts';
@@ -51,6 +50,8 @@ interface Running {
 	readonly child: ChildProcess;
 	readonly connection: MessageConnection;
 	readonly pending: Set<Pending>;
+	/** It said that it wants to be started again. */
+	startsAgain: boolean;
 }
 
 /**
@@ -172,7 +173,7 @@ export class LabClient extends Disposable {
 		);
 		const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
 		const connection = createMessageConnection(new IPCMessageReader(child), new IPCMessageWriter(child), silent);
-		const running: Running = { child, connection, pending: new Set() };
+		const running: Running = { child, connection, pending: new Set(), startsAgain: false };
 		this.#running = running;
 		let words = '';
 		child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -183,6 +184,9 @@ export class LabClient extends Disposable {
 		child.once('close', (code, signal) => this.#gone(running, code, signal === null ? lastLine(words) : signal));
 		this.#listen(connection, 'progress', (news) => this.#progress.fire(news));
 		this.#listen(connection, 'hits', (news) => this.#hits.fire(news));
+		this.#listen(connection, 'startAgain', () => {
+			running.startsAgain = true;
+		});
 		this.#listen(connection, 'log', ({ message }) => log(message));
 		connection.onError(() => child.kill());
 		connection.listen();
@@ -201,15 +205,15 @@ export class LabClient extends Disposable {
 		if (this.#running !== running) return;
 		this.#running = null;
 		running.connection.dispose();
-		const wanted = code === labExits.startAgain;
+		const wanted = running.startsAgain;
 		(wanted ? this.#restarts : this.#crashes).push(Date.now());
 		this.#words = words;
-		if (!this.disposed) {
+		if (!this.disposed && !wanted) {
 			this.#options.log(
 				`The lab worker ended${code === null ? '' : ` with status ${code}`}${words === '' ? '' : `: ${words}`}.`,
 			);
-			this.#ended.fire();
 		}
+		if (!this.disposed) this.#ended.fire();
 		const failure = new Failure(
 			'unavailable',
 			`The lab worker ended unexpectedly${words === '' ? '' : `: ${words}`}.`,

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { LabClient, type LabClientOptions } from '../../../src/host/lab/labClient.ts';
+import type { LabNews } from '../../../src/protocol/lab.ts';
+import { folderFor, runIn } from './ownRun.ts';
+
+const program = fileURLToPath(new URL('../../../src/lab/main.ts', import.meta.url));
+
+function clientFor(
+	context: TestContext,
+	options: Partial<LabClientOptions> = {},
+): LabClient & { readonly words: string[] } {
+	const words: string[] = [];
+	const client = new LabClient({ program, storage: null, log: (message) => words.push(message), ...options });
+	context.after(() => client.dispose());
+	return Object.assign(client, { words });
+}
+
+const count = async (client: LabClient) =>
+	(await client.request('sql', { sql: 'select count(*) from rollouts', limit: 1 })).rows[0]?.[0];
+
+async function gone(pid: number): Promise<void> {
+	for (;;) {
+		try {
+			process.kill(pid, 0);
+		} catch {
+			return;
+		}
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}
+
+describe('the lab worker of a window', () => {
+	it('starts with the first request, knows the runs, and tells how far it is', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const client = clientFor(context);
+		const told: LabNews<'progress'>[] = [];
+		client.onProgress((news) => told.push(news));
+		client.setRuns([run]);
+		assert.equal(client.pid, null);
+		const progress = await client.request('index', { run });
+		assert.deepEqual([progress.state, progress.rollouts], ['ready', 60]);
+		assert.ok(client.pid !== null);
+		assert.equal(await count(client), 60);
+		assert.ok(told.some(({ state }) => state === 'ready'));
+		const hits: LabNews<'hits'>[] = [];
+		client.onHits((news) => hits.push(news));
+		const query = { pattern: 'e', regex: false, caseSensitive: true };
+		const found = await client.request('search', { search: 'a', query, filter: {}, limit: 5 });
+		assert.equal(found.hits, 5);
+		assert.equal(hits.flatMap((news) => news.hits).length, 5);
+	});
+
+	it('passes failures on, and takes what it does not know for one', async (context) => {
+		const client = clientFor(context);
+		await assert.rejects(client.request('sql', { sql: 'drop table run', limit: 1 }), { reason: 'denied' });
+		await assert.rejects(client.request('sql', { sql: 'select 1' } as never), { reason: 'invalid' });
+		await assert.rejects(client.request('nothing' as never, {} as never), { reason: 'unsupported' });
+		const controller = new AbortController();
+		const asked = client.request(
+			'sql',
+			{ sql: 'select count(*) from range(1000000000000)', limit: 1 },
+			controller.signal,
+		);
+		setTimeout(() => controller.abort(), 50);
+		await assert.rejects(asked, { reason: 'cancelled' });
+		assert.deepEqual((await client.request('sql', { sql: 'select 1', limit: 1 })).rows, [[1]]);
+	});
+
+	it('is started again after a crash, with what it had to know; what was under way fails', async (context) => {
+		const folder = await folderFor(context);
+		const run = await runIn(join(folder, 'run'));
+		const client = clientFor(context, { storage: join(folder, 'index') });
+		client.setRuns([run]);
+		await client.request('index', { run });
+		const first = client.pid as number;
+		const asked = client.request('sql', { sql: 'select count(*) from range(1000000000000)', limit: 1 });
+		setTimeout(() => process.kill(first, 'SIGKILL'), 100);
+		await assert.rejects(asked, { reason: 'unavailable' });
+		assert.equal(await count(client), 60);
+		assert.notEqual(client.pid, first);
+		assert.match(client.words.join(), /SIGKILL/);
+	});
+
+	it('is not started for ever', async (context) => {
+		const client = clientFor(context, { program: join(await folderFor(context), 'missing.js') });
+		for (let i = 0; i < 4; i++) await assert.rejects(client.request('status', {}), { reason: 'unavailable' });
+		await assert.rejects(client.request('status', {}), { reason: 'unavailable', message: /ended 4 times/ });
+		const without = clientFor(context, { node: () => '/nowhere/node' });
+		await assert.rejects(without.request('status', {}), { reason: 'unavailable' });
+	});
+
+	it('starts again by itself when a statement does not stop, and answers what else was asked', async (context) => {
+		const client = clientFor(context);
+		await client.request('status', {});
+		const first = client.pid as number;
+		const stuck = client.request('sql', {
+			sql: "select sum(levenshtein(repeat('a', 200000), repeat('b', 200000 + range::int))) from range(1000)",
+			limit: 1,
+			timeoutMs: 300,
+		});
+		await assert.rejects(stuck, { reason: 'timeout' });
+		await gone(first);
+		assert.deepEqual((await client.request('sql', { sql: 'select 2', limit: 1 })).rows, [[2]]);
+		assert.notEqual(client.pid, first);
+	});
+
+	it('ends with its window, whatever it is doing', async (context) => {
+		const client = clientFor(context);
+		await client.request('status', {});
+		const pid = client.pid as number;
+		const asked = client.request('sql', { sql: 'select count(*) from range(1000000000000)', limit: 1 });
+		client.dispose();
+		await assert.rejects(asked, { reason: 'cancelled' });
+		await gone(pid);
+		await assert.rejects(client.request('status', {}), { reason: 'cancelled' });
+	});
+
+	it('ends when its parent is killed', async () => {
+		const { spawn } = await import('node:child_process');
+		const source = `
+			import { LabClient } from ${JSON.stringify(new URL('../../../src/host/lab/labClient.ts', import.meta.url).href)};
+			const client = new LabClient({ program: ${JSON.stringify(program)}, storage: null, log() {} });
+			await client.request('status', {});
+			console.log(client.pid);
+		`;
+		const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+			stdio: ['ignore', 'pipe', 'inherit'],
+		});
+		const [data] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+		child.kill('SIGKILL');
+		await gone(Number(data));
+	});
+});

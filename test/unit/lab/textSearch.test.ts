@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { appendFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Lab } from '../../../src/lab/lab.ts';
+import type { RolloutFilter, TextHit, TextQuery } from '../../../src/protocol/lab.ts';
+import { openRun } from '../../../src/runs/openRun.ts';
+import { fixtureFolder } from '../runs/importers/foreignFixtures.ts';
+import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
+
+async function search(
+	lab: Lab,
+	query: Partial<TextQuery>,
+	filter: RolloutFilter = {},
+	limit = 100_000,
+	signal?: AbortSignal,
+) {
+	const hits: TextHit[] = [];
+	const bytes: number[] = [];
+	const asked = { pattern: '', regex: false, caseSensitive: true, ...query };
+	const outcome = await lab.search(
+		{ search: 's', query: asked, filter, limit },
+		(news) => {
+			hits.push(...news.hits);
+			bytes.push(news.bytes);
+		},
+		signal,
+	);
+	assert.equal(outcome.hits, hits.length);
+	assert.deepEqual(
+		bytes,
+		bytes.toSorted((a, b) => a - b),
+	);
+	return { ...outcome, found: hits };
+}
+
+const key = ({ split, step, group, index }: Pick<TextHit, 'split' | 'step' | 'group' | 'index'>) =>
+	`${split} ${step} ${group} ${index}`;
+
+/** Every rollout of a run whose text an expression matches, one by one. */
+async function scan(run: string, expression: RegExp): Promise<string[]> {
+	const content = await openRun(run);
+	const found: string[] = [];
+	for (const split of ['train', 'validation'] as const) {
+		for (const step of await content.steps(split)) {
+			const rollouts = await content.open(step, split);
+			for await (const { rollout, place } of rollouts.rollouts()) {
+				if (rollout === null || typeof rollout.completion !== 'string' || !expression.test(rollout.completion))
+					continue;
+				found.push(key({ split, step, group: place.group, index: place.index }));
+			}
+			await rollouts.close();
+		}
+	}
+	return found;
+}
+
+describe('searching texts', () => {
+	it('finds what going through all of them finds, in the same order', async (context) => {
+		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
+		const odd = ['naïve café', '数学が好き', 'a/b "c" \\d', 'tab\tline\nend', '\u2028 \ud83d\ude00', 'KELVIN \u212a'];
+		const lines = odd.map((completion, index) =>
+			JSON.stringify(rolloutLine({ step: 3, group: 90, index, completion })),
+		);
+		const escaped = lines.map((line) =>
+			line
+				.replace('"group":90', '"group":91')
+				.replace(/[\u0080-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+				.replaceAll('a/b', 'a\\/b'),
+		);
+		await appendFile(join(run, 'rollouts', 'step_000003.jsonl'), [...lines, ...escaped, ''].join('\n'));
+		const lab = await labFor(context);
+		await lab.setRuns([run]);
+		const expressions = [
+			'remaining steps',
+			'probability is \\d+/7',
+			'Wait, \\d+ - \\d+',
+			'\\d{5}',
+			'caf(é|e)',
+			'数学|好き',
+			'"c" ',
+			'line\nend',
+			'\u{1F600}',
+			'^naïve',
+			'kelvin k',
+			'x = (\\d)\\d?\\1,',
+		];
+		for (const pattern of expressions) {
+			for (const caseSensitive of [true, false]) {
+				const { found, complete, limits } = await search(lab, { pattern, regex: true, caseSensitive });
+				const expected = await scan(run, new RegExp(pattern, caseSensitive ? 'su' : 'sui'));
+				assert.deepEqual(found.map(key), expected, `/${pattern}/ ${caseSensitive}`);
+				assert.ok(complete);
+				assert.deepEqual(limits, []);
+			}
+		}
+		assert.ok((await search(lab, { pattern: '\\frac{' })).hits > 0);
+	});
+
+	it('shows where the first occurrence stands, and counts them', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const completion = `${'a'.repeat(200)} needle ${'b'.repeat(200)} NEEDLE needle`;
+		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${JSON.stringify(rolloutLine({ completion }))}\n`);
+		const lab = await labFor(context);
+		const { found } = await search(lab, { pattern: 'needle' }, { runs: [run], steps: { to: 1 } });
+		const [hit] = found;
+		assert.deepEqual([hit?.run, hit?.count, hit?.match], [run, 2, 'needle']);
+		assert.equal(hit?.before, `${'a'.repeat(79)} `);
+		assert.equal(hit?.after, ` ${'b'.repeat(79)}`);
+	});
+
+	it('keeps to a filter', async (context) => {
+		const run = await runIn(await folderFor(context), { rollouts: 300, perGroup: 4, groups: 25, bytes: 2000 });
+		const lab = await labFor(context);
+		const filter = { runs: [run], steps: { from: 2 }, correct: true, ranges: [{ column: 'rewards.length', to: 0.5 }] };
+		const { found } = await search(lab, { pattern: 'Wait' }, filter);
+		const all = await search(lab, { pattern: 'Wait' }, { runs: [run] });
+		const { refs } = await lab.rollouts({ filter, limit: 1000 });
+		const wanted = new Set((refs ?? []).map((ref) => ref && key(ref)));
+		assert.deepEqual(
+			found.map(key),
+			all.found.map(key).filter((one) => wanted.has(one)),
+		);
+		assert.ok(found.length > 5 && found.length < all.found.length);
+	});
+
+	it('goes through runs of other trainers, and through messages', async (context) => {
+		const lab = await labFor(context);
+		for (const name of ['trl-run', 'verl', 'art'] as const) {
+			const run = fixtureFolder(name);
+			const expression = /answer|[0-9]{2}/;
+			const { found } = await search(lab, { pattern: expression.source, regex: true }, { runs: [run] });
+			const expected = await scan(run, expression);
+			const ofMessages = found.filter((hit) => !expected.includes(key(hit)));
+			assert.deepEqual(found.filter((hit) => !ofMessages.includes(hit)).map(key), expected, name);
+			if (name === 'art') assert.ok(ofMessages.length > 0);
+			await lab.index(run);
+			const { refs } = await lab.rollouts({ filter: { runs: [run] }, limit: 3 });
+			const ref = refs?.[0];
+			assert.ok(ref);
+			const filter = { runs: [run], split: ref.split, groups: [{ step: ref.step, group: ref.group }] };
+			const inGroup = await search(lab, { pattern: expression.source, regex: true }, filter);
+			assert.deepEqual(
+				inGroup.found.map(key),
+				found.filter((hit) => hit.split === ref.split && hit.step === ref.step && hit.group === ref.group).map(key),
+			);
+		}
+	});
+
+	it('says when the limit of hits was reached', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lab = await labFor(context);
+		const { hits, complete, limits } = await search(lab, { pattern: 'e' }, { runs: [run] }, 7);
+		assert.deepEqual([hits, complete, limits], [7, false, ['Stopped at 7 hits.']]);
+	});
+
+	it('leaves rollouts out on which an expression would take for ever, and says so', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lines = Array.from({ length: 6 }, (_, index) =>
+			JSON.stringify(rolloutLine({ index, completion: index % 3 === 1 ? `${'a'.repeat(40)}b needle` : `aaa needle` })),
+		);
+		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${lines.join('\n')}\n`);
+		const lab = await labFor(context);
+		const { found, complete, limits } = await search(
+			lab,
+			{ pattern: '(a+)+ needle', regex: true },
+			{ runs: [run], steps: { to: 1 } },
+		);
+		assert.deepEqual(
+			found.map(({ index }) => index),
+			[0, 2, 3, 5],
+		);
+		assert.equal(complete, false);
+		assert.match(limits.join(), /longer than 1 s on 2 rollouts/);
+	});
+
+	it('gives an expression up that does so on many, and can be cancelled meanwhile', async (context) => {
+		const run = await runIn(await folderFor(context));
+		const lines = Array.from({ length: 100 }, (_, index) =>
+			JSON.stringify(rolloutLine({ index, completion: `${'a'.repeat(40)}b` })),
+		);
+		await writeFile(join(run, 'rollouts', 'step_000001.jsonl'), `${lines.join('\n')}\n`);
+		const lab = await labFor(context);
+		const controller = new AbortController();
+		setTimeout(() => controller.abort(), 300);
+		const asked = search(
+			lab,
+			{ pattern: '(a+)+$', regex: true },
+			{ runs: [run], steps: { to: 1 } },
+			10,
+			controller.signal,
+		);
+		await assert.rejects(asked, { reason: 'cancelled' });
+		// The threads are free again.
+		assert.equal((await search(lab, { pattern: 'aab' }, { runs: [run], steps: { to: 1 } })).hits, 100);
+	});
+
+	it('refuses what is no expression', async (context) => {
+		const lab = await labFor(context);
+		await assert.rejects(search(lab, { pattern: '(', regex: true }), { reason: 'invalid' });
+		await assert.rejects(search(lab, { pattern: '\\p{Nothing}', regex: true }), { reason: 'invalid' });
+	});
+});
