@@ -31,6 +31,10 @@ async function answer(request: DecodingRequest): Promise<DecodingResult> {
 	}
 }
 
+// The columns of a damaged row group are read side by side: the first that fails is the answer, and those that fail after
+// it are nobody's. Unhandled, they would end the thread in the middle of the next request, for another file.
+process.on('unhandledRejection', () => undefined);
+
 parentPort?.on('message', async ({ id, request }: { id: number; request: DecodingRequest }) => {
 	let message: DecodingAnswer;
 	try {
