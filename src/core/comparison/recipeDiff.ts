@@ -39,7 +39,8 @@ export function recipeDiff(recipes: readonly unknown[]): RecipeDiff {
 	for (const key of keys) {
 		const values = flat.map((table) => table?.get(key) ?? null);
 		const told = values.filter((_, i) => flat[i] !== null);
-		if (new Set(told).size > 1) changed.push({ key, values });
+		// Whole values are compared; what is shown of them is cut.
+		if (new Set(told).size > 1) changed.push({ key, values: values.map((value) => value && shortened(value)) });
 		else same++;
 	}
 	return { changed, same, without, cut };
@@ -73,10 +74,13 @@ function flatten(value: unknown, path: string, flat: Map<string, string>, depth:
 	for (const [key, item] of inner) flatten(item, key, flat, depth + 1);
 }
 
+function shortened(text: string): string {
+	return text.length > limits.value ? `${text.slice(0, limits.value)}…` : text;
+}
+
 function valueText(value: unknown): string {
 	try {
-		const text = JSON.stringify(value) ?? 'null';
-		return text.length > limits.value ? `${text.slice(0, limits.value)}…` : text;
+		return JSON.stringify(value) ?? 'null';
 	} catch {
 		return '"too deep to compare"';
 	}

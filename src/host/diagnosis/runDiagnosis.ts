@@ -137,7 +137,8 @@ export class RunDiagnosis extends Disposable {
 		const diagnosed = await this.#options.turns.queue(() => goThrough(content, { signal }));
 		if (this.disposed) return;
 		await this.#publish(diagnosed.diagnosis, !this.#live);
-		if (this.#live) await this.#follow(content, diagnosed);
+		// It may have been given up by whoever was just told.
+		if (this.#live && !this.disposed) await this.#follow(content, diagnosed);
 	}
 
 	/** Alerts that cannot be read are looked for once more. */

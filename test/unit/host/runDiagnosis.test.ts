@@ -101,6 +101,26 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.match(await logOf(folder), /"type":"begin"/);
 	});
 
+	it('follows nothing when it is given up the moment it is ready', async () => {
+		const folder = newRun();
+		await writeRecord(folder, live());
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(40, healthy)));
+		const { diagnosis } = diagnose(folder);
+		let ready = false;
+		diagnosis.onDidChange(() => {
+			if (diagnosis.state.phase !== 'ready') return;
+			ready = true;
+			diagnosis.dispose();
+		});
+		await until('ready', () => ready);
+		const { diagnosis: other } = diagnose(folder);
+		await until('the other is ready', () => other.state.phase === 'ready');
+		await writeRecord(folder, { ...live(), step: 77 });
+		await until('the other has seen it', () => other.record?.step === 77);
+		await new Promise((resolve) => setTimeout(resolve, 200));
+		assert.notEqual(diagnosis.record?.step, 77);
+	});
+
 	it('keeps what a person dismissed, for every window', async () => {
 		const folder = newRun();
 		await writeRecord(folder, { step: 60 });

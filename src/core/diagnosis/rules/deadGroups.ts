@@ -122,19 +122,24 @@ class DeadGroupsWatch implements Watch {
 	#tell(mean: number, cause: Cause | null): Telling {
 		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: their completions earned the same and teach nothing`;
 		const common = { metrics: ['frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
+		const judged = this.#judged();
 		const key = (name: string) => stagePath(this.#run, this.#stage, name);
 		switch (cause) {
 			case 'solved':
 				return {
 					...common,
-					message: `${said}. Most of them are solved: all completions are right.`,
+					message: judged
+						? `${said}. Most of them are solved: all completions are right.`
+						: `${said}. Most of them are solved: all completions earn about the most that any earns.`,
 					action: 'Go on with harder problems, or end the stage here.',
 					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'harder problems'),
 				};
 			case 'too-hard':
 				return {
 					...common,
-					message: `${said}. Most of them are too hard: no completion is right.`,
+					message: judged
+						? `${said}. Most of them are too hard: no completion is right.`
+						: `${said}. Most of them are too hard: all completions earn about the least that any earns.`,
 					action:
 						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
 					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
@@ -163,7 +168,7 @@ class DeadGroupsWatch implements Watch {
 				const temperature = stageSetting(this.#run, this.#stage, 'temperature');
 				return {
 					...common,
-					message: `${said}. Most of them repeat the same wrong completion: sampling hardly varies.`,
+					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling hardly varies.`,
 					action: 'Sample at a higher temperature.',
 					recipe: recipeAdvice(
 						key('temperature'),
@@ -179,6 +184,17 @@ class DeadGroupsWatch implements Watch {
 					recipe: null,
 				};
 		}
+	}
+
+	/** Whether something says which completions are right: rewards alone say which earn more. */
+	#judged(): boolean {
+		let dead = false;
+		for (const { group } of this.#facts.groups()) {
+			if (!isDead(group)) continue;
+			dead = true;
+			if (group.correct.some((value) => value !== null)) return true;
+		}
+		return !dead && this.#solving.accuracy !== null;
 	}
 
 	#evidence(cause: Cause | null): Evidence[] {

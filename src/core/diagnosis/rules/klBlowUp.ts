@@ -20,6 +20,8 @@ class KlWatch implements Watch {
 		this.#recent.clear();
 		this.#update.clear();
 		this.#before = new Course();
+		this.#held = [];
+		this.#heldUpdate = [];
 	}
 
 	row(row: Row): readonly Holding[] | undefined {

@@ -119,6 +119,13 @@ describe('recipes side by side', () => {
 		assert.deepEqual([diff.same, diff.without, diff.cut], [2, [2], 0]);
 	});
 
+	test('differ in long values, too, wherever it is', () => {
+		const long = 'x'.repeat(5000);
+		const diff = recipeDiff([{ system: `${long}1` }, { system: `${long}2` }, { system: `${long}1` }]);
+		assert.deepEqual([diff.changed.map(({ key }) => key), diff.same], [['system'], 0]);
+		assert.ok(diff.changed[0]?.values.every((value) => (value?.length ?? 0) < 2100));
+	});
+
 	test('that are hostile stay bounded', () => {
 		let deep: unknown = 1;
 		for (let i = 0; i < 5000; i++) deep = { a: deep };

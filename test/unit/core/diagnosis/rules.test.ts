@@ -137,6 +137,23 @@ describe('dead groups', () => {
 		assert.equal(of(0.5), 'dead-groups');
 	});
 
+	it('are called right or wrong only where something judges answers', () => {
+		const facts = { correct: fill(null), answered: fill(null) };
+		const some = group({ ...facts, reward: [-1, 2, 2, -1, -1, 2, 2, 2] });
+		const told = (of: Partial<Parameters<typeof group>[0]>) =>
+			only({ metrics: rows(60, dead), steps: steps(60, [...fill(group({ ...facts, ...of }), 9), some]) }, foreignRun)
+				.message;
+		for (const message of [
+			told({ reward: fill(2) }),
+			told({ reward: fill(-1) }),
+			told({ reward: fill(1), distinct: 1 }),
+		]) {
+			assert.doesNotMatch(message, /\b(right|wrong)\b/);
+		}
+		const judged = only({ metrics: rows(60, dead), steps: steps(60, [...fill(group(), 9), alive]) });
+		assert.match(judged.message, /no completion is right/);
+	});
+
 	it('are no matter while they are few, or for a moment', () => {
 		const few = but((_, noise) => ({ frac_reward_zero_std: Math.max(0, 0.6 + noise(0.2)) }));
 		assert.deepEqual(ids({ metrics: rows(200, few) }), []);
@@ -259,6 +276,16 @@ describe('KL blow-up', () => {
 			}),
 			[],
 		);
+	});
+
+	it('ends with its stage, also where the next one measures no KL to a reference', () => {
+		const high = but((i) => (i < 120 ? {} : { kl: 40 }));
+		const next = but(() => ({ kl: undefined, policy_kl: 0.001 }));
+		const [alert] = diagnose(ownRun, {
+			metrics: [...rows(200, high), ...rows(30, next, { from: 201, stage: 'rl' })],
+		});
+		assert.equal(alert?.id, 'kl-blow-up');
+		assert.equal(alert.lastStep, 200);
 	});
 
 	it('tells updates that are too large apart from it', () => {
