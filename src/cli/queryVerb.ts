@@ -59,7 +59,9 @@ export const queryVerb: Verb = {
 				...(message === null ? [] : [message]),
 				...runs.flatMap((run) => {
 					if (run.state === 'failed') return [`${run.run} could not be read: ${run.message}`];
-					return run.skipped === 0 ? [] : [`${run.run}: ${run.skipped} records could not be read (${run.message}).`];
+					if (run.skipped === 0) return [];
+					const records = run.skipped === 1 ? '1 record' : `${run.skipped} records`;
+					return [`${run.run}: ${records} could not be read (${run.message}).`];
 				}),
 				...(cut ? ['Not all folders were looked at for runs.'] : []),
 				...(table.truncated ? [`There are more rows than ${table.rows.length}; --limit asks for more.`] : []),

@@ -95,7 +95,7 @@ export class RunIndexer {
 		await this.#metrics(key, content, signal);
 		await this.#evaluations(key, content);
 		const [row] = await this.#writer.connection.rows(
-			'select sum(rollouts), sum(skipped + torn), first(first_fault order by split, step) from part where run_key = $key',
+			'select sum(rollouts), sum(skipped + torn), first(first_fault order by split, step) filter (first_fault is not null) from part where run_key = $key',
 			{ key },
 		);
 		const [counted, lost, first] = row ?? [];

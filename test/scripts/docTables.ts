@@ -12,6 +12,7 @@ import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
 import { exportTables } from './exportExamples.ts';
+import { queryTables } from './queryTables.ts';
 import { ruleTables } from './ruleTables.ts';
 
 interface Schema {
@@ -323,4 +324,5 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/diagnosis.md', ruleTables],
 	['docs/formats.md', formatTables],
 	['docs/exports.md', exportTables],
+	['docs/queries.md', queryTables],
 ];

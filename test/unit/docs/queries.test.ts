@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Lab } from '../../../src/lab/lab.ts';
+import { labViews } from '../../../src/protocol/labViews.ts';
+import { makeRolloutFolder } from '../../bench/rolloutFolder.ts';
+import { root } from '../../scripts/paths.ts';
+
+const examples = [...(await readFile(join(root, 'docs/queries.md'), 'utf8')).matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(
+	([, sql]) => sql as string,
+);
+
+describe('docs/queries.md', () => {
+	let lab: Lab;
+	let folder: string;
+
+	before(async () => {
+		folder = await mkdtemp(join(tmpdir(), 'queries-'));
+		await makeRolloutFolder(folder, { rollouts: 400, perGroup: 4, groups: 10, bytes: 1200 });
+		lab = await Lab.open({ storage: null });
+		await lab.index(folder);
+		await lab.index(join(root, 'test/fixtures/trl-run'));
+	});
+	after(async () => {
+		await lab.close();
+		await rm(folder, { recursive: true });
+	});
+
+	it('names every column of every view, with its type, and no other', async () => {
+		const { rows } = await lab.sql({
+			sql: 'select view_name from duckdb_views() where not internal order by 1',
+			limit: 99,
+		});
+		assert.deepEqual(rows.flat(), labViews.map(({ name }) => name).toSorted());
+		for (const { name, columns } of labViews) {
+			const { rows } = await lab.sql({ sql: `describe ${name}`, limit: 99 });
+			assert.deepEqual(
+				rows.map(([column, type]) => [column, type]),
+				columns.map(({ name: column, type }) => [column, type]),
+				name,
+			);
+		}
+	});
+
+	it('has examples', () => assert.ok(examples.length >= 10));
+
+	for (const sql of examples) {
+		it(`runs: ${sql.split('\n')[0]}`, async () => {
+			const { rows, columns } = await lab.sql({ sql, limit: 1000 });
+			assert.ok(columns.length > 0);
+			// Evaluations and failed rewards are in neither run.
+			if (!/from evaluations|value is null/.test(sql)) assert.ok(rows.length > 0);
+		});
+	}
+
+	it('tells rollouts by the columns that it says', async () => {
+		const { refs } = await lab.sql({ sql: examples.find((sql) => sql.includes('"index"')) ?? '', limit: 10 });
+		assert.ok(refs !== null && refs.length > 0 && refs.every((ref) => ref !== null));
+	});
+});
