@@ -189,7 +189,10 @@ export const comparisonRequests = {
 		result: v.object({ prompt: v.string(), sides: v.array(promptSideSchema) }),
 	},
 	/** A group in the rollouts panel of its run. */
-	openRollouts: { params: v.object({ run: count, step: v.number(), group: v.number() }), result: done },
+	openRollouts: {
+		params: v.object({ run: count, split: v.picklist(['train', 'validation']), step: v.number(), group: v.number() }),
+		result: done,
+	},
 } as const;
 export type PairResult = v.InferOutput<typeof comparisonRequests.pair.result>;
 export type RecipesResult = v.InferOutput<typeof comparisonRequests.recipes.result>;

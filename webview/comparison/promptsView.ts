@@ -239,7 +239,7 @@ export class PromptsView extends Disposable {
 						on: {
 							click: () =>
 								void this.#model.host
-									.request('openRollouts', { run, step: shown.step, group: shown.group })
+									.request('openRollouts', { run, split: shown.split, step: shown.step, group: shown.group })
 									.catch(() => undefined),
 						},
 					},

@@ -57,8 +57,8 @@ export class RunComparisonPanel extends AppPanel<ComparisonEvent, ComparisonComm
 			pair: ({ first, second }) => session.pair(first, second),
 			prompts: ({ all }) => session.searchPrompts(all),
 			prompt: ({ hash, steps }) => session.showPrompt(hash, steps),
-			openRollouts: async ({ run, step, group }) => {
-				await vscode.commands.executeCommand(commandIds.openRollouts, session.folder(run), { step, group });
+			openRollouts: async ({ run, ...place }) => {
+				await vscode.commands.executeCommand(commandIds.openRollouts, session.folder(run), place);
 				return {};
 			},
 		};

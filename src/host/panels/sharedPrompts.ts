@@ -27,6 +27,8 @@ interface KnownPrompt {
 	readonly places: PromptPlace[][];
 }
 
+type Known = Map<string, KnownPrompt>;
+
 export interface PromptSearch {
 	readonly prompts: SharedPrompt[];
 	readonly seen: number[];
@@ -42,7 +44,7 @@ export interface PromptSearch {
 export class SharedPrompts {
 	readonly #open: (run: number) => Promise<RunContent>;
 	readonly #runs: number;
-	#known = new Map<string, KnownPrompt>();
+	#known: Known = new Map();
 
 	constructor(runs: number, open: (run: number) => Promise<RunContent>) {
 		this.#runs = runs;
@@ -51,7 +53,10 @@ export class SharedPrompts {
 
 	/** Looks anew. A search that is cancelled keeps what it has found. */
 	async search(all: boolean, progress: (count: ScanCount) => void, signal: AbortSignalLike): Promise<PromptSearch> {
-		this.#known = new Map();
+		// A search that this one takes the place of may still be on its way out.
+		const known: Known = new Map();
+		this.#known = known;
+		let full = false;
 		const seen = new Array<number>(this.#runs).fill(0);
 		const sum: ScanCount = { done: 0, total: 0, rollouts: 0, skipped: 0, bounded: false };
 		let cancelled = false;
@@ -85,9 +90,9 @@ export class SharedPrompts {
 							// The rollouts of a group answer one prompt.
 							if (groups.has(rollout.group)) return;
 							groups.add(rollout.group);
-							if (this.#add(run, rollout.prompt, { step, split, group: rollout.group })) {
-								seen[run] = (seen[run] as number) + 1;
-							}
+							const added = this.#add(known, run, rollout.prompt, { step, split, group: rollout.group });
+							if (added === 'new') seen[run] = (seen[run] as number) + 1;
+							full ||= added === 'full';
 						},
 						count,
 						signal,
@@ -99,7 +104,7 @@ export class SharedPrompts {
 			if (Failure.from(error).reason !== 'cancelled') throw error;
 			cancelled = true;
 		}
-		return { prompts: this.#shared(), seen, bounded: sum.bounded, cancelled, skipped: sum.skipped };
+		return { prompts: shared(known), seen, bounded: sum.bounded || full, cancelled, skipped: sum.skipped };
 	}
 
 	/** What each run made of a prompt. Fails with `missing` when no search has found it. */
@@ -167,29 +172,34 @@ export class SharedPrompts {
 		return { shown: { step, split, group, completions, more }, text };
 	}
 
-	/** @returns whether the run has the prompt for the first time */
-	#add(run: number, prompt: Parameters<typeof problemKey>[0], place: PromptPlace): boolean {
+	/** @returns `new`: the run has the prompt for the first time; `full`: there are too many to keep it */
+	#add(
+		prompts: Known,
+		run: number,
+		prompt: Parameters<typeof problemKey>[0],
+		place: PromptPlace,
+	): 'new' | 'known' | 'full' {
 		const key = problemKey(prompt);
 		const hash = promptHash(key);
-		let known = this.#known.get(hash);
+		let known = prompts.get(hash);
 		if (known === undefined) {
-			if (this.#known.size >= limits.prompts) return false;
+			if (prompts.size >= limits.prompts) return 'full';
 			known = { prompt: key.slice(0, limits.beginning), places: Array.from({ length: this.#runs }, () => []) };
-			this.#known.set(hash, known);
+			prompts.set(hash, known);
 		}
 		const places = known.places[run] as PromptPlace[];
 		if (places.length < limits.places) places.push(place);
-		return places.length === 1;
+		return places.length === 1 ? 'new' : 'known';
 	}
+}
 
-	/** In most runs first. */
-	#shared(): SharedPrompt[] {
-		const shared: SharedPrompt[] = [];
-		for (const [hash, { prompt, places }] of this.#known) {
-			const groups = places.map((list) => list.length);
-			if (groups.filter((count) => count > 0).length > 1) shared.push({ hash, prompt, groups });
-		}
-		const runs = ({ groups }: SharedPrompt): number => groups.filter((count) => count > 0).length;
-		return shared.sort((a, b) => runs(b) - runs(a)).slice(0, limits.listed);
+/** In most runs first. */
+function shared(known: Known): SharedPrompt[] {
+	const found: SharedPrompt[] = [];
+	for (const [hash, { prompt, places }] of known) {
+		const groups = places.map((list) => list.length);
+		if (groups.filter((count) => count > 0).length > 1) found.push({ hash, prompt, groups });
 	}
+	const runs = ({ groups }: SharedPrompt): number => groups.filter((count) => count > 0).length;
+	return found.sort((a, b) => runs(b) - runs(a)).slice(0, limits.listed);
 }

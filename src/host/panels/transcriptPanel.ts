@@ -13,7 +13,7 @@ import {
 	transcriptStateSchema,
 } from '../../protocol/transcriptMessages.ts';
 import { commandIds, panelTypes } from '../ids.ts';
-import { displayText } from '../runView.ts';
+import { displayText, withoutLinks } from '../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 import { messageHtml } from './webviewHtml.ts';
@@ -85,7 +85,7 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 	#settle(work: Thenable<unknown>): void {
 		work.then(undefined, (error: unknown) => {
 			this.log.warn(String(error));
-			void vscode.window.showErrorMessage(Failure.from(error).toString());
+			void vscode.window.showErrorMessage(withoutLinks(Failure.from(error).toString()));
 		});
 	}
 
@@ -93,8 +93,10 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 		const { place } = this;
 		if (place.kind === 'rollout') {
 			await vscode.commands.executeCommand(commandIds.openRollouts, place.run, {
+				split: place.split,
 				step: place.step,
 				group: place.group,
+				index: place.index,
 			});
 			return;
 		}

@@ -216,7 +216,8 @@ test('the same prompts stand side by side, at a step of choice', options, async 
 	await page.waitForTimeout(50);
 	const [method, params] = view.asked.at(-1) ?? [];
 	assert.equal(method, 'openRollouts');
-	assert.equal((params as { run: number }).run, 0);
+	const { run, split } = params as { run: number; split: string };
+	assert.deepEqual([run, split], [0, 'train']);
 });
 
 test('live runs are followed, and one that cannot be read says so', options, async (t) => {

@@ -143,6 +143,21 @@ test('shared prompts are found, shown at a step, and the search can be ended', a
 	await assert.rejects(prompts.show('0', [null, null]), /Search for shared prompts again/);
 });
 
+test('a search that takes the place of another finds what it finds alone', async (t) => {
+	const { session } = sessionOf(runs);
+	t.after(() => session.dispose());
+	const alone = await session.searchPrompts(true);
+	for (let turns = 0; turns < 40; turns++) {
+		const first = session.searchPrompts(true);
+		for (let i = 0; i < turns; i++) await new Promise((resolve) => setImmediate(resolve));
+		const second = await session.searchPrompts(true);
+		await first;
+		assert.deepEqual(second, alone, `after ${turns} turns`);
+		const [known] = second.prompts;
+		assert.equal((await session.showPrompt(known?.hash ?? '', [null, null])).prompt, known?.prompt);
+	}
+});
+
 test('problems are told apart by what is asked, not by what a trainer puts around it', () => {
 	const asked = 'What  is\n2 + 2?';
 	assert.equal(problemKey(asked), 'What is 2 + 2?');
