@@ -1,43 +1,60 @@
-import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
-import { behaviours, countBehaviours, findBehaviours } from '../../core/trace/behaviours.ts';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { type BehaviourMark, behaviours, findBehaviours } from '../../core/trace/behaviours.ts';
 import { messageText } from '../../core/trace/messageText.ts';
 import { parseTrace } from '../../core/trace/parseTrace.ts';
 import type { Span, TraceTags } from '../../core/trace/trace.ts';
 import { thinkingSpan } from '../../core/trace/traceCounter.ts';
 import type { BehaviourRow } from '../../protocol/microscopeMessages.ts';
+import { Turns } from '../../runs/importers/turns.ts';
 import type { RolloutSplit, RunContent } from '../../runs/runContent.ts';
 import { noBounds, type ScanBounds, type ScanCount, scanRun } from './runScan.ts';
 
 /** Without an index: of each step as many as tell its shares to a few per cent. */
 const bounds: ScanBounds = { rollouts: 100_000, perStep: 256 };
+/** Of longer completions the beginning, unless all is to be read. */
+const longest = 200_000;
 /** Characters around an example. */
 const around = 70;
-/** Longer stretches of text are gone through in parts, so that other work gets its turn. */
-const part = 100_000;
+/** Texts are gone through in parts, so that other work gets its turn. */
+const part = 8000;
+/** More than the longest phrase has: one that a part ends in is found whole. */
+const margin = 100;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-function countIn(text: string): number[] {
-	const counts = countBehaviours(findBehaviours(text));
-	return behaviours.map((behaviour) => counts[behaviour]);
+/** The marks of a text, part by part, each once. */
+function* marksByPart(text: string, { start, end }: Span): Generator<BehaviourMark[]> {
+	for (let at = start; at < end; ) {
+		const to = Math.min(end, at + part);
+		// A letter before tells that a phrase is no word of its own.
+		const from = Math.max(start, at - 1);
+		const marks: BehaviourMark[] = [];
+		for (const mark of findBehaviours(text.slice(from, Math.min(end, to + margin)))) {
+			const begin = from + mark.start;
+			if (begin >= at && begin < to) marks.push({ ...mark, start: begin, end: from + mark.end });
+		}
+		yield marks;
+		at = Math.max(to, marks.at(-1)?.end ?? 0);
+	}
 }
 
-/** Counts in parts that end at a line, where no phrase is torn. */
-async function countLong(text: string, { start, end }: Span, signal: AbortSignalLike): Promise<number[]> {
-	if (end - start <= part) return countIn(text.slice(start, end));
-	const total = new Array<number>(behaviours.length).fill(0);
-	for (let at = start; at < end; ) {
-		let to = Math.min(end, at + part);
-		if (to < end) {
-			const feed = text.lastIndexOf('\n', to);
-			to = feed > at + part / 2 ? feed : to;
+/** How often each behaviour shows, and where first. */
+async function lookThrough(
+	text: string,
+	span: Span,
+	turns: Turns,
+): Promise<{ total: number[]; first: (Span | null)[] }> {
+	const total = behaviours.map(() => 0);
+	const first: (Span | null)[] = behaviours.map(() => null);
+	for (const marks of marksByPart(text, span)) {
+		for (const mark of marks) {
+			const i = behaviours.indexOf(mark.behaviour);
+			total[i] = (total[i] as number) + 1;
+			first[i] ??= mark;
 		}
-		for (const [i, count] of countIn(text.slice(at, to)).entries()) total[i] = (total[i] as number) + count;
-		at = to;
-		await new Promise((resolve) => setImmediate(resolve));
-		checkAborted(signal);
+		if (turns.due) await turns.pass();
 	}
-	return total;
+	return { total, first };
 }
 
 /** How the rollouts of each step reason. @param onRow a step was read */
@@ -58,6 +75,7 @@ export async function scanBehaviours(
 		examples: [],
 	});
 	let row: Writable<BehaviourRow> | null = null;
+	const turns = new Turns(signal);
 	await scanRun(
 		content,
 		split,
@@ -72,17 +90,19 @@ export async function scanBehaviours(
 			row ??= fresh(step);
 			const now = row;
 			now.rollouts++;
-			const text = messageText(rollout.completion);
-			const trace = parseTrace(text, tags);
-			const span = thinkingSpan(trace, text.length);
-			const counts = await countLong(text, span, signal);
-			for (const [i, times] of counts.entries()) {
-				if (times === 0) continue;
+			const whole = messageText(rollout.completion);
+			const text = all ? whole : whole.slice(0, longest);
+			if (text.length < whole.length) count.bounded = true;
+			const span = thinkingSpan(parseTrace(text, tags), text.length);
+			const { total, first } = await lookThrough(text, span, turns);
+			for (const [i, times] of total.entries()) {
+				const mark = first[i];
+				if (!mark) continue;
 				now.showing[i] = (now.showing[i] as number) + 1;
 				now.total[i] = (now.total[i] as number) + times;
 				if (now.examples.some(({ behaviour }) => behaviour === i)) continue;
-				const found = firstExample(text, span, i);
-				if (found) now.examples.push({ behaviour: i, group: rollout.group, index: rollout.index, ...found });
+				const { group, index } = rollout;
+				now.examples.push({ behaviour: i, group, index, ...exampleAt(text, span, mark) });
 			}
 		},
 		count,
@@ -91,15 +111,20 @@ export async function scanBehaviours(
 }
 
 /** The first place of a behaviour, with what stands around it. */
-export function firstExample(text: string, { start, end }: Span, behaviour: number) {
-	const looked = text.slice(start, Math.min(end, start + part));
-	const mark = findBehaviours(looked).find((one) => one.behaviour === behaviours[behaviour]);
-	if (!mark) return null;
-	const from = Math.max(0, mark.start - around);
-	const to = Math.min(looked.length, mark.end + around);
+export function firstExample(text: string, span: Span, behaviour: number) {
+	for (const marks of marksByPart(text, { start: span.start, end: Math.min(span.end, span.start + longest) })) {
+		const mark = marks.find((one) => one.behaviour === behaviours[behaviour]);
+		if (mark) return exampleAt(text, span, mark);
+	}
+	return null;
+}
+
+function exampleAt(text: string, { start, end }: Span, mark: Span) {
+	const from = Math.max(start, mark.start - around);
+	const to = Math.min(end, mark.end + around);
 	return {
-		before: `${from > 0 ? '…' : ''}${looked.slice(from, mark.start)}`,
-		match: looked.slice(mark.start, mark.end),
-		after: `${looked.slice(mark.end, to)}${to < looked.length ? '…' : ''}`,
+		before: `${from > start ? '…' : ''}${text.slice(from, mark.start)}`,
+		match: text.slice(mark.start, mark.end),
+		after: `${text.slice(mark.end, to)}${to < end ? '…' : ''}`,
 	};
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
-import { behaviours } from '../../../src/core/trace/behaviours.ts';
+import { behaviours, countBehaviours, findBehaviours } from '../../../src/core/trace/behaviours.ts';
 import { scanBehaviours } from '../../../src/host/panels/behaviourScan.ts';
 import type { LabAnswers } from '../../../src/host/panels/indexedScan.ts';
 import { Microscope, type MicroscopeOptions } from '../../../src/host/panels/microscope.ts';
@@ -86,6 +86,34 @@ test('behaviours are counted by step, with an example of each', async () => {
 	assert.ok(example);
 	const line = await new RolloutsSource(run).rollout(12, example.group, example.index);
 	assert.ok(JSON.stringify(line.completion).includes(example.match));
+});
+
+test('a long completion is counted in parts as if it were whole, and cut unless all is asked for', async () => {
+	const long = join(root, 'long');
+	await writeMicroscopeRun(long, 1);
+	// A phrase lies across every place where parts of round sizes end.
+	const text = `Wait, ${'so '.repeat(11)}x `.repeat(6200);
+	const [plain = '{}'] = (await readFile(rolloutPath(long, 1), 'utf8')).split('\n');
+	const { tokens: _, ...line } = JSON.parse(plain) as Record<string, unknown>;
+	await writeFile(rolloutPath(long, 1), `${JSON.stringify({ ...line, completion: text })}\n`);
+	const scan = async (all: boolean) => {
+		const rows: BehaviourRow[] = [];
+		const count = fresh();
+		await scanBehaviours(await openRun(long), 'train', r1, all, count, (row) => rows.push(row), idle);
+		return { total: rows[0]?.total, bounded: count.bounded, examples: rows[0]?.examples };
+	};
+	const whole = countBehaviours(findBehaviours(text));
+	const all = await scan(true);
+	assert.deepEqual(
+		all.total,
+		behaviours.map((behaviour) => whole[behaviour]),
+	);
+	assert.equal(all.bounded, false);
+	assert.equal(all.examples?.[0]?.match, 'Wait');
+	assert.equal(all.examples[0].before, '');
+	const some = await scan(false);
+	assert.equal(some.bounded, true);
+	assert.ok((some.total?.[behaviours.indexOf('reflection')] ?? 0) > 4000);
 });
 
 test('a scan ends at its bounds and says so, and when nobody wants it any more', async () => {
