@@ -34,7 +34,7 @@ test("another trainer's run: its widest group, two completions, labels, pairs; a
 
 	await step('the folder of a TRL run is opened', async () => {
 		await workbench.openSideBar();
-		await workbench.command('Add Run Folder');
+		await workbench.command('Open Run Folder');
 		await workbench.fileDialog(`${run}/`, 'completions', 'Open');
 		await workbench.run(/^trl-run/).waitFor();
 		await workbench.screenshot('foreign-tree');
