@@ -135,7 +135,8 @@ export class Microscope extends Disposable {
 		let rows: unknown[] = [];
 		let indexed = false;
 		const tell = (state: 'running' | 'complete' | 'bounded' | 'stopped' | 'failed', failure: Failure | null = null) => {
-			if (this.disposed) return;
+			// After a stop another webview may count its scans from the beginning.
+			if (this.disposed || this.#scans.get(scan) !== controller) return;
 			const { done, total, rollouts, skipped } = count;
 			const told = { scan, state, done, total, rollouts, skipped, indexed, failure: failure?.toJSON() ?? null };
 			this.#options.post({ type, ...told, rows } as MicroscopeEvent);
@@ -151,7 +152,7 @@ export class Microscope extends Disposable {
 			checkAborted(signal);
 			if (command.type === 'scanPrompt') {
 				const { step, group } = command;
-				const prompt = await this.#promptOf(content, split, step, group);
+				const prompt = await this.#promptOf(content, split, step, group, signal);
 				if (indexed && answers) {
 					await indexedPrompt(answers, folder, content, { split, prompt }, tags, count, add, signal);
 				} else await scanPrompt(content, { split, step, prompt }, tags, all, count, add, signal);
@@ -165,7 +166,7 @@ export class Microscope extends Disposable {
 			else tell('failed', failure);
 		} finally {
 			clearInterval(timer);
-			this.#scans.delete(scan);
+			if (this.#scans.get(scan) === controller) this.#scans.delete(scan);
 		}
 	}
 
@@ -174,10 +175,11 @@ export class Microscope extends Disposable {
 		split: 'train' | 'validation',
 		step: number,
 		group: number,
+		signal: AbortSignal,
 	): Promise<RolloutLine['prompt']> {
 		const opened = await content.open(step, split);
 		try {
-			for await (const { rollout } of opened.rollouts()) if (rollout?.group === group) return rollout.prompt;
+			for await (const { rollout } of opened.rollouts(signal)) if (rollout?.group === group) return rollout.prompt;
 		} finally {
 			await opened.close();
 		}
@@ -194,7 +196,8 @@ export class Microscope extends Disposable {
 			ended = false,
 			failure: Failure | null = null,
 		): void => {
-			if (this.disposed || (state === 'running' && text === '')) return;
+			if (this.disposed || this.#continuations.get(continuation) !== controller) return;
+			if (state === 'running' && text === '') return;
 			this.#options.post({
 				...{ type: 'continuation', continuation, state, text, ended, failure: failure?.toJSON() ?? null },
 			});
@@ -218,7 +221,7 @@ export class Microscope extends Disposable {
 			else tell('failed', false, failure);
 		} finally {
 			clearInterval(timer);
-			this.#continuations.delete(continuation);
+			if (this.#continuations.get(continuation) === controller) this.#continuations.delete(continuation);
 		}
 	}
 

@@ -106,6 +106,10 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 		this.#continuing ??= Promise.all([import('../rollouts/continueFrom.ts'), this.#session.content()]).then(
 			([{ ContinueFrom: Made }, run]) => this.register(new Made({ run, programs, name: client })),
 		);
+		// A run that cannot be read now may be read the next time.
+		this.#continuing.catch(() => {
+			this.#continuing = null;
+		});
 		return this.#continuing;
 	}
 

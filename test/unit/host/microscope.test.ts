@@ -241,6 +241,21 @@ test('a scan tells what it finds bit by bit, and its end', async (t) => {
 	assert.equal(stopped.type === 'behaviourScan' && stopped.state, 'stopped');
 });
 
+test('a scan of a webview that is gone does not end one of the same number that came after it', async (t) => {
+	const { microscope, events, until } = open(t, run);
+	const begin = () => microscope.take({ type: 'scanPrompt', scan: 1, split: 'train', step: 12, group: 0, all: false });
+	begin();
+	await until((event) => event.type === 'promptScan' || event.type === 'behaviourScan');
+	events.length = 0;
+	begin();
+	microscope.stop();
+	begin();
+	const end = await until((event) => event.type === 'promptScan' && event.state !== 'running');
+	assert.equal(end.type === 'promptScan' && end.state, 'complete');
+	const rows = events.flatMap((event) => (event.type === 'promptScan' ? event.rows : []));
+	assert.equal(rows.length, 13);
+});
+
 test('a continuation streams, can be stopped, and fails with its reason', async (t) => {
 	const asked: { readonly prompt: string }[] = [];
 	const { microscope, events, until } = open(t, run, async () => ({
