@@ -3,7 +3,7 @@
  * to know are silent.
  */
 
-const judging = /accura|correct|solved|exact|verif|outcome|pass_?rate|(?<![a-z])acc(?![a-z])/i;
+const judging = /(?<!in)accura|(?<!in)correct|(?<!un)solved|exact|verif|outcome|pass_?rate|(?<![a-z])acc(?![a-z])/i;
 const form = /format|\btags?\b|_tags?\b|xml|structure|template|boxed/i;
 
 /** Whether it judges the answer. */

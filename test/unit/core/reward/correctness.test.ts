@@ -16,6 +16,14 @@ describe('whether a rollout is right', () => {
 		}
 	});
 
+	it('is not told by a reward of the form, nor by one that counts what is wrong', () => {
+		for (const name of ['format_correctness', 'correct_format', 'xml_correct', 'incorrect', 'inaccuracy', 'unsolved']) {
+			assert.equal(judgingReward({ [name]: 1 }), null, name);
+			assert.equal(judgingReward({ [name]: 1, correct: 0 }), 'correct', name);
+			assert.ok(!judgesAnswer(name), name);
+		}
+	});
+
 	it('is a value above one half, and unknown without one', () => {
 		assert.equal(correctness({ acc: 1, format: 0 }), true);
 		assert.equal(correctness({ acc: 0, format: 1 }), false);
