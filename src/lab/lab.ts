@@ -64,8 +64,10 @@ export class Lab extends Disposable {
 	readonly #writer: IndexWriter;
 	readonly #indexer: RunIndexer;
 	readonly #queries: UserQueries;
-	/** Runs are indexed one after the other: each uses all threads. */
-	#queue: Promise<void> = Promise.resolve();
+	/** Runs are indexed one after the other: each uses all threads. Those that somebody waits for come first. */
+	readonly #asked: (() => Promise<void>)[] = [];
+	readonly #waiting: (() => Promise<void>)[] = [];
+	#working: Promise<void> | null = null;
 	#message: string | null;
 	#paused = false;
 	readonly onProgress = this.#progress.event;
@@ -96,7 +98,7 @@ export class Lab extends Disposable {
 	async close(): Promise<void> {
 		for (const run of this.#runs.values()) run.stop.abort();
 		this.dispose();
-		await this.#queue;
+		while (this.#working !== null) await this.#working;
 		this.#writer.connection.close();
 		await closeIndex(this.#opened);
 	}
@@ -113,7 +115,7 @@ export class Lab extends Disposable {
 		const indexed = await this.#writer.connection.rows('select folder from run');
 		for (const [folder] of indexed) {
 			if (wanted.has(String(folder))) continue;
-			await this.#inTurn(() => this.#indexer.remove(String(folder)));
+			await this.#inTurn(() => this.#indexer.remove(String(folder)), true);
 		}
 		for (const folder of folders) {
 			if (this.#runs.has(folder)) continue;
@@ -125,13 +127,14 @@ export class Lab extends Disposable {
 	/** Resolves when the run is indexed as it is on disk now. Fails as reading the run does. */
 	async index(folder: string, signal?: AbortSignal): Promise<IndexProgress> {
 		const run = this.#known(folder);
-		// What is under way may have begun before the last change: once more, which is quick where nothing changed.
 		const cancel = () => run.stop.abort();
 		signal?.addEventListener('abort', cancel, { once: true });
 		try {
-			if (run.work !== null) await run.work.catch(() => undefined);
+			// What is under way may have begun before the last change: once more, which is quick where nothing changed. What
+			// only waits is asked for anew, so that it comes first.
+			if (run.work !== null && run.progress.state === 'indexing') await run.work.catch(() => undefined);
 			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
-			await this.#update(run);
+			await this.#update(run, true);
 			return run.progress;
 		} finally {
 			signal?.removeEventListener('abort', cancel);
@@ -297,12 +300,14 @@ export class Lab extends Disposable {
 	/** Forgets everything and begins again. */
 	async rebuild(): Promise<void> {
 		for (const run of this.#runs.values()) run.stop.abort();
-		await this.#inTurn(() =>
-			this.#writer.transaction(async (connection) => {
-				for (const table of ['rollout', 'part', 'metric', 'evaluation', 'run']) {
-					await connection.run(`delete from ${table}`);
-				}
-			}),
+		await this.#inTurn(
+			() =>
+				this.#writer.transaction(async (connection) => {
+					for (const table of ['rollout', 'part', 'metric', 'evaluation', 'run']) {
+						await connection.run(`delete from ${table}`);
+					}
+				}),
+			true,
 		);
 		this.#message = null;
 		for (const run of this.#runs.values()) void this.#update(run).catch(() => undefined);
@@ -417,17 +422,27 @@ export class Lab extends Disposable {
 		return run;
 	}
 
-	#inTurn<T>(work: () => Promise<T>): Promise<T> {
-		const next = this.#queue.then(work);
-		this.#queue = next.then(
-			() => undefined,
-			() => undefined,
-		);
-		return next;
+	#inTurn<T>(work: () => Promise<T>, asked: boolean): Promise<T> {
+		const result = new Promise<T>((resolve, reject) => {
+			(asked ? this.#asked : this.#waiting).push(() => work().then(resolve, reject));
+		});
+		this.#working ??= this.#work();
+		return result;
+	}
+
+	async #work(): Promise<void> {
+		// Who asks has its say first.
+		await Promise.resolve();
+		for (;;) {
+			const next = this.#asked.shift() ?? this.#waiting.shift();
+			if (next === undefined) break;
+			await next();
+		}
+		this.#working = null;
 	}
 
 	/** Reads a run when it is its turn. */
-	#update(run: Known): Promise<void> {
+	#update(run: Known, asked = false): Promise<void> {
 		run.stop = new AbortController();
 		const { signal } = run.stop;
 		const work = this.#inTurn(async () => {
@@ -455,7 +470,7 @@ export class Lab extends Disposable {
 				this.#tell(run, { ...run.progress, state, message: state === 'failed' ? failure.toString() : null });
 				throw failure;
 			}
-		});
+		}, asked);
 		const settled = work.finally(() => {
 			if (run.work === settled) run.work = null;
 		});

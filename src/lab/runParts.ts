@@ -5,8 +5,10 @@ import type { AbortSignalLike } from '../base/async.ts';
 import { checkAborted } from '../base/async.ts';
 import { ownFormat } from '../runs/annotationFolder.ts';
 import { ForeignRun } from '../runs/importers/foreignRun.ts';
+import { openRun } from '../runs/openRun.ts';
 import type { RolloutSplit, RunContent } from '../runs/runContent.ts';
 import { runFiles, stepName, stepOf } from '../runs/runFiles.ts';
+import { isRunFolder } from '../runs/runRegistry.ts';
 import { listFolder } from '../runs/safeFile.ts';
 
 /** The rollouts of one step and split, as they are on disk. */
@@ -97,8 +99,9 @@ export async function metricsStamp(content: RunContent): Promise<string> {
 	return hash.digest('hex').slice(0, 32);
 }
 
-/** A quick look whether anything may have changed; of a run of another trainer the time alone tells. */
+/** A quick look whether anything may have changed: at the newest files, and not at each. */
 export async function quickStamp(folder: string): Promise<string> {
+	if (!(await isRunFolder(folder))) return await quickForeignStamp(folder);
 	const names = [runFiles.record, runFiles.metrics, runFiles.rollouts, runFiles.evaluations];
 	const stats = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => null)));
 	const newest = (await readdir(join(folder, runFiles.rollouts)).catch(() => [] as string[])).reduce(
@@ -107,4 +110,20 @@ export async function quickStamp(folder: string): Promise<string> {
 	);
 	const size = newest === '' ? 0 : ((await stat(join(folder, runFiles.rollouts, newest)).catch(() => null))?.size ?? 0);
 	return [...stats.map((one) => (one === null ? '-' : `${one.size} ${one.mtimeMs}`)), newest, size].join('|');
+}
+
+async function quickForeignStamp(folder: string): Promise<string> {
+	const content = await openRun(folder);
+	const parts = [await metricsStamp(content)];
+	for (const split of ['train', 'validation'] as const) {
+		const steps = await content.steps(split);
+		parts.push(`${steps.length}`);
+		for (const step of new Set([steps[0], steps.at(-1)])) {
+			if (step === undefined) continue;
+			const rollouts = await content.open(step, split);
+			await rollouts.close();
+			parts.push(rollouts.identity);
+		}
+	}
+	return parts.join('|');
 }

@@ -1,0 +1,148 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Random } from '../../src/base/random.ts';
+import { LabClient } from '../../src/host/lab/labClient.ts';
+import type { TextQuery } from '../../src/protocol/lab.ts';
+import { openRun } from '../../src/runs/openRun.ts';
+import type { Bench, Measurement } from './measurement.ts';
+import { makeRolloutFolder } from './rolloutFolder.ts';
+
+/**
+ * A run of 1,000,000 rollouts, 5 GB, in the system's temporary folder; gone afterwards. BENCH_ROLLOUTS and BENCH_FOLDER
+ * make it smaller and put it elsewhere. Every figure of files is warm: they were just written, and are read twice.
+ */
+const rollouts = Number(process.env.BENCH_ROLLOUTS ?? 1_000_000);
+
+const program = fileURLToPath(new URL('../../src/lab/main.ts', import.meta.url));
+const groups = 125;
+
+const searches: readonly (readonly [name: string, query: TextQuery])[] = [
+	['expression with a literal', { pattern: 'kal[a-z]+scope', regex: true, caseSensitive: true }],
+	['text, either case', { pattern: 'Kaleidoscope', regex: false, caseSensitive: false }],
+	['rare expression of three letters', { pattern: 'q[a-z]*zqx', regex: true, caseSensitive: true }],
+];
+
+/** Largest resident memory of a process, in MB, where the system tells it. */
+async function peakMb(pid: number): Promise<number> {
+	const text = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+	return Number(/VmHWM:\s+(\d+) kB/.exec(text)?.[1] ?? Number.NaN) / 1024;
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<[millis: number, result: T]> {
+	const start = performance.now();
+	const result = await work();
+	return [performance.now() - start, result];
+}
+
+export const bench: Bench = {
+	title: `lab index and search over ${rollouts.toLocaleString('en')} rollouts`,
+	async run({ rounds }) {
+		const folder = await mkdtemp(join(process.env.BENCH_FOLDER ?? tmpdir(), 'lab-bench-'));
+		const run = join(folder, 'run');
+		const client = new LabClient({ program, storage: join(folder, 'index'), log: console.error });
+		const measurements: Measurement[] = [];
+		const measured = (name: string, unit: string, samples: number[]) =>
+			measurements.push({ name: `lab: ${name}`, unit, samples });
+		try {
+			const [made, bytes] = await timed(() => makeRolloutFolder(run, { rollouts, groups }));
+			console.log(`${(bytes / 1e9).toFixed(2)} GB written in ${(made / 1000).toFixed(0)} s`);
+			const steps = Math.ceil(rollouts / (groups * 8));
+			const random = Random.of(1, 'bench');
+
+			const firsts: number[] = [];
+			for (let i = 0; i < rounds; i++) {
+				const [millis] = await timed(async () => {
+					const content = await openRun(run);
+					await content.record();
+					const [first] = await content.steps();
+					const step = await content.open(first ?? 0);
+					const seen = new Set<number>();
+					for await (const { place } of step.rollouts()) {
+						if (place !== null && seen.add(place.group).size > 1) break;
+					}
+					await step.close();
+				});
+				firsts.push(millis);
+			}
+			measured('run and first group without an index', 'ms', firsts);
+			const unindexed: number[] = [];
+			for (let i = 0; i < 5; i++) {
+				const asked = { run, split: 'train', step: 1 + random.int(steps), group: random.int(groups) } as const;
+				unindexed.push((await timed(() => client.request('places', asked)))[0]);
+			}
+			measured('places of a group without an index', 'ms', unindexed);
+
+			client.setRuns([run]);
+			const [indexed, progress] = await timed(() => client.request('index', { run }));
+			if (progress.rollouts !== rollouts) throw new Error(`${progress.rollouts} rollouts were indexed.`);
+			measured('indexing', 'MB/s', [bytes / 1000 / indexed]);
+			measured('index on disk', 'MB', [(await client.request('status', {})).bytes / 1e6]);
+			measured('looking for news', 'ms', [(await timed(() => client.request('index', { run })))[0]]);
+
+			const opened: number[] = [];
+			for (let i = 0; i < 50; i++) {
+				const asked = { run, split: 'train', step: 1 + random.int(steps), group: random.int(groups) } as const;
+				const [millis] = await timed(async () => {
+					const { places } = await client.request('places', asked);
+					const step = await (await openRun(run)).open(asked.step);
+					for (const place of places) await step.rollout(place);
+					await step.close();
+					if (places.length !== 8) throw new Error(`${places.length} places`);
+				});
+				opened.push(millis);
+			}
+			measured('a group by step and number', 'ms', opened);
+			measured('the slowest of 50 groups', 'ms', [Math.max(...opened)]);
+
+			for (const [name, query] of searches) {
+				const samples: number[] = [];
+				for (let i = 0; i <= rounds; i++) {
+					const asked = { search: name, query, filter: {}, limit: 10_000 };
+					const [millis, outcome] = await timed(() => client.request('search', asked));
+					if (!outcome.complete || outcome.bytes !== bytes) throw new Error(JSON.stringify(outcome));
+					// The first one warms the files up.
+					if (i > 0) samples.push(millis / 1000);
+				}
+				measured(`search: ${name}`, 's', samples);
+			}
+			let first = 0;
+			const start = performance.now();
+			const subscription = client.onHits(({ hits }) => {
+				if (hits.length > 0 && first === 0) first = performance.now() - start;
+			});
+			const query = { pattern: '[0-9]{5}', regex: true, caseSensitive: true };
+			const [all, outcome] = await timed(() =>
+				client.request('search', {
+					search: 'all',
+					query,
+					filter: { steps: { to: Math.ceil(steps / 10) } },
+					limit: 1e9,
+				}),
+			);
+			subscription.dispose();
+			measured('search without a literal: first hits', 'ms', [first]);
+			measured('search without a literal', 'MB/s', [outcome.bytes / 1000 / all]);
+
+			const sql = [
+				['mean by step', 'select step, avg(reward), avg(characters) from rollouts group by step'],
+				['sorted by a component', "select * from rollouts order by rewards['length'] desc limit 100"],
+				['groups by spread', 'from groups order by reward_std desc nulls last limit 100'],
+			] as const;
+			for (const [name, statement] of sql) {
+				const samples: number[] = [];
+				for (let i = 0; i < rounds; i++) {
+					samples.push((await timed(() => client.request('sql', { sql: statement, limit: 1000 })))[0]);
+				}
+				measured(`SQL: ${name}`, 'ms', samples);
+			}
+			measured('peak memory of the worker', 'MB', [await peakMb(client.pid ?? 0)]);
+			measured('memory of the asking process', 'MB', [process.memoryUsage.rss() / 2 ** 20]);
+			return measurements;
+		} finally {
+			client.dispose();
+			await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+		}
+	},
+};
