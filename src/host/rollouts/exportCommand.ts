@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { type ExportFormat, exportFormatInfos, exportFormats } from '../../core/export/exportFormat.ts';
 import { type ExportSummary, exportRollouts, type RolloutExport } from '../../runs/exportRollouts.ts';
@@ -24,6 +25,9 @@ function argumentOf(value: unknown): ExportArgument | null {
 	if (format === undefined || typeof out !== 'string' || out === '') {
 		throw new Failure('invalid', 'An export needs "as" and "out".', `"as" is one of ${exportFormats.join(', ')}.`);
 	}
+	// What it would be relative to, nobody knows: the window's process starts anywhere.
+	if (!isAbsolute(out))
+		throw new Failure('invalid', `${out} is not an absolute path.`, 'Name the file with its folders.');
 	return {
 		as: format,
 		out,
