@@ -192,7 +192,8 @@ export const rolloutsRequests = {
 		}),
 	},
 	loadGroup: {
-		params: v.object({ split, ...group }),
+		/** `beside`: it is shown beside the open group, whose loading it does not end. */
+		params: v.object({ split, ...group, beside: v.optional(v.boolean()) }),
 		result: v.object({
 			...group,
 			prompt: v.string(),

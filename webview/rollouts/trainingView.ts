@@ -215,7 +215,7 @@ export class TrainingView extends Disposable {
 		const model = this.#model;
 		const place = { split: this.#place?.split ?? 'train', step: row.step, group: row.group } as const;
 		try {
-			const content = await model.ask('loadGroup', place, abort.signal);
+			const content = await model.ask('loadGroup', { ...place, beside: true }, abort.signal);
 			if (abort.signal.aborted) return;
 			this.#showGroup(place, content);
 		} catch (error) {

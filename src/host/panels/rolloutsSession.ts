@@ -51,7 +51,7 @@ export class RolloutsSession extends Disposable {
 	readonly #options: SessionOptions;
 	readonly #source: RolloutsSource;
 	readonly #steps = new RolloutsSteps();
-	readonly #loading = new Map<Readable, AbortController>();
+	readonly #loading = new Map<string, AbortController>();
 	#tail: RunFollower | null = null;
 	#synced = false;
 	#record: RunRecord | null = null;
@@ -81,8 +81,10 @@ export class RolloutsSession extends Disposable {
 			if (split !== 'validation' && this.#steps.addGroups(step, content.groups)) this.#scheduleNews();
 			return content;
 		},
-		loadGroup: ({ split, step, group }) =>
-			this.#latest('loadGroup', (signal) => this.#source.group(step, group, signal, split)),
+		loadGroup: ({ split, step, group, beside }) =>
+			this.#latest(beside ? 'loadGroup beside' : 'loadGroup', (signal) =>
+				this.#source.group(step, group, signal, split),
+			),
 		loadCompletion: async ({ split = 'train', ...place }) => ({
 			completion: await this.text({ split, ...place }, 'completion'),
 		}),
@@ -224,7 +226,7 @@ export class RolloutsSession extends Disposable {
 	}
 
 	/** Only the newest request of a kind matters: one that scrubs through steps does not wait for those passed. */
-	async #latest<T>(kind: Readable, task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+	async #latest<T>(kind: Readable | 'loadGroup beside', task: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		this.#loading.get(kind)?.abort();
 		const controller = new AbortController();
 		this.#loading.set(kind, controller);

@@ -9,6 +9,7 @@ import { type RolloutsEvent, rolloutsEventSchema } from '../../../src/protocol/r
 import { renameRun } from '../../../src/runs/runActions.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { RolloutsModel } from '../../../webview/rollouts/rolloutsModel.ts';
+import { writeMicroscopeRun } from './microscopeFixture.ts';
 import { makeBatch, runRecord, writeMetrics, writeRecord, writeRollouts, writeRun } from './rolloutsFixture.ts';
 
 let root = '';
@@ -298,4 +299,20 @@ test('what was saved brings one back to the same place', limit, async () => {
 	await ready;
 	assert.deepEqual([model.step, model.group, model.index, model.rowOrder], [1, 2, 1, 'length']);
 	session.dispose();
+});
+
+test('a group that is shown beside the open one does not end its loading, nor is ended by it', async (t) => {
+	const run = join(root, 'beside');
+	await writeMicroscopeRun(run, 3);
+	const session = new RolloutsSession(run, { post: () => undefined, onName: () => undefined, warn: () => undefined });
+	t.after(() => session.dispose());
+	const [passed, open, other] = await Promise.allSettled([
+		session.readers.loadGroup({ step: 1, group: 0 }),
+		session.readers.loadGroup({ step: 2, group: 0 }),
+		session.readers.loadGroup({ step: 3, group: 0, beside: true }),
+	]);
+	assert.deepEqual(
+		[passed, open, other].map((one) => one?.status),
+		['rejected', 'fulfilled', 'fulfilled'],
+	);
 });
