@@ -16,6 +16,7 @@ import {
 } from '../../../webview/lib/charts/chartSpec.ts';
 import { rowsWithValues } from '../../../webview/lib/charts/chartTable.ts';
 import { fileNameOf, toCsv } from '../../../webview/lib/charts/csv.ts';
+import { DrawQueue } from '../../../webview/lib/charts/drawQueue.ts';
 import { envelopeOf } from '../../../webview/lib/charts/envelope.ts';
 import { wrapEntries } from '../../../webview/lib/charts/exportPng.ts';
 import { actOnLink, plotActionOf } from '../../../webview/lib/charts/plotKeys.ts';
@@ -424,6 +425,48 @@ describe('the link between charts', () => {
 		assert.deepEqual(rowsOfRange(x, null), { from: 0, to: 4 });
 		assert.deepEqual(rowsOfRange(x, { min: 3, max: 4 }), { from: 1, to: 4 });
 		assert.deepEqual(rowsOfRange(x, { min: 2, max: 3 }), { from: 0, to: 3 });
+	});
+});
+
+describe('drawing', () => {
+	it('takes a frame no longer than its share; what waits comes first in the next', () => {
+		const drawn: string[] = [];
+		const frames: (() => void)[] = [];
+		let now = 0;
+		const queue = new DrawQueue({ request: (callback) => frames.push(callback), now: () => now });
+		const plot = (name: string) => ({
+			draw: () => {
+				drawn.push(name);
+				now += 6;
+			},
+		});
+		const [a, b, c] = [plot('a'), plot('b'), plot('c')];
+		const frame = () => frames.shift()?.();
+		for (const item of [a, b, c, a]) queue.add(item);
+		frame();
+		assert.deepEqual(drawn, ['a', 'b']);
+		for (const item of [a, b, c]) queue.add(item);
+		frame();
+		assert.deepEqual(drawn, ['a', 'b', 'c', 'a']);
+		queue.remove(b);
+		frame();
+		assert.equal(frames.length, 0);
+		assert.deepEqual(drawn, ['a', 'b', 'c', 'a']);
+	});
+
+	it('goes on when one fails', () => {
+		const frames: (() => void)[] = [];
+		const queue = new DrawQueue({ request: (callback) => frames.push(callback), now: () => 0 });
+		let drawn = 0;
+		queue.add({
+			draw: () => {
+				throw new Error('no canvas');
+			},
+		});
+		queue.add({ draw: () => drawn++ });
+		assert.throws(() => frames.shift()?.(), /no canvas/);
+		frames.shift()?.();
+		assert.equal(drawn, 1);
 	});
 });
 

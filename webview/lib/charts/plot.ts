@@ -5,6 +5,7 @@ import { element, setAria } from '../dom.ts';
 import type { Theme } from '../theme.ts';
 import { type ChartSpec, type ColumnSource, columnsAt, type Layers, layersOf } from './chartSpec.ts';
 import { denseLine } from './denseLine.ts';
+import { drawQueue } from './drawQueue.ts';
 import { actOnLink, plotActionOf } from './plotKeys.ts';
 import type { PlotLink } from './plotLink.ts';
 import { drawMarks, type PlotMark } from './plotMarks.ts';
@@ -46,7 +47,6 @@ export class Plot extends Disposable {
 	/** Data or settings are other ones than those that the layers were made of. */
 	#layersStale = true;
 	#stale = true;
-	#frame = 0;
 	#width = 0;
 
 	constructor(spec: ChartSpec, options: PlotOptions) {
@@ -76,7 +76,7 @@ export class Plot extends Disposable {
 		intersection.observe(this.element);
 		this.register(toDisposable(() => resize.disconnect()));
 		this.register(toDisposable(() => intersection.disconnect()));
-		this.register(toDisposable(() => cancelAnimationFrame(this.#frame)));
+		this.register(toDisposable(() => drawQueue.remove(this)));
 		this.register(toDisposable(() => this.#destroy()));
 		this.register(options.link.onViewChange(() => this.#redraw()));
 		this.register(options.link.onCursorChange(() => this.#showCursor()));
@@ -120,11 +120,7 @@ export class Plot extends Disposable {
 
 	#redraw(): void {
 		this.#stale = true;
-		if (!this.#visible || this.#frame !== 0) return;
-		this.#frame = requestAnimationFrame(() => {
-			this.#frame = 0;
-			this.draw();
-		});
+		if (this.#visible) drawQueue.add(this);
 	}
 
 	/** Draws at once if something changed; export does so for charts out of view. */
