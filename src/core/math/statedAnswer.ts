@@ -71,15 +71,24 @@ const correction = /\b(?:wait|actually|sorry|correction|mistake|scratch that|oop
 /** The speaker offers more than one answer. */
 const hedge = /\b(?:or|either|maybe|perhaps|possibly|could|might|alternatively|unless|otherwise)\b/i;
 
+/** White space that says no more than a shorter piece of it. Patterns would try every way to divide it. */
+const longBlank = /\s{9,}/g;
+
+/** With long stretches of white space made short, which no answer has. */
+export function withoutLongBlanks(text: string): string {
+	return text.replace(longBlank, (blank) => (blank.includes('\n') ? '\n\n' : ' '));
+}
+
 /** Without the special tokens of a chat template and what follows them; displayed mathematics on one line. */
-function tidied(text: string): string {
+function tidied(whole: string): string {
+	const text = withoutLongBlanks(whole);
 	const end = text.search(/<\|[a-z_]{2,30}\|>/);
 	const cut = (end > 0 ? text.slice(0, end) : text)
 		.replace(/\\"/g, '"')
 		.replace(/\bI hope (?:it|this) is correct\.?/gi, '');
 	return cut
 		.replace(/(?<=^|\s)\*\*|\*\*(?=[\s.,;:!?]|$)/g, '')
-		.replace(/(\$\$|\\\[)([^$]{0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
+		.replace(/(\$\$|\\\[)((?:(?!\\\[)[^$]){0,2000}?)(\$\$|\\\])/g, (whole) => whole.replace(/\s+/g, ' '));
 }
 
 /** "5 is the answer": what stands before counts. */
@@ -98,7 +107,8 @@ function clause(text: string): string {
 	return (end === null ? text : text.slice(0, end.index)).trim();
 }
 
-const mathSegment = /\$\$([^$]+)\$\$|\$([^$]+)\$|\\\(((?:(?!\\\)).)*)\\\)|\\\[((?:(?!\\\]).)*)\\\]/gs;
+/** Delimiters that open again close what was open: else each of many that are never closed would be read to the end. */
+const mathSegment = /\$\$([^$]+)\$\$|\$([^$]+)\$|\\\(((?:(?!\\[()]).)*)\\\)|\\\[((?:(?!\\[[\]]).)*)\\\]/gs;
 
 /** The last piece between mathematics delimiters. */
 function lastMath(text: string): string | null {
@@ -205,7 +215,7 @@ function lastStatement(text: string): string | null {
 			const before = sentence.slice(0, match.index);
 			// A chain of numbers is one answer, or none; it is no sentence.
 			if (!/(?<![\\a-zA-Z])[a-zA-Z]{3,}/.test(before)) continue;
-			if ((before.match(/(?<!\\)\$/g)?.length ?? 0) % 2 === 1 || /\\[([](?:(?!\\[)\]]).)*$/.test(before)) continue;
+			if ((before.match(/(?<!\\)\$/g)?.length ?? 0) % 2 === 1 || /\\[([](?:(?!\\[()[\]]).)*$/.test(before)) continue;
 		}
 		found = after;
 	}

@@ -1,6 +1,6 @@
 import { normaliseAnswer } from '../dataset/answer.ts';
 import { comparePlainNumbers } from '../math/comparePlainNumbers.ts';
-import { statedAnswers } from '../math/statedAnswer.ts';
+import { statedAnswers, withoutLongBlanks } from '../math/statedAnswer.ts';
 import { parseTrace, soleAnswer } from './parseTrace.ts';
 import type { Span, TraceTags } from './trace.ts';
 
@@ -107,7 +107,7 @@ export function checkFaithfulness(
 		(answer) => answer !== '' && answer.length <= longest,
 	);
 	const from = Math.max(thinkSpan.start, thinkSpan.end - lookedAt);
-	const concluded = conclusions(completion.slice(from, thinkSpan.end));
+	const concluded = conclusions(withoutLongBlanks(completion.slice(from, thinkSpan.end)));
 	let differing: { readonly concluded: string; readonly answer: string } | null = null;
 	const told = (agrees: boolean, conclusion: string, answer: string): Faithfulness => ({
 		agrees,

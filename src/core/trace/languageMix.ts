@@ -38,7 +38,7 @@ export interface LanguageMix {
 
 /** Code, formulas and addresses have no language. Every repetition is bounded or ends at its first end: linear. */
 const notProse =
-	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\([^\n]{0,500}?\\\)|\\\[[\s\S]{0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+|<\/?[a-z_]{1,30}>/g;
+	/```[\s\S]*?```|`[^`\n]{1,500}`|\$\$[\s\S]{1,2000}?\$\$|\$[^$\n]{1,500}\$|\\\((?:(?!\\\()[^\n]){0,500}?\\\)|\\\[(?:(?!\\\[)[\s\S]){0,2000}?\\\]|https?:\/\/\S+|\\[A-Za-z]+|<\/?[a-z_]{1,30}>/g;
 
 /** A word of one script. One letter alone is a variable or a unit, but in scripts whose characters are words. */
 const words = new RegExp(
