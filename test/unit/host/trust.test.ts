@@ -35,6 +35,7 @@ test('without trust no reward is run: no process, and none of its environment is
 
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
+	'lab/labClient.ts', // The extension's own reader of files; the setting that names its Node is restricted.
 	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
 	'rewards/isolationProcess.ts', // by sandboxCommands.ts
 	'rewards/verifierPool.ts',
