@@ -54,8 +54,7 @@ export class CliOutput {
 	}
 }
 
-/** Text without control characters: names and messages of a foreign run must not drive the terminal. */
+/** Text without control characters and what turns its direction: texts of a foreign run must not drive the terminal. */
 export function printable(text: string): string {
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced
-	return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+	return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, ' ');
 }

@@ -70,7 +70,8 @@ export const queryVerb: Verb = {
 				const { columns, rows, truncated, millis } = table;
 				output.object({ columns, rows, truncated, millis, runs });
 			} else if (values.csv) {
-				for (const line of csvLines(table)) output.line(line);
+				// On a terminal texts are made harmless; into a file or a pipe they go as they were recorded.
+				for (const line of csvLines(table)) output.line(output.isTerminal ? printable(line) : line);
 			} else {
 				for (const line of tableLines(table)) output.line(line);
 			}

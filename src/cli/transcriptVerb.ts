@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
@@ -47,7 +48,8 @@ export const transcriptVerb: Verb = {
 };
 
 async function readText(path: string, name: string): Promise<string> {
-	const handle = await open(path, 'r').catch((error: unknown) => {
+	// A pipe that nobody writes to is not waited for.
+	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot read ${name}`);
 	});
 	try {

@@ -34,7 +34,24 @@ export async function formatOf(folder: string, wanted?: string): Promise<RunForm
 	const chosen = wanted ?? (await new RunRegistry().readerOf(folder));
 	const format = found.find(({ name }) => name === chosen) ?? (wanted === undefined ? found[0] : undefined);
 	if (format !== undefined) return format;
+	if (wanted !== undefined) throw noRunOf(wanted, resolve(folder), found);
 	throw noRun(resolve(folder));
+}
+
+/** Says what the folder is a run of, where that is another than the one that was asked for. */
+function noRunOf(wanted: string, folder: string, found: readonly RunFormat[]): Failure {
+	const known = formats.find(({ name }) => name === wanted);
+	if (known === undefined) {
+		const names = [ownFormat, ...formats.map(({ name }) => name)].join(', ');
+		return new Failure('invalid', `There is no format "${wanted}".`, `Name one of ${names}.`);
+	}
+	const fit = found.map(({ title, name }) => `${title} (${name})`).join(', ');
+	const message = `${folder} holds no run of ${known.title}. Looked for: ${known.looksFor}.`;
+	return new Failure(
+		'invalid',
+		message,
+		fit === '' ? 'Choose the folder that the trainer writes to.' : `It can be read as ${fit}.`,
+	);
 }
 
 /** Says what was looked for. */

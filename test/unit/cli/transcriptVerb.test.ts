@@ -32,3 +32,15 @@ test('what is none ends with a sentence', async (t) => {
 	});
 	await assert.rejects(run(join(folder, 'gone.txt')), /no such file/);
 });
+
+test('a pipe is not waited for', { skip: process.platform === 'win32' }, async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	await promisify(execFile)('mkfifo', [join(folder, 'pipe.jsonl')]);
+	const cli = [join(root, 'src/cli.ts'), 'transcript', join(folder, 'pipe.jsonl')];
+	const told = promisify(execFile)(process.execPath, cli, { timeout: 30_000 });
+	await assert.rejects(told, (error: { code: number; stderr: string }) => {
+		assert.match(error.stderr, /pipe\.jsonl is not a regular file/);
+		return error.code === 2;
+	});
+});

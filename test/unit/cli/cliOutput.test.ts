@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { printable } from '../../../src/cli/cliOutput.ts';
+
+test('a text of another neither drives the terminal nor turns its direction', () => {
+	const hostile = 'a\u001b[31mb\u009b1mc\u202ed\u2066e\u200ff\u2028g\u0007h\r\ni';
+	assert.equal(printable(hostile), 'a [31mb 1mc d e f g h  i');
+	assert.equal(printable('äé 的 👩‍👩‍👧 ok'), 'äé 的 👩‍👩‍👧 ok');
+});

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { Failure } from '../../../../src/base/failure.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { fixtureFolder } from './foreignFixtures.ts';
+
+const refused = (message: RegExp, action: RegExp) => (error: unknown) => {
+	assert.ok(error instanceof Failure);
+	assert.equal(error.reason, 'invalid');
+	assert.match(error.message, message);
+	assert.match(error.action ?? '', action);
+	return true;
+};
+
+describe('a format that a person names', () => {
+	it('is refused with the names that there are', async () => {
+		const told = refused(/^There is no format "nope"\.$/, /^Name one of reasoning-lab, trl, .*tensorboard\.$/);
+		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'nope' }), told);
+	});
+
+	it('is refused with what the folder can be read as', async () => {
+		const told = refused(/holds no run of verl\. Looked for: /, /^It can be read as TRL \(trl\)/);
+		await assert.rejects(openRun(fixtureFolder('trl-run'), { format: 'verl' }), told);
+	});
+});
