@@ -21,23 +21,30 @@ export interface ParquetShape {
 	readonly columns: readonly string[];
 }
 
-const bounded: Compressors = Object.fromEntries(
-	Object.entries(compressors).map(([name, decompress]) => [
-		name,
-		(input: Uint8Array, length: number) => {
-			if (length < 0 || length > largestPage) throw new Error(`a page of ${length} bytes`);
-			return decompress(input, length);
-		},
-	]),
-);
-
 /** Reads rows of one file by its descriptor. Runs in the decoding thread. */
 export class ParquetRows {
 	readonly #buffer: AsyncBuffer;
+	readonly #compressors: Compressors;
+	readonly #largest: number;
+	/** Bytes that may still be decompressed for the request at hand. */
+	#left = 0;
 	#metadata: FileMetaData | null = null;
 	#held: { readonly start: number; readonly end: number; readonly rows: readonly unknown[] } | null = null;
 
-	constructor(descriptor: number, size: number) {
+	/** @param largest bytes that are decompressed for one request: what a file says of its row groups may be wrong */
+	constructor(descriptor: number, size: number, largest = largestGroup) {
+		this.#largest = largest;
+		this.#compressors = Object.fromEntries(
+			Object.entries(compressors).map(([name, decompress]) => [
+				name,
+				(input: Uint8Array, length: number) => {
+					if (length < 0 || length > largestPage) throw new Error(`a page of ${length} bytes`);
+					this.#left -= length;
+					if (this.#left < 0) throw new Error(`more than ${largest} bytes of pages at once`);
+					return decompress(input, length);
+				},
+			]),
+		);
 		this.#buffer = {
 			byteLength: size,
 			slice: async (start, end = size) => {
@@ -86,8 +93,15 @@ export class ParquetRows {
 		if (bytes > largestGroup) throw new Error(`a row group of ${bytes} bytes`);
 		const small = bytes <= heldBytes;
 		const range = small ? { rowStart: start, rowEnd: start + rowsOf(group) } : { rowStart: from, rowEnd: to };
+		this.#left = this.#largest;
 		const rows = (
-			await parquetReadObjects({ file: this.#buffer, metadata, compressors: bounded, geoparquet: false, ...range })
+			await parquetReadObjects({
+				file: this.#buffer,
+				metadata,
+				compressors: this.#compressors,
+				geoparquet: false,
+				...range,
+			})
 		).map(plain);
 		if (!small) return rows;
 		this.#held = { start: range.rowStart, end: range.rowEnd, rows };
