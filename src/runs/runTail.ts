@@ -43,6 +43,9 @@ export type RunTailEvent =
 	/** The run cannot be read now (missing, corrupt, newer version); the tail goes on looking. Told once per reason. */
 	| { readonly kind: 'error'; readonly failure: Failure };
 
+/** Between the overview of a long file and the reading of all of it. */
+const overviewHeadStartMs = 400;
+
 export interface RunTailOptions {
 	/** Between looks at the disk when no file event comes; default 1000. */
 	readonly pollMs?: number;
@@ -203,7 +206,10 @@ export class RunTail extends Disposable {
 		this.#overviewTold = true;
 		// Without one the rows show as they come.
 		const lines = await overviewLines(this.folder, runFiles.metrics, this.#overview).catch(() => null);
-		if (lines !== null) this.#tell('overview', decodeMetrics(lines));
+		if (lines === null) return;
+		this.#tell('overview', decodeMetrics(lines));
+		// Whoever draws it is not held up by the reading of the rest.
+		await new Promise((resolve) => setTimeout(resolve, overviewHeadStartMs));
 	}
 
 	#tell(kind: 'events' | 'overview' | 'metrics', lines: readonly (EventLine | MetricsLine)[]): void {
