@@ -7,28 +7,20 @@ import {
 } from '../../src/protocol/runComparisonMessages.ts';
 import { Bridge } from '../lib/bridge.ts';
 import { registerControls } from '../lib/controls.ts';
+import { reportFaults } from '../lib/faultReports.ts';
 import { App } from './app.ts';
 import { ComparisonModel } from './comparisonModel.ts';
 import { type SavedState, savedStateSchema } from './savedState.ts';
 
 registerControls();
 
+const report = reportFaults((message) => bridge.post({ type: 'fault', message }));
 const bridge = new Bridge<ComparisonEvent, ComparisonCommand, SavedState, typeof comparisonRequests>({
 	events: comparisonEventSchema,
 	requests: comparisonRequests,
 	state: savedStateSchema,
-	onFault: (message) => report(message),
+	onFault: report,
 });
-
-function report(message: string): void {
-	bridge.post({ type: 'fault', message: message.slice(0, 20_000) });
-}
-window.addEventListener('error', ({ message, error }) => {
-	// Not an error: rows that were measured made others come into view, which are measured in the next frame.
-	if (message.startsWith('ResizeObserver loop')) return;
-	report(error instanceof Error ? (error.stack ?? String(error)) : message);
-});
-window.addEventListener('unhandledrejection', ({ reason }) => report(String(reason)));
 
 const model = new ComparisonModel(
 	{
