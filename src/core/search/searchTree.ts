@@ -1,0 +1,225 @@
+import type { Backup, NodeRole, StopReason, TreeEvent, TreeEventOf } from '../../protocol/treeLog.ts';
+
+/** One node as the events so far make it. What only the tree may change is readonly to everybody else. */
+export interface TreeNode {
+	readonly id: number;
+	readonly parents: readonly number[];
+	readonly children: readonly number[];
+	/** Steps from its root along first parents. */
+	readonly depth: number;
+	readonly text: string;
+	readonly role: NodeRole;
+	readonly label: string | null;
+	readonly final: boolean;
+	readonly answer: string | null;
+	readonly finish: string | null;
+	readonly by: 'policy' | 'person';
+	readonly logprob: number | null;
+	readonly prior: number | null;
+	readonly tokens: number | null;
+	readonly entropy: number | null;
+	/** By scorer, the last value each gave. */
+	readonly scores: ReadonlyMap<string, number | null>;
+	/** The last value that any scorer gave; null: none did. */
+	readonly score: number | null;
+	/** Simulations that went through it (N). */
+	readonly visits: number;
+	/** Sum and greatest of the values that were backed up; Q follows from them (see {@link SearchTree.q}). */
+	readonly total: number;
+	readonly greatest: number;
+	readonly pruned: string | null;
+	readonly mergedInto: number | null;
+	/** Number of the event that made it, among all events. */
+	readonly born: number;
+	/** Seconds since the start of the search. */
+	readonly bornAt: number;
+}
+
+type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
+	children: number[];
+	scores: Map<string, number | null>;
+};
+
+const noScores: ReadonlyMap<string, number | null> = new Map();
+
+export interface SearchOutcome {
+	readonly best: readonly number[] | null;
+	readonly answer: string | null;
+	readonly value: number | null;
+	readonly stop: StopReason;
+}
+
+/**
+ * The tree of a search: what its events make of it, and nothing else. The search that runs, the one that is replayed and the
+ * one that is drawn are this one object, so that they cannot differ. Events that make no sense (a node whose number is not
+ * the next, an unknown node) are left out and counted.
+ */
+export class SearchTree {
+	readonly #nodes: Mutable[] = [];
+	readonly #roots: number[] = [];
+	#events = 0;
+	#skipped = 0;
+	#backup: Backup = 'mean';
+	#outcome: SearchOutcome | null = null;
+	#start: TreeEventOf<'start'> | null = null;
+
+	get nodes(): readonly TreeNode[] {
+		return this.#nodes;
+	}
+
+	get roots(): readonly number[] {
+		return this.#roots;
+	}
+
+	/** Events that were applied or skipped. */
+	get events(): number {
+		return this.#events;
+	}
+
+	get skipped(): number {
+		return this.#skipped;
+	}
+
+	get start(): TreeEventOf<'start'> | null {
+		return this.#start;
+	}
+
+	get backup(): Backup {
+		return this.#backup;
+	}
+
+	/** null: it has not ended, or goes on. */
+	get outcome(): SearchOutcome | null {
+		return this.#outcome;
+	}
+
+	node(id: number): TreeNode | undefined {
+		return this.#nodes[id];
+	}
+
+	/** Value of a node by the search's backup rule; null before its first visit. */
+	q(id: number): number | null {
+		const node = this.#nodes[id];
+		if (node === undefined || node.visits === 0) return null;
+		return this.#backup === 'max' ? node.greatest : node.total / node.visits;
+	}
+
+	/** From the root to a node along first parents; each node once, also where a graph has a cycle. */
+	pathTo(id: number): number[] {
+		const path: number[] = [];
+		const seen = new Set<number>();
+		for (let at: number | undefined = id; at !== undefined && !seen.has(at); at = this.#nodes[at]?.parents[0]) {
+			if (this.#nodes[at] === undefined) break;
+			seen.add(at);
+			path.push(at);
+		}
+		return path.reverse();
+	}
+
+	/** Returns whether it made sense. */
+	apply(event: TreeEvent): boolean {
+		const number = this.#events++;
+		const applied = this.#apply(event, number);
+		if (!applied) this.#skipped++;
+		return applied;
+	}
+
+	#apply(event: TreeEvent, number: number): boolean {
+		switch (event.t) {
+			case 'start':
+				if (this.#start !== null) return false;
+				this.#start = event;
+				this.#backup = event.backup;
+				return true;
+			case 'node':
+				return this.#add(event, number);
+			case 'score': {
+				const node = this.#nodes[event.id];
+				if (node === undefined) return false;
+				if (node.scores === noScores) node.scores = new Map();
+				node.scores.set(event.scorer, event.value);
+				if (event.value !== null) node.score = event.value;
+				return true;
+			}
+			case 'visit':
+				return this.#visit(event.path, event.values);
+			case 'prune':
+				return this.#change(event.id, (node) => {
+					node.pruned = event.reason;
+				});
+			case 'restore':
+				return this.#change(event.id, (node) => {
+					node.pruned = null;
+				});
+			case 'merge':
+				if (this.#nodes[event.into] === undefined || event.into === event.id) return false;
+				return this.#change(event.id, (node) => {
+					node.mergedInto = event.into;
+				});
+			case 'resume':
+				this.#outcome = null;
+				return true;
+			case 'end': {
+				const { best, answer, value, stop } = event;
+				this.#outcome = { best, answer, value, stop };
+				return true;
+			}
+			default:
+				return true;
+		}
+	}
+
+	#add(event: TreeEventOf<'node'>, born: number): boolean {
+		const { id, parents, text, role, final, answer, by, at } = event;
+		if (id !== this.#nodes.length || parents.some((parent) => this.#nodes[parent] === undefined)) return false;
+		const first = parents[0];
+		this.#nodes.push({
+			id,
+			parents,
+			children: [],
+			depth: first === undefined ? 0 : (this.#nodes[first] as Mutable).depth + 1,
+			text,
+			role,
+			label: event.label ?? null,
+			final,
+			answer,
+			finish: event.finish ?? null,
+			by,
+			logprob: event.logprob ?? null,
+			prior: event.prior ?? null,
+			tokens: event.tokens ?? null,
+			entropy: event.entropy ?? null,
+			scores: noScores as Map<string, number | null>,
+			score: null,
+			visits: 0,
+			total: 0,
+			greatest: Number.NEGATIVE_INFINITY,
+			pruned: null,
+			mergedInto: null,
+			born,
+			bornAt: at,
+		});
+		if (parents.length === 0) this.#roots.push(id);
+		for (const parent of parents) (this.#nodes[parent] as Mutable).children.push(id);
+		return true;
+	}
+
+	#visit(path: readonly number[], values: readonly number[]): boolean {
+		if (path.length !== values.length || path.some((id) => this.#nodes[id] === undefined)) return false;
+		for (let i = 0; i < path.length; i++) {
+			const node = this.#nodes[path[i] as number] as Mutable;
+			const value = values[i] as number;
+			node.visits++;
+			node.total += value;
+			if (value > node.greatest) node.greatest = value;
+		}
+		return true;
+	}
+
+	#change(id: number, how: (node: Mutable) => void): boolean {
+		const node = this.#nodes[id];
+		if (node === undefined) return false;
+		how(node);
+		return true;
+	}
+}

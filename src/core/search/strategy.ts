@@ -1,0 +1,38 @@
+import type * as v from 'valibot';
+import type { StopReason } from '../../protocol/treeLog.ts';
+import type { PolicyCapabilities } from './policy.ts';
+import type { Search } from './search.ts';
+
+/** The result by which a strategy ends; what is left out follows from the tree (best final node by value). */
+export interface StrategyEnd {
+	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
+	/** Node that is the result. */
+	readonly best?: number | null;
+	readonly answer?: string | null;
+	readonly value?: number | null;
+}
+
+/**
+ * A way to search, wired from the operators of `Search` so that it reads like its paper. It never knows which model is
+ * behind the policy, takes randomness from `search.random` alone and keeps what it has to know in the tree, so that it can
+ * go on with a tree that is read from a log.
+ */
+export interface Strategy<P> {
+	/** As it is spelt in specifications: `best-of-n`, `beam`, `mcts`, ... */
+	readonly name: string;
+	readonly title: string;
+	/** One sentence for people who choose. */
+	readonly description: string;
+	/** Paper and year. */
+	readonly source: string;
+	readonly structure: 'chain' | 'tree' | 'graph';
+	/** Parameters by the field's names, with description, default and limits (protocol/recipeFields.ts). */
+	readonly params: v.GenericSchema<unknown, P>;
+	/** What it cannot do without. */
+	readonly needs: {
+		readonly scorer?: 'step' | 'final';
+		readonly policy?: readonly (keyof PolicyCapabilities)[];
+	};
+	/** A budget that runs out, a person who stops and a policy that fails end it from within `search`, by a throw. */
+	run(search: Search, params: P): Promise<StrategyEnd>;
+}

@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { policySpecSchema } from './policySpec.ts';
+import { searchBudgetSchema } from './treeLog.ts';
+
+const text = v.pipe(v.string(), v.minLength(1));
+const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+
+/**
+ * What gives values to thoughts.
+ * - `reward`: a reward of the lab: built-in as recipes spell it, or a file with a reward's name; `oracle` when it has the gold
+ *   answer to look at (`gold: true`)
+ * - `value`, `process`: heads of an embedded model (`model`: a checkpoint folder; default: the policy's own)
+ * - `process-reward`: the built-in process reward model by ONNX file or HTTP
+ * - `self-evaluation`: the policy judges; `judge`: another policy does
+ * - `mean-logprob`, `self-certainty`: of the policy's own probabilities; `majority`: share of final nodes with its answer
+ */
+export const scorerSpecSchema = v.variant('use', [
+	v.object({
+		use: v.literal('reward'),
+		/** A built-in reward or `{file, name}`, spelt as in a recipe. */
+		reward: v.union([text, v.record(v.string(), v.unknown())]),
+		gold: v.optional(v.boolean(), false),
+	}),
+	v.object({
+		use: v.picklist(['value', 'process']),
+		model: v.optional(text),
+		aggregate: v.optional(v.picklist(['last', 'min', 'prod', 'mean']), 'last'),
+	}),
+	v.object({
+		use: v.literal('process-reward'),
+		settings: v.record(v.string(), v.unknown()),
+		aggregate: v.optional(v.picklist(['last', 'min', 'prod', 'mean']), 'last'),
+	}),
+	v.object({ use: v.picklist(['self-evaluation', 'mean-logprob', 'self-certainty', 'majority']) }),
+	v.object({ use: v.literal('judge'), policy: policySpecSchema, prompt: v.optional(text) }),
+]);
+export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
+
+export const samplingSpecSchema = v.object({
+	temperature: v.optional(v.pipe(v.number(), v.minValue(0)), 1),
+	topP: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
+	/** Default: what the policy's context allows, at most 4096. */
+	maxTokens: v.optional(count),
+	maxStepTokens: v.optional(count, 256),
+	/** Per token: 0 nothing, 1 log-probability and entropy, more: as many alternatives. */
+	tokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(20)), 0),
+});
+
+/** A search as a person sets it up; a tree log keeps it, so that the search can go on. */
+export const searchSpecSchema = v.object({
+	policy: policySpecSchema,
+	strategy: text,
+	/** Of the strategy, by its own schema. */
+	params: v.optional(v.record(v.string(), v.unknown()), {}),
+	/** Guides the search. null: the strategy needs none. */
+	guide: v.optional(v.nullable(scorerSpecSchema), null),
+	/** Chooses among what is final; default: the guide. */
+	judge: v.optional(v.nullable(scorerSpecSchema), null),
+	sampling: v.optional(samplingSpecSchema, {}),
+	/** A rule of splitSteps, `completion`, or `{text}`: an end-of-step text. */
+	split: v.optional(v.union([text, v.object({ text })]), 'lines'),
+	/** Tags around the thinking and the answer; null: none. Default: the template's of the run, else `<think>`, `<answer>`. */
+	tags: v.optional(v.object({ think: v.nullable(v.tuple([text, text])), answer: v.nullable(v.tuple([text, text])) })),
+	budget: v.optional(searchBudgetSchema, {}),
+	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(256)), 8),
+	seed: v.optional(v.number(), 0),
+});
+export type SearchSpec = v.InferOutput<typeof searchSpecSchema>;
+export type SearchSpecInput = v.InferInput<typeof searchSpecSchema>;

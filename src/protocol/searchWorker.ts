@@ -1,0 +1,92 @@
+import * as v from 'valibot';
+import { policySpecSchema } from './policySpec.ts';
+import { searchSpecSchema } from './searchSpec.ts';
+import { searchBudgetSchema } from './treeLog.ts';
+
+/*
+ * Messages between the search worker (src/search/main.ts, a process of its own, one a window) and the extension. A search is a
+ * tree log; who wants to see one follows the file. The worker only starts them, ends them and lets them go on. It ends with the
+ * window; a log that has no `end` can go on.
+ */
+
+const path = v.pipe(v.string(), v.minLength(1));
+const id = v.pipe(v.number(), v.integer(), v.minValue(0));
+const empty = v.object({});
+
+/** Keys that the extension holds in its secret storage, by policy name; passed with each request and kept nowhere. */
+const keys = v.optional(v.record(v.string(), v.string()), {});
+const problem = v.object({
+	prompt: v.string(),
+	answer: v.optional(v.nullable(v.string()), null),
+	row: v.optional(v.record(v.string(), v.unknown()), {}),
+});
+
+export const runningSearchSchema = v.object({
+	log: path,
+	strategy: v.string(),
+	nodes: v.number(),
+	tokens: v.number(),
+	simulations: v.number(),
+	seconds: v.number(),
+});
+export type RunningSearch = v.InferOutput<typeof runningSearchSchema>;
+
+export const searchRequests = {
+	/** Begins a search; resolves when its log has its first lines. `log` must not exist. */
+	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys }), result: empty },
+	/** Lets the search of a log go on in the same file. */
+	continue: {
+		params: v.object({
+			log: path,
+			/** Instead of the log's own specification, where another program wrote it or one wants another policy. */
+			spec: v.optional(searchSpecSchema),
+			budget: searchBudgetSchema,
+			action: v.variant('kind', [
+				v.object({ kind: v.literal('more') }),
+				/** The strategy goes on below this node alone. */
+				v.object({ kind: v.literal('branch'), node: id }),
+				/** A sibling of the node with a person's text, and on from there. */
+				v.object({ kind: v.literal('edit'), node: id, text: v.string() }),
+				/** A sibling that begins like the node up to a token, goes on with another one, and then with the policy. */
+				v.object({ kind: v.literal('force'), node: id, token: id, text: v.string() }),
+			]),
+			keys,
+		}),
+		result: empty,
+	},
+	/** Adds `prune` or `restore` to a log. */
+	prune: { params: v.object({ log: path, node: id, restore: v.boolean() }), result: empty },
+	/** Ends a search; resolves when its log has its end. */
+	stop: { params: v.object({ log: path }), result: empty },
+	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
+	/** Tries a policy: what it can do, and a short text of it. */
+	probe: {
+		params: v.object({ policy: policySpecSchema, keys }),
+		result: v.object({
+			capabilities: v.object({
+				logprobs: v.boolean(),
+				alternatives: v.number(),
+				distribution: v.boolean(),
+				prefix: v.boolean(),
+				seed: v.boolean(),
+				instructions: v.boolean(),
+				score: v.boolean(),
+				heads: v.array(v.picklist(['value', 'process'])),
+			}),
+			model: v.string(),
+			sample: v.string(),
+			millis: v.number(),
+			/** What was tried and did not work, in words. */
+			notes: v.array(v.string()),
+		}),
+	},
+} as const;
+export type SearchMethod = keyof typeof searchRequests;
+export type SearchParams<M extends SearchMethod> = v.InferInput<(typeof searchRequests)[M]['params']>;
+export type SearchResult<M extends SearchMethod> = v.InferOutput<(typeof searchRequests)[M]['result']>;
+
+export const searchNotifications = {
+	/** A search has begun, goes on, or has ended (with why it could not go on, when it failed). */
+	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
+	log: v.object({ message: v.string() }),
+} as const;

@@ -1,0 +1,3 @@
+import { registerControls } from '../lib/controls.ts';
+
+registerControls();
