@@ -1,0 +1,44 @@
+/** How a next-token distribution is spread. */
+export interface DistributionStatistics {
+	/** Mean surprise, -sum p log p (Shannon 1948), nats. 0: one token alone is possible; log n: all are alike. */
+	readonly entropy: number;
+	/** Variance of the surprise, sum p (log p + entropy)^2, nats^2. 0 where all tokens that are possible are alike. */
+	readonly varentropy: number;
+	/** Gini coefficient of the n probabilities, their mean absolute difference over twice their mean: 0 flat, 1 - 1/n for one token alone. */
+	readonly gini: number;
+	/** Variance of the n probabilities, sum p^2 / n - 1 / n^2: 0 flat, largest for one token alone. */
+	readonly variance: number;
+}
+
+/**
+ * Statistics by which token-level search decides where to fork (Besta et al. 2025, "Reasoning Language Models: A Blueprint").
+ * @param weights not negative, at least one above 0; they need not add up to 1
+ */
+export function distributionStatistics(weights: ArrayLike<number>): DistributionStatistics {
+	const n = weights.length;
+	let sum = 0;
+	for (let i = 0; i < n; i++) sum += weights[i] as number;
+	let entropy = 0;
+	let second = 0;
+	let squares = 0;
+	const sorted = new Float64Array(n);
+	for (let i = 0; i < n; i++) {
+		const p = (weights[i] as number) / sum;
+		sorted[i] = p;
+		squares += p * p;
+		if (p === 0) continue;
+		const surprise = -Math.log(p);
+		entropy += p * surprise;
+		second += p * surprise * surprise;
+	}
+	sorted.sort();
+	let ranked = 0;
+	for (let i = 0; i < n; i++) ranked += (2 * i + 1 - n) * (sorted[i] as number);
+	return {
+		entropy,
+		// Rounding could leave a little below 0.
+		varentropy: Math.max(0, second - entropy * entropy),
+		gini: ranked / n,
+		variance: Math.max(0, squares / n - 1 / (n * n)),
+	};
+}
