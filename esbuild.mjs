@@ -116,6 +116,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		query: webviewApp('query'),
 		comparison: webviewApp('comparison'),
 		transcript: webviewApp('transcript'),
+		tree: webviewApp('tree'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },
