@@ -1,7 +1,8 @@
 import type { Random } from '../../base/random.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { NodeRole, SearchProblem } from '../../protocol/treeLog.ts';
-import type { Policy } from './policy.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import type { Policy, TokenDetail } from './policy.ts';
 import type { Scorer } from './scorer.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 
@@ -38,8 +39,21 @@ export interface GenerateOptions {
 	readonly sampling?: Partial<Sampling>;
 	/** Instead of the problem alone: a conversation, for strategies that instruct. The completion so far follows it. */
 	readonly messages?: readonly ChatMessage[];
-	/** Do not go on from the node's text: what is generated stands for itself. */
+	/**
+	 * Do not go on from the node's text: what is generated stands for itself, and `textOf` begins with it. So do the texts of
+	 * all nodes whose role is `draft`, `revision`, `aggregate`, `critique` or `subproblem`.
+	 */
 	readonly fresh?: boolean;
+	/**
+	 * Texts that end it besides those of the step's end. They are no part of the node's text: what stopped at one is not final
+	 * and has `finish: 'stop'`.
+	 */
+	readonly stop?: readonly string[];
+	/**
+	 * Places in the tokens of what was generated, ascending and above 0, at which it is cut into a chain of nodes: the node
+	 * of a place begins with that token. The last node of the chain is what `generate` returns.
+	 */
+	readonly cut?: (detail: TokenDetail) => readonly number[];
 	readonly role?: NodeRole;
 	/** Parents of what is made; default: the node. */
 	readonly parents?: readonly number[];
@@ -56,11 +70,15 @@ export interface GenerateOptions {
 export interface Search {
 	readonly problem: SearchProblem;
 	readonly tree: SearchTree;
+	/** Node that the strategy starts from: 0, or the one that a person branched from. */
+	readonly root: number;
 	readonly policy: Policy;
 	/** The scorer that guides, and the one that chooses among what is final; often the same. null: none. */
 	readonly guide: Scorer | null;
 	readonly judge: Scorer | null;
 	readonly sampling: Sampling;
+	/** Around the thinking and the answer of a completion. */
+	readonly tags: TraceTags;
 	/** How many operators a strategy should keep under way. */
 	readonly concurrency: number;
 	/** A stream of its own for each purpose and place: results do not depend on the order of answers. */
@@ -88,6 +106,10 @@ export interface Search {
 	sameAnswer(a: string, b: string): boolean;
 	/** All of the completion from the problem to a node. */
 	textOf(node: number): string;
+	/** The answer that a completion states, by the tags; null: none. */
+	answerIn(completion: string): string | null;
+	/** A node token by token, as the policy told it, also out of a log; null: not told. */
+	tokensOf(node: number): TokenDetail | null;
 	/** Writes an event of another kind: critique, tool, reference, fault. */
 	note(event: SearchNote): void;
 }

@@ -12,6 +12,22 @@ export interface StrategyEnd {
 	readonly value?: number | null;
 }
 
+export interface StrategyNeeds {
+	readonly scorer?: 'step' | 'final';
+	readonly policy?: readonly (keyof PolicyCapabilities)[];
+}
+
+/** All that a strategy cannot do without when it is run with these parameters. */
+export function needsOf<P>(strategy: Strategy<P>, params: P): StrategyNeeds {
+	const { needs } = strategy;
+	const more = strategy.needsWith?.(params) ?? {};
+	const scorer = more.scorer ?? needs.scorer;
+	return {
+		policy: [...new Set([...(needs.policy ?? []), ...(more.policy ?? [])])],
+		...(scorer === undefined ? {} : { scorer }),
+	};
+}
+
 /**
  * A way to search, wired from the operators of `Search` so that it reads like its paper. It never knows which model is
  * behind the policy, takes randomness from `search.random` alone and keeps what it has to know in the tree, so that it can
@@ -28,11 +44,10 @@ export interface Strategy<P> {
 	readonly structure: 'chain' | 'tree' | 'graph';
 	/** Parameters by the field's names, with description, default and limits (protocol/recipeFields.ts). */
 	readonly params: v.GenericSchema<unknown, P>;
-	/** What it cannot do without. */
-	readonly needs: {
-		readonly scorer?: 'step' | 'final';
-		readonly policy?: readonly (keyof PolicyCapabilities)[];
-	};
+	/** What it cannot do without, whatever its parameters. */
+	readonly needs: StrategyNeeds;
+	/** What it cannot do without besides, with these parameters. */
+	needsWith?(params: P): StrategyNeeds;
 	/** A budget that runs out, a person who stops and a policy that fails end it from within `search`, by a throw. */
 	run(search: Search, params: P): Promise<StrategyEnd>;
 }
