@@ -50,6 +50,18 @@ export const commandIds = {
 	setApiKey: 'reasoningLab.setApiKey',
 	removeApiKey: 'reasoningLab.removeApiKey',
 	checkSandbox: 'reasoningLab.checkSandbox',
+	newSearch: 'reasoningLab.newSearch',
+	searchAgain: 'reasoningLab.searchAgain',
+	searchRow: 'reasoningLab.searchRow',
+	searchFromCheckpoint: 'reasoningLab.searchFromCheckpoint',
+	openSearchTree: 'reasoningLab.openSearchTree',
+	compareSearches: 'reasoningLab.compareSearches',
+	runMoreOfSearch: 'reasoningLab.runMoreOfSearch',
+	stopSearch: 'reasoningLab.stopSearch',
+	openSearchLog: 'reasoningLab.openSearchLog',
+	renameSearch: 'reasoningLab.renameSearch',
+	deleteSearch: 'reasoningLab.deleteSearch',
+	refreshSearches: 'reasoningLab.refreshSearches',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -71,6 +83,9 @@ export const settingIds = {
 	inlineResults: 'reasoningLab.rewards.inlineResults',
 	coverageMarks: 'reasoningLab.rewards.coverageMarks',
 	sandboxMode: 'reasoningLab.sandbox.mode',
+	searchFolder: 'reasoningLab.searches.folder',
+	searchBudget: 'reasoningLab.searches.budget',
+	searchRowLens: 'reasoningLab.searches.rowLens',
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 
@@ -111,6 +126,7 @@ export const containerId = 'reasoningLab';
 export const viewIds = {
 	runs: 'reasoningLab.runs',
 	rewards: 'reasoningLab.rewards',
+	searches: 'reasoningLab.searches',
 } as const;
 
 /** Types of webview panels; their serialisers bring them back after a reload. */
@@ -121,13 +137,15 @@ export const panelTypes = {
 	query: 'reasoningLab.query',
 	transcript: 'reasoningLab.transcript',
 	comparison: 'reasoningLab.comparison',
+	tree: 'reasoningLab.tree',
 } as const;
 
 /**
  * Words in a tree item's `contextValue`, which `viewItem =~ /\bword\b/` tests:
  * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
  * `resumable` as they say;
- * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`.
+ * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`;
+ * of the *Searches* view `search` always, `searching` or `endedSearch`, and `resumableSearch` where one can go on.
  */
 export const itemFlags = [
 	'run',
@@ -140,6 +158,10 @@ export const itemFlags = [
 	'rewardFile',
 	'reward',
 	'builtInReward',
+	'search',
+	'searching',
+	'endedSearch',
+	'resumableSearch',
 ] as const;
 export type ItemFlag = (typeof itemFlags)[number];
 

@@ -90,3 +90,5 @@ export const searchNotifications = {
 	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
 	log: v.object({ message: v.string() }),
 } as const;
+export type SearchNotification = keyof typeof searchNotifications;
+export type SearchNews<N extends SearchNotification> = v.InferOutput<(typeof searchNotifications)[N]>;

@@ -35,11 +35,11 @@ test('without trust no reward is run: no process, and none of its environment is
 
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
-	'lab/labClient.ts', // The extension's own reader of files; the setting that names its Node is restricted.
 	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
 	'rewards/isolationProcess.ts', // by sandboxCommands.ts
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
+	'workerClient.ts', // Our own programs; those that run what others made ask for trust: lab/windowLab.ts reads, search/windowSearches.ts asks.
 ];
 
 test('nobody else in the host starts engines, reward hosts or other processes', () => {

@@ -1,0 +1,50 @@
+import { Disposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import type { Schema } from '../../protocol/decode.ts';
+import {
+	type SearchMethod,
+	type SearchNews,
+	type SearchParams,
+	type SearchResult,
+	searchNotifications,
+	searchRequests,
+} from '../../protocol/searchWorker.ts';
+import { WorkerClient, type WorkerClientOptions } from '../workerClient.ts';
+
+export type SearchClientOptions = Pick<WorkerClientOptions, 'program' | 'args' | 'node' | 'log'>;
+
+/** The search worker of this window; see {@link WorkerClient}. */
+export class SearchClient extends Disposable {
+	readonly #worker: WorkerClient;
+	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
+	/** A search has begun, goes on, or has ended. */
+	readonly onChanged = this.#changed.event;
+	/** The worker is gone, and no search runs. */
+	readonly onEnded: WorkerClient['onEnded'];
+
+	constructor(options: SearchClientOptions) {
+		super();
+		this.#worker = this.register(
+			new WorkerClient({
+				...options,
+				name: 'search worker',
+				results: Object.fromEntries(
+					Object.entries(searchRequests).map(([method, { result }]) => [method, result as Schema<unknown>]),
+				),
+				notifications: searchNotifications as unknown as Record<string, Schema<unknown>>,
+			}),
+		);
+		this.onEnded = this.#worker.onEnded;
+		this.#worker.onNews(({ name, params }) => {
+			if (name === 'changed') this.#changed.fire(params as SearchNews<'changed'>);
+		});
+	}
+
+	get pid(): number | null {
+		return this.#worker.pid;
+	}
+
+	request<M extends SearchMethod>(method: M, params: SearchParams<M>, signal?: AbortSignal): Promise<SearchResult<M>> {
+		return this.#worker.request(method, params, signal) as Promise<SearchResult<M>>;
+	}
+}
