@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
+import { searchBudgetSchema } from './treeLog.ts';
 
 /*
  * Messages between the tree view (webview/tree) and the extension. The view holds the events and makes its tree of them; the
@@ -35,15 +35,26 @@ export const treeViewEventSchema = v.variant('type', [
 		generation: v.number(),
 		source: treeSourceSchema,
 	}),
-	/** Events in their order, from the number `from` on; a view that lacks what is before asks with `ready`. */
+	/**
+	 * Events in their order, from the number `from` on; a view that lacks what is before asks with `ready`. At most a few
+	 * megabytes at a time, so that a large tree is drawn before all of it is there.
+	 */
 	v.object({
 		type: v.literal('events'),
 		side: v.picklist(['main', 'other']),
 		generation: v.number(),
-		from: v.number(),
-		events: v.array(treeEventSchema),
+		from: id,
+		/** UTF-8 of what `treeEventLines` writes and `readTreeEventLines` reads (treeEventReader.ts). */
+		lines: v.instance(Uint8Array),
 		/** Nothing more is there now. */
 		complete: v.boolean(),
+	}),
+	/** Nothing can be shown of the log; what was sent before stays. */
+	v.object({
+		type: v.literal('failed'),
+		side: v.picklist(['main', 'other']),
+		message: v.string(),
+		action: v.nullable(v.string()),
 	}),
 	v.object({ type: v.literal('source'), side: v.picklist(['main', 'other']), source: treeSourceSchema }),
 	/** The whole text of a node whose `node` event said `cut: true`. */
@@ -57,6 +68,8 @@ export type TreeViewEvent = v.InferOutput<typeof treeViewEventSchema>;
 /** View -> extension. */
 export const treeViewCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('ready') }),
+	/** Reads the log once more, after it failed. */
+	v.object({ type: v.literal('again') }),
 	v.object({ type: v.literal('choose'), tree: v.number() }),
 	v.object({ type: v.literal('wantText'), side: v.picklist(['main', 'other']), id }),
 	/** The extension asks for what is missing (budget) and says what it did by `source` and events. */
@@ -68,6 +81,7 @@ export const treeViewCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('stop') }),
 	/** Chooses another tree to compare with. */
 	v.object({ type: v.literal('compare') }),
+	v.object({ type: v.literal('closeOther') }),
 	/** What the view has drawn or written, to be saved where the person says. */
 	v.object({
 		type: v.literal('export'),
@@ -80,3 +94,14 @@ export const treeViewCommandSchema = v.variant('type', [
 	v.object({ type: v.literal('fault'), message: v.pipe(v.string(), v.maxLength(20_000)) }),
 ]);
 export type TreeViewCommand = v.InferOutput<typeof treeViewCommandSchema>;
+
+/** What a tree view's state that survives its window names of the outside; the rest of it is the view's own. */
+export const treeStateSchema = v.looseObject({
+	/** Where the log lies; a panel that is brought back checks it like any foreign path. */
+	path: v.pipe(v.string(), v.minLength(1), v.maxLength(4096)),
+	/** Which of the trees of the file. */
+	tree: v.optional(id, 0),
+	/** The log that it is compared with. */
+	other: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(4096))), null),
+});
+export type TreeState = v.InferOutput<typeof treeStateSchema>;
