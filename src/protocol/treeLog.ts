@@ -161,7 +161,14 @@ export const treeEventSchema = v.variant('t', [
 		candidates: v.optional(v.array(v.object({ id, value: v.number() }))),
 	}),
 	/** A simulation's values, one for each node of the path: N and Q follow for any backup rule. */
-	v.looseObject({ t: v.literal('visit'), at, path: ids, values: v.array(v.number()) }),
+	v.looseObject({
+		t: v.literal('visit'),
+		at,
+		path: ids,
+		values: v.array(v.number()),
+		/** As many alike: another program's log that tells N and Q alone has one for each node. */
+		times: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)), 1),
+	}),
 	v.looseObject({ t: v.literal('prune'), at, id, reason: text }),
 	/** A pruned node is open again. */
 	v.looseObject({ t: v.literal('restore'), at, id }),

@@ -142,7 +142,7 @@ export class SearchTree {
 				return true;
 			}
 			case 'visit':
-				return this.#visit(event.path, event.values);
+				return this.#visit(event.path, event.values, event.times ?? 1);
 			case 'prune':
 				return this.#change(event.id, (node) => {
 					node.pruned = event.reason;
@@ -204,13 +204,13 @@ export class SearchTree {
 		return true;
 	}
 
-	#visit(path: readonly number[], values: readonly number[]): boolean {
+	#visit(path: readonly number[], values: readonly number[], times: number): boolean {
 		if (path.length !== values.length || path.some((id) => this.#nodes[id] === undefined)) return false;
 		for (let i = 0; i < path.length; i++) {
 			const node = this.#nodes[path[i] as number] as Mutable;
 			const value = values[i] as number;
-			node.visits++;
-			node.total += value;
+			node.visits += times;
+			node.total += value * times;
 			if (value > node.greatest) node.greatest = value;
 		}
 		return true;
