@@ -1,0 +1,23 @@
+import { Failure } from '../base/failure.ts';
+
+/** What a policy was given leaves no room for an answer. Only this one request fails by it. */
+export class ContextOverflow extends Failure {
+	/** Tokens of the context; null: the policy does not tell. */
+	readonly context: number | null;
+
+	constructor(message: string, context: number | null, cause?: unknown) {
+		super(
+			'invalid',
+			message,
+			'Take shorter steps or a smaller depth, or a policy with a longer context.',
+			cause === undefined ? undefined : { cause },
+		);
+		this.context = context;
+	}
+}
+
+export function contextOverflow(policy: string, tokens: number | null, context: number | null): ContextOverflow {
+	const what = tokens === null ? 'What it was given' : `What it was given, ${tokens} tokens,`;
+	const room = context === null ? 'its context' : `its context of ${context} tokens`;
+	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
+}

@@ -1,0 +1,78 @@
+import { type IDisposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
+import type { PolicyContext } from '../openedPolicy.ts';
+
+/** A served checkpoint for one user of it; `dispose` gives it back. */
+export interface Lease extends IDisposable {
+	readonly served: ServedCheckpoint;
+}
+
+interface Entry {
+	readonly served: Promise<ServedCheckpoint>;
+	readonly opening: AbortController;
+	users: number;
+	timer: NodeJS.Timeout | null;
+}
+
+/** By folder: those that search at the same time share one engine. */
+const entries = new Map<string, Entry>();
+
+/** Serves a checkpoint, or joins those that have it served. Fails as `ServedCheckpoint.open`. */
+export async function leaseCheckpoint(folder: string, context: PolicyContext): Promise<Lease> {
+	const entry = entries.get(folder) ?? open(folder, context);
+	entry.users++;
+	if (entry.timer !== null) clearTimeout(entry.timer);
+	entry.timer = null;
+	const leave = toDisposable(() => {
+		entry.users--;
+		if (entry.users > 0) return;
+		const idle = context.idleMs ?? 0;
+		if (idle === 0) end(folder, entry);
+		else entry.timer = setTimeout(() => end(folder, entry), idle).unref();
+	});
+	try {
+		return { served: await whileWanted(entry.served, context.signal), dispose: () => leave.dispose() };
+	} catch (error) {
+		leave.dispose();
+		throw error;
+	}
+}
+
+function open(folder: string, { engine, node, client }: PolicyContext): Entry {
+	const opening = new AbortController();
+	const served = ServedCheckpoint.open(folder, {
+		engine,
+		name: client,
+		signal: opening.signal,
+		...(node === undefined ? {} : { node }),
+	});
+	const entry: Entry = { served, opening, users: 0, timer: null };
+	const forget = () => {
+		if (entries.get(folder) === entry) entries.delete(folder);
+	};
+	// An engine that ended, or was never there, is not what the next one gets.
+	served.then((open) => open.client.onClosed(forget), forget);
+	entries.set(folder, entry);
+	return entry;
+}
+
+function end(folder: string, entry: Entry): void {
+	if (entries.get(folder) === entry) entries.delete(folder);
+	entry.opening.abort();
+	entry.served.then(
+		(open) => open.dispose(),
+		() => undefined,
+	);
+}
+
+/** The promise's result, or `cancelled` once nobody wants it. */
+function whileWanted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+	if (signal === undefined) return promise;
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal.aborted) abort();
+		signal.addEventListener('abort', abort, { once: true });
+		promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+	});
+}

@@ -1,0 +1,12 @@
+import { basename, dirname } from 'node:path';
+import { readSmallFile } from '../../runs/safeFile.ts';
+import type { OpenPolicy } from '../openedPolicy.ts';
+import { parseScript } from './script.ts';
+import { ScriptedPolicy } from './scriptedPolicy.ts';
+
+/** Opens a script's file; see `parseScript` for its form. Fails with `missing`, `invalid`. */
+export async function openScriptedPolicy(path: string): Promise<OpenPolicy> {
+	const name = basename(path);
+	const text = await readSmallFile(dirname(path), name);
+	return new ScriptedPolicy(parseScript(text, path), name.replace(/\.jsonl?$/, ''));
+}
