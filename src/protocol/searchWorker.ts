@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
 import { searchSpecSchema } from './searchSpec.ts';
-import { searchBudgetSchema } from './treeLog.ts';
+import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
 
 /*
  * Messages between the search worker (src/search/main.ts, a process of its own, one a window) and the extension. A search is a
@@ -59,6 +59,21 @@ export const searchRequests = {
 	/** Ends a search; resolves when its log has its end. */
 	stop: { params: v.object({ log: path }), result: empty },
 	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
+	/** The trees in a file of another program; reading needs no trust. */
+	trees: {
+		params: v.object({ path }),
+		result: v.object({
+			format: v.string(),
+			trees: v.array(v.object({ name: v.string(), events: v.number() })),
+			/** What could not be read, in words. */
+			faults: v.array(v.string()),
+		}),
+	},
+	treeEvents: {
+		params: v.object({ path, tree: id, from: id, limit: v.pipe(v.number(), v.integer(), v.minValue(1)) }),
+		result: v.object({ events: v.array(treeEventSchema), total: v.number() }),
+	},
+	treeText: { params: v.object({ path, tree: id, node: id }), result: v.object({ text: v.string() }) },
 	/** Tries a policy: what it can do, and a short text of it. */
 	probe: {
 		params: v.object({ policy: policySpecSchema, keys }),

@@ -1,0 +1,200 @@
+import { basename, dirname } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import type { TreeEvent } from '../../protocol/treeLog.ts';
+import { LineTail } from '../../runs/lineTail.ts';
+import { openRegular } from '../../runs/safeFile.ts';
+import { readTreeLine } from '../../runs/searchLog.ts';
+import { cutEvent } from './treeEventCut.ts';
+
+/** What a file holds beside its events. */
+export interface TreeFileFacts {
+	/** Of which format it is, when another program wrote it. */
+	readonly foreign: string | null;
+	readonly trees: readonly string[];
+	/** Its own specification is there, so that it can go on. */
+	readonly hasSpec: boolean;
+	/** What could not be read, in words. */
+	readonly faults: readonly string[];
+}
+
+/** The events of one tree of a file, in portions. */
+export interface TreeFeed {
+	readonly facts: TreeFileFacts;
+	/** The next ones; null: there are none now; 'replaced': the file is another, and all that was read no longer holds. */
+	next(): Promise<readonly TreeEvent[] | null | 'replaced'>;
+	/** The whole text of a node. */
+	text(node: number): Promise<string>;
+}
+
+/** How long lines are decoded in one go, in milliseconds: the editor does not wait for more. */
+const stretchMs = 3;
+const longestLineBytes = 8 << 20;
+const mostEvents = 500_000;
+const mostFaults = 8;
+const longestWhole = 4 << 20;
+const markWithin = 200;
+
+const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Follows the log of a search, line by line. */
+export class OwnTreeFeed implements TreeFeed {
+	readonly #path: string;
+	readonly #tail: LineTail;
+	readonly #faults: string[] = [];
+	#waiting: Uint8Array[] = [];
+	#line = 0;
+	#moreFaults = 0;
+	#events = 0;
+	#hasSpec = false;
+
+	constructor(path: string) {
+		this.#path = path;
+		this.#tail = new LineTail(dirname(path), basename(path));
+	}
+
+	get facts(): TreeFileFacts {
+		const more = this.#moreFaults === 0 ? [] : [`and ${this.#moreFaults} more lines`];
+		return { foreign: null, trees: ['search'], hasSpec: this.#hasSpec, faults: [...this.#faults, ...more] };
+	}
+
+	async next(): Promise<readonly TreeEvent[] | null | 'replaced'> {
+		if (this.#waiting.length === 0) {
+			if (this.#events >= mostEvents) return null;
+			const lines = await this.#tail.read();
+			if (lines === null || lines === 'replaced') return lines;
+			this.#waiting = lines;
+		}
+		await pause();
+		const events: TreeEvent[] = [];
+		const end = performance.now() + stretchMs;
+		let taken = 0;
+		while (taken < this.#waiting.length && performance.now() < end) {
+			const line = this.#waiting[taken++] as Uint8Array;
+			this.#line++;
+			const event = line.length > longestLineBytes ? 'is too long to be shown' : readTreeLine(line);
+			if (typeof event === 'string') {
+				this.#blame(`line ${this.#line} ${event}`);
+				continue;
+			}
+			if (event.t === 'start') this.#hasSpec = event.spec !== undefined && event.foreign === undefined;
+			events.push(cutEvent(event));
+		}
+		this.#waiting.splice(0, taken);
+		this.#events += events.length;
+		if (this.#events >= mostEvents) {
+			this.#waiting = [];
+			this.#blame(`what follows line ${this.#line} is not shown: there are more than ${mostEvents} events`);
+		}
+		return events;
+	}
+
+	/** Reads the log again up to the node: texts are not kept. */
+	async text(node: number): Promise<string> {
+		const tail = new LineTail(dirname(this.#path), basename(this.#path));
+		const mark = `"id":${node},`;
+		let end = performance.now() + stretchMs;
+		for (let lines = await tail.read(); lines !== null && lines !== 'replaced'; lines = await tail.read()) {
+			for (const line of lines) {
+				if (performance.now() > end) {
+					await pause();
+					end = performance.now() + stretchMs;
+				}
+				// The number stands at the beginning of a line, before its text.
+				const head = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, markWithin));
+				if (line.length > longestLineBytes || !head.includes(mark)) continue;
+				const event = readTreeLine(line);
+				if (typeof event !== 'string' && event.t === 'node' && event.id === node) {
+					return event.text.slice(0, longestWhole);
+				}
+			}
+		}
+		throw new Failure('missing', `${this.#path} has no node ${node}.`);
+	}
+
+	#blame(words: string): void {
+		if (this.#faults.length < mostFaults) this.#faults.push(words);
+		else this.#moreFaults++;
+	}
+}
+
+/** Who reads the trees of other programs: the search worker. */
+export interface TreeFileReader {
+	request(
+		method: 'trees',
+		params: { path: string },
+	): Promise<{ format: string; trees: { name: string; events: number }[]; faults: string[] }>;
+	request(
+		method: 'treeEvents',
+		params: { path: string; tree: number; from: number; limit: number },
+	): Promise<{ events: TreeEvent[]; total: number }>;
+	request(method: 'treeText', params: { path: string; tree: number; node: number }): Promise<{ text: string }>;
+}
+
+const portion = 400;
+
+/** One tree of a file of another program. */
+export class ForeignTreeFeed implements TreeFeed {
+	readonly facts: TreeFileFacts;
+	readonly #reader: TreeFileReader;
+	readonly #path: string;
+	readonly #tree: number;
+	readonly #stamp: string;
+	#from = 0;
+
+	private constructor(reader: TreeFileReader, path: string, tree: number, stamp: string, facts: TreeFileFacts) {
+		this.#reader = reader;
+		this.#path = path;
+		this.#tree = tree;
+		this.#stamp = stamp;
+		this.facts = facts;
+	}
+
+	static async open(reader: TreeFileReader, path: string, tree: number): Promise<ForeignTreeFeed> {
+		const stamp = await stampOf(path);
+		const { format, trees, faults } = await reader.request('trees', { path });
+		const chosen = Math.min(tree, Math.max(0, trees.length - 1));
+		const facts = { foreign: format, trees: trees.map(({ name }) => name), hasSpec: false, faults };
+		return new ForeignTreeFeed(reader, path, chosen, stamp, facts);
+	}
+
+	async next(): Promise<readonly TreeEvent[] | null | 'replaced'> {
+		if ((await stampOf(this.#path)) !== this.#stamp) return 'replaced';
+		if (this.#from >= mostEvents) return null;
+		const ask = { path: this.#path, tree: this.#tree, from: this.#from, limit: portion };
+		const { events } = await this.#reader.request('treeEvents', ask);
+		if (events.length === 0) return null;
+		this.#from += events.length;
+		return events.map(cutEvent);
+	}
+
+	async text(node: number): Promise<string> {
+		return (await this.#reader.request('treeText', { path: this.#path, tree: this.#tree, node })).text;
+	}
+}
+
+async function stampOf(path: string): Promise<string> {
+	const handle = await openRegular(dirname(path), basename(path));
+	try {
+		const { size, mtimeMs, ino } = await handle.stat();
+		return `${size} ${mtimeMs} ${ino}`;
+	} finally {
+		await handle.close();
+	}
+}
+
+const headBytes = 64 << 10;
+
+/** Opens the events of a file: a log of our own is followed, any other is read by the worker. */
+export async function openTreeFeed(path: string, tree: number, reader: TreeFileReader): Promise<TreeFeed> {
+	const handle = await openRegular(dirname(path), basename(path));
+	try {
+		const head = Buffer.alloc(headBytes);
+		const { bytesRead } = await handle.read(head, 0, headBytes, 0);
+		const text = head.toString('utf8', 0, bytesRead).trimStart();
+		// A log that begins with an event of ours, whole or torn, and a file that has nothing in it yet.
+		if (text === '' || /^\{"t":"start"/.test(text)) return new OwnTreeFeed(path);
+	} finally {
+		await handle.close();
+	}
+	return ForeignTreeFeed.open(reader, path, tree);
+}

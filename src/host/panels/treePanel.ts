@@ -1,0 +1,292 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
+import * as vscode from 'vscode';
+import { toDisposable } from '../../base/disposable.ts';
+import type { Event } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { SearchParams } from '../../protocol/searchWorker.ts';
+import type { SearchBudget } from '../../protocol/treeLog.ts';
+import {
+	type TreeViewCommand,
+	type TreeViewEvent,
+	treeStateSchema,
+	treeViewCommandSchema,
+} from '../../protocol/treeMessages.ts';
+import { panelTypes } from '../ids.ts';
+import { displayText, withoutLinks } from '../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import type { TreeFileReader } from './treeFeed.ts';
+import { TreeSession } from './treeSession.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+/** What is asked of a panel: a log, which of its trees, and what it is compared with. */
+export interface TreePlace {
+	readonly path: string;
+	readonly tree?: number;
+	readonly other?: string | null;
+}
+
+export type SearchAction = SearchParams<'continue'>['action'];
+
+/** What a tree panel has done for it. */
+export interface TreeActions {
+	/** Lets the search of a log go on; asks for a budget when none is given. Resolves to false when the person changed their mind. */
+	goOn(log: string, action: SearchAction, budget?: SearchBudget): Promise<boolean>;
+	prune(log: string, node: number, restore: boolean): Promise<void>;
+	stop(log: string): Promise<void>;
+	/** Another log, to compare with; null: the person changed their mind. */
+	chooseOther(log: string): Promise<string | null>;
+	readonly reader: TreeFileReader;
+	running(log: string): boolean | Promise<boolean>;
+	/** Why nothing goes on in this window; null: it may. */
+	forbidden(): string | null;
+	/** A search has begun, goes on or has ended. */
+	readonly onChanged: Event<void>;
+}
+
+const app = { name: 'tree', viewType: panelTypes.tree, commands: treeViewCommandSchema, requests: {} } as const;
+
+/** A log that grows is looked at no more often, in milliseconds. */
+const pauseMs = 120;
+/** News of folders are not certain to come; nor does every one say when a search of another window ends. */
+const lookEveryMs = 3000;
+const exportNames = { svg: 'SVG', png: 'PNG', json: 'JSON', mermaid: 'Mermaid' } as const;
+const exportEndings = { svg: 'svg', png: 'png', json: 'json', mermaid: 'mmd' } as const;
+const largestExport = 256 << 20;
+
+/** Shows the tree of one log and follows it as it grows. */
+export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<string, never>> {
+	readonly path: string;
+	readonly #session: TreeSession;
+	readonly #actions: TreeActions;
+	readonly #watchers = new Map<string, FSWatcher>();
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, actions: TreeActions, place: TreePlace) {
+		super(panel, context, app);
+		this.path = place.path;
+		this.#actions = actions;
+		this.title = titleOf(place.path);
+		this.#session = this.register(
+			new TreeSession({
+				path: place.path,
+				tree: place.tree ?? 0,
+				other: place.other ?? null,
+				post: (event) => this.post(event),
+				reader: actions.reader,
+				running: (log) => actions.running(log),
+				forbidden: () => actions.forbidden(),
+			}),
+		);
+		this.register(actions.onChanged(() => this.#soon()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#soon()));
+		const clock = setInterval(() => this.listening && this.#soon(), lookEveryMs);
+		this.register(
+			toDisposable(() => {
+				clearInterval(clock);
+				clearTimeout(this.#timer);
+				for (const watcher of this.#watchers.values()) watcher.close();
+			}),
+		);
+		this.#follow();
+		this.load(context);
+	}
+
+	protected readonly handlers: RequestHandlers<Record<string, never>> = {};
+
+	/** Another log beside it. */
+	compare(other: string): void {
+		this.#settle(this.#compare(other));
+	}
+
+	protected override onCommand(command: TreeViewCommand): void {
+		const { path } = this;
+		switch (command.type) {
+			case 'ready':
+				this.#settle(this.#session.begin());
+				break;
+			case 'again':
+				this.#settle(this.#session.look());
+				break;
+			case 'choose':
+				this.#settle(this.#session.choose(command.tree));
+				break;
+			case 'wantText':
+				this.#settle(this.#session.wantText(command.side, command.id));
+				break;
+			case 'branch':
+				this.#settle(this.#actions.goOn(path, { kind: 'branch', node: command.node }));
+				break;
+			case 'edit':
+				this.#settle(this.#actions.goOn(path, { kind: 'edit', node: command.node, text: command.text }));
+				break;
+			case 'force': {
+				const { node, token, text } = command;
+				this.#settle(this.#actions.goOn(path, { kind: 'force', node, token, text }));
+				break;
+			}
+			case 'prune':
+				this.#settle(this.#actions.prune(path, command.node, command.restore));
+				break;
+			case 'more':
+				this.#settle(this.#actions.goOn(path, { kind: 'more' }, command.budget));
+				break;
+			case 'stop':
+				this.#settle(this.#actions.stop(path));
+				break;
+			case 'compare':
+				this.#settle(
+					this.#actions.chooseOther(path).then((other) => (other === null ? undefined : this.#compare(other))),
+				);
+				break;
+			case 'closeOther':
+				this.#settle(this.#compare(null));
+				break;
+			case 'export':
+				this.#settle(this.#export(command.format, command.content));
+				break;
+			case 'copy':
+				this.#settle(vscode.env.clipboard.writeText(command.text));
+				break;
+			case 'openLog':
+				this.#settle(vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true }));
+				break;
+			case 'fault':
+				this.log.error(`tree: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.#session.sleep();
+	}
+
+	#settle(work: Thenable<unknown>): void {
+		work.then(undefined, (error: unknown) => {
+			const failure = Failure.from(error);
+			if (failure.reason === 'cancelled') return;
+			this.log.warn(failure.toString());
+			void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+		});
+	}
+
+	async #compare(other: string | null): Promise<void> {
+		await this.#session.compare(other);
+		this.#follow();
+	}
+
+	async #export(format: keyof typeof exportNames, content: string): Promise<void> {
+		if (content.length > largestExport) throw new Failure('unsupported', 'The picture is too large to be saved.');
+		const name = `${basename(this.path).replace(/\.jsonl?$/, '')}.${exportEndings[format]}`;
+		const target = await vscode.window.showSaveDialog({
+			defaultUri: vscode.Uri.file(join(dirname(this.path), name)),
+			filters: { [exportNames[format]]: [exportEndings[format]] },
+			title: `Save the tree as ${exportNames[format]}`,
+		});
+		if (target === undefined) return;
+		const bytes = format === 'png' ? Buffer.from(content, 'base64') : Buffer.from(content, 'utf8');
+		await vscode.workspace.fs.writeFile(target, bytes);
+	}
+
+	/** Folders are watched: writers replace files. */
+	#follow(): void {
+		const folders = new Set(this.#session.paths.map((path) => dirname(path)));
+		for (const [folder, watcher] of this.#watchers) {
+			if (folders.has(folder)) continue;
+			watcher.close();
+			this.#watchers.delete(folder);
+		}
+		for (const folder of folders) {
+			if (this.#watchers.has(folder)) continue;
+			try {
+				const watcher = watch(folder, { persistent: false }, (_event, changed) => {
+					const shown = this.#session.paths.some((path) => basename(path) === changed);
+					if (changed === null || shown) this.#soon();
+				});
+				watcher.on('error', (error) => this.log.warn(`${folder} is not followed any more: ${String(error)}`));
+				this.#watchers.set(folder, watcher);
+			} catch (error) {
+				// It is looked at now and then all the same.
+				this.log.warn(`${folder} is not followed: ${String(error)}`);
+			}
+		}
+	}
+
+	#soon(): void {
+		if (this.#timer !== undefined || this.disposed) return;
+		this.#timer = setTimeout(() => {
+			this.#timer = undefined;
+			this.#settle(this.#session.look());
+		}, pauseMs);
+	}
+}
+
+/** The tree panels of the window: one for each log. */
+export class TreePanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #context: PanelContext;
+	readonly #actions: TreeActions;
+	readonly #panels = new Map<string, TreePanel>();
+
+	constructor(context: PanelContext, actions: TreeActions) {
+		this.#context = context;
+		this.#actions = actions;
+	}
+
+	/** The panel of a log: the one that is open, or a new one. */
+	open(place: TreePlace): void {
+		const path = normalize(place.path);
+		const open = this.#panels.get(path);
+		if (open !== undefined) {
+			open.reveal();
+			if (place.other) open.compare(place.other);
+			return;
+		}
+		const panel = vscode.window.createWebviewPanel(panelTypes.tree, titleOf(path), vscode.ViewColumn.Active, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
+		});
+		this.#adopt(panel, { ...place, path });
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const { path, tree, other } = decodeOrThrow(treeStateSchema, state, 'The saved state of the view');
+			await requireFile(path);
+			const beside =
+				other === null
+					? null
+					: await requireFile(other).then(
+							() => other,
+							() => null,
+						);
+			if (this.#panels.has(path)) panel.dispose();
+			else this.#adopt(panel, { path, tree, other: beside });
+		} catch (error) {
+			panel.webview.html = messageHtml('This tree cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	dispose(): void {
+		for (const panel of [...this.#panels.values()]) panel.dispose();
+	}
+
+	#adopt(webviewPanel: vscode.WebviewPanel, place: TreePlace): void {
+		this.#panels.set(place.path, new TreePanel(webviewPanel, this.#context, this.#actions, place));
+		webviewPanel.onDidDispose(() => this.#panels.delete(place.path));
+	}
+}
+
+/** What a saved state names is checked like any foreign path. */
+async function requireFile(path: string): Promise<void> {
+	if (!isAbsolute(path) || normalize(path) !== path) {
+		throw new Failure('invalid', 'The saved state of the view names no absolute path.', 'Open the tree again.');
+	}
+	if ((await lstat(path).catch(() => null))?.isFile()) return;
+	throw new Failure('missing', `${path} is not there any more.`, 'Open another tree from the Searches view.');
+}
+
+function titleOf(path: string): string {
+	return `Tree: ${displayText(basename(path).replace(/\.jsonl?$/, ''), 60)}`;
+}

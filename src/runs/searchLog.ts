@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, lstat, readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { decode } from '../protocol/decode.ts';
+import { readTreeEvent } from '../protocol/treeEventReader.ts';
+import { type TreeEvent, type TreeEventOf, treeEventSchema, treeLogFormat } from '../protocol/treeLog.ts';
+import { parseLine, splitLines } from './jsonLines.ts';
+import { RunLock } from './runLock.ts';
+import { openRegular } from './safeFile.ts';
+
+/** Logs of searches: `<name>.jsonl` in a folder `searches`; the locks of those that are written lie beside them. */
+export const searchLogEnding = '.jsonl';
+const lockFolder = '.locks';
+/** What is read of a log's beginning and of its end for a summary, in bytes. */
+const headBytes = 256 << 10;
+const tailBytes = 64 << 10;
+
+/** What locks a log against a second writer, on this machine and on others that share the folder. */
+export function searchLockFolder(log: string): string {
+	return join(dirname(log), lockFolder, basename(log, searchLogEnding));
+}
+
+/** Whether a process writes to a log now. */
+export async function isBeingSearched(log: string): Promise<boolean> {
+	return (await RunLock.holder(searchLockFolder(log)).catch(() => null)) !== null;
+}
+
+/** A new log's name: "2026-03-04-101500-mcts-3f9a.jsonl". */
+export function searchLogName(strategy: string, now: Date): string {
+	const two = (value: number) => String(value).padStart(2, '0');
+	const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join('-');
+	const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join('');
+	const name = strategy.replace(/[^\w-]+/g, '-').slice(0, 40) || 'search';
+	return `${day}-${time}-${name}-${randomBytes(2).toString('hex')}${searchLogEnding}`;
+}
+
+/** An event of a line; a text says why it is none. */
+export function readTreeLine(line: Uint8Array): TreeEvent | string {
+	const value = parseLine(line);
+	if (value === undefined) return line.length === 0 ? 'is empty' : 'is not JSON';
+	const event = readTreeEvent(value);
+	if (event !== null) {
+		if (event.t !== 'start' || event.format <= treeLogFormat) return event;
+		return `was written by a newer version (format ${event.format})`;
+	}
+	const decoded = decode(treeEventSchema, value);
+	const fault = decoded.ok ? undefined : decoded.faults[0];
+	return `is no event of a search${fault?.path ? ` (${fault.path}: ${fault.message})` : ''}`;
+}
+
+/** What a list says of a log, from its beginning and its end alone. */
+export interface SearchSummary {
+	readonly log: string;
+	readonly start: TreeEventOf<'start'>;
+	/** The last thing that was written; null: the search runs, or was torn off. */
+	readonly end: TreeEventOf<'end'> | null;
+	/** Nodes so far; null: it cannot be told from the end of the log. */
+	readonly nodes: number | null;
+	/** Milliseconds since the epoch. */
+	readonly changed: number;
+	readonly bytes: number;
+}
+
+/** The summary of a log; null where the file is no log of a search. Fails as {@link openRegular} does. */
+export async function readSearchSummary(log: string): Promise<SearchSummary | null> {
+	const handle = await openRegular(dirname(log), basename(log));
+	try {
+		const { size, mtimeMs } = await handle.stat();
+		const head = splitLines(await bytesOf(handle, 0, Math.min(size, headBytes)));
+		const start = head.lines[0] === undefined ? null : readTreeLine(head.lines[0]);
+		if (start === null || typeof start === 'string' || start.t !== 'start' || start.foreign !== undefined) return null;
+		const from = Math.max(0, size - tailBytes);
+		const tail = splitLines(await bytesOf(handle, from, size - from)).lines.slice(from > 0 ? 1 : 0);
+		let end: TreeEventOf<'end'> | null = null;
+		let nodes: number | null = from > 0 ? null : 0;
+		let last = true;
+		for (const line of tail.reverse()) {
+			const event = readTreeLine(line);
+			if (typeof event === 'string') continue;
+			if (last && event.t === 'end') end = event;
+			// A person may open and close branches of a search that has ended.
+			if (event.t !== 'prune' && event.t !== 'restore') last = false;
+			if (event.t !== 'node') continue;
+			nodes = event.id + 1;
+			break;
+		}
+		return { log, start, end, nodes, changed: mtimeMs, bytes: size };
+	} finally {
+		await handle.close();
+	}
+}
+
+async function bytesOf(handle: FileHandle, from: number, length: number): Promise<Uint8Array> {
+	const buffer = Buffer.alloc(length);
+	const { bytesRead } = await handle.read(buffer, 0, length, from);
+	return buffer.subarray(0, bytesRead);
+}
+
+/** The logs in a folder `searches`, by absolute path; a link is no folder. Newest name first, at most `most`. */
+export async function searchLogsIn(folder: string, most = 500): Promise<string[]> {
+	if (!(await lstat(folder).catch(() => null))?.isDirectory()) return [];
+	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+	return entries
+		.filter((entry) => entry.isFile() && entry.name.endsWith(searchLogEnding) && !entry.name.startsWith('.'))
+		.map(({ name }) => join(folder, name))
+		.sort()
+		.reverse()
+		.slice(0, most);
+}

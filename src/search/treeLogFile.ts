@@ -1,0 +1,123 @@
+import { lstat, open, rename, truncate, writeFile } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { SearchTree } from '../core/search/searchTree.ts';
+import type { TreeEvent } from '../protocol/treeLog.ts';
+import { asidePath } from '../runs/atomicFile.ts';
+import { LineSplitter } from '../runs/jsonLines.ts';
+import { openRegular } from '../runs/safeFile.ts';
+import { readTreeLine } from '../runs/searchLog.ts';
+
+/** A log that is larger is not gone on with. */
+export const largestTreeLog = 512 << 20;
+/** The longest line: a node with the alternatives of some thousand tokens. */
+const longestTreeLine = 16 << 20;
+const mostFaults = 20;
+const chunkBytes = 1 << 20;
+
+export interface TreeLogFault {
+	/** Counted from 1. */
+	readonly line: number;
+	readonly message: string;
+}
+
+export interface ReadTreeLog {
+	readonly events: readonly TreeEvent[];
+	readonly tree: SearchTree;
+	/** Lines that are no events; the first of them by name. */
+	readonly unreadable: number;
+	readonly faults: readonly TreeLogFault[];
+	/** Bytes up to the end of the last whole line. */
+	readonly whole: number;
+	/** What a crash has left after it. */
+	readonly torn: Uint8Array;
+}
+
+/**
+ * Reads the log of a search whole. A last line that a crash has torn is no fault; lines that are no events are counted and
+ * left out. Fails with `missing`, with `invalid` where it is no log of a search, and with `version` where a newer version
+ * wrote it.
+ */
+export async function readTreeLog(path: string): Promise<ReadTreeLog> {
+	const handle = await openRegular(dirname(path), basename(path));
+	const events: TreeEvent[] = [];
+	const tree = new SearchTree();
+	const faults: TreeLogFault[] = [];
+	let unreadable = 0;
+	let number = 0;
+	let whole = 0;
+	const blame = (message: string) => {
+		unreadable++;
+		if (faults.length < mostFaults) faults.push({ line: number, message });
+	};
+	try {
+		const { size } = await handle.stat();
+		if (size > largestTreeLog) {
+			throw new Failure('unsupported', `${path} has ${size} bytes, more than the ${largestTreeLog} that are read.`);
+		}
+		const lines = new LineSplitter(longestTreeLine);
+		const buffer = Buffer.alloc(chunkBytes);
+		let read = 0;
+		for (;;) {
+			const { bytesRead } = await handle.read(buffer, 0, chunkBytes, read);
+			if (bytesRead === 0) break;
+			const chunk = Uint8Array.prototype.slice.call(buffer, 0, bytesRead);
+			const end = chunk.lastIndexOf(0x0a);
+			if (end !== -1) whole = read + end + 1;
+			read += bytesRead;
+			for (const line of lines.push(chunk)) {
+				number++;
+				const event = readTreeLine(line);
+				if (typeof event === 'string') {
+					if (number === 1 && event.includes('newer version')) {
+						throw new Failure('version', `${path} ${event}.`, 'Update Reasoning Lab.');
+					}
+					blame(event);
+				} else if (tree.apply(event)) events.push(event);
+				else blame('makes no sense at its place');
+			}
+		}
+		if (lines.dropped > 0) blame(`is longer than ${longestTreeLine} bytes`);
+		const torn = new Uint8Array(read - whole);
+		if (torn.length > 0) await handle.read(torn, 0, torn.length, whole);
+		if (tree.start === null) throw new Failure('invalid', `${path} is no log of a search: it has no start.`);
+		return { events, tree, unreadable, faults, whole, torn };
+	} finally {
+		await handle.close();
+	}
+}
+
+/**
+ * Sets what a crash has left after the last whole line aside, in a file beside the log, so that the next line begins at its
+ * own. A last line that only lacks its end is kept.
+ * @returns the event of that last line, when it is one
+ */
+export async function setTornAside(path: string, { whole, torn }: ReadTreeLog): Promise<TreeEvent | null> {
+	if (torn.length === 0) return null;
+	const last = readTreeLine(torn);
+	try {
+		if (typeof last !== 'string') {
+			const handle = await open(path, 'a');
+			try {
+				await handle.appendFile('\n');
+				await handle.datasync();
+			} finally {
+				await handle.close();
+			}
+			return last;
+		}
+		const aside = asidePath(path);
+		await writeFile(aside, torn, { flag: 'wx' });
+		await rename(aside, `${path}.torn`);
+		await truncate(path, whole);
+		return null;
+	} catch (error) {
+		throw Failure.from(error, `Cannot mend ${path}`);
+	}
+}
+
+/** Fails with `exists` where there is something under the name. */
+export async function requireNew(path: string): Promise<void> {
+	if ((await lstat(path).catch(() => null)) === null) return;
+	throw new Failure('exists', `${path} is there already.`, 'Choose another name for the log.');
+}
