@@ -1,0 +1,50 @@
+/*
+ * Reading values of parsed JSON that nobody vouches for. Fields are a file's own: never what an object inherits.
+ */
+
+export type Table = Readonly<Record<string, unknown>>;
+
+export const isTable = (value: unknown): value is Table =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function field(value: unknown, name: string): unknown {
+	return isTable(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+export function textField(value: unknown, name: string): string | null {
+	const text = field(value, name);
+	return typeof text === 'string' ? text : null;
+}
+
+/** Finite: what a JSON number beyond double precision becomes is none. */
+export function numberField(value: unknown, name: string): number | null {
+	return finite(field(value, name));
+}
+
+export const finite = (value: unknown): number | null =>
+	typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+/** A whole number from 1 on; null: none. */
+export function countField(value: unknown, name: string): number | null {
+	const number = field(value, name);
+	return Number.isSafeInteger(number) && (number as number) > 0 ? (number as number) : null;
+}
+
+export function listField(value: unknown, name: string): readonly unknown[] | null {
+	const list = field(value, name);
+	return Array.isArray(list) ? list : null;
+}
+
+/** Some fields as they are, where the file has them and they are not null. */
+export function pick(value: unknown, names: readonly string[]): Record<string, unknown> {
+	const picked: Record<string, unknown> = {};
+	for (const name of names) {
+		const inner = field(value, name);
+		if (inner !== undefined && inner !== null) picked[name] = inner;
+	}
+	return picked;
+}
+
+/** `2 nodes`, `1 node`. */
+export const plural = (count: number, noun: string): string =>
+	`${count} ${count === 1 ? noun : noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;

@@ -1,0 +1,100 @@
+import { field, finite, isTable, listField, numberField, plural, textField } from './foreignJson.ts';
+import { type GraphEdge, inTreeOrder } from './graphOrder.ts';
+import { statedIn } from './statedIn.ts';
+import { TreeBuilder } from './treeBuilder.ts';
+import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
+
+/**
+ * trotsky1997/MathBlackBox (MCT Self-Refine), `main_loop` (run_with_earlystopping.py): nodes are whole answers, known by
+ * their texts; `fathers` maps an answer to the one that it refines (null: a root, of which there are several), `childs` the
+ * other way round, so that an answer that came up twice has several fathers. `to_explore_reward` has the samples of each
+ * answer's reward.
+ */
+export const mathBlackBoxFormat: TreeFormat = {
+	name: 'mathblackbox',
+	title: 'MathBlackBox',
+	looksFor: 'MathBlackBox: an object with answers_list, fathers and to_explore_reward',
+	recognise: (value) =>
+		isTable(field(value, 'fathers')) &&
+		isTable(field(value, 'to_explore_reward')) &&
+		listField(value, 'answers_list') !== null,
+	trees: (value, limits) => [readTree(value, limits)],
+};
+
+function readTree(value: unknown, limits: TreeLimits): ReadTree | TreeFault {
+	const fathers = field(value, 'fathers');
+	if (!isTable(fathers)) return { name: 'tree', fault: 'has no fathers' };
+	const gold = textField(value, 'ground_truth');
+	const tree = new TreeBuilder({
+		format: mathBlackBoxFormat.name,
+		name: 'tree',
+		strategy: 'mct-self-refine',
+		prompt: textField(value, 'query') ?? '',
+		answer: gold === null ? null : statedIn(gold),
+		structure: 'graph',
+		measure: 'mean reward',
+	});
+	const incoming = edgesOf(value);
+	// In the order in which the answers came; what only `fathers` knows comes after them.
+	const listed = (listField(value, 'answers_list') ?? []).filter((answer) => typeof answer === 'string');
+	const keys = [...new Set([...listed.filter((answer) => Object.hasOwn(fathers, answer)), ...Object.keys(fathers)])];
+	const { order, cut, loops } = inTreeOrder(keys, incoming);
+	const ids = new Map<string, number>();
+	const rewards = field(value, 'to_explore_reward');
+	const [hints, bounds] = [field(value, 'hints_bank'), field(value, 'ucb_bank')];
+	let samples = 0;
+	for (const { key, parents } of order.slice(0, limits.nodes)) {
+		const known = parents.map((parent) => ids.get(parent)).filter((id) => id !== undefined);
+		const advice = listField(hints, key)?.filter((hint) => typeof hint === 'string');
+		const bound = numberField(bounds, key);
+		const id = tree.node({
+			parents: known,
+			text: key,
+			role: known.length === 0 ? 'draft' : 'revision',
+			final: true,
+			answer: statedIn(key),
+			data: { ...(advice === undefined ? {} : { hints: advice }), ...(bound === null ? {} : { ucb: bound }) },
+		});
+		ids.set(key, id);
+		if (known.length === 0) tree.count('roots');
+		const given = (listField(rewards, key) ?? []).map(finite).filter((reward) => reward !== null);
+		for (const reward of given) tree.visits(id, reward, 1);
+		samples += given.length;
+		if (given.length > 0) tree.value(id, given.reduce((sum, reward) => sum + reward, 0) / given.length);
+	}
+	tree.count('answersListed', (listField(value, 'answers_list') ?? []).length);
+	tree.count('rewardSamples', samples);
+	tree.count('selfLoops', loops);
+	if (loops > 0) tree.fault(`${plural(loops, 'answer')} ${loops === 1 ? 'is its' : 'are their'} own father.`);
+	if (cut > 0) tree.fault(`There is a cycle: ${plural(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
+	if (order.length > limits.nodes) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+	return tree.nodes === 0 ? { name: 'tree', fault: 'has no answers' } : tree.done();
+}
+
+/** By child: first the father that `fathers` names, then those that only `childs` names. */
+function edgesOf(value: unknown): Map<string, GraphEdge[]> {
+	const incoming = new Map<string, GraphEdge[]>();
+	const add = (source: string, target: string) => {
+		const list = incoming.get(target);
+		if (list === undefined) incoming.set(target, [{ source, target }]);
+		else list.push({ source, target });
+	};
+	const told = field(value, 'fathers');
+	const fathers = isTable(told) ? told : {};
+	for (const [child, father] of Object.entries(fathers)) {
+		if (typeof father === 'string') add(father, child);
+	}
+	// A loop to itself is told once, whoever tells it.
+	const loops = new Set<string>();
+	const children = field(value, 'childs');
+	for (const [father, list] of Object.entries(isTable(children) ? children : {})) {
+		if (!Array.isArray(list)) continue;
+		for (const child of list) {
+			if (typeof child !== 'string') continue;
+			if (child !== father) add(father, child);
+			else if (!Object.hasOwn(fathers, child) || fathers[child] !== child) loops.add(child);
+		}
+	}
+	for (const answer of loops) add(answer, answer);
+	return incoming;
+}

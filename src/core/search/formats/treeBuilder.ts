@@ -1,0 +1,175 @@
+import type { NodeRole, StopReason, TreeEvent } from '../../../protocol/treeLog.ts';
+import { treeLogFormat } from '../../../protocol/treeLog.ts';
+import type { ReadTree } from './treeFormat.ts';
+
+export interface TreeHead {
+	/** Name of the format. */
+	readonly format: string;
+	/** Of the tree in its file. */
+	readonly name: string;
+	readonly strategy: string;
+	readonly prompt: string;
+	readonly answer?: string | null;
+	readonly params?: Readonly<Record<string, unknown>>;
+	readonly structure?: 'chain' | 'tree' | 'graph';
+	/** Name of the values that tell which node is best. */
+	readonly measure: string;
+}
+
+export interface ForeignNode {
+	readonly parents: readonly number[];
+	readonly text: string;
+	readonly role?: NodeRole;
+	readonly final?: boolean;
+	readonly answer?: string | null;
+	readonly label?: string;
+	readonly prior?: number | null;
+	readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const mostFaults = 50;
+
+/**
+ * Writes the events of a tree that another program's log tells. Nodes come after their parents. The best node is the one
+ * with the greatest value that was said to count (`value`), the first of equals.
+ */
+export class TreeBuilder {
+	/** Seconds, or whatever the format has in their place: the number of a snapshot. */
+	at = 0;
+	readonly #head: TreeHead;
+	readonly #events: TreeEvent[] = [];
+	readonly #parents: (number | undefined)[] = [];
+	readonly #depths: number[] = [];
+	readonly #counts: Record<string, number> = {};
+	readonly #faults: string[] = [];
+	#moreFaults = 0;
+	#depth = 0;
+	#best: { node: number; value: number } | null = null;
+
+	constructor(head: TreeHead) {
+		this.#head = head;
+		this.#events.push({
+			t: 'start',
+			at: 0,
+			format: treeLogFormat,
+			id: head.name,
+			strategy: head.strategy,
+			params: { ...head.params },
+			problem: { prompt: head.prompt, answer: head.answer ?? null, row: {} },
+			policy: { name: 'not recorded' },
+			scorers: [],
+			budget: {},
+			seed: 0,
+			backup: 'mean',
+			structure: head.structure ?? 'tree',
+			foreign: head.format,
+		});
+	}
+
+	get nodes(): number {
+		return this.#depths.length;
+	}
+
+	node({ parents, text, role, final, answer, label, prior, data }: ForeignNode): number {
+		const id = this.#depths.length;
+		const first = parents[0];
+		const depth = first === undefined ? 0 : (this.#depths[first] as number) + 1;
+		this.#depths.push(depth);
+		this.#parents.push(first);
+		if (depth > this.#depth) this.#depth = depth;
+		this.#events.push({
+			t: 'node',
+			at: this.at,
+			id,
+			parents: [...parents],
+			text,
+			role: role ?? (first === undefined ? 'problem' : final ? 'answer' : 'thought'),
+			final: final ?? false,
+			answer: answer ?? null,
+			by: 'policy',
+			...(label === undefined ? {} : { label }),
+			...(prior === undefined ? {} : { prior }),
+			...(data === undefined || Object.keys(data).length === 0 ? {} : { data: { ...data } }),
+		});
+		return id;
+	}
+
+	score(id: number, scorer: string, value: number | null, note?: string): void {
+		this.#events.push({ t: 'score', at: this.at, id, scorer, value, ...(note === undefined ? {} : { note }) });
+	}
+
+	/** N and Q of one node: as many visits, each with the mean. */
+	visits(id: number, mean: number, times: number): void {
+		this.#events.push({ t: 'visit', at: this.at, path: [id], values: [mean], times });
+	}
+
+	/** A value by which the best node is found. */
+	value(id: number, value: number): void {
+		if (this.#best === null || value > this.#best.value) this.#best = { node: id, value };
+	}
+
+	/** Values are told anew: of those before, none counts any more. */
+	forgetBest(): void {
+		this.#best = null;
+	}
+
+	prune(id: number, reason: string): void {
+		this.#events.push({ t: 'prune', at: this.at, id, reason });
+	}
+
+	restore(id: number): void {
+		this.#events.push({ t: 'restore', at: this.at, id });
+	}
+
+	select(path: readonly number[]): void {
+		this.#events.push({ t: 'select', at: this.at, path: [...path] });
+	}
+
+	merge(id: number, into: number): void {
+		this.#events.push({ t: 'merge', at: this.at, id, into });
+	}
+
+	count(name: string, by = 1): void {
+		this.#counts[name] = (this.#counts[name] ?? 0) + by;
+	}
+
+	fault(text: string): void {
+		if (this.#faults.length < mostFaults) this.#faults.push(text);
+		else this.#moreFaults++;
+	}
+
+	pathTo(id: number): number[] {
+		const path: number[] = [];
+		for (let at: number | undefined = id; at !== undefined; at = this.#parents[at]) path.push(at);
+		return path.reverse();
+	}
+
+	/** @param end what the format tells of the search's end; the best node is its result unless it names another */
+	done(
+		end: { answer?: string | null; tokens?: number; promptTokens?: number | null; stop?: StopReason } = {},
+	): ReadTree {
+		const best = this.#best === null ? null : { path: this.pathTo(this.#best.node), value: this.#best.value };
+		this.#events.push({
+			t: 'end',
+			at: this.at,
+			best: best?.path ?? null,
+			answer: end.answer ?? null,
+			value: best?.value ?? null,
+			stop: end.stop ?? 'complete',
+			tokens: end.tokens ?? 0,
+			promptTokens: end.promptTokens ?? null,
+			simulations: 0,
+			cost: null,
+			seconds: this.at,
+		});
+		return {
+			name: this.#head.name,
+			events: this.#events,
+			facts: { nodes: this.nodes, depth: this.#depth, best, measure: this.#head.measure, counts: this.#counts },
+			faults:
+				this.#moreFaults === 0
+					? this.#faults
+					: [...this.#faults, `There are ${this.#moreFaults} more faults like these.`],
+		};
+	}
+}

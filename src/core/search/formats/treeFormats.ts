@@ -1,0 +1,18 @@
+import { llmReasonersFormat } from './llmReasoners.ts';
+import { mathBlackBoxFormat } from './mathBlackBox.ts';
+import { openrFormat } from './openr.ts';
+import type { TreeFormat } from './treeFormat.ts';
+import { treeOfThoughtsFormat } from './treeOfThoughts.ts';
+import { x1Format } from './x1.ts';
+
+/** Tree logs of other programs that are read; a value is of the first that recognises it. */
+export const treeFormats: readonly TreeFormat[] = [
+	llmReasonersFormat,
+	x1Format,
+	openrFormat,
+	treeOfThoughtsFormat,
+	mathBlackBoxFormat,
+];
+
+export const findTreeFormat = (value: unknown): TreeFormat | null =>
+	treeFormats.find((format) => format.recognise(value)) ?? null;

@@ -1,0 +1,191 @@
+import { crosswordsTree, isCrosswordsLog } from './crosswords.ts';
+import { field, finite, isTable, listField, numberField, plural } from './foreignJson.ts';
+import { statedIn } from './statedIn.ts';
+import { TreeBuilder } from './treeBuilder.ts';
+import type { ReadTree, TreeFault, TreeFormat, TreeLimits } from './treeFormat.ts';
+
+/**
+ * princeton-nlp/tree-of-thought-llm: a list of puzzles. `solve` (src/tot/methods/bfs.py) logs no tree: at each step the
+ * thoughts that are gone on with (`ys`), what was made of them (`new_ys`, each with all the text before it), its `values`
+ * and what was kept (`select_new_ys`); sampling without a tree (`naive_solve`) has the samples alone. The log of the DFS for
+ * crosswords is a list of lists of visits.
+ */
+export const treeOfThoughtsFormat: TreeFormat = {
+	name: 'tree-of-thoughts',
+	title: 'Tree of Thoughts',
+	looksFor: 'Tree of Thoughts: a list of puzzles with ys and steps, or of lists of visits with actions',
+	recognise: (value) => Array.isArray(value) && value.length > 0 && (value.some(isPuzzle) || isCrosswordsLog(value)),
+	trees(value, limits) {
+		const entries = Array.isArray(value) ? value : [];
+		const read: (ReadTree | TreeFault)[] = [];
+		const crosswords = isCrosswordsLog(entries);
+		let left = limits.nodes;
+		let before: unknown;
+		for (const [i, entry] of entries.slice(0, limits.trees).entries()) {
+			const own = { ...limits, nodes: left };
+			const tree = crosswords ? crosswordsTree(entry, `puzzle ${i}`, own) : puzzleTree(entry, i, before, own);
+			if ('facts' in tree) left = Math.max(1, left - tree.facts.nodes);
+			read.push(tree);
+			before = entry;
+		}
+		if (entries.length > limits.trees) {
+			read.push({ name: 'the file', fault: `has ${entries.length} puzzles, of which ${limits.trees} are shown` });
+		}
+		return read;
+	},
+};
+
+const isPuzzle = (value: unknown): boolean =>
+	listField(value, 'ys') !== null && (listField(value, 'steps') !== null || isTable(field(value, 'usage_so_far')));
+
+/** Characters that are compared to find whose child a candidate is; a file made for it could ask for very many. */
+const mostCompared = 200_000_000;
+
+function puzzleTree(value: unknown, place: number, before: unknown, limits: TreeLimits): ReadTree | TreeFault {
+	const idx = numberField(value, 'idx');
+	const name = idx === null ? `puzzle ${place}` : `puzzle ${idx}`;
+	const finals = listField(value, 'ys');
+	if (!isTable(value) || finals === null) return { name, fault: 'has no ys' };
+	const steps = listField(value, 'steps');
+	const prompt = (steps ?? []).map((step) => field(step, 'x')).find((x) => typeof x === 'string');
+	const tree = new TreeBuilder({
+		format: treeOfThoughtsFormat.name,
+		name,
+		strategy: steps === null ? 'naive' : 'tree-of-thoughts-bfs',
+		prompt: (prompt as string | undefined) ?? name,
+		structure: 'tree',
+		measure: 'value',
+	});
+	const root = tree.node({ parents: [], text: (prompt as string | undefined) ?? '', label: name });
+	const grades = gradesOf(value);
+	if (steps === null) addSamples(tree, root, finals, grades, limits);
+	else addSteps(tree, root, steps, finals, grades, limits);
+	if (grades.length > 0) tree.count('solved', grades.filter((grade) => grade >= 1).length);
+	const used = (what: string): number | null => {
+		const [now, then] = [field(value, 'usage_so_far'), field(before, 'usage_so_far')].map((usage) =>
+			numberField(usage, what),
+		);
+		return now === null || now === undefined ? null : Math.max(0, now - (then ?? 0));
+	};
+	return tree.done({ tokens: used('completion_tokens') ?? 0, promptTokens: used('prompt_tokens') });
+}
+
+/** Whether each of the final texts is right, where the log tells: `infos` with `r`, in older logs `accs`. */
+function gradesOf(value: unknown): number[] {
+	const grades = (listField(value, 'infos') ?? []).map((info) => numberField(info, 'r'));
+	const older = (listField(value, 'accs') ?? []).map((acc) => (typeof acc === 'boolean' ? Number(acc) : finite(acc)));
+	return [...(grades.length > 0 ? grades : older)].map((grade) => grade ?? 0);
+}
+
+function addSamples(
+	tree: TreeBuilder,
+	root: number,
+	samples: readonly unknown[],
+	grades: readonly number[],
+	limits: TreeLimits,
+): void {
+	for (const [i, text] of samples.slice(0, Math.max(0, limits.nodes - 1)).entries()) {
+		if (typeof text !== 'string') {
+			tree.fault(`Sample ${i} is no text.`);
+			continue;
+		}
+		const id = tree.node({ parents: [root], text, final: true, answer: statedIn(text) });
+		const grade = grades[i];
+		if (grade !== undefined) {
+			tree.score(id, 'correct', grade);
+			tree.value(id, grade);
+		}
+	}
+	tree.count('samples', samples.length);
+	if (samples.length >= limits.nodes) tree.fault(`Of the samples, the first ${limits.nodes - 1} are shown.`);
+}
+
+interface Candidate {
+	readonly id: number;
+	readonly text: string;
+	readonly value: number;
+}
+
+function addSteps(
+	tree: TreeBuilder,
+	root: number,
+	steps: readonly unknown[],
+	finals: readonly unknown[],
+	grades: readonly number[],
+	limits: TreeLimits,
+): void {
+	let open: Candidate[] = [{ id: root, text: '', value: 0 }];
+	let kept: Candidate[] = [];
+	let orphans = 0;
+	let left = 0;
+	let compared = 0;
+	for (const [i, step] of steps.entries()) {
+		tree.at = i;
+		const texts = listField(step, 'new_ys');
+		if (texts === null) {
+			tree.fault(`Step ${i} has no new_ys.`);
+			continue;
+		}
+		const values = listField(step, 'values') ?? [];
+		const last = i === steps.length - 1;
+		const made: Candidate[] = [];
+		for (const [k, text] of texts.entries()) {
+			if (typeof text !== 'string') {
+				tree.fault(`Candidate ${k} of step ${i} is no text.`);
+				continue;
+			}
+			if (tree.nodes >= limits.nodes) {
+				left++;
+				continue;
+			}
+			let parent: Candidate | null = null;
+			for (const candidate of compared > mostCompared ? [] : open) {
+				compared += candidate.text.length + 1;
+				if ((parent === null || candidate.text.length > parent.text.length) && text.startsWith(candidate.text)) {
+					parent = candidate;
+				}
+			}
+			if (parent === null) orphans++;
+			const id = tree.node({
+				parents: [parent?.id ?? root],
+				text: text.slice(parent?.text.length ?? 0),
+				final: last,
+				answer: last ? statedIn(text) : null,
+			});
+			const value = finite(values[k]);
+			if (value !== null) {
+				tree.score(id, 'value', value);
+				tree.value(id, value);
+			}
+			made.push({ id, text, value: value ?? 0 });
+		}
+		kept = chosen(made, listField(step, 'select_new_ys') ?? []);
+		const on = new Set(kept.map(({ id }) => id));
+		for (const { id } of kept) tree.select(tree.pathTo(id));
+		for (const { id } of made) if (!on.has(id)) tree.prune(id, 'not selected');
+		if (kept.length > 0) open = kept;
+	}
+	// The final texts are what the last step kept, in that order.
+	const byText = Map.groupBy(kept, ({ text }) => text);
+	for (const [i, text] of finals.entries()) {
+		const node = typeof text === 'string' ? byText.get(text)?.shift() : undefined;
+		const grade = grades[i];
+		if (node !== undefined && grade !== undefined) tree.score(node.id, 'correct', grade);
+	}
+	tree.count('final', finals.length);
+	if (orphans > 0) {
+		tree.fault(
+			`${plural(orphans, 'candidate')} ${orphans === 1 ? 'begins' : 'begin'} like none of the thoughts before.`,
+		);
+	}
+	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+}
+
+/** The candidates that were kept: of equal texts the one with the greatest value first, for a duplicate is valued 0. */
+function chosen(made: readonly Candidate[], selected: readonly unknown[]): Candidate[] {
+	const byText = Map.groupBy(made, ({ text }) => text);
+	for (const list of byText.values()) list.sort((a, b) => a.value - b.value || b.id - a.id);
+	return selected
+		.map((text) => (typeof text === 'string' ? byText.get(text)?.pop() : undefined))
+		.filter((candidate) => candidate !== undefined);
+}

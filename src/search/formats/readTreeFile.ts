@@ -1,0 +1,101 @@
+import { basename, dirname } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { factsOfTree } from '../../core/search/formats/factsOfTree.ts';
+import type { ReadTree, TreeFormat, TreeLimits } from '../../core/search/formats/treeFormat.ts';
+import { findTreeFormat, treeFormats } from '../../core/search/formats/treeFormats.ts';
+import { parseLooseJson } from '../../runs/importers/looseJson.ts';
+import { parseLine } from '../../runs/jsonLines.ts';
+import { openRegular, readSmallFile } from '../../runs/safeFile.ts';
+import { readTreeLog } from '../treeLogFile.ts';
+
+/** Larger files of other programs are not read: each is one JSON value. */
+export const largestTreeFile = 64 << 20;
+export const treeLimits: TreeLimits = { nodes: 500_000, trees: 10_000 };
+/** Of the start of a log of our own; longer ones begin with a prompt that nobody reads. */
+const longestStart = 4 << 20;
+
+export interface TreeFile {
+	/** `reasoning-lab`, or the name of another program's format. */
+	readonly format: string;
+	/** For a person. */
+	readonly title: string;
+	/** At least one. */
+	readonly trees: readonly ReadTree[];
+	/** What could not be read, in words; faults of one tree alone are with it. */
+	readonly faults: readonly string[];
+}
+
+export const ownTreeFormat = 'reasoning-lab';
+
+/**
+ * Reads a file with trees, of this program or of another: a regular file, no link, of a limited size. What it is follows
+ * from what it holds, not from its name. Fails with `missing`, with `unsupported` where it is too large or of no format that
+ * is known, with `corrupt` where it is not JSON, with `invalid` where no tree is in it.
+ */
+export async function readTreeFile(path: string): Promise<TreeFile> {
+	const name = basename(path);
+	if (await beginsAsOwnLog(path)) {
+		const { events, tree, unreadable, faults } = await readTreeLog(path);
+		const told = faults.map(({ line, message }) => `Line ${line} ${message}.`);
+		if (unreadable > faults.length) told.push(`${unreadable - faults.length} more lines could not be read.`);
+		const only = { name: tree.start?.id ?? name, events, facts: factsOfTree(tree), faults: [] };
+		return { format: ownTreeFormat, title: 'Reasoning Lab', trees: [only], faults: told };
+	}
+	const text = await readSmallFile(dirname(path), name, largestTreeFile).catch((error: unknown) => {
+		throw tooLarge(error, name);
+	});
+	let value: unknown;
+	try {
+		value = parseLooseJson(text);
+	} catch (error) {
+		throw new Failure('corrupt', `${name} is not JSON: ${(error as Error).message.slice(0, 200)}.`, wanted());
+	}
+	const format = findTreeFormat(value);
+	if (format === null) throw new Failure('unsupported', `${name} is no tree log of a format that is known.`, wanted());
+	return treesOf(format, value, name);
+}
+
+function treesOf(format: TreeFormat, value: unknown, name: string): TreeFile {
+	const trees: ReadTree[] = [];
+	const faults: string[] = [];
+	for (const entry of format.trees(value, treeLimits)) {
+		if ('fault' in entry) faults.push(`${entry.name} ${entry.fault}.`);
+		else trees.push(entry);
+	}
+	if (trees.length === 0) {
+		throw new Failure('invalid', `${name} looks like a log of ${format.title}, but holds no tree: ${faults[0] ?? ''}`);
+	}
+	return { format: format.name, title: format.title, trees, faults };
+}
+
+/** Its first line is an event of ours, whole or torn. */
+async function beginsAsOwnLog(path: string): Promise<boolean> {
+	const handle = await openRegular(dirname(path), basename(path));
+	try {
+		const beginning = Buffer.alloc(4096);
+		const { bytesRead } = await handle.read(beginning, 0, beginning.length, 0);
+		let text = beginning.toString('utf8', 0, bytesRead);
+		if (!text.trimStart().startsWith('{')) return false;
+		if (!text.includes('\n')) {
+			const { size } = await handle.stat();
+			const line = Buffer.alloc(Math.min(size, longestStart));
+			await handle.read(line, 0, line.length, 0);
+			text = line.toString('utf8');
+		}
+		const [first = ''] = text.split('\n', 1);
+		const value = parseLine(Buffer.from(first));
+		return typeof value === 'object' && value !== null && 't' in value;
+	} finally {
+		await handle.close();
+	}
+}
+
+function tooLarge(error: unknown, name: string): Failure {
+	const failure = Failure.from(error);
+	return failure.message.includes('more than the')
+		? new Failure('unsupported', `${name} is larger than the ${largestTreeFile >> 20} MiB that are read.`)
+		: failure;
+}
+
+const wanted = (): string =>
+	`Known are logs of Reasoning Lab and these: ${treeFormats.map((f) => f.looksFor).join('; ')}.`;
