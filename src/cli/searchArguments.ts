@@ -1,0 +1,283 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { type PolicySpec, policySpecSchema } from '../protocol/policySpec.ts';
+import {
+	type ScorerSpec,
+	type SearchSpec,
+	type SearchSpecInput,
+	scorerSpecSchema,
+	searchSpecSchema,
+} from '../protocol/searchSpec.ts';
+import { type SearchBudget, searchBudgetSchema } from '../protocol/treeLog.ts';
+import { listCheckpoints, manifestName } from '../runs/checkpointFiles.ts';
+import { readSmallFile } from '../runs/safeFile.ts';
+import { findRun } from './findRun.ts';
+
+/*
+ * How a policy, a strategy, scorers and budgets are named on the command line: what `search`, `solve`, `serve`,
+ * `compare-strategies`, `generate-data` and `reflexion` share.
+ */
+
+const text = { type: 'string' } as const;
+
+/** A policy by itself. */
+export const policyOptions = {
+	policy: text,
+	model: text,
+	api: text,
+	'key-variable': text,
+	system: text,
+} as const;
+
+/** All of a search's specification. */
+export const searchOptions = {
+	...policyOptions,
+	spec: text,
+	strategy: text,
+	param: { type: 'string', multiple: true },
+	guide: text,
+	judge: text,
+	reward: text,
+	budget: text,
+	temperature: text,
+	'top-p': text,
+	'max-tokens': text,
+	'max-step-tokens': text,
+	alternatives: text,
+	split: text,
+	concurrency: text,
+	seed: text,
+} as const;
+
+type Values<T> = { readonly [K in keyof T]?: T[K] extends { multiple: true } ? string[] : string };
+export type PolicyValues = Values<typeof policyOptions>;
+export type SearchValues = Values<typeof searchOptions>;
+
+export const policyOptionLines: readonly (readonly [string, string])[] = [
+	[
+		'--policy P',
+		"A checkpoint's folder, a run (RUN, RUN@12, RUN@best, RUN@live), http://HOST/v1, a script (.json, .jsonl), or JSON.",
+	],
+	['--model NAME', "The server's model (default: the only one that it has, else it must be named)."],
+	['--api API', "The server's chat (default) or completions."],
+	['--key-variable NAME', 'The environment variable that holds the key of the server.'],
+	['--system TEXT', 'System message for the server.'],
+];
+
+export const searchOptionLines: readonly (readonly [string, string])[] = [
+	...policyOptionLines,
+	['--strategy NAME', 'best-of-n, beam, mcts, ...; default: best-of-n.'],
+	['--param NAME=VALUE', 'A parameter of the strategy; may be repeated: --param n=16. Values are JSON, or text.'],
+	[
+		'--guide SCORER',
+		'Gives values to thoughts: self-evaluation, mean-logprob, self-certainty, majority, value, process, reward:NAME, JSON.',
+	],
+	['--judge SCORER', 'Chooses among what is final; default: the guide.'],
+	[
+		'--reward R',
+		'The same as --guide reward:R; R is a built-in reward, or FILE#NAME. gold:R looks at the gold answer.',
+	],
+	[
+		'--budget LIST',
+		'What the search may use up: --budget tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).',
+	],
+	['--temperature T', 'Of sampling (default 1); --top-p P likewise.'],
+	['--max-tokens N', 'Of a whole completion; --max-step-tokens N of a step (default 256).'],
+	['--alternatives N', 'Log each token, with so many alternatives where the policy tells them.'],
+	['--split RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion.'],
+	['--concurrency N', 'Requests under way at a time (default 8).'],
+	['--seed S', 'Of all that is random (default 0).'],
+	['--spec FILE', 'All of this as JSON; what is given besides goes before it.'],
+];
+
+/** A search as the command line describes it. Fails with `invalid` or `missing`, naming the option. */
+export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
+	const given = values.spec === undefined ? {} : await readObject(values.spec, '--spec');
+	const policy = await policyOf(values, given.policy);
+	const guide = values.guide ?? (values.reward === undefined ? undefined : `reward:${values.reward}`);
+	const sampling = {
+		...(given.sampling as object | undefined),
+		...number('temperature', values.temperature, '--temperature'),
+		...number('topP', values['top-p'], '--top-p'),
+		...number('maxTokens', values['max-tokens'], '--max-tokens'),
+		...number('maxStepTokens', values['max-step-tokens'], '--max-step-tokens'),
+		...number('tokens', values.alternatives, '--alternatives'),
+	};
+	const spec: Record<string, unknown> = {
+		strategy: 'best-of-n',
+		...given,
+		...(values.strategy === undefined
+			? {}
+			: { strategy: values.strategy, ...(values.spec === undefined ? {} : { params: {} }) }),
+		policy,
+		sampling,
+		...(values.split === undefined ? {} : { split: values.split }),
+		...(guide === undefined ? {} : { guide: await scorerOf(guide, '--guide') }),
+		...(values.judge === undefined ? {} : { judge: await scorerOf(values.judge, '--judge') }),
+		...(values.budget === undefined ? {} : { budget: budgetOf(values.budget) }),
+		...number('concurrency', values.concurrency, '--concurrency'),
+		...number('seed', values.seed, '--seed'),
+	};
+	if (values.param !== undefined) spec.params = { ...(spec.params as object | undefined), ...paramsOf(values.param) };
+	return decodeOrThrow(searchSpecSchema, spec satisfies Partial<Record<keyof SearchSpecInput, unknown>>, 'The search');
+}
+
+/** The policy of `--policy` and the options that belong to it. */
+export async function policyOf(values: PolicyValues, otherwise?: unknown): Promise<PolicySpec> {
+	const named = values.policy;
+	if (named === undefined) {
+		if (otherwise !== undefined) return decodeOrThrow(policySpecSchema, otherwise, 'The policy');
+		throw new Failure(
+			'invalid',
+			'No policy is named.',
+			'Name one: --policy runs/addition, or --policy http://HOST/v1.',
+		);
+	}
+	if (named.trimStart().startsWith('{')) return decodeOrThrow(policySpecSchema, parsed(named, '--policy'), '--policy');
+	if (/^https?:\/\//.test(named)) return serverOf(named, values);
+	const path = resolve(named);
+	const info = await lstat(path).catch(() => null);
+	if (info?.isFile()) return fileOf(path);
+	if ((await lstat(join(path, manifestName)).catch(() => null))?.isFile()) return { kind: 'checkpoint', folder: path };
+	return runOf(named);
+}
+
+function serverOf(address: string, values: PolicyValues): PolicySpec {
+	const url = new URL(address);
+	const model = values.model ?? decodeURIComponent(url.hash.slice(1));
+	url.hash = '';
+	if (model === '') throw new Failure('invalid', `${address} names no model.`, 'Add --model NAME.');
+	return decodeOrThrow(
+		policySpecSchema,
+		{
+			kind: 'openai',
+			name: `${model} at ${url.host}`,
+			baseUrl: url.href.replace(/\/$/, ''),
+			model,
+			...(values.api === undefined ? {} : { api: values.api }),
+			...(values['key-variable'] === undefined ? {} : { keyVariable: values['key-variable'] }),
+			...(values.system === undefined ? {} : { system: values.system }),
+		},
+		'--policy',
+	);
+}
+
+/** A policy's description, or a script. */
+async function fileOf(path: string): Promise<PolicySpec> {
+	if (path.endsWith('.json')) {
+		const value = await readObject(path, '--policy');
+		if ('kind' in value) return decodeOrThrow(policySpecSchema, value, path);
+	}
+	return { kind: 'scripted', file: path };
+}
+
+/** RUN: its newest checkpoint; RUN@12: that of a step; RUN@best; RUN@live: the engine that trains it now. */
+async function runOf(named: string): Promise<PolicySpec> {
+	const at = named.lastIndexOf('@');
+	const [name, which] = at > 0 ? [named.slice(0, at), named.slice(at + 1)] : [named, 'newest'];
+	const run = await findRun(name);
+	if (which === 'live') return { kind: 'engine', run };
+	const checkpoints = await listCheckpoints(run);
+	const chosen =
+		which === 'newest'
+			? checkpoints.at(-1)
+			: which === 'best'
+				? checkpoints.find(({ best }) => best)
+				: checkpoints.find(({ step }) => String(step) === which);
+	if (chosen !== undefined) return { kind: 'checkpoint', folder: chosen.path };
+	throw new Failure(
+		'missing',
+		`${run} has no complete checkpoint${which === 'newest' ? '' : ` "${which}"`}.`,
+		checkpoints.length === 0
+			? 'Let it run until its first checkpoint.'
+			: `It has those of the steps ${checkpoints.map(({ step }) => step).join(', ')}.`,
+	);
+}
+
+const simpleScorers = ['self-evaluation', 'mean-logprob', 'self-certainty', 'majority', 'value', 'process'];
+
+/** A scorer as it is written: a name, `reward:NAME`, `gold:NAME` (an oracle), `FILE#NAME` in place of a name, or JSON. */
+export async function scorerOf(written: string, option: string): Promise<ScorerSpec> {
+	if (written.trimStart().startsWith('{')) return decodeOrThrow(scorerSpecSchema, parsed(written, option), option);
+	if (simpleScorers.includes(written)) return decodeOrThrow(scorerSpecSchema, { use: written }, option);
+	const match = /^(?:(reward|gold):)+(.+)$/.exec(written);
+	if (match === null) {
+		throw new Failure(
+			'invalid',
+			`${option} is "${written}", which is no scorer.`,
+			`Write one of ${simpleScorers.join(', ')}, reward:NAME or gold:NAME.`,
+		);
+	}
+	const gold = /(^|:)gold:/.test(written.slice(0, written.length - (match[2] as string).length));
+	return decodeOrThrow(scorerSpecSchema, { use: 'reward', reward: await rewardOf(match[2] as string), gold }, option);
+}
+
+async function rewardOf(name: string): Promise<string | Record<string, unknown>> {
+	const [file = '', reward] = name.split('#');
+	if (!/\.reward\.(ts|js|mjs|py)$/.test(file)) return name;
+	const path = resolve(file);
+	if (!(await lstat(path).catch(() => null))?.isFile())
+		throw new Failure('missing', `There is no reward file ${path}.`);
+	return reward === undefined ? { file: path } : { file: path, name: reward };
+}
+
+/** "tokens=20000,seconds=60" */
+export function budgetOf(written: string, option = '--budget'): SearchBudget {
+	const budget: Record<string, number> = {};
+	for (const part of written.split(',')) {
+		const match = /^\s*(nodes|tokens|simulations|seconds|cost)\s*=\s*(\d+(?:\.\d+)?(?:e\d+)?)\s*$/.exec(part);
+		if (match === null) {
+			throw new Failure(
+				'invalid',
+				`${option} is "${written}", which is no budget.`,
+				`Write it like ${option} tokens=20000,seconds=60 (nodes, tokens, simulations, seconds, cost).`,
+			);
+		}
+		budget[match[1] as string] = Number(match[2]);
+	}
+	return decodeOrThrow(searchBudgetSchema, budget, option);
+}
+
+/** "n=16", "mode=vote" */
+export function paramsOf(written: readonly string[]): Record<string, unknown> {
+	return Object.fromEntries(
+		written.map((entry) => {
+			const at = entry.indexOf('=');
+			if (at < 1) throw new Failure('invalid', `--param is "${entry}".`, 'Write it like --param n=16.');
+			return [entry.slice(0, at).trim(), valueOf(entry.slice(at + 1))];
+		}),
+	);
+}
+
+function valueOf(written: string): unknown {
+	try {
+		return JSON.parse(written);
+	} catch {
+		return written;
+	}
+}
+
+function number(name: string, written: string | undefined, option: string): Record<string, number> {
+	if (written === undefined) return {};
+	const value = Number(written);
+	if (written.trim() !== '' && Number.isFinite(value)) return { [name]: value };
+	throw new Failure('invalid', `${option} is "${written}", which is not a number.`, `Write it like ${option} 1.`);
+}
+
+async function readObject(path: string, option: string): Promise<Record<string, unknown>> {
+	const file = resolve(path);
+	return parsed(await readSmallFile(dirname(file), basename(file)), option);
+}
+
+function parsed(written: string, option: string): Record<string, unknown> {
+	let value: unknown;
+	try {
+		value = JSON.parse(written);
+	} catch (error) {
+		throw new Failure('invalid', `${option} is not JSON: ${(error as Error).message}.`);
+	}
+	if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+	throw new Failure('invalid', `${option} is no JSON object.`);
+}
