@@ -246,12 +246,12 @@ export function paramsOf(written: readonly string[]): Record<string, unknown> {
 		written.map((entry) => {
 			const at = entry.indexOf('=');
 			if (at < 1) throw new Failure('invalid', `--param is "${entry}".`, 'Write it like --param n=16.');
-			return [entry.slice(0, at).trim(), valueOf(entry.slice(at + 1))];
+			return [entry.slice(0, at).trim(), paramValue(entry.slice(at + 1))];
 		}),
 	);
 }
 
-function valueOf(written: string): unknown {
+function paramValue(written: string): unknown {
 	try {
 		return JSON.parse(written);
 	} catch {
