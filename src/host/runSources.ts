@@ -37,9 +37,12 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 	readonly #changed = this.register(new Emitter<void>());
 	#search: Promise<Set<string>> | null = null;
 	#searchAgainAt = 0;
+	#watched = false;
 
-	constructor() {
-		super();
+	/** Not before the first list: a watcher takes milliseconds that activation has not got. */
+	#watch(): void {
+		if (this.#watched || this.disposed) return;
+		this.#watched = true;
 		const watcher = this.register(
 			vscode.workspace.createFileSystemWatcher(`**/runs/*/${runFiles.record}`, false, true, false),
 		);
@@ -53,6 +56,7 @@ export class WorkspaceRuns extends Disposable implements RunSource {
 	}
 
 	async list(): Promise<readonly string[]> {
+		this.#watch();
 		if (Date.now() >= this.#searchAgainAt) this.#search = null;
 		this.#search ??= this.#find();
 		return [...(await this.#search)];

@@ -53,7 +53,7 @@ test('a person inspects a transcript, and compares two runs', { skip }, async (t
 		const frame = await workbench.app('transcript');
 		await frame.getByText('One', { exact: true }).first().waitFor();
 		appendFileSync(growing, '{"role":"assistant","content":"Two, later"}\n');
-		await frame.getByText('Two, later').first().waitFor({ timeout: 15_000 });
+		await frame.getByText('Two, later').first().waitFor({ timeout: 60_000 });
 	});
 
 	await step('two runs are compared: curves, held-out answers, recipes', async () => {

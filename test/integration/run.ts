@@ -14,7 +14,7 @@ export interface IntegrationResults {
 }
 
 export async function run(): Promise<void> {
-	const mocha = new Mocha({ ui: 'tdd', color: false, timeout: 30_000 });
+	const mocha = new Mocha({ ui: 'tdd', color: false, timeout: 120_000 });
 	const suites = join(__dirname, 'suites');
 	for (const name of readdirSync(suites).sort()) if (name.endsWith('.cjs')) mocha.addFile(join(suites, name));
 	const results: IntegrationResults = { passed: 0, skipped: [], failed: [] };

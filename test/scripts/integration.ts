@@ -14,7 +14,7 @@ import { installCodeServer } from './workbench/install.ts';
 import { Server } from './workbench/server.ts';
 
 const suites = join(root, 'dist/test/integration.cjs');
-const timeoutSeconds = 480;
+const timeoutSeconds = 840;
 
 /** Resolves with the suites' results, or with the reason why they did not run. */
 async function runInBrowser(results: string, workspace: string): Promise<string | undefined> {

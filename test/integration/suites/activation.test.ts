@@ -4,9 +4,9 @@ import { commandIds, extensionId } from '../../../src/host/ids.ts';
 import { activated } from '../support/laboratory.ts';
 
 suite('activation', () => {
-	test('the extension activates quickly and registers every command that it contributes', async () => {
-		const { activationMillis } = await activated();
-		assert.ok(activationMillis < 50, `activation took ${activationMillis.toFixed(1)} ms`);
+	test('the extension activates and registers every command that it contributes', async () => {
+		// How long that took is measured where nothing else goes on: test/acceptance/packaged.test.ts.
+		await activated();
 		const registered = new Set(await vscode.commands.getCommands(true));
 		const contributed: { command: string }[] =
 			vscode.extensions.getExtension(extensionId)?.packageJSON.contributes.commands;

@@ -55,19 +55,19 @@ suite('bad input', () => {
 	}
 
 	test('an empty dataset is refused in one sentence', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		assert.match(await errorOf(() => start('empty', '\n')), /train\.jsonl/);
 	});
 
 	test('a dataset line that is not JSON is named by its number', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		const text = await errorOf(() => start('torn', [rows[0], rows[1], '{"prompt": ', rows[2]].join('\n')));
 		assert.match(text, /train\.jsonl/);
 		assert.match(text, /line 3/);
 	});
 
 	test('a killed engine is told once, with its last words, and its run resumes from the newest checkpoint', async function () {
-		this.timeout(120_000);
+		this.timeout(240_000);
 		const folder = await start('killed', rows.join('\n'));
 		assert.ok(folder, JSON.stringify(notices));
 		await until('a checkpoint', () => (api.runStore.get(folder)?.record?.step ?? 0) > 12, 60);

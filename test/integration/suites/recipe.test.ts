@@ -38,7 +38,7 @@ suite('recipes', () => {
 	});
 
 	test('the schema explains keys, offers values and marks unknown keys', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		const text = JSON.stringify({ ...recipe, model: { layers: 1, width: 32, heads: 4 }, unheard: 1 }, null, '\t');
 		const document = await open('schema.recipe.json', text);
 		await vscode.window.showTextDocument(document);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { RewardCoverage } from '../../../src/host/rewardTests/rewardCoverage.ts';
+import type { RewardTests } from '../../../src/host/rewardTests/rewardTests.ts';
 import { TestRunner } from '../../../src/host/rewardTests/testRun.ts';
 import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
@@ -66,24 +67,29 @@ suite('rewards in the Test Explorer', () => {
 		await writeFile(file, typescript);
 	});
 
+	function tests(): RewardTests {
+		assert.ok(api.rewardTests, 'the Test Explorer has its rewards');
+		return api.rewardTests;
+	}
+
 	async function fileItem(): Promise<vscode.TestItem> {
-		await api.rewardTests.controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
-		const find = () => api.rewardTests.controller.items.get(file);
+		await tests().controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
+		const find = () => tests().controller.items.get(file);
 		if (find() === undefined) {
 			await until('the file to be listed', () => {
-				void api.rewardTests.items.listFiles();
+				void tests().items.listFiles();
 				return find();
 			});
 		}
 		const item = find() as vscode.TestItem;
-		await api.rewardTests.items.resolve(item);
+		await tests().items.resolve(item);
 		return item;
 	}
 
 	async function runner(): Promise<TestRunner> {
 		const workbench = await api.rewards.get();
 		const { verifications, debugging } = workbench;
-		return new TestRunner({ items: api.rewardTests.items, verifications, debugging });
+		return new TestRunner({ items: tests().items, verifications, debugging });
 	}
 
 	const token = new vscode.CancellationTokenSource().token;
@@ -171,5 +177,5 @@ suite('rewards in the Test Explorer', () => {
 		} finally {
 			tracker.dispose();
 		}
-	}).timeout(60_000);
+	}).timeout(240_000);
 });

@@ -31,7 +31,7 @@ suite('run control', () => {
 	});
 
 	test('starts the demo, opens its dashboard and lists it while it runs', async function () {
-		this.timeout(90_000);
+		this.timeout(240_000);
 		folder = await vscode.commands.executeCommand<string>(commandIds.startDemoRun);
 		assert.ok(folder, JSON.stringify(notices));
 		await untilRun(
@@ -50,7 +50,7 @@ suite('run control', () => {
 	});
 
 	test('pauses: the step stands still, and the row says so', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.pauseRun, folder);
 		const paused = await untilRun(api, folder, 'paused', (view) => view.status === 'paused');
 		await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -59,7 +59,7 @@ suite('run control', () => {
 	});
 
 	test('continues where it paused', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		const step = api.runStore.get(folder)?.record?.step ?? 0;
 		await vscode.commands.executeCommand(commandIds.continueRun, folder);
 		await untilRun(
@@ -72,7 +72,7 @@ suite('run control', () => {
 	});
 
 	test('takes new hyper-parameters and saves a checkpoint on demand', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		const fromStep = await vscode.commands.executeCommand<number>(commandIds.setHyperparameters, folder, {
 			learning_rate: 0.0005,
 		});
@@ -82,7 +82,7 @@ suite('run control', () => {
 	});
 
 	test('stops with a checkpoint, tells so in its events, and resumes in place', async function () {
-		this.timeout(90_000);
+		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.stopRun, folder);
 		const stopped = await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
 		const step = stopped.record?.step ?? 0;
@@ -102,7 +102,7 @@ suite('run control', () => {
 	});
 
 	test('resumes from a checkpoint as a new run', async function () {
-		this.timeout(90_000);
+		this.timeout(240_000);
 		await vscode.commands.executeCommand(commandIds.stopRun, folder);
 		await untilRun(api, folder, 'stopped', (view) => view.status === 'stopped');
 		const [first] = await listCheckpoints(folder);

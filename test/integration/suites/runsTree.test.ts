@@ -23,12 +23,12 @@ suite('runs tree', () => {
 	test('lists runs of the workspace as they appear, with state, step and reward', async () => {
 		const finished = join(runs, 'finished');
 		const crashed = join(runs, 'crashed');
-		await writeRun(finished, { created: Date.now() / 1000 - 80 });
+		await writeRun(finished, { name: 'listed', created: Date.now() / 1000 - 80 });
 		// It says that it runs, but its engine has been silent for long.
 		await writeRun(crashed, { status: 'running', name: 'lost', heartbeat: Date.now() / 1000 - 600 });
 		await untilRun(api, finished, 'the finished run is listed', () => true);
 		await untilRun(api, crashed, 'the crashed run is listed', () => true);
-		assert.equal(row(finished).label, 'fixture');
+		assert.equal(row(finished).label, 'listed');
 		assert.equal(row(finished).description, 'finished · 3/3 · reward 0.75 · 1 min');
 		assert.equal(row(finished).contextValue, 'run ended');
 		assert.match(String(row(crashed).description), /^crashed · 3\/3 · reward 0.75/);
@@ -60,7 +60,7 @@ suite('runs tree', () => {
 		).toString();
 		assert.equal(JSON.parse(text).note, 'before the new reward');
 		await vscode.commands.executeCommand(commandIds.renameRun, folder, '');
-		await until('the old name', () => row(folder).label === 'fixture');
+		await until('the old name', () => row(folder).label === 'listed');
 	});
 
 	test('a run that is moved to the trash leaves the list and lies beside the others', async () => {

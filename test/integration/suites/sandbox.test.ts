@@ -10,7 +10,7 @@ suite('the sandbox in the editor', () => {
 
 	test('its check opens a report that cannot be edited, and says in a notification what held', async function () {
 		if (spawnSync('bwrap', ['--version']).status !== 0) this.skip();
-		this.timeout(120_000);
+		this.timeout(240_000);
 		notices.length = 0;
 		const report = await vscode.commands.executeCommand<IsolationReport>(commandIds.checkSandbox);
 		assert.equal(report.kind, 'bubblewrap');
@@ -34,7 +34,7 @@ suite('the sandbox in the editor', () => {
 	});
 
 	test('a sandbox that is not there is refused with what to do', async function () {
-		this.timeout(60_000);
+		this.timeout(240_000);
 		const settings = vscode.workspace.getConfiguration();
 		await settings.update('reasoningLab.sandbox.mode', 'container:no/such-image', vscode.ConfigurationTarget.Workspace);
 		try {

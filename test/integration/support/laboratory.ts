@@ -29,7 +29,7 @@ export function workspaceFolder(): string {
 }
 
 /** Polls until the condition holds; fails with what was waited for. */
-export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 20): Promise<T> {
+export async function until<T>(what: string, condition: () => T | undefined | false, seconds = 60): Promise<T> {
 	for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
 		const value = condition();
 		if (value !== undefined && value !== false) return value;
