@@ -1,0 +1,119 @@
+/** Of a reply, the end is read. */
+const mostLength = 200_000;
+/** Items of a list beyond it are left out. */
+const mostItems = 1000;
+
+/** A reply without the thinking before it; '' where the thinking has no end. */
+export function withoutThinking(reply: string): string {
+	const text = reply.length > mostLength ? reply.slice(-mostLength) : reply;
+	const end = text.lastIndexOf('</think>');
+	if (end >= 0) return text.slice(end + '</think>'.length).trim();
+	return /^\s*<think>/.test(text) ? '' : text.trim();
+}
+
+/** Without white space, marks of Markdown and the like around it. In a loop: a pattern would try every place to begin. */
+function bare(text: string, marks = ' \t\r*_`"\'#>'): string {
+	let [from, to] = [0, text.length];
+	while (from < to && marks.includes(text[from] as string)) from++;
+	while (to > from && marks.includes(text[to - 1] as string)) to--;
+	return text.slice(from, to);
+}
+
+const itemMark = /^[ \t]*(?:[-*•]|\(?\d{1,3}[.):]|(?:\*\*)?step[ \t]+\d{1,3}[.:)]|\*\*\d{1,3}[.)]\*\*)[ \t]*(?=\S)/i;
+
+/**
+ * The items of a list in a reply, in their order: numbered or with bullets, or a JSON array of texts. Lines that follow an
+ * item without a mark of their own, up to an empty line, belong to it. Items that are alike count once.
+ * @param form `lines`: without any marks, each line is an item
+ * @returns null: there is no list
+ */
+export function readList(reply: string, form: 'marked' | 'lines' = 'marked'): string[] | null {
+	const text = withoutThinking(reply);
+	const items = jsonList(text) ?? markedList(text);
+	const found = items.length === 0 && form === 'lines' ? text.split('\n') : items;
+	const list = [...new Set(found.map((item) => item.trim()).filter((item) => item !== ''))];
+	return list.length === 0 ? null : list.slice(0, mostItems);
+}
+
+function markedList(text: string): string[] {
+	const items: string[] = [];
+	let open = false;
+	for (const line of text.split('\n')) {
+		const mark = itemMark.exec(line);
+		if (mark !== null) {
+			items.push(line.slice(mark[0].length).trim());
+			open = true;
+		} else if (line.trim() === '') open = false;
+		else if (open) items[items.length - 1] += `\n${line.trim()}`;
+	}
+	return items;
+}
+
+function jsonList(text: string): string[] | null {
+	const body = /^```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text)?.[1] ?? text;
+	if (!body.trimStart().startsWith('[')) return null;
+	try {
+		const value: unknown = JSON.parse(body);
+		return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string') ? value : null;
+	} catch {
+		return null;
+	}
+}
+
+export interface ValueForm {
+	/** Words that stand for a value, in lower case. */
+	readonly words: Readonly<Record<string, number>>;
+	/** Numbers from the first (value 0) to the second (value 1). */
+	readonly scale: readonly [low: number, high: number];
+}
+
+/**
+ * The value that a reply gives: the last line "Value: ..." (or score, rating, evaluation), else the last line when it is
+ * nothing but a value.
+ * @returns null: it gives none
+ */
+export function readValue(reply: string, { words, scale }: ValueForm): number | null {
+	const lines = withoutThinking(reply)
+		.split('\n')
+		.map((line) => bare(line))
+		.filter((line) => line !== '');
+	const named = lines.findLast((line) => valueLine.test(line));
+	const line = named === undefined ? (lines.at(-1) ?? '') : named.replace(valueLine, '');
+	const said = bare(line, ' \t\r*_`"\'.!').toLowerCase();
+	if (Object.hasOwn(words, said)) return words[said] as number;
+	const first = named === undefined ? undefined : /^[a-z]+/.exec(said)?.[0];
+	if (first !== undefined && Object.hasOwn(words, first)) return words[first] as number;
+	const number = /^(-?\d{1,9}(?:\.\d{1,9})?)(?:\s*(?:\/|out of)\s*(\d{1,9}))?$/.exec(said);
+	if (number === null) return null;
+	const [low, high] = scale;
+	if (number[2] !== undefined && Number(number[2]) !== high) return null;
+	const value = (Number(number[1]) - low) / (high - low);
+	return value >= 0 && value <= 1 ? value : null;
+}
+
+const valueLine = /^(?:the )?(?:final )?(?:value|score|rating|evaluation|judge?ment)\b[*_]*\s*(?:is\s*:?|:|=)\s*/i;
+
+/**
+ * The choice that a reply votes for: what follows the last "best choice is", else the last line when it is nothing but a
+ * number.
+ * @param choices how many there are, numbered from 1
+ * @returns the choice's index from 0; null: no vote, or for none of them
+ */
+export function readVote(reply: string, choices: number): number | null {
+	const text = withoutThinking(reply);
+	const named = [...text.matchAll(/\b(?:best|choose|chosen|choice|vote)\b[^\d\n]{0,40}?(\d{1,4})\b/gi)].at(-1)?.[1];
+	const last = /^(?:choice |option |candidate )?\(?(\d{1,4})[.)]?$/i.exec(bare(text.split('\n').at(-1) ?? ''))?.[1];
+	const number = named ?? last;
+	if (number === undefined) return null;
+	const choice = Number(number) - 1;
+	return choice >= 0 && choice < choices ? choice : null;
+}
+
+/** Whether a critique says that nothing is left to improve: a line that begins with one of the phrases. */
+export function saysStop(reply: string, phrases: readonly string[]): boolean {
+	const wanted = phrases.map((phrase) => phrase.toLowerCase()).filter((phrase) => phrase !== '');
+	return withoutThinking(reply)
+		.split('\n')
+		.map((line) => bare(line).toLowerCase())
+		.some((line) => wanted.some((phrase) => line.startsWith(phrase)));
+}

@@ -1,0 +1,18 @@
+/** Prompts of self-refine (Madaan et al. 2023) for any problem. Places: {problem}, {answer}, {feedback}, {stop}. */
+export const feedbackPrompt = `Here is a problem and an answer to it.
+
+Problem:
+{problem}
+
+Answer:
+{answer}
+
+Check the answer step by step. Name each thing that is wrong, missing or unclear, and say how to mend it. If nothing is left to improve, write one line that says: {stop}`;
+
+export const refinePrompt = `Improve your answer with this feedback:
+
+{feedback}
+
+Give the whole improved answer, in the same form as before.`;
+
+export const stopPhrase = 'Nothing to improve.';

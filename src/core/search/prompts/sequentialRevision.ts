@@ -1,0 +1,8 @@
+/** Prompt of sequential revision (Snell et al. 2024). Places: {problem}, {attempts} (earlier ones, numbered, oldest first). */
+export const revisionPrompt = `{problem}
+
+Earlier attempts, which may be wrong:
+
+{attempts}
+
+Find out where they went wrong, if they did, and solve the problem again from the beginning. Give the whole solution.`;

@@ -1,0 +1,37 @@
+import type { ValueForm } from './readReply.ts';
+
+/**
+ * Prompts of tree of thoughts for any problem; those of Yao et al. 2023 (figure 2) are of single tasks. Places: {problem},
+ * {steps} (so far), {k} (thoughts wanted),
+ * {form} (of the final answer), {choices} (numbered).
+ */
+export const proposePrompt = `{problem}
+
+Steps so far:
+{steps}
+
+Propose up to {k} different possible next steps. Each is one small step of reasoning that follows from the steps so far; do not solve all of the problem at once. If a step finishes the problem, end it with {form}. Write them as a numbered list, one step a line, and nothing else.`;
+
+export const valuePrompt = `{problem}
+
+Steps so far:
+{steps}
+
+Judge whether these steps can still lead to a right solution. Look for errors in them first. Then end with one line "Value: " and one word: sure (they are right and lead to a solution), likely, or impossible (they hold an error or lead nowhere).`;
+
+export const votePrompt = `{problem}
+
+Several people have begun to solve it:
+
+{choices}
+
+Analyse each choice, then decide which is the most promising. End with one line: "The best choice is N", N being its number.`;
+
+/**
+ * Values of the words, in the proportions of the authors' program (20, 1, 0.001: src/tot/tasks/game24.py), so that one "sure"
+ * outweighs many "likely"; a number from 1 to 10 is taken, too.
+ */
+export const valueForm: ValueForm = {
+	words: { sure: 1, likely: 0.05, impossible: 0.00005 },
+	scale: [0, 10],
+};

@@ -1,0 +1,72 @@
+import * as v from 'valibot';
+import { count, described, text } from '../../../protocol/recipeFields.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import type { Strategy } from '../strategy.ts';
+import { openChildren } from './ranking.ts';
+
+const paramsSchema = v.object({
+	minTokens: v.optional(count('Tokens of thinking below which its end is suppressed', 0), 512),
+	maxTokens: v.optional(count('Tokens of thinking at which its end is forced', 1), 2048),
+	waits: v.optional(count('Times at most that the end is suppressed', 0, 1000), 4),
+	wait: v.optional(text('Text that takes the place of a suppressed end'), '\nWait'),
+	endOfThinking: v.optional(text('Text that ends the thinking; default: the closing tag of the thinking')),
+	answer: v.optional(described(v.string(), 'Text after a forced end of thinking, which the answer goes on from'), ''),
+});
+export type BudgetForcingParams = v.InferOutput<typeof paramsSchema>;
+
+/**
+ * Section 3.1 of the paper: an end of thinking before the least budget is suppressed and "Wait" put in its place; at the
+ * greatest budget the end is appended, so that the answer comes.
+ */
+export const budgetForcing: Strategy<BudgetForcingParams> = {
+	name: 'budget-forcing',
+	title: 'Budget Forcing',
+	description: 'Lets the policy think longer by "Wait" where it would end, and ends its thinking at the limit.',
+	source: 's1: Muennighoff et al. 2025',
+	structure: 'chain',
+	params: paramsSchema,
+	needs: { policy: ['prefix'] },
+	async run(search, params) {
+		const end = params.endOfThinking ?? search.tags.think?.[1] ?? '</think>';
+		let at = search.root;
+		let thought = 0;
+		for (let waits = 0; thought < params.maxTokens; waits++) {
+			const part = await next(search, at, () => thinking(search, at, end, params.maxTokens - thought));
+			if (part !== undefined) {
+				at = part.id;
+				thought += part.tokens ?? 0;
+				// It came to its end without an end of thinking: there is nothing to suppress.
+				if (part.final) return { stop: 'complete', best: part.id };
+				// What is cut off by its length does not want to end: it goes on.
+				if (part.finish !== 'stop' && (part.tokens ?? 0) > 0) continue;
+			}
+			if (thought >= params.minTokens || waits >= params.waits) break;
+			const wait = await next(search, at, () => [
+				search.add({ parents: [at], text: params.wait, role: 'thought', label: 'Wait' }),
+			]);
+			at = wait?.id ?? at;
+		}
+		const forced = thought >= params.maxTokens ? params.answer : '';
+		const closing = { text: `${end}${forced}`, role: 'thought', label: 'End of thinking' } as const;
+		const closed = await next(search, at, () => [search.add({ parents: [at], ...closing })]);
+		if (closed?.final) return { stop: 'complete', best: closed.id };
+		const ended = closed?.id ?? at;
+		const answer = await next(search, ended, () => search.generate(ended, { unit: 'completion', role: 'answer' }));
+		return answer === undefined ? { stop: 'exhausted' } : { stop: 'complete', best: answer.id };
+	},
+};
+
+function thinking(search: Search, node: number, end: string, maxTokens: number) {
+	return search.generate(node, { unit: 'completion', role: 'thought', stop: [end], sampling: { maxTokens } });
+}
+
+/** What follows in the tree already, when the search goes on; else what is made. */
+async function next(
+	search: Search,
+	node: number,
+	make: () => readonly TreeNode[] | Promise<readonly TreeNode[]>,
+): Promise<TreeNode | undefined> {
+	const [there] = openChildren(search, node);
+	return there === undefined ? (await make())[0] : search.tree.node(there);
+}

@@ -1,0 +1,117 @@
+import * as v from 'valibot';
+import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
+import { aggregatePrompt, improvePrompt, scoreForm, scorePrompt } from '../prompts/graphOfThoughts.ts';
+import type { GenerateOptions, Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import { valueByPrompt } from '../selfJudging.ts';
+import type { Strategy } from '../strategy.ts';
+import { ranked, type Valued, valuesByScorer } from './ranking.ts';
+
+const paramsSchema = v.object({
+	thoughts: v.optional(count('Solutions that are generated at first', 1, 256), 4),
+	keep: v.optional(count('Best solutions that are kept and made into one', 2, 64), 3),
+	attempts: v.optional(count('Aggregates that are made of the kept ones', 1, 64), 2),
+	layers: v.optional(count('Times that the best are made into one', 1, 16), 1),
+	refine: v.optional(count('Rounds of improving each aggregate', 0, 16), 1),
+	evaluate: v.optional(choice(['value', 'scorer'], 'The policy scores each solution, or the scorer does'), 'value'),
+	samples: v.optional(count("Scores for each solution's value", 1, 64), 1),
+	aggregatePrompt: v.optional(text('Prompt for an aggregate: {problem}, {thoughts}'), aggregatePrompt),
+	improvePrompt: v.optional(text('Prompt for an improvement: {problem}, {thought}'), improvePrompt),
+	scorePrompt: v.optional(text('Prompt for a score: {problem}, {thought}'), scorePrompt),
+});
+export type GraphOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
+
+/** The paper's operations Generate, Score, KeepBestN, Aggregate and Refine (Improve), in its order for merging tasks. */
+export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
+	name: 'graph-of-thoughts',
+	title: 'Graph of Thoughts',
+	description: 'Generates several solutions, makes the best of them into one, improves it, and keeps the best of all.',
+	source: 'Besta et al. 2024',
+	structure: 'graph',
+	params: paramsSchema,
+	needs: { policy: ['instructions'] },
+	needsWith: ({ evaluate }) => (evaluate === 'scorer' ? { scorer: 'final' } : {}),
+	async run(search, params) {
+		let thoughts = await made(search, search.root, { role: 'draft' }, params.thoughts);
+		for (let layer = 1; layer <= params.layers; layer++) {
+			const best = await keepBest(search, thoughts, params.keep, params);
+			if (best.length < 2) break;
+			const aggregates = await aggregate(search, best, params);
+			const improved = await search.parallel(aggregates, (thought) => refine(search, thought, params));
+			thoughts = [...best.map(({ id }) => id), ...aggregates, ...improved.flat()];
+		}
+		const [best] = ranked(thoughts, await valuesOf(search, thoughts, params));
+		if (best === undefined) return { stop: 'exhausted' };
+		search.select(best.id);
+		return { stop: 'complete', best: best.id, value: best.value };
+	},
+};
+
+/** Score and KeepBestN. */
+async function keepBest(
+	search: Search,
+	thoughts: readonly number[],
+	n: number,
+	params: GraphOfThoughtsParams,
+): Promise<Valued[]> {
+	const order = ranked(thoughts, await valuesOf(search, thoughts, params));
+	for (const { id } of order.slice(n)) search.prune(id, `Not among the best ${n}`);
+	const shown = order.flatMap(({ id, value }) => (value === null ? [] : [{ id, value }]));
+	for (const { id } of order.slice(0, n)) search.select(id, shown);
+	return order.slice(0, n);
+}
+
+/** Aggregate: several thoughts become one, which has all of them as its parents. */
+function aggregate(search: Search, best: readonly Valued[], params: GraphOfThoughtsParams): Promise<number[]> {
+	const parents = best.map(({ id }) => id);
+	const thoughts = numbered(
+		parents.map((id) => search.textOf(id)),
+		'Solution',
+	);
+	const messages = [user(fillPrompt(params.aggregatePrompt, { problem: search.problem.prompt, thoughts }))];
+	return made(search, parents[0] as number, { role: 'aggregate', parents, messages }, params.attempts);
+}
+
+/** Refine: each round improves what the last one made. */
+async function refine(search: Search, thought: number, params: GraphOfThoughtsParams): Promise<number[]> {
+	const improved: number[] = [];
+	for (let round = 1; round <= params.refine; round++) {
+		const last = improved.at(-1) ?? thought;
+		const texts = { problem: search.problem.prompt, thought: search.textOf(last).trim() };
+		const messages = [user(fillPrompt(params.improvePrompt, texts))];
+		const [next] = await made(search, last, { role: 'revision', messages }, 1);
+		if (next === undefined) break;
+		improved.push(next);
+	}
+	return improved;
+}
+
+function valuesOf(search: Search, thoughts: readonly number[], params: GraphOfThoughtsParams) {
+	if (params.evaluate === 'scorer') return valuesByScorer(search, thoughts);
+	return valueByPrompt(search, thoughts, {
+		scorer: 'score prompt',
+		form: scoreForm,
+		samples: params.samples,
+		messages: (id) => {
+			const texts = { problem: search.problem.prompt, thought: search.textOf(id).trim() };
+			return [user(fillPrompt(params.scorePrompt, texts))];
+		},
+	});
+}
+
+/** Whole solutions after a node, those that are in the tree already first. */
+async function made(
+	search: Search,
+	node: number,
+	options: Omit<GenerateOptions, 'unit'>,
+	n: number,
+): Promise<number[]> {
+	const { parents = [node], role } = options;
+	const alike = ({ role: its, parents: of }: TreeNode) => its === role && of.join() === parents.join();
+	const there = (search.tree.node(node)?.children ?? []).filter((id) => alike(search.tree.node(id) as TreeNode));
+	const missing = n - there.length;
+	const more =
+		missing > 0 ? await search.generate(node, { ...options, n: missing, unit: 'completion', fresh: true }) : [];
+	return [...there, ...more.map(({ id }) => id)];
+}

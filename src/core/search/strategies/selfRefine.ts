@@ -1,0 +1,106 @@
+import * as v from 'valibot';
+import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { assistant, fillPrompt, user } from '../prompts/fillPrompt.ts';
+import { saysStop, withoutThinking } from '../prompts/readReply.ts';
+import { feedbackPrompt, refinePrompt, stopPhrase } from '../prompts/selfRefine.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import type { Strategy } from '../strategy.ts';
+import { openChildren, ranked, valuesByScorer } from './ranking.ts';
+
+const paramsSchema = v.object({
+	rounds: v.optional(count('Rounds of feedback and refinement at most', 1, 100), 4),
+	stop: v.optional(
+		choice(
+			['feedback', 'same-answer', 'score', 'never'],
+			'Ends when the feedback says that nothing is left to improve, when the answer stays the same, when the score does not rise, or only with the rounds',
+		),
+		'feedback',
+	),
+	result: v.optional(choice(['last', 'best'], 'The last answer, or the one that the scorer values most'), 'last'),
+	stopPhrase: v.optional(text('What the feedback says when nothing is left to improve'), stopPhrase),
+	feedbackPrompt: v.optional(text('Prompt for feedback: {problem}, {answer}, {stop}'), feedbackPrompt),
+	refinePrompt: v.optional(text('Prompt for the refined answer: {feedback}'), refinePrompt),
+});
+export type SelfRefineParams = v.InferOutput<typeof paramsSchema>;
+
+/** Algorithm 1 of the paper: y_0 = M(x); fb_t = M(x, y_t); y_t+1 = M(x, y_0, fb_0, ..., y_t, fb_t). */
+export const selfRefine: Strategy<SelfRefineParams> = {
+	name: 'self-refine',
+	title: 'Self-Refine',
+	description: 'Answers, criticises its own answer, and improves it, round after round.',
+	source: 'Madaan et al. 2023',
+	structure: 'chain',
+	params: paramsSchema,
+	needs: { policy: ['instructions'] },
+	needsWith: ({ stop, result }) => (stop === 'score' || result === 'best' ? { scorer: 'final' } : {}),
+	async run(search, params) {
+		const { prompt: problem } = search.problem;
+		const conversation = [user(problem)];
+		let answer = next(search, search.root, ['draft']);
+		answer ??= (await search.generate(search.root, { unit: 'completion', role: 'draft', fresh: true }))[0];
+		if (answer === undefined) return { stop: 'exhausted' };
+		const answers = [answer];
+		let stopped = false;
+		for (let round = 1; round <= params.rounds && !stopped; round++) {
+			const feedback: TreeNode | undefined =
+				next(search, answer.id, ['critique']) ?? (await criticised(search, answer, params));
+			if (feedback === undefined) return result(search, params, answers, 'exhausted');
+			if (params.stop === 'feedback' && saysStop(feedback.text, [params.stopPhrase])) {
+				stopped = true;
+				break;
+			}
+			conversation.push(assistant(answer.text));
+			conversation.push(user(fillPrompt(params.refinePrompt, { feedback: feedback.text.trim() })));
+			const messages = [...conversation];
+			const refined: TreeNode | undefined =
+				next(search, feedback.id, ['revision']) ??
+				(await search.generate(feedback.id, { unit: 'completion', role: 'revision', fresh: true, messages }))[0];
+			if (refined === undefined) return result(search, params, answers, 'exhausted');
+			answers.push(refined);
+			search.select(refined.id);
+			stopped = await nothingNew(search, params, answer, refined);
+			answer = refined;
+		}
+		return result(search, params, answers, stopped ? 'no-improvement' : 'complete');
+	},
+};
+
+/** fb_t: the policy's critique of an answer, as a node; none when it says nothing. */
+async function criticised(search: Search, { id, text }: TreeNode, params: SelfRefineParams) {
+	const texts = { problem: search.problem.prompt, answer: text.trim(), stop: params.stopPhrase };
+	const [reply = ''] = await search.ask([user(fillPrompt(params.feedbackPrompt, texts))]);
+	const feedback = withoutThinking(reply);
+	if (feedback !== '') return search.add({ parents: [id], text: feedback, role: 'critique' });
+	search.note({ t: 'fault', id, part: 'policy', message: 'It gave no feedback.' });
+	return undefined;
+}
+
+async function nothingNew(search: Search, { stop }: SelfRefineParams, before: TreeNode, after: TreeNode) {
+	if (stop === 'same-answer') {
+		return before.answer !== null && after.answer !== null && search.sameAnswer(before.answer, after.answer);
+	}
+	if (stop !== 'score') return false;
+	const [was, is] = await valuesByScorer(search, [before.id, after.id]);
+	return (is ?? -Infinity) <= (was ?? -Infinity);
+}
+
+async function result(
+	search: Search,
+	params: SelfRefineParams,
+	answers: readonly TreeNode[],
+	stop: 'complete' | 'no-improvement' | 'exhausted',
+) {
+	const last = answers.at(-1) as TreeNode;
+	if (params.result === 'last') return { stop, best: last.id, answer: last.answer };
+	const ids = answers.map(({ id }) => id);
+	const [best] = ranked(ids, await valuesByScorer(search, ids));
+	return best === undefined ? { stop } : { stop, best: best.id, value: best.value };
+}
+
+/** What is in the tree already, when the search goes on. */
+function next(search: Search, node: number, roles: readonly TreeNode['role'][]): TreeNode | undefined {
+	return openChildren(search, node)
+		.map((id) => search.tree.node(id))
+		.find((child) => child !== undefined && roles.includes(child.role));
+}

@@ -1,0 +1,73 @@
+import * as v from 'valibot';
+import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
+import { revisionPrompt } from '../prompts/sequentialRevision.ts';
+import type { Search } from '../search.ts';
+import type { Strategy } from '../strategy.ts';
+import { bestAnswer, openChildren, valuesByScorer } from './ranking.ts';
+
+const paramsSchema = v.object({
+	chains: v.optional(count('Chains of revisions beside each other', 1, 256), 1),
+	revisions: v.optional(count('Revisions of each chain after its first attempt', 1, 256), 4),
+	context: v.optional(count('Last attempts that a revision is shown', 1, 64), 4),
+	stop: v.optional(
+		choice(['never', 'same-answer'], 'Ends a chain with its revisions alone, or when a revision keeps the answer'),
+		'never',
+	),
+	result: v.optional(
+		choice(
+			['majority', 'scorer', 'last'],
+			'Over all attempts the most frequent answer, or the one whose attempts the scorer values most in sum; or the last attempt of the first chain',
+		),
+		'majority',
+	),
+	revisionPrompt: v.optional(text('Prompt for a revision: {problem}, {attempts}'), revisionPrompt),
+});
+export type SequentialRevisionParams = v.InferOutput<typeof paramsSchema>;
+
+export const sequentialRevision: Strategy<SequentialRevisionParams> = {
+	name: 'sequential-revision',
+	title: 'Sequential Revision',
+	description: 'Attempts the problem again and again with its last attempts before it, and chooses among all of them.',
+	source: 'Snell et al. 2024, section 6',
+	structure: 'tree',
+	params: paramsSchema,
+	needs: { policy: ['instructions'] },
+	needsWith: ({ result }) => (result === 'scorer' ? { scorer: 'final' } : {}),
+	async run(search, params) {
+		const there = openChildren(search, search.root).slice(0, params.chains);
+		const missing = params.chains - there.length;
+		const made =
+			missing === 0
+				? []
+				: await search.generate(search.root, { n: missing, unit: 'completion', role: 'draft', fresh: true });
+		const drafts = [...there, ...made.map(({ id }) => id)];
+		const chains = await search.parallel(drafts, (draft) => revised(search, draft, params));
+		const attempts = chains.flat();
+		if (attempts.length === 0) return { stop: 'exhausted' };
+		if (params.result === 'last') return { stop: 'complete', best: chains[0]?.at(-1) ?? null };
+		const weights = params.result === 'majority' ? attempts.map(() => 1) : await valuesByScorer(search, attempts);
+		return { stop: 'complete', ...bestAnswer(search, attempts, weights) };
+	},
+};
+
+/** A chain: each attempt is made with the last ones before it. */
+async function revised(search: Search, draft: number, params: SequentialRevisionParams): Promise<number[]> {
+	const chain = [draft];
+	for (let i = 0; i < params.revisions; i++) {
+		const last = chain.at(-1) as number;
+		const shown = chain.slice(-params.context).map((id) => search.textOf(id));
+		const attempts = numbered(shown, 'Attempt');
+		const messages = [user(fillPrompt(params.revisionPrompt, { problem: search.problem.prompt, attempts }))];
+		const [there] = openChildren(search, last);
+		const options = { unit: 'completion', role: 'revision', fresh: true, messages } as const;
+		const revision = there ?? (await search.generate(last, options))[0]?.id;
+		if (revision === undefined) break;
+		chain.push(revision);
+		search.select(revision);
+		const [before, after] = [last, revision].map((id) => search.tree.node(id)?.answer ?? null);
+		const same = before !== null && after !== null && search.sameAnswer(before as string, after as string);
+		if (params.stop === 'same-answer' && same) break;
+	}
+	return chain;
+}

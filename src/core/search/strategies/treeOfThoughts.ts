@@ -1,0 +1,168 @@
+import * as v from 'valibot';
+import { choice, count, real, text } from '../../../protocol/recipeFields.ts';
+import { answerForm, finishingAnswer } from '../prompts/answerForm.ts';
+import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
+import { readList } from '../prompts/readReply.ts';
+import { proposePrompt, valueForm, valuePrompt, votePrompt } from '../prompts/treeOfThoughts.ts';
+import type { Search } from '../search.ts';
+import { valueByPrompt, voteByPrompt } from '../selfJudging.ts';
+import type { Strategy, StrategyEnd } from '../strategy.ts';
+import { distinct, openChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
+
+const paramsSchema = v.object({
+	search: v.optional(
+		choice(
+			['bfs', 'dfs'],
+			'Breadth first keeps the best of each step; depth first goes on with the best and backtracks',
+		),
+		'bfs',
+	),
+	generate: v.optional(
+		choice(['propose', 'sample'], 'Thoughts by one request that lists different ones, or each sampled by itself'),
+		'propose',
+	),
+	evaluate: v.optional(
+		choice(['value', 'vote', 'scorer'], 'The policy values each state, or votes among them, or the scorer values them'),
+		'value',
+	),
+	thoughts: v.optional(count('Thoughts from each state (k)', 1, 64), 5),
+	breadth: v.optional(count('States that are kept of each step, breadth first (b)', 1, 256), 5),
+	depth: v.optional(count('Steps of thought (T); what has no answer then is completed', 1, 64), 3),
+	threshold: v.optional(real('Depth first backtracks from values that are not above it', 0, 1), 0.001),
+	solutions: v.optional(count('Answers above the threshold after which depth first ends', 1, 1000), 1),
+	samples: v.optional(count('Judgements or votes for each value', 1, 64), 3),
+	proposePrompt: v.optional(text('Prompt for thoughts: {problem}, {steps}, {k}, {form}'), proposePrompt),
+	valuePrompt: v.optional(text('Prompt for a value: {problem}, {steps}'), valuePrompt),
+	votePrompt: v.optional(text('Prompt for a vote: {problem}, {choices}'), votePrompt),
+});
+export type TreeOfThoughtsParams = v.InferOutput<typeof paramsSchema>;
+
+export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
+	name: 'tree-of-thoughts',
+	title: 'Tree of Thoughts',
+	description: 'Proposes several next thoughts, judges the states that they lead to, and goes on with the best.',
+	source: 'Yao et al. 2023',
+	structure: 'tree',
+	params: paramsSchema,
+	needs: {},
+	needsWith: ({ generate, evaluate }) => ({
+		...(generate === 'propose' || evaluate !== 'scorer' ? { policy: ['instructions' as const] } : {}),
+		...(evaluate === 'scorer' ? { scorer: 'step' as const } : {}),
+	}),
+	run: (search, params) => (params.search === 'bfs' ? breadthFirst(search, params) : depthFirst(search, params)),
+};
+
+/** Algorithm 1, ToT-BFS: of all thoughts after the kept states the b best are kept, T times. */
+async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
+	let states: Valued[] = [{ id: search.root, value: null }];
+	for (let step = 1; step <= params.depth && !states.every(({ id }) => isFinal(search, id)); step++) {
+		const grown = await search.parallel(states, async ({ id }) =>
+			isFinal(search, id) ? [id] : thoughts(search, id, params),
+		);
+		const candidates = distinct(search, grown.flat());
+		if (candidates.length === 0) return { stop: 'exhausted' };
+		const order = ranked(candidates, await valuesOf(search, candidates, params));
+		states = order.slice(0, params.breadth);
+		const shown = order.flatMap(({ id, value }) => (value === null ? [] : [{ id, value }]));
+		for (const { id } of states) search.select(id, shown);
+		for (const { id } of order.slice(params.breadth)) {
+			search.prune(id, `Not among the best ${params.breadth} of step ${step}`);
+		}
+	}
+	const finished = states.find(({ id }) => isFinal(search, id));
+	if (finished !== undefined) return { stop: 'complete', best: finished.id, value: finished.value };
+	const [best] = states as [Valued];
+	const ends = await completed(search, best.id);
+	return ends === undefined ? { stop: 'exhausted' } : { stop: 'complete', best: ends, value: best.value };
+}
+
+/** Algorithm 2, ToT-DFS: the most promising thought first, back where no thought is above the threshold. */
+async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
+	const outputs: Valued[] = [];
+	const visit = async (state: Valued, step: number): Promise<void> => {
+		if (isFinal(search, state.id)) {
+			outputs.push(state);
+			return;
+		}
+		const last = step > params.depth;
+		const end = last ? await completed(search, state.id) : undefined;
+		const next = last ? (end === undefined ? [] : [end]) : distinct(search, await thoughts(search, state.id, params));
+		for (const child of ranked(next, await valuesOf(search, next, params))) {
+			if (outputs.length >= params.solutions) return;
+			if (child.value !== null && child.value <= params.threshold) {
+				search.prune(child.id, `Its value is not above ${params.threshold}`);
+				continue;
+			}
+			search.select(child.id);
+			await visit(child, step + 1);
+		}
+	};
+	await visit({ id: search.root, value: null }, 1);
+	const [best] = ranked(
+		outputs.map(({ id }) => id),
+		outputs.map(({ value }) => value),
+	);
+	const stop = outputs.length >= params.solutions ? 'solved' : 'exhausted';
+	return best === undefined ? { stop } : { stop, best: best.id, value: best.value };
+}
+
+/** G(p, s, k): thoughts after a state, sampled or proposed; those that are in the tree already, if there are any. */
+async function thoughts(search: Search, state: number, params: TreeOfThoughtsParams): Promise<number[]> {
+	if ((search.tree.node(state)?.children.length ?? 0) > 0) return openChildren(search, state);
+	if (params.generate === 'sample') {
+		return (await search.generate(state, { n: params.thoughts, unit: 'step' })).map(({ id }) => id);
+	}
+	const { prompt: problem } = search.problem;
+	const steps = stepsOf(search, state);
+	const form = answerForm(search.tags);
+	const prompt = fillPrompt(params.proposePrompt, { problem, steps, form, k: params.thoughts });
+	const [reply = ''] = await search.ask([user(prompt)]);
+	const list = readList(reply);
+	if (list === null) {
+		search.note({ t: 'fault', id: state, part: 'policy', message: 'It proposed no list of thoughts.' });
+		return [];
+	}
+	return list.slice(0, params.thoughts).map((thought) => {
+		const answer = finishingAnswer(thought, search.tags);
+		return search.add({
+			parents: [state],
+			text: `${thought}\n`,
+			...(answer === null ? {} : { final: true, answer, role: 'answer' as const }),
+		}).id;
+	});
+}
+
+/** V(p, S): a value for each state. */
+async function valuesOf(
+	search: Search,
+	states: readonly number[],
+	params: TreeOfThoughtsParams,
+): Promise<(number | null)[]> {
+	if (states.length === 0) return [];
+	const { prompt: problem } = search.problem;
+	const { samples } = params;
+	if (params.evaluate === 'scorer') return valuesByScorer(search, states);
+	if (params.evaluate === 'vote') {
+		const choices = numbered(
+			states.map((id) => stepsOf(search, id)),
+			'Choice',
+		);
+		const messages = [user(fillPrompt(params.votePrompt, { problem, choices }))];
+		return voteByPrompt(search, states, { scorer: 'vote', messages, votes: samples });
+	}
+	const messages = (id: number) => [user(fillPrompt(params.valuePrompt, { problem, steps: stepsOf(search, id) }))];
+	return valueByPrompt(search, states, { scorer: 'value prompt', messages, form: valueForm, samples });
+}
+
+async function completed(search: Search, state: number): Promise<number | undefined> {
+	const [there] = openChildren(search, state);
+	return there ?? (await search.generate(state, { unit: 'completion' }))[0]?.id;
+}
+
+function stepsOf(search: Search, state: number): string {
+	return search.textOf(state).trim() || '(none)';
+}
+
+function isFinal(search: Search, id: number): boolean {
+	return search.tree.node(id)?.final ?? false;
+}
