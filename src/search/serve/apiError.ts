@@ -1,0 +1,60 @@
+import { Failure, type Reason } from '../../base/failure.ts';
+
+/** What HTTP's status says of a failure, and what OpenAI's clients make an exception of. */
+export type ApiStatus = 400 | 401 | 403 | 404 | 405 | 413 | 415 | 429 | 500 | 502 | 503 | 504;
+
+/** An error in the form of OpenAI's API: `{error: {message, type, param, code}}`. */
+export class ApiError extends Error {
+	override readonly name = 'ApiError';
+	readonly status: ApiStatus;
+	readonly code: string;
+	readonly param: string | null;
+
+	constructor(status: ApiStatus, code: string, message: string, param: string | null = null) {
+		super(message);
+		this.status = status;
+		this.code = code;
+		this.param = param;
+	}
+
+	get body() {
+		return { error: { message: this.message, type: typeOf(this.status), param: this.param, code: this.code } };
+	}
+
+	/** Any thrown value; what is nobody's input keeps its words to itself. */
+	static from(error: unknown): ApiError {
+		if (error instanceof ApiError) return error;
+		if (!(error instanceof Failure)) return new ApiError(500, 'internal', 'The server failed; its log says why.');
+		return new ApiError(statuses[error.reason], error.reason, error.toString());
+	}
+}
+
+const statuses: Readonly<Record<Reason, ApiStatus>> = {
+	invalid: 400,
+	missing: 404,
+	exists: 400,
+	busy: 429,
+	unsupported: 400,
+	denied: 403,
+	full: 503,
+	corrupt: 500,
+	mismatch: 400,
+	version: 500,
+	unavailable: 503,
+	timeout: 504,
+	cancelled: 503,
+	internal: 500,
+};
+
+function typeOf(status: ApiStatus): string {
+	switch (status) {
+		case 401:
+			return 'authentication_error';
+		case 403:
+			return 'permission_error';
+		case 429:
+			return 'rate_limit_error';
+		default:
+			return status < 500 ? 'invalid_request_error' : 'server_error';
+	}
+}

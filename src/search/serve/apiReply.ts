@@ -1,0 +1,123 @@
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { TreeEvent } from '../../protocol/treeLog.ts';
+import type { ApiRequest } from './apiRequest.ts';
+import type { Solution } from './reasoner.ts';
+import { splitReply } from './replySplitter.ts';
+
+/** A request's solutions, one for each choice, with the logs where they were asked for. */
+export interface Solved {
+	readonly solution: Solution;
+	readonly events: readonly TreeEvent[] | null;
+}
+
+export interface ReplyFacts {
+	/** `chatcmpl-…` or `cmpl-…`. */
+	readonly id: string;
+	/** Unix seconds. */
+	readonly created: number;
+	readonly model: string;
+}
+
+/** Why a choice ends, in OpenAI's words. */
+export function finishReason(solution: Solution, stopped: string | null): 'stop' | 'length' | 'content_filter' {
+	if (stopped !== null) return 'stop';
+	if (solution.finish === 'refusal') return 'content_filter';
+	if (solution.finish === 'length') return 'length';
+	// No completion came to its end, because the budget did.
+	return solution.completion === '' && budgetStops.has(solution.stop) ? 'length' : 'stop';
+}
+
+const budgetStops: ReadonlySet<string> = new Set(['nodes', 'tokens', 'simulations', 'seconds', 'cost']);
+
+/** What all searches of the request used. */
+export function usageOf(solved: readonly Solved[]) {
+	const sum = (of: (solution: Solution) => number) => solved.reduce((total, { solution }) => total + of(solution), 0);
+	const prompt_tokens = sum(({ promptTokens }) => promptTokens ?? 0);
+	const completion_tokens = sum(({ tokens }) => tokens);
+	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** The `search` object of a choice. */
+export function searchOf({ solution, events }: Solved, request: ApiRequest) {
+	const { strategy, params, stop, answer, value, nodes, tokens, promptTokens, simulations, seconds, cost } = solution;
+	return {
+		strategy,
+		params,
+		seed: solution.seed,
+		stop,
+		answer,
+		value,
+		nodes,
+		tokens,
+		prompt_tokens: promptTokens,
+		simulations,
+		seconds,
+		cost,
+		...(solution.message === null ? {} : { message: solution.message }),
+		...(request.search.return === 'path' ? { path: solution.path } : {}),
+		...(events === null ? {} : { events }),
+	};
+}
+
+/** A chat message; without thinking there is no `reasoning_content`. */
+function messageOf(reasoning: string, content: string) {
+	return {
+		role: 'assistant' as const,
+		content,
+		refusal: null,
+		...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+	};
+}
+
+export function chatReply(facts: ReplyFacts, request: ApiRequest, solved: readonly Solved[], tags: TraceTags) {
+	return {
+		...facts,
+		object: 'chat.completion' as const,
+		choices: solved.map((one, index) => {
+			const { reasoning, content, stopped } = splitReply(one.solution.completion, tags, request.stop);
+			return {
+				index,
+				message: messageOf(reasoning, content),
+				logprobs: null,
+				finish_reason: finishReason(one.solution, stopped),
+				search: searchOf(one, request),
+			};
+		}),
+		usage: usageOf(solved),
+	};
+}
+
+export function completionReply(facts: ReplyFacts, request: ApiRequest, solved: readonly Solved[]) {
+	return {
+		...facts,
+		object: 'text_completion' as const,
+		choices: solved.map((one, index) => {
+			const { text, stopped } = cutAtStop(one.solution.completion, request.stop);
+			return {
+				index,
+				text,
+				logprobs: null,
+				finish_reason: finishReason(one.solution, stopped),
+				search: searchOf(one, request),
+			};
+		}),
+		usage: usageOf(solved),
+	};
+}
+
+/** A text up to the first of the stop texts in it. */
+export function cutAtStop(
+	text: string,
+	stop: readonly string[],
+): { readonly text: string; readonly stopped: string | null } {
+	let end = text.length;
+	let stopped: string | null = null;
+	for (const one of stop) {
+		const at = text.indexOf(one);
+		if (at >= 0 && at < end) {
+			end = at;
+			stopped = one;
+		}
+	}
+	return { text: text.slice(0, end), stopped };
+}

@@ -1,0 +1,45 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { ApiError } from './apiError.ts';
+
+export interface GuardOptions {
+	/** Of the server that listens. */
+	readonly port: number;
+	/** null: whoever can reach the server may use it. */
+	readonly token: string | null;
+	/** Origins of web pages that may use it, `http://localhost:3000`. */
+	readonly origins: readonly string[];
+}
+
+const loopback = ['127.0.0.1', 'localhost', '[::1]'];
+
+/**
+ * Who may ask. A page of another site reaches a server of this machine through the browser of whoever looks at the page:
+ * by its address (then the browser names the page's Origin) or by a name of its own that leads here (then Host is that name).
+ * Both are refused before the token is looked at. Throws an `ApiError`.
+ */
+export function guard(headers: Headers, { port, token, origins }: GuardOptions): void {
+	const host = headers.get('host')?.toLowerCase() ?? '';
+	if (!loopback.some((name) => host === `${name}:${port}` || (port === 80 && host === name))) {
+		throw new ApiError(403, 'host_not_allowed', 'The Host header names no address of this server.');
+	}
+	const origin = headers.get('origin');
+	if (origin !== null && !originAllowed(origin, port, origins)) {
+		throw new ApiError(403, 'origin_not_allowed', 'Pages of this origin may not use the server (--allow-origin).');
+	}
+	if (token === null) return;
+	const given = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
+	if (given === undefined) {
+		throw new ApiError(401, 'missing_token', 'Send the token of this server as Authorization: Bearer TOKEN.');
+	}
+	if (!sameText(given, token)) throw new ApiError(401, 'invalid_token', 'That is not the token of this server.');
+}
+
+export function originAllowed(origin: string, port: number, origins: readonly string[]): boolean {
+	return origins.includes(origin) || loopback.some((name) => origin === `http://${name}:${port}`);
+}
+
+/** Compares in a time that does not depend on where two texts differ. */
+function sameText(a: string, b: string): boolean {
+	const digest = (text: string) => createHash('sha256').update(text).digest();
+	return timingSafeEqual(digest(a), digest(b));
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import type { Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Reasoner } from './reasoner.ts';
+import { defaultReasonerLimits, ReasonerApp, type ReasonerLimits, type RequestRecord } from './reasonerApp.ts';
+
+export interface ReasonerServerOptions {
+	readonly reasoner: Reasoner;
+	/** 0: one that is free. */
+	readonly port: number;
+	/** null: whoever can reach the server may use it. */
+	readonly token: string | null;
+	/** Origins of web pages that may use it. */
+	readonly origins?: readonly string[];
+	/** Name of the model; default: the policy's. */
+	readonly model?: string;
+	readonly limits?: Partial<ReasonerLimits>;
+	readonly onRequest?: (record: RequestRecord) => void;
+	readonly onFault?: (error: unknown) => void;
+}
+
+/** A server that listens on the loopback address. */
+export interface ReasonerServer {
+	/** `http://127.0.0.1:PORT/v1`: what clients take as their base URL. */
+	readonly url: string;
+	readonly port: number;
+	readonly model: string;
+	/**
+	 * Takes nothing new, lets what runs go on for so long, then ends its searches, which answer with what they have, and
+	 * closes. Calling it again with less time shortens it.
+	 */
+	close(graceMs: number): Promise<void>;
+}
+
+export const newToken = () => randomBytes(24).toString('base64url');
+
+/** How long searches that were ended have for their answers. */
+const lastWordsMs = 5000;
+
+/** Begins to listen. Fails with `busy` when the port is taken, `denied` when it may not be used. */
+export async function serveReasoner(options: ReasonerServerOptions): Promise<ReasonerServer> {
+	const { reasoner, token, origins = [] } = options;
+	const ending = new AbortController();
+	let port = options.port;
+	const model = options.model ?? reasoner.name;
+	const app = new ReasonerApp({
+		reasoner,
+		model,
+		access: () => ({ port, token, origins }),
+		limits: { ...defaultReasonerLimits, ...options.limits },
+		ending: ending.signal,
+		now: Date.now,
+		...(options.onRequest ? { onRequest: options.onRequest } : {}),
+		...(options.onFault ? { onFault: options.onFault } : {}),
+	});
+	const server = createAdaptorServer({
+		fetch: app.fetch,
+		overrideGlobalObjects: false,
+		// Who sends a request by the byte does not keep a connection.
+		serverOptions: { headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 16_384 },
+	}) as Server;
+	server.maxConnections = 1024;
+	await new Promise<void>((resolve, reject) => {
+		server.once('error', (error) => reject(listenFailure(error, options.port)));
+		server.listen(options.port, '127.0.0.1', resolve);
+	});
+	port = (server.address() as AddressInfo).port;
+	const replies = new Replies();
+	server.on('request', (_, response) => replies.add(response));
+	let closed: Promise<void> | null = null;
+	const grace = new Countdown();
+	const close = async () => {
+		app.admission.close();
+		const left = new Promise<void>((resolve) => server.close(() => resolve()));
+		await Promise.race([replies.none(), grace.over]);
+		ending.abort(new Failure('cancelled', 'The server ends.'));
+		const lastWords = new Countdown(lastWordsMs);
+		await Promise.race([replies.none(), lastWords.over]);
+		grace.stop();
+		lastWords.stop();
+		server.closeAllConnections();
+		await left;
+	};
+	return {
+		url: `http://127.0.0.1:${port}/v1`,
+		port,
+		model,
+		close(graceMs) {
+			grace.start(graceMs);
+			closed ??= close();
+			return closed;
+		},
+	};
+}
+
+/** Replies that are not yet sent whole. */
+class Replies {
+	readonly #open = new Set<ServerResponse>();
+	#none = deferred<void>();
+
+	add(response: ServerResponse): void {
+		this.#open.add(response);
+		response.once('close', () => {
+			this.#open.delete(response);
+			if (this.#open.size > 0) return;
+			this.#none.resolve();
+			this.#none = deferred();
+		});
+	}
+
+	async none(): Promise<void> {
+		while (this.#open.size > 0) await this.#none.promise;
+	}
+}
+
+/** A time that can be made shorter or longer while it passes. */
+class Countdown {
+	readonly #over = deferred<void>();
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(ms?: number) {
+		if (ms !== undefined) this.start(ms);
+	}
+
+	get over(): Promise<void> {
+		return this.#over.promise;
+	}
+
+	start(ms: number): void {
+		this.stop();
+		this.#timer = setTimeout(() => this.#over.resolve(), ms);
+	}
+
+	stop(): void {
+		clearTimeout(this.#timer);
+	}
+}
+
+function listenFailure(error: NodeJS.ErrnoException, port: number): Failure {
+	switch (error.code) {
+		case 'EADDRINUSE':
+			return new Failure('busy', `Port ${port} is taken.`, 'Name another one, or --port 0 for one that is free.');
+		case 'EACCES':
+			return new Failure('denied', `Port ${port} may not be used.`, 'Name one above 1023, or --port 0.');
+		default:
+			return Failure.from(error, `Cannot listen on port ${port}`);
+	}
+}

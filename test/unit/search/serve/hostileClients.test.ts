@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, describe, test } from 'node:test';
+import { deferred } from '../../../../src/base/async.ts';
+import { Failure } from '../../../../src/base/failure.ts';
+import type { Reasoner, Solution, SolveOptions } from '../../../../src/search/serve/reasoner.ts';
+import {
+	type ReasonerServer,
+	type ReasonerServerOptions,
+	serveReasoner,
+} from '../../../../src/search/serve/reasonerServer.ts';
+
+const solution: Solution = {
+	strategy: 'best-of-n',
+	params: {},
+	completion: '<think>1+1</think><answer>2</answer>',
+	answer: '2',
+	value: null,
+	stop: 'complete',
+	finish: 'end',
+	tokens: 9,
+	promptTokens: 4,
+	nodes: 2,
+	simulations: 0,
+	seconds: 0,
+	cost: null,
+	message: null,
+	path: [],
+	seed: 1,
+};
+
+/** A reasoner whose searches end when the test says so: what is tried here is the server around it. */
+class GatedReasoner implements Reasoner {
+	readonly name = 'gated';
+	readonly model = 'gated';
+	readonly capabilities = {
+		logprobs: false,
+		alternatives: 0,
+		distribution: false,
+		prefix: true,
+		seed: true,
+		instructions: true,
+		score: false,
+		heads: [],
+	};
+	readonly tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
+	readonly strategy = 'best-of-n';
+	readonly strategies = [{ name: 'best-of-n', title: 'Best of n', description: 'The best.' }];
+	readonly budget = {};
+	readonly begun: SolveOptions[] = [];
+	readonly gates: { open(): void }[] = [];
+	gated = false;
+
+	check(options: SolveOptions) {
+		if (options.strategy === 'none') throw new Failure('invalid', 'There is no strategy "none".', 'Choose another.');
+		return { strategy: options.strategy ?? this.strategy, streams: false };
+	}
+
+	async solve(problem: { readonly prompt: string }, options: SolveOptions = {}): Promise<Solution> {
+		if (problem.prompt === 'break') throw new TypeError('secret detail');
+		this.begun.push(options);
+		if (!this.gated) return solution;
+		const gate = deferred<Solution>();
+		this.gates.push({ open: () => gate.resolve(solution) });
+		options.signal?.addEventListener('abort', () => gate.resolve({ ...solution, stop: 'stopped' }));
+		return gate.promise;
+	}
+
+	dispose(): void {}
+}
+
+const until = async (condition: () => boolean): Promise<void> => {
+	for (let i = 0; i < 3000 && !condition(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+	assert.ok(condition());
+};
+
+let server: ReasonerServer | null = null;
+afterEach(async () => {
+	await server?.close(0);
+	server = null;
+});
+
+async function start(more: Partial<ReasonerServerOptions> = {}) {
+	const reasoner = new GatedReasoner();
+	server = await serveReasoner({ reasoner, port: 0, token: 'right', ...more });
+	const { url, port } = server;
+	const call = (path: string, init: RequestInit & { headers?: Record<string, string> } = {}) =>
+		fetch(`${url}${path}`, {
+			...init,
+			headers: { authorization: 'Bearer right', 'content-type': 'application/json', ...init.headers },
+		});
+	const chat = (body: unknown, init: RequestInit = {}) =>
+		call('/chat/completions', {
+			method: 'POST',
+			body: typeof body === 'string' ? body : JSON.stringify(body),
+			...init,
+		} as Parameters<typeof call>[1]);
+	return { reasoner, server, url, port, call, chat };
+}
+
+const ask = { messages: [{ role: 'user', content: '1+1=' }] };
+
+/** A request as `fetch` would not send it: with any headers. */
+function raw(port: number, headers: Record<string, string>, method = 'GET', path = '/v1/models') {
+	return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>((resolve, reject) => {
+		const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, setHost: false }, (response) => {
+			let body = '';
+			response.setEncoding('utf8');
+			response.on('data', (chunk: string) => {
+				body += chunk;
+			});
+			response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+		});
+		request.on('error', reject);
+		request.end();
+	});
+}
+
+const codeOf = async (response: Response | Promise<Response>) => {
+	const { status, ...rest } = await response;
+	void rest;
+	const body = (await (await response).json()) as { error: { code: string; param: string | null; message: string } };
+	return [status, body.error.code, body.error.param];
+};
+
+describe('who may ask', () => {
+	test('a Host that is not the server itself is refused, whatever the token', async () => {
+		const { port } = await start();
+		const authorization = 'Bearer right';
+		for (const host of [`evil.example:${port}`, 'evil.example', `127.0.0.1:${port + 1}`, '127.0.0.1', '']) {
+			assert.notEqual((await raw(port, { host, authorization })).status, 200, host);
+		}
+		for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`]) {
+			assert.equal((await raw(port, { host, authorization })).status, 200, host);
+		}
+	});
+
+	test('a page of another origin is refused; an allowed one is told so, also before it asks', async () => {
+		const { port } = await start({ origins: ['http://page.example'] });
+		const host = `127.0.0.1:${port}`;
+		const authorization = 'Bearer right';
+		for (const origin of ['http://evil.example', 'null', `http://evil.example:${port}`, 'http://page.example.evil']) {
+			const { status, headers } = await raw(port, { host, authorization, origin });
+			assert.equal(status, 403, origin);
+			assert.equal(headers['access-control-allow-origin'], undefined);
+		}
+		const { status, headers } = await raw(port, { host, authorization, origin: 'http://page.example' });
+		assert.equal(status, 200);
+		assert.equal(headers['access-control-allow-origin'], 'http://page.example');
+		const path = '/v1/chat/completions';
+		const preflight = await raw(port, { host, origin: 'http://page.example' }, 'OPTIONS', path);
+		assert.equal(preflight.status, 204);
+		assert.match(String(preflight.headers['access-control-allow-headers']), /authorization/);
+		assert.equal((await raw(port, { host, origin: 'http://evil.example' }, 'OPTIONS', path)).status, 403);
+		assert.equal((await raw(port, { host, origin: 'http://page.example' })).status, 401);
+	});
+
+	test('without the token nothing is told; without any token wanted, everything', async () => {
+		const { call, port } = await start();
+		for (const authorization of [
+			'',
+			'Bearer wrong',
+			'Bearer right ',
+			'Basic right',
+			'Bearer',
+			'right',
+			'Bearer rightx',
+		]) {
+			const { status, headers } = await raw(port, { host: `localhost:${port}`, authorization });
+			assert.equal(status, authorization === 'Bearer right ' ? 200 : 401, authorization);
+			if (status === 401) assert.equal(headers['www-authenticate'], 'Bearer');
+		}
+		assert.deepEqual(await codeOf(call('/models', { headers: { authorization: 'Bearer no' } })), [
+			401,
+			'invalid_token',
+			null,
+		]);
+		await server?.close(0);
+		const open = await start({ token: null });
+		assert.equal((await fetch(`${open.url}/models`)).status, 200);
+	});
+});
+
+describe('what is asked', () => {
+	test('what cannot be done is refused with the field that says it', async () => {
+		const { chat, call } = await start();
+		const message = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+		const refused: [unknown, number, string, string | null][] = [
+			['', 400, 'invalid_json', null],
+			['{"messages": [', 400, 'invalid_json', null],
+			['[]', 400, 'invalid_value', 'messages'],
+			[{}, 400, 'invalid_value', 'messages'],
+			[{ messages: [] }, 400, 'invalid_value', 'messages'],
+			[message('  '), 400, 'invalid_value', 'messages'],
+			[{ messages: [{ role: 'assistant', content: 'a' }] }, 400, 'invalid_value', 'messages'],
+			[message([{ type: 'image_url', image_url: { url: 'x' } }]), 400, 'unsupported_parameter', 'messages[0].content'],
+			[{ ...ask, n: 0 }, 400, 'invalid_value', 'n'],
+			[{ ...ask, n: 1e9 }, 400, 'invalid_value', 'n'],
+			[{ ...ask, max_tokens: -1 }, 400, 'invalid_value', 'max_tokens'],
+			[{ ...ask, temperature: 'hot' }, 400, 'invalid_value', 'temperature'],
+			[{ ...ask, tools: [{}] }, 400, 'unsupported_parameter', 'tools'],
+			[{ ...ask, logprobs: true }, 400, 'unsupported_parameter', 'logprobs'],
+			[{ ...ask, response_format: { type: 'json_object' } }, 400, 'unsupported_parameter', 'response_format'],
+			[{ ...ask, search: { bugdet: {} } }, 400, 'invalid_value', 'search.bugdet'],
+			[{ ...ask, search: { budget: { token: 5 } } }, 400, 'invalid_value', 'search.budget.token'],
+			[{ ...ask, search: { return: 'everything' } }, 400, 'invalid_value', 'search.return'],
+			[{ ...ask, search: { strategy: 'none' } }, 400, 'invalid', null],
+			[{ ...ask, model: 'gpt-9' }, 404, 'model_not_found', 'model'],
+		];
+		for (const [body, ...expected] of refused)
+			assert.deepEqual(await codeOf(chat(body)), expected, JSON.stringify(body));
+		assert.deepEqual(await codeOf(call('/nothing')), [404, 'unknown_url', null]);
+		assert.deepEqual(await codeOf(call('/models/none')), [404, 'model_not_found', 'model']);
+		assert.deepEqual(await codeOf(call('/completions', { method: 'POST', body: '{"prompt":["a","b"]}' })), [
+			400,
+			'unsupported_parameter',
+			'prompt',
+		]);
+		const plain = { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } };
+		assert.deepEqual(await codeOf(call('/chat/completions', plain)), [415, 'unsupported_media_type', null]);
+	});
+
+	test('a body that is too large is not read', async () => {
+		const { chat, reasoner } = await start({ limits: { bodyBytes: 1000 } });
+		const body = { messages: [{ role: 'user', content: 'x'.repeat(2000) }] };
+		assert.deepEqual(await codeOf(chat(body)), [413, 'body_too_large', null]);
+		assert.equal(reasoner.begun.length, 0);
+	});
+
+	test('a body without a length is cut at the limit too', async () => {
+		const { url } = await start({ limits: { bodyBytes: 1000 } });
+		const body = new ReadableStream({
+			start(controller) {
+				for (let i = 0; i < 20; i++) controller.enqueue(new TextEncoder().encode('x'.repeat(200)));
+				controller.close();
+			},
+		});
+		const response = await fetch(`${url}/chat/completions`, {
+			method: 'POST',
+			body,
+			duplex: 'half',
+			headers: { authorization: 'Bearer right', 'content-type': 'application/json' },
+		} as RequestInit);
+		assert.equal(response.status, 413);
+	});
+
+	test('what breaks inside is told to the log and not to the client', async () => {
+		const faults: unknown[] = [];
+		const { chat } = await start({ onFault: (error) => faults.push(error) });
+		const response = await chat({ messages: [{ role: 'user', content: 'break' }] });
+		assert.equal(response.status, 500);
+		assert.doesNotMatch(await response.text(), /secret/);
+		assert.match(String(faults[0]), /secret detail/);
+		const streamed = await chat({ messages: [{ role: 'user', content: 'break' }], stream: true });
+		const text = await streamed.text();
+		assert.match(text, /data: \{"error":/);
+		assert.doesNotMatch(text, /secret|\[DONE\]/);
+	});
+});
+
+describe('many and impatient', () => {
+	test('so many run, so many wait, the others are sent away; a place that is free is taken', async () => {
+		const { chat, reasoner } = await start({ limits: { running: 2, waiting: 1 } });
+		reasoner.gated = true;
+		const first = [chat(ask), chat(ask)];
+		await until(() => reasoner.gates.length === 2);
+		const abort = new AbortController();
+		const third = chat(ask, { signal: abort.signal });
+		// It waits: one more is sent away.
+		let refused: Response | null = null;
+		for (let i = 0; i < 100 && refused?.status !== 429; i++) {
+			const early = new AbortController();
+			const one = chat(ask, { signal: early.signal });
+			refused = await Promise.race([one, new Promise<null>((resolve) => setTimeout(resolve, 200, null))]);
+			if (refused === null) {
+				early.abort();
+				await one.catch(() => undefined);
+			}
+		}
+		assert.equal(refused?.status, 429);
+		assert.equal(refused?.headers.get('retry-after'), '5');
+		assert.equal(reasoner.gates.length, 2);
+		reasoner.gates[0]?.open();
+		await until(() => reasoner.gates.length === 3);
+		for (const { open } of reasoner.gates) open();
+		for (const one of [...first, third]) assert.equal((await one).status, 200);
+	});
+
+	for (const stream of [false, true]) {
+		test(`who goes away ends its search (stream: ${stream})`, async () => {
+			const { chat, reasoner } = await start({ limits: { running: 1 } });
+			reasoner.gated = true;
+			const abort = new AbortController();
+			const gone = chat({ ...ask, stream, n: 2 }, { signal: abort.signal });
+			await until(() => reasoner.begun.length === 2);
+			assert.equal(reasoner.begun[0]?.signal?.aborted, false);
+			if (stream) await (await gone).body?.getReader().read();
+			abort.abort();
+			await gone.catch(() => undefined);
+			await until(() => reasoner.begun.every(({ signal }) => signal?.aborted));
+			reasoner.gated = false;
+			assert.equal((await chat(ask)).status, 200, 'its place is free');
+		});
+	}
+
+	test('a connection that sends nothing does not keep the server from its end', async () => {
+		const { server, port } = await start();
+		const socket = connect(port, '127.0.0.1');
+		socket.on('error', () => undefined);
+		await new Promise((resolve) => socket.once('connect', resolve));
+		socket.write('POST /v1/chat/completions HTTP/1.1\r\n');
+		const closed = new Promise((resolve) => socket.once('close', resolve));
+		await server.close(0);
+		await closed;
+	});
+});
+
+describe('ending', () => {
+	test('what runs goes on, nothing new begins, and after the grace searches answer with what they have', async () => {
+		const { server, chat, reasoner, url } = await start({ limits: { running: 2 } });
+		reasoner.gated = true;
+		const finished = chat(ask);
+		const cut = chat(ask);
+		await until(() => reasoner.gates.length === 2);
+		const closing = server.close(600_000);
+		await until(() => reasoner.gates.length === 2);
+		reasoner.gates[0]?.open();
+		assert.equal((await finished).status, 200);
+		await assert.rejects(fetch(`${url}/models`));
+		const again = server.close(0);
+		const reply = (await (await cut).json()) as { choices: { search: { stop: string } }[] };
+		assert.equal(reply.choices[0]?.search.stop, 'stopped');
+		await Promise.all([closing, again]);
+	});
+
+	test('a port that is taken is named', async () => {
+		const { port, reasoner } = await start();
+		await assert.rejects(serveReasoner({ reasoner, port, token: null }), /Port \d+ is taken/);
+	});
+});
