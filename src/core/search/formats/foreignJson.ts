@@ -35,14 +35,22 @@ export function listField(value: unknown, name: string): readonly unknown[] | nu
 	return Array.isArray(list) ? list : null;
 }
 
-/** Some fields as they are, where the file has them and they are not null. */
+/** Some fields, where the file has them and they are not null; see {@link shallow}. */
 export function pick(value: unknown, names: readonly string[]): Record<string, unknown> {
 	const picked: Record<string, unknown> = {};
 	for (const name of names) {
 		const inner = field(value, name);
-		if (inner !== undefined && inner !== null) picked[name] = inner;
+		if (inner !== undefined && inner !== null) picked[name] = shallow(inner);
 	}
 	return picked;
+}
+
+/** A copy that is not nested deeper than anybody needs: whoever writes it as JSON recurses. */
+export function shallow(value: unknown, levels = 4): unknown {
+	if (Array.isArray(value)) return levels === 0 ? null : value.map((inner) => shallow(inner, levels - 1));
+	if (!isTable(value)) return typeof value === 'number' ? finite(value) : value;
+	if (levels === 0) return null;
+	return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shallow(inner, levels - 1)]));
 }
 
 /** `2 nodes`, `1 node`. */

@@ -64,7 +64,8 @@ function readTree(logs: readonly unknown[], limits: TreeLimits): ReadTree | Tree
 			else list.push(edge);
 		}
 		const { order, cut } = inTreeOrder([...snapshot.nodes.keys()], incoming);
-		if (cut > 0) tree.fault(`Snapshot ${i + 1} has a cycle: ${plural(cut, 'edge')} of it are left out.`);
+		if (cut > 0)
+			tree.fault(`Snapshot ${i + 1} has a cycle: ${plural(cut, 'edge')} of it ${cut === 1 ? 'is' : 'are'} left out.`);
 		for (const { key, parents } of order) {
 			if (ids.has(key)) continue;
 			if (tree.nodes >= limits.nodes) {

@@ -1,4 +1,4 @@
-import type { NodeRole, StopReason, TreeEvent } from '../../../protocol/treeLog.ts';
+import type { NodeRole, TreeEvent } from '../../../protocol/treeLog.ts';
 import { treeLogFormat } from '../../../protocol/treeLog.ts';
 import type { ReadTree } from './treeFormat.ts';
 
@@ -31,7 +31,7 @@ const mostFaults = 50;
 
 /**
  * Writes the events of a tree that another program's log tells. Nodes come after their parents. The best node is the one
- * with the greatest value that was said to count (`value`), the first of equals.
+ * with the greatest value that was said to count (`value`), of equals the deepest, of those the first.
  */
 export class TreeBuilder {
 	/** Seconds, or whatever the format has in their place: the number of a snapshot. */
@@ -44,7 +44,7 @@ export class TreeBuilder {
 	readonly #faults: string[] = [];
 	#moreFaults = 0;
 	#depth = 0;
-	#best: { node: number; value: number } | null = null;
+	#best: { node: number; value: number; depth: number } | null = null;
 
 	constructor(head: TreeHead) {
 		this.#head = head;
@@ -105,7 +105,9 @@ export class TreeBuilder {
 
 	/** A value by which the best node is found. */
 	value(id: number, value: number): void {
-		if (this.#best === null || value > this.#best.value) this.#best = { node: id, value };
+		const { value: best = value, depth = -1 } = this.#best ?? {};
+		const own = this.#depths[id] as number;
+		if (value > best || (value === best && own > depth)) this.#best = { node: id, value, depth: own };
 	}
 
 	/** Values are told anew: of those before, none counts any more. */
@@ -144,18 +146,23 @@ export class TreeBuilder {
 		return path.reverse();
 	}
 
-	/** @param end what the format tells of the search's end; the best node is its result unless it names another */
+	/** @param end what the format tells of the search's end; `result`: the node that it came to, when that is not the best */
 	done(
-		end: { answer?: string | null; tokens?: number; promptTokens?: number | null; stop?: StopReason } = {},
+		end: {
+			readonly result?: number;
+			readonly answer?: string | null;
+			readonly tokens?: number;
+			readonly promptTokens?: number | null;
+		} = {},
 	): ReadTree {
 		const best = this.#best === null ? null : { path: this.pathTo(this.#best.node), value: this.#best.value };
 		this.#events.push({
 			t: 'end',
 			at: this.at,
-			best: best?.path ?? null,
+			best: end.result === undefined ? (best?.path ?? null) : this.pathTo(end.result),
 			answer: end.answer ?? null,
-			value: best?.value ?? null,
-			stop: end.stop ?? 'complete',
+			value: end.result === undefined || end.result === this.#best?.node ? (best?.value ?? null) : null,
+			stop: 'complete',
 			tokens: end.tokens ?? 0,
 			promptTokens: end.promptTokens ?? null,
 			simulations: 0,

@@ -58,8 +58,9 @@ function puzzleTree(value: unknown, place: number, before: unknown, limits: Tree
 	});
 	const root = tree.node({ parents: [], text: (prompt as string | undefined) ?? '', label: name });
 	const grades = gradesOf(value);
+	let result: Candidate | null = null;
 	if (steps === null) addSamples(tree, root, finals, grades, limits);
-	else addSteps(tree, root, steps, finals, grades, limits);
+	else result = addSteps(tree, root, steps, finals, grades, limits);
 	if (grades.length > 0) tree.count('solved', grades.filter((grade) => grade >= 1).length);
 	const used = (what: string): number | null => {
 		const [now, then] = [field(value, 'usage_so_far'), field(before, 'usage_so_far')].map((usage) =>
@@ -67,14 +68,19 @@ function puzzleTree(value: unknown, place: number, before: unknown, limits: Tree
 		);
 		return now === null || now === undefined ? null : Math.max(0, now - (then ?? 0));
 	};
-	return tree.done({ tokens: used('completion_tokens') ?? 0, promptTokens: used('prompt_tokens') });
+	return tree.done({
+		...(result === null ? {} : { result: result.id, answer: statedIn(result.text) }),
+		tokens: used('completion_tokens') ?? 0,
+		promptTokens: used('prompt_tokens'),
+	});
 }
 
-/** Whether each of the final texts is right, where the log tells: `infos` with `r`, in older logs `accs`. */
+/** Whether each final text is right, where the log tells: `infos` with `r`; in older logs `accs`, where a 0 says nothing. */
 function gradesOf(value: unknown): number[] {
 	const grades = (listField(value, 'infos') ?? []).map((info) => numberField(info, 'r'));
-	const older = (listField(value, 'accs') ?? []).map((acc) => (typeof acc === 'boolean' ? Number(acc) : finite(acc)));
-	return [...(grades.length > 0 ? grades : older)].map((grade) => grade ?? 0);
+	const older = listField(value, 'accs') ?? [];
+	if (grades.length === 0 && !older.some((acc) => acc === true || acc === false)) return [];
+	return grades.length > 0 ? grades.map((grade) => grade ?? 0) : older.map((acc) => (acc === true ? 1 : 0));
 }
 
 function addSamples(
@@ -113,7 +119,7 @@ function addSteps(
 	finals: readonly unknown[],
 	grades: readonly number[],
 	limits: TreeLimits,
-): void {
+): Candidate | null {
 	let open: Candidate[] = [{ id: root, text: '', value: 0 }];
 	let kept: Candidate[] = [];
 	let orphans = 0;
@@ -165,12 +171,17 @@ function addSteps(
 		for (const { id } of made) if (!on.has(id)) tree.prune(id, 'not selected');
 		if (kept.length > 0) open = kept;
 	}
-	// The final texts are what the last step kept, in that order.
+	// The final texts are what the last step kept, in that order: the result is the first that is right, else the first.
+	let result = kept[0] ?? null;
+	let right = false;
 	const byText = Map.groupBy(kept, ({ text }) => text);
 	for (const [i, text] of finals.entries()) {
 		const node = typeof text === 'string' ? byText.get(text)?.shift() : undefined;
 		const grade = grades[i];
-		if (node !== undefined && grade !== undefined) tree.score(node.id, 'correct', grade);
+		if (node === undefined || grade === undefined) continue;
+		tree.score(node.id, 'correct', grade);
+		if (grade >= 1 && !right) result = node;
+		right ||= grade >= 1;
 	}
 	tree.count('final', finals.length);
 	if (orphans > 0) {
@@ -179,6 +190,7 @@ function addSteps(
 		);
 	}
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
+	return result;
 }
 
 /** The candidates that were kept: of equal texts the one with the greatest value first, for a duplicate is valued 0. */

@@ -1,4 +1,4 @@
-import { countField, field, isTable, listField, numberField, pick, plural, textField } from './foreignJson.ts';
+import { countField, field, isTable, listField, numberField, pick, plural, shallow, textField } from './foreignJson.ts';
 import { statedIn } from './statedIn.ts';
 import { TreeBuilder } from './treeBuilder.ts';
 import type { ReadTree, TreeFormat, TreeLimits } from './treeFormat.ts';
@@ -25,7 +25,7 @@ function readTree(root: unknown, limits: TreeLimits): ReadTree {
 		strategy: 'mcts',
 		prompt,
 		answer: textField(args, 'gt_solution'),
-		params: isTable(args) ? args : {},
+		params: isTable(args) ? (shallow(args) as Record<string, unknown>) : {},
 		measure: 'q_value',
 	});
 	// From a stack: how deep a file goes is not ours to say.

@@ -1,0 +1,73 @@
+/*
+ * Changes one tree file of another program and reads it: it is read, or refused with a sentence. Whatever is read is a tree
+ * that every event of it makes sense in.
+ */
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../../src/base/failure.ts';
+import { Random } from '../../src/base/random.ts';
+import { SearchTree } from '../../src/core/search/searchTree.ts';
+import { decode } from '../../src/protocol/decode.ts';
+import { treeEventSchema } from '../../src/protocol/treeLog.ts';
+import { readTreeFile } from '../../src/search/formats/readTreeFile.ts';
+import { treeFixtures } from '../unit/search/formats/treeFixtures.ts';
+import { mutations } from './fileMutations.ts';
+
+export interface TreeFuzzCase {
+	readonly seed: number;
+	/** For a person: "tree-x1/graphs/mcts_tree_final.json: flip bits". */
+	readonly name: string;
+	/** What is wrong; null: nothing. */
+	readonly problem: string | null;
+	readonly outcome: 'read' | 'faults' | 'refused';
+}
+
+const files = treeFixtures.map((fixture) => ({ ...fixture, bytes: readFileSync(fixture.path) }));
+const reasons = ['corrupt', 'unsupported', 'invalid', 'version'];
+
+export async function treeFuzzCase(seed: number): Promise<TreeFuzzCase> {
+	const random = Random.of('tree files', seed);
+	const file = files[seed % files.length] as (typeof files)[number];
+	const mutation = random.pick(mutations);
+	const others = files.filter(({ folder }) => folder !== file.folder).map(({ bytes }) => bytes);
+	const name = `${file.folder}/${file.name}: ${mutation.name}`;
+	const folder = await mkdtemp(join(tmpdir(), 'tree-fuzz-'));
+	try {
+		const path = join(folder, 'tree.json');
+		await writeFile(path, mutation.apply(file.bytes, random, others));
+		return { seed, name, ...(await judge(path)) };
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+async function judge(path: string): Promise<Pick<TreeFuzzCase, 'problem' | 'outcome'>> {
+	let told: Awaited<ReturnType<typeof readTreeFile>>;
+	try {
+		told = await readTreeFile(path);
+	} catch (error) {
+		const fine = error instanceof Failure && reasons.includes(error.reason) && error.message.length < 2000;
+		return { problem: fine ? null : String((error as Error).stack ?? error), outcome: 'refused' };
+	}
+	let faults = told.faults.length;
+	if (told.trees.length === 0) return { problem: 'There are no trees.', outcome: 'read' };
+	for (const one of told.trees) {
+		faults += one.faults.length;
+		const tree = new SearchTree();
+		for (const event of one.events) {
+			const decoded = decode(treeEventSchema, event);
+			if (!decoded.ok) return { problem: `${JSON.stringify(event)}: ${decoded.faults[0]?.message}`, outcome: 'read' };
+			// Whoever sends it to another process recurses.
+			JSON.stringify(event);
+			if (!tree.apply(event)) return { problem: `${JSON.stringify(event)} makes no sense`, outcome: 'read' };
+		}
+		if (tree.nodes.length !== one.facts.nodes) return { problem: 'The number of nodes is wrong.', outcome: 'read' };
+		const { best } = one.facts;
+		if (best !== null && tree.pathTo(best.path.at(-1) ?? -1).join() !== best.path.join()) {
+			return { problem: 'The best path is none.', outcome: 'read' };
+		}
+	}
+	return { problem: null, outcome: faults > 0 ? 'faults' : 'read' };
+}
