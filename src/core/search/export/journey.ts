@@ -1,0 +1,153 @@
+import type { TraceTags } from '../../trace/trace.ts';
+import type { SearchTree, TreeNode } from '../searchTree.ts';
+import { type Measure, nodeValue } from './treeFacts.ts';
+
+export interface JourneyOptions extends Measure {
+	readonly tags: TraceTags;
+	/** Abandoned branches that are told at each place at most. Default 1. */
+	readonly trials?: number;
+	/** Of the whole journey at most. Default 8. */
+	readonly most?: number;
+	/** Characters of one abandoned branch at most; it is cut at the end of a step. Default 4000. */
+	readonly longest?: number;
+	readonly words?: Partial<JourneyWords>;
+}
+
+/** What leads from an abandoned branch back to the path. */
+export interface JourneyWords {
+	/** After one that came to another answer; {answer} stands for it. */
+	readonly wrong: string;
+	/** After one that came to none. */
+	readonly deadEnd: string;
+	/** Between an attempt and its revision. */
+	readonly again: string;
+}
+
+const defaultWords: JourneyWords = {
+	wrong: 'Wait, that would give {answer}, which cannot be right. Let me go back and try another way.',
+	deadEnd: 'Hmm, this leads nowhere. Let me go back and try another way.',
+	again: 'Let me go over this again.',
+};
+
+export interface JourneySegment {
+	readonly kind: 'path' | 'abandoned' | 'transition';
+	/** The node whose text it is, or the last one of an abandoned branch. */
+	readonly node: number;
+	readonly text: string;
+}
+
+/**
+ * A tree flattened into one chain of thought that ends with a node, abandoned branches and the way back from them included
+ * (journey learning: Qin et al. 2024, "O1 Replication Journey", section 3.4). At each place the branches come first that
+ * were left, of the greatest value first to be tried, each down to its most promising end; branches that end with the same
+ * answer are none. Tags stand once, around all of it. The segments put together are the text.
+ */
+export function journey(tree: SearchTree, end: number, options: JourneyOptions): JourneySegment[] {
+	const { tags, trials = 1, most = 8 } = options;
+	const words = { ...defaultWords, ...options.words };
+	const path = tree.pathTo(end).filter((id) => (tree.node(id) as TreeNode).parents.length > 0);
+	const onPath = new Set(path);
+	const whole = tree.textOf(end);
+	const inside = thinkingSpan(whole, tags);
+	const own = new Set(tree.partsOf(end));
+	const answer = tree.node(end)?.answer ?? null;
+	const segments: JourneySegment[] = [];
+	const push = (kind: JourneySegment['kind'], node: number, text: string) => {
+		if (text.trim() === '') return;
+		const last = segments.at(-1);
+		const apart = last !== undefined && kind !== 'path' && !last.text.endsWith('\n') ? '\n' : '';
+		const after = last?.kind === 'transition' && !last.text.endsWith('\n') ? '\n' : '';
+		segments.push({ kind, node, text: `${apart || after}${text}` });
+	};
+	if (inside.open !== '') segments.push({ kind: 'path', node: path[0] ?? end, text: inside.open });
+	let told = 0;
+	let offset = 0;
+	for (const id of path) {
+		const node = tree.node(id) as TreeNode;
+		for (const branch of abandoned(tree, node, onPath, answer, options).slice(0, trials)) {
+			if (told >= most) break;
+			const text = branchText(tree, branch, node.parents[0] as number, options);
+			if (text.trim() === '') continue;
+			push('abandoned', branch, text);
+			const given = tree.node(branch)?.answer ?? null;
+			push('transition', branch, given === null ? words.deadEnd : words.wrong.replace('{answer}', () => given));
+			told++;
+		}
+		if (own.has(id)) {
+			const [from, to] = [Math.max(offset, inside.from), Math.min(offset + node.text.length, inside.to)];
+			push('path', id, whole.slice(from, Math.max(from, to)));
+			offset += node.text.length;
+		} else {
+			// An attempt before the last one, or a critique of it: part of the way, its answer aside.
+			const span = thinkingSpan(node.text, tags);
+			push('abandoned', id, node.text.slice(span.from, span.to));
+			if (node.role !== 'subproblem') push('transition', id, words.again);
+		}
+	}
+	const tail = whole.slice(inside.to);
+	if (tail !== '') segments.push({ kind: 'path', node: end, text: tail });
+	return segments;
+}
+
+export function journeyText(segments: readonly JourneySegment[]): string {
+	return segments.map(({ text }) => text).join('');
+}
+
+/** Ends of the branches beside a node that were left, of the greatest value first. */
+function abandoned(
+	tree: SearchTree,
+	node: TreeNode,
+	onPath: ReadonlySet<number>,
+	answer: string | null,
+	measure: Measure,
+): number[] {
+	const value = (id: number) => nodeValue(tree, id, measure) ?? Number.NEGATIVE_INFINITY;
+	const siblings = tree.node(node.parents[0] as number)?.children ?? [];
+	return siblings
+		.filter((id) => {
+			const sibling = tree.node(id) as TreeNode;
+			return !onPath.has(id) && sibling.mergedInto === null && sibling.parents[0] === node.parents[0];
+		})
+		.sort((a, b) => value(b) - value(a) || a - b || 0)
+		.map((id) => mostPromisingEnd(tree, id, value))
+		.filter((id) => answer === null || tree.node(id)?.answer !== answer);
+}
+
+function mostPromisingEnd(tree: SearchTree, id: number, value: (id: number) => number): number {
+	let at = id;
+	for (;;) {
+		const children = (tree.node(at) as TreeNode).children.filter((child) => {
+			const next = tree.node(child) as TreeNode;
+			return child > at && next.parents[0] === at && !next.fresh && next.mergedInto === null;
+		});
+		if (children.length === 0) return at;
+		at = children.reduce((best, child) => (value(child) > value(best) ? child : best));
+	}
+}
+
+/** The thinking of a branch behind the node where it left the path, cut at the end of a step when it is too long. */
+function branchText(tree: SearchTree, end: number, after: number, { tags, longest = 4000 }: JourneyOptions): string {
+	const parts = tree.partsOf(end);
+	const common = parts.includes(after) ? parts.indexOf(after) + 1 : 0;
+	const before = parts.slice(0, common).reduce((sum, id) => sum + (tree.node(id) as TreeNode).text.length, 0);
+	const whole = tree.textOf(end);
+	const span = thinkingSpan(whole, tags);
+	let to = before;
+	for (const id of parts.slice(common)) {
+		const { length } = (tree.node(id) as TreeNode).text;
+		if (to > before && to + length - before > longest) break;
+		to += length;
+	}
+	const from = Math.max(before, span.from);
+	return whole.slice(from, Math.max(from, Math.min(to, span.to, from + longest)));
+}
+
+/** Where the thinking of a completion lies; without tags all of it is. `open`: its opening tag, with what stands before. */
+function thinkingSpan(text: string, { think, answer }: TraceTags): { open: string; from: number; to: number } {
+	const start = think === null ? -1 : text.indexOf(think[0]);
+	const opened = start >= 0 && text.slice(0, start).trim() === '' && think !== null;
+	const from = opened ? start + think[0].length : 0;
+	const ends = [think?.[1], answer?.[0]].map((tag) => (tag === undefined ? -1 : text.indexOf(tag, from)));
+	const found = ends.filter((at) => at >= 0);
+	return { open: text.slice(0, from), from, to: found.length === 0 ? text.length : Math.min(...found) };
+}

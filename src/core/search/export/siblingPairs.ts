@@ -1,0 +1,84 @@
+import { type PairingOptions, type PreferencePair, pairGroup } from '../../export/preferencePairs.ts';
+import type { SearchTree, TreeNode } from '../searchTree.ts';
+import { type Measure, nodeValue, problemOf } from './treeFacts.ts';
+
+export interface SiblingPairOptions extends PairingOptions, Measure {
+	/**
+	 * What a pair compares. `step`: the two next steps alone, after a prompt that holds the beginning (Step-DPO, Lai et al.
+	 * 2024); `completion`: the best completion through the one and the worst through the other, after the problem.
+	 */
+	readonly span?: 'step' | 'completion';
+	/** Messages instead of texts; of whole completions only. */
+	readonly conversational?: boolean;
+}
+
+export interface SiblingPair {
+	readonly parent: number;
+	readonly chosen: number;
+	readonly rejected: number;
+	readonly pair: PreferencePair;
+}
+
+/** Of each node the best with the worst of what follows it, as TRL's DPOTrainer takes pairs. Nodes without a value make none. */
+export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {}): SiblingPair[] {
+	const whole = options.span === 'completion' || options.conversational === true;
+	const { prompt } = problemOf(tree);
+	const pairs: SiblingPair[] = [];
+	for (const { id: parent, children } of tree.nodes) {
+		if (children.length < 2) continue;
+		const candidates = children.flatMap((id) => candidateOf(tree, parent, id, options, whole));
+		for (const { chosen, rejected } of pairGroup(candidates, options)) {
+			const [better, worse] = [chosen, rejected].map((id) => candidates.find(({ index }) => index === id)?.text ?? '');
+			pairs.push({ parent, chosen, rejected, pair: pairOf(prompt, tree, parent, better, worse, whole, options) });
+		}
+	}
+	return pairs;
+}
+
+function pairOf(
+	prompt: string,
+	tree: SearchTree,
+	parent: number,
+	chosen = '',
+	rejected = '',
+	whole: boolean,
+	{ conversational }: SiblingPairOptions,
+): PreferencePair {
+	if (conversational) {
+		const said = (content: string) => [{ role: 'assistant', content }];
+		return { prompt: [{ role: 'user', content: prompt }], chosen: said(chosen), rejected: said(rejected) };
+	}
+	// What stands for itself does not go on from its parent.
+	const beginning = whole ? '' : tree.textOf(parent);
+	return { prompt: prompt + beginning, chosen, rejected };
+}
+
+function candidateOf(tree: SearchTree, parent: number, id: number, options: SiblingPairOptions, whole: boolean) {
+	const node = tree.node(id) as TreeNode;
+	const reward = nodeValue(tree, id, options);
+	// Of the problem whatever follows is comparable; after others only what goes on from their text.
+	const first = (tree.node(parent) as TreeNode).parents.length === 0;
+	if (reward === null || node.mergedInto !== null || node.parents[0] !== parent || (node.fresh && !first)) return [];
+	const end = whole ? bestEnd(tree, id, options) : id;
+	if (end === null) return [];
+	const text = whole ? tree.textOf(end) : node.text;
+	return text.trim() === '' ? [] : [{ index: id, reward, length: text.length, text }];
+}
+
+/** Of the completions that a node leads to the one of the greatest value, or of no value the first; null: none has ended. */
+function bestEnd(tree: SearchTree, id: number, measure: Measure): number | null {
+	let best: { readonly id: number; readonly value: number } | null = null;
+	const open = [id];
+	for (let at = open.pop(); at !== undefined; at = open.pop()) {
+		const node = tree.node(at) as TreeNode;
+		if (node.final) {
+			const value = nodeValue(tree, at, measure) ?? Number.NEGATIVE_INFINITY;
+			if (best === null || value > best.value || (value === best.value && at < best.id)) best = { id: at, value };
+		}
+		for (const child of node.children) {
+			const next = tree.node(child) as TreeNode;
+			if (next.parents[0] === at && !next.fresh && child > at) open.push(child);
+		}
+	}
+	return best?.id ?? null;
+}

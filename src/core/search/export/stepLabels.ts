@@ -1,0 +1,103 @@
+import type { StepSample } from '../../export/prm/stepSample.ts';
+import type { SearchTree, TreeNode } from '../searchTree.ts';
+import { endsOf, problemOf, type Right } from './treeFacts.ts';
+
+/** Completions that went through a node, and how many of them are right. */
+export interface Completions {
+	readonly right: number;
+	readonly total: number;
+}
+
+/**
+ * What became of every node's completions: of all that have ended and go on from its text, itself included. Those that
+ * nobody can judge do not count. By node number.
+ */
+export function completionsOf(tree: SearchTree, right: Right): Completions[] {
+	const counts = tree.nodes.map(() => ({ right: 0, total: 0 }));
+	for (const end of tree.nodes) {
+		const judged = end.final && end.role !== 'problem' ? right(end) : null;
+		if (judged === null) continue;
+		for (const id of tree.partsOf(end.id)) {
+			const count = counts[id] as { right: number; total: number };
+			count.total++;
+			if (judged) count.right++;
+		}
+	}
+	return counts;
+}
+
+/**
+ * Labels of Math-Shepherd (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4): the share of a step's completions
+ * that reach the right answer; hard estimation (equation 3): whether any does. null: there are none.
+ */
+export function softLabel({ right, total }: Completions): number | null {
+	return total === 0 ? null : right / total;
+}
+
+export function hardLabel({ right, total }: Completions): boolean | null {
+	return total === 0 ? null : right > 0;
+}
+
+export interface StepLabelOptions {
+	/** Completions that a step has at least, else it has no label; its last step is judged by its own answer. Default 1. */
+	readonly least?: number;
+	/** A step is right when at least this share of its completions is; absent: when any is (hard estimation). */
+	readonly threshold?: number;
+}
+
+/** A solution with a label for each step. */
+export interface LabelledSolution {
+	readonly end: number;
+	/** Soft labels, beside the steps of the sample. */
+	readonly soft: readonly (number | null)[];
+	/** Hard labels as ratings: what writes the forms of data for process reward models takes (core/export/prm). */
+	readonly sample: StepSample;
+}
+
+/** Every solution of a search with the labels of its steps, oldest first; steps of white space alone belong to none. */
+export function labelledSolutions(
+	tree: SearchTree,
+	right: Right,
+	{ least = 1, threshold }: StepLabelOptions = {},
+): LabelledSolution[] {
+	const counts = completionsOf(tree, right);
+	const { prompt, answer } = problemOf(tree);
+	return endsOf(tree).map(({ id: end }) => {
+		const parts = tree.partsOf(end).map((id) => tree.node(id) as TreeNode);
+		const steps = parts.filter(({ text }) => text.trim() !== '');
+		const soft = steps.map(({ id }) => {
+			const count = counts[id] as Completions;
+			return count.total < least && id !== end ? null : softLabel(count);
+		});
+		const rating = (value: number | null) => {
+			if (value === null) return null;
+			return (threshold === undefined ? value > 0 : value >= threshold) ? (1 as const) : (-1 as const);
+		};
+		return {
+			end,
+			soft,
+			sample: {
+				prompt,
+				answer: answer ?? null,
+				steps: steps.map(({ text }, i) => ({ text: text.trim(), rating: rating(soft[i] ?? null) })),
+				time: null,
+			},
+		};
+	});
+}
+
+/** A line of soft labels, beside TRL's stepwise supervision whose labels are true and false. */
+export interface SoftStepLine {
+	readonly prompt: string;
+	readonly completions: readonly string[];
+	/** 0 to 1. */
+	readonly labels: readonly number[];
+}
+
+/** null: its first step has no label. It ends before the first step without one. */
+export function softStepLine({ soft, sample }: LabelledSolution): SoftStepLine | null {
+	const open = soft.indexOf(null);
+	const labels = (open < 0 ? soft : soft.slice(0, open)) as number[];
+	if (labels.length === 0) return null;
+	return { prompt: sample.prompt, completions: sample.steps.slice(0, labels.length).map(({ text }) => text), labels };
+}
