@@ -30,13 +30,33 @@ export interface SampleRequest {
 	readonly prompts: readonly (readonly number[])[];
 	/** One random stream per row, so that a row's completion does not depend on its neighbours. */
 	readonly seeds: readonly string[];
-	/** A row also ends where its context does. */
-	readonly maxNewTokens: number;
+	/** Of every row, or of each. A row also ends where its context does. */
+	readonly maxNewTokens: number | readonly number[];
 	/** 0: greedy. Log-probabilities are of the logits divided by it (by 1 when greedy). */
 	readonly temperature: number;
 	readonly topP?: number;
 	/** Also end at any of these tokens, besides end-of-sequence. */
 	readonly stop?: readonly number[];
+	/** Also tell how the distributions were spread, and their `alternatives` most likely tokens. */
+	readonly detail?: SampleDetail;
+	/** Share the rows evenly among the workers: sooner done, but rounding then depends on how many there are. */
+	readonly spread?: boolean;
+}
+
+export interface SampleDetail {
+	/** 0: none. */
+	readonly alternatives: number;
+}
+
+/** One entry per completion token, of the distribution that it was drawn from (core/search/distribution.ts). */
+export interface SpreadOfTokens {
+	readonly varentropies: Float32Array;
+	readonly ginis: Float32Array;
+	readonly variances: Float32Array;
+	/** The most likely tokens and their log-probabilities, likeliest first: `alternatives` entries per token. */
+	readonly alternatives: number;
+	readonly topTokens: Int32Array;
+	readonly topLogprobs: Float32Array;
 }
 
 export interface Sample extends Sequence {
@@ -46,6 +66,8 @@ export interface Sample extends Sequence {
 	readonly entropies: Float32Array;
 	/** Ended by length, not by end-of-sequence or a stop token. */
 	readonly truncated: boolean;
+	/** Where it was asked for. */
+	readonly spread?: SpreadOfTokens;
 }
 
 /** Per completion token of a sequence: entry t belongs to tokens[promptLength + t]. */

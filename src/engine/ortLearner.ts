@@ -41,6 +41,9 @@ export interface LearnerSizes {
 	readonly trainRows: number;
 }
 
+/** Fewer rows than this cost a worker as much time as this many. */
+const leastSpread = 4;
+
 /** Beside this file, as TypeScript or as the bundle. */
 const workerScript = (): URL =>
 	import.meta.url.endsWith('.ts') ? new URL('./worker.ts', import.meta.url) : new URL('./worker.js', import.meta.url);
@@ -117,7 +120,9 @@ class OrtLearner implements Learner {
 		this.#checkPrompts(request);
 		return this.#operation(async () => {
 			const { prompts } = request;
-			const size = this.#options.sampleRows;
+			const most = this.#options.sampleRows;
+			const even = Math.max(leastSpread, Math.ceil(prompts.length / this.execution.workers));
+			const size = request.spread === true ? Math.min(most, even) : most;
 			const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
 				const job = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), this.#policy.ref);
 				return this.#pool.run(() => ({ job, transfer: [] }));

@@ -31,6 +31,7 @@ const patience: Record<ControlMethod, number> = {
 	'run/setHyperparameters': 60_000,
 	'policy/generate': 600_000,
 	'policy/score': 600_000,
+	'policy/value': 600_000,
 };
 
 const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

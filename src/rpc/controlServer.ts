@@ -36,6 +36,8 @@ export interface ControlServerOptions {
 	readonly serving: boolean;
 	/** A method without a handler is answered with `unsupported`. */
 	readonly handlers: ControlHandlers;
+	/** What else it can do, beside the methods that it has handlers for; asked anew for each client. */
+	extensions?(): readonly string[];
 }
 
 /** A connection that has not shown the token by then is closed. */
@@ -164,7 +166,8 @@ export class ControlServer extends Disposable {
 			);
 		}
 		const { run, serving, handlers } = this.#options;
-		return { protocol: controlVersion, run, serving, capabilities: Object.keys(handlers) };
+		const capabilities = [...Object.keys(handlers), ...(this.#options.extensions?.() ?? [])];
+		return { protocol: controlVersion, run, serving, capabilities };
 	}
 
 	async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {

@@ -43,11 +43,14 @@ export interface SampleJob {
 	/** Which prompt each row continues. */
 	readonly promptOf: Int32Array;
 	readonly seeds: readonly string[];
-	readonly maxNewTokens: number;
+	/** Of each row. */
+	readonly maxNewTokens: Int32Array;
 	readonly temperature: number;
 	readonly topP: number;
 	/** Tokens that end a row, end-of-sequence included. */
 	readonly stop: readonly number[];
+	/** How many alternatives to tell with the spread of each distribution; null: neither. */
+	readonly alternatives: number | null;
 }
 
 /** Completions one after the other. */
@@ -58,6 +61,11 @@ export interface SampleResult {
 	readonly entropies: Float32Array<ArrayBuffer>;
 	/** 1 where a row ended by length. */
 	readonly truncated: Uint8Array<ArrayBuffer>;
+	/** Varentropy, Gini coefficient and variance of each token's distribution; empty if not asked for. */
+	readonly spreads: Float32Array<ArrayBuffer>;
+	/** As many entries a token as alternatives were asked for. */
+	readonly topTokens: Int32Array<ArrayBuffer>;
+	readonly topLogprobs: Float32Array<ArrayBuffer>;
 }
 
 export interface LogprobsJob {

@@ -1,6 +1,7 @@
 import { eosToken } from '../../core/text/specialTokens.ts';
-import type { Sample, SampleRequest } from '../learner.ts';
+import type { Sample, SampleRequest, SpreadOfTokens } from '../learner.ts';
 import type { SampleJob, SampleResult, WeightsRef } from './jobs.ts';
+import { spreadFields } from './tokenRecord.ts';
 
 /** The job of rows [start, end) of a request; equal prompts become one. */
 export function sampleJob(request: SampleRequest, start: number, end: number, weights: WeightsRef): SampleJob {
@@ -21,10 +22,13 @@ export function sampleJob(request: SampleRequest, start: number, end: number, we
 		prompts,
 		promptOf,
 		seeds: request.seeds.slice(start, end),
-		maxNewTokens: request.maxNewTokens,
+		maxNewTokens: Int32Array.from({ length: end - start }, (_, i) =>
+			typeof request.maxNewTokens === 'number' ? request.maxNewTokens : (request.maxNewTokens[start + i] as number),
+		),
 		temperature: request.temperature,
 		topP: request.topP ?? 1,
 		stop: [eosToken, ...(request.stop ?? [])],
+		alternatives: request.detail?.alternatives ?? null,
 	};
 }
 
@@ -40,8 +44,23 @@ export function samplesOf(request: SampleRequest, start: number, result: SampleR
 			logprobs: result.logprobs.slice(offset, end),
 			entropies: result.entropies.slice(offset, end),
 			truncated: result.truncated[i] === 1,
+			...(request.detail === undefined ? {} : { spread: spreadOf(result, request.detail.alternatives, offset, end) }),
 		};
 		offset = end;
 		return sample;
 	});
+}
+
+/** Of the tokens [start, end) of a result. */
+function spreadOf(result: SampleResult, alternatives: number, start: number, end: number): SpreadOfTokens {
+	const field = (index: number) =>
+		Float32Array.from({ length: end - start }, (_, t) => result.spreads[(start + t) * spreadFields + index] as number);
+	return {
+		varentropies: field(0),
+		ginis: field(1),
+		variances: field(2),
+		alternatives,
+		topTokens: result.topTokens.slice(start * alternatives, end * alternatives),
+		topLogprobs: result.topLogprobs.slice(start * alternatives, end * alternatives),
+	};
 }

@@ -3,6 +3,7 @@ import type { ModelShape } from '../learner.ts';
 import type { SampleJob, SampleResult } from './jobs.ts';
 import type { KeyValueCache } from './keyValueCache.ts';
 import { TokenChooser } from './tokenChooser.ts';
+import { spreadFields, TokenRecord } from './tokenRecord.ts';
 
 /** What reading the prompts gave. */
 export interface Prefilled {
@@ -27,7 +28,7 @@ export class SamplingBatch {
 	readonly #stop: ReadonlySet<number>;
 	/** Which row of the job each unfinished row is. */
 	readonly #origin: number[];
-	readonly #completions: { tokens: number[]; logprobs: number[]; entropies: number[]; truncated: boolean }[];
+	readonly #completions: TokenRecord[];
 
 	constructor(shape: ModelShape, job: SampleJob, cache: KeyValueCache) {
 		const count = job.seeds.length;
@@ -38,7 +39,7 @@ export class SamplingBatch {
 		this.#streams = job.seeds.map((seed) => Random.of(seed));
 		this.#stop = new Set(job.stop);
 		this.#origin = job.seeds.map((_, row) => row);
-		this.#completions = job.seeds.map(() => ({ tokens: [], logprobs: [], entropies: [], truncated: false }));
+		this.#completions = job.seeds.map(() => new TokenRecord());
 		this.tokens = new Int32Array(count);
 		this.lengths = Int32Array.from(job.promptOf, (prompt) => job.prompts[prompt]?.length ?? 0);
 		this.cache = cache;
@@ -88,14 +89,12 @@ export class SamplingBatch {
 		if (completion === undefined) throw new RangeError(`No row ${origin}`);
 		const chooser = this.#chooser;
 		chooser.choose(logits, offset, this.#streams[origin] as Random);
-		completion.tokens.push(chooser.token);
-		completion.logprobs.push(chooser.logprob);
-		completion.entropies.push(chooser.entropy);
+		completion.add(chooser, this.#job.alternatives);
 		this.tokens[row] = chooser.token;
 		if (this.#stop.has(chooser.token)) return true;
 		// The newest token is not in the cache yet: a row is full when it and its successors have no position left.
 		const full = (this.lengths[row] as number) + 1 >= this.#shape.context;
-		completion.truncated = full || completion.tokens.length >= this.#job.maxNewTokens;
+		completion.truncated = full || completion.tokens.length >= (this.#job.maxNewTokens[origin] as number);
 		return completion.truncated;
 	}
 
@@ -114,11 +113,21 @@ export class SamplingBatch {
 		const tokens = new Int32Array(total);
 		const logprobs = new Float32Array(total);
 		const entropies = new Float32Array(total);
+		const { alternatives } = this.#job;
+		const tops = alternatives ?? 0;
+		const spreads = new Float32Array(alternatives === null ? 0 : total * spreadFields);
+		const topTokens = new Int32Array(total * tops);
+		const topLogprobs = new Float32Array(total * tops);
 		let offset = 0;
 		for (const completion of all) {
 			tokens.set(completion.tokens, offset);
 			logprobs.set(completion.logprobs, offset);
 			entropies.set(completion.entropies, offset);
+			if (alternatives !== null) {
+				spreads.set(completion.spreads, offset * spreadFields);
+				topTokens.set(completion.topTokens, offset * tops);
+				topLogprobs.set(completion.topLogprobs, offset * tops);
+			}
 			offset += completion.tokens.length;
 		}
 		return {
@@ -127,6 +136,9 @@ export class SamplingBatch {
 			logprobs,
 			entropies,
 			truncated: Uint8Array.from(all, (c) => (c.truncated ? 1 : 0)),
+			spreads,
+			topTokens,
+			topLogprobs,
 		};
 	}
 }

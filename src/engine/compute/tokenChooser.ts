@@ -12,6 +12,7 @@ export class TokenChooser {
 	readonly #greedy: boolean;
 	readonly #topP: number;
 	readonly #weights: Float64Array;
+	#logSum = 0;
 
 	/** Temperature 0 is greedy; its log-probabilities are at temperature 1. `topP` 1 keeps every token. */
 	constructor(vocabulary: number, temperature: number, topP: number) {
@@ -20,6 +21,17 @@ export class TokenChooser {
 		this.#inverseTemperature = temperature === 0 ? 1 : 1 / temperature;
 		this.#topP = topP;
 		this.#weights = new Float64Array(vocabulary);
+	}
+
+	/** The last distribution, before top-p: not normalised, the greatest is 1. */
+	get weights(): Float64Array {
+		return this.#weights;
+	}
+
+	/** Nats, of any token under the last distribution; -Infinity where there is no such token. */
+	logprobOf(token: number): number {
+		const weight = this.#weights[token];
+		return weight === undefined ? Number.NEGATIVE_INFINITY : Math.log(weight) - this.#logSum;
 	}
 
 	/** One row of `logits`, from `offset` on. Takes one number of the stream, unless greedy. */
@@ -45,6 +57,7 @@ export class TokenChooser {
 			weighted += w * x;
 		}
 		const logSum = Math.log(sum);
+		this.#logSum = logSum;
 		this.entropy = logSum - weighted / sum;
 		this.token = this.#greedy ? best : this.#topP < 1 ? this.#nucleus(sum, random) : draw(weights, n, sum, random);
 		this.logprob = ((logits[offset + this.token] as number) - highest) * this.#inverseTemperature - logSum;

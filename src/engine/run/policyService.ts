@@ -1,10 +1,15 @@
 import { Failure } from '../../base/failure.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
-import type { ControlRequest, ControlResult } from '../../protocol/control.ts';
-import type { Learner, Sample, Sequence } from '../learner.ts';
+import { type ControlRequest, type ControlResult, controlExtensions } from '../../protocol/control.ts';
+import type { Learner, Sequence } from '../learner.ts';
+import { completionOf } from './completionOf.ts';
+import { SamplingQueue } from './samplingQueue.ts';
 
 /** What one request may ask for: training waits while it is answered. */
 const maxRows = 4096;
+
+/** Additions to `policy/generate` that this engine has. */
+export const policyExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
 /** Runs a task on the learner when training does not use it. */
 export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;
@@ -14,40 +19,62 @@ export class PolicyService {
 	readonly #learner: Learner;
 	readonly #tokenizer: Tokenizer;
 	readonly #access: LearnerAccess;
+	readonly #sampling: SamplingQueue;
 
 	constructor(learner: Learner, tokenizer: Tokenizer, access: LearnerAccess) {
 		this.#learner = learner;
 		this.#tokenizer = tokenizer;
 		this.#access = access;
+		this.#sampling = new SamplingQueue(learner, access);
 	}
 
-	async generate(request: ControlRequest<'policy/generate'>): Promise<ControlResult<'policy/generate'>> {
+	async generate(
+		request: ControlRequest<'policy/generate'>,
+		signal?: AbortSignal,
+	): Promise<ControlResult<'policy/generate'>> {
 		const prompts = request.prompts.map((prompt, i) => this.#encodePrompt(prompt, `prompts[${i}]`));
-		this.#checkRows(prompts.length * request.n);
 		const { context } = this.#learner.shape;
+		const counts = perPrompt(request.n, prompts.length, 'n');
+		const limits = perPrompt(request.maxTokens ?? context, prompts.length, 'maxTokens');
+		const seeds = request.seeds;
+		if (seeds !== undefined && seeds.length !== prompts.length)
+			throw wrongLength('seeds', seeds.length, prompts.length);
+		const rows = prompts.flatMap((prompt, p) =>
+			Array.from({ length: counts[p] as number }, (_, k) => ({
+				prompt,
+				seed: seeds === undefined ? `policy/${request.seed}/${p}/${k}` : `policy/${seeds[p]}/0/${k}`,
+				// Each row also ends with its context, whatever the other prompts' lengths.
+				limit: limits[p] as number,
+			})),
+		);
+		this.#checkRows(rows.length);
 		const stop = request.stop.filter((text) => text !== '');
+		const withTokens = request.logprobs || request.alternatives > 0;
 		const samples =
-			prompts.length === 0
+			rows.length === 0
 				? []
-				: await this.#access(() =>
-						this.#learner.sample({
-							prompts: prompts.flatMap((prompt) => new Array<readonly number[]>(request.n).fill(prompt)),
-							seeds: prompts.flatMap((_, p) =>
-								Array.from({ length: request.n }, (_, k) => `policy/${request.seed}/${p}/${k}`),
-							),
-							// Each row also ends with its context, whatever the other prompts' lengths.
-							maxNewTokens: request.maxTokens ?? context,
+				: await this.#sampling.sample(
+						{
+							prompts: rows.map((row) => row.prompt),
+							seeds: rows.map((row) => row.seed),
+							maxNewTokens: rows.map((row) => row.limit),
 							temperature: request.temperature,
 							topP: request.topP,
 							stop: stop.flatMap((text) => this.#singleToken(text)),
-						}),
+							spread: true,
+							...(withTokens ? { detail: { alternatives: request.alternatives } } : {}),
+						},
+						signal,
 					);
+		let start = 0;
 		return {
-			completions: prompts.map((_, p) =>
-				samples
-					.slice(p * request.n, (p + 1) * request.n)
-					.map((sample) => this.#completion(sample, stop, request.logprobs)),
-			),
+			completions: counts.map((count) => {
+				start += count;
+				return samples
+					.slice(start - count, start)
+					.map((sample) => completionOf(sample, this.#tokenizer, stop, withTokens));
+			}),
+			promptTokens: prompts.map((prompt) => prompt.length),
 		};
 	}
 
@@ -93,33 +120,15 @@ export class PolicyService {
 		const tokens = this.#tokenizer.encode(text);
 		return tokens.length === 1 ? tokens : [];
 	}
+}
 
-	#completion(sample: Sample, stop: readonly string[], withTokens: boolean) {
-		const ids = sample.tokens.slice(sample.promptLength);
-		let text = this.#tokenizer.decode(ids);
-		let length = ids.length;
-		let cut = false;
-		const ends = stop.map((end) => text.indexOf(end)).filter((at) => at >= 0);
-		if (ends.length > 0) {
-			text = text.slice(0, Math.min(...ends));
-			cut = true;
-			length = 0;
-			for (let seen = 0; length < ids.length && seen < text.length; length++) {
-				seen += this.#tokenizer.decode([ids[length] as number]).length;
-			}
-		}
-		return {
-			text,
-			truncated: sample.truncated && !cut,
-			...(withTokens
-				? {
-						tokens: {
-							text: ids.slice(0, length).map((id) => this.#tokenizer.symbols[id] ?? ''),
-							logprob: [...sample.logprobs.slice(0, length)],
-							entropy: [...sample.entropies.slice(0, length)],
-						},
-					}
-				: {}),
-		};
-	}
+/** One number for all, or a list with one for each. */
+function perPrompt(value: number | readonly number[], prompts: number, name: string): readonly number[] {
+	if (typeof value === 'number') return new Array<number>(prompts).fill(value);
+	if (value.length !== prompts) throw wrongLength(name, value.length, prompts);
+	return value;
+}
+
+function wrongLength(name: string, length: number, prompts: number): Failure {
+	return new Failure('invalid', `policy/generate: "${name}" has ${length} entries for ${prompts} prompts.`);
 }

@@ -39,7 +39,7 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 		},
 		'run/checkpoint': async () => ({ path: await gate.checkpoint() }),
 		'run/setHyperparameters': async (changes) => ({ fromStep: await gate.setHyperparameters(changes) }),
-		'policy/generate': (params) => policy().generate(params),
+		'policy/generate': (params, signal) => policy().generate(params, signal),
 		'policy/score': (params) => policy().score(params),
 	};
 }

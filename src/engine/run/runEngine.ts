@@ -24,7 +24,7 @@ import type { Learner } from '../learner.ts';
 import { readCheckpoint, type StoredCheckpoint } from './checkpointFolder.ts';
 import { DiskReserve } from './diskReserve.ts';
 import type { EngineArguments } from './engineArguments.ts';
-import { PolicyService } from './policyService.ts';
+import { PolicyService, policyExtensions } from './policyService.ts';
 import { runControls } from './runControls.ts';
 import { RunRewards } from './runRewards.ts';
 import { type StartedTraining, startTraining } from './startTraining.ts';
@@ -140,6 +140,7 @@ class EngineRun {
 		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(value) };
 		this.#server = await openControl(run, writer.record.id, {
 			serving: false,
+			extensions: () => policyExtensions,
 			handlers: runControls({
 				gate: this.#gate,
 				status: () => this.#status(),

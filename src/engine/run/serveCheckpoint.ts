@@ -6,7 +6,7 @@ import { lockServed, openControl, servedId } from '../../runs/runControl.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
 import { readCheckpoint, storedParameters, storedReference } from './checkpointFolder.ts';
-import { PolicyService } from './policyService.ts';
+import { PolicyService, policyExtensions } from './policyService.ts';
 import type { EngineProcess } from './runEngine.ts';
 
 /** Rows of a micro-batch; nothing needs to be repeated bit for bit here. */
@@ -37,8 +37,9 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
 			const server = await openControl(folder, servedId, {
 				serving: true,
+				extensions: () => policyExtensions,
 				handlers: {
-					'policy/generate': (params) => policy.generate(params),
+					'policy/generate': (params, signal) => policy.generate(params, signal),
 					'policy/score': (params) => policy.score(params),
 				},
 			});

@@ -1,0 +1,47 @@
+import { distributionStatistics } from '../../core/search/distribution.ts';
+import type { TokenChooser } from './tokenChooser.ts';
+
+/** Varentropy, Gini coefficient, variance. */
+export const spreadFields = 3;
+
+/** What is kept of the tokens of one completion while it grows. */
+export class TokenRecord {
+	readonly tokens: number[] = [];
+	readonly logprobs: number[] = [];
+	readonly entropies: number[] = [];
+	/** Three a token; see {@link spreadFields}. */
+	readonly spreads: number[] = [];
+	readonly topTokens: number[] = [];
+	readonly topLogprobs: number[] = [];
+	truncated = false;
+
+	/** @param alternatives null: nothing but the token itself */
+	add(chooser: TokenChooser, alternatives: number | null): void {
+		this.tokens.push(chooser.token);
+		this.logprobs.push(chooser.logprob);
+		this.entropies.push(chooser.entropy);
+		if (alternatives === null) return;
+		const { varentropy, gini, variance } = distributionStatistics(chooser.weights);
+		this.spreads.push(varentropy, gini, variance);
+		for (const token of mostLikely(chooser.weights, alternatives)) {
+			this.topTokens.push(token);
+			this.topLogprobs.push(chooser.logprobOf(token));
+		}
+	}
+}
+
+/** Indices of the `count` greatest weights, the greatest first, equal ones in their order; padded with -1. */
+function mostLikely(weights: Float64Array, count: number): number[] {
+	const top: number[] = [];
+	if (count === 0) return top;
+	for (let v = 0; v < weights.length; v++) {
+		const weight = weights[v] as number;
+		if (top.length === count && weight <= (weights[top[count - 1] as number] as number)) continue;
+		let at = top.length;
+		while (at > 0 && (weights[top[at - 1] as number] as number) < weight) at--;
+		top.splice(at, 0, v);
+		if (top.length > count) top.pop();
+	}
+	while (top.length < count) top.push(-1);
+	return top;
+}

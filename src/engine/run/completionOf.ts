@@ -1,0 +1,85 @@
+import type { Tokenizer } from '../../core/text/tokenizer.ts';
+import { eosToken } from '../../core/text/tokenizer.ts';
+import type { ControlResult, TokenLists } from '../../protocol/control.ts';
+import type { Sample, SpreadOfTokens } from '../learner.ts';
+
+export type Completion = ControlResult<'policy/generate'>['completions'][number][number];
+
+/** A sample as clients see it: its text up to the first stop text, and what each token of that text was like. */
+export function completionOf(
+	sample: Sample,
+	tokenizer: Tokenizer,
+	stop: readonly string[],
+	withTokens: boolean,
+): Completion {
+	const ids = sample.tokens.slice(sample.promptLength);
+	const whole = tokenizer.decode(ids);
+	const end = firstOf(whole, stop);
+	const text = end === null ? whole : whole.slice(0, end.at);
+	/** Tokens of the text; without a stop text the end of sequence is one of them. */
+	const length = end === null ? ids.length : tokensThat(ids, tokenizer, end.at);
+	const generated = end === null ? ids.length : tokensThat(ids, tokenizer, end.at + end.text.length);
+	let logprob = 0;
+	for (let t = 0; t < generated; t++) logprob += sample.logprobs[t] as number;
+	return {
+		text,
+		truncated: sample.truncated && end === null,
+		finish: end !== null ? 'stop' : ids.at(-1) === eosToken ? 'end' : 'length',
+		...(end === null ? {} : { stopText: end.text }),
+		generated,
+		logprob,
+		...(withTokens ? { tokens: tokenLists(sample, ids, length, tokenizer) } : {}),
+	};
+}
+
+/** The stop text that comes first; of two at one place the longer. */
+function firstOf(text: string, stop: readonly string[]): { readonly at: number; readonly text: string } | null {
+	let first: { readonly at: number; readonly text: string } | null = null;
+	for (const candidate of stop) {
+		const at = text.indexOf(candidate);
+		if (at < 0) continue;
+		const better = first === null || at < first.at || (at === first.at && candidate.length > first.text.length);
+		if (better) first = { at, text: candidate };
+	}
+	return first;
+}
+
+/** How many tokens it takes to reach a length of text. */
+function tokensThat(ids: readonly number[], tokenizer: Tokenizer, characters: number): number {
+	let count = 0;
+	for (let seen = 0; count < ids.length && seen < characters; count++) {
+		seen += tokenizer.decode([ids[count] as number]).length;
+	}
+	return count;
+}
+
+function tokenLists(sample: Sample, ids: readonly number[], length: number, tokenizer: Tokenizer): TokenLists {
+	const symbol = (id: number) => tokenizer.symbols[id] ?? '';
+	const { spread } = sample;
+	return {
+		text: ids.slice(0, length).map(symbol),
+		logprob: [...sample.logprobs.slice(0, length)],
+		entropy: [...sample.entropies.slice(0, length)],
+		...(spread === undefined
+			? {}
+			: {
+					varentropy: [...spread.varentropies.slice(0, length)],
+					gini: [...spread.ginis.slice(0, length)],
+					variance: [...spread.variances.slice(0, length)],
+					...(spread.alternatives === 0 ? {} : { top: topOf(spread, length, symbol) }),
+				}),
+	};
+}
+
+function topOf(spread: SpreadOfTokens, length: number, symbol: (id: number) => string): [string, number][][] {
+	const { alternatives, topTokens, topLogprobs } = spread;
+	return Array.from({ length }, (_, t) => {
+		const top: [string, number][] = [];
+		for (let k = t * alternatives; k < (t + 1) * alternatives; k++) {
+			const id = topTokens[k] as number;
+			// A vocabulary may have fewer tokens than were asked for, and a token no probability that a number can tell.
+			if (id >= 0 && Number.isFinite(topLogprobs[k])) top.push([symbol(id), topLogprobs[k] as number]);
+		}
+		return top;
+	});
+}

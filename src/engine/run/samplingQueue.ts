@@ -1,0 +1,114 @@
+import { type Deferred, deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { Learner, Sample, SampleRequest } from '../learner.ts';
+import type { LearnerAccess } from './policyService.ts';
+
+/** Rows that are sampled at once; a request of more goes alone. */
+const mostRows = 1024;
+
+/** A request whose rows each have a limit of their own. */
+export type RowRequest = Omit<SampleRequest, 'maxNewTokens'> & { readonly maxNewTokens: readonly number[] };
+
+interface Waiting {
+	readonly request: RowRequest;
+	/** Requests of equal kind can share a batch. */
+	readonly kind: string;
+	readonly signal: AbortSignal | undefined;
+	readonly done: Deferred<Sample[]>;
+}
+
+/**
+ * Requests for completions that wait for the learner are sampled together, where temperature, top-p, stop tokens and
+ * detail agree: a search asks for many small things at once, and a step of a batch costs little more than a step of a row.
+ * A row's stream is its own, so what it gets does not depend on the company (up to rounding).
+ */
+export class SamplingQueue {
+	readonly #learner: Learner;
+	readonly #access: LearnerAccess;
+	#waiting: Waiting[] = [];
+	#scheduled = false;
+
+	constructor(learner: Learner, access: LearnerAccess) {
+		this.#learner = learner;
+		this.#access = access;
+	}
+
+	sample(request: RowRequest, signal?: AbortSignal): Promise<Sample[]> {
+		const { temperature, topP, stop, detail } = request;
+		const kind = JSON.stringify([temperature, topP ?? 1, stop ?? [], detail?.alternatives ?? null]);
+		const done = deferred<Sample[]>();
+		this.#waiting.push({ request, kind, signal, done });
+		this.#schedule();
+		return done.promise;
+	}
+
+	#schedule(): void {
+		if (this.#scheduled || this.#waiting.length === 0) return;
+		this.#scheduled = true;
+		this.#access(() => this.#next()).then(
+			() => this.#again(),
+			(error: unknown) => {
+				for (const { done } of this.#waiting.splice(0)) done.reject(error);
+				this.#scheduled = false;
+			},
+		);
+	}
+
+	#again(): void {
+		this.#scheduled = false;
+		this.#schedule();
+	}
+
+	async #next(): Promise<void> {
+		await this.#gather();
+		const batch = this.#take();
+		if (batch.length === 0) return;
+		try {
+			const samples = await this.#learner.sample(merged(batch.map(({ request }) => request)));
+			let start = 0;
+			for (const { request, done } of batch) {
+				const end = start + request.prompts.length;
+				done.resolve(samples.slice(start, end));
+				start = end;
+			}
+		} catch (error) {
+			for (const { done } of batch) done.reject(error);
+		}
+	}
+
+	/** Lets requests that have arrived already be read: each takes a turn of the event loop. */
+	async #gather(): Promise<void> {
+		for (let before = -1; this.#waiting.length > before; ) {
+			before = this.#waiting.length;
+			for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+		}
+	}
+
+	/** The first that still wants an answer, and what can go with it. */
+	#take(): Waiting[] {
+		const gone = this.#waiting.filter(({ signal }) => signal?.aborted === true);
+		for (const { done } of gone) done.reject(new Failure('cancelled', 'Cancelled.'));
+		const left = this.#waiting.filter(({ signal }) => signal?.aborted !== true);
+		const batch: Waiting[] = [];
+		const later: Waiting[] = [];
+		let rows = 0;
+		for (const waiting of left) {
+			const size = waiting.request.prompts.length;
+			const fits = batch.length === 0 || (waiting.kind === batch[0]?.kind && rows + size <= mostRows);
+			(fits ? batch : later).push(waiting);
+			if (fits) rows += size;
+		}
+		this.#waiting = later;
+		return batch;
+	}
+}
+
+function merged(requests: readonly RowRequest[]): SampleRequest {
+	const first = requests[0] as RowRequest;
+	return {
+		...first,
+		prompts: requests.flatMap(({ prompts }) => prompts),
+		seeds: requests.flatMap(({ seeds }) => seeds),
+		maxNewTokens: requests.flatMap(({ maxNewTokens }) => maxNewTokens),
+	};
+}
