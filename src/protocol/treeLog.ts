@@ -128,6 +128,11 @@ export const treeEventSchema = v.variant('t', [
 		tokens: v.optional(v.nullable(v.number())),
 		/** Nats, mean over its tokens. */
 		entropy: v.optional(v.nullable(v.number())),
+		/**
+		 * Its text stands for itself and does not go on from its first parent's. So do those of drafts, critiques, revisions,
+		 * aggregates and subproblems.
+		 */
+		fresh: v.optional(v.boolean()),
 		/** A person wrote or forced it. */
 		by: v.optional(v.picklist(['policy', 'person']), 'policy'),
 		/** A short name, for nodes whose text is not what one wants to see in the tree. */
@@ -217,6 +222,7 @@ export const treeEventSchema = v.variant('t', [
 	v.looseObject({
 		t: v.literal('resume'),
 		at,
+		/** What may be used from here on, whatever was used before. */
 		budget: v.optional(searchBudgetSchema, {}),
 		/** `more`: the strategy goes on; `branch`: from `node` alone; `edit`, `force`: likewise, after a person's node. */
 		action: v.picklist(['more', 'branch', 'edit', 'force']),
@@ -238,6 +244,8 @@ export const treeEventSchema = v.variant('t', [
 		simulations: v.optional(v.number(), 0),
 		cost: v.optional(v.nullable(v.number()), null),
 		seconds: v.number(),
+		/** Whether the answer is the gold one, by the accuracy reward's equivalence; null: there is no gold answer. */
+		correct: v.optional(v.nullable(v.boolean()), null),
 		message: v.optional(text),
 	}),
 ]);

@@ -128,6 +128,8 @@ export interface NewNode {
 	readonly role?: NodeRole;
 	readonly final?: boolean;
 	readonly answer?: string | null;
+	/** Its text does not go on from its first parent's. Default: when it has several. */
+	readonly fresh?: boolean;
 	readonly label?: string;
 	readonly prior?: number | null;
 	readonly tokens?: number | null;

@@ -14,6 +14,8 @@ export interface TreeNode {
 	readonly answer: string | null;
 	readonly finish: string | null;
 	readonly by: 'policy' | 'person';
+	/** Its text does not go on from its first parent's. */
+	readonly fresh: boolean;
 	readonly logprob: number | null;
 	readonly prior: number | null;
 	readonly tokens: number | null;
@@ -39,6 +41,9 @@ type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
 	children: number[];
 	scores: Map<string, number | null>;
 };
+
+/** What stands for itself, whatever its parent. */
+const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revision', 'aggregate', 'subproblem']);
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
 
@@ -116,6 +121,20 @@ export class SearchTree {
 		return path.reverse();
 	}
 
+	/** The nodes whose texts, one after the other, are the completion as far as a node; of the problem none. */
+	partsOf(id: number): number[] {
+		const path = this.pathTo(id);
+		const from = path.findLastIndex((at) => this.#nodes[at]?.fresh);
+		return (this.#nodes[path[from] as number]?.parents.length ?? 0) > 0 ? path.slice(from) : path.slice(from + 1);
+	}
+
+	/** The completion as far as a node. */
+	textOf(id: number): string {
+		return this.partsOf(id)
+			.map((part) => (this.#nodes[part] as Mutable).text)
+			.join('');
+	}
+
 	/** Returns whether it made sense. */
 	apply(event: TreeEvent): boolean {
 		const number = this.#events++;
@@ -185,6 +204,7 @@ export class SearchTree {
 			answer,
 			finish: event.finish ?? null,
 			by,
+			fresh: first === undefined || event.fresh === true || freshRoles.has(role),
 			logprob: event.logprob ?? null,
 			prior: event.prior ?? null,
 			tokens: event.tokens ?? null,

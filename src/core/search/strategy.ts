@@ -3,13 +3,17 @@ import type { StopReason } from '../../protocol/treeLog.ts';
 import type { PolicyCapabilities } from './policy.ts';
 import type { Search } from './search.ts';
 
-/** The result by which a strategy ends; what is left out follows from the tree (best final node by value). */
-export interface StrategyEnd {
-	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
+/** What a search comes to; what is left out follows from the tree (best final node by value). */
+export interface Conclusion {
 	/** Node that is the result. */
 	readonly best?: number | null;
 	readonly answer?: string | null;
 	readonly value?: number | null;
+}
+
+/** How a strategy ends that was not ended from outside. Without a `best`, `conclude` is asked. */
+export interface StrategyEnd extends Conclusion {
+	readonly stop: Extract<StopReason, 'complete' | 'solved' | 'exhausted' | 'no-improvement'>;
 }
 
 export interface StrategyNeeds {
@@ -50,4 +54,9 @@ export interface Strategy<P> {
 	needsWith?(params: P): StrategyNeeds;
 	/** A budget that runs out, a person who stops and a policy that fails end it from within `search`, by a throw. */
 	run(search: Search, params: P): Promise<StrategyEnd>;
+	/**
+	 * The result that the tree has as it stands, also when a budget ended the search: then it may still evaluate, but neither
+	 * generate nor ask. Default: the best final node by the judge, else by the guide, else by majority of the answers.
+	 */
+	conclude?(search: Search, params: P): Conclusion | Promise<Conclusion>;
 }

@@ -32,14 +32,14 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 		let at = search.root;
 		let thought = 0;
 		for (let waits = 0; thought < params.maxTokens; waits++) {
-			const part = await next(search, at, () => thinking(search, at, end, params.maxTokens - thought));
+			const part = await next(search, at, () => thinking(search, at, end, params.maxTokens));
 			if (part !== undefined) {
 				at = part.id;
 				thought += part.tokens ?? 0;
 				// It came to its end without an end of thinking: there is nothing to suppress.
-				if (part.final) return { stop: 'complete', best: part.id };
-				// What is cut off by its length does not want to end: it goes on.
-				if (part.finish !== 'stop' && (part.tokens ?? 0) > 0) continue;
+				if (part.final) return { stop: 'complete' };
+				// What is cut off by its length does not want to end: it goes on, as far as it can.
+				if (part.finish === 'length' && (part.tokens ?? 0) > 0) continue;
 			}
 			if (thought >= params.minTokens || waits >= params.waits) break;
 			const wait = await next(search, at, () => [
@@ -50,10 +50,11 @@ export const budgetForcing: Strategy<BudgetForcingParams> = {
 		const forced = thought >= params.maxTokens ? params.answer : '';
 		const closing = { text: `${end}${forced}`, role: 'thought', label: 'End of thinking' } as const;
 		const closed = await next(search, at, () => [search.add({ parents: [at], ...closing })]);
-		if (closed?.final) return { stop: 'complete', best: closed.id };
 		const ended = closed?.id ?? at;
-		const answer = await next(search, ended, () => search.generate(ended, { unit: 'completion', role: 'answer' }));
-		return answer === undefined ? { stop: 'exhausted' } : { stop: 'complete', best: answer.id };
+		// The limit of a completion is for the answer alone: the thinking had its own.
+		const sampling = { maxTokens: params.maxTokens + search.sampling.maxTokens };
+		const answer = await next(search, ended, () => search.generate(ended, { unit: 'completion', sampling }));
+		return { stop: answer === undefined ? 'exhausted' : 'complete' };
 	},
 };
 

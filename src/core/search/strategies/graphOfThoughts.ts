@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { chooser } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { aggregatePrompt, improvePrompt, scoreForm, scorePrompt } from '../prompts/graphOfThoughts.ts';
 import type { GenerateOptions, Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import { valueByPrompt } from '../selfJudging.ts';
 import type { Strategy } from '../strategy.ts';
-import { ranked, type Valued, valuesByScorer } from './ranking.ts';
+import { bestByScore, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.object({
 	thoughts: v.optional(count('Solutions that are generated at first', 1, 256), 4),
@@ -41,12 +42,14 @@ export const graphOfThoughts: Strategy<GraphOfThoughtsParams> = {
 			const improved = await search.parallel(aggregates, (thought) => refine(search, thought, params));
 			thoughts = [...best.map(({ id }) => id), ...aggregates, ...improved.flat()];
 		}
-		const [best] = ranked(thoughts, await valuesOf(search, thoughts, params));
-		if (best === undefined) return { stop: 'exhausted' };
-		search.select(best.id);
-		return { stop: 'complete', best: best.id, value: best.value };
+		await valuesOf(search, thoughts, params);
+		return { stop: thoughts.length === 0 ? 'exhausted' : 'complete' };
 	},
+	conclude: (search, { evaluate }) =>
+		bestByScore(search, evaluate === 'scorer' ? (chooser(search)?.name ?? '') : scorerName),
 };
+
+const scorerName = 'score prompt';
 
 /** Score and KeepBestN. */
 async function keepBest(
@@ -88,9 +91,9 @@ async function refine(search: Search, thought: number, params: GraphOfThoughtsPa
 }
 
 function valuesOf(search: Search, thoughts: readonly number[], params: GraphOfThoughtsParams) {
-	if (params.evaluate === 'scorer') return valuesByScorer(search, thoughts);
+	if (params.evaluate === 'scorer') return valuesByScorer(search, thoughts, chooser(search));
 	return valueByPrompt(search, thoughts, {
-		scorer: 'score prompt',
+		scorer: scorerName,
 		form: scoreForm,
 		samples: params.samples,
 		messages: (id) => {

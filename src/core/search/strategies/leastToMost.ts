@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { count, text } from '../../../protocol/recipeFields.ts';
+import { finalsOf } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { decomposePrompt, finalPrompt, subproblemPrompt } from '../prompts/leastToMost.ts';
 import { readList, withoutThinking } from '../prompts/readReply.ts';
@@ -51,8 +52,10 @@ export const leastToMost: Strategy<LeastToMostParams> = {
 		const messages = [user(fillPrompt(params.finalPrompt, { problem, solved: solved.join('\n\n') }).trim())];
 		const options = { unit: 'completion', role: 'answer', fresh: true, messages } as const;
 		const end = child(search, at) ?? (await search.generate(at, options))[0]?.id;
-		return end === undefined ? { stop: 'exhausted' } : { stop: 'complete', best: end };
+		return { stop: end === undefined ? 'exhausted' : 'complete' };
 	},
+	/** Answers to simpler questions are none to the problem. */
+	conclude: (search) => ({ best: finalsOf(search).findLast(({ role }) => role === 'answer')?.id ?? null }),
 };
 
 /** The policy's simpler questions as a node, the plan; none when it lists none. */

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
 import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { bestFinal, chooser, finalsOf, judgeFinals } from '../choice.ts';
 import { assistant, fillPrompt, user } from '../prompts/fillPrompt.ts';
 import { saysStop, withoutThinking } from '../prompts/readReply.ts';
 import { feedbackPrompt, refinePrompt, stopPhrase } from '../prompts/selfRefine.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
-import { openChildren, ranked, valuesByScorer } from './ranking.ts';
+import { openChildren, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.object({
 	rounds: v.optional(count('Rounds of feedback and refinement at most', 1, 100), 4),
@@ -40,29 +41,29 @@ export const selfRefine: Strategy<SelfRefineParams> = {
 		let answer = next(search, search.root, ['draft']);
 		answer ??= (await search.generate(search.root, { unit: 'completion', role: 'draft', fresh: true }))[0];
 		if (answer === undefined) return { stop: 'exhausted' };
-		const answers = [answer];
 		let stopped = false;
 		for (let round = 1; round <= params.rounds && !stopped; round++) {
 			const feedback: TreeNode | undefined =
 				next(search, answer.id, ['critique']) ?? (await criticised(search, answer, params));
-			if (feedback === undefined) return result(search, params, answers, 'exhausted');
-			if (params.stop === 'feedback' && saysStop(feedback.text, [params.stopPhrase])) {
-				stopped = true;
-				break;
-			}
+			if (feedback === undefined) return { stop: 'exhausted' };
+			if (params.stop === 'feedback' && saysStop(feedback.text, [params.stopPhrase])) return { stop: 'no-improvement' };
 			conversation.push(assistant(answer.text));
 			conversation.push(user(fillPrompt(params.refinePrompt, { feedback: feedback.text.trim() })));
 			const messages = [...conversation];
 			const refined: TreeNode | undefined =
 				next(search, feedback.id, ['revision']) ??
 				(await search.generate(feedback.id, { unit: 'completion', role: 'revision', fresh: true, messages }))[0];
-			if (refined === undefined) return result(search, params, answers, 'exhausted');
-			answers.push(refined);
+			if (refined === undefined) return { stop: 'exhausted' };
 			search.select(refined.id);
 			stopped = await nothingNew(search, params, answer, refined);
 			answer = refined;
 		}
-		return result(search, params, answers, stopped ? 'no-improvement' : 'complete');
+		return { stop: stopped ? 'no-improvement' : 'complete' };
+	},
+	async conclude(search, params) {
+		if (params.result === 'best') return bestFinal(search, await judgeFinals(search));
+		const last = finalsOf(search).at(-1);
+		return { best: last?.id ?? null };
 	},
 };
 
@@ -81,21 +82,8 @@ async function nothingNew(search: Search, { stop }: SelfRefineParams, before: Tr
 		return before.answer !== null && after.answer !== null && search.sameAnswer(before.answer, after.answer);
 	}
 	if (stop !== 'score') return false;
-	const [was, is] = await valuesByScorer(search, [before.id, after.id]);
+	const [was, is] = await valuesByScorer(search, [before.id, after.id], chooser(search));
 	return (is ?? -Infinity) <= (was ?? -Infinity);
-}
-
-async function result(
-	search: Search,
-	params: SelfRefineParams,
-	answers: readonly TreeNode[],
-	stop: 'complete' | 'no-improvement' | 'exhausted',
-) {
-	const last = answers.at(-1) as TreeNode;
-	if (params.result === 'last') return { stop, best: last.id, answer: last.answer };
-	const ids = answers.map(({ id }) => id);
-	const [best] = ranked(ids, await valuesByScorer(search, ids));
-	return best === undefined ? { stop } : { stop, best: best.id, value: best.value };
 }
 
 /** What is in the tree already, when the search goes on. */

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import { choice, count, text } from '../../../protocol/recipeFields.ts';
+import { finalsOf, judgeFinals, votedFinal } from '../choice.ts';
 import { fillPrompt, numbered, user } from '../prompts/fillPrompt.ts';
 import { revisionPrompt } from '../prompts/sequentialRevision.ts';
 import type { Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
-import { bestAnswer, openChildren, valuesByScorer } from './ranking.ts';
+import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.object({
 	chains: v.optional(count('Chains of revisions beside each other', 1, 256), 1),
@@ -17,7 +18,7 @@ const paramsSchema = v.object({
 	result: v.optional(
 		choice(
 			['majority', 'scorer', 'last'],
-			'Over all attempts the most frequent answer, or the one whose attempts the scorer values most in sum; or the last attempt of the first chain',
+			'Over all attempts the most frequent answer, or the one whose attempts the scorer values most in sum; or the attempt that was made last',
 		),
 		'majority',
 	),
@@ -43,11 +44,12 @@ export const sequentialRevision: Strategy<SequentialRevisionParams> = {
 				: await search.generate(search.root, { n: missing, unit: 'completion', role: 'draft', fresh: true });
 		const drafts = [...there, ...made.map(({ id }) => id)];
 		const chains = await search.parallel(drafts, (draft) => revised(search, draft, params));
-		const attempts = chains.flat();
-		if (attempts.length === 0) return { stop: 'exhausted' };
-		if (params.result === 'last') return { stop: 'complete', best: chains[0]?.at(-1) ?? null };
-		const weights = params.result === 'majority' ? attempts.map(() => 1) : await valuesByScorer(search, attempts);
-		return { stop: 'complete', ...bestAnswer(search, attempts, weights) };
+		return { stop: chains.flat().length === 0 ? 'exhausted' : 'complete' };
+	},
+	async conclude(search, { result }) {
+		if (result === 'last') return { best: finalsOf(search).at(-1)?.id ?? null };
+		const finals = result === 'scorer' ? await judgeFinals(search) : finalsOf(search);
+		return votedFinal(search, finals, result === 'scorer');
 	},
 };
 

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { choice, count, real } from '../../../protocol/recipeFields.ts';
+import { bestFinal, finalsOf, judgeFinals, votedFinal } from '../choice.ts';
 import { type ForkCriterion, forkPlaces, forkStatistics, forkStrength } from '../forkRule.ts';
 import type { GenerateOptions, Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
-import { bestAnswer, ranked, valuesByScorer } from './ranking.ts';
+import { ranked } from './ranking.ts';
 
 const paramsSchema = v.object({
 	statistic: v.optional(
@@ -63,7 +64,7 @@ export const tokenForking: Strategy<TokenForkingParams> = {
 		};
 		if (search.tree.node(search.root)?.children.length === 0) await search.generate(search.root, options);
 		for (;;) {
-			const room = params.leaves - endsBelow(search).length;
+			const room = params.leaves - finalsOf(search).length;
 			const wave = alternatives(search, params, criterion).slice(0, Math.max(0, room));
 			if (wave.length === 0) break;
 			await search.parallel(wave, async ({ after, token, instead, probability }) => {
@@ -78,21 +79,18 @@ export const tokenForking: Strategy<TokenForkingParams> = {
 				await search.generate(forced.id, options);
 			});
 		}
-		const ends = endsBelow(search);
-		if (ends.length === 0) return { stop: 'exhausted' };
-		if (params.result === 'majority')
-			return {
-				stop: 'complete',
-				...bestAnswer(
-					search,
-					ends,
-					ends.map(() => 1),
-				),
-			};
-		const values =
-			params.result === 'scorer' ? await valuesByScorer(search, ends) : ends.map((id) => meanLogprob(search, id));
-		const [best] = ranked(ends, values);
-		return { stop: 'complete', best: best?.id ?? null, value: best?.value ?? null };
+		return { stop: finalsOf(search).length === 0 ? 'exhausted' : 'complete' };
+	},
+	async conclude(search, { result }) {
+		if (result === 'scorer') return bestFinal(search, await judgeFinals(search));
+		const finals = finalsOf(search);
+		if (result === 'majority') return votedFinal(search, finals, false);
+		const ids = finals.map(({ id }) => id);
+		const [best] = ranked(
+			ids,
+			ids.map((id) => meanLogprob(search, id)),
+		);
+		return { best: best?.id ?? null, value: best?.value ?? null };
 	},
 };
 
@@ -129,12 +127,6 @@ function nodesBelow(search: Search) {
 		if (inside) below.add(id);
 		return inside;
 	});
-}
-
-function endsBelow(search: Search): number[] {
-	return nodesBelow(search)
-		.filter(({ final }) => final)
-		.map(({ id }) => id);
 }
 
 function forksOnWay(search: Search, id: number): number {

@@ -7,7 +7,7 @@ import { proposePrompt, valueForm, valuePrompt, votePrompt } from '../prompts/tr
 import type { Search } from '../search.ts';
 import { valueByPrompt, voteByPrompt } from '../selfJudging.ts';
 import type { Strategy, StrategyEnd } from '../strategy.ts';
-import { distinct, openChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
+import { bestByScore, distinct, openChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.object({
 	search: v.optional(
@@ -50,7 +50,11 @@ export const treeOfThoughts: Strategy<TreeOfThoughtsParams> = {
 		...(evaluate === 'scorer' ? { scorer: 'step' as const } : {}),
 	}),
 	run: (search, params) => (params.search === 'bfs' ? breadthFirst(search, params) : depthFirst(search, params)),
+	conclude: (search, { evaluate }) =>
+		bestByScore(search, evaluate === 'scorer' ? (search.guide?.name ?? '') : scorerNames[evaluate]),
 };
+
+const scorerNames = { value: 'value prompt', vote: 'vote' } as const;
 
 /** Algorithm 1, ToT-BFS: of all thoughts after the kept states the b best are kept, T times. */
 async function breadthFirst(search: Search, params: TreeOfThoughtsParams): Promise<StrategyEnd> {
@@ -98,12 +102,7 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 		}
 	};
 	await visit({ id: search.root, value: null }, 1);
-	const [best] = ranked(
-		outputs.map(({ id }) => id),
-		outputs.map(({ value }) => value),
-	);
-	const stop = outputs.length >= params.solutions ? 'solved' : 'exhausted';
-	return best === undefined ? { stop } : { stop, best: best.id, value: best.value };
+	return { stop: outputs.length >= params.solutions ? 'solved' : 'exhausted' };
 }
 
 /** G(p, s, k): thoughts after a state, sampled or proposed; those that are in the tree already, if there are any. */
@@ -148,10 +147,10 @@ async function valuesOf(
 			'Choice',
 		);
 		const messages = [user(fillPrompt(params.votePrompt, { problem, choices }))];
-		return voteByPrompt(search, states, { scorer: 'vote', messages, votes: samples });
+		return voteByPrompt(search, states, { scorer: scorerNames.vote, messages, votes: samples });
 	}
 	const messages = (id: number) => [user(fillPrompt(params.valuePrompt, { problem, steps: stepsOf(search, id) }))];
-	return valueByPrompt(search, states, { scorer: 'value prompt', messages, form: valueForm, samples });
+	return valueByPrompt(search, states, { scorer: scorerNames.value, messages, form: valueForm, samples });
 }
 
 async function completed(search: Search, state: number): Promise<number | undefined> {

@@ -1,0 +1,70 @@
+import { mix32 } from '../../base/random.ts';
+import type { SearchTree, TreeNode } from './searchTree.ts';
+
+/** A completion as far as a node. */
+export interface Beginning {
+	readonly text: string;
+	readonly tokens: number;
+	/** Nats; null: of some part it is not told. */
+	readonly logprob: number | null;
+}
+
+export const noBeginning: Beginning = { text: '', tokens: 0, logprob: 0 };
+
+/** What follows from the way to each node, kept so that it is made once. */
+export class Beginnings {
+	readonly #tree: SearchTree;
+	readonly #seed: number;
+	readonly #beginnings: (Beginning | undefined)[] = [];
+	readonly #places: (number | undefined)[] = [];
+
+	constructor(tree: SearchTree, seed: number) {
+		this.#tree = tree;
+		this.#seed = seed;
+	}
+
+	of(id: number): Beginning {
+		const known = this.#beginnings[id];
+		if (known !== undefined) return known;
+		const node = this.#node(id);
+		let made = noBeginning;
+		if (node.parents.length > 0) {
+			const before = node.fresh ? noBeginning : this.of(node.parents[0] as number);
+			made = {
+				text: before.text === '' ? node.text : before.text + node.text,
+				tokens: before.tokens + (node.tokens ?? 0),
+				logprob: before.logprob === null || node.logprob === null ? null : before.logprob + node.logprob,
+			};
+		}
+		this.#beginnings[id] = made;
+		return made;
+	}
+
+	/**
+	 * A number for a node's place in the tree: its place among its siblings, and theirs. It is the same in every run of a
+	 * search whatever came first elsewhere in the tree, and so are seeds that are made of it.
+	 */
+	place(id: number): number {
+		const known = this.#places[id];
+		if (known !== undefined) return known;
+		const first = this.#node(id).parents[0];
+		const made =
+			first === undefined
+				? mix32(this.#seed + this.#tree.roots.indexOf(id))
+				: mix32(this.place(first) + Math.imul(placeAmong(this.#node(first).children, id) + 1, 0x9e3779b1));
+		this.#places[id] = made;
+		return made;
+	}
+
+	#node(id: number): TreeNode {
+		const node = this.#tree.node(id);
+		if (node === undefined) throw new RangeError(`There is no node ${id}.`);
+		return node;
+	}
+}
+
+/** Mostly it is the last one that is asked for. */
+function placeAmong(children: readonly number[], id: number): number {
+	const last = children.length - 1;
+	return children[last] === id ? last : children.indexOf(id);
+}

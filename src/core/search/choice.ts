@@ -1,0 +1,82 @@
+import type { Scorer } from './scorer.ts';
+import type { Search } from './search.ts';
+import type { TreeNode } from './searchTree.ts';
+import type { Conclusion } from './strategy.ts';
+
+/** The final nodes below where the search began, in their order; what was pruned does not count. */
+export function finalsOf(search: Search): TreeNode[] {
+	const { tree, root } = search;
+	const inside = new Set([root]);
+	const finals: TreeNode[] = [];
+	const start = root === 0 ? 0 : root;
+	for (let id = start; id < tree.nodes.length; id++) {
+		const node = tree.nodes[id] as TreeNode;
+		if (root !== 0 && id !== root && !node.parents.some((parent) => inside.has(parent))) continue;
+		if (root !== 0) inside.add(id);
+		if (node.final && node.pruned === null) finals.push(node);
+	}
+	return finals;
+}
+
+/** The scorer that chooses: the judge, else the guide. */
+export const chooser = (search: Search): Scorer | null => search.judge ?? search.guide;
+
+/** What chooses between nodes that are final: the value of the one who chooses; null: it has none. */
+export function finalValue(search: Search, node: TreeNode): number | null {
+	const scorer = chooser(search);
+	return scorer === null ? null : (node.scores.get(scorer.name) ?? null);
+}
+
+/** Values all final nodes that have none, by the one who chooses. */
+export async function judgeFinals(search: Search): Promise<TreeNode[]> {
+	const finals = finalsOf(search);
+	const scorer = chooser(search);
+	if (scorer !== null) {
+		const open = finals.filter((node) => !node.scores.has(scorer.name)).map(({ id }) => id);
+		if (open.length > 0) await search.evaluate(open, scorer);
+	}
+	return finals;
+}
+
+/** The node of greatest value, the first of several; without values the first that states an answer. */
+export function bestFinal(search: Search, finals: readonly TreeNode[]): Conclusion {
+	let best: TreeNode | null = null;
+	let value: number | null = null;
+	for (const node of finals) {
+		const own = finalValue(search, node);
+		if (own !== null && (value === null || own > value)) [best, value] = [node, own];
+	}
+	best ??= finals.find(({ answer }) => answer !== null) ?? finals[0] ?? null;
+	return { best: best?.id ?? null, answer: best?.answer ?? null, value };
+}
+
+/**
+ * The answer that the most final nodes state (Wang et al. 2023), or, weighted, whose nodes have the greatest sum of values
+ * (Cobbe et al. 2021, Li et al. 2023): argmax over answers a of the sum over nodes i of w_i [a_i = a], w_i = 1 or their value.
+ * Its best node is the one of greatest value that states it. Of answers that are even the first. Nodes without an answer
+ * have no vote; where none has one, the best final node.
+ */
+export function votedFinal(search: Search, finals: readonly TreeNode[], weighted: boolean): Conclusion {
+	const groups: { answer: string; sum: number; nodes: TreeNode[] }[] = [];
+	let votes = 0;
+	for (const node of finals) {
+		const { answer } = node;
+		if (answer === null) continue;
+		const weight = weighted ? (finalValue(search, node) ?? 0) : 1;
+		votes += weight;
+		let group = groups.find((one) => search.sameAnswer(one.answer, answer));
+		if (group === undefined) {
+			group = { answer, sum: 0, nodes: [] };
+			groups.push(group);
+		} else if (node.mergedInto === null) search.merge(node.id, (group.nodes[0] as TreeNode).id);
+		group.sum += weight;
+		group.nodes.push(node);
+	}
+	const first = groups[0];
+	if (first === undefined) return bestFinal(search, finals);
+	const winner = groups.reduce((a, b) => (b.sum > a.sum ? b : a), first);
+	const { best } = bestFinal(search, winner.nodes);
+	// A share of the votes says more than their sum, which grows with the samples; rewards may be negative.
+	const value = weighted ? winner.sum : winner.sum / votes;
+	return { best: best ?? null, answer: winner.answer, value };
+}

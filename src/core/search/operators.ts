@@ -1,0 +1,377 @@
+import { Random } from '../../base/random.ts';
+import type { ChatMessage } from '../../protocol/scorer.ts';
+import type { NodeRole, SearchProblem, TreeEvent } from '../../protocol/treeLog.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import { AnswerClasses } from './answerClasses.ts';
+import { Beginnings } from './beginnings.ts';
+import type { BudgetMeter, SearchTotals } from './budgetMeter.ts';
+import { type Child, Generator } from './generator.ts';
+import type { Generation, Policy, TokenDetail } from './policy.ts';
+import { PolicyQueue } from './policyQueue.ts';
+import { chainOf, meanOf } from './readGeneration.ts';
+import type { ScoreItem, Scorer } from './scorer.ts';
+import { ScorerQueue } from './scorerQueue.ts';
+import type { AskOptions, GenerateOptions, NewNode, Sampling, Search, SearchNote } from './search.ts';
+import { SearchStop } from './searchStop.ts';
+import type { SearchTree, TreeNode } from './searchTree.ts';
+import { statedIn } from './statedIn.ts';
+import type { StepRule } from './stepRule.ts';
+
+export interface OperatorSettings {
+	readonly problem: SearchProblem;
+	readonly tree: SearchTree;
+	readonly root: number;
+	readonly policy: Policy;
+	readonly guide: Scorer | null;
+	readonly judge: Scorer | null;
+	readonly sampling: Sampling;
+	readonly tags: TraceTags;
+	/** null: a step is all that is left. */
+	readonly rule: StepRule | null;
+	readonly concurrency: number;
+	readonly seed: number;
+	readonly meter: BudgetMeter;
+	readonly totals: SearchTotals;
+	/** Token by token, of nodes that a log tells it of. */
+	readonly details: Map<number, TokenDetail>;
+	readonly sameAnswer: ((a: string, b: string) => boolean) | undefined;
+	/** Applies an event to the tree and writes it. */
+	readonly emit: (event: TreeEvent) => void;
+	/** Seconds since the start of the search. */
+	readonly at: () => number;
+	/** Throws `SearchStop` when the search is to end. */
+	readonly check: () => void;
+}
+
+interface NodeFields {
+	parents: number[];
+	text: string;
+	role: NodeRole;
+	final: boolean;
+	answer: string | null;
+	finish?: string;
+	logprob?: number | null;
+	prior?: number | null;
+	tokens?: number | null;
+	entropy?: number | null;
+	label?: string;
+	fresh?: boolean;
+	data?: Record<string, unknown>;
+}
+
+/** The operators of a search: see `Search`. */
+export class SearchOperators implements Search {
+	readonly problem: SearchProblem;
+	readonly tree: SearchTree;
+	readonly root: number;
+	readonly policy: Policy;
+	readonly guide: Scorer | null;
+	readonly judge: Scorer | null;
+	readonly sampling: Sampling;
+	readonly tags: TraceTags;
+	readonly concurrency: number;
+
+	readonly #settings: OperatorSettings;
+	readonly #beginnings: Beginnings;
+	readonly #generator: Generator;
+	readonly #queue: PolicyQueue;
+	readonly #scorers = new Map<Scorer, ScorerQueue>();
+	readonly #answers: AnswerClasses;
+	/** By node: how it was generated, in this part of the search. */
+	readonly #generations: (Generation | undefined)[] = [];
+	#stopped: SearchStop | null = null;
+	#concluding: 'evaluate' | 'nothing' | null = null;
+
+	constructor(settings: OperatorSettings) {
+		this.#settings = settings;
+		const { problem, tree, root, policy, guide, judge, sampling, tags, concurrency, seed, rule, meter } = settings;
+		this.problem = problem;
+		this.tree = tree;
+		this.root = root;
+		this.policy = policy;
+		this.guide = guide;
+		this.judge = judge;
+		this.sampling = sampling;
+		this.tags = tags;
+		this.concurrency = concurrency;
+		const streams = Random.of(seed, 'search').uint32();
+		this.#beginnings = new Beginnings(tree, streams);
+		this.#queue = new PolicyQueue(policy, concurrency);
+		this.#answers = new AnswerClasses(settings.sameAnswer);
+		this.#generator = new Generator({
+			tree,
+			policy,
+			queue: this.#queue,
+			meter,
+			beginnings: this.#beginnings,
+			sampling,
+			rule,
+			answerEnd: tags.answer?.[1] ?? null,
+			problem: [{ role: 'user', content: problem.prompt }],
+			seed: streams,
+			totals: settings.totals,
+			fault: (id, message) => this.note({ t: 'fault', id, part: 'policy', message }),
+			grow: (child, parents, before, options) => this.#grow(child, parents, before, options),
+		});
+	}
+
+	/** Why less was made than a strategy asked for; null: it got all. */
+	get cutShort(): Generator['cutShort'] {
+		return this.#generator.cutShort;
+	}
+
+	/** What went wrong last in asking the policy; null: nothing. */
+	get lastFault(): string | null {
+		return this.#generator.lastFault;
+	}
+
+	/** Waits for what a strategy left under way: what it makes is kept. */
+	settled(): Promise<void> {
+		return this.#settings.meter.idle();
+	}
+
+	/** From now on nothing is generated; with `evaluating`, scorers may still be asked. */
+	conclude(evaluating: boolean): void {
+		this.#concluding = evaluating ? 'evaluate' : 'nothing';
+	}
+
+	random(...purpose: readonly (string | number)[]): Random {
+		return Random.of(this.#settings.seed, ...purpose);
+	}
+
+	generate(node: number, options: GenerateOptions): Promise<readonly TreeNode[]> {
+		try {
+			this.#check();
+			return this.#generator.generate(node, options);
+		} catch (error) {
+			return Promise.reject(error);
+		}
+	}
+
+	async ask(messages: readonly ChatMessage[], options: AskOptions = {}): Promise<readonly string[]> {
+		this.#check();
+		return this.#generator.ask(messages, options);
+	}
+
+	add(node: NewNode): TreeNode {
+		this.#check();
+		this.#settings.meter.node();
+		const { parents, text, role = 'thought', final = false, answer = null, label, prior, tokens, data } = node;
+		const fresh = node.fresh ?? parents.length > 1;
+		return this.#emitNode({
+			parents: parents as number[],
+			text,
+			role,
+			final,
+			answer,
+			...(label === undefined ? {} : { label }),
+			...(prior === undefined ? {} : { prior }),
+			...(tokens === undefined ? {} : { tokens }),
+			...(data === undefined ? {} : { data }),
+			...(fresh ? { fresh } : {}),
+		});
+	}
+
+	async evaluate(nodes: readonly number[], scorer?: Scorer): Promise<readonly (number | null)[]> {
+		if (this.#concluding === 'nothing') return nodes.map(() => null);
+		if (this.#concluding === null) this.#check();
+		const first = nodes.length === 0 ? null : this.#scorerOf(nodes[0] as number, scorer);
+		if (nodes.every((node) => this.#scorerOf(node, scorer) === first)) {
+			return first === null ? nodes.map(() => null) : this.#score(nodes, first);
+		}
+		const values: (number | null)[] = nodes.map(() => null);
+		const places = Map.groupBy(nodes.keys(), (i) => this.#scorerOf(nodes[i] as number, scorer));
+		const scored = [...places].map(async ([own, list]) => {
+			if (own === null) return;
+			const given = await this.#score(
+				list.map((i) => nodes[i] as number),
+				own,
+			);
+			for (const [k, i] of list.entries()) values[i] = given[k] ?? null;
+		});
+		await Promise.all(scored);
+		return values;
+	}
+
+	select(node: number, candidates?: readonly { readonly id: number; readonly value: number }[]): void {
+		const { emit, at } = this.#settings;
+		const path = this.tree.pathTo(node);
+		if (candidates === undefined) emit({ t: 'select', at: at(), path });
+		else emit({ t: 'select', at: at(), path, candidates: candidates as { id: number; value: number }[] });
+	}
+
+	backup(path: readonly number[], values: readonly number[]): void {
+		const { emit, at } = this.#settings;
+		emit({ t: 'visit', at: at(), path: path as number[], values: values as number[], times: 1 });
+	}
+
+	prune(node: number, reason: string): void {
+		this.#settings.emit({ t: 'prune', at: this.#settings.at(), id: node, reason });
+	}
+
+	merge(node: number, into: number): void {
+		this.#settings.emit({ t: 'merge', at: this.#settings.at(), id: node, into });
+	}
+
+	simulation(): void {
+		this.#check();
+		this.#settings.meter.simulation();
+		this.#settings.totals.simulations++;
+	}
+
+	async parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]> {
+		const results: R[] = new Array(items.length);
+		let next = 0;
+		let failed: { readonly error: unknown } | null = null;
+		const worker = async () => {
+			while (next < items.length && failed === null) {
+				const index = next++;
+				try {
+					results[index] = await task(items[index] as T, index);
+				} catch (error) {
+					// What is under way ends first: what it makes is kept. A fault of the program outweighs the search's end.
+					if (failed === null || !(error instanceof SearchStop)) failed = { error };
+				}
+			}
+		};
+		await Promise.all(Array.from({ length: Math.min(this.concurrency, items.length) }, worker));
+		if (failed !== null) throw (failed as { readonly error: unknown }).error;
+		return results;
+	}
+
+	sameAnswer(a: string, b: string): boolean {
+		return a === b || this.#answers.of(a) === this.#answers.of(b);
+	}
+
+	textOf(node: number): string {
+		return this.#beginnings.of(node).text;
+	}
+
+	answerIn(completion: string): string | null {
+		return statedIn(completion, this.tags);
+	}
+
+	tokensOf(node: number): TokenDetail | null {
+		return this.#settings.details.get(node) ?? null;
+	}
+
+	note(event: SearchNote): void {
+		this.#settings.emit({ ...event, at: this.#settings.at() } as TreeEvent);
+	}
+
+	/** Ends what is under way; nothing can be asked any more. */
+	stop(stop: SearchStop): void {
+		if (this.#stopped !== null) return;
+		this.#stopped = stop;
+		this.#queue.stop(stop);
+		for (const queue of this.#scorers.values()) queue.stop(stop);
+		this.#settings.meter.stop(stop);
+	}
+
+	#check(): void {
+		if (this.#stopped !== null) throw this.#stopped;
+		if (this.#concluding !== null) throw new SearchStop('complete');
+		this.#settings.check();
+	}
+
+	#scorerOf(node: number, scorer: Scorer | undefined): Scorer | null {
+		if (scorer !== undefined) return scorer;
+		const { final } = this.tree.node(node) as TreeNode;
+		const own = final ? (this.judge ?? this.guide) : this.guide;
+		return own !== null && (final || own.scope === 'step') ? own : null;
+	}
+
+	async #score(nodes: readonly number[], scorer: Scorer): Promise<readonly (number | null)[]> {
+		let queue = this.#scorers.get(scorer);
+		if (queue === undefined) {
+			queue = new ScorerQueue(scorer);
+			this.#scorers.set(scorer, queue);
+		}
+		const given = await queue.submit(nodes.map((node) => this.#item(node)));
+		const { emit, at } = this.#settings;
+		return nodes.map((id, i) => {
+			const value = given[i];
+			const sound = typeof value === 'number' && Number.isFinite(value) ? value : null;
+			if (sound === null && value !== null) {
+				this.note({ t: 'fault', id, part: 'scorer', message: `${scorer.name} gave ${String(value)} as a value.` });
+			}
+			emit({ t: 'score', at: at(), id, scorer: scorer.name, value: sound });
+			return sound;
+		});
+	}
+
+	#item(id: number): ScoreItem {
+		const { final, answer } = this.tree.node(id) as TreeNode;
+		const { text, logprob, tokens } = this.#beginnings.of(id);
+		return {
+			problem: this.problem,
+			completion: text,
+			steps: this.tree.partsOf(id).map((part) => (this.tree.node(part) as TreeNode).text),
+			final,
+			answer,
+			generation: this.#generations[id] ?? null,
+			logprob,
+			tokens,
+		};
+	}
+
+	/** The nodes of one generation: one, or a chain where it is to be cut. Returns the last. */
+	#grow({ generation, prior, final }: Child, parents: readonly number[], before: string, options: GenerateOptions) {
+		const { detail } = generation;
+		const cuts = detail === null || options.cut === undefined ? [] : cleanCuts(options.cut(detail), detail.text.length);
+		const parts = chainOf(generation, cuts.slice(0, this.#settings.meter.moreNodes(cuts.length)));
+		let above = parents;
+		let node: TreeNode | null = null;
+		for (const [i, part] of parts.entries()) {
+			const ends = final && i === parts.length - 1;
+			node = this.#emitNode(
+				{
+					parents: above as number[],
+					text: part.text,
+					role: options.role ?? (ends ? 'answer' : 'thought'),
+					final: ends,
+					answer: ends ? this.answerIn(before + generation.text) : null,
+					finish: i === parts.length - 1 ? generation.finish : 'cut',
+					logprob: part.logprob,
+					prior: i === 0 ? prior : 1,
+					tokens: part.tokens,
+					entropy: meanOf(part.detail?.entropy),
+					...(options.label === undefined ? {} : { label: options.label }),
+					...(options.fresh && i === 0 ? { fresh: true } : {}),
+				},
+				part,
+			);
+			above = [node.id];
+		}
+		return node as TreeNode;
+	}
+
+	#emitNode(event: NodeFields, generation?: Generation): TreeNode {
+		const { emit, at, totals, details } = this.#settings;
+		const id = this.tree.nodes.length;
+		const now = at();
+		emit({ t: 'node', at: now, id, by: 'policy', ...event });
+		totals.nodes++;
+		if (generation !== undefined) {
+			this.#generations[id] = generation;
+			const { detail } = generation;
+			if (detail !== null) {
+				details.set(id, detail);
+				emit(tokensEvent(id, now, detail));
+			}
+		}
+		return this.tree.node(id) as TreeNode;
+	}
+}
+
+/** Places at which a generation can be cut: ascending, within it, each once. */
+function cleanCuts(cuts: readonly number[], length: number): number[] {
+	const clean: number[] = [];
+	for (const cut of cuts) if (cut > (clean.at(-1) ?? 0) && cut < length) clean.push(cut);
+	return clean;
+}
+
+function tokensEvent(id: number, at: number, detail: TokenDetail): TreeEvent {
+	// The lists are the policy's own; nobody changes them, though the schema's type would allow it.
+	return { t: 'tokens', at, id, partial: false, ...detail } as TreeEvent;
+}

@@ -1,0 +1,61 @@
+import { type Deferred, deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { ScoreItem, Scorer } from './scorer.ts';
+import { SearchStop } from './searchStop.ts';
+
+interface Waiting {
+	readonly items: readonly ScoreItem[];
+	readonly answer: Deferred<readonly (number | null)[]>;
+}
+
+/** Calls of one scorer: items that are asked for together go together. A scorer that throws ends the search. */
+export class ScorerQueue {
+	readonly #scorer: Scorer;
+	#waiting: Waiting[] = [];
+	readonly #underWay = new Set<Waiting['answer']>();
+	#stopped: SearchStop | null = null;
+
+	constructor(scorer: Scorer) {
+		this.#scorer = scorer;
+	}
+
+	/** One entry an item, as the scorer gave it. */
+	submit(items: readonly ScoreItem[]): Promise<readonly (number | null)[]> {
+		if (this.#stopped !== null) return Promise.reject(this.#stopped);
+		const answer = deferred<readonly (number | null)[]>();
+		this.#waiting.push({ items, answer });
+		if (this.#waiting.length === 1) void this.#flush();
+		return answer.promise;
+	}
+
+	stop(stop: SearchStop): void {
+		this.#stopped ??= stop;
+		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];
+		this.#underWay.clear();
+		for (const answer of left) answer.reject(this.#stopped);
+	}
+
+	async #flush(): Promise<void> {
+		await null;
+		const batch = this.#waiting.splice(0);
+		if (batch.length === 0) return;
+		for (const { answer } of batch) this.#underWay.add(answer);
+		const items = batch.length === 1 ? (batch[0] as Waiting).items : batch.flatMap((one) => one.items);
+		try {
+			const values = await this.#scorer.score(items);
+			if (!Array.isArray(values) || values.length !== items.length) {
+				throw new Failure('invalid', `It gave ${values?.length ?? 'no'} values for ${items.length} texts.`);
+			}
+			let from = 0;
+			for (const { items: own, answer } of batch) {
+				if (this.#underWay.delete(answer)) answer.resolve(values.slice(from, from + own.length));
+				from += own.length;
+			}
+		} catch (error) {
+			const failure = Failure.from(error, `The scorer ${this.#scorer.name} failed`);
+			const stop = new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'scorer', failure.toString());
+			// The next part of the search may ask again.
+			for (const { answer } of batch) if (this.#underWay.delete(answer)) answer.reject(stop);
+		}
+	}
+}

@@ -1,0 +1,347 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../protocol/treeLog.ts';
+import { treeLogFormat } from '../../protocol/treeLog.ts';
+import { loadLatexParser } from '../math/latexParser.ts';
+import type { TraceTags } from '../trace/trace.ts';
+import { equivalentAnswers } from './answerClasses.ts';
+import { BudgetMeter, type SearchTotals } from './budgetMeter.ts';
+import { bestFinal, chooser, finalsOf, judgeFinals, votedFinal } from './choice.ts';
+import { cannotGoOn } from './generator.ts';
+import { goOn, type ReadLog, readLog, type SearchResume } from './goOn.ts';
+import { SearchOperators } from './operators.ts';
+import type { Policy, PolicyCapabilities } from './policy.ts';
+import type { Scorer } from './scorer.ts';
+import type { Sampling, StepSplit } from './search.ts';
+import { SearchStop } from './searchStop.ts';
+import { type SearchOutcome, SearchTree } from './searchTree.ts';
+import { stepRuleOf } from './stepRule.ts';
+import { type AnyStrategy, strategyOf, strategyParams } from './strategies.ts';
+import { type Conclusion, needsOf, type StrategyEnd } from './strategy.ts';
+
+export interface SearchOptions {
+	/** Of the search, in its log. Default ''. */
+	readonly id?: string;
+	/** One of `strategies` by its name, or another. */
+	readonly strategy: string | AnyStrategy;
+	readonly params?: Readonly<Record<string, unknown>>;
+	readonly problem: SearchProblem;
+	readonly policy: Policy;
+	/** Name of the policy's model, for the log. */
+	readonly model?: string;
+	/** Guides the search; values beginnings. */
+	readonly guide?: Scorer | null;
+	/** Chooses among what is final. Default: the guide. */
+	readonly judge?: Scorer | null;
+	/** Default: temperature 1, top-p 1, 4096 tokens a completion, 256 a step, nothing told of tokens. */
+	readonly sampling?: Partial<Sampling>;
+	/** Default `lines`. */
+	readonly split?: StepSplit;
+	/** Default `<think>`, `<answer>`. */
+	readonly tags?: TraceTags;
+	/** Going on, what may be used from here on. */
+	readonly budget?: SearchBudget;
+	/** Requests to the policy that are under way at most. Default 8. */
+	readonly concurrency?: number;
+	readonly seed?: number;
+	/** Milliseconds of a clock that never goes back, such as `performance.now`. */
+	readonly now: () => number;
+	/** Every event in its order, when it has been applied to the tree. What it throws ends the search and is thrown. */
+	readonly onEvent?: (event: TreeEvent) => void;
+	/** Is looked at before each operator; `SearchHandle.stop` is quicker. */
+	readonly signal?: AbortSignalLike;
+	/** All that is needed to go on, for the log. */
+	readonly spec?: unknown;
+	/** Goes on with a search that is in a log. */
+	readonly resume?: SearchResume;
+	/** Whether two answers are the same. Default: `equivalentAnswers`, which has no limit of time. */
+	readonly sameAnswer?: (a: string, b: string) => boolean;
+}
+
+export interface SearchResult {
+	readonly outcome: SearchOutcome;
+	/** Over all parts of the search. */
+	readonly totals: Readonly<SearchTotals>;
+	/** What happened, where the stop reason alone does not say it. */
+	readonly message: string | null;
+	readonly tree: SearchTree;
+}
+
+export interface SearchHandle {
+	/** Rejects with a `Failure` when the search cannot begin (`invalid`, `unsupported`), and for faults of the program. */
+	readonly result: Promise<SearchResult>;
+	/** Ends the search without waiting for what is under way. `seconds`: for who has a clock that wakes. */
+	stop(reason?: 'stopped' | 'seconds'): void;
+}
+
+export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+
+/** Runs a search to its end, which is an `end` event whatever happens to the policy and the scorers. */
+export function runSearch(options: SearchOptions): Promise<SearchResult> {
+	return beginSearch(options).result;
+}
+
+export function beginSearch(options: SearchOptions): SearchHandle {
+	const run = new SearchRun(options);
+	return { result: run.run(), stop: (reason = 'stopped') => run.stop(new SearchStop(reason)) };
+}
+
+class SearchRun {
+	readonly #options: SearchOptions;
+	readonly #tree = new SearchTree();
+	readonly #began: number;
+	#totals: SearchTotals = { nodes: 0, tokens: 0, promptTokens: null, simulations: 0, cost: null, seconds: 0 };
+	#before = 0;
+	#operators: SearchOperators | null = null;
+	#stop: SearchStop | null = null;
+	#ended = false;
+
+	constructor(options: SearchOptions) {
+		this.#options = options;
+		this.#began = options.now();
+	}
+
+	stop(stop: SearchStop): void {
+		this.#stop ??= stop;
+		this.#operators?.stop(this.#stop);
+	}
+
+	async run(): Promise<SearchResult> {
+		const { resume, seed: givenSeed, sameAnswer } = this.#options;
+		const strategy =
+			typeof this.#options.strategy === 'string' ? strategyOf(this.#options.strategy) : this.#options.strategy;
+		const params = strategyParams(strategy, this.#options.params);
+		const rule = stepRuleOf(this.#options.split ?? 'lines');
+		this.#checkNeeds(strategy, params, rule === null);
+		const log = resume === undefined ? null : readLog(resume.events, this.#tree);
+		if (log !== null) {
+			this.#totals = log.totals;
+			this.#before = log.totals.seconds;
+		}
+		const seed = givenSeed ?? this.#tree.start?.seed ?? 0;
+		if (sameAnswer === undefined) await loadLatexParser();
+		const root = resume === undefined ? this.#start(strategy, params, seed) : this.#goOn(resume, strategy, params, log);
+		const operators = this.#makeOperators(root, rule, seed, log?.details ?? new Map());
+		this.#operators = operators;
+		if (this.#stop !== null) operators.stop(this.#stop);
+		const made = this.#totals.nodes;
+		let end: StrategyEnd | null = null;
+		let stop: SearchStop | null = null;
+		try {
+			end = await strategy.run(operators, params);
+		} catch (error) {
+			if (!(error instanceof SearchStop)) {
+				operators.stop(new SearchStop('stopped'));
+				throw error;
+			}
+			stop = error;
+		}
+		await operators.settled();
+		if (stop === null && operators.cutShort !== null) stop = new SearchStop(operators.cutShort);
+		if (stop === null && this.#totals.nodes === made && operators.lastFault !== null) {
+			stop = new SearchStop('policy', operators.lastFault);
+		}
+		return this.#end(await this.#conclude(strategy, params, operators, end, stop), end?.stop ?? 'complete', stop);
+	}
+
+	#checkNeeds(strategy: AnyStrategy, params: unknown, wholeSteps: boolean): void {
+		const { guide, judge, policy } = this.#options;
+		const needs = needsOf(strategy, params);
+		if (needs.scorer === 'step' && guide?.scope !== 'step') {
+			throw new Failure(
+				'invalid',
+				`The strategy ${strategy.name} is guided by values of steps, and there is no scorer that gives them.`,
+				'Choose a guide that values beginnings: process-reward, value, self-evaluation or mean-logprob.',
+			);
+		}
+		if (needs.scorer === 'final' && (judge ?? guide ?? null) === null) {
+			throw new Failure(
+				'invalid',
+				`The strategy ${strategy.name} chooses by the values of completions, and there is no scorer.`,
+				'Choose a judge, such as a reward.',
+			);
+		}
+		for (const need of needs.policy ?? []) {
+			if (has(policy.capabilities, need) || (need === 'prefix' && wholeSteps)) continue;
+			throw need === 'prefix'
+				? new Failure('unsupported', cannotGoOn(policy.name))
+				: new Failure('unsupported', `The strategy ${strategy.name} needs ${needed[need]}.`, 'Choose another policy.');
+		}
+	}
+
+	#start(strategy: AnyStrategy, params: Record<string, unknown>, seed: number): number {
+		const { id = '', problem, policy, model, guide, judge, budget = {}, spec } = this.#options;
+		const scorers = [...new Set([guide, judge])].filter((one): one is Scorer => one !== null && one !== undefined);
+		this.#emit({
+			t: 'start',
+			at: 0,
+			format: treeLogFormat,
+			id,
+			strategy: strategy.name,
+			params,
+			problem,
+			policy: model === undefined ? { name: policy.name } : { name: policy.name, model },
+			scorers: scorers.map(({ name, oracle }) => ({ name, oracle })),
+			budget,
+			seed,
+			backup: params.backup === 'max' ? 'max' : 'mean',
+			structure: strategy.structure,
+			...(spec === undefined ? {} : { spec }),
+		});
+		const { prompt } = problem;
+		this.#emit({
+			t: 'node',
+			at: this.#at(),
+			id: 0,
+			parents: [],
+			text: prompt,
+			role: 'problem',
+			final: false,
+			answer: null,
+			by: 'policy',
+		});
+		return 0;
+	}
+
+	#goOn(resume: SearchResume, strategy: AnyStrategy, params: Record<string, unknown>, log: ReadLog | null) {
+		const { budget = {} } = this.#options;
+		const same = this.#tree.start?.strategy === strategy.name;
+		const events = goOn(this.#tree, resume, log?.details ?? new Map(), {
+			at: this.#at(),
+			budget,
+			...(same ? {} : { strategy: strategy.name }),
+			params,
+			tags: this.#options.tags ?? defaultTags,
+		});
+		for (const event of events) {
+			this.#emit(event);
+			if (event.t === 'node') this.#totals.nodes++;
+		}
+		const last = events.at(-1);
+		return last?.t === 'node' ? last.id : (resume.node ?? 0);
+	}
+
+	#makeOperators(
+		root: number,
+		rule: ReturnType<typeof stepRuleOf>,
+		seed: number,
+		details: ReadLog['details'],
+	): SearchOperators {
+		const { problem, policy, guide = null, judge, sampling, tags, budget = {}, concurrency, now } = this.#options;
+		return new SearchOperators({
+			problem,
+			tree: this.#tree,
+			root,
+			policy,
+			guide,
+			judge: judge ?? guide,
+			sampling: { ...defaultSampling, ...sampling },
+			tags: tags ?? defaultTags,
+			rule,
+			concurrency: Math.max(1, Math.floor(concurrency ?? 8)),
+			seed,
+			meter: new BudgetMeter(budget, () => (now() - this.#began) / 1000),
+			totals: this.#totals,
+			details,
+			sameAnswer: this.#options.sameAnswer,
+			emit: (event) => this.#emit(event),
+			at: () => this.#at(),
+			check: () => this.#check(),
+		});
+	}
+
+	async #conclude(
+		strategy: AnyStrategy,
+		params: unknown,
+		operators: SearchOperators,
+		end: StrategyEnd | null,
+		stop: SearchStop | null,
+	): Promise<Conclusion> {
+		if (end?.best !== undefined) return end;
+		// Who stops a search does not wait for scorers, and a scorer that failed is not asked again.
+		operators.conclude(stop === null || isBudget(stop.reason));
+		try {
+			if (strategy.conclude !== undefined) return await strategy.conclude(operators, params);
+			const finals = await judgeFinals(operators);
+			return chooser(operators) === null ? votedFinal(operators, finals, false) : bestFinal(operators, finals);
+		} catch (error) {
+			if (!(error instanceof SearchStop)) throw error;
+			this.#stop ??= error;
+			return bestFinal(operators, finalsOf(operators));
+		}
+	}
+
+	#end(conclusion: Conclusion, completed: StopReason, stop: SearchStop | null): SearchResult {
+		// A stop that came while the result was chosen counts too.
+		const ended = stop ?? this.#stop;
+		const best = conclusion.best ?? null;
+		const node = best === null ? undefined : this.#tree.node(best);
+		const outcome: SearchOutcome = {
+			best: best === null ? null : this.#tree.pathTo(best),
+			answer: conclusion.answer === undefined ? (node?.answer ?? null) : conclusion.answer,
+			value: conclusion.value ?? null,
+			stop: ended?.reason ?? completed,
+		};
+		const message = ended === null || ended.message === '' ? null : ended.message;
+		this.#totals.seconds = this.#at();
+		const { tokens, promptTokens, simulations, cost, seconds } = this.#totals;
+		this.#emit({
+			t: 'end',
+			at: seconds,
+			best: outcome.best as number[] | null,
+			answer: outcome.answer,
+			value: outcome.value,
+			stop: outcome.stop,
+			tokens,
+			promptTokens,
+			simulations,
+			cost,
+			seconds,
+			correct: this.#isCorrect(outcome.answer),
+			...(message === null ? {} : { message }),
+		});
+		this.#ended = true;
+		return { outcome, totals: this.#totals, message, tree: this.#tree };
+	}
+
+	/** null: there is no gold answer. */
+	#isCorrect(answer: string | null): boolean | null {
+		const { problem, sameAnswer = equivalentAnswers } = this.#options;
+		if (problem.answer === null) return null;
+		return answer !== null && sameAnswer(problem.answer, answer);
+	}
+
+	#emit(event: TreeEvent): void {
+		if (this.#ended) return;
+		this.#tree.apply(event);
+		this.#options.onEvent?.(event);
+	}
+
+	#at(): number {
+		return this.#before + (this.#options.now() - this.#began) / 1000;
+	}
+
+	#check(): void {
+		if (this.#stop === null && this.#options.signal?.aborted) this.stop(new SearchStop('stopped'));
+		if (this.#stop !== null) throw this.#stop;
+	}
+}
+
+const isBudget = (reason: StopReason): boolean => !['stopped', 'scorer', 'policy'].includes(reason);
+
+const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): boolean => {
+	const value = capabilities[need];
+	return typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
+};
+
+const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
+	logprobs: 'a policy that tells the log-probabilities of its tokens',
+	alternatives: 'a policy that tells alternatives at each token',
+	distribution: "a policy that tells how each token's distribution is spread",
+	prefix: 'a policy that goes on from a given beginning',
+	seed: 'a policy that gives the same text for the same seed',
+	instructions: 'a policy that takes instructions',
+	score: 'a policy that tells the log-probability of a given text',
+	heads: 'a policy with a value head',
+};

@@ -1,0 +1,42 @@
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { bestOfN } from './strategies/bestOfN.ts';
+import { selfConsistency } from './strategies/selfConsistency.ts';
+import type { Strategy } from './strategy.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: each strategy has parameters of its own, decoded by its own schema
+export type AnyStrategy = Strategy<any>;
+
+/** Every strategy, in the order in which they are offered. */
+export const strategies: readonly AnyStrategy[] = [bestOfN, selfConsistency];
+
+/** The strategy of a name; `invalid` when there is none. */
+export function strategyOf(name: string): AnyStrategy {
+	const found = strategies.find((one) => one.name === name);
+	if (found !== undefined) return found;
+	throw new Failure(
+		'invalid',
+		`There is no strategy "${name}".`,
+		`Choose one of: ${strategies.map((one) => one.name).join(', ')}.`,
+	);
+}
+
+/** A strategy's parameters with their defaults; `invalid` names the first that is not right. */
+export function strategyParams<P>(strategy: Strategy<P>, params: unknown): P {
+	const decoded = decode(strategy.params, params ?? {});
+	if (decoded.ok) return decoded.value;
+	const fault = decoded.faults[0];
+	const named = paramNames(strategy);
+	const unknown = fault !== undefined && fault.path !== '' && !named.includes(fault.path.split(/[.[]/)[0] as string);
+	throw new Failure(
+		'invalid',
+		unknown
+			? `The strategy ${strategy.name} has no parameter "${fault.path}".`
+			: `The parameters of ${strategy.name} are not right: ${fault?.path ?? ''} ${fault?.message ?? ''}.`,
+		named.length === 0 ? 'It takes none.' : `It takes: ${named.join(', ')}.`,
+	);
+}
+
+function paramNames(strategy: AnyStrategy): string[] {
+	return Object.keys((strategy.params as { entries?: Record<string, unknown> }).entries ?? {});
+}

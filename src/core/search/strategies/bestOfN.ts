@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+import { count, flag, real } from '../../../protocol/recipeFields.ts';
+import { bestFinal, judgeFinals, votedFinal } from '../choice.ts';
+import type { Strategy } from '../strategy.ts';
+import { sampleCompletions } from './sampleCompletions.ts';
+
+const params = v.strictObject({
+	n: v.optional(count('Completions that are sampled.'), 16),
+	weighted: v.optional(
+		flag('Choose the answer whose completions have the greatest sum of rewards, instead of the best completion.'),
+		false,
+	),
+	temperature: v.optional(real("Of sampling. Default: the search's.", 0, 10)),
+});
+
+/** Best-of-N (Cobbe et al. 2021): sample n completions; the one that the verifier values most, or weighted by answer. */
+export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
+	name: 'best-of-n',
+	title: 'Best of N',
+	description: 'Samples whole completions and takes the one of greatest value.',
+	source: 'Cobbe et al. 2021; weighted: Li et al. 2023',
+	structure: 'tree',
+	params,
+	needs: { scorer: 'final' },
+	async run(search, { n, temperature }) {
+		await sampleCompletions(search, n, temperature);
+		return { stop: 'complete' };
+	},
+	async conclude(search, { weighted }) {
+		const finals = await judgeFinals(search);
+		return weighted ? votedFinal(search, finals, true) : bestFinal(search, finals);
+	},
+};

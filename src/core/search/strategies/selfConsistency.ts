@@ -1,0 +1,26 @@
+import * as v from 'valibot';
+import { count, real } from '../../../protocol/recipeFields.ts';
+import { finalsOf, votedFinal } from '../choice.ts';
+import type { Strategy } from '../strategy.ts';
+import { sampleCompletions } from './sampleCompletions.ts';
+
+const params = v.strictObject({
+	n: v.optional(count('Completions that are sampled.'), 16),
+	temperature: v.optional(real("Of sampling. Default: the search's.", 0, 10)),
+});
+
+/** Self-consistency (Wang et al. 2023): sample n completions; the answer that the most of them state. */
+export const selfConsistency: Strategy<v.InferOutput<typeof params>> = {
+	name: 'self-consistency',
+	title: 'Self-consistency',
+	description: 'Samples whole completions and takes the answer that the most of them state.',
+	source: 'Wang et al. 2023',
+	structure: 'tree',
+	params,
+	needs: {},
+	async run(search, { n, temperature }) {
+		await sampleCompletions(search, n, temperature);
+		return { stop: 'complete' };
+	},
+	conclude: (search) => votedFinal(search, finalsOf(search), false),
+};
