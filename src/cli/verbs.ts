@@ -16,6 +16,7 @@ import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
 import { transcriptVerb } from './transcriptVerb.ts';
+import { treeVerb } from './treeVerb.ts';
 import type { Verb } from './verb.ts';
 import { verifyVerb } from './verifyVerb.ts';
 import { versionVerb } from './versionVerb.ts';
@@ -49,6 +50,7 @@ export const verbs: readonly Verb[] = [
 	auditVerb,
 	compareVerb,
 	transcriptVerb,
+	treeVerb,
 	sandboxCheckVerb,
 	rewardMathVerb,
 	helpVerb,

@@ -164,6 +164,7 @@ export class TreeBuilder {
 			value: end.result === undefined || end.result === this.#best?.node ? (best?.value ?? null) : null,
 			stop: 'complete',
 			tokens: end.tokens ?? 0,
+			correct: null,
 			promptTokens: end.promptTokens ?? null,
 			simulations: 0,
 			cost: null,

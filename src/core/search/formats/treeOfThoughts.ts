@@ -109,7 +109,9 @@ function addSamples(
 interface Candidate {
 	readonly id: number;
 	readonly text: string;
+	/** 0 where there is none. */
 	readonly value: number;
+	readonly valued: boolean;
 }
 
 function addSteps(
@@ -120,7 +122,7 @@ function addSteps(
 	grades: readonly number[],
 	limits: TreeLimits,
 ): Candidate | null {
-	let open: Candidate[] = [{ id: root, text: '', value: 0 }];
+	let open: Candidate[] = [{ id: root, text: '', value: 0, valued: false }];
 	let kept: Candidate[] = [];
 	let orphans = 0;
 	let left = 0;
@@ -163,7 +165,7 @@ function addSteps(
 				tree.score(id, 'value', value);
 				tree.value(id, value);
 			}
-			made.push({ id, text, value: value ?? 0 });
+			made.push({ id, text, value: value ?? 0, valued: value !== null });
 		}
 		kept = chosen(made, listField(step, 'select_new_ys') ?? []);
 		const on = new Set(kept.map(({ id }) => id));
@@ -180,6 +182,8 @@ function addSteps(
 		const grade = grades[i];
 		if (node === undefined || grade === undefined) continue;
 		tree.score(node.id, 'correct', grade);
+		// The last that is told is what is shown first.
+		if (node.valued) tree.score(node.id, 'value', node.value);
 		if (grade >= 1 && !right) result = node;
 		right ||= grade >= 1;
 	}

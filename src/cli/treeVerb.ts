@@ -1,0 +1,84 @@
+import { basename, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { ReadTree } from '../core/search/formats/treeFormat.ts';
+import { SearchTree } from '../core/search/searchTree.ts';
+import { readTreeFile } from '../search/formats/readTreeFile.ts';
+import { printable } from './cliOutput.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { formatNumber } from './textForms.ts';
+import { treeDrawing } from './treeDrawing.ts';
+import type { Verb } from './verb.ts';
+
+/** Trees of a file that are listed; `--json` has all. */
+const mostListed = 20;
+
+export const treeVerb: Verb = {
+	name: 'tree',
+	usage: '<file> [--tree <n>] [--json]',
+	summary: 'Say what a search tree is, whoever wrote it, and draw it small.',
+	options: [['--tree <n>', 'which of the trees of the file, from 1; default 1']],
+	async run({ args, output }) {
+		const { positionals, values } = parseArguments(
+			'tree',
+			args,
+			{ tree: { type: 'string' } },
+			{ names: ['a file'], least: 1, most: 1 },
+		);
+		const path = resolve(positionals[0] as string);
+		const file = await readTreeFile(path);
+		const number = wholeNumber(values.tree, '--tree') ?? 1;
+		const chosen = file.trees[number - 1];
+		if (chosen === undefined) {
+			const { length } = file.trees;
+			throw new Failure(
+				'invalid',
+				`${basename(path)} has ${length === 1 ? 'one tree' : `${length} trees`}, and --tree is ${number}.`,
+				`Write --tree with a number from 1 to ${length}.`,
+			);
+		}
+		const tree = treeOf(chosen);
+		output.object({
+			file: path,
+			format: file.format,
+			...told(chosen, tree),
+			tree: number,
+			trees: file.trees.map((one) => told(one)),
+			faults: [...file.faults, ...file.trees.flatMap(({ name, faults }) => faults.map((fault) => `${name}: ${fault}`))],
+		});
+		if (output.json) return 0;
+		output.line(`${file.title}${file.trees.length === 1 ? '' : `, ${file.trees.length} trees`}`);
+		for (const [i, one] of file.trees.slice(0, file.trees.length === 1 ? 0 : mostListed).entries()) {
+			output.line(`${i + 1 === number ? '> ' : '  '}${i + 1}. ${printable(one.name)}: ${summary(one)}`);
+		}
+		if (file.trees.length > mostListed) output.line(`  and ${file.trees.length - mostListed} more (--json has all)`);
+		if (file.trees.length === 1) output.line(summary(chosen));
+		for (const fault of [...file.faults, ...chosen.faults]) output.line(`warning: ${printable(fault)}`);
+		output.line('');
+		for (const line of treeDrawing(tree, chosen.facts.best?.path ?? [], output.columns)) output.line(line);
+		return 0;
+	},
+};
+
+function treeOf({ events }: ReadTree): SearchTree {
+	const tree = new SearchTree();
+	for (const event of events) tree.apply(event);
+	return tree;
+}
+
+/** For machines: `best.path` are numbers of nodes in the order of the file's tree log, `best.text` what they say. */
+function told({ name, facts }: ReadTree, tree?: SearchTree) {
+	const { nodes, depth, best, measure, counts } = facts;
+	const text = best === null || tree === undefined ? {} : { text: best.path.map((id) => tree.node(id)?.text ?? '') };
+	return { name, nodes, depth, best: best === null ? null : { ...best, ...text }, measure, counts };
+}
+
+function summary({ facts }: ReadTree): string {
+	const { nodes, depth, best, measure, counts } = facts;
+	const value = best === null ? 'no values' : `best ${measure ?? 'value'} ${formatNumber(best.value)}`;
+	const more = Object.entries(counts)
+		.filter(([, count]) => count !== 0)
+		.map(([name, count]) => `${words(name)} ${count}`);
+	return [`${nodes} node${nodes === 1 ? '' : 's'}`, `depth ${depth}`, value, ...more].join(', ');
+}
+
+const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
