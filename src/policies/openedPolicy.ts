@@ -20,8 +20,6 @@ export interface PolicyContext {
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	/** How long a checkpoint that nobody uses stays served, for the next search, in milliseconds. Default 0. */
 	readonly idleMs?: number;
-	/** What the policy was found to do earlier; else a server is tried with a few small requests. */
-	readonly capabilities?: PolicyCapabilities;
 }
 
 /** What has been used so far, by all that is bound to a policy. */
@@ -51,6 +49,8 @@ export interface BindOptions {
 	readonly signal: AbortSignal;
 	/** Hears texts while they are written, where the policy streams; else each text once, when it is there. */
 	readonly onText?: (text: GeneratedText) => void;
+	/** Tags for thinking that a server tells apart from the answer. Default: `<think>`, `</think>`. */
+	readonly think?: readonly [open: string, close: string] | null;
 }
 
 /** A policy that can be used. Whoever opened it disposes it; what is under way then rejects. */
@@ -62,6 +62,8 @@ export interface OpenPolicy extends IDisposable {
 	readonly capabilities: PolicyCapabilities;
 	/** Tags around the thinking and the answer of what it writes; null: nothing is known of them. */
 	readonly tags: TraceTags | null;
+	/** Tokens of prompt and completion together; null: it is not known. */
+	readonly context: number | null;
 	readonly totals: PolicyTotals;
 	/** What was tried and did not work, in words; for people. */
 	readonly notes: readonly string[];

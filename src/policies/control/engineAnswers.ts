@@ -1,32 +1,53 @@
 import type { GenerateRequest, Generation, TokenDetail } from '../../core/search/policy.ts';
-import type { ControlResult } from '../../protocol/control.ts';
+import type { ControlResult, TokenLists } from '../../protocol/control.ts';
 
 type Completion = ControlResult<'policy/generate'>['completions'][number][number];
 
-/** End of sequence as the embedded engine spells it; search shows it as an empty text. */
+/** Ends of sequence as engines spell them; in what is told of tokens they have no text. */
 const endSymbols: ReadonlySet<string> = new Set(['<eos>', '<|endoftext|>', '<|im_end|>', '</s>', '<|eot_id|>']);
 
-/** A completion of an engine as search wants it. */
-export function generationOf(completion: Completion, request: GenerateRequest): Generation {
+/**
+ * A completion of an engine as search wants it. An older engine does not say why it ended: its last token tells the end of the
+ * sequence, and what neither that nor a limit ended, a stop text did.
+ */
+export function generationOf(
+	completion: Completion,
+	request: GenerateRequest,
+	promptTokens: number | null,
+): Generation {
 	const { tokens, text, truncated } = completion;
-	const last = tokens?.text.at(-1);
-	const ended = last !== undefined && endSymbols.has(last) && !text.endsWith(last);
+	const finish = completion.finish ?? (truncated ? 'length' : stoppedEarly(completion, request) ? 'stop' : 'end');
 	const stops = request.stop.filter((stop) => stop !== '');
-	const stopped = !truncated && !ended && stops.length > 0 && tokens !== undefined;
-	const finish = truncated ? 'length' : stopped ? 'stop' : 'end';
-	const stopText = finish === 'stop' && stops.length === 1 ? stops[0] : undefined;
+	const stopText = finish !== 'stop' ? undefined : (completion.stopText ?? (stops.length === 1 ? stops[0] : undefined));
 	return {
 		text,
 		finish,
 		...(stopText === undefined ? {} : { stopText }),
-		tokens: tokens?.text.length ?? Math.ceil(text.length / 4),
-		promptTokens: null,
-		logprob: tokens === undefined ? null : tokens.logprob.reduce((sum, one) => sum + one, 0),
-		detail: request.tokens === 0 || tokens === undefined ? null : detailOf(tokens),
+		tokens: completion.generated ?? tokens?.text.length ?? Math.ceil(text.length / 4),
+		promptTokens,
+		logprob: completion.logprob ?? tokens?.logprob.reduce((sum, one) => sum + one, 0) ?? null,
+		detail: request.tokens === 0 || tokens === undefined ? null : detailOf(tokens, request.tokens),
 	};
 }
 
-function detailOf(tokens: NonNullable<Completion['tokens']>): TokenDetail {
-	const plain = (text: string) => (endSymbols.has(text) ? '' : text);
-	return { text: tokens.text.map(plain), logprob: tokens.logprob, entropy: tokens.entropy };
+function stoppedEarly({ tokens }: Completion, { stop }: GenerateRequest): boolean {
+	const last = tokens?.text.at(-1);
+	return stop.some((text) => text !== '') && (last === undefined || !endSymbols.has(last));
+}
+
+const plain = (text: string) => (endSymbols.has(text) ? '' : text);
+
+function detailOf(tokens: TokenLists, wanted: number): TokenDetail {
+	const { text, logprob, entropy, varentropy, gini, variance, top } = tokens;
+	return {
+		text: text.map(plain),
+		logprob,
+		entropy,
+		...(varentropy === undefined ? {} : { varentropy }),
+		...(gini === undefined ? {} : { gini }),
+		...(variance === undefined ? {} : { variance }),
+		...(top === undefined
+			? {}
+			: { top: top.map((ones) => ones.slice(0, wanted).map(([other, p]) => [plain(other), p] as const)) }),
+	};
 }

@@ -1,21 +1,38 @@
 import { Disposable, type IDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
-import type { Generated, GenerateRequest, Policy, PolicyCapabilities, PolicyText } from '../../core/search/policy.ts';
+import type {
+	Generated,
+	GenerateRequest,
+	Generation,
+	Policy,
+	PolicyCapabilities,
+	PolicyText,
+} from '../../core/search/policy.ts';
 import { renderPrompt } from '../../core/text/template.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
-import type { ControlParams } from '../../protocol/control.ts';
+import {
+	type ControlMethod,
+	type ControlParams,
+	type ControlResult,
+	controlExtensions,
+	type HeadName,
+	headNames,
+} from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { contextOverflow } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
+import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
 import { generationOf } from './engineAnswers.ts';
-import { type PolicyTemplate, problemOf } from './policyTemplate.ts';
+import type { PolicyTemplate } from './policyTemplate.ts';
 
 export interface EnginePolicyOptions {
 	readonly name: string;
 	readonly model: string;
 	readonly template: PolicyTemplate;
+	/** Tokens of the context; null: it is not known. */
+	readonly context: number | null;
 	/** Completions of one request to the engine at most: one that trains waits meanwhile. */
 	readonly rows: number;
 	/** A connection to the engine; called again after one was lost. */
@@ -23,18 +40,34 @@ export interface EnginePolicyOptions {
 }
 
 type Connection = Awaited<ReturnType<EnginePolicyOptions['connect']>>;
-type Parameters = Omit<ControlParams<'policy/generate'>, 'prompts'>;
 
-/** The policy of an engine, by the control contract (docs/engine-contract.md). */
+/** Alternatives that an engine tells at most. */
+const mostAlternatives = 20;
+/** So far apart that the seeds of parts of a request differ from those of its neighbours. */
+const seedStep = 0x1e3779b1;
+
+/** Generations of one request that go to the engine together. */
+interface Part {
+	/** Place of the request. */
+	readonly of: number;
+	readonly request: GenerateRequest;
+	readonly n: number;
+	readonly seed: number;
+}
+
+/** The policy of an engine, by the control contract (docs/engine-contract.md); older engines are understood, too. */
 export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly name: string;
 	readonly model: string;
 	readonly capabilities: PolicyCapabilities;
 	readonly tags: TraceTags | null;
-	readonly notes: readonly string[] = [];
+	readonly context: number | null;
+	readonly notes: readonly string[];
 	readonly #options: EnginePolicyOptions;
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
+	/** It takes lists, one entry a prompt. */
+	readonly #many: boolean;
 	#connection: Connection;
 	/** While a lost connection is made anew. */
 	#again: Promise<Connection> | null = null;
@@ -45,23 +78,26 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		this.#connection = connection;
 		this.name = options.name;
 		this.model = options.model;
+		this.context = options.context;
 		const { template } = options.template;
 		this.tags = template === null ? null : { think: template.think, answer: template.answer };
 		const { capabilities } = connection.client.engine;
-		if (!capabilities.includes('policy/generate')) {
-			connection.lease.dispose();
-			throw new Failure('unsupported', 'This engine does not generate for others.', 'Serve a checkpoint of the run.');
-		}
+		const has = (what: string) => capabilities.includes(what);
+		this.#many = has(controlExtensions.many);
 		this.capabilities = {
 			logprobs: true,
-			alternatives: 0,
+			alternatives: has(controlExtensions.distribution) ? mostAlternatives : 0,
 			distribution: true,
 			prefix: true,
 			seed: true,
 			instructions: false,
-			score: capabilities.includes('policy/score'),
-			heads: [],
+			score: has('policy/score'),
+			heads: has('policy/value') ? headNames.filter((name) => has(controlExtensions.head(name))) : [],
 		};
+		this.notes = [
+			...(template === null ? ['Its recipe has no template: problems are put to it as they stand.'] : []),
+			...(this.#many ? [] : ['Its engine is of an older version: requests with different seeds go one by one.']),
+		];
 		this.register({
 			dispose: () => {
 				this.#gone.abort();
@@ -72,7 +108,10 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 
 	/** Fails as `connect`, and with `unsupported` when the engine does not generate. */
 	static async open(options: EnginePolicyOptions, signal?: AbortSignal): Promise<EnginePolicy> {
-		return new EnginePolicy(options, await options.connect(signal));
+		const connection = await options.connect(signal);
+		if (connection.client.engine.capabilities.includes('policy/generate')) return new EnginePolicy(options, connection);
+		connection.lease.dispose();
+		throw new Failure('unsupported', 'This engine does not generate for others.', 'Serve a checkpoint of the run.');
 	}
 
 	get totals(): PolicyTotals {
@@ -94,6 +133,9 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 				return generated;
 			},
 			...(this.capabilities.score ? { score: (items: readonly PolicyText[]) => this.#score(items, ended) } : {}),
+			...(this.capabilities.heads.length > 0
+				? { value: (items: readonly PolicyText[], head: HeadName) => this.#value(items, head, ended) }
+				: {}),
 		};
 	}
 
@@ -105,82 +147,108 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 
 	/** Requests of equal parameters go together, as far as the engine takes them. */
 	async #generate(requests: readonly GenerateRequest[], signal: AbortSignal): Promise<Generated[]> {
-		const results = new Array<Generated>(requests.length);
-		const groups = new Map<string, number[]>();
-		for (const [i, request] of requests.entries()) {
-			const key = JSON.stringify(parametersOf(request));
-			groups.set(key, [...(groups.get(key) ?? []), i]);
+		const results = requests.map((): Generation[] => []);
+		const failures = new Map<number, Failure>();
+		const groups = new Map<string, Part[]>();
+		for (const [of, request] of requests.entries()) {
+			for (let first = 0; first < request.n; first += this.#options.rows) {
+				const n = Math.min(this.#options.rows, request.n - first);
+				const part = { of, request, n, seed: wholeSeed(request.seed + first * seedStep) };
+				const key = JSON.stringify(
+					this.#many ? sharedOf(request) : [sharedOf(request), part.seed, n, request.maxTokens],
+				);
+				const group = groups.get(key);
+				if (group === undefined) groups.set(key, [part]);
+				else group.push(part);
+			}
 		}
-		const work = [...groups.values()].flatMap((group) => {
-			const { n } = requests[group[0] as number] as GenerateRequest;
-			const size = Math.max(1, Math.floor(this.#options.rows / n));
-			const parts = Math.ceil(group.length / size);
-			return Array.from({ length: parts }, (_, part) => group.slice(part * size, (part + 1) * size));
-		});
-		await Promise.all(work.map((part) => this.#ask(part, requests, results, signal)));
-		return results;
+		const batches = [...groups.values()].flatMap((group) => batchesOf(group, this.#options.rows));
+		await Promise.all(
+			batches.map((batch) =>
+				this.#ask(batch, signal, (part, made) => {
+					if (made instanceof Failure) failures.set(part.of, made);
+					else results[part.of]?.push(...made);
+				}),
+			),
+		);
+		return results.map((made, i) => (made.length > 0 ? made : (failures.get(i) ?? made)));
 	}
 
 	/** One request to the engine; where it refuses some of the prompts, the others are asked for without them. */
 	async #ask(
-		part: readonly number[],
-		requests: readonly GenerateRequest[],
-		results: Generated[],
+		batch: readonly Part[],
 		signal: AbortSignal,
+		settle: (part: Part, made: Generated) => void,
 	): Promise<void> {
-		const own = part.map((i) => requests[i] as GenerateRequest);
-		const params = {
-			...parametersOf(own[0] as GenerateRequest),
-			prompts: own.map(({ messages, prefix }) => this.#prompt(messages) + prefix),
+		const [first] = batch as readonly [Part];
+		const params: ControlParams<'policy/generate'> = {
+			...sharedOf(first.request),
+			prompts: batch.map(({ request }) => this.#prompt(request.messages) + request.prefix),
+			...(this.#many
+				? {
+						n: batch.map(({ n }) => n),
+						maxTokens: batch.map(({ request }) => request.maxTokens),
+						seeds: batch.map(({ seed }) => seed),
+					}
+				: { n: first.n, maxTokens: first.request.maxTokens, seed: first.seed, logprobs: true }),
 		};
+		let answer: ControlResult<'policy/generate'>;
 		try {
-			const { completions } = await this.#request('policy/generate', params, signal);
-			for (const [k, i] of part.entries()) {
-				const made = completions[k]?.map((completion) => generationOf(completion, own[k] as GenerateRequest));
-				if (made !== undefined) this.#totals.add(made);
-				results[i] = made ?? new Failure('internal', `${this.name} answered with too few completions.`);
-			}
+			answer = await this.#request('policy/generate', params, signal);
 		} catch (error) {
 			const failure = Failure.from(error);
 			// What an engine says of a prompt is about that prompt; anything else is about all of them.
 			if (failure.reason !== 'invalid') throw failure;
-			if (part.length === 1) {
-				results[part[0] as number] = named(failure, this.name);
-				return;
-			}
-			const half = Math.ceil(part.length / 2);
-			await Promise.all(
-				[part.slice(0, half), part.slice(half)].map((some) => this.#ask(some, requests, results, signal)),
+			if (batch.length === 1) return settle(first, named(failure, this.name));
+			const half = Math.ceil(batch.length / 2);
+			await Promise.all([batch.slice(0, half), batch.slice(half)].map((some) => this.#ask(some, signal, settle)));
+			return;
+		}
+		for (const [i, part] of batch.entries()) {
+			const told = answer.promptTokens?.[i];
+			const made = answer.completions[i]?.map((completion, k) =>
+				// What a request was given is counted once.
+				generationOf(completion, part.request, told === undefined ? null : k === 0 ? told : 0),
 			);
+			if (made !== undefined) this.#totals.add(made);
+			settle(part, made ?? new Failure('internal', `${this.name} answered with too few completions.`));
 		}
 	}
 
 	async #score(items: readonly PolicyText[], signal: AbortSignal): Promise<number[][]> {
+		const answers = await this.#inBatches(items, (texts) => this.#request('policy/score', texts, signal));
+		return answers.flatMap(({ logprobs }) => logprobs);
+	}
+
+	async #value(items: readonly PolicyText[], head: HeadName, signal: AbortSignal): Promise<number[]> {
+		const answers = await this.#inBatches(items, (texts) => this.#request('policy/value', { ...texts, head }, signal));
+		return answers.flatMap(({ values }) => values);
+	}
+
+	#inBatches<T>(
+		items: readonly PolicyText[],
+		ask: (texts: { prompts: string[]; completions: string[] }) => Promise<T>,
+	): Promise<T[]> {
 		const size = this.#options.rows;
-		const parts = Array.from({ length: Math.ceil(items.length / size) }, (_, k) =>
+		const batches = Array.from({ length: Math.ceil(items.length / size) }, (_, k) =>
 			items.slice(k * size, (k + 1) * size),
 		);
-		const results = await Promise.all(
-			parts.map((part) =>
-				this.#request(
-					'policy/score',
-					{
-						prompts: part.map(({ messages }) => this.#prompt(messages)),
-						completions: part.map(({ completion }) => completion),
-					},
-					signal,
-				),
+		return Promise.all(
+			batches.map((batch) =>
+				ask({
+					prompts: batch.map(({ messages }) => this.#prompt(messages)),
+					completions: batch.map(({ completion }) => completion),
+				}),
 			),
 		);
-		return results.flatMap(({ logprobs }) => logprobs);
 	}
 
 	/** A request; once more, on a new connection, when the old one was lost. */
-	async #request<M extends 'policy/generate' | 'policy/score'>(
+	async #request<M extends ControlMethod>(
 		method: M,
 		params: ControlParams<M>,
 		signal: AbortSignal,
-	) {
+	): Promise<ControlResult<M>> {
 		const connection = this.#connection;
 		try {
 			return await connection.client.request(method, params, signal);
@@ -209,10 +277,25 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	}
 }
 
-/** What may differ between the prompts of one request to the engine, and what may not. */
-function parametersOf(request: GenerateRequest): Parameters {
-	const { n, temperature, topP, maxTokens, stop, seed } = request;
-	return { n, temperature, topP, maxTokens, stop: [...stop], seed: wholeSeed(seed), logprobs: true };
+/** What cannot differ between the prompts of one request to an engine. */
+function sharedOf({ temperature, topP, stop, tokens }: GenerateRequest) {
+	const alternatives = tokens > 1 ? Math.min(tokens, mostAlternatives) : 0;
+	return { temperature, topP, stop: [...stop], logprobs: tokens > 0, alternatives };
+}
+
+/** In their order, each with so many completions at most. */
+function batchesOf(parts: readonly Part[], rows: number): Part[][] {
+	const batches: Part[][] = [];
+	let left = 0;
+	for (const part of parts) {
+		if (part.n > left) {
+			batches.push([]);
+			left = rows;
+		}
+		batches.at(-1)?.push(part);
+		left -= part.n;
+	}
+	return batches;
 }
 
 function wholeSeed(seed: number): number {

@@ -1,7 +1,11 @@
 import { basename } from 'node:path';
+import * as v from 'valibot';
+import { checkpointFiles } from '../../protocol/checkpointState.ts';
+import { decode } from '../../protocol/decode.ts';
 import { connectRun } from '../../runs/runControl.ts';
 import { stepOf } from '../../runs/runFiles.ts';
-import { readRecord } from '../../runs/runReader.ts';
+import { listCheckpoints, readRecord } from '../../runs/runReader.ts';
+import { readJson } from '../../runs/safeFile.ts';
 import type { OpenPolicy, PolicyContext } from '../openedPolicy.ts';
 import { EnginePolicy } from './enginePolicy.ts';
 import { readPolicyTemplate, runOfCheckpoint } from './policyTemplate.ts';
@@ -21,6 +25,7 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 			name: template.run === null ? place : `${template.run}, ${place}`,
 			model: run === null ? basename(folder) : `${basename(run)}/${basename(folder)}`,
 			template,
+			context: await contextOf(folder),
 			rows: rows.served,
 			connect: async (signal) => {
 				const lease = await leaseCheckpoint(folder, signal === undefined ? context : { ...context, signal });
@@ -33,12 +38,18 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 
 /** The engine of a run that trains now, with the weights that it has. Fails as `connectRun`. */
 export async function openRunPolicy(run: string, context: PolicyContext): Promise<OpenPolicy> {
-	const [record, template] = await Promise.all([readRecord(run), readPolicyTemplate(run)]);
+	const [record, template, checkpoints] = await Promise.all([
+		readRecord(run),
+		readPolicyTemplate(run),
+		listCheckpoints(run),
+	]);
+	const newest = checkpoints.at(-1);
 	return EnginePolicy.open(
 		{
 			name: `${template.run ?? record.name}, training`,
 			model: basename(run),
 			template,
+			context: newest === undefined ? null : await contextOf(newest.path),
 			rows: rows.training,
 			connect: async () => {
 				const client = await connectRun(run, record, context.client);
@@ -47,4 +58,12 @@ export async function openRunPolicy(run: string, context: PolicyContext): Promis
 		},
 		context.signal,
 	);
+}
+
+const stateSchema = v.looseObject({ shape: v.looseObject({ context: v.number() }) });
+
+/** Tokens of the context that a checkpoint's model has; null: it does not tell. */
+async function contextOf(checkpoint: string): Promise<number | null> {
+	const state = decode(stateSchema, await readJson(checkpoint, checkpointFiles.state).catch(() => null));
+	return state.ok ? state.value.shape.context : null;
 }

@@ -4,7 +4,6 @@ import { Failure } from '../../base/failure.ts';
 import { resolveTemplate, type Template } from '../../core/text/template.ts';
 import { decode } from '../../protocol/decode.ts';
 import { templateSchema } from '../../protocol/recipe.ts';
-import type { ChatMessage } from '../../protocol/scorer.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import { readJson } from '../../runs/safeFile.ts';
 
@@ -48,10 +47,4 @@ function templateOf(value: unknown): Template | null {
 export function runOfCheckpoint(folder: string): string | null {
 	const parent = dirname(folder);
 	return basename(parent) === runFiles.checkpoints ? dirname(parent) : null;
-}
-
-/** The problem of a conversation, for a policy that takes no instructions: what the user says. */
-export function problemOf(messages: readonly ChatMessage[]): string {
-	const said = messages.filter(({ role }) => role === 'user');
-	return (said.length === 0 ? messages : said).map(({ content }) => content ?? '').join('\n\n');
 }

@@ -1,8 +1,90 @@
 import { Failure } from '../../base/failure.ts';
-import type { PolicySpecOf } from '../../protocol/policySpec.ts';
 import type { OpenPolicy, PolicyContext } from '../openedPolicy.ts';
+import type { OpenAiAbilities } from './abilities.ts';
+import { OpenAiPolicy } from './openAiPolicy.ts';
+import { OpenAiServer } from './openAiServer.ts';
+import { probeServer } from './probeServer.ts';
+import type { OpenAiSpec } from './requestBody.ts';
 
-/** A model on an OpenAI-compatible server. */
-export async function openOpenAiPolicy(spec: PolicySpecOf<'openai'>, _context: PolicyContext): Promise<OpenPolicy> {
-	throw new Failure('unsupported', `Servers such as ${spec.baseUrl} cannot be used yet.`);
+/** What was found of a server, by everything that a finding depends on: it is tried once a process. */
+const known = new Map<string, Promise<OpenAiAbilities>>();
+const mostKnown = 200;
+
+type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'signal'>;
+
+/** A model on an OpenAI-compatible server; it is tried first. Fails as `probeServer` and `serverOf`. */
+export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenPolicy> {
+	const server = serverOf(spec, context);
+	const { baseUrl, model, api, system, template, extra } = spec;
+	const key = JSON.stringify([addressOf(baseUrl), model, api, system, template, extra, keyOf(spec, context) !== null]);
+	const signal = context.signal ?? new AbortController().signal;
+	let abilities = again ? undefined : await known.get(key)?.catch(() => undefined);
+	if (abilities === undefined) {
+		const found = probeServer(server, spec, signal);
+		known.delete(key);
+		known.set(key, found);
+		for (const old of known.keys()) if (known.size > mostKnown) known.delete(old);
+		found.catch(() => {
+			if (known.get(key) === found) known.delete(key);
+		});
+		abilities = await found;
+	}
+	return new OpenAiPolicy(spec, server, abilities);
+}
+
+/** The models that a server lists, for a person who sets one up. Fails as `OpenAiServer.models`. */
+export async function listModels(spec: Omit<OpenAiSpec, 'model'>, context: ServerContext): Promise<string[]> {
+	const server = serverOf({ ...spec, model: '' }, context);
+	return server.models(context.signal ?? new AbortController().signal);
+}
+
+/** Fails with `invalid` for an address that is none, and `missing` for a variable without a key. */
+function serverOf(spec: OpenAiSpec, context: ServerContext): OpenAiServer {
+	const { parallel = 8, timeoutSeconds = 120, retries = 4, requestsPerMinute } = spec;
+	return new OpenAiServer({
+		baseUrl: addressOf(spec.baseUrl),
+		key: keyOf(spec, context),
+		parallel,
+		timeoutSeconds,
+		retries,
+		...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+	});
+}
+
+/** Without a slash at its end, and without the path of one request that is easily copied with it. */
+function addressOf(baseUrl: string): string {
+	let url: URL;
+	try {
+		url = new URL(baseUrl);
+	} catch {
+		throw new Failure('invalid', `"${baseUrl}" is no URL.`, 'Write it as http://127.0.0.1:8000/v1.');
+	}
+	if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+		throw new Failure('invalid', `"${baseUrl}" is not of http or https.`, 'Write it as http://127.0.0.1:8000/v1.');
+	}
+	if (url.username !== '' || url.password !== '') {
+		throw new Failure('invalid', 'The URL of the policy holds a name or a password.', 'Set the API key instead.');
+	}
+	if (url.search !== '' || url.hash !== '') {
+		throw new Failure('invalid', `"${baseUrl}" has a query.`, 'Leave out what follows the path.');
+	}
+	return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/(?:chat\/)?completions$/, '');
+}
+
+function keyOf(spec: OpenAiSpec, { keys, environment }: ServerContext): string | null {
+	const own = keys !== undefined && Object.hasOwn(keys, spec.name) ? keys[spec.name] : undefined;
+	const key = own ?? (spec.keyVariable === undefined ? undefined : environment?.[spec.keyVariable]);
+	if (key === undefined || key === '') {
+		if (spec.keyVariable === undefined || own !== undefined) return null;
+		throw new Failure(
+			'missing',
+			`The environment variable ${spec.keyVariable} holds no API key for ${spec.name}.`,
+			'Set it, or take "keyVariable" out of the policy.',
+		);
+	}
+	// What cannot stand in a header would be told in the fault.
+	if (!/^[\x21-\x7e]+$/.test(key)) {
+		throw new Failure('invalid', `The API key of ${spec.name} has blanks or foreign characters.`, 'Set it again.');
+	}
+	return key;
 }

@@ -51,6 +51,10 @@ export class ScriptedPolicy implements OpenPolicy {
 		};
 	}
 
+	get context(): number | null {
+		return this.#script.context ?? null;
+	}
+
 	get totals(): PolicyTotals {
 		return this.#totals.snapshot();
 	}
@@ -136,7 +140,7 @@ export class ScriptedPolicy implements OpenPolicy {
 				: Random.of(Math.random() * 2 ** 32);
 			const most = Math.min(request.maxTokens, context === undefined ? request.maxTokens : context - promptTokens);
 			const finish = chosen?.rule.finish ?? 'end';
-			return this.#write(tree, request, random, most, finish, promptTokens);
+			return this.#write(tree, request, random, most, finish, k === 0 ? promptTokens : 0);
 		});
 		this.#totals.add(generations);
 		return generations;

@@ -1,0 +1,193 @@
+import { distributionStatistics } from '../../core/search/distribution.ts';
+import type { GenerateRequest, Generation, TokenDetail } from '../../core/search/policy.ts';
+import { type Choice, type ReplyToken, tokensOf } from './replyParts.ts';
+
+type ThinkTags = readonly [open: string, close: string];
+
+/** Characters of a token that are believed at most: beyond, a server does not keep to `max_tokens`. */
+const longestToken = 64;
+const slack = 4096;
+
+/** One generation while its parts come in. */
+export class ChoiceDraft {
+	readonly #request: GenerateRequest;
+	readonly #think: ThinkTags;
+	readonly #stops: readonly string[];
+	readonly #hold: number;
+	readonly #most: number;
+	readonly #untold: boolean;
+	#text = '';
+	/** Where the thinking stands that comes apart from the answer. */
+	#thinking: 'none' | 'open' | 'closed';
+	#tokens: ReplyToken[] = [];
+	#parts = 0;
+	#finish: string | null = null;
+	#refused = false;
+	#toldStop: string | null = null;
+	#cut: { readonly at: number; readonly stop: string } | null = null;
+	#overlong = false;
+	#emitted = 0;
+	/** It gave its thinking apart. */
+	reasoned = false;
+
+	/**
+	 * @param prefix what the server goes on from: its thinking may be open
+	 * @param untold the server was given the stop texts and does not say when one of them ended a text
+	 */
+	constructor(request: GenerateRequest, think: ThinkTags, prefix: string, untold: boolean) {
+		this.#request = request;
+		this.#think = think;
+		this.#untold = untold;
+		this.#stops = request.stop.filter((stop) => stop !== '');
+		this.#hold = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
+		this.#most = request.maxTokens * longestToken + slack;
+		this.#thinking = prefix.lastIndexOf(think[0]) > prefix.lastIndexOf(think[1]) ? 'open' : 'none';
+	}
+
+	get text(): string {
+		return this.#cut === null ? this.#text : this.#text.slice(0, this.#cut.at);
+	}
+
+	/** Nothing that still comes would change it. */
+	get done(): boolean {
+		return this.#cut !== null || this.#overlong;
+	}
+
+	/** Its end was told. */
+	get finished(): boolean {
+		return this.done || this.#finish !== null;
+	}
+
+	/** Tokens so far: what was told of them, else the parts of a stream, else a guess by length. */
+	get tokens(): number {
+		if (this.#tokens.length > 0) return this.#tokens.length;
+		return this.#parts > 1 ? this.#parts : Math.ceil(this.#text.length / 4);
+	}
+
+	/** @returns whether it brought anything */
+	add(choice: Choice): boolean {
+		const message = choice.message ?? choice.delta;
+		const reasoning = message?.reasoning_content || message?.reasoning || '';
+		const content = message?.content ?? choice.text ?? '';
+		const refusal = message?.refusal ?? '';
+		const before = this.#text.length;
+		if (!this.done) {
+			if (reasoning !== '') this.#append('thinking', reasoning);
+			if (content !== '') this.#append('answer', content);
+			if (refusal !== '') {
+				this.#refused = true;
+				this.#append('answer', refusal);
+			}
+			this.#tokens.push(...tokensOf(choice));
+		}
+		if (this.#text.length > before) this.#parts++;
+		if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') this.#finish = choice.finish_reason;
+		const stop = choice.stop_reason ?? choice.matched_stop;
+		if (typeof stop === 'string' && this.#stops.includes(stop)) this.#toldStop = stop;
+		return this.#text.length > before || this.#finish !== null;
+	}
+
+	/** What can be shown since the last time: not what may be the beginning of a stop text. */
+	news(): string {
+		const end = this.done || this.#finish !== null ? this.text.length : this.#text.length - this.#hold;
+		if (end <= this.#emitted) return '';
+		const news = this.#text.slice(this.#emitted, end);
+		this.#emitted = end;
+		return news;
+	}
+
+	/**
+	 * @param tokens that the server counted for it; null: it did not
+	 * @param promptTokens likewise, of what it was given
+	 */
+	generation(tokens: number | null, promptTokens: number | null): Generation {
+		const finish = this.#outcome();
+		const stopText = finish === 'stop' ? (this.#cut?.stop ?? this.#toldStop ?? this.#onlyStop()) : undefined;
+		const told = this.#tokens;
+		const { text } = this;
+		return {
+			text,
+			finish,
+			...(stopText === undefined ? {} : { stopText }),
+			tokens: tokens ?? this.tokens,
+			promptTokens,
+			logprob:
+				told.length === 0 || told.some(({ logprob }) => logprob === null)
+					? null
+					: told.reduce((sum, { logprob }) => sum + (logprob as number), 0),
+			detail: told.length === 0 || this.#request.tokens === 0 ? null : detailOf(told, text, this.#request.tokens),
+		};
+	}
+
+	#onlyStop(): string | undefined {
+		return this.#stops.length === 1 ? this.#stops[0] : undefined;
+	}
+
+	#outcome(): Generation['finish'] {
+		if (this.#refused || this.#finish === 'content_filter') return 'refusal';
+		if (this.#cut !== null || this.#toldStop !== null) return 'stop';
+		if (this.#overlong) return 'length';
+		switch (this.#finish) {
+			// The end was not told: the connection was lost.
+			case null:
+			case 'length':
+			case 'max_tokens':
+				return 'length';
+			case 'stop':
+				// It may have been either; what goes on from a stop text finds out.
+				return this.#untold && this.#stops.length > 0 ? 'stop' : 'end';
+			default:
+				return 'end';
+		}
+	}
+
+	#append(where: 'thinking' | 'answer', text: string): void {
+		const [open, close] = this.#think;
+		const from = Math.max(0, this.#text.length - this.#hold);
+		if (where === 'thinking') {
+			this.reasoned = true;
+			if (this.#thinking !== 'open') this.#text += open;
+			this.#thinking = 'open';
+		} else if (this.reasoned && this.#thinking === 'open') {
+			this.#text += close;
+			this.#thinking = 'closed';
+		}
+		this.#text += text;
+		for (const stop of this.#stops) {
+			const at = this.#text.indexOf(stop, from);
+			if (at >= 0 && (this.#cut === null || at < this.#cut.at)) this.#cut = { at, stop };
+		}
+		if (this.#cut === null && this.#text.length > this.#most) {
+			this.#text = this.#text.slice(0, this.#most);
+			this.#overlong = true;
+		}
+	}
+}
+
+/** The tokens that begin within a text; statistics are of the alternatives that were told. */
+function detailOf(tokens: readonly ReplyToken[], text: string, wanted: number): TokenDetail {
+	let length = 0;
+	let count = 0;
+	while (count < tokens.length && length < text.length) length += (tokens[count++] as ReplyToken).text.length;
+	const kept = tokens.slice(0, count);
+	const statistics = kept.map(({ text: own, logprob, top }) => {
+		if (top.length < 2) return null;
+		const all = logprob === null || top.some(([other]) => other === own) ? top : [...top, [own, logprob] as const];
+		return distributionStatistics(all.map(([, one]) => Math.exp(one)));
+	});
+	const told = statistics.some((one) => one !== null);
+	return {
+		text: kept.map((token) => token.text),
+		logprob: kept.map(({ logprob }) => logprob),
+		...(told
+			? {
+					entropy: statistics.map((one) => one?.entropy ?? null),
+					varentropy: statistics.map((one) => one?.varentropy ?? null),
+					gini: statistics.map((one) => one?.gini ?? null),
+					variance: statistics.map((one) => one?.variance ?? null),
+					...(wanted > 1 ? { top: kept.map(({ top }) => top.slice(0, wanted)) } : {}),
+					partial: true,
+				}
+			: {}),
+	};
+}

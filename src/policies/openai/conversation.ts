@@ -1,0 +1,218 @@
+import { Failure } from '../../base/failure.ts';
+import type { GenerateRequest, Generation, PolicyText } from '../../core/search/policy.ts';
+import { contextOverflow } from '../contextOverflow.ts';
+import type { OpenAiAbilities } from './abilities.ts';
+import { ChoiceDraft } from './choiceDraft.ts';
+import type { OpenAiServer, ReplyEnd, ReplyListener } from './openAiServer.ts';
+import { type Reply, tokensOf, type Usage } from './replyParts.ts';
+import { bodyOf, inputOf, type OpenAiSpec, pathOf } from './requestBody.ts';
+import { contextRefusal } from './serverContext.ts';
+
+/** What came of one request. */
+export interface Exchange {
+	/** As many as there came; fewer than asked where the server does not do `n`. */
+	readonly generations: readonly Generation[];
+	/** Why some are not whole; null: all came to their ends. */
+	readonly broken: Failure | null;
+	/** It came in parts. */
+	readonly streamed: boolean;
+	/** The server counted tokens. */
+	readonly counted: boolean;
+	/** The thinking came apart. */
+	readonly reasoned: boolean;
+	/** The server named the stop text that ended it. */
+	readonly toldStop: boolean;
+}
+
+export interface AskOptions {
+	readonly signal: AbortSignal;
+	/** Default: 1 or, where the server does that, the request's. */
+	readonly n?: number;
+	/** Instead of the request's. */
+	readonly seed?: number;
+	readonly prefix?: string;
+	readonly maxTokens?: number;
+	/** Also where the server does not tell them. Default: only where it tells, or where it cannot stream. */
+	readonly sendStops?: boolean;
+	readonly think?: readonly [open: string, close: string];
+	/** Parts as they come, by choice. */
+	readonly onText?: (index: number, text: string) => void;
+}
+
+const thinkTags = ['<think>', '</think>'] as const;
+
+/** Puts requests of search to one model on a server, in the words that it takes, one request at a time. */
+export class Conversation {
+	readonly #server: OpenAiServer;
+	readonly #spec: OpenAiSpec;
+	readonly #abilities: OpenAiAbilities;
+
+	constructor(server: OpenAiServer, spec: OpenAiSpec, abilities: OpenAiAbilities) {
+		this.#server = server;
+		this.#spec = spec;
+		this.#abilities = abilities;
+	}
+
+	/**
+	 * Fails as `OpenAiServer.ask`, and with `ContextOverflow`. A request that asks for more than the context has room for is made
+	 * again with what there is room for.
+	 */
+	async ask(request: GenerateRequest, options: AskOptions): Promise<Exchange> {
+		const maxTokens = options.maxTokens ?? request.maxTokens;
+		try {
+			return await this.#ask(request, options, maxTokens);
+		} catch (error) {
+			const refused = contextRefusal(error);
+			if (refused === null) throw error;
+			if (refused.room !== null && refused.room > 0 && refused.room < maxTokens) {
+				return this.#ask(request, options, refused.room);
+			}
+			throw contextOverflow(this.#spec.name, refused.promptTokens, refused.context);
+		}
+	}
+
+	async #ask(request: GenerateRequest, options: AskOptions, maxTokens: number): Promise<Exchange> {
+		const { signal, onText, think = thinkTags, prefix = request.prefix } = options;
+		const { stream, stops, many, prefix: style, echoesPrefix } = this.#abilities;
+		const n = options.n ?? (many ? request.n : 1);
+		const streams = stream !== 'no';
+		// Where a server does not tell, the stream is watched for them here, and left when one comes.
+		const sent = options.sendStops === true || stops === 'told' || stops === 'kept' || (stops === 'untold' && !streams);
+		const given = style === null ? '' : prefix;
+		const replies = new Replies(
+			n,
+			() => new ChoiceDraft({ ...request, maxTokens }, think, given, sent && stops === 'untold'),
+			onText,
+		);
+		const body = bodyOf(this.#spec, this.#abilities, {
+			request,
+			prefix: given,
+			n,
+			seed: wholeSeed(options.seed ?? request.seed),
+			maxTokens,
+			stops: sent ? request.stop.filter((stop) => stop !== '') : [],
+			stream: streams,
+		});
+		const end = await this.#server.ask(pathOf(this.#spec), body, replies, signal);
+		return replies.exchange(end, this.#server.origin, echoesPrefix ? given : '');
+	}
+
+	/** Log-probability of each token of a completion, nats, by a server that repeats what it is given. */
+	async score({ messages, completion }: PolicyText, signal: AbortSignal): Promise<number[]> {
+		const { prompt } = inputOf(this.#spec, messages, '', null) as { prompt: string };
+		const tokens: { at: number; text: string; logprob: number | null }[] = [];
+		const listener: ReplyListener = {
+			done: false,
+			begin: () => {
+				tokens.length = 0;
+			},
+			part(reply) {
+				let at = tokens.reduce((sum, { text }) => sum + text.length, 0);
+				for (const choice of reply.choices) {
+					for (const { text, logprob } of tokensOf(choice)) {
+						tokens.push({ at, text, logprob });
+						at += text.length;
+					}
+				}
+				return true;
+			},
+		};
+		const { lengthField } = this.#abilities;
+		const body = {
+			...this.#spec.extra,
+			model: this.#spec.model,
+			prompt: `${prompt}${completion}`,
+			echo: true,
+			logprobs: 1,
+			[lengthField]: 1,
+		};
+		await this.#server.ask(pathOf(this.#spec), body, listener, signal);
+		const whole = prompt.length + completion.length;
+		const repeated = tokens.map(({ text }) => text).join('');
+		// Special tokens may stand before it.
+		const shift = repeated.indexOf(`${prompt}${completion}`);
+		if (shift < 0) throw new Failure('unsupported', `${this.#spec.name} does not repeat what it is given.`);
+		const own = tokens.filter(({ at }) => at - shift >= prompt.length && at - shift < whole);
+		if (own.some(({ logprob }) => logprob === null)) {
+			throw new Failure('invalid', `${this.#spec.name} does not tell the log-probabilities of what it is given.`);
+		}
+		return own.map(({ logprob }) => logprob as number);
+	}
+}
+
+/** The choices of one answer while they come in. */
+class Replies implements ReplyListener {
+	readonly #n: number;
+	readonly #make: () => ChoiceDraft;
+	readonly #onText: ((index: number, text: string) => void) | undefined;
+	#drafts: ChoiceDraft[] = [];
+	#usage: Usage | null = null;
+	#parts = 0;
+	#toldStop = false;
+
+	constructor(n: number, make: () => ChoiceDraft, onText: ((index: number, text: string) => void) | undefined) {
+		this.#n = n;
+		this.#make = make;
+		this.#onText = onText;
+	}
+
+	begin(): void {
+		this.#drafts = Array.from({ length: this.#n }, () => this.#make());
+		this.#usage = null;
+		this.#parts = 0;
+	}
+
+	get done(): boolean {
+		return this.#drafts.every((draft) => draft.done);
+	}
+
+	part(reply: Reply): boolean {
+		this.#parts++;
+		let brought = false;
+		if (reply.usage !== null && reply.usage !== undefined) this.#usage = reply.usage;
+		for (const choice of reply.choices) {
+			const draft = this.#drafts[choice.index];
+			if (draft === undefined) continue;
+			brought = draft.add(choice) || brought;
+			this.#toldStop ||= typeof (choice.stop_reason ?? choice.matched_stop) === 'string';
+			const news = this.#onText === undefined ? '' : draft.news();
+			if (news !== '') this.#onText?.(choice.index, news);
+		}
+		return brought;
+	}
+
+	/** @param echoed what each text repeats before it goes on */
+	exchange(end: ReplyEnd, origin: string, echoed: string): Exchange {
+		const began = this.#drafts.filter((draft) => draft.finished || draft.text !== '');
+		const whole = end.broken === null && (end.said || began.every((draft) => draft.finished));
+		const counts = this.#counts(began);
+		const promptTokens = this.#usage?.prompt_tokens ?? null;
+		return {
+			// What a request was given is counted once.
+			generations: began.map((draft, i) => {
+				const made = draft.generation(counts[i] ?? null, i === 0 ? promptTokens : promptTokens === null ? null : 0);
+				const text = made.text.startsWith(echoed) ? made.text.slice(echoed.length) : made.text;
+				return end.said && !draft.finished ? { ...made, text, finish: 'end' } : { ...made, text };
+			}),
+			broken: whole ? null : (end.broken ?? new Failure('unavailable', `${origin} ended its answer in the middle.`)),
+			streamed: this.#parts > 1,
+			counted: this.#usage !== null,
+			reasoned: began.some((draft) => draft.reasoned),
+			toldStop: this.#toldStop,
+		};
+	}
+
+	/** The server counts all choices together: they have their shares. */
+	#counts(drafts: readonly ChoiceDraft[]): (number | null)[] {
+		const total = this.#usage?.completion_tokens ?? null;
+		if (total === null) return drafts.map(() => null);
+		if (drafts.length === 1) return [total];
+		const sum = drafts.reduce((all, { tokens }) => all + tokens, 0);
+		return drafts.map(({ tokens }) => (sum === 0 ? 0 : Math.round((total * tokens) / sum)));
+	}
+}
+
+/** Seeds of servers are whole and positive. */
+function wholeSeed(seed: number): number {
+	return Math.abs(Math.trunc(seed)) % 2 ** 31;
+}

@@ -1,0 +1,315 @@
+import { createParser } from 'eventsource-parser';
+import { Failure } from '../../base/failure.ts';
+import { type HttpAdvice, lostConnection, refusal, saidOf, tooSlow } from '../../rpc/http/httpFailures.ts';
+import { RequestQueue, type Tried } from '../../rpc/http/requestQueue.ts';
+import { decodeReply, isErrorReply, type Reply } from './replyParts.ts';
+
+export interface OpenAiServerOptions {
+	/** With the path up to /v1, without a slash at its end. */
+	readonly baseUrl: string;
+	/** Sent to this server alone. */
+	readonly key: string | null;
+	readonly parallel: number;
+	readonly requestsPerMinute?: number;
+	/** Without any progress of an answer. */
+	readonly timeoutSeconds: number;
+	readonly retries: number;
+	/** Wait before the first further try. Default 500. */
+	readonly firstWaitMs?: number;
+}
+
+/** Hears the parts of an answer. */
+export interface ReplyListener {
+	/** A try begins: what came before is void. */
+	begin(): void;
+	/** @returns whether it brought anything: a server that sends nothing but empty parts has stalled */
+	part(reply: Reply): boolean;
+	/** Nothing more is wanted. */
+	readonly done: boolean;
+}
+
+/** How an answer ended. */
+export interface ReplyEnd {
+	/** Why it was broken off after something had come; null: it came to its end. */
+	readonly broken: Failure | null;
+	/** Parts that could not be read. */
+	readonly rubbish: number;
+	/** The server said that nothing more comes. */
+	readonly said: boolean;
+}
+
+/** Bytes of one answer at most, and of an error. */
+const largestReply = 64 << 20;
+const largestError = 64 << 10;
+/** Of one event of a stream. */
+const largestEvent = 4 << 20;
+/** An answer takes so many times the timeout at most, however it trickles. */
+const longestFactor = 30;
+
+const advice: HttpAdvice = {
+	unreachable: 'Start the server, or correct its URL.',
+	slow: 'Raise "timeoutSeconds" of the policy, or lower "parallel".',
+	busy: 'Lower "parallel" or "requestsPerMinute" of the policy, or raise "retries".',
+	wrongKey: 'Correct the API key of the policy.',
+	noKey: 'Set the API key of the policy.',
+	address: 'Correct the URL of the policy: with the path up to /v1.',
+	refused: 'Correct the model, the URL or the other options of the policy.',
+};
+
+/** A refusal with what the server wrote, for those who can do something about it. */
+export class Refused extends Failure {
+	readonly status: number;
+	/** The beginning of the answer's text. */
+	readonly body: string;
+
+	constructor(failure: Failure, status: number, body: string) {
+		super(failure.reason, failure.message, failure.action);
+		this.status = status;
+		this.body = body;
+	}
+}
+
+/** One OpenAI-compatible server. Whatever it sends, every call settles within bounds of time and size. */
+export class OpenAiServer {
+	readonly #options: OpenAiServerOptions;
+	readonly #queue: RequestQueue;
+	readonly origin: string;
+	/** It has answered before: that nobody listens there may pass. */
+	#answered = false;
+
+	constructor(options: OpenAiServerOptions) {
+		this.#options = options;
+		this.origin = new URL(options.baseUrl).origin;
+		this.#queue = new RequestQueue({
+			concurrency: options.parallel,
+			retries: options.retries,
+			...(options.firstWaitMs === undefined ? {} : { firstWaitMs: options.firstWaitMs }),
+			...(options.requestsPerMinute === undefined ? {} : { requestsPerMinute: options.requestsPerMinute }),
+		});
+	}
+
+	get retries(): number {
+		return this.#queue.retries;
+	}
+
+	/**
+	 * Posts a request and hears its answer, whole or as a stream, as the server sends it.
+	 * Fails with {@link Refused}, `denied`, `unavailable`, `invalid` (no such answer) or `cancelled`, as long as nothing had come.
+	 */
+	ask(path: string, body: object, listener: ReplyListener, signal: AbortSignal): Promise<ReplyEnd> {
+		return this.#queue.run(() => this.#try(path, body, listener, signal), signal);
+	}
+
+	/** Ids of the models that it lists. Fails as `ask`. */
+	async models(signal: AbortSignal): Promise<string[]> {
+		const value = await this.#queue.run<unknown>(
+			() =>
+				this.#send('/models', null, signal, async (response, url) => {
+					const text = await readText(response, largestReply, () => undefined);
+					try {
+						return { result: JSON.parse(text) };
+					} catch {
+						return { failure: notJson(url), passing: false };
+					}
+				}),
+			signal,
+		);
+		const data = (value as { data?: unknown } | null)?.data;
+		if (!Array.isArray(data)) throw new Failure('invalid', `${this.origin} lists no models.`, advice.address);
+		return data.flatMap((one) => (typeof one?.id === 'string' && one.id !== '' ? [one.id] : [])).slice(0, 5000);
+	}
+
+	#try(path: string, body: object, listener: ReplyListener, signal: AbortSignal): Promise<Tried<ReplyEnd>> {
+		listener.begin();
+		let came = false;
+		const hear = (reply: Reply): boolean => {
+			const brought = listener.part(reply);
+			came ||= brought;
+			return brought;
+		};
+		return this.#send(
+			path,
+			body,
+			signal,
+			async (response, url, alive) => {
+				const streamed = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
+				return streamed
+					? readStream(response, url, hear, () => listener.done, alive)
+					: readWhole(response, url, hear, alive);
+			},
+			() => came,
+		);
+	}
+
+	/** Sends one request and lets `read` have its answer; a failure after something had come is an end of it. */
+	async #send<T>(
+		path: string,
+		body: object | null,
+		signal: AbortSignal,
+		read: (response: Response, url: string, alive: () => void) => Promise<Tried<T>>,
+		came: () => boolean = () => false,
+	): Promise<Tried<T>> {
+		const { baseUrl, key, timeoutSeconds } = this.#options;
+		const url = `${baseUrl}${path}`;
+		const stalled = new AbortController();
+		let timer = setTimeout(() => stalled.abort(), timeoutSeconds * 1000);
+		const last = setTimeout(() => stalled.abort(), timeoutSeconds * 1000 * longestFactor);
+		const alive = () => {
+			clearTimeout(timer);
+			timer = setTimeout(() => stalled.abort(), timeoutSeconds * 1000);
+		};
+		try {
+			const response = await fetch(url, {
+				method: body === null ? 'GET' : 'POST',
+				headers: {
+					accept: 'application/json, text/event-stream',
+					...(body === null ? {} : { 'content-type': 'application/json' }),
+					...(key === null ? {} : { authorization: `Bearer ${key}` }),
+				},
+				...(body === null ? {} : { body: JSON.stringify(body) }),
+				redirect: 'manual',
+				signal: AbortSignal.any([signal, stalled.signal]),
+			});
+			if (response.status < 200 || response.status >= 300) {
+				const text = await readText(response, largestError, () => undefined);
+				const refused = refusal(response, text, { url, hasKey: key !== null }, advice);
+				if (refused !== null) {
+					return refused.passing
+						? refused
+						: { ...refused, failure: new Refused(refused.failure, response.status, text) };
+				}
+			}
+			this.#answered = true;
+			return await read(response, url, alive);
+		} catch (error) {
+			if (signal.aborted) throw new Failure('cancelled', `The request to ${this.origin} was cancelled.`);
+			const failed =
+				error instanceof Failure
+					? { failure: error, passing: false }
+					: stalled.signal.aborted
+						? tooSlow(this.origin, timeoutSeconds, advice)
+						: lostConnection(this.origin, error, advice);
+			if (came()) return { result: { broken: failed.failure, rubbish: 0, said: false } as T };
+			return { ...failed, passing: failed.passing || (this.#answered && !(error instanceof Failure)) };
+		} finally {
+			clearTimeout(timer);
+			clearTimeout(last);
+		}
+	}
+}
+
+async function readWhole(
+	response: Response,
+	url: string,
+	hear: (reply: Reply) => boolean,
+	alive: () => void,
+): Promise<Tried<ReplyEnd>> {
+	const text = await readText(response, largestReply, alive);
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		return { failure: notJson(url), passing: false };
+	}
+	if (isErrorReply(value)) return { failure: saidFailure(url, text), passing: false };
+	const reply = decodeReply(value);
+	if (!reply.ok || reply.value.choices.length === 0) return { failure: noAnswer(url, reply), passing: false };
+	hear(reply.value);
+	return { result: { broken: null, rubbish: 0, said: true } };
+}
+
+async function readStream(
+	response: Response,
+	url: string,
+	hear: (reply: Reply) => boolean,
+	done: () => boolean,
+	alive: () => void,
+): Promise<Tried<ReplyEnd>> {
+	let came = false;
+	let ended = false;
+	let rubbish = 0;
+	let fault: Failure | null = null;
+	let oversize: Failure | null = null;
+	const parser = createParser({
+		maxBufferSize: largestEvent,
+		onEvent({ data }) {
+			if (ended || fault !== null) return;
+			if (data.trim() === '[DONE]') {
+				ended = true;
+				return;
+			}
+			let value: unknown;
+			try {
+				value = JSON.parse(data);
+			} catch {
+				rubbish++;
+				return;
+			}
+			if (isErrorReply(value)) {
+				fault = saidFailure(url, data);
+				return;
+			}
+			const reply = decodeReply(value);
+			if (!reply.ok) {
+				rubbish++;
+				return;
+			}
+			if (!hear(reply.value)) return;
+			came = true;
+			alive();
+		},
+		onError(error) {
+			if (error.type === 'max-buffer-size-exceeded') fault = oversize = tooLarge(url, largestEvent);
+		},
+	});
+	const decoder = new TextDecoder();
+	let size = 0;
+	// What is left is not waited for: the server may stop writing it.
+	for await (const part of response.body ?? []) {
+		size += part.length;
+		if (size > largestReply) fault = oversize = tooLarge(url, largestReply);
+		else parser.feed(decoder.decode(part, { stream: true }));
+		if (ended || fault !== null || done()) break;
+	}
+	if (fault !== null) {
+		return came ? { result: { broken: fault, rubbish, said: false } } : { failure: fault, passing: fault !== oversize };
+	}
+	if (came || ended) return { result: { broken: null, rubbish, said: ended } };
+	const what = rubbish > 0 ? `sent ${rubbish} parts that are no answer` : 'ended the stream before it had begun';
+	return {
+		failure: new Failure('unavailable', `${new URL(url).origin} ${what}.`, 'Look at the log of the server.'),
+		passing: rubbish === 0,
+	};
+}
+
+async function readText(response: Response, most: number, alive: () => void): Promise<string> {
+	let size = 0;
+	const parts: Uint8Array[] = [];
+	for await (const part of response.body ?? []) {
+		alive();
+		size += part.length;
+		if (size > most) throw tooLarge(response.url, most);
+		parts.push(part);
+	}
+	return Buffer.concat(parts).toString('utf8');
+}
+
+const tooLarge = (url: string, most: number) =>
+	new Failure('invalid', `The answer of ${new URL(url).origin} has more than ${most} bytes.`, 'Use another server.');
+
+const notJson = (url: string) => new Failure('invalid', `The answer of ${url} is not JSON.`, advice.address);
+
+function noAnswer(url: string, reply: ReturnType<typeof decodeReply>): Failure {
+	const why = reply.ok
+		? 'it has no choices'
+		: `${reply.faults[0]?.path ?? ''} ${reply.faults[0]?.message ?? ''}`.trim();
+	return new Failure('invalid', `${url} does not answer as completions do: ${why}.`, advice.address);
+}
+
+function saidFailure(url: string, text: string): Failure {
+	return new Failure(
+		'unavailable',
+		`${new URL(url).origin} reports an error${saidOf(text)}.`,
+		'Look at the log of the server.',
+	);
+}

@@ -1,0 +1,279 @@
+import { Failure } from '../../base/failure.ts';
+import type { GenerateRequest, Generation } from '../../core/search/policy.ts';
+import type { ChatMessage } from '../../protocol/scorer.ts';
+import type { OpenAiAbilities, PrefixStyle } from './abilities.ts';
+import { Conversation, type Exchange } from './conversation.ts';
+import { type OpenAiServer, Refused } from './openAiServer.ts';
+import type { OpenAiSpec } from './requestBody.ts';
+
+const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
+const counted = { prefix: '1 2 3 4 5 6 7 8', next: /^\s*9\b/ };
+const inventing = 'Invent a name for a small sailing boat. Say the name alone.';
+
+/** What every server of this kind takes; what is beyond is tried. */
+const plain: OpenAiAbilities = {
+	lengthField: 'max_tokens',
+	temperature: true,
+	topP: true,
+	stream: 'no',
+	logprobs: null,
+	many: false,
+	seed: false,
+	refusesSeed: true,
+	prefix: null,
+	echoesPrefix: false,
+	schema: false,
+	stops: 'kept',
+	score: false,
+	reasoning: false,
+	sample: '',
+	notes: [],
+};
+
+interface Tried {
+	readonly abilities: Partial<OpenAiAbilities>;
+	readonly note?: string;
+}
+
+/**
+ * Finds out what a model on a server can do, by about a dozen requests of a few tokens. A server that takes no request at all
+ * fails as `OpenAiServer.ask`; a thing that does not work is noted.
+ */
+export async function probeServer(
+	server: OpenAiServer,
+	spec: OpenAiSpec,
+	signal: AbortSignal,
+): Promise<OpenAiAbilities> {
+	const { abilities: base, generation } = await firstAnswer(server, spec, signal);
+	const probe = new Probe(server, spec, base, generation, signal);
+	const tried = await Promise.all([
+		probe.streaming(),
+		probe.logprobs(),
+		probe.many(),
+		probe.seeds(),
+		probe.stops(),
+		probe.schema(),
+		probe.prefix(),
+		probe.score(),
+	]);
+	const found = Object.assign({}, base, ...tried.map(({ abilities }) => abilities)) as OpenAiAbilities;
+	return { ...found, notes: tried.flatMap(({ note }) => (note === undefined ? [] : [note])) };
+}
+
+/** The first text, greedy, in the words that the server takes. */
+async function firstAnswer(server: OpenAiServer, spec: OpenAiSpec, signal: AbortSignal) {
+	const dialects: Partial<OpenAiAbilities>[] = [
+		{},
+		{ topP: false },
+		{ lengthField: 'max_completion_tokens' },
+		{ lengthField: 'max_completion_tokens', temperature: false, topP: false },
+		{ temperature: false, topP: false },
+	];
+	let first: unknown;
+	for (const dialect of dialects) {
+		const abilities = { ...plain, ...dialect };
+		try {
+			const { generations, reasoned } = await new Conversation(server, spec, abilities).ask(
+				requestOf(counting, { maxTokens: 48 }),
+				{ signal },
+			);
+			const generation = generations[0] as Generation;
+			return { generation, abilities: { ...abilities, reasoning: reasoned, sample: generation.text.slice(0, 400) } };
+		} catch (error) {
+			first ??= error;
+			// Other words do not help against anything else.
+			if (!(error instanceof Refused) || ![400, 422].includes(error.status)) throw error;
+		}
+	}
+	throw first;
+}
+
+function requestOf(prompt: string, more: Partial<GenerateRequest> = {}): GenerateRequest {
+	return {
+		messages: [{ role: 'user', content: prompt }],
+		prefix: '',
+		n: 1,
+		temperature: 0,
+		topP: 1,
+		maxTokens: 16,
+		stop: [],
+		seed: 1,
+		tokens: 0,
+		...more,
+	};
+}
+
+/** One thing is tried with everything else as it was. */
+class Probe {
+	readonly #server: OpenAiServer;
+	readonly #spec: OpenAiSpec;
+	readonly #base: OpenAiAbilities;
+	/** The greedy text of `counting`. */
+	readonly #text: string;
+	readonly #first: Generation;
+	readonly #signal: AbortSignal;
+
+	constructor(server: OpenAiServer, spec: OpenAiSpec, base: OpenAiAbilities, first: Generation, signal: AbortSignal) {
+		this.#server = server;
+		this.#spec = spec;
+		this.#base = base;
+		this.#text = first.text;
+		this.#first = first;
+		this.#signal = signal;
+	}
+
+	async streaming(): Promise<Tried> {
+		for (const stream of ['usage', 'plain'] as const) {
+			const got = await this.#try({ stream }, requestOf(counting, { maxTokens: 8 }));
+			if (got instanceof Failure || !got.streamed) continue;
+			return { abilities: { stream: got.counted || stream === 'plain' ? stream : 'plain' } };
+		}
+		return { abilities: {}, note: 'It does not stream: texts are seen when they are whole.' };
+	}
+
+	async logprobs(): Promise<Tried> {
+		for (const logprobs of [20, 5, 0]) {
+			const got = await this.#try({ logprobs }, requestOf(counting, { maxTokens: 8, tokens: 20 }));
+			if (got instanceof Failure) continue;
+			const [generation] = got.generations;
+			if (generation?.logprob === null || generation === undefined) break;
+			const told = Math.max(0, ...(generation.detail?.top ?? []).map((top) => top.length));
+			return { abilities: { logprobs: Math.min(logprobs, told) } };
+		}
+		return { abilities: {}, note: 'It tells no log-probabilities.' };
+	}
+
+	async many(): Promise<Tried> {
+		const request = requestOf(inventing, { n: 2, temperature: 1, maxTokens: 8 });
+		const got = await this.#try({ many: true }, request);
+		if (!(got instanceof Failure) && got.generations.length === 2) return { abilities: { many: true } };
+		return { abilities: {}, note: 'It gives one text a request: several take several requests.' };
+	}
+
+	async seeds(): Promise<Tried> {
+		const texts: string[] = [];
+		for (const seed of [11, 11, 12, 13]) {
+			const request = requestOf(inventing, { temperature: 1, seed });
+			const got = await this.#try({ refusesSeed: false }, request);
+			if (got instanceof Failure) return { abilities: {}, note: 'It takes no seeds.' };
+			texts.push(got.generations[0]?.text ?? '');
+		}
+		const same = texts[0] === texts[1];
+		if (same && texts.some((text) => text !== texts[0])) return { abilities: { seed: true, refusesSeed: false } };
+		const note = same
+			? 'Whether seeds do anything could not be told: all texts were alike.'
+			: 'The same seed gives other texts.';
+		return { abilities: { refusesSeed: false }, note };
+	}
+
+	async stops(): Promise<Tried> {
+		const stop = stopWithin(this.#text);
+		if (stop === null) return { abilities: { stops: 'untold' } };
+		const got = await this.#try({}, requestOf(counting, { maxTokens: 48, stop: [stop] }), true);
+		const note = 'It takes no stop texts: steps are cut here.';
+		if (got instanceof Failure) return { abilities: { stops: 'refused' }, note };
+		const [generation] = got.generations;
+		if (generation?.finish !== 'stop') return { abilities: { stops: 'untold' } };
+		if (got.toldStop) return { abilities: { stops: 'told' } };
+		// It went on behind the stop text as if there were none.
+		if (generation.tokens >= this.#first.tokens) return { abilities: { stops: 'refused' }, note };
+		return { abilities: { stops: 'kept' } };
+	}
+
+	async schema(): Promise<Tried> {
+		const schema = {
+			type: 'object',
+			properties: { ready: { type: 'boolean' } },
+			required: ['ready'],
+			additionalProperties: false,
+		};
+		const got = await this.#try({ schema: true }, requestOf('Say yes or no.', { maxTokens: 32, schema }));
+		if (!(got instanceof Failure)) {
+			const text = (got.generations[0]?.text ?? '').replace(/^\s*<think>[\s\S]*?<\/think>/, '');
+			try {
+				if (typeof JSON.parse(text)?.ready === 'boolean') return { abilities: { schema: true } };
+			} catch {
+				// It is no JSON, so it was not kept to a schema.
+			}
+		}
+		return { abilities: {}, note: 'It does not keep to JSON schemas.' };
+	}
+
+	/**
+	 * Whether the greedy text, given its own beginning, goes on as it went. Where that text says nothing (it repeats itself, or is
+	 * too short, or the model cannot be greedy), whether counting goes on.
+	 */
+	async prefix(): Promise<Tried> {
+		const styles: readonly PrefixStyle[] =
+			this.#spec.api === 'completions' ? ['prompt'] : ['continue', 'assistant', 'flag'];
+		const split = splitOf(this.#text);
+		for (const style of styles) {
+			const prefix = split?.prefix ?? counted.prefix;
+			const request = requestOf(counting, { maxTokens: 24, prefix });
+			const got = await this.#try({ prefix: style }, request);
+			if (got instanceof Failure) continue;
+			const text = got.generations[0]?.text ?? '';
+			const echoes = text.startsWith(prefix);
+			const rest = echoes ? text.slice(prefix.length) : text;
+			const goesOn = split === null ? counted.next.test(rest) : sameStart(rest, split.rest);
+			if (goesOn) return { abilities: { prefix: style, echoesPrefix: echoes } };
+		}
+		// A prompt is gone on from by definition; what could not be told apart does not speak against it.
+		if (this.#spec.api === 'completions' && split === null) return { abilities: { prefix: 'prompt' } };
+		return { abilities: {}, note: 'It does not go on from a given beginning: a step cannot be continued.' };
+	}
+
+	async score(): Promise<Tried> {
+		if (this.#spec.api === 'chat') return { abilities: {} };
+		const conversation = new Conversation(this.#server, this.#spec, this.#base);
+		const messages: readonly ChatMessage[] = [{ role: 'user', content: counting }];
+		try {
+			const scored = await conversation.score({ messages, completion: ' 1 2 3' }, this.#signal);
+			if (scored.length > 0) return { abilities: { score: true } };
+		} catch (error) {
+			if (Failure.from(error).reason === 'cancelled') throw error;
+		}
+		return { abilities: {}, note: 'It does not tell how probable a given text is.' };
+	}
+
+	async #try(
+		abilities: Partial<OpenAiAbilities>,
+		request: GenerateRequest,
+		tellStops = false,
+	): Promise<Exchange | Failure> {
+		const conversation = new Conversation(this.#server, this.#spec, { ...this.#base, ...abilities });
+		try {
+			return await conversation.ask(request, { signal: this.#signal, sendStops: tellStops });
+		} catch (error) {
+			const failure = Failure.from(error);
+			// A key or a server that is gone is no answer to the question.
+			if (failure.reason === 'cancelled' || failure.reason === 'denied') throw failure;
+			return failure;
+		}
+	}
+}
+
+/** A word from the middle of a text, to stop at. */
+function stopWithin(text: string): string | null {
+	const words = [...text.matchAll(/\S+/g)].filter(({ index, 0: word }) => index > 0 && text.indexOf(word) === index);
+	return words[Math.floor(words.length / 2)]?.[0].slice(0, 20) ?? null;
+}
+
+/** Where a text can be cut so that going on and beginning again look different; null: nowhere. */
+function splitOf(text: string): { readonly prefix: string; readonly rest: string } | null {
+	const places = [...text.matchAll(/(?<=\S)\s+(?=\S)/g)].map(({ index }) => index);
+	const middle = text.length / 2;
+	places.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle));
+	for (const at of places) {
+		const rest = text.slice(at);
+		if (rest.trim().length >= 2 && !sameStart(rest, text)) return { prefix: text.slice(0, at), rest };
+	}
+	return null;
+}
+
+/** The first characters are the same, blanks at the start left out. */
+function sameStart(a: string, b: string): boolean {
+	const [left, right] = [a.trimStart(), b.trimStart()];
+	const length = Math.min(8, left.length, right.length);
+	return length >= 2 && left.slice(0, length) === right.slice(0, length);
+}

@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import { type Decoded, decode } from '../../protocol/decode.ts';
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+const nullableText = v.nullish(v.string());
+
+const chatTokenSchema = v.looseObject({
+	token: v.string(),
+	logprob: v.nullish(v.number()),
+	top_logprobs: v.nullish(v.array(v.looseObject({ token: v.string(), logprob: v.number() }))),
+});
+
+/** Of chat `content`; of completions lists, or, with llama.cpp, `content` as well. */
+const logprobsSchema = v.looseObject({
+	content: v.nullish(v.array(chatTokenSchema)),
+	tokens: v.nullish(v.array(v.string())),
+	token_logprobs: v.nullish(v.array(v.nullable(v.number()))),
+	top_logprobs: v.nullish(v.array(v.nullable(v.record(v.string(), v.number())))),
+	text_offset: v.nullish(v.array(v.number())),
+});
+
+const messageSchema = v.looseObject({
+	content: nullableText,
+	/** The thinking, as vLLM, SGLang, DeepSeek and llama.cpp name it, and as Ollama, OpenRouter and newer vLLM do. */
+	reasoning_content: nullableText,
+	reasoning: nullableText,
+	refusal: nullableText,
+});
+
+const choiceSchema = v.looseObject({
+	index: v.optional(count, 0),
+	/** Of completions. */
+	text: nullableText,
+	/** Of chat: a whole one, and a part of a stream. */
+	message: v.nullish(messageSchema),
+	delta: v.nullish(messageSchema),
+	logprobs: v.nullish(logprobsSchema),
+	finish_reason: nullableText,
+	/** The stop text, as vLLM and as SGLang name it; a number is a token's. */
+	stop_reason: v.nullish(v.union([v.string(), v.number()])),
+	matched_stop: v.nullish(v.union([v.string(), v.number()])),
+});
+export type Choice = v.InferOutput<typeof choiceSchema>;
+
+const usageSchema = v.looseObject({ prompt_tokens: v.nullish(count), completion_tokens: v.nullish(count) });
+export type Usage = v.InferOutput<typeof usageSchema>;
+
+/** A whole reply, or one event of a stream. */
+const replySchema = v.looseObject({ choices: v.array(choiceSchema), usage: v.nullish(usageSchema) });
+export type Reply = v.InferOutput<typeof replySchema>;
+
+export function decodeReply(value: unknown): Decoded<Reply> {
+	return decode(replySchema, value);
+}
+
+/** Whether a reply is an error in the form of a result. */
+export function isErrorReply(value: unknown): boolean {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+	const { error, object } = value as { error?: unknown; object?: unknown };
+	return object === 'error' || (error !== undefined && error !== null && !('choices' in value));
+}
+
+/** One token with its alternatives, nats; null: not told. */
+export interface ReplyToken {
+	readonly text: string;
+	readonly logprob: number | null;
+	readonly top: readonly (readonly [text: string, logprob: number])[];
+}
+
+/** Servers write -9999 or so for what is impossible; what is above 0 or no number is none. */
+const plausible = (logprob: number | null | undefined): number | null =>
+	typeof logprob === 'number' && Number.isFinite(logprob) && logprob < 1e-3 ? Math.min(0, logprob) : null;
+
+export function tokensOf({ logprobs }: Choice): ReplyToken[] {
+	if (logprobs === null || logprobs === undefined) return [];
+	const pairs = (list: readonly (readonly [string, number])[]) =>
+		list
+			.flatMap(([text, logprob]) => {
+				const told = plausible(logprob);
+				return told === null ? [] : [[text, told] as const];
+			})
+			.sort((a, b) => b[1] - a[1]);
+	if (Array.isArray(logprobs.content)) {
+		return logprobs.content.map(({ token, logprob, top_logprobs: top }) => ({
+			text: token,
+			logprob: plausible(logprob),
+			top: pairs((top ?? []).map((one) => [one.token, one.logprob])),
+		}));
+	}
+	return (logprobs.tokens ?? []).map((text, i) => ({
+		text,
+		logprob: plausible(logprobs.token_logprobs?.[i]),
+		top: pairs(Object.entries(logprobs.top_logprobs?.[i] ?? {})),
+	}));
+}

@@ -1,0 +1,85 @@
+import type { GenerateRequest } from '../../core/search/policy.ts';
+import type { PolicySpecOf } from '../../protocol/policySpec.ts';
+import type { ChatMessage } from '../../protocol/scorer.ts';
+import { problemOf } from '../problemOf.ts';
+import type { OpenAiAbilities, PrefixStyle } from './abilities.ts';
+
+export type OpenAiSpec = PolicySpecOf<'openai'>;
+
+/** The path of what is asked. */
+export const pathOf = (spec: OpenAiSpec): string => (spec.api === 'chat' ? '/chat/completions' : '/completions');
+
+/** What a model is given: messages, or a prompt, with the beginning of its answer. */
+export function inputOf(
+	spec: OpenAiSpec,
+	messages: readonly ChatMessage[],
+	prefix: string,
+	style: PrefixStyle | null,
+): Record<string, unknown> {
+	if (spec.api === 'completions') {
+		const problem = problemOf(messages);
+		const prompt = spec.template === undefined ? problem : spec.template.split('{prompt}').join(problem);
+		return { prompt: `${prompt}${prefix}` };
+	}
+	const system = spec.system !== undefined && !messages.some(({ role }) => role === 'system');
+	const given = [
+		...(system ? [{ role: 'system', content: spec.system }] : []),
+		...messages.map(({ role, content }) => ({ role, content: content ?? '' })),
+	];
+	if (prefix === '' || style === null) return { messages: given };
+	const begun = { role: 'assistant', content: prefix, ...(style === 'flag' ? { prefix: true } : {}) };
+	return {
+		messages: [...given, begun],
+		...(style === 'continue' ? { continue_final_message: true, add_generation_prompt: false } : {}),
+	};
+}
+
+export interface BodyOptions {
+	readonly request: GenerateRequest;
+	readonly prefix: string;
+	readonly n: number;
+	readonly seed: number;
+	readonly maxTokens: number;
+	readonly stops: readonly string[];
+	readonly stream: boolean;
+}
+
+/** Alternatives that stand for the whole distribution where only its statistics are wanted. */
+const alternativesForStatistics = 5;
+
+/** The body of a request, in the words that the server wants. */
+export function bodyOf(spec: OpenAiSpec, abilities: OpenAiAbilities, options: BodyOptions): Record<string, unknown> {
+	const { request, n, maxTokens, stops, stream } = options;
+	const told = abilities.logprobs;
+	const wanted = request.tokens === 0 ? 0 : request.tokens === 1 ? alternativesForStatistics : request.tokens;
+	const top = told === null ? 0 : Math.min(told, wanted);
+	const logprobs =
+		told === null
+			? {}
+			: spec.api === 'chat'
+				? { logprobs: true, ...(top > 0 ? { top_logprobs: top } : {}) }
+				: { logprobs: Math.max(1, top) };
+	return {
+		...spec.extra,
+		model: spec.model,
+		...inputOf(spec, request.messages, options.prefix, abilities.prefix),
+		[abilities.lengthField]: maxTokens,
+		...(abilities.temperature ? { temperature: request.temperature } : {}),
+		// 1 is said as well: servers have defaults of their own for each model.
+		...(abilities.topP ? { top_p: request.topP } : {}),
+		...(n > 1 ? { n } : {}),
+		...(abilities.refusesSeed ? {} : { seed: options.seed }),
+		...(stops.length > 0 ? { stop: stops } : {}),
+		...logprobs,
+		...(request.schema !== undefined && abilities.schema
+			? {
+					response_format: {
+						type: 'json_schema',
+						json_schema: { name: 'answer', schema: request.schema, strict: true },
+					},
+				}
+			: {}),
+		...(stream ? { stream: true } : {}),
+		...(stream && abilities.stream === 'usage' ? { stream_options: { include_usage: true } } : {}),
+	};
+}
