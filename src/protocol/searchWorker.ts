@@ -15,6 +15,8 @@ const empty = v.object({});
 
 /** Keys that the extension holds in its secret storage, by policy name; passed with each request and kept nowhere. */
 const keys = v.optional(v.record(v.string(), v.string()), {});
+/** Of processes that score: which Python, which sandbox, keys of judges. */
+const environment = v.optional(v.record(v.string(), v.string()), {});
 const problem = v.object({
 	prompt: v.string(),
 	answer: v.optional(v.nullable(v.string()), null),
@@ -33,7 +35,7 @@ export type RunningSearch = v.InferOutput<typeof runningSearchSchema>;
 
 export const searchRequests = {
 	/** Begins a search; resolves when its log has its first lines. `log` must not exist. */
-	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys }), result: empty },
+	start: { params: v.object({ spec: searchSpecSchema, problem, log: path, keys, environment }), result: empty },
 	/** Lets the search of a log go on in the same file. */
 	continue: {
 		params: v.object({
@@ -51,6 +53,7 @@ export const searchRequests = {
 				v.object({ kind: v.literal('force'), node: id, token: id, text: v.string() }),
 			]),
 			keys,
+			environment,
 		}),
 		result: empty,
 	},

@@ -1,0 +1,58 @@
+import { goldText } from '../../core/dataset/answer.ts';
+import type { SearchProblem } from '../../protocol/treeLog.ts';
+
+/** Columns that datasets have problems and answers in, the usual ones first. */
+const promptColumns = ['prompt', 'question', 'problem', 'instruction', 'input', 'query', 'text'];
+const answerColumns = [
+	'answer',
+	'final_answer',
+	'gold',
+	'ground_truth',
+	'target',
+	'expected',
+	'solution',
+	'output',
+	'label',
+];
+const longestPrompt = 200_000;
+
+/** The problem in a row of a dataset; null: there is none. Of messages the last one of the user is the problem. */
+export function problemOfRow(value: unknown): SearchProblem | null {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+	const row = value as Record<string, unknown>;
+	const column = [...promptColumns, 'messages'].find(
+		(name) => Object.hasOwn(row, name) && promptOf(row[name]) !== null,
+	);
+	if (column === undefined) return null;
+	const prompt = promptOf(row[column]) as string;
+	const answer = answerColumns
+		.filter((name) => name !== column)
+		.map((name) => answerOf(row[name]))
+		.find((text) => text !== null);
+	return { prompt, answer: answer ?? null, row };
+}
+
+/** As {@link problemOfRow}, of a line of JSON. */
+export function problemOfLine(line: string): SearchProblem | null {
+	if (line.length > 4 * longestPrompt || !line.trimStart().startsWith('{')) return null;
+	try {
+		return problemOfRow(JSON.parse(line));
+	} catch {
+		return null;
+	}
+}
+
+function promptOf(value: unknown): string | null {
+	if (typeof value === 'string') return value.trim() === '' || value.length > longestPrompt ? null : value;
+	if (!Array.isArray(value)) return null;
+	const last = value.findLast((message: unknown) => (message as { readonly role?: unknown } | null)?.role === 'user') as
+		| { readonly content?: unknown }
+		| undefined;
+	return typeof last?.content === 'string' ? promptOf(last.content) : null;
+}
+
+/** GSM8K writes its answer after "####". */
+function answerOf(value: unknown): string | null {
+	const text = goldText(value);
+	return text === null ? null : (/####\s*(.+?)\s*$/.exec(text)?.[1] ?? text);
+}

@@ -1,0 +1,103 @@
+import { basename } from 'node:path';
+import type { StopReason } from '../../protocol/treeLog.ts';
+import { searchLogEnding } from '../../runs/searchLog.ts';
+import type { ItemFlag } from '../ids.ts';
+import { displayText } from '../runView.ts';
+import type { SearchView } from './searchStore.ts';
+
+/** One row of the *Searches* view, in words; drawing it is `searchesTree.ts`. */
+export interface SearchPresentation {
+	readonly label: string;
+	readonly description: string;
+	readonly icon: { readonly id: string; readonly color: string | null };
+	readonly contextValue: string;
+	readonly tooltip: readonly (readonly [name: string, value: string])[];
+	readonly spoken: string;
+}
+
+export const stopWords: Readonly<Record<StopReason, string>> = {
+	complete: 'complete',
+	solved: 'solved',
+	exhausted: 'nothing left to expand',
+	'no-improvement': 'no improvement',
+	nodes: 'budget of nodes used up',
+	tokens: 'budget of tokens used up',
+	simulations: 'budget of simulations used up',
+	seconds: 'time used up',
+	cost: 'budget of cost used up',
+	stopped: 'stopped',
+	policy: 'the policy failed',
+	scorer: 'the scorer failed',
+};
+
+/** A name that was made, not given. */
+const made = /^\d{4}-\d\d-\d\d-\d{6}-.*-[0-9a-f]{4}$/;
+
+export function searchName({ log, start }: Pick<SearchView, 'log' | 'start'>): string {
+	const stem = basename(log, searchLogEnding);
+	return made.test(stem) ? displayText(start.problem.prompt, 80) || displayText(stem) : displayText(stem);
+}
+
+type State = 'running' | 'right' | 'wrong' | 'failed' | 'ended' | 'torn';
+
+function stateOf({ running, end }: SearchView): State {
+	if (running) return 'running';
+	if (end === null) return 'torn';
+	if (end.correct !== null) return end.correct ? 'right' : 'wrong';
+	return end.stop === 'policy' || end.stop === 'scorer' ? 'failed' : 'ended';
+}
+
+const icons: Readonly<Record<State, SearchPresentation['icon']>> = {
+	running: { id: 'pulse', color: 'charts.green' },
+	right: { id: 'pass-filled', color: 'testing.iconPassed' },
+	wrong: { id: 'circle-slash', color: 'testing.iconFailed' },
+	failed: { id: 'error', color: 'problemsErrorIcon.foreground' },
+	ended: { id: 'type-hierarchy', color: null },
+	torn: { id: 'debug-pause', color: 'charts.yellow' },
+};
+
+const stateWords: Readonly<Record<State, string>> = {
+	running: 'running',
+	right: 'right',
+	wrong: 'wrong',
+	failed: 'failed',
+	ended: 'ended',
+	torn: 'broken off',
+};
+
+export function presentSearch(view: SearchView): SearchPresentation {
+	const { start, end, nodes, running } = view;
+	const state = stateOf(view);
+	const label = searchName(view);
+	const answer = end?.answer == null ? null : `answer ${displayText(end.answer, 30)}`;
+	const count = nodes === null ? null : `${nodes} ${nodes === 1 ? 'node' : 'nodes'}`;
+	const strategy = displayText(start.strategy, 30);
+	const said = state === 'ended' ? null : stateWords[state];
+	const flags: ItemFlag[] = ['search', running ? 'searching' : 'endedSearch'];
+	if (!running && start.spec !== undefined) flags.push('resumableSearch');
+	const description = [strategy, count, answer, said].filter((part) => part !== null).join(' · ');
+	const oracle = start.scorers.some((scorer) => scorer.oracle);
+	const rows: (readonly [string, string | null])[] = [
+		['Problem', displayText(start.problem.prompt, 300)],
+		['Strategy', strategy],
+		['Policy', displayText([start.policy.name, start.policy.model].filter(Boolean).join(', '), 120)],
+		['Scorers', start.scorers.map(({ name }) => displayText(name, 60)).join(', ') || null],
+		['Upper bound', oracle ? 'a scorer looks at the gold answer' : null],
+		['Nodes', nodes === null ? null : String(nodes)],
+		['Tokens', end === null ? null : String(end.tokens)],
+		['Seconds', end === null ? null : end.seconds.toFixed(1)],
+		['Answer', end?.answer == null ? null : displayText(end.answer, 120)],
+		['Gold answer', start.problem.answer === null ? null : displayText(start.problem.answer, 120)],
+		['State', end === null || running ? stateWords[state] : `${stateWords[state]}: ${stopWords[end.stop]}`],
+		['Message', end?.message === undefined ? null : displayText(end.message, 300)],
+		['Log', displayText(view.log, 400)],
+	];
+	return {
+		label,
+		description,
+		icon: icons[state],
+		contextValue: flags.join(' '),
+		tooltip: rows.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
+		spoken: [label, strategy, stateWords[state], count, answer].filter((part) => part !== null).join(', '),
+	};
+}

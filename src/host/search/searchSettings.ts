@@ -1,0 +1,26 @@
+import * as vscode from 'vscode';
+import { decode } from '../../protocol/decode.ts';
+import { type SearchBudget, searchBudgetSchema } from '../../protocol/treeLog.ts';
+import { settingIds } from '../ids.ts';
+
+const standardBudget: SearchBudget = { tokens: 20_000 };
+
+/** Settings about searches, read when they are needed: a change holds from the next use. */
+export const searchSettings = {
+	/** Folder of the logs, relative to a workspace folder: never out of it. */
+	folder(scope?: vscode.Uri): string {
+		const value: unknown = vscode.workspace.getConfiguration(undefined, scope ?? null).get(settingIds.searchFolder);
+		const parts = (typeof value === 'string' ? value : '')
+			.split(/[\\/]+/)
+			.filter((part) => part !== '' && part !== '.');
+		return parts.length === 0 || parts.includes('..') ? 'searches' : parts.join('/');
+	},
+	budget(scope?: vscode.Uri): SearchBudget {
+		const value: unknown = vscode.workspace.getConfiguration(undefined, scope ?? null).get(settingIds.searchBudget);
+		const decoded = decode(searchBudgetSchema, value);
+		return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : standardBudget;
+	},
+	rowLens(): boolean {
+		return vscode.workspace.getConfiguration().get<boolean>(settingIds.searchRowLens) ?? true;
+	},
+} as const;

@@ -1,0 +1,149 @@
+import { lstat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { readSearchSummary, type SearchSummary, searchLogEnding, searchLogsIn } from '../../runs/searchLog.ts';
+import type { RunStore } from '../runStore.ts';
+import type { WindowSearches } from './windowSearches.ts';
+
+/** A search as the *Searches* view knows it. */
+export interface SearchView extends SearchSummary {
+	readonly running: boolean;
+	/** Folder of the run that its policy is of; null: it belongs to none. */
+	readonly run: string | null;
+}
+
+/** Logs are listed again so often while somebody looks, in milliseconds; a search that runs is looked at more often. */
+const lookMs = { idle: 6000, running: 1000 } as const;
+/** Logs that are listed, newest first. */
+const mostSearches = 500;
+
+interface Known {
+	readonly stamp: string;
+	readonly view: SearchView | null;
+}
+
+/** The logs of searches in the workspace and in its runs, newest first; read again when they have changed. */
+export class SearchStore extends Disposable {
+	readonly #searches: WindowSearches;
+	readonly #runs: RunStore;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly #known = new Map<string, Known>();
+	readonly onDidChange = this.#changed.event;
+	#views: readonly SearchView[] = [];
+	#shown = '';
+	#looking: Promise<void> | null = null;
+	#again = false;
+	#timer: NodeJS.Timeout | null = null;
+	#watched = false;
+
+	constructor(searches: WindowSearches, runs: RunStore) {
+		super();
+		this.#searches = searches;
+		this.#runs = runs;
+		const look = () => void this.refresh();
+		this.register(searches.onChanged(look));
+		const watcher = this.register(
+			vscode.workspace.createFileSystemWatcher(`**/*${searchLogEnding}`, false, true, false),
+		);
+		const mine = (uri: vscode.Uri) => {
+			if (this.#folders().some(({ folder }) => uri.fsPath.startsWith(folder))) look();
+		};
+		this.register(watcher.onDidCreate(mine));
+		this.register(watcher.onDidDelete(mine));
+		this.register(vscode.workspace.onDidChangeWorkspaceFolders(look));
+		this.register(
+			toDisposable(() => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+			}),
+		);
+	}
+
+	/** Newest first. */
+	get searches(): readonly SearchView[] {
+		return this.#views;
+	}
+
+	get(log: string): SearchView | undefined {
+		return this.#views.find((view) => view.log === log);
+	}
+
+	/** Whether somebody looks at the list: only then it is followed. */
+	set watched(watched: boolean) {
+		this.#watched = watched;
+		if (watched) void this.refresh();
+	}
+
+	/** Resolves when what was on disk at the call is in `searches`. */
+	async refresh(): Promise<void> {
+		if (this.disposed) return;
+		if (this.#looking !== null) {
+			this.#again = true;
+			return this.#looking;
+		}
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = null;
+		this.#looking = (async () => {
+			do {
+				this.#again = false;
+				await this.#look();
+			} while (this.#again && !this.disposed);
+		})().finally(() => {
+			this.#looking = null;
+			if (this.disposed || !this.#watched) return;
+			const pause = this.#views.some(({ running }) => running) ? lookMs.running : lookMs.idle;
+			this.#timer = setTimeout(() => void this.refresh(), pause);
+		});
+		await this.#looking;
+	}
+
+	#folders(): { folder: string; run: string | null }[] {
+		return [
+			...this.#searches.searchFolders().map((folder) => ({ folder, run: null })),
+			...this.#runs.runs.map(({ folder }) => ({ folder: join(folder, runFiles.searches), run: folder })),
+		];
+	}
+
+	async #look(): Promise<void> {
+		await this.#runs.ready;
+		const found: { log: string; run: string | null }[] = [];
+		for (const { folder, run } of this.#folders()) {
+			for (const log of await searchLogsIn(folder, mostSearches)) found.push({ log, run });
+		}
+		found.sort((a, b) => (basename(a.log) < basename(b.log) ? 1 : -1));
+		const views: SearchView[] = [];
+		const there = new Set<string>();
+		for (const { log, run } of found.slice(0, mostSearches)) {
+			there.add(log);
+			const view = await this.#read(log, run);
+			if (view !== null) views.push(view);
+		}
+		for (const log of this.#known.keys()) if (!there.has(log)) this.#known.delete(log);
+		views.sort((a, b) => b.changed - a.changed);
+		this.#views = views;
+		const shown = JSON.stringify(views.map(({ log, changed, bytes, running }) => [log, changed, bytes, running]));
+		if (shown === this.#shown || this.disposed) return;
+		this.#shown = shown;
+		this.#changed.fire();
+	}
+
+	async #read(log: string, run: string | null): Promise<SearchView | null> {
+		const info = await lstat(log).catch(() => null);
+		if (info === null) return null;
+		const stamp = `${info.size} ${info.mtimeMs} ${info.ino}`;
+		const known = this.#known.get(log);
+		if (known !== undefined && known.stamp === stamp) {
+			if (known.view === null) return null;
+			// A log with an end is not written to; one without may be, or was torn off.
+			const running =
+				this.#searches.running.has(log) || (known.view.end === null && (await this.#searches.isRunning(log)));
+			return { ...known.view, running };
+		}
+		const summary = await readSearchSummary(log).catch(() => null);
+		const view = summary === null ? null : { ...summary, run, running: await this.#searches.isRunning(log) };
+		this.#known.set(log, { stamp, view });
+		return view;
+	}
+}

@@ -1,0 +1,141 @@
+import { lstat, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { SearchMethod, SearchNews, SearchParams, SearchResult } from '../../protocol/searchWorker.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { isBeingSearched, searchLogName } from '../../runs/searchLog.ts';
+import { settings } from '../settings.ts';
+import { SearchClient } from './searchClient.ts';
+import { searchSettings } from './searchSettings.ts';
+
+/** What only reads, and so needs no trust. */
+const reading: readonly SearchMethod[] = ['trees', 'treeEvents', 'treeText', 'running', 'stop'];
+
+export interface WindowSearchesOptions {
+	/** Folder of the extension. */
+	readonly extension: vscode.Uri;
+	/** Where logs go when no folder is open. */
+	readonly storage: vscode.Uri;
+	/** What an engine's log calls this extension. */
+	readonly client: string;
+	readonly log: (message: string) => void;
+	/** Keys of policies by their names. */
+	readonly keys: () => Promise<Readonly<Record<string, string>>>;
+	/** Of the processes that score. */
+	readonly environment: () => Promise<Readonly<Record<string, string>>>;
+}
+
+type Start = Pick<SearchParams<'start'>, 'spec' | 'problem'> & { readonly log?: string | undefined };
+type GoOn = Omit<SearchParams<'continue'>, 'keys' | 'environment'>;
+
+/**
+ * The search worker as the window knows it: nothing starts in a workspace that is not trusted, keys are handed over with each
+ * request, and which searches run is known.
+ */
+export class WindowSearches extends Disposable {
+	readonly #options: WindowSearchesOptions;
+	readonly #client: SearchClient;
+	readonly #running = new Set<string>();
+	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
+	/** A search of this window has begun, goes on or has ended. */
+	readonly onChanged = this.#changed.event;
+
+	constructor(options: WindowSearchesOptions) {
+		super();
+		this.#options = options;
+		const dist = join(options.extension.fsPath, 'dist');
+		this.#client = this.register(
+			new SearchClient({
+				program: join(dist, 'search.js'),
+				args: ['--engine', join(dist, 'engine.js'), '--client', options.client],
+				node: () => settings.nodePath(),
+				log: options.log,
+			}),
+		);
+		this.#client.onChanged((news) => {
+			if (news.state === 'running') this.#running.add(news.log);
+			else this.#running.delete(news.log);
+			this.#changed.fire(news);
+		});
+		this.#client.onEnded(() => {
+			const gone = [...this.#running];
+			this.#running.clear();
+			const failure = 'The search worker ended. The search can go on: run more of it.';
+			for (const log of gone) this.#changed.fire({ log, state: 'ended', failure });
+		});
+	}
+
+	/** The worker's process, while there is one. */
+	get pid(): number | null {
+		return this.#client.pid;
+	}
+
+	/** The logs of the searches of this window that run. */
+	get running(): ReadonlySet<string> {
+		return this.#running;
+	}
+
+	/** Why nothing is searched here; null: it may be. */
+	forbidden(): string | null {
+		return vscode.workspace.isTrusted ? null : 'This workspace is not trusted, so no policy is run.';
+	}
+
+	/** Whether a search writes to a log now: one of this window, or of another program. */
+	async isRunning(log: string): Promise<boolean> {
+		return this.#running.has(log) || (await isBeingSearched(log));
+	}
+
+	request<M extends SearchMethod>(method: M, params: SearchParams<M>, signal?: AbortSignal): Promise<SearchResult<M>> {
+		const reason = reading.includes(method) ? null : this.forbidden();
+		if (reason !== null) return Promise.reject(new Failure('denied', reason, 'Trust it first.'));
+		return this.#client.request(method, params, signal);
+	}
+
+	/** Begins a search. @returns its log */
+	async start({ spec, problem, log }: Start, signal?: AbortSignal): Promise<string> {
+		const reason = this.forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		const path = log ?? join(await this.folderFor(spec.policy as PolicySpec), searchLogName(spec.strategy, new Date()));
+		await mkdir(dirname(path), { recursive: true });
+		const [keys, environment] = await this.#secrets();
+		await this.request('start', { spec, problem, log: path, keys, environment }, signal);
+		return path;
+	}
+
+	async goOn(params: GoOn, signal?: AbortSignal): Promise<void> {
+		const [keys, environment] = await this.#secrets();
+		await this.request('continue', { ...params, keys, environment }, signal);
+	}
+
+	/** Tries a policy. */
+	async probe(policy: PolicySpec, signal?: AbortSignal): Promise<SearchResult<'probe'>> {
+		const [keys] = await this.#secrets();
+		return this.request('probe', { policy, keys }, signal);
+	}
+
+	/** Where the log of a search with a policy goes: into its run, else into the workspace's folder of searches. */
+	async folderFor(policy: PolicySpec): Promise<string> {
+		const run =
+			policy.kind === 'engine' ? policy.run : policy.kind === 'checkpoint' ? dirname(dirname(policy.folder)) : null;
+		if (run !== null && (await lstat(join(run, runFiles.record)).catch(() => null))?.isFile()) {
+			return join(run, runFiles.searches);
+		}
+		return this.searchFolders()[0] as string;
+	}
+
+	/** The folders of searches that belong to no run; the first is that of new ones. */
+	searchFolders(): string[] {
+		const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+		if (folders.length === 0) return [join(this.#options.storage.fsPath, 'searches')];
+		return folders.map(({ uri }) => join(uri.fsPath, searchSettings.folder(uri)));
+	}
+
+	async #secrets(): Promise<[keys: Record<string, string>, environment: Record<string, string>]> {
+		const [keys, environment] = await Promise.all([this.#options.keys(), this.#options.environment()]);
+		return [{ ...keys }, { ...environment }];
+	}
+}

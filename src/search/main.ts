@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { createMessageConnection, IPCMessageReader, IPCMessageWriter } from 'vscode-jsonrpc/node';
+import { SearchServer } from './searchServer.ts';
+
+/*
+ * The search worker: a process that runs the searches of one window and answers over the channel to its parent. It ends with
+ * its parent; the logs of searches that ran then can go on.
+ *
+ * search.js [--engine PROGRAM] [--client NAME]
+ */
+
+const { values } = parseArgs({
+	options: { engine: { type: 'string' }, client: { type: 'string', default: 'Reasoning Lab' } },
+});
+
+if (process.send === undefined) {
+	console.error('The search worker is started by the editor.');
+	process.exit(2);
+}
+
+/** dist/engine.js beside dist/search.js; the source when the worker itself runs from source. */
+function enginePath(): string {
+	const built = fileURLToPath(new URL('./engine.js', import.meta.url));
+	return existsSync(built) ? built : fileURLToPath(new URL('../engine/main.ts', import.meta.url));
+}
+
+const connection = createMessageConnection(new IPCMessageReader(process), new IPCMessageWriter(process), {
+	error: () => undefined,
+	warn: () => undefined,
+	info: () => undefined,
+	log: () => undefined,
+});
+const server = new SearchServer(connection, { engine: values.engine ?? enginePath(), client: values.client });
+
+/** What searches that are ended now may take to write their last line, in milliseconds. */
+const graceMs = 1500;
+
+let ending = false;
+async function end(): Promise<void> {
+	if (ending) return;
+	ending = true;
+	await Promise.race([server.close().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, graceMs))]);
+	process.exit(0);
+}
+
+process.on('disconnect', () => void end());
+process.on('SIGTERM', () => void end());
+// Ctrl+C of a terminal goes to the whole group; the parent decides.
+process.on('SIGINT', () => undefined);
+
+connection.listen();

@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Disposable } from '../base/disposable.ts';
+import type { SearchResume } from '../core/search/goOn.ts';
+import type { GenerateRequest, Policy } from '../core/search/policy.ts';
+import type { Scorer } from '../core/search/scorer.ts';
+import { beginSearch, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';
+import { strategyOf, strategyParams } from '../core/search/strategies.ts';
+import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
+import type { SearchSpec } from '../protocol/searchSpec.ts';
+import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import type { PolicyLease } from './policyPool.ts';
+import { type OpenScorer, openScorer } from './scorers/openScorer.ts';
+import { absoluteSpec, type SearchContext } from './searchContext.ts';
+
+export interface RunOptions {
+	readonly problem: SearchProblem;
+	/** Of the search, in its log. */
+	readonly id?: string;
+	/** Every event in its order; what it throws ends the search. */
+	readonly onEvent?: (event: TreeEvent) => void;
+	/** Hears texts while they are written. */
+	readonly onText?: (text: GeneratedText) => void;
+	readonly signal?: AbortSignal;
+	readonly resume?: SearchResume;
+	/** Instead of the specification's. */
+	readonly budget?: SearchBudget;
+	readonly seed?: number;
+	/** Is awaited before each call of the policy: holds a search up that is faster than who writes it down. */
+	readonly beforeCall?: () => Promise<void> | undefined;
+}
+
+export interface RunHandle {
+	/** Rejects as `beginSearch`, and with what `onEvent` has thrown. */
+	readonly result: Promise<SearchResult>;
+	/** Ends the search; what is under way is cancelled. */
+	stop(reason?: 'stopped' | 'seconds'): void;
+}
+
+/** How long a search may keep the event loop to itself, in milliseconds: a policy that answers at once never lets go of it. */
+const stretchMs = 15;
+
+/**
+ * A search's specification with all that it names opened: policy and scorers. Any number of problems can be run with it, one
+ * after the other or at a time. Who has it disposes of it.
+ */
+export class OpenSearch extends Disposable {
+	/** Its paths are absolute. */
+	readonly spec: SearchSpec;
+	readonly policy: OpenPolicy;
+	readonly guide: OpenScorer | null;
+	readonly judge: OpenScorer | null;
+	readonly #lease: PolicyLease;
+
+	private constructor(spec: SearchSpec, lease: PolicyLease, guide: OpenScorer | null, judge: OpenScorer | null) {
+		super();
+		this.spec = spec;
+		this.policy = lease.policy;
+		this.guide = guide;
+		this.judge = judge;
+		this.#lease = this.register(lease);
+		if (guide !== null) this.register(guide);
+		if (judge !== null) this.register(judge);
+	}
+
+	/**
+	 * Fails with `invalid` for a strategy or parameters that are not right, and as `openPolicy` and `openScorer` do; nothing is
+	 * left open then.
+	 */
+	static async open(given: SearchSpec, context: SearchContext, signal?: AbortSignal): Promise<OpenSearch> {
+		strategyParams(strategyOf(given.strategy), given.params);
+		const spec = absoluteSpec(given, context.policies.folder);
+		const lease = await context.pool.lease(spec.policy, {
+			...context.policies,
+			...(signal === undefined ? {} : { signal }),
+		});
+		const opened: OpenScorer[] = [];
+		const open = async (scorer: SearchSpec['guide']) => {
+			if (scorer === null) return null;
+			const one = await openScorer(scorer, { policy: lease.policy, search: context, spec }, signal);
+			opened.push(one);
+			return one;
+		};
+		try {
+			const guide = await open(spec.guide);
+			return new OpenSearch(spec, lease, guide, await open(spec.judge));
+		} catch (error) {
+			for (const one of opened) one.dispose();
+			lease.dispose();
+			throw error;
+		}
+	}
+
+	/** The policy is out of order: who opens it next gets a new one. */
+	discardPolicy(): void {
+		this.#lease.discard();
+	}
+
+	run(options: RunOptions): RunHandle {
+		const { spec, policy } = this;
+		const cancel = new AbortController();
+		const bound = policy.bind({
+			signal: cancel.signal,
+			...(options.onText === undefined ? {} : { onText: options.onText }),
+		});
+		const scorerOf = (scorer: OpenScorer | null): Scorer | null => scorer?.bind({ signal: cancel.signal }) ?? null;
+		const guide = scorerOf(this.guide);
+		const budget = options.budget ?? spec.budget;
+		const { maxTokens, ...sampling } = spec.sampling;
+		const tags = spec.tags ?? policy.tags;
+		const handle: SearchHandle = beginSearch({
+			id: options.id ?? '',
+			strategy: spec.strategy,
+			params: spec.params,
+			problem: options.problem,
+			policy: breathing(bound, options.beforeCall),
+			model: policy.model,
+			guide,
+			judge: spec.judge === null ? guide : scorerOf(this.judge),
+			sampling: maxTokens === undefined ? sampling : { ...sampling, maxTokens },
+			split: spec.split as NonNullable<Parameters<typeof beginSearch>[0]['split']>,
+			...(tags === null ? {} : { tags }),
+			budget,
+			concurrency: spec.concurrency,
+			seed: options.seed ?? spec.seed,
+			now: () => performance.now(),
+			spec,
+			...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
+			...(options.resume === undefined ? {} : { resume: options.resume }),
+		});
+		const stop = (reason: 'stopped' | 'seconds' = 'stopped') => {
+			handle.stop(reason);
+			cancel.abort();
+		};
+		const abort = () => stop();
+		if (options.signal?.aborted) abort();
+		options.signal?.addEventListener('abort', abort, { once: true });
+		const ended = new AbortController();
+		if (budget.seconds !== undefined) {
+			// Longer ones would be cut to nothing by the timer; nobody waits for them.
+			delay(Math.min(budget.seconds * 1000, 2 ** 31 - 1), undefined, { signal: ended.signal, ref: false }).then(
+				() => stop('seconds'),
+				() => undefined,
+			);
+		}
+		const result = handle.result.finally(() => {
+			ended.abort();
+			// Nothing that was asked for is waited for any more.
+			cancel.abort();
+			options.signal?.removeEventListener('abort', abort);
+		});
+		result.catch(() => undefined);
+		return { result, stop };
+	}
+}
+
+/** Lets other work of the process in between calls, where a policy answers without waiting for anything. */
+function breathing(policy: Policy, beforeCall: RunOptions['beforeCall']): Policy {
+	let last = performance.now();
+	const breathe = async () => {
+		if (performance.now() - last > stretchMs) {
+			await new Promise((resolve) => setImmediate(resolve));
+			last = performance.now();
+		}
+		await beforeCall?.();
+	};
+	return {
+		name: policy.name,
+		capabilities: policy.capabilities,
+		async generate(requests: readonly GenerateRequest[]) {
+			await breathe();
+			return policy.generate(requests);
+		},
+		...(policy.score === undefined ? {} : { score: policy.score.bind(policy) }),
+		...(policy.value === undefined ? {} : { value: policy.value.bind(policy) }),
+	};
+}

@@ -1,0 +1,119 @@
+import { Disposable, type IDisposable, toDisposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
+import type { OpenPolicy, PolicyContext } from '../policies/openedPolicy.ts';
+import { openPolicy } from '../policies/openPolicy.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+
+/** A policy that somebody uses; whoever has it disposes of the lease, not of the policy. */
+export interface PolicyLease extends IDisposable {
+	readonly policy: OpenPolicy;
+	/** It is gone or out of order: who asks next gets a new one. */
+	discard(): void;
+}
+
+interface Entry {
+	readonly policy: Promise<OpenPolicy>;
+	readonly cancel: AbortController;
+	users: number;
+	timer: NodeJS.Timeout | null;
+}
+
+/**
+ * Policies that are open, shared by all searches that want the same one with the same key: a server is tried once, a
+ * checkpoint is loaded once. What nobody uses is closed after a while.
+ */
+export class PolicyPool extends Disposable {
+	readonly #open: (spec: PolicySpec, context: PolicyContext) => Promise<OpenPolicy>;
+	readonly #idleMs: number;
+	readonly #entries = new Map<string, Entry>();
+
+	constructor(idleMs = 120_000, open: typeof openPolicy = openPolicy) {
+		super();
+		this.#open = open;
+		this.#idleMs = idleMs;
+		this.register(
+			toDisposable(() => {
+				for (const key of [...this.#entries.keys()]) this.#close(key);
+			}),
+		);
+	}
+
+	/** Fails as `openPolicy`; by the context's signal with `cancelled`, while others go on waiting for the same one. */
+	async lease(spec: PolicySpec, context: PolicyContext): Promise<PolicyLease> {
+		if (this.disposed) throw new Failure('cancelled', 'Nothing is opened any more.');
+		const key = keyOf(spec, context);
+		const entry = this.#entries.get(key) ?? this.#begin(key, spec, context);
+		entry.users++;
+		if (entry.timer !== null) clearTimeout(entry.timer);
+		entry.timer = null;
+		const lease = toDisposable(() => this.#leave(key, entry));
+		try {
+			const policy = await unlessAborted(entry.policy, context.signal);
+			const discard = () => {
+				if (this.#entries.get(key) === entry) this.#entries.delete(key);
+			};
+			return { policy, discard, dispose: () => lease.dispose() };
+		} catch (error) {
+			lease.dispose();
+			throw error;
+		}
+	}
+
+	#begin(key: string, spec: PolicySpec, context: PolicyContext): Entry {
+		const cancel = new AbortController();
+		const { signal: _, ...rest } = context;
+		const policy = this.#open(spec, { ...rest, signal: cancel.signal });
+		const entry: Entry = { policy, cancel, users: 0, timer: null };
+		this.#entries.set(key, entry);
+		// What could not be opened is tried again by who asks next.
+		policy.catch(() => {
+			if (this.#entries.get(key) === entry) this.#entries.delete(key);
+		});
+		return entry;
+	}
+
+	#leave(key: string, entry: Entry): void {
+		entry.users--;
+		if (entry.users > 0) return;
+		const current = this.#entries.get(key) === entry;
+		if (!current || this.disposed || this.#idleMs === 0) {
+			if (current) this.#entries.delete(key);
+			closeEntry(entry);
+			return;
+		}
+		entry.timer = setTimeout(() => this.#close(key), this.#idleMs);
+		entry.timer.unref();
+	}
+
+	#close(key: string): void {
+		const entry = this.#entries.get(key);
+		if (entry === undefined) return;
+		this.#entries.delete(key);
+		closeEntry(entry);
+	}
+}
+
+function closeEntry({ policy, cancel, timer }: Entry): void {
+	if (timer !== null) clearTimeout(timer);
+	cancel.abort();
+	void policy.then(
+		(opened) => opened.dispose(),
+		() => undefined,
+	);
+}
+
+function keyOf(spec: PolicySpec, { keys, folder }: PolicyContext): string {
+	const key = spec.kind === 'openai' ? (keys?.[spec.name] ?? null) : null;
+	return JSON.stringify([spec, key, folder]);
+}
+
+/** A promise, or `cancelled` as soon as the signal fires. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+	if (signal === undefined) return work;
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
+		if (signal.aborted) abort();
+		signal.addEventListener('abort', abort, { once: true });
+		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+	});
+}

@@ -1,0 +1,181 @@
+import { basename } from 'node:path';
+import type * as v from 'valibot';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
+import type { SearchResume } from '../core/search/goOn.ts';
+import type { OpenPolicy } from '../policies/openedPolicy.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+import type { RunningSearch, SearchNews, SearchResult, searchRequests } from '../protocol/searchWorker.ts';
+import { PolicyPool } from './policyPool.ts';
+import { pruneNode } from './pruneNode.ts';
+import type { SearchContext } from './searchContext.ts';
+import { continueSearch, type SearchSession, startSearch } from './searchSession.ts';
+
+type Params<M extends keyof typeof searchRequests> = v.InferOutput<(typeof searchRequests)[M]['params']>;
+
+export interface SearchPrograms {
+	/** The engine's program: it serves checkpoints. */
+	readonly engine: string;
+	/** What an engine's log calls this program. */
+	readonly client: string;
+}
+
+/** The searches of one process, by their logs. They share the policies that are open. */
+export class RunningSearches extends Disposable {
+	readonly #programs: SearchPrograms;
+	readonly #tell: (news: SearchNews<'changed'>) => void;
+	readonly #pool = this.register(new PolicyPool());
+	readonly #running = new Map<string, { readonly session: SearchSession; readonly context: SearchContext }>();
+	readonly #ending = new AbortController();
+
+	constructor(programs: SearchPrograms, tell: (news: SearchNews<'changed'>) => void) {
+		super();
+		this.#programs = programs;
+		this.#tell = tell;
+		this.register(toDisposable(() => this.#ending.abort()));
+	}
+
+	list(): RunningSearch[] {
+		return [...this.#running.values()].map(({ session }) => session.progress);
+	}
+
+	/** Resolves when the log has its first lines. The signal ends beginning; the search goes on without it. */
+	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {
+		const context = this.#context(keys, environment);
+		await this.#begin(context, signal, (begins) => startSearch({ spec, problem, log, context, signal: begins }));
+	}
+
+	async goOn(params: Params<'continue'>, signal: AbortSignal): Promise<void> {
+		const { log, spec, budget, action, keys, environment } = params;
+		const context = this.#context(keys, environment);
+		await this.#begin(context, signal, (begins) =>
+			continueSearch({
+				log,
+				budget,
+				action: resumeOf(action),
+				context,
+				signal: begins,
+				...(spec === undefined ? {} : { spec }),
+			}),
+		);
+	}
+
+	/** Prunes a node, or opens it again; of a search that runs too, which is stopped for it and goes on with what it has left. */
+	async prune(log: string, node: number, restore: boolean): Promise<void> {
+		const running = this.#running.get(log);
+		if (running === undefined) return pruneNode(log, node, restore);
+		await running.session.stop();
+		const { outcome } = await running.session.result;
+		await pruneNode(log, node, restore);
+		if (outcome.stop !== 'stopped') return;
+		const { context, session } = running;
+		await this.#begin(context, this.#ending.signal, (signal) =>
+			continueSearch({ log, budget: session.left, action: { action: 'more' }, spec: session.spec, context, signal }),
+		);
+	}
+
+	/** Resolves when the log has its end; nothing happens where no search runs. */
+	async stop(log: string): Promise<void> {
+		await this.#running.get(log)?.session.stop();
+	}
+
+	async probe(
+		spec: PolicySpec,
+		keys: Readonly<Record<string, string>>,
+		signal: AbortSignal,
+	): Promise<SearchResult<'probe'>> {
+		const began = performance.now();
+		const lease = await this.#pool.lease(spec, { ...this.#context(keys, {}).policies, signal });
+		try {
+			const { capabilities, model, notes } = lease.policy;
+			const sample = await sampleOf(lease.policy, signal);
+			const millis = performance.now() - began;
+			return {
+				capabilities: { ...capabilities, heads: [...capabilities.heads] },
+				model,
+				sample,
+				millis,
+				notes: [...notes],
+			};
+		} finally {
+			lease.discard();
+			lease.dispose();
+		}
+	}
+
+	/** Ends all searches, their logs complete. */
+	async close(): Promise<void> {
+		this.#ending.abort();
+		await Promise.all([...this.#running.values()].map(({ session }) => session.stop()));
+		this.dispose();
+	}
+
+	#context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
+		const { engine, client } = this.#programs;
+		return {
+			pool: this.#pool,
+			policies: { keys, engine, client, folder: process.cwd() },
+			environment: { ...process.env, ...environment },
+		};
+	}
+
+	async #begin(
+		context: SearchContext,
+		signal: AbortSignal,
+		begin: (signal: AbortSignal) => Promise<SearchSession>,
+	): Promise<void> {
+		const cancel = new AbortController();
+		const abort = () => cancel.abort();
+		signal.addEventListener('abort', abort, { once: true });
+		this.#ending.signal.addEventListener('abort', abort, { once: true });
+		if (signal.aborted || this.#ending.signal.aborted) abort();
+		try {
+			const session = await begin(cancel.signal);
+			this.#follow(session, context);
+		} finally {
+			signal.removeEventListener('abort', abort);
+		}
+	}
+
+	#follow(session: SearchSession, context: SearchContext): void {
+		const { log } = session;
+		this.#running.set(log, { session, context });
+		this.#tell({ log, state: 'running', failure: null });
+		const ended = (failure: string | null) => {
+			if (this.#running.get(log)?.session === session) this.#running.delete(log);
+			this.#tell({ log, state: 'ended', failure });
+		};
+		session.result.then(
+			({ outcome, message }) =>
+				ended(
+					outcome.stop === 'policy' || outcome.stop === 'scorer' ? (message ?? `The ${outcome.stop} failed.`) : null,
+				),
+			(error: unknown) => ended(Failure.from(error, `The search ${basename(log)} failed`).toString()),
+		);
+	}
+}
+
+/** A short text of a policy. */
+async function sampleOf(policy: OpenPolicy, signal: AbortSignal): Promise<string> {
+	const request = { prefix: '', n: 1, temperature: 0, topP: 1, maxTokens: 48, stop: [], seed: 0, tokens: 0 };
+	const messages = [{ role: 'user', content: 'What is 17 + 25?' }];
+	const [generated] = await policy.bind({ signal }).generate([{ ...request, messages }]);
+	if (generated === undefined || generated instanceof Failure)
+		throw generated ?? new Failure('invalid', 'It says nothing.');
+	return generated[0]?.text ?? '';
+}
+
+export function resumeOf(
+	action: Params<'continue'>['action'],
+): Pick<SearchResume, 'action' | 'node' | 'text' | 'token'> {
+	switch (action.kind) {
+		case 'more':
+			return { action: 'more' };
+		case 'branch':
+			return { action: 'branch', node: action.node };
+		case 'edit':
+			return { action: 'edit', node: action.node, text: action.text };
+		case 'force':
+			return { action: 'force', node: action.node, token: action.token, text: action.text };
+	}
+}

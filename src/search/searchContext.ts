@@ -1,0 +1,54 @@
+import { isAbsolute, resolve } from 'node:path';
+import type { PolicyContext } from '../policies/openedPolicy.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+import type { ScorerSpec, SearchSpec } from '../protocol/searchSpec.ts';
+import type { PolicyPool } from './policyPool.ts';
+
+/** What a search takes from the program that runs it. */
+export interface SearchContext {
+	/** How policies are opened; `folder` is where relative paths of a specification start. */
+	readonly policies: Omit<PolicyContext, 'signal' | 'capabilities'>;
+	readonly pool: PolicyPool;
+	/** Of the processes that score: which Python, which sandbox, keys of judges. Default: this process's own. */
+	readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A specification whose paths hold wherever it is read: what a log keeps. */
+export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
+	return {
+		...spec,
+		policy: absolutePolicy(spec.policy, folder),
+		guide: spec.guide === null ? null : absoluteScorer(spec.guide, folder),
+		judge: spec.judge === null ? null : absoluteScorer(spec.judge, folder),
+	};
+}
+
+function absolutePolicy(policy: PolicySpec, folder: string): PolicySpec {
+	switch (policy.kind) {
+		case 'checkpoint':
+			return { ...policy, folder: resolve(folder, policy.folder) };
+		case 'engine':
+			return { ...policy, run: resolve(folder, policy.run) };
+		case 'scripted':
+			return { ...policy, file: resolve(folder, policy.file) };
+		case 'openai':
+			return policy;
+	}
+}
+
+function absoluteScorer(scorer: ScorerSpec, folder: string): ScorerSpec {
+	switch (scorer.use) {
+		case 'reward': {
+			const { reward } = scorer;
+			if (typeof reward === 'string' || typeof reward.file !== 'string' || isAbsolute(reward.file)) return scorer;
+			return { ...scorer, reward: { ...reward, file: resolve(folder, reward.file) } };
+		}
+		case 'value':
+		case 'process':
+			return scorer.model === undefined ? scorer : { ...scorer, model: resolve(folder, scorer.model) };
+		case 'judge':
+			return { ...scorer, policy: absolutePolicy(scorer.policy, folder) };
+		default:
+			return scorer;
+	}
+}

@@ -1,0 +1,249 @@
+import { mkdir } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { equivalentAnswers } from '../core/search/answerClasses.ts';
+import type { SearchResume } from '../core/search/goOn.ts';
+import type { SearchResult } from '../core/search/searchRun.ts';
+import { SearchTree } from '../core/search/searchTree.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
+import type { RunningSearch } from '../protocol/searchWorker.ts';
+import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import { RunLock } from '../runs/runLock.ts';
+import { searchLockFolder, searchLogEnding } from '../runs/searchLog.ts';
+import { OpenSearch, type RunHandle, type RunOptions } from './openSearch.ts';
+import type { SearchContext } from './searchContext.ts';
+import { type ReadTreeLog, readTreeLog, requireNew, setTornAside } from './treeLogFile.ts';
+import { TreeLogWriter } from './treeLogWriter.ts';
+
+export interface SearchStart {
+	readonly spec: SearchSpec;
+	readonly problem: SearchProblem;
+	/** Must not exist. */
+	readonly log: string;
+	readonly context: SearchContext;
+	/** Ends beginning and search. */
+	readonly signal?: AbortSignal;
+	readonly onText?: RunOptions['onText'];
+}
+
+export interface SearchContinuation extends Omit<SearchStart, 'spec' | 'problem'> {
+	/** Instead of the log's own. */
+	readonly spec?: SearchSpec;
+	/** What may be used from here on. */
+	readonly budget: SearchBudget;
+	readonly action: Pick<SearchResume, 'action' | 'node' | 'text' | 'token'>;
+}
+
+/**
+ * A search that writes its log while it runs. Whatever happens, the log is complete up to its last line and can go on:
+ * {@link startSearch}, {@link continueSearch}.
+ */
+export class SearchSession {
+	readonly log: string;
+	readonly spec: SearchSpec;
+	/** What the search came to. Rejects when its log could not be written (`full`, `denied`), or it could not go on at all. */
+	readonly result: Promise<SearchResult>;
+	readonly #run: RunHandle;
+	readonly #tree: SearchTree;
+	readonly #facts: { readonly strategy: string; readonly started: number; readonly before: number };
+	readonly #budget: SearchBudget;
+	#tokens: number;
+	#simulations: number;
+	#used = { nodes: 0, tokens: 0, simulations: 0 };
+
+	/** @internal */
+	constructor(
+		log: string,
+		opened: OpenSearch,
+		lock: RunLock,
+		read: ReadTreeLog | null,
+		how: Pick<RunOptions, 'problem' | 'signal' | 'resume' | 'budget' | 'onText'>,
+		began: () => void,
+	) {
+		this.log = log;
+		this.spec = opened.spec;
+		this.#tree = new SearchTree();
+		this.#budget = how.budget ?? opened.spec.budget;
+		const end = read?.events.findLast((event) => event.t === 'end');
+		this.#tokens = end?.t === 'end' ? end.tokens : 0;
+		this.#simulations = end?.t === 'end' ? end.simulations : 0;
+		for (const event of read?.events ?? []) this.#tree.apply(event);
+		this.#facts = { strategy: opened.spec.strategy, started: performance.now(), before: read?.events.at(-1)?.at ?? 0 };
+		const writer = new TreeLogWriter(log, () => this.#run?.stop());
+		let told = false;
+		this.#run = opened.run({
+			...how,
+			id: basename(log, searchLogEnding),
+			beforeCall: () => (writer.behind ? writer.flush() : undefined),
+			onEvent: (event) => {
+				writer.write(withVerdict(event, how.problem.answer));
+				this.#tree.apply(event);
+				this.#count(event);
+				if (told || (event.t !== 'node' && event.t !== 'resume')) return;
+				told = true;
+				void writer.flush().then(began, () => undefined);
+			},
+		});
+		this.result = this.#finish(opened, writer, lock);
+		this.result.catch(() => undefined);
+	}
+
+	/** How far it is. */
+	get progress(): RunningSearch {
+		return {
+			log: this.log,
+			strategy: this.#facts.strategy,
+			nodes: this.#tree.nodes.length,
+			tokens: this.#tokens,
+			simulations: this.#simulations,
+			seconds: this.#facts.before + (performance.now() - this.#facts.started) / 1000,
+		};
+	}
+
+	/** What is left of the budget of this part of the search. */
+	get left(): SearchBudget {
+		const seconds = (performance.now() - this.#facts.started) / 1000;
+		const { cost, ...limits } = this.#budget;
+		const used = { ...this.#used, seconds };
+		const left = Object.entries(limits).flatMap(([name, limit]) =>
+			limit === undefined ? [] : [[name, Math.max(0, limit - used[name as keyof typeof used])]],
+		);
+		// What the requests of this part have cost is known at its end alone.
+		return { ...Object.fromEntries(left), ...(cost === undefined ? {} : { cost }) };
+	}
+
+	/** The tree as far as it is. */
+	get tree(): SearchTree {
+		return this.#tree;
+	}
+
+	/** Ends the search; resolves when its log has its end. Never rejects. */
+	async stop(): Promise<void> {
+		this.#run.stop();
+		await this.result.catch(() => undefined);
+	}
+
+	#count(event: TreeEvent): void {
+		if (event.t === 'node' && event.parents.length > 0) {
+			this.#tokens += event.tokens ?? 0;
+			this.#used.tokens += event.tokens ?? 0;
+			this.#used.nodes++;
+		} else if (event.t === 'visit') {
+			this.#simulations += event.times;
+			this.#used.simulations += event.times;
+		}
+	}
+
+	async #finish(opened: OpenSearch, writer: TreeLogWriter, lock: RunLock): Promise<SearchResult> {
+		try {
+			const result = await this.#run.result.catch((error: unknown) => {
+				throw writer.failure ?? error;
+			});
+			await writer.flush();
+			if (result.outcome.stop === 'policy') opened.discardPolicy();
+			return result;
+		} finally {
+			await writer.close();
+			opened.dispose();
+			await lock.release();
+		}
+	}
+}
+
+/** The end of a search says whether its answer is the gold one. */
+function withVerdict(event: TreeEvent, gold: string | null): TreeEvent {
+	if (event.t !== 'end' || gold === null) return event;
+	return { ...event, correct: event.answer !== null && equivalentAnswers(gold, event.answer) };
+}
+
+/**
+ * Begins a search; resolves when its log has its first lines. Fails with `exists` where the log is there, with `busy` where
+ * somebody else is at it, and as {@link OpenSearch.open} does; there is no log then.
+ */
+export async function startSearch(start: SearchStart): Promise<SearchSession> {
+	const { log, context, signal, spec, problem, onText } = start;
+	await requireNew(log);
+	await mkdir(dirname(log), { recursive: true }).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot write to ${dirname(log)}`);
+	});
+	return begin(log, context, signal, async () => {
+		await requireNew(log);
+		return { spec, read: null, how: { problem, ...(onText === undefined ? {} : { onText }) } };
+	});
+}
+
+/**
+ * Lets the search of a log go on in the same file: what a crash has torn is set aside, what is there becomes its tree. Fails
+ * with `busy` while a search writes to it, with `invalid` for a log that cannot go on or a node that is not there, and as
+ * {@link OpenSearch.open} does; the log is as it was then, but for a torn end.
+ */
+export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
+	const { log, context, signal, action, budget, onText } = go;
+	return begin(log, context, signal, async () => {
+		const read = await readTreeLog(log);
+		const last = await setTornAside(log, read);
+		const events = last === null ? read.events : [...read.events, last];
+		const start = read.tree.start;
+		if (start === null) throw new Failure('invalid', `${log} has no beginning.`);
+		const spec = go.spec ?? specOf(log, read);
+		const how = {
+			problem: start.problem,
+			resume: { events, ...action },
+			budget,
+			...(onText === undefined ? {} : { onText }),
+		};
+		return { spec, read: { ...read, events }, how };
+	});
+}
+
+/** The specification that a log was begun with, and what the last person who let it go on changed. */
+function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
+	const given = tree.start?.spec;
+	if (given === undefined) {
+		throw new Failure(
+			'unsupported',
+			`${basename(log)} does not say which policy it was searched with, so it cannot go on.`,
+			'Start a new search on its problem.',
+		);
+	}
+	const spec = decodeOrThrow(searchSpecSchema, given, `The specification in ${basename(log)}`);
+	const changed = events.findLast((event) => event.t === 'resume' && event.strategy !== undefined);
+	if (changed?.t !== 'resume' || changed.strategy === undefined) return spec;
+	return { ...spec, strategy: changed.strategy, params: changed.params ?? {} };
+}
+
+interface Prepared {
+	readonly spec: SearchSpec;
+	readonly read: ReadTreeLog | null;
+	readonly how: Pick<RunOptions, 'problem' | 'resume' | 'budget' | 'onText'>;
+}
+
+async function begin(
+	log: string,
+	context: SearchContext,
+	signal: AbortSignal | undefined,
+	prepare: () => Promise<Prepared>,
+): Promise<SearchSession> {
+	const lock = await RunLock.acquire(searchLockFolder(log), `The search ${basename(log)}`);
+	let opened: OpenSearch | null = null;
+	let session: SearchSession;
+	let began: Promise<void>;
+	try {
+		const { spec, read, how } = await prepare();
+		opened = await OpenSearch.open(spec, context, signal);
+		const search = opened;
+		let tell: () => void = () => undefined;
+		began = new Promise((resolve) => {
+			tell = resolve;
+		});
+		session = new SearchSession(log, search, lock, read, { ...how, ...(signal === undefined ? {} : { signal }) }, tell);
+	} catch (error) {
+		opened?.dispose();
+		await lock.release();
+		throw error;
+	}
+	// From here on the session gives back what it holds.
+	await Promise.race([began, session.result]);
+	return session;
+}

@@ -1,0 +1,65 @@
+import { lstat } from 'node:fs/promises';
+import { Failure } from '../base/failure.ts';
+import type { SearchResult } from '../protocol/searchWorker.ts';
+import type { TreeEvent } from '../protocol/treeLog.ts';
+import { readTreeFile, type TreeFile } from './formats/readTreeFile.ts';
+
+interface Held {
+	readonly stamp: string;
+	readonly file: TreeFile;
+}
+
+/** Files that are kept as they were read: a view asks for them in portions. */
+const mostHeld = 2;
+const mostAtOnce = 2000;
+
+/** Trees of other programs' files, as a window asks for them. */
+export class TreeFiles {
+	/** The one that was asked for last is last. */
+	readonly #held = new Map<string, Held>();
+	readonly #reading = new Map<string, Promise<TreeFile>>();
+
+	async trees(path: string): Promise<SearchResult<'trees'>> {
+		const { title, trees, faults } = await this.#read(path);
+		return {
+			format: title,
+			trees: trees.map(({ name, events }) => ({ name, events: events.length })),
+			faults: [...faults, ...trees.flatMap(({ faults: own }) => own)].slice(0, 50),
+		};
+	}
+
+	async events(path: string, tree: number, from: number, limit: number): Promise<SearchResult<'treeEvents'>> {
+		const events = await this.#eventsOf(path, tree);
+		return { events: events.slice(from, from + Math.min(limit, mostAtOnce)), total: events.length };
+	}
+
+	async text(path: string, tree: number, node: number): Promise<SearchResult<'treeText'>> {
+		const event = (await this.#eventsOf(path, tree)).find((one) => one.t === 'node' && one.id === node);
+		if (event?.t === 'node') return { text: event.text };
+		throw new Failure('missing', `The tree has no node ${node}.`);
+	}
+
+	async #eventsOf(path: string, tree: number): Promise<readonly TreeEvent[]> {
+		const { trees } = await this.#read(path);
+		const found = trees[tree];
+		if (found === undefined) throw new Failure('missing', `${path} has no tree ${tree + 1}.`);
+		return found.events;
+	}
+
+	async #read(path: string): Promise<TreeFile> {
+		const info = await lstat(path).catch(() => null);
+		const stamp = info === null ? '' : `${info.size} ${info.mtimeMs} ${info.ino}`;
+		const held = this.#held.get(path);
+		this.#held.delete(path);
+		if (held !== undefined && held.stamp === stamp) {
+			this.#held.set(path, held);
+			return held.file;
+		}
+		const reading = this.#reading.get(path) ?? readTreeFile(path).finally(() => this.#reading.delete(path));
+		this.#reading.set(path, reading);
+		const file = await reading;
+		this.#held.set(path, { stamp, file });
+		for (const other of [...this.#held.keys()].slice(0, -mostHeld)) this.#held.delete(other);
+		return file;
+	}
+}
