@@ -1,0 +1,140 @@
+import { Failure } from '../../../base/failure.ts';
+import type { ScorerSpec } from '../../../protocol/searchSpec.ts';
+import type { ComparedStrategy, ComparisonSpec } from '../../../protocol/strategyComparison.ts';
+import type { SearchBudget } from '../../../protocol/treeLog.ts';
+import { type AnyStrategy, strategyOf, strategyParams } from '../strategies.ts';
+import { chooserName, scorerLabel } from './scorerLabel.ts';
+
+/** How a point's result follows from the single samples. */
+export interface SharedChoice {
+	readonly how: 'best' | 'weighted' | 'majority';
+	readonly k: number;
+	/** Place in the plan's `sampleScorers` of the one that chooses; null: none does. */
+	readonly scorer: number | null;
+}
+
+/** A strategy with certain parameters and a certain budget. */
+export interface ComparisonPoint {
+	/** What it is called in results and folders. */
+	readonly id: string;
+	/** Place of its strategy in the specification. */
+	readonly strategy: number;
+	readonly definition: AnyStrategy;
+	readonly name: string;
+	readonly label: string;
+	/** Checked, with defaults. */
+	readonly params: Readonly<Record<string, unknown>>;
+	readonly budget: SearchBudget;
+	readonly guide: ScorerSpec | null;
+	readonly judge: ScorerSpec | null;
+	readonly oracle: boolean;
+	/** null: it is searched for. */
+	readonly shared: SharedChoice | null;
+}
+
+export interface ComparisonPlan {
+	readonly points: readonly ComparisonPoint[];
+	/** Single samples of each problem: as many as the specification or a shared point wants. */
+	readonly samples: number;
+	/** By which single samples are valued. */
+	readonly sampleScorers: readonly ScorerSpec[];
+}
+
+/** The points of a comparison. Fails with `invalid` for strategies and parameters that do not exist, naming which. */
+export function planComparison(spec: ComparisonSpec): ComparisonPlan {
+	const scorers = new Map<string, ScorerSpec>();
+	const placeOf = (scorer: ScorerSpec): number => {
+		const key = JSON.stringify(scorer);
+		scorers.set(key, scorer);
+		return [...scorers.keys()].indexOf(key);
+	};
+	const points = spec.strategies.flatMap((compared, at) => pointsOf(spec, compared, at, placeOf));
+	const samples = Math.max(spec.samples, ...points.map(({ shared }) => shared?.k ?? 0));
+	return { points: withOwnNames(points, spec), samples, sampleScorers: [...scorers.values()] };
+}
+
+function pointsOf(
+	spec: ComparisonSpec,
+	compared: ComparedStrategy,
+	at: number,
+	placeOf: (scorer: ScorerSpec) => number,
+): ComparisonPoint[] {
+	const definition = strategyOf(compared.strategy);
+	const { guide, judge } = compared;
+	const labels = labelsOf(compared);
+	return compared.points.map(({ params: own, budget }, i) => {
+		let params: Record<string, unknown>;
+		try {
+			params = strategyParams(definition, { ...compared.params, ...own });
+		} catch (error) {
+			const failure = Failure.from(error);
+			throw new Failure('invalid', `Strategy ${at + 1}, point ${i + 1}: ${failure.message}`, failure.action);
+		}
+		return {
+			id: `s${at}p${i}`,
+			strategy: at,
+			definition,
+			name: compared.name ?? nameOf(definition, params, judge ?? guide),
+			label: labels[i] as string,
+			params,
+			budget,
+			guide,
+			judge,
+			oracle: isOracle(guide) || isOracle(judge),
+			shared: sharedChoice(spec, compared, params, budget, placeOf),
+		};
+	});
+}
+
+const isOracle = (scorer: ScorerSpec | null): boolean => scorer?.use === 'reward' && scorer.gold;
+
+function nameOf(definition: AnyStrategy, params: Readonly<Record<string, unknown>>, scorer: ScorerSpec | null): string {
+	const weighted = params.weighted === true ? 'weighted ' : '';
+	return `${weighted}${definition.name}${scorer === null ? '' : ` by ${scorerLabel(scorer)}`}`;
+}
+
+/** Strategies of the same name are told apart by their place. */
+function withOwnNames(points: readonly ComparisonPoint[], spec: ComparisonSpec): ComparisonPoint[] {
+	const owners = new Map<string, Set<number>>();
+	for (const { name, strategy } of points) owners.set(name, (owners.get(name) ?? new Set()).add(strategy));
+	return points.map((point) => {
+		const several = (owners.get(point.name)?.size ?? 1) > 1 && spec.strategies[point.strategy]?.name === undefined;
+		return several ? { ...point, name: `${point.name} (${point.strategy + 1})` } : point;
+	});
+}
+
+/** What is different from point to point, else what is given: `n=16`, `tokens<=2000`. */
+function labelsOf({ params, points }: ComparedStrategy): string[] {
+	const parts = points.map((point) => [
+		...Object.entries({ ...params, ...point.params }).map(([name, value]) => `${name}=${shown(value)}`),
+		...Object.entries(point.budget).map(([name, value]) => `${name}<=${value}`),
+	]);
+	const common =
+		points.length < 2 ? [] : (parts[0] as string[]).filter((one) => parts.every((all) => all.includes(one)));
+	return parts.map((all) => all.filter((one) => !common.includes(one)).join(' ') || 'defaults');
+}
+
+const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/**
+ * Whether a point is what its strategy makes of k of the single samples: it samples in the same way, without a budget of its
+ * own, and its choice is a function of the k samples alone.
+ */
+function sharedChoice(
+	{ sampling }: ComparisonSpec,
+	{ strategy, guide, judge }: ComparedStrategy,
+	params: Readonly<Record<string, unknown>>,
+	budget: SearchBudget,
+	placeOf: (scorer: ScorerSpec) => number,
+): SharedChoice | null {
+	if (Object.keys(budget).length > 0) return null;
+	const { n, temperature, weighted, ...others } = params;
+	if (typeof n !== 'number' || Object.keys(others).length > 0) return null;
+	if (temperature !== undefined && temperature !== sampling.temperature) return null;
+	// A single most probable completion is no sample.
+	if (sampling.temperature === 0) return null;
+	if (strategy === 'self-consistency') return { how: 'majority', k: n, scorer: null };
+	const scorer = judge ?? guide;
+	if (strategy !== 'best-of-n' || scorer === null || chooserName(scorer) === null) return null;
+	return { how: weighted === true ? 'weighted' : 'best', k: n, scorer: placeOf(scorer) };
+}
