@@ -47,6 +47,9 @@ const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revisio
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
 
+/** What agents leave in a log about a node. */
+export type AgentNote = TreeEventOf<'critique'> | TreeEventOf<'tool'> | TreeEventOf<'reference'>;
+
 export interface SearchOutcome {
 	readonly best: readonly number[] | null;
 	readonly answer: string | null;
@@ -65,6 +68,8 @@ export class SearchTree {
 	#events = 0;
 	#skipped = 0;
 	#backup: Backup = 'mean';
+	/** Of agents alone: other searches have none. */
+	readonly #notes = new Map<number, AgentNote[]>();
 	#outcome: SearchOutcome | null = null;
 	#start: TreeEventOf<'start'> | null = null;
 
@@ -100,6 +105,11 @@ export class SearchTree {
 
 	node(id: number): TreeNode | undefined {
 		return this.#nodes[id];
+	}
+
+	/** The critique of a node, what tools gave and what it cites, in the order in which they were told. */
+	notesOf(id: number): readonly AgentNote[] {
+		return this.#notes.get(id) ?? [];
 	}
 
 	/** Value of a node by the search's backup rule; null before its first visit. */
@@ -183,9 +193,21 @@ export class SearchTree {
 				this.#outcome = { best, answer, value, stop };
 				return true;
 			}
+			case 'critique':
+			case 'tool':
+			case 'reference':
+				return this.#note(event);
 			default:
 				return true;
 		}
+	}
+
+	#note(event: AgentNote): boolean {
+		if (this.#nodes[event.id] === undefined) return false;
+		const notes = this.#notes.get(event.id);
+		if (notes === undefined) this.#notes.set(event.id, [event]);
+		else notes.push(event);
+		return true;
 	}
 
 	#add(event: TreeEventOf<'node'>, born: number): boolean {
