@@ -264,6 +264,8 @@ export class Generator {
 				this.cutShort = 'tokens';
 				return false;
 			}
+			// Who says where it is to stop goes on from what has not got there.
+			if (options.stop !== undefined && text !== '') return false;
 			if (rule === null || text === '' || tokens >= job.left) return true;
 		} else if (rule === null && options.stop === undefined) return true;
 		if (rule === null || answerEnd === null) return false;

@@ -45,8 +45,8 @@ export interface GenerateOptions {
 	 */
 	readonly fresh?: boolean;
 	/**
-	 * Texts that end it besides those of the step's end. They are no part of the node's text: what stopped at one is not final
-	 * and has `finish: 'stop'`.
+	 * Texts that end it besides those of the step's end. They are no part of the node's text: what stopped at one has
+	 * `finish: 'stop'`, and neither it nor what was cut off by its length before is final.
 	 */
 	readonly stop?: readonly string[];
 	/**

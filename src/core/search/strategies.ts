@@ -1,14 +1,31 @@
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
 import { bestOfN } from './strategies/bestOfN.ts';
+import { budgetForcing } from './strategies/budgetForcing.ts';
+import { graphOfThoughts } from './strategies/graphOfThoughts.ts';
+import { leastToMost } from './strategies/leastToMost.ts';
 import { selfConsistency } from './strategies/selfConsistency.ts';
+import { selfRefine } from './strategies/selfRefine.ts';
+import { sequentialRevision } from './strategies/sequentialRevision.ts';
+import { tokenForking } from './strategies/tokenForking.ts';
+import { treeOfThoughts } from './strategies/treeOfThoughts.ts';
 import type { Strategy } from './strategy.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each strategy has parameters of its own, decoded by its own schema
 export type AnyStrategy = Strategy<any>;
 
 /** Every strategy, in the order in which they are offered. */
-export const strategies: readonly AnyStrategy[] = [bestOfN, selfConsistency];
+export const strategies: readonly AnyStrategy[] = [
+	bestOfN,
+	selfConsistency,
+	treeOfThoughts,
+	graphOfThoughts,
+	selfRefine,
+	sequentialRevision,
+	leastToMost,
+	budgetForcing,
+	tokenForking,
+];
 
 /** The strategy of a name; `invalid` when there is none. */
 export function strategyOf(name: string): AnyStrategy {
