@@ -1,3 +1,4 @@
+import type { HeadName } from '../protocol/control.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
 
 /** Sizes of a decoder-only transformer. */
@@ -88,6 +89,22 @@ export interface GrpoRow extends Sequence {
 	readonly refLogprobs: PerToken | null;
 }
 
+/** A completion with what its beginnings are worth. */
+export interface ValueRow extends Sequence {
+	/** In 0..1: entry 0 is of the prompt alone, entry t of the first t completion tokens. */
+	readonly labels: PerToken;
+	/** Loss = sum over rows and entries of weight * binary cross-entropy; the caller has normalised the weights. */
+	readonly weights: PerToken;
+}
+
+export interface ValueUpdateResult {
+	readonly loss: number;
+	/** Before clipping. */
+	readonly gradNorm: number;
+	/** Per row, like its labels, before the update. */
+	readonly values: readonly PerToken[];
+}
+
 export interface OptimiserSettings {
 	readonly learningRate: number;
 	readonly beta1: number;
@@ -155,5 +172,18 @@ export interface Learner {
 	resetOptimiser(): void;
 	state(): LearnerState;
 	restore(state: LearnerState): void;
+	/** Value models beside the policy, each with a trunk of its own. */
+	readonly heads: readonly HeadName[];
+	readonly headParameters: readonly ParameterSpec[];
+	/** Begins a head anew: the policy's trunk, 0.5 for every text; or from weights. */
+	addHead(head: HeadName, parameters?: Float32Array): void;
+	/** Per row: after the prompt, and after each completion token, how likely it comes to a right answer. */
+	values(rows: readonly Sequence[], head: HeadName): Promise<PerToken[]>;
+	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
+	/** Its moments are there once it was updated or restored. */
+	headState(head: HeadName): LearnerState;
+	headWeights(head: HeadName): Float32Array;
+	restoreHead(head: HeadName, state: LearnerState): void;
+	resetHeadOptimiser(head: HeadName): void;
 	dispose(): Promise<void>;
 }

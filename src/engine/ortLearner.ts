@@ -1,13 +1,15 @@
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import type { HeadName } from '../protocol/control.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
-import type { GradientJob, GradientResult, PackedSequences } from './compute/jobs.ts';
+import type { GradientJob, PackedSequences } from './compute/jobs.ts';
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
-import { SharedOptimiser } from './compute/sharedOptimiser.ts';
+import { SharedOptimiser, settled } from './compute/sharedOptimiser.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
+import { ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
 	ExecutionReport,
@@ -24,8 +26,18 @@ import type {
 	Sequence,
 	SftRow,
 	UpdateResult,
+	ValueRow,
+	ValueUpdateResult,
 } from './learner.ts';
-import { checkShape, initialParameters, parameterCount, parameterSpecs } from './model/parameters.ts';
+import {
+	checkShape,
+	countOf,
+	initialParameters,
+	initialValueParameters,
+	parameterCount,
+	parameterSpecs,
+	valueParameterSpecs,
+} from './model/parameters.ts';
 import type { GradientVariant } from './model/programs.ts';
 
 /** Initial weights are drawn from the seed, or given. */
@@ -101,6 +113,8 @@ class OrtLearner implements Learner {
 	readonly #pool: WorkerPool;
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
+	readonly headParameters: readonly ParameterSpec[];
+	readonly #heads = new Map<HeadName, ValueModel>();
 	readonly #optimiser: SharedOptimiser;
 	/** One operation at a time: an update must not change weights that others are reading. */
 	readonly #operations = new Sequencer();
@@ -109,11 +123,12 @@ class OrtLearner implements Learner {
 	constructor(options: LearnerOptions, pool: WorkerPool, execution: ExecutionReport, parameters: Float32Array) {
 		this.shape = options.shape;
 		this.parameters = parameterSpecs(options.shape);
+		this.headParameters = valueParameterSpecs(options.shape);
 		this.execution = execution;
 		this.#options = options;
 		this.#pool = pool;
 		this.#policy = new SharedWeights('policy', parameters);
-		this.#optimiser = new SharedOptimiser(pool, parameters.length);
+		this.#optimiser = new SharedOptimiser(pool, 'policy', parameters.length);
 	}
 
 	sample(request: SampleRequest): Promise<Sample[]> {
@@ -127,7 +142,7 @@ class OrtLearner implements Learner {
 				const job = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), this.#policy.ref);
 				return this.#pool.run(() => ({ job, transfer: [] }));
 			});
-			const results = await all(parts);
+			const results = await settled(parts);
 			return results.flatMap((result, i) => samplesOf(request, i * size, result));
 		});
 	}
@@ -137,7 +152,7 @@ class OrtLearner implements Learner {
 			const weights = of === 'policy' ? this.#policy : this.#reference;
 			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');
 			const output: PerToken[] = new Array(rows.length);
-			await all(
+			await settled(
 				microBatches(rows, this.#options.trainRows).map(async (indices) => {
 					const batch = this.#pack(rows, indices);
 					const { logprobs } = await this.#pool.run(() => ({
@@ -236,6 +251,59 @@ class OrtLearner implements Learner {
 		this.#optimiser.updates = state.updates;
 	}
 
+	get heads(): readonly HeadName[] {
+		return [...this.#heads.keys()];
+	}
+
+	addHead(head: HeadName, parameters = initialValueParameters(this.shape, this.#policy.flat)): void {
+		this.#checkIdle();
+		const count = countOf(this.headParameters);
+		if (parameters.length !== count) {
+			throw new Failure('mismatch', `The head has ${count} parameters, but ${parameters.length} values were given.`);
+		}
+		const before = this.#heads.get(head);
+		if (before === undefined) {
+			this.#heads.set(head, new ValueModel(this.#pool, head, parameters, this.#options.trainRows));
+			return;
+		}
+		before.weights.flat.set(parameters);
+		before.weights.changed();
+		before.resetOptimiser();
+	}
+
+	values(rows: readonly Sequence[], head: HeadName): Promise<PerToken[]> {
+		return this.#operation(async () => {
+			this.#checkLengths(rows);
+			return this.#head(head).values(rows, this.#options.trainRows);
+		});
+	}
+
+	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult> {
+		return this.#operation(async () => {
+			this.#checkLengths(rows);
+			return this.#head(head).update(rows, optimiser);
+		});
+	}
+
+	headState(head: HeadName): LearnerState {
+		this.#checkIdle();
+		return this.#head(head).state();
+	}
+
+	headWeights(head: HeadName): Float32Array {
+		return Float32Array.from(this.#head(head).weights.flat);
+	}
+
+	restoreHead(head: HeadName, state: LearnerState): void {
+		this.addHead(head, state.parameters);
+		this.#head(head).restore(state);
+	}
+
+	resetHeadOptimiser(head: HeadName): void {
+		this.#checkIdle();
+		this.#head(head).resetOptimiser();
+	}
+
 	dispose(): Promise<void> {
 		return this.#pool.close();
 	}
@@ -251,6 +319,12 @@ class OrtLearner implements Learner {
 
 	#checkIdle(): void {
 		if (this.#running > 0) throw new Failure('busy', 'The learner is in the middle of an operation.');
+	}
+
+	#head(head: HeadName): ValueModel {
+		const model = this.#heads.get(head);
+		if (model === undefined) throw new Failure('missing', `There is no ${head} head yet.`);
+		return model;
 	}
 
 	#checkLength(vector: Float32Array): void {
@@ -280,15 +354,18 @@ class OrtLearner implements Learner {
 
 	#pack(rows: readonly Sequence[], indices: MicroBatch): PackedSequences {
 		const part = indices.map((i) => rows[i] as Sequence);
-		const longest = part.reduce((n, row) => Math.max(n, row.tokens.length), 0);
-		if (longest > this.shape.context) {
-			throw new Failure(
-				'invalid',
-				`A sequence of ${longest} tokens is longer than the model's context of ${this.shape.context}.`,
-				'Choose a larger context or shorter data.',
-			);
-		}
+		this.#checkLengths(part);
 		return pack(part);
+	}
+
+	#checkLengths(rows: readonly Sequence[]): void {
+		const longest = rows.reduce((n, row) => Math.max(n, row.tokens.length), 0);
+		if (longest <= this.shape.context) return;
+		throw new Failure(
+			'invalid',
+			`A sequence of ${longest} tokens is longer than the model's context of ${this.shape.context}.`,
+			'Choose a larger context or shorter data.',
+		);
 	}
 
 	#update<Row extends Sequence>(
@@ -297,24 +374,20 @@ class OrtLearner implements Learner {
 		inputs: UpdateInputs<Row>,
 	): Promise<UpdateResult> {
 		return this.#operation(async () => {
-			const batches = microBatches(rows, this.#options.trainRows);
 			let loss = 0;
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
-			const { room } = this.#optimiser;
-			// In the order of the micro-batches, whoever finishes first: sums of floats depend on their order.
-			for (let start = 0; start === 0 || start < batches.length; start += room) {
-				const wave = batches.slice(start, start + room);
-				const results = await all(wave.map((indices, slot) => this.#gradient(rows, indices, inputs, slot)));
-				for (const [index, { result, tokens }] of results.entries()) {
+			await this.#optimiser.accumulate(
+				microBatches(rows, this.#options.trainRows),
+				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
+				({ result, tokens }, indices) => {
 					loss += result.loss;
-					for (const [i, row] of (wave[index] as MicroBatch).entries()) {
+					for (const [i, row] of indices.entries()) {
 						logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, tokens);
 						entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, tokens);
 					}
-				}
-				await this.#optimiser.add(wave.length, start === 0);
-			}
+				},
+			);
 			const gradNorm = await this.#optimiser.step(this.#policy.flat.buffer, optimiser);
 			this.#policy.changed();
 			return { loss, gradNorm, logprobs, entropies };
@@ -325,8 +398,8 @@ class OrtLearner implements Learner {
 		rows: readonly Row[],
 		indices: MicroBatch,
 		inputs: UpdateInputs<Row>,
-		slot: number,
-	): Promise<{ result: GradientResult; tokens: number }> {
+		gradient: SharedArrayBuffer,
+	) {
 		const part = indices.map((i) => rows[i] as Row);
 		const batch = this.#pack(rows, indices);
 		const result = await this.#pool.run(() => {
@@ -339,16 +412,10 @@ class OrtLearner implements Learner {
 				perToken: inputs.perToken(part, batch.tokens),
 				perRow: inputs.perRow(part),
 				scalars: inputs.scalars,
-				gradient: this.#optimiser.slot(slot),
+				gradient,
 			};
 			return { job, transfer: [batch.inputs.buffer, batch.targets.buffer] };
 		});
 		return { result, tokens: batch.tokens };
 	}
-}
-
-/** As `Promise.all`, but a failure waits for the others: what they write to must not be used again before. */
-async function all<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-	await Promise.allSettled(promises);
-	return Promise.all(promises);
 }

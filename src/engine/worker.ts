@@ -24,6 +24,10 @@ async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 			return executor.logprobs(job);
 		case 'gradient':
 			return executor.gradient(job);
+		case 'values':
+			return executor.values(job);
+		case 'value gradient':
+			return executor.valueGradient(job);
 		case 'add':
 			return executor.add(job);
 		case 'adamW':

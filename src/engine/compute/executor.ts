@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
-import type { ModelShape, ParameterSpec } from '../learner.ts';
-import { parameterCount, parameterSpecs } from '../model/parameters.ts';
+import type { ModelShape } from '../learner.ts';
+import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,
 	type GradientVariant,
@@ -8,6 +8,8 @@ import {
 	gradientProgram,
 	logprobsProgram,
 	prefillProgram,
+	valueGradientProgram,
+	valuesProgram,
 } from '../model/programs.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
@@ -20,8 +22,13 @@ import type {
 	GradientResult,
 	LogprobsJob,
 	LogprobsResult,
+	PackedSequences,
 	SampleJob,
 	SampleResult,
+	ValueGradientJob,
+	ValueGradientResult,
+	ValuesJob,
+	ValuesResult,
 } from './jobs.ts';
 import { ParameterStore, parameterViews } from './parameterStore.ts';
 import { type Feeds, type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
@@ -39,13 +46,11 @@ export class Executor {
 	readonly #tensors: Tensors;
 	readonly #weights: ParameterStore;
 	readonly #sessions = new Map<string, Promise<Session>>();
-	readonly #specs: readonly ParameterSpec[];
 	#sampler: Sampler | undefined;
-	#gradient: GradientOutputs | undefined;
+	readonly #gradients = new Map<ModelKind, GradientOutputs>();
 
 	constructor(shape: ModelShape, provider: string, tensors: Tensors) {
 		this.#shape = shape;
-		this.#specs = parameterSpecs(shape);
 		this.#provider = provider;
 		this.#tensors = tensors;
 		this.#weights = new ParameterStore(shape, tensors);
@@ -76,15 +81,37 @@ export class Executor {
 			feeds[name] = this.#tensors.float(values, [rows, tokens]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
-		this.#gradient ??= this.#gradientOutputs();
-		const results = await session.run(feeds, this.#gradient.fetches);
+		const outputs = this.#gradientOutputs('policy');
+		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
+		const results = await session.run(feeds, fetches);
 		// The runtime writes into memory of its thread only.
-		new Float32Array(job.gradient).set(this.#gradient.flat);
+		new Float32Array(job.gradient).set(outputs.flat);
 		return {
 			loss: floats(results.loss)[0] ?? Number.NaN,
 			logprobs: floats(results.logprobs),
 			entropies: floats(results.entropies),
 		};
+	}
+
+	async values(job: ValuesJob): Promise<ValuesResult> {
+		const session = await this.#session('values', () => valuesProgram(this.#shape));
+		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#tokenFeeds(job.batch) });
+		return { values: floats(results.values) };
+	}
+
+	async valueGradient(job: ValueGradientJob): Promise<ValueGradientResult> {
+		const session = await this.#session('value gradient', () => valueGradientProgram(this.#shape));
+		const { rows, tokens } = job.batch;
+		const feeds: Feeds = {
+			...this.#weights.feeds(job.weights),
+			...this.#tokenFeeds(job.batch),
+			labels: this.#tensors.float(job.labels, [rows, tokens]),
+			weights: this.#tensors.float(job.tokenWeights, [rows, tokens]),
+		};
+		const outputs = this.#gradientOutputs('value');
+		const results = await session.run(feeds, { loss: null, values: null, ...outputs.fetches });
+		new Float32Array(job.gradient).set(outputs.flat);
+		return { loss: floats(results.loss)[0] ?? Number.NaN, values: floats(results.values) };
 	}
 
 	add({ total, parts, range, fresh }: AddJob): AddResult {
@@ -99,15 +126,20 @@ export class Executor {
 			firstMoments: new Float32Array(job.firstMoments),
 			secondMoments: new Float32Array(job.secondMoments),
 		};
-		adamW(vectors, this.#specs, job.settings, job.update, job.scale, job.range);
+		adamW(vectors, specsOf(job.model, this.#shape), job.settings, job.update, job.scale, job.range);
 		return {};
 	}
 
 	/** One flat vector that all gradients are written into, and the outputs that are its pieces. */
-	#gradientOutputs(): GradientOutputs {
-		const flat = new Float32Array(parameterCount(this.#shape));
-		const pieces = parameterViews(this.#shape, flat, this.#tensors, gradientName);
-		return { flat, fetches: { loss: null, logprobs: null, entropies: null, ...pieces } };
+	#gradientOutputs(kind: ModelKind): GradientOutputs {
+		let outputs = this.#gradients.get(kind);
+		if (outputs === undefined) {
+			const specs = specsOf(kind, this.#shape);
+			const flat = new Float32Array(countOf(specs));
+			outputs = { flat, fetches: parameterViews(specs, flat, this.#tensors, gradientName) };
+			this.#gradients.set(kind, outputs);
+		}
+		return outputs;
 	}
 
 	/** Frees the compiled programs. */
@@ -119,12 +151,18 @@ export class Executor {
 	}
 
 	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
-		const { rows, tokens, inputs, targets } = job.batch;
+		const { rows, tokens, targets } = job.batch;
+		return {
+			...this.#tokenFeeds(job.batch),
+			targets: this.#tensors.int32(targets, [rows, tokens]),
+			'inverse temperature': this.#scalar(1 / job.temperature),
+		};
+	}
+
+	#tokenFeeds({ rows, tokens, inputs }: PackedSequences): Feeds {
 		return {
 			tokens: this.#tensors.int32(inputs, [rows, tokens]),
-			targets: this.#tensors.int32(targets, [rows, tokens]),
 			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),
-			'inverse temperature': this.#scalar(1 / job.temperature),
 		};
 	}
 

@@ -1,5 +1,7 @@
 import type { FailureData } from '../../base/failure.ts';
+import type { HeadName } from '../../protocol/control.ts';
 import type { ModelShape, OptimiserSettings } from '../learner.ts';
+import type { ModelKind } from '../model/parameters.ts';
 import type { GradientVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
 import type { ProviderName } from './providers.ts';
@@ -8,7 +10,7 @@ import type { ProviderName } from './providers.ts';
 
 /** Where a job's weights lie; a worker copies them once per version. */
 export interface WeightsRef {
-	readonly slot: 'policy' | 'reference';
+	readonly slot: 'policy' | 'reference' | HeadName;
 	readonly version: number;
 	readonly buffer: SharedArrayBuffer;
 }
@@ -101,6 +103,33 @@ export interface GradientResult {
 	readonly entropies: Float32Array<ArrayBuffer>;
 }
 
+/** Values after each token. The last token of each row stands for nothing: there is no target. */
+export interface ValuesJob {
+	readonly kind: 'values';
+	readonly weights: WeightsRef;
+	readonly batch: PackedSequences;
+}
+
+export interface ValuesResult {
+	/** [rows, tokens] */
+	readonly values: Float32Array<ArrayBuffer>;
+}
+
+export interface ValueGradientJob {
+	readonly kind: 'value gradient';
+	readonly weights: WeightsRef;
+	readonly batch: PackedSequences;
+	/** [rows, tokens] */
+	readonly labels: Float32Array<ArrayBuffer>;
+	readonly tokenWeights: Float32Array<ArrayBuffer>;
+	/** Receives the gradient: flat, in the order of the parameters. */
+	readonly gradient: SharedArrayBuffer;
+}
+
+export interface ValueGradientResult extends ValuesResult {
+	readonly loss: number;
+}
+
 /** Adds gradients up over a range: see `addGradients`. */
 export interface AddJob {
 	readonly kind: 'add';
@@ -117,6 +146,8 @@ export interface AddResult {
 /** Updates a range of the parameters: see `adamW`. */
 export interface AdamWJob {
 	readonly kind: 'adamW';
+	/** Whose parameters they are: it decides which of them decay. */
+	readonly model: ModelKind;
 	readonly parameters: SharedArrayBuffer;
 	readonly gradient: SharedArrayBuffer;
 	readonly firstMoments: SharedArrayBuffer;
@@ -127,13 +158,15 @@ export interface AdamWJob {
 	readonly range: Range;
 }
 
-export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob | AddJob | AdamWJob;
+export type Job = OpenJob | SampleJob | LogprobsJob | GradientJob | ValuesJob | ValueGradientJob | AddJob | AdamWJob;
 
 export interface JobResults {
 	open: OpenResult;
 	sample: SampleResult;
 	logprobs: LogprobsResult;
 	gradient: GradientResult;
+	values: ValuesResult;
+	'value gradient': ValueGradientResult;
 	add: AddResult;
 	adamW: Record<never, never>;
 }

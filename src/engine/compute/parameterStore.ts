@@ -1,5 +1,5 @@
-import type { ModelShape } from '../learner.ts';
-import { elementCount, parameterCount, parameterSpecs } from '../model/parameters.ts';
+import type { ModelShape, ParameterSpec } from '../learner.ts';
+import { countOf, elementCount, type ModelKind, specsOf } from '../model/parameters.ts';
 import type { WeightsRef } from './jobs.ts';
 import type { Feeds, Tensor, Tensors } from './runtime.ts';
 
@@ -7,6 +7,10 @@ interface Slot {
 	readonly flat: Float32Array;
 	readonly feeds: Feeds;
 	version: number;
+}
+
+export function modelOf(slot: WeightsRef['slot']): ModelKind {
+	return slot === 'policy' || slot === 'reference' ? 'policy' : 'value';
 }
 
 /** A worker's own copies of the weights: the runtime takes no shared memory. */
@@ -24,8 +28,9 @@ export class ParameterStore {
 	feeds(ref: WeightsRef): Feeds {
 		let slot = this.#slots.get(ref.slot);
 		if (slot === undefined) {
-			const flat = new Float32Array(parameterCount(this.#shape));
-			slot = { flat, feeds: parameterViews(this.#shape, flat, this.#tensors), version: -1 };
+			const specs = specsOf(modelOf(ref.slot), this.#shape);
+			const flat = new Float32Array(countOf(specs));
+			slot = { flat, feeds: parameterViews(specs, flat, this.#tensors), version: -1 };
 			this.#slots.set(ref.slot, slot);
 		}
 		if (slot.version !== ref.version) {
@@ -38,14 +43,14 @@ export class ParameterStore {
 
 /** Tensors by name over the pieces of a flat vector; `rename` gives the inputs' or outputs' names. */
 export function parameterViews(
-	shape: ModelShape,
+	specs: readonly ParameterSpec[],
 	flat: Float32Array,
 	tensors: Tensors,
 	rename: (name: string) => string = (name) => name,
 ): Feeds {
 	const views: Record<string, Tensor> = {};
 	let offset = 0;
-	for (const spec of parameterSpecs(shape)) {
+	for (const spec of specs) {
 		const end = offset + elementCount(spec.shape);
 		views[rename(spec.name)] = tensors.float(flat.subarray(offset, end), spec.shape);
 		offset = end;

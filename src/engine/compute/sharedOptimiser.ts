@@ -1,6 +1,8 @@
 import { Failure } from '../../base/failure.ts';
 import type { OptimiserSettings } from '../learner.ts';
+import type { ModelKind } from '../model/parameters.ts';
 import { blockRanges, clipScale, type Range } from './adamW.ts';
+import type { MicroBatch } from './batching.ts';
 import type { AdamWJob, AddJob, Job, JobResults } from './jobs.ts';
 import type { WorkerPool } from './workerPool.ts';
 
@@ -11,6 +13,12 @@ const slotBytes = 512 * 2 ** 20;
 
 function shared(count: number): Shared {
 	return new Float32Array(new SharedArrayBuffer(4 * count));
+}
+
+/** As `Promise.all`, but a failure waits for the others: what they write to must not be used again before. */
+export async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+	await Promise.allSettled(promises);
+	return Promise.all(promises);
 }
 
 /**
@@ -24,32 +32,49 @@ export class SharedOptimiser {
 	updates = 0;
 	readonly #pool: WorkerPool;
 	readonly #count: number;
+	readonly #model: ModelKind;
 	readonly #gradient: Shared;
 	#slots: SharedArrayBuffer[] = [];
 	/** Of the gradient, by block. */
 	#squares: readonly number[] = [];
 
-	constructor(pool: WorkerPool, count: number) {
+	constructor(pool: WorkerPool, model: ModelKind, count: number) {
 		this.#pool = pool;
+		this.#model = model;
 		this.#count = count;
 		this.firstMoments = shared(count);
 		this.secondMoments = shared(count);
 		this.#gradient = shared(count);
 	}
 
-	/** How many gradients there is room for at a time; at least one per worker. */
-	get room(): number {
-		return Math.max(this.#pool.size, Math.floor(slotBytes / (4 * this.#count)));
+	/**
+	 * The gradient of an update: those of its micro-batches are added in their order, whoever finishes first, since sums of
+	 * floats depend on their order. Without micro-batches it is zero.
+	 * @param compute writes the gradient of a micro-batch to where it is told
+	 * @param take is given what that brought, in the order of the micro-batches
+	 */
+	async accumulate<R>(
+		batches: readonly MicroBatch[],
+		compute: (batch: MicroBatch, gradient: SharedArrayBuffer) => Promise<R>,
+		take: (result: R, batch: MicroBatch) => void,
+	): Promise<void> {
+		const room = Math.max(this.#pool.size, Math.floor(slotBytes / (4 * this.#count)));
+		for (let start = 0; start === 0 || start < batches.length; start += room) {
+			const wave = batches.slice(start, start + room);
+			const results = await settled(wave.map((batch, index) => compute(batch, this.#slot(index))));
+			for (const [index, result] of results.entries()) take(result, wave[index] as MicroBatch);
+			await this.#add(wave.length, start === 0);
+		}
 	}
 
 	/** Where the gradient of a micro-batch goes. */
-	slot(index: number): SharedArrayBuffer {
+	#slot(index: number): SharedArrayBuffer {
 		this.#slots[index] ??= new SharedArrayBuffer(4 * this.#count);
 		return this.#slots[index];
 	}
 
 	/** Adds the first `used` slots, in their order, to the gradient; the first time in an update it starts anew. */
-	async add(used: number, fresh: boolean): Promise<void> {
+	async #add(used: number, fresh: boolean): Promise<void> {
 		const slots = this.#slots.slice(0, used);
 		const parts = await this.#onRanges<AddJob>((range) => ({
 			kind: 'add',
@@ -77,6 +102,7 @@ export class SharedOptimiser {
 		this.updates++;
 		await this.#onRanges<AdamWJob>((range) => ({
 			kind: 'adamW',
+			model: this.#model,
 			parameters,
 			gradient: this.#gradient.buffer,
 			firstMoments: this.firstMoments.buffer,

@@ -1,4 +1,4 @@
-import { add, cast, clip, exp, minimum, multiply, negate, subtract, where } from '../onnx/elementwise.ts';
+import { add, cast, clip, compare, exp, log, minimum, multiply, negate, subtract, where } from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 
@@ -10,6 +10,18 @@ function total(x: Value): Value {
 /** -sum of weight * logprob. All are [rows, tokens]. */
 export function sftLoss(logprobs: Value, weights: Value): Value {
 	return negate(total(multiply(logprobs, weights)));
+}
+
+/**
+ * sum of weight * binary cross-entropy of sigmoid(logit) and label, both in 0..1 (labels may be shares): softplus(z) - y z, with
+ * softplus(z) = max(z, 0) + log(1 + exp(-|z|)), which overflows nowhere. All are [rows, tokens].
+ */
+export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
+	const zero = logits.graph.scalar(0);
+	const positive = compare('Greater', logits, zero);
+	const above = where(positive, logits, zero);
+	const softplus = add(above, log(add(exp(where(positive, negate(logits), logits)), 1)));
+	return total(multiply(subtract(softplus, multiply(labels, logits)), weights));
 }
 
 export interface GrpoInputs {

@@ -37,6 +37,34 @@ export function parameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return describe(shape).map(({ name, shape: size, decay }) => ({ name, shape: size, decay }));
 }
 
+/** What the parameters make: the policy, or a value model, which has the same trunk and a scalar in place of the vocabulary. */
+export type ModelKind = 'policy' | 'value';
+
+/** The trunk's parameters in the policy's order, then one weight per width and a bias. */
+export function valueParameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
+	return [
+		...parameterSpecs(shape).slice(0, -1),
+		{ name: 'value.weight', shape: [shape.width, 1], decay: true },
+		{ name: 'value.bias', shape: [1], decay: false },
+	];
+}
+
+export function specsOf(kind: ModelKind, shape: ModelShape): readonly ParameterSpec[] {
+	return kind === 'policy' ? parameterSpecs(shape) : valueParameterSpecs(shape);
+}
+
+export function countOf(specs: readonly ParameterSpec[]): number {
+	return specs.reduce((n, spec) => n + elementCount(spec.shape), 0);
+}
+
+/** A value model that has read nothing but what the policy has: the policy's trunk, and 0.5 for every text. */
+export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
+	const specs = valueParameterSpecs(shape);
+	const flat = new Float32Array(countOf(specs));
+	flat.set(policy.subarray(0, countOf(specs.slice(0, -2))));
+	return flat;
+}
+
 export function elementCount(shape: readonly number[]): number {
 	return shape.reduce((n, d) => n * d, 1);
 }

@@ -1,5 +1,5 @@
 import type { ModelShape } from '../learner.ts';
-import { add, exp, multiply, negate } from '../onnx/elementwise.ts';
+import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, oneHot } from '../onnx/indexing.ts';
@@ -7,9 +7,10 @@ import { leadingRows } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
-import { grpoLoss, sftLoss } from './losses.ts';
-import { decoder, head } from './transformer.ts';
-import { inputWeights, type ModelWeights, variableWeights } from './weights.ts';
+import { grpoLoss, sftLoss, valueLoss } from './losses.ts';
+import { valueParameterSpecs } from './parameters.ts';
+import { decoder, head, valueHead } from './transformer.ts';
+import { bindValueWeights, inputWeights, type ModelWeights, type TrunkWeights, variableWeights } from './weights.ts';
 
 /**
  * The programs of the engine. Sizes known only at run time: `rows`, `tokens`, `slots`; so one session serves every batch.
@@ -31,7 +32,7 @@ export const cacheName = (part: 'keys' | 'values', layer: number): string => `${
 /** Final hidden states of whole sequences. */
 function encodeSequences(
 	shape: ModelShape,
-	weights: ModelWeights,
+	weights: TrunkWeights,
 	tokens: Value,
 	keep?: (layer: number, keys: Value, values: Value) => void,
 ): Value {
@@ -157,5 +158,29 @@ export function decodeProgram(shape: ModelShape): Graph {
 		return cachedAttention(shape, heads, keys, graph.input(cacheName('values', layer), cache), mask);
 	});
 	graph.output('logits', head(weights, hidden));
+	return graph;
+}
+
+/** tokens [rows, tokens] to values [rows, tokens]: after each token, how likely the text comes to a right answer. */
+export function valuesProgram(shape: ModelShape): Graph {
+	const graph = new Graph();
+	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
+	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	graph.output('values', sigmoid(valueHead(weights, encodeSequences(shape, weights, tokens))));
+	return graph;
+}
+
+/** One gradient of a value model. Inputs: tokens, labels, weights [rows, tokens]. Outputs: loss [], values [rows, tokens], gradients. */
+export function valueGradientProgram(shape: ModelShape, floatType: Graph['floatType'] = 'float32'): Graph {
+	const graph = new Graph(floatType);
+	const parameters = bindValueWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
+	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	const logits = valueHead(parameters, encodeSequences(shape, parameters, tokens));
+	const labels = graph.input('labels', ['rows', 'tokens']);
+	const loss = valueLoss(logits, labels, graph.input('weights', ['rows', 'tokens']));
+	const all = gradients(loss, parameters.all);
+	graph.untracked(() => graph.output('values', sigmoid(logits.detach())));
+	graph.output('loss', loss);
+	for (const [i, spec] of valueParameterSpecs(shape).entries()) graph.output(gradientName(spec.name), all[i] as Value);
 	return graph;
 }

@@ -1,8 +1,9 @@
 import { add, silu } from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
 import { linear } from '../onnx/matmul.ts';
+import { reduceSum } from '../onnx/reduction.ts';
 import { rmsNorm } from './rmsNorm.ts';
-import type { ModelWeights } from './weights.ts';
+import type { ModelWeights, TrunkWeights, ValueWeights } from './weights.ts';
 
 /** Turns the queries, keys and values of a layer ([rows, tokens, 3 width]) into what its heads read ([rows, tokens, width]). */
 export type Attend = (layer: number, qkv: Value) => Value;
@@ -11,7 +12,7 @@ export type Attend = (layer: number, qkv: Value) => Value;
  * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width].
  * How tokens see each other (whole sequences, or one token and a cache) is the caller's `attend`.
  */
-export function decoder(weights: ModelWeights, embedded: Value, attend: Attend): Value {
+export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend): Value {
 	let x = embedded;
 	weights.blocks.forEach((block, layer) => {
 		const read = attend(layer, linear(rmsNorm(x, block.attentionNorm), block.qkv));
@@ -24,4 +25,10 @@ export function decoder(weights: ModelWeights, embedded: Value, attend: Attend):
 /** Scores of the next token: [..., width] to [..., vocabulary]. */
 export function head(weights: ModelWeights, x: Value): Value {
 	return linear(rmsNorm(x, weights.norm), weights.head);
+}
+
+/** Logit of the value after each token: [rows, tokens, width] to [rows, tokens]. */
+export function valueHead(weights: ValueWeights, x: Value): Value {
+	const scores = linear(rmsNorm(x, weights.norm), weights.value);
+	return add(reduceSum(scores, [2], false), weights.bias);
 }

@@ -1,6 +1,6 @@
 import type { ModelShape, ParameterSpec } from '../learner.ts';
 import type { Graph, Value } from '../onnx/graph.ts';
-import { parameterSpecs } from './parameters.ts';
+import { parameterSpecs, valueParameterSpecs } from './parameters.ts';
 
 export interface BlockWeights {
 	/** [width] */
@@ -17,8 +17,8 @@ export interface BlockWeights {
 	readonly down: Value;
 }
 
-/** The parameters as tensors of a graph. */
-export interface ModelWeights {
+/** The parameters that the policy and value models have, as tensors of a graph. */
+export interface TrunkWeights {
 	readonly all: readonly Value[];
 	/** [vocabulary, width] */
 	readonly tokens: Value;
@@ -27,13 +27,23 @@ export interface ModelWeights {
 	readonly blocks: readonly BlockWeights[];
 	/** [width] */
 	readonly norm: Value;
+}
+
+export interface ModelWeights extends TrunkWeights {
 	/** [width, vocabulary] */
 	readonly head: Value;
 }
 
-/** Makes a tensor of every parameter; `bind` decides what it is: input, variable or constant. */
-export function bindWeights(shape: ModelShape, bind: (spec: ParameterSpec) => Value): ModelWeights {
-	const specs = parameterSpecs(shape);
+export interface ValueWeights extends TrunkWeights {
+	/** [width, 1] */
+	readonly value: Value;
+	/** [1] */
+	readonly bias: Value;
+}
+
+type Bind = (spec: ParameterSpec) => Value;
+
+function bindAll(specs: readonly ParameterSpec[], bind: Bind) {
 	const all = specs.map(bind);
 	const byName = new Map(specs.map((spec, i) => [spec.name, all[i] as Value]));
 	const get = (name: string): Value => {
@@ -41,6 +51,10 @@ export function bindWeights(shape: ModelShape, bind: (spec: ParameterSpec) => Va
 		if (value === undefined) throw new RangeError(`The model has no parameter ${name}`);
 		return value;
 	};
+	return { all, get };
+}
+
+function trunkOf(shape: ModelShape, all: readonly Value[], get: (name: string) => Value): TrunkWeights {
 	return {
 		all,
 		tokens: get('embedding.tokens'),
@@ -54,8 +68,19 @@ export function bindWeights(shape: ModelShape, bind: (spec: ParameterSpec) => Va
 			down: get(`blocks.${layer}.feed_forward.down`),
 		})),
 		norm: get('norm'),
-		head: get('head'),
 	};
+}
+
+/** Makes a tensor of every parameter; `bind` decides what it is: input, variable or constant. */
+export function bindWeights(shape: ModelShape, bind: Bind): ModelWeights {
+	const { all, get } = bindAll(parameterSpecs(shape), bind);
+	return { ...trunkOf(shape, all, get), head: get('head') };
+}
+
+/** The same of a value model. */
+export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
+	const { all, get } = bindAll(valueParameterSpecs(shape), bind);
+	return { ...trunkOf(shape, all, get), value: get('value.weight'), bias: get('value.bias') };
 }
 
 /** Every parameter is an input of its own name: the host passes views of its flat vector, which are not copied. */

@@ -1,0 +1,117 @@
+import { Failure } from '../../base/failure.ts';
+import type { HeadName } from '../../protocol/control.ts';
+import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueRow, ValueUpdateResult } from '../learner.ts';
+import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './batching.ts';
+import { SharedOptimiser, settled } from './sharedOptimiser.ts';
+import { SharedWeights } from './sharedWeights.ts';
+import type { WorkerPool } from './workerPool.ts';
+
+/** A row with one token more, which is nobody's: so each of its own has a place in what is packed, the last included. */
+function withEnd({ tokens, promptLength }: Sequence): Sequence {
+	return { tokens: [...tokens, 0], promptLength };
+}
+
+/** A value model: a trunk with a scalar head, and the optimiser that trains it. */
+export class ValueModel {
+	readonly weights: SharedWeights;
+	readonly #pool: WorkerPool;
+	readonly #trainRows: number;
+	/** Made when it is first trained: three more vectors as long as the weights. */
+	#optimiser: SharedOptimiser | null = null;
+
+	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
+		this.#pool = pool;
+		this.#trainRows = trainRows;
+		this.weights = new SharedWeights(head, parameters);
+	}
+
+	/** @param size rows of a micro-batch */
+	async values(rows: readonly Sequence[], size: number): Promise<PerToken[]> {
+		const output: PerToken[] = new Array(rows.length);
+		const ended = rows.map(withEnd);
+		await settled(
+			microBatches(ended, size).map(async (indices) => {
+				const batch = pack(indices.map((i) => ended[i] as Sequence));
+				const { values } = await this.#pool.run(() => ({
+					job: { kind: 'values', weights: this.weights.ref, batch },
+					transfer: [batch.inputs.buffer, batch.targets.buffer],
+				}));
+				for (const [i, row] of indices.entries()) {
+					output[row] = unpackPerToken(values, ended[row] as Sequence, i, batch.tokens);
+				}
+			}),
+		);
+		return output;
+	}
+
+	async update(rows: readonly ValueRow[], settings: OptimiserSettings): Promise<ValueUpdateResult> {
+		const ended = rows.map(withEnd);
+		const optimiser = this.#trained();
+		const values: PerToken[] = new Array(rows.length);
+		let loss = 0;
+		await optimiser.accumulate(
+			microBatches(ended, this.#trainRows),
+			(indices, gradient) => this.#gradient(rows, ended, indices, gradient),
+			({ result, tokens }, indices) => {
+				loss += result.loss;
+				for (const [i, row] of indices.entries()) {
+					values[row] = unpackPerToken(result.values, ended[row] as Sequence, i, tokens);
+				}
+			},
+		);
+		const gradNorm = await optimiser.step(this.weights.flat.buffer, settings);
+		this.weights.changed();
+		return { loss, gradNorm, values };
+	}
+
+	async #gradient(
+		rows: readonly ValueRow[],
+		ended: readonly Sequence[],
+		indices: MicroBatch,
+		gradient: SharedArrayBuffer,
+	) {
+		const part = indices.map((i) => ended[i] as Sequence);
+		const own = (i: number) => rows[indices[i] as number] as ValueRow;
+		const batch = pack(part);
+		const { tokens } = batch;
+		const labels = packPerToken(part, (i) => own(i).labels, tokens);
+		const tokenWeights = packPerToken(part, (i) => own(i).weights, tokens);
+		const result = await this.#pool.run(() => ({
+			job: { kind: 'value gradient', weights: this.weights.ref, batch, labels, tokenWeights, gradient },
+			transfer: [batch.inputs.buffer, batch.targets.buffer, labels.buffer, tokenWeights.buffer],
+		}));
+		return { result, tokens };
+	}
+
+	state(): LearnerState {
+		const { firstMoments, secondMoments, updates } = this.#trained();
+		return {
+			parameters: Float32Array.from(this.weights.flat),
+			firstMoments: new Float32Array(firstMoments),
+			secondMoments: new Float32Array(secondMoments),
+			updates,
+		};
+	}
+
+	restore({ parameters, firstMoments, secondMoments, updates }: LearnerState): void {
+		const optimiser = this.#trained();
+		for (const vector of [parameters, firstMoments, secondMoments]) {
+			if (vector.length === this.weights.flat.length) continue;
+			throw new Failure('mismatch', `The head has ${this.weights.flat.length} parameters, not ${vector.length}.`);
+		}
+		this.weights.flat.set(parameters);
+		this.weights.changed();
+		optimiser.firstMoments.set(firstMoments);
+		optimiser.secondMoments.set(secondMoments);
+		optimiser.updates = updates;
+	}
+
+	resetOptimiser(): void {
+		this.#optimiser?.reset();
+	}
+
+	#trained(): SharedOptimiser {
+		this.#optimiser ??= new SharedOptimiser(this.#pool, 'value', this.weights.flat.length);
+		return this.#optimiser;
+	}
+}
