@@ -80,6 +80,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		},
 		// The lab worker, and the threads in which it and the CLI go through rollouts.
 		lab: { ...nodeProgram, entryPoints: { lab: 'src/lab/main.ts', labThread: 'src/lab/thread.ts' } },
+		// The search worker.
+		search: { ...nodeProgram, entryPoints: { search: 'src/search/main.ts' } },
 		cli: {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },

@@ -106,9 +106,15 @@ describe('the walls between the layers hold in the production bundles', () => {
 		}
 	});
 
+	it('the search worker holds neither host, engine nor CLI, and no native package', () => {
+		const walled = ['src/host/', 'src/extension.ts', 'src/engine/', 'src/cli', 'src/lab/', 'webview/'];
+		assert.deepEqual(inputsUnder(bundle('search'), ...walled), []);
+		for (const path of externals(bundle('search'))) assert.ok(builtins.has(path), `search imports ${path}`);
+	});
+
 	it('what the programs import when they run is Node, vscode and the native packages', () => {
 		const allowed = ['vscode', 'onnxruntime-node', '@duckdb/node-api'];
-		for (const name of ['host', 'engine', 'cli', 'lab']) {
+		for (const name of ['host', 'engine', 'cli', 'lab', 'search']) {
 			for (const path of externals(bundle(name))) {
 				assert.ok(builtins.has(path) || allowed.includes(path), `${name} imports ${path}`);
 			}
