@@ -1,12 +1,16 @@
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
+import { beam } from './strategies/beam.ts';
 import { bestOfN } from './strategies/bestOfN.ts';
 import { budgetForcing } from './strategies/budgetForcing.ts';
+import { dvts } from './strategies/dvts.ts';
 import { graphOfThoughts } from './strategies/graphOfThoughts.ts';
 import { leastToMost } from './strategies/leastToMost.ts';
+import { mcts } from './strategies/mcts.ts';
 import { selfConsistency } from './strategies/selfConsistency.ts';
 import { selfRefine } from './strategies/selfRefine.ts';
 import { sequentialRevision } from './strategies/sequentialRevision.ts';
+import { stepCompletion } from './strategies/stepCompletion.ts';
 import { tokenForking } from './strategies/tokenForking.ts';
 import { treeOfThoughts } from './strategies/treeOfThoughts.ts';
 import type { Strategy } from './strategy.ts';
@@ -18,6 +22,9 @@ export type AnyStrategy = Strategy<any>;
 export const strategies: readonly AnyStrategy[] = [
 	bestOfN,
 	selfConsistency,
+	beam,
+	dvts,
+	mcts,
 	treeOfThoughts,
 	graphOfThoughts,
 	selfRefine,
@@ -25,6 +32,7 @@ export const strategies: readonly AnyStrategy[] = [
 	leastToMost,
 	budgetForcing,
 	tokenForking,
+	stepCompletion,
 ];
 
 /** The strategy of a name; `invalid` when there is none. */

@@ -5,12 +5,12 @@ import type { Strategy } from '../strategy.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled.'), 16),
+	n: v.optional(count('Completions that are sampled'), 16),
 	weighted: v.optional(
-		flag('Choose the answer whose completions have the greatest sum of rewards, instead of the best completion.'),
+		flag('Choose the answer whose completions have the greatest sum of rewards, instead of the best completion'),
 		false,
 	),
-	temperature: v.optional(real("Of sampling. Default: the search's.", 0, 10)),
+	temperature: v.optional(real("Of sampling. Default: the search's", 0, 10)),
 });
 
 /** Best-of-N (Cobbe et al. 2021): sample n completions; the one that the verifier values most, or weighted by answer. */

@@ -5,8 +5,8 @@ import type { Strategy } from '../strategy.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled.'), 16),
-	temperature: v.optional(real("Of sampling. Default: the search's.", 0, 10)),
+	n: v.optional(count('Completions that are sampled'), 16),
+	temperature: v.optional(real("Of sampling. Default: the search's", 0, 10)),
 });
 
 /** Self-consistency (Wang et al. 2023): sample n completions; the answer that the most of them state. */

@@ -1,0 +1,42 @@
+import type { Search } from './search.ts';
+import type { TreeNode } from './searchTree.ts';
+
+/** Labels of nodes that are there to value others: a strategy does not go on from them. */
+export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
+
+const isAside = (node: TreeNode): boolean => node.label === aside.lookahead || node.label === aside.rollout;
+
+/** Whether a strategy may go on with a node: it was neither pruned nor merged, and is there for its own sake. */
+export const isOpen = (node: TreeNode): boolean => node.pruned === null && node.mergedInto === null && !isAside(node);
+
+/** Merges siblings that say the same into the first of them; returns those that are left of the given ones. */
+export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode[] {
+	if (nodes.length < 2) return [...nodes];
+	const first = new Map<string, number>();
+	return nodes.filter((node) => {
+		const key = `${node.parents[0]}\n${node.text.trim()}`;
+		const same = first.get(key);
+		if (same === undefined) first.set(key, node.id);
+		else search.merge(node.id, same);
+		return same === undefined;
+	});
+}
+
+/** Nodes below where the search began, that one included, with which it may go on and from which nothing was made yet. */
+export function openLeaves(search: Search): TreeNode[] {
+	const { tree, root } = search;
+	const leaves: TreeNode[] = [];
+	const stack = [root];
+	const seen = new Set(stack);
+	for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+		const node = tree.node(id) as TreeNode;
+		const below = node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
+		if (below.length === 0) leaves.push(node);
+		for (const child of below) {
+			if (seen.has(child) || !isOpen(tree.node(child) as TreeNode)) continue;
+			seen.add(child);
+			stack.push(child);
+		}
+	}
+	return leaves.sort((a, b) => a.id - b.id);
+}

@@ -1,0 +1,64 @@
+import type { Scorer } from './scorer.ts';
+import type { Search } from './search.ts';
+import type { TreeNode } from './searchTree.ts';
+import { aside } from './siblings.ts';
+
+/** How the values of a chain's steps make the chain's (Snell et al. 2024, section 5.1). */
+export const aggregations = ['last', 'min', 'prod', 'mean'] as const;
+export type Aggregation = (typeof aggregations)[number];
+
+export function aggregate(values: readonly number[], how: Aggregation): number {
+	if (values.length === 0) return 0;
+	switch (how) {
+		case 'last':
+			return values.at(-1) as number;
+		case 'min':
+			return Math.min(...values);
+		case 'prod':
+			return values.reduce((a, b) => a * b, 1);
+		case 'mean':
+			return values.reduce((a, b) => a + b, 0) / values.length;
+	}
+}
+
+/** Name under which a node's value after a look ahead is logged. */
+const lookaheadScore = 'lookahead';
+
+/**
+ * Values nodes by the guide; with a look ahead, by what follows greedily (Snell et al. 2024, section 5.2): up to so many
+ * steps are generated at temperature 0, and the node has the value of the last.
+ */
+export async function valueSteps(search: Search, nodes: readonly TreeNode[], lookahead = 0): Promise<void> {
+	const guide = search.guide as Scorer;
+	const open = nodes.filter((node) => !node.scores.has(guide.name)).map(({ id }) => id);
+	if (open.length > 0) await search.evaluate(open, guide);
+	if (lookahead === 0) return;
+	const ahead = nodes.filter((node) => !node.final && !node.scores.has(lookaheadScore));
+	await search.parallel(ahead, async (node) => {
+		let last = node;
+		for (let i = 0; i < lookahead && !last.final; i++) {
+			const [next] = await search.generate(last.id, {
+				unit: 'step',
+				sampling: { temperature: 0 },
+				label: aside.lookahead,
+			});
+			if (next === undefined) break;
+			last = next;
+		}
+		if (last === node) return;
+		const [value = null] = await search.evaluate([last.id], guide);
+		search.note({ t: 'score', id: node.id, scorer: lookaheadScore, value });
+	});
+}
+
+/** Value of the chain from where the search began to a node; a step without a value counts 0. */
+export function chainValue(search: Search, node: TreeNode, how: Aggregation): number {
+	const guide = search.guide as Scorer;
+	const { tree, root } = search;
+	const own = (one: TreeNode) => one.scores.get(guide.name) ?? 0;
+	const last = node.scores.get(lookaheadScore) ?? own(node);
+	if (how === 'last') return last;
+	const path = tree.pathTo(node.id);
+	const above = path.slice(path.indexOf(root) + 1, -1);
+	return aggregate([...above.map((id) => own(tree.node(id) as TreeNode)), last], how);
+}

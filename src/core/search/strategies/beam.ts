@@ -1,0 +1,113 @@
+import * as v from 'valibot';
+import { choice, count, real } from '../../../protocol/recipeFields.ts';
+import { bestFinal, judgeFinals, votedFinal } from '../choice.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import { mergeAlike, openLeaves } from '../siblings.ts';
+import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
+import type { Strategy } from '../strategy.ts';
+
+const params = v.strictObject({
+	width: v.optional(count('Beams that are kept after each step'), 4),
+	expansions: v.optional(
+		count('Next steps that are sampled for each beam; at the start, for each that is to be kept'),
+		4,
+	),
+	depth: v.optional(count('Steps at most; the last one goes to the end of the completion'), 40),
+	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a beam'), 'last'),
+	diversity: v.optional(
+		real('What likeness to a beam that is kept already takes from a value (diverse beam search); 0: nothing', 0),
+		0,
+	),
+	choose: v.optional(
+		choice(['value', 'vote'], 'The completion of greatest value, or the answer with the greatest sum of values'),
+		'value',
+	),
+});
+type Params = v.InferOutput<typeof params>;
+
+/**
+ * Beam search over steps (Snell et al. 2024, section 5.2): of all next steps of all beams the `width` best by the guide go
+ * on. A beam that ends is set aside as a result; there are no more beams when all have ended.
+ */
+export const beam: Strategy<Params> = {
+	name: 'beam',
+	title: 'Beam Search',
+	description: 'Goes on, step by step, with the beginnings that the guide values most.',
+	source: 'Snell et al. 2024; diverse: Vijayakumar et al. 2018',
+	structure: 'tree',
+	params,
+	needs: { scorer: 'step', policy: ['prefix'] },
+	async run(search, p) {
+		let { beams, ahead } = leftOff(search);
+		if (ahead.length === 0 && beams.length > p.width) beams = await best(search, beams, p);
+		while (beams.length > 0) {
+			const made = await search.parallel(beams, (node) => expand(search, node, p));
+			const kept = await best(search, [...ahead, ...made.flat()], p);
+			beams = kept.filter((node) => !node.final);
+			ahead = [];
+		}
+		return { stop: 'complete' };
+	},
+	async conclude(search, { choose }) {
+		const finals = await judgeFinals(search);
+		return choose === 'vote' ? votedFinal(search, finals, true) : bestFinal(search, finals);
+	},
+};
+
+async function expand(search: Search, node: TreeNode, { width, expansions, depth }: Params): Promise<TreeNode[]> {
+	const start = (search.tree.node(search.root) as TreeNode).depth;
+	const children = await search.generate(node.id, {
+		n: node.id === search.root ? width * expansions : expansions,
+		unit: node.depth - start + 1 < depth ? 'step' : 'completion',
+	});
+	return mergeAlike(search, children);
+}
+
+/** The candidates of greatest value; the others are pruned. */
+async function best(search: Search, candidates: readonly TreeNode[], p: Params): Promise<TreeNode[]> {
+	await valueSteps(search, candidates, p.lookahead);
+	const left = candidates.map((node) => ({ node, value: chainValue(search, node, p.aggregation) }));
+	const kept: TreeNode[] = [];
+	while (kept.length < p.width && left.length > 0) {
+		const scores = left.map(({ node, value }) => value - p.diversity * mostAlike(node, kept, p.diversity));
+		const place = scores.indexOf(Math.max(...scores));
+		const [taken] = left.splice(place, 1) as [(typeof left)[number]];
+		search.select(
+			taken.node.id,
+			[taken, ...left].map(({ node, value }) => ({ id: node.id, value })),
+		);
+		kept.push(taken.node);
+	}
+	for (const { node } of left) search.prune(node.id, 'beam');
+	return kept;
+}
+
+/** Likeness to the one of the kept steps that is most alike; not looked at where it costs nothing. */
+function mostAlike(node: TreeNode, kept: readonly TreeNode[], diversity: number): number {
+	return diversity === 0 || kept.length === 0 ? 0 : Math.max(...kept.map((other) => likeness(node.text, other.text)));
+}
+
+/** Share of the words of two steps that both have (Jaccard); 1: the same words. */
+function likeness(a: string, b: string): number {
+	const words = (text: string) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+|[^\s\p{L}\p{N}]/gu));
+	const [x, y] = [words(a), words(b)];
+	const all = new Set([...x, ...y]).size;
+	const both = x.size + y.size - all;
+	return all === 0 ? 1 : both / all;
+}
+
+/**
+ * Beams of a tree: what is open and on the lowest level. Of a log that was cut within a step, `ahead` is what was made of it.
+ * When all beams have ended it begins anew, with more samples.
+ */
+function leftOff(search: Search): { beams: TreeNode[]; ahead: TreeNode[] } {
+	const leaves = openLeaves(search);
+	const level = Math.min(...leaves.filter((node) => !node.final).map(({ depth }) => depth));
+	if (level === Number.POSITIVE_INFINITY) return { beams: [search.tree.node(search.root) as TreeNode], ahead: [] };
+	return {
+		beams: leaves.filter((node) => !node.final && node.depth === level),
+		ahead: leaves.filter((node) => node.depth === level + 1),
+	};
+}

@@ -1,0 +1,86 @@
+import * as v from 'valibot';
+import { choice, count } from '../../../protocol/recipeFields.ts';
+import { bestFinal, judgeFinals, votedFinal } from '../choice.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import { mergeAlike, openLeaves } from '../siblings.ts';
+import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
+import type { Strategy } from '../strategy.ts';
+
+const params = v.strictObject({
+	width: v.optional(count('Subtrees that are searched independently of each other'), 4),
+	expansions: v.optional(count('Next steps that are sampled in each subtree, of which the best goes on'), 4),
+	depth: v.optional(count('Steps at most; the last one goes to the end of the completion'), 40),
+	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
+	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a chain'), 'last'),
+	choose: v.optional(
+		choice(['value', 'vote'], 'The completion of greatest value, or the answer with the greatest sum of values'),
+		'value',
+	),
+});
+type Params = v.InferOutput<typeof params>;
+
+/**
+ * Diverse verifier tree search (Beeching, Tunstall and Rush 2024): the first steps are divided among `width` subtrees, and
+ * each goes on greedily with the best of its own next steps, so that no subtree is crowded out by another.
+ */
+export const dvts: Strategy<Params> = {
+	name: 'dvts',
+	title: 'Diverse Verifier Tree Search',
+	description: 'Several independent subtrees, each of which goes on with the best of its own next steps.',
+	source: 'Beeching, Tunstall and Rush 2024',
+	structure: 'tree',
+	params,
+	needs: { scorer: 'step', policy: ['prefix'] },
+	async run(search, p) {
+		let trees = leftOff(search, p);
+		if (trees.length === 0) {
+			await search.generate(search.root, { n: p.width * p.expansions, unit: unitAt(search, search.root, p) });
+			trees = leftOff(search, p);
+		}
+		await search.parallel(trees, async (leaves) => {
+			let head = await best(search, leaves, p);
+			while (!head.final) {
+				const next = await search.generate(head.id, { n: p.expansions, unit: unitAt(search, head.id, p) });
+				if (next.length === 0) return;
+				head = await best(search, next, p);
+			}
+		});
+		return { stop: 'complete' };
+	},
+	async conclude(search, { choose }) {
+		const finals = await judgeFinals(search);
+		return choose === 'vote' ? votedFinal(search, finals, true) : bestFinal(search, finals);
+	},
+};
+
+/** The one of greatest value; the others are pruned. */
+async function best(search: Search, leaves: readonly TreeNode[], p: Params): Promise<TreeNode> {
+	const distinct = mergeAlike(search, leaves);
+	await valueSteps(search, distinct, p.lookahead);
+	const valued = distinct.map((node) => ({ id: node.id, node, value: chainValue(search, node, p.aggregation) }));
+	const head = valued.reduce((a, b) => (b.value > a.value ? b : a));
+	search.select(
+		head.id,
+		valued.map(({ id, value }) => ({ id, value })),
+	);
+	for (const { id } of valued) if (id !== head.id) search.prune(id, 'dvts');
+	return head.node;
+}
+
+function unitAt(search: Search, id: number, { depth }: Params): 'step' | 'completion' {
+	const level = (node: number) => (search.tree.node(node) as TreeNode).depth;
+	return level(id) - level(search.root) + 1 < depth ? 'step' : 'completion';
+}
+
+/** Open leaves of each subtree that has not ended. First steps belong to subtrees by their place, `expansions` to each. */
+function leftOff(search: Search, { expansions }: Params): TreeNode[][] {
+	const { tree, root } = search;
+	const place = new Map((tree.node(root) as TreeNode).children.map((child, i) => [child, Math.floor(i / expansions)]));
+	const leaves = openLeaves(search).filter(({ id }) => id !== root);
+	const trees = Map.groupBy(leaves, ({ id }) => {
+		const path = tree.pathTo(id);
+		return place.get(path[path.indexOf(root) + 1] as number);
+	});
+	return [...trees.values()].filter((own) => own.length > 1 || !own.every((node) => node.final));
+}

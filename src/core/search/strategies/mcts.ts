@@ -1,0 +1,176 @@
+import * as v from 'valibot';
+import { choice, count, real } from '../../../protocol/recipeFields.ts';
+import { backups } from '../../../protocol/treeLog.ts';
+import { bestFinal, chooser, finalValue, judgeFinals, votedFinal } from '../choice.ts';
+import { dirichlet } from '../dirichlet.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import { aside, isOpen, mergeAlike } from '../siblings.ts';
+import type { Conclusion, Strategy } from '../strategy.ts';
+import { puct, TreePolicy, uct } from '../treePolicy.ts';
+
+const params = v.strictObject({
+	simulations: v.optional(count('Simulations: selection, expansion, evaluation and backup'), 64),
+	expansions: v.optional(count('Next steps that are sampled where a leaf is expanded'), 4),
+	selection: v.optional(choice(['puct', 'uct'], 'Rule that selects: PUCT uses priors of the policy'), 'puct'),
+	c: v.optional(real('Exploration constant of UCT', 0), Math.SQRT2),
+	c1: v.optional(real('Exploration constant of PUCT', 0), 1.25),
+	c2: v.optional(real('Of PUCT: visits from which on exploration grows', 1), 19652),
+	firstPlay: v.optional(real('Of PUCT: value of a step before its first visit', -1e6), 0),
+	evaluation: v.optional(
+		choice(['value', 'rollout'], "Value of a leaf: the guide's, or the judge's of completions sampled from it"),
+		'value',
+	),
+	rollouts: v.optional(count('Completions that are sampled from a leaf, whose values are averaged'), 1),
+	backup: v.optional(choice(backups, 'Value of a node: mean or greatest of the values backed up to it'), 'mean'),
+	discount: v.optional(real('Factor of a value for each step that it is backed up', 0, 1), 1),
+	depth: v.optional(count('Steps at most; the last one goes to the end of the completion'), 40),
+	noiseShare: v.optional(real("Share of Dirichlet noise in the priors of the root's children", 0, 1), 0),
+	noiseAlpha: v.optional(real('Concentration of the Dirichlet noise', 0.001), 0.3),
+	virtualLoss: v.optional(real('Visits of value 0 that a simulation under way counts as', 0), 1),
+	target: v.optional(real('Stop when a completion has this value', -1e9)),
+	choose: v.optional(
+		choice(
+			['visits', 'value', 'vote'],
+			'The most visited way, the completion of greatest value, or the answer with the greatest sum of values',
+		),
+		'visits',
+	),
+});
+type Params = v.InferOutput<typeof params>;
+
+/** Monte-Carlo tree search over steps: UCT (Kocsis and Szepesvári 2006) or PUCT (Silver et al. 2017). */
+export const mcts: Strategy<Params> = {
+	name: 'mcts',
+	title: 'Monte-Carlo Tree Search',
+	description: 'Simulations that go where value and curiosity are greatest, and back up what they find.',
+	source: 'Silver et al. 2017; Besta et al. 2025; UCT: Kocsis and Szepesvári 2006',
+	structure: 'tree',
+	params,
+	needs: { policy: ['prefix'] },
+	needsWith: ({ evaluation }) => ({ scorer: evaluation === 'value' ? 'step' : 'final' }),
+	async run(search, p) {
+		const root = search.tree.node(search.root) as TreeNode;
+		const policy = treePolicyOf(search, p);
+		const expanding = new Map<number, Promise<unknown>>();
+		let left = p.simulations - (root.visits % p.simulations);
+		let solved = false;
+		const simulate = async () => {
+			while (left > 0 && !solved && isOpen(root)) {
+				left--;
+				search.simulation();
+				const path: number[] = [];
+				try {
+					const leaf = await selectAndExpand(search, p, policy, expanding, path);
+					const value = await evaluate(search, p, leaf);
+					search.backup(path, discounted(value, path.length, p.discount));
+					solved ||= leaf.final && p.target !== undefined && value >= p.target;
+				} finally {
+					policy.leave(path);
+				}
+			}
+		};
+		await search.parallel(Array.from({ length: search.concurrency }), simulate);
+		return { stop: solved ? 'solved' : isOpen(root) ? 'complete' : 'exhausted' };
+	},
+	async conclude(search, { choose }) {
+		const finals = await judgeFinals(search);
+		if (choose === 'vote') return votedFinal(search, finals, true);
+		return choose === 'value' ? bestFinal(search, finals) : mostVisited(search, finals);
+	},
+};
+
+/** Goes down to a leaf, which it expands unless it is new; `path` is the way there. */
+async function selectAndExpand(
+	search: Search,
+	p: Params,
+	policy: TreePolicy,
+	expanding: Map<number, Promise<unknown>>,
+	path: number[],
+): Promise<TreeNode> {
+	const { tree, root } = search;
+	const step = (node: TreeNode): TreeNode => {
+		path.push(node.id);
+		policy.enter(node.id);
+		return node;
+	};
+	let node = step(tree.node(root) as TreeNode);
+	for (;;) {
+		let parent: TreeNode | null = null;
+		for (let next = policy.best(node); next !== null; next = policy.best(node)) {
+			parent = node;
+			node = step(next);
+		}
+		if (parent !== null) search.select(node.id, policy.candidates(parent));
+		const isNew = node.id !== root && policy.visits(node) === 0;
+		if (node.final || isNew) return node;
+		// Simulations that meet at a leaf expand it once.
+		let expansion = expanding.get(node.id);
+		if (expansion === undefined) {
+			const { id } = node;
+			expansion = expand(search, node, p).finally(() => expanding.delete(id));
+			expanding.set(id, expansion);
+		}
+		await expansion;
+		if (policy.best(node) === null) return node;
+	}
+}
+
+async function expand(search: Search, node: TreeNode, { expansions, depth }: Params): Promise<void> {
+	const level = node.depth - (search.tree.node(search.root) as TreeNode).depth;
+	const children = await search.generate(node.id, { n: expansions, unit: level + 1 < depth ? 'step' : 'completion' });
+	mergeAlike(search, children);
+}
+
+/** A leaf's value: the judge's where it is final, else the guide's or that of completions sampled from it; 0: none. */
+async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: TreeNode): Promise<number> {
+	if (leaf.final || evaluation === 'value') {
+		const scorer = leaf.final ? chooser(search) : search.guide;
+		if (scorer === null) return 0;
+		const known = leaf.scores.get(scorer.name);
+		return (known === undefined ? (await search.evaluate([leaf.id], scorer))[0] : known) ?? 0;
+	}
+	const ends = await search.generate(leaf.id, { n: rollouts, unit: 'completion', label: aside.rollout });
+	const values = await search.evaluate(ends.filter(({ final }) => final).map(({ id }) => id));
+	return values.length === 0 ? 0 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length;
+}
+
+/** A value for each node of a path, root first: it loses by the discount with each step up. */
+function discounted(value: number, length: number, discount: number): number[] {
+	const values = new Array<number>(length);
+	for (let i = length - 1; i >= 0; i--) {
+		values[i] = value;
+		value *= discount;
+	}
+	return values;
+}
+
+/** From the root on to the most visited child, of several to the one of greater Q, as far as there are completions below. */
+function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
+	const { tree, root } = search;
+	const ends = new Set(finals.flatMap(({ id }) => tree.pathTo(id)));
+	let node = tree.node(root) as TreeNode;
+	for (;;) {
+		const children = node.children.map((id) => tree.node(id) as TreeNode);
+		const open = children.filter((child) => isOpen(child) && (ends.size === 0 || ends.has(child.id)));
+		if (open.length === 0) break;
+		node = open.reduce((a, b) => {
+			if (b.visits !== a.visits) return b.visits > a.visits ? b : a;
+			return (tree.q(b.id) ?? 0) > (tree.q(a.id) ?? 0) ? b : a;
+		});
+	}
+	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
+	// Only completions that were sampled to value the leaf, or nothing that is final yet.
+	const below = finals.filter(({ parents }) => parents[0] === node.id);
+	return below.length > 0 ? bestFinal(search, below) : { best: node.id, answer: null, value: tree.q(node.id) };
+}
+
+function treePolicyOf(search: Search, p: Params): TreePolicy {
+	const random = search.random('dirichlet', search.root);
+	return new TreePolicy(search, {
+		rule: p.selection === 'uct' ? uct(p.c) : puct(p.c1, p.c2),
+		firstPlay: p.firstPlay,
+		virtualLoss: p.virtualLoss,
+		noise: p.noiseShare === 0 ? null : { share: p.noiseShare, of: (n) => dirichlet(random, n, p.noiseAlpha) },
+	});
+}
