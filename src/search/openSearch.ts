@@ -4,7 +4,7 @@ import type { SearchResume } from '../core/search/goOn.ts';
 import type { GenerateRequest, Policy } from '../core/search/policy.ts';
 import type { Scorer } from '../core/search/scorer.ts';
 import { beginSearch, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';
-import { strategyOf, strategyParams } from '../core/search/strategies.ts';
+import { type AnyStrategy, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
@@ -25,6 +25,13 @@ export interface RunOptions {
 	/** Instead of the specification's. */
 	readonly budget?: SearchBudget;
 	readonly seed?: number;
+	readonly spec?: Partial<Pick<SearchSpec, 'strategy' | 'params' | 'sampling' | 'split' | 'concurrency'>>;
+	/** A strategy that has no name, in its place. */
+	readonly strategy?: AnyStrategy;
+	/** What the search asks of the policy goes through it. */
+	readonly wrap?: (policy: Policy) => Policy;
+	/** Whether two answers are the same; default: by mathematics. */
+	readonly sameAnswer?: (a: string, b: string) => boolean;
 	/** Is awaited before each call of the policy: holds a search up that is faster than who writes it down. */
 	readonly beforeCall?: () => Promise<void> | undefined;
 }
@@ -96,7 +103,8 @@ export class OpenSearch extends Disposable {
 	}
 
 	run(options: RunOptions): RunHandle {
-		const { spec, policy } = this;
+		const { policy } = this;
+		const spec: SearchSpec = { ...this.spec, ...options.spec };
 		const cancel = new AbortController();
 		const bound = policy.bind({
 			signal: cancel.signal,
@@ -109,10 +117,10 @@ export class OpenSearch extends Disposable {
 		const tags = spec.tags ?? policy.tags;
 		const handle: SearchHandle = beginSearch({
 			id: options.id ?? '',
-			strategy: spec.strategy,
+			strategy: options.strategy ?? spec.strategy,
 			params: spec.params,
 			problem: options.problem,
-			policy: breathing(bound, options.beforeCall),
+			policy: breathing(options.wrap?.(bound) ?? bound, options.beforeCall),
 			model: policy.model,
 			guide,
 			judge: spec.judge === null ? guide : scorerOf(this.judge),
@@ -124,6 +132,7 @@ export class OpenSearch extends Disposable {
 			seed: options.seed ?? spec.seed,
 			now: () => performance.now(),
 			spec,
+			...(options.sameAnswer === undefined ? {} : { sameAnswer: options.sameAnswer }),
 			...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
 			...(options.resume === undefined ? {} : { resume: options.resume }),
 		});

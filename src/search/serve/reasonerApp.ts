@@ -233,6 +233,10 @@ export class ReasonerApp {
 					...(work.streams && request.stream ? { onText: (text: string) => onText(index, text) } : {}),
 				},
 			);
+			const { completion, stop, message } = solution;
+			if (completion === '' && (stop === 'policy' || stop === 'scorer')) {
+				throw new ApiError(502, `${stop}_failed`, message ?? `The ${stop} failed.`);
+			}
 			return { solution, events };
 		});
 	}

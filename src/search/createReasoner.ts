@@ -1,0 +1,199 @@
+import { Failure } from '../base/failure.ts';
+import type { PolicyCapabilities } from '../core/search/policy.ts';
+import type { SearchResult } from '../core/search/searchRun.ts';
+import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../core/search/strategies.ts';
+import { needsOf } from '../core/search/strategy.ts';
+import type { TraceTags } from '../core/trace/trace.ts';
+import type { SearchSpec } from '../protocol/searchSpec.ts';
+import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import { OpenSearch } from './openSearch.ts';
+import { withHistory } from './policyHistory.ts';
+import type { SearchContext } from './searchContext.ts';
+import type { OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
+
+export interface ReasonerOptions {
+	/** Policy, strategy, scorers, sampling and budget that hold where a problem says nothing else. */
+	readonly spec: SearchSpec;
+	readonly context: SearchContext;
+	/** Ends opening. */
+	readonly signal?: AbortSignal;
+}
+
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+
+/**
+ * Opens a policy and its scorers, and solves problems with them by any strategy that they suffice for: what `solve` and the
+ * Reasoner API stand on. Fails as `OpenSearch.open` does.
+ */
+export async function createReasoner({ spec, context, signal }: ReasonerOptions): Promise<Reasoner> {
+	const search = await OpenSearch.open(spec, context, signal);
+	try {
+		return new SearchReasoner(search);
+	} catch (error) {
+		search.dispose();
+		throw error;
+	}
+}
+
+class SearchReasoner implements Reasoner {
+	readonly name: string;
+	readonly model: string;
+	readonly capabilities: PolicyCapabilities;
+	readonly tags: TraceTags;
+	readonly strategy: string;
+	readonly strategies: readonly OfferedStrategy[];
+	readonly budget: SearchBudget;
+	readonly #search: OpenSearch;
+
+	constructor(search: OpenSearch) {
+		const { spec, policy } = search;
+		this.#search = search;
+		this.name = policy.name;
+		this.model = policy.model;
+		this.capabilities = policy.capabilities;
+		this.tags = spec.tags ?? policy.tags ?? defaultTags;
+		this.strategy = spec.strategy;
+		this.budget = spec.budget;
+		this.#require(strategyOf(spec.strategy), strategyParams(strategyOf(spec.strategy), spec.params));
+		this.strategies = strategies
+			.filter((one) => this.#lacks(one, this.#defaults(one)) === null)
+			.map(({ name, title, description }) => ({ name, title, description }));
+	}
+
+	check(options: SolveOptions) {
+		const { strategy, params } = this.#checked(options);
+		return { strategy: strategy.name, streams: streaming(strategy, params) !== null };
+	}
+
+	async solve(problem: SearchProblem, options: SolveOptions = {}): Promise<Solution> {
+		const { strategy, params, budget } = this.#checked(options);
+		const { spec } = this.#search;
+		const seed = options.seed ?? spec.seed;
+		const how = options.onText === undefined ? null : streaming(strategy, params);
+		const chain = how === 'nodes' ? new ChainText(options.onText as (text: string) => void) : null;
+		const { history = [], onText, onEvent } = options;
+		const run = this.#search.run({
+			problem,
+			budget,
+			seed,
+			spec: { strategy: strategy.name, params, sampling: { ...spec.sampling, ...options.sampling } },
+			...(options.signal === undefined ? {} : { signal: options.signal }),
+			...(history.length === 0 ? {} : { wrap: (policy) => withHistory(policy, history) }),
+			...(how === 'tokens' ? { onText: ({ text }) => onText?.(text) } : {}),
+			onEvent: (event) => {
+				chain?.hear(event);
+				onEvent?.(event);
+			},
+		});
+		const result = await run.result;
+		if (result.outcome.stop === 'policy') this.#search.discardPolicy();
+		return solutionOf(result, { strategy: strategy.name, params, seed });
+	}
+
+	dispose(): void {
+		this.#search.dispose();
+	}
+
+	#checked({ strategy: name, params: given, budget: asked = {}, history = [] }: SolveOptions) {
+		const { spec } = this.#search;
+		const strategy = strategyOf(name ?? spec.strategy);
+		// Parameters of another strategy would mean something else.
+		const own = strategy.name === spec.strategy ? spec.params : {};
+		const params = strategyParams(strategy, { ...own, ...given }) as Record<string, unknown>;
+		this.#require(strategy, params);
+		if (history.length > 0 && !this.capabilities.instructions) {
+			throw new Failure(
+				'invalid',
+				`The policy ${this.name} takes one problem, and no conversation before it.`,
+				'Send one message of the role user.',
+			);
+		}
+		return { strategy, params, budget: this.#allowed(asked) };
+	}
+
+	/** What was asked for within what is allowed; where nothing was, what is allowed. */
+	#allowed(asked: SearchBudget): SearchBudget {
+		const allowed: Record<string, number | undefined> = { ...this.budget };
+		for (const [name, value] of Object.entries(asked)) {
+			if (value === undefined) continue;
+			const most = allowed[name];
+			if (most !== undefined && value > most) {
+				throw new Failure('invalid', `The budget of ${name} is ${value}; at most ${most} is allowed.`, 'Ask for less.');
+			}
+			allowed[name] = value;
+		}
+		return allowed;
+	}
+
+	#defaults(strategy: AnyStrategy): unknown {
+		return strategyParams(strategy, strategy.name === this.strategy ? this.#search.spec.params : {});
+	}
+
+	#require(strategy: AnyStrategy, params: unknown): void {
+		const lacking = this.#lacks(strategy, params);
+		if (lacking !== null) {
+			throw new Failure('invalid', `The strategy ${strategy.name} needs ${lacking}.`, 'Choose another strategy.');
+		}
+	}
+
+	/** What a strategy needs and is not there; null: all is. */
+	#lacks(strategy: AnyStrategy, params: unknown): string | null {
+		const { guide, judge } = this.#search;
+		const needs = needsOf(strategy, params);
+		if (needs.scorer === 'final' && guide === null && judge === null) return 'a scorer';
+		const scope = guide?.bind({ signal: new AbortController().signal }).scope;
+		if (needs.scorer === 'step' && scope !== 'step') return 'a guide that values beginnings';
+		for (const need of needs.policy ?? []) {
+			const value = this.capabilities[need];
+			const there = typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
+			if (!there) return `a policy with ${need}`;
+		}
+		return null;
+	}
+}
+
+/** Strategies whose completion only ever grows: token by token where one is sampled, else node by node. */
+function streaming(strategy: AnyStrategy, params: unknown): 'tokens' | 'nodes' | null {
+	const { n } = params as { readonly n?: unknown };
+	if ((strategy.name === 'best-of-n' || strategy.name === 'self-consistency') && n === 1) return 'tokens';
+	return strategy.name === 'budget-forcing' ? 'nodes' : null;
+}
+
+/** The text of a chain as its nodes come. */
+class ChainText {
+	readonly #onText: (text: string) => void;
+	#tip = 0;
+
+	constructor(onText: (text: string) => void) {
+		this.#onText = onText;
+	}
+
+	hear(event: TreeEvent): void {
+		if (event.t !== 'node' || event.parents[0] !== this.#tip) return;
+		this.#tip = event.id;
+		if (event.text !== '') this.#onText(event.text);
+	}
+}
+
+function solutionOf(
+	{ outcome, totals, tree, message }: SearchResult,
+	of: Pick<Solution, 'strategy' | 'params' | 'seed'>,
+): Solution {
+	const end = outcome.best?.at(-1);
+	const node = end === undefined ? undefined : tree.node(end);
+	const { nodes, tokens, promptTokens, simulations, seconds, cost } = totals;
+	return {
+		...of,
+		completion: end === undefined ? '' : tree.textOf(end),
+		answer: outcome.answer,
+		value: outcome.value,
+		stop: outcome.stop,
+		finish: node?.finish ?? null,
+		...{ nodes, tokens, promptTokens, simulations, seconds, cost, message },
+		path: (outcome.best ?? []).flatMap((id): SolutionStep[] => {
+			const step = tree.node(id);
+			if (step === undefined) return [];
+			return [{ id, role: step.role, text: step.text, value: tree.q(id) ?? step.score, visits: step.visits }];
+		}),
+	};
+}
