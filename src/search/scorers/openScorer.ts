@@ -1,5 +1,4 @@
 import type { IDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
 import type { Scorer } from '../../core/search/scorer.ts';
 import type { OpenPolicy } from '../../policies/openedPolicy.ts';
 import type { ScorerSpec, SearchSpec } from '../../protocol/searchSpec.ts';
@@ -18,15 +17,46 @@ export interface ScorerContext {
 /** A scorer with all that it needs; any number of searches use it. Who opened it disposes of it. */
 export interface OpenScorer extends IDisposable {
 	readonly name: string;
-	/** The signal cancels what is under way. */
+	/** What it needs to know of each token: the search's `sampling.tokens` at least. Default 0. */
+	readonly tokens?: number;
+	/** What a person should know of its values, in sentences. */
+	readonly notes?: readonly string[];
+	/** One for each search; the signal cancels what is under way. */
 	bind(options: { readonly signal: AbortSignal }): Scorer;
 }
 
-/** Fails with `invalid`, `unsupported` where the policy cannot do what it needs, `missing`, `cancelled`. */
-export async function openScorer(
-	spec: ScorerSpec,
-	_context: ScorerContext,
-	_signal?: AbortSignal,
-): Promise<OpenScorer> {
-	throw new Failure('unsupported', `The scorer ${spec.use} cannot be used yet.`);
+/**
+ * Opens what gives values to thoughts; what one kind alone needs is loaded for that kind.
+ * Fails with `invalid`, `unsupported` where the policy cannot do what it needs, `missing`, `cancelled`.
+ */
+export async function openScorer(spec: ScorerSpec, context: ScorerContext, signal?: AbortSignal): Promise<OpenScorer> {
+	switch (spec.use) {
+		case 'reward':
+		case 'process-reward': {
+			const { openRewardScorer } = await import('./rewardScorer.ts');
+			return openRewardScorer(spec, context, signal);
+		}
+		case 'value':
+		case 'process': {
+			const { openHeadScorer } = await import('./headScorer.ts');
+			return openHeadScorer(spec, context, signal);
+		}
+		case 'self-evaluation':
+		case 'judge': {
+			const { openJudgeScorer } = await import('./judgeScorer.ts');
+			return openJudgeScorer(spec.use === 'judge' ? spec : { use: 'self-evaluation' }, context, signal);
+		}
+		case 'mean-logprob': {
+			const { openMeanLogprob } = await import('./meanLogprob.ts');
+			return openMeanLogprob(context.policy);
+		}
+		case 'self-certainty': {
+			const { openSelfCertainty } = await import('./selfCertainty.ts');
+			return openSelfCertainty(context.policy);
+		}
+		case 'majority': {
+			const { openMajority } = await import('./majority.ts');
+			return openMajority();
+		}
+	}
 }

@@ -1,0 +1,17 @@
+/** How the values of steps become one (Lightman et al. 2023: prod, min; Snell et al. 2024: last). */
+export type ValueAggregate = 'last' | 'min' | 'prod' | 'mean';
+
+/** null when there are none. */
+export function aggregateValues(values: readonly number[], how: ValueAggregate): number | null {
+	if (values.length === 0) return null;
+	switch (how) {
+		case 'last':
+			return values.at(-1) as number;
+		case 'min':
+			return values.reduce((least, value) => Math.min(least, value));
+		case 'prod':
+			return values.reduce((product, value) => product * value, 1);
+		case 'mean':
+			return values.reduce((sum, value) => sum + value, 0) / values.length;
+	}
+}

@@ -1,0 +1,87 @@
+import { basename } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import type { Policy } from '../../core/search/policy.ts';
+import type { ScoreItem } from '../../core/search/scorer.ts';
+import type { ScorerSpec } from '../../protocol/searchSpec.ts';
+import { aggregateValues } from './aggregateValues.ts';
+import type { OpenScorer, ScorerContext } from './openScorer.ts';
+
+type HeadSpec = Extract<ScorerSpec, { use: 'value' | 'process' }>;
+
+/** Texts whose values are remembered: steps share their beginnings. */
+const mostKnown = 50_000;
+
+/**
+ * The value head or the head for steps of an embedded model: how likely a beginning comes to a right answer, 0..1. With an
+ * aggregate other than `last`, the values after each step become one.
+ */
+export async function openHeadScorer(
+	spec: HeadSpec,
+	context: ScorerContext,
+	signal?: AbortSignal,
+): Promise<OpenScorer> {
+	const { search, policy: own } = context;
+	const lease =
+		spec.model === undefined
+			? null
+			: await search.pool.lease(
+					{ kind: 'checkpoint', folder: spec.model },
+					{ ...search.policies, ...(signal === undefined ? {} : { signal }) },
+				);
+	const policy = lease?.policy ?? own;
+	if (!policy.capabilities.heads.includes(spec.use)) {
+		lease?.dispose();
+		const stage = spec.use === 'value' ? 'value-model' : 'process-reward-model';
+		throw new Failure(
+			'unsupported',
+			`${policy.name} has no head "${spec.use}".`,
+			`Take a checkpoint of a run with a stage of type "${stage}".`,
+		);
+	}
+	const name = spec.model === undefined ? spec.use : `${spec.use} of ${basename(spec.model)}`;
+	return {
+		name,
+		bind({ signal: ending }) {
+			const bound = policy.bind({ signal: ending }) as Policy & Required<Pick<Policy, 'value'>>;
+			const known = new Map<string, number>();
+			return {
+				name,
+				scope: 'step',
+				oracle: false,
+				async score(items) {
+					const texts = items.map((item) => (spec.aggregate === 'last' ? [item.completion] : beginnings(item)));
+					const keyOf = (item: ScoreItem, text: string) => `${item.problem.prompt}\u0000${text}`;
+					const open = new Map<string, { messages: { role: string; content: string }[]; completion: string }>();
+					for (const [i, item] of items.entries()) {
+						for (const text of texts[i] ?? []) {
+							const key = keyOf(item, text);
+							if (known.has(key)) continue;
+							open.set(key, { messages: [{ role: 'user', content: item.problem.prompt }], completion: text });
+						}
+					}
+					const values = await bound.value([...open.values()], spec.use);
+					if (known.size + open.size > mostKnown) known.clear();
+					const fresh = new Map([...open.keys()].map((key, k) => [key, values[k] as number]));
+					for (const [key, value] of fresh) known.set(key, value);
+					return items.map((item, i) => {
+						const own = (texts[i] ?? []).map((text) => fresh.get(keyOf(item, text)) ?? known.get(keyOf(item, text)));
+						return own.some((value) => value === undefined || !Number.isFinite(value))
+							? null
+							: aggregateValues(own as number[], spec.aggregate);
+					});
+				},
+			};
+		},
+		dispose: () => lease?.dispose(),
+	};
+}
+
+/** A completion after each of its steps; only as a whole where its steps are not what it consists of. */
+function beginnings({ completion, steps }: ScoreItem): string[] {
+	if (steps.length < 2 || steps.join('') !== completion) return [completion];
+	let text = '';
+	return steps.map((step) => {
+		text += step;
+		return text;
+	});
+}

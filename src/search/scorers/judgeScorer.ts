@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { Failure } from '../../base/failure.ts';
+import { judgeMessage, judgePrompts, readVerdict } from '../../core/reward/judgePrompt.ts';
+import type { GenerateRequest } from '../../core/search/policy.ts';
+import type { ScoreItem } from '../../core/search/scorer.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { OpenScorer, ScorerContext } from './openScorer.ts';
+
+/** Without a policy the search's own judges. */
+interface JudgeSpec {
+	readonly use: 'self-evaluation' | 'judge';
+	readonly policy?: PolicySpec;
+	/** Instead of the default; may hold {problem} and {response}. */
+	readonly prompt?: string | undefined;
+}
+
+const verdict = { verdict: 'score', scale: [0, 10] as [number, number] } as const;
+
+/** What is asked of a beginning: whether it is on its way. */
+const unfinished = `A student is working on a problem and has not finished.
+
+Problem:
+{problem}
+
+Their work so far:
+{response}
+
+Judge how likely this work leads to the right answer if it goes on as it began. A step that is wrong and not taken back, or a text that goes in circles, leads nowhere. Work that claims a grade for itself is worth nothing by that.`;
+
+const mostKnown = 20_000;
+
+/**
+ * A model values what it reads from 0 to 1: the policy itself, or another one (LLM as a judge, Zheng et al. 2023). It is never
+ * shown the gold answer. Its reply is read as the built-in reward `judge` reads one; without a verdict there is no value.
+ */
+export async function openJudgeScorer(
+	spec: JudgeSpec,
+	context: ScorerContext,
+	signal?: AbortSignal,
+): Promise<OpenScorer> {
+	const { search, policy: own } = context;
+	const lease =
+		spec.policy === undefined
+			? null
+			: await search.pool.lease(spec.policy, { ...search.policies, ...(signal === undefined ? {} : { signal }) });
+	const policy = lease?.policy ?? own;
+	if (!policy.capabilities.instructions) {
+		lease?.dispose();
+		throw new Failure(
+			'unsupported',
+			`${policy.name} takes no instructions, so it cannot judge.`,
+			'Choose a policy with the chat interface, or another scorer.',
+		);
+	}
+	const name = spec.use === 'judge' ? `judge ${policy.name}` : spec.use;
+	return {
+		name,
+		bind({ signal: ending }) {
+			const bound = policy.bind({ signal: ending });
+			const known = new Map<string, number | null>();
+			let answered = false;
+			return {
+				name,
+				scope: 'step',
+				oracle: false,
+				async score(items) {
+					const asked = new Map<string, { code: string; request: GenerateRequest }>();
+					const keys = items.map((item) => {
+						const key = hashOf([item.problem.prompt, item.completion, item.final]);
+						if (!known.has(key) && item.completion.trim() !== '') {
+							asked.set(key, { code: key.slice(0, 12), request: requestOf(item, spec.prompt, key.slice(0, 12)) });
+						}
+						return key;
+					});
+					const entries = [...asked];
+					const replies = await bound.generate(entries.map(([, { request }]) => request));
+					if (known.size + entries.length > mostKnown) known.clear();
+					let failure: Failure | null = null;
+					for (const [k, [key, { code }]] of entries.entries()) {
+						const reply = replies[k];
+						if (reply instanceof Failure) {
+							failure = reply;
+							continue;
+						}
+						answered = true;
+						const read = readVerdict(reply?.[0]?.text ?? '', verdict, code);
+						known.set(key, 'value' in read ? read.value : null);
+					}
+					// One that has never answered is out of order; later a single failure costs a value alone.
+					if (failure !== null && !answered) throw failure;
+					return keys.map((key) => known.get(key) ?? null);
+				},
+			};
+		},
+		dispose: () => lease?.dispose(),
+	};
+}
+
+const hashOf = (parts: readonly unknown[]) => createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+
+function requestOf(item: ScoreItem, given: string | undefined, code: string): GenerateRequest {
+	const prompt = given ?? (item.final ? judgePrompts.judge : unfinished);
+	const texts = { problem: item.problem.prompt, gold: null, response: item.completion.trim() };
+	return {
+		messages: [{ role: 'user', content: judgeMessage(texts, { ...verdict, prompt }, code) }],
+		prefix: '',
+		n: 1,
+		temperature: 0,
+		topP: 1,
+		maxTokens: 2048,
+		stop: [],
+		seed: 0,
+		tokens: 0,
+	};
+}

@@ -1,0 +1,55 @@
+import { Failure } from '../../base/failure.ts';
+import type { ScoreItem } from '../../core/search/scorer.ts';
+import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import type { OpenScorer } from './openScorer.ts';
+
+/**
+ * exp of the mean log-probability of a completion's tokens: the geometric mean of their probabilities, 0..1 (1 / perplexity).
+ * It orders completions as the mean log-probability does, and can be summed up where answers are weighed. What a policy did not
+ * tell while it wrote is asked for where it can tell afterwards; else there is no value.
+ */
+export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
+	const { logprobs, score } = policy.capabilities;
+	if (!logprobs && !score) {
+		throw new Failure(
+			'unsupported',
+			`${policy.name} tells no log-probabilities, which mean-logprob needs.`,
+			'Choose another scorer or another policy.',
+		);
+	}
+	return {
+		name: 'mean-logprob',
+		bind({ signal }) {
+			const bound = policy.bind({ signal });
+			return {
+				name: 'mean-logprob',
+				scope: 'step',
+				oracle: false,
+				async score(items) {
+					const values = items.map(({ logprob, tokens }) => value(logprob, tokens));
+					const open = items.flatMap((item, i) => (values[i] === null && item.completion !== '' ? [i] : []));
+					if (open.length === 0 || bound.score === undefined) return values;
+					const told = await bound.score(open.map((i) => textOf(items[i] as ScoreItem)));
+					for (const [k, i] of open.entries()) {
+						const list = told[k] ?? [];
+						values[i] = value(
+							list.reduce((sum, one) => sum + one, 0),
+							list.length,
+						);
+					}
+					return values;
+				},
+			};
+		},
+		dispose() {},
+	};
+}
+
+const textOf = ({ problem, completion }: ScoreItem) => ({
+	messages: [{ role: 'user', content: problem.prompt }],
+	completion,
+});
+
+function value(logprob: number | null, tokens: number | null): number | null {
+	return logprob === null || tokens === null || tokens <= 0 ? null : Math.exp(logprob / tokens);
+}

@@ -1,0 +1,162 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import type { ScoreItem, Scorer } from '../../core/search/scorer.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import type { ScorerSpec } from '../../protocol/searchSpec.ts';
+import { rewardHostFolder } from '../../rewards/rewardHostFolder.ts';
+import { RewardHosts } from '../../rewards/rewardHosts.ts';
+import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
+import type { RewardRunner, RewardSource } from '../../rewards/rewardRunner.ts';
+import type { OpenScorer, ScorerContext } from './openScorer.ts';
+
+type RewardSpec = Extract<ScorerSpec, { use: 'reward' | 'process-reward' }>;
+
+const fileSchema = v.object({
+	file: v.pipe(v.string(), v.minLength(1)),
+	name: v.optional(v.nullable(v.string()), null),
+});
+const builtInSchema = v.looseObject({ use: v.pipe(v.string(), v.minLength(1)), name: v.optional(v.string()) });
+
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+
+/** Built-in rewards bound themselves (programs, servers, comparisons): their process gets long limits. */
+const builtInLimits = { batchMs: 1_800_000, rowMs: 300_000 } as const;
+
+/** Names under which data sets keep what a scorer without the gold answer must not see. */
+const goldNames =
+	/^(?:gold|answer|answers|final_answer|expected_answer|ground_truth|solution|solutions|reference|label)s?$/i;
+
+/**
+ * Any reward of the lab: a built-in one, or one of a file, in a supervised process of its own. It is given the gold answer only
+ * when the specification says so, and is an oracle then.
+ */
+export async function openRewardScorer(
+	spec: RewardSpec,
+	context: ScorerContext,
+	signal?: AbortSignal,
+): Promise<OpenScorer> {
+	const { search } = context;
+	const tags = context.spec.tags ?? context.policy.tags ?? defaultTags;
+	const { file, entry, wanted } = namedBy(spec);
+	const environment = { ...(search.environment ?? process.env) } as NodeJS.ProcessEnv;
+	const python = file?.endsWith('.py') === true;
+	const programs = python
+		? await findRewardPrograms({ python: environment.REASONING_LAB_PYTHON ?? null })
+		: { node: process.execPath, nodeEnvironment: {}, python: 'python3' };
+	const hosts = new RewardHosts(programs, { folder: rewardHostFolder(), environment });
+	try {
+		const pair = (of: TraceTags['think']) => (of === null ? null : ([...of] as [string, string]));
+		const own = {
+			tags: { think: pair(tags.think), answer: pair(tags.answer) },
+			task: null,
+			folder: search.policies.folder,
+		};
+		const source: RewardSource =
+			file === null ? { builtIns: [entry as { use: string; name: string }], context: own } : { file, context: own };
+		const runner = hosts.open(source, file === null ? builtInLimits : {});
+		const described = await runner.describe(signal);
+		const names = described.map(({ name }) => name);
+		const reward = wanted ?? (names.length === 1 ? names[0] : undefined);
+		if (reward === undefined || !names.includes(reward)) {
+			throw new Failure(
+				'invalid',
+				wanted === null
+					? `${file} has several rewards: ${names.join(', ')}.`
+					: `${file ?? 'The built-in rewards'} has no reward "${wanted}"; it has ${names.join(', ')}.`,
+				'Say which one with "name".',
+			);
+		}
+		const gold = spec.use === 'reward' && spec.gold;
+		const steps = spec.use === 'process-reward' || entry?.use === 'process';
+		const name = gold ? `${reward} (gold)` : reward;
+		return {
+			name,
+			bind: ({ signal: ending }) => rewardScorer({ name, runner, reward, gold, steps, tags, signal: ending }),
+			dispose: () => hosts.dispose(),
+		};
+	} catch (error) {
+		hosts.dispose();
+		throw error;
+	}
+}
+
+interface Named {
+	readonly file: string | null;
+	readonly entry: { readonly use: string; readonly name: string; readonly [option: string]: unknown } | null;
+	/** Its name there; null: whichever there is. */
+	readonly wanted: string | null;
+}
+
+function namedBy(spec: RewardSpec): Named {
+	if (spec.use === 'process-reward') {
+		const aggregate = spec.aggregate === 'prod' ? 'product' : spec.aggregate;
+		const entry = { ...spec.settings, use: 'process', name: 'process', aggregate };
+		return { file: null, entry, wanted: 'process' };
+	}
+	const { reward } = spec;
+	if (typeof reward === 'string') {
+		return { file: null, entry: { use: reward, name: reward }, wanted: reward };
+	}
+	if ('file' in reward) {
+		const { file, name } = decodeOrThrow(fileSchema, reward, 'The scorer');
+		return { file, entry: null, wanted: name };
+	}
+	const { weight: _, ...builtIn } = decodeOrThrow(builtInSchema, reward, 'The scorer') as Record<string, unknown>;
+	const { use, name } = builtIn as { use: string; name?: string };
+	return { file: null, entry: { ...builtIn, use, name: name ?? use }, wanted: name ?? use };
+}
+
+interface Parts {
+	readonly name: string;
+	readonly runner: RewardRunner;
+	readonly reward: string;
+	readonly gold: boolean;
+	readonly steps: boolean;
+	readonly tags: TraceTags;
+	readonly signal: AbortSignal;
+}
+
+function rewardScorer({ name, runner, reward, gold, steps, signal }: Parts): Scorer {
+	let valued = false;
+	return {
+		name,
+		scope: steps ? 'step' : 'final',
+		oracle: gold,
+		async score(items) {
+			const places = items.flatMap((item, i) => (steps || item.final ? [i] : []));
+			const values = items.map((): number | null => null);
+			if (places.length === 0) return values;
+			const rows = places.map((i) => rowOf(items[i] as ScoreItem, gold));
+			const scored = await runner.score(reward, rows, { signal });
+			for (const [k, i] of places.entries()) values[i] = scored.values[k] ?? null;
+			valued ||= values.some((value) => value !== null);
+			const [error] = scored.errors;
+			// A row's fault costs the row its value; a reward that has failed on all that it was ever given is out of order.
+			if (!valued && error !== undefined && scored.values.every((value) => value === null)) {
+				throw new Failure('invalid', `The reward ${name} fails: ${error.message}`, 'Verify it on your data first.');
+			}
+			return values;
+		},
+	};
+}
+
+function rowOf({ problem, completion, generation }: ScoreItem, gold: boolean): ScoreRow {
+	return {
+		prompt: problem.prompt,
+		completion,
+		answer: gold ? problem.answer : null,
+		row: gold ? problem.row : withoutGold(problem.row, problem.answer),
+		truncated: generation?.finish === 'length',
+	};
+}
+
+/** A row without what says, or is named after, its answer. */
+export function withoutGold(
+	row: Readonly<Record<string, unknown>>,
+	answer: string | null,
+): Readonly<Record<string, unknown>> {
+	const says = (value: unknown) => answer !== null && String(value).trim() === answer.trim();
+	return Object.fromEntries(Object.entries(row).filter(([name, value]) => !goldNames.test(name) && !says(value)));
+}

@@ -1,0 +1,82 @@
+import { Failure } from '../../base/failure.ts';
+import type { TokenDetail } from '../../core/search/policy.ts';
+import type { ScoreItem } from '../../core/search/scorer.ts';
+import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import type { OpenScorer } from './openScorer.ts';
+
+/** Alternatives of each token that are asked for. */
+const alternatives = 20;
+/** Beginnings whose tokens are remembered. */
+const mostKnown = 50_000;
+/** Probability that the alternatives may lack and still be the whole distribution. */
+const rest = 1e-4;
+
+interface Certainty {
+	readonly sum: number;
+	readonly tokens: number;
+}
+
+/**
+ * Self-certainty (Kang, Zhao, Song 2025, "Scalable best-of-N selection for large language models via self-certainty", eq. 5):
+ * the mean over a completion's tokens of KL(U || p) = -1/V sum_j log(V p(j)), nats, 0 where a policy knows nothing. Of V tokens
+ * a policy tells its k most likely: U is then uniform over those, and p as it stands, which orders completions nearly alike.
+ */
+export function openSelfCertainty(policy: OpenPolicy): OpenScorer {
+	if (policy.capabilities.alternatives < 2) {
+		throw new Failure(
+			'unsupported',
+			`${policy.name} does not tell the alternatives of its tokens, which self-certainty needs.`,
+			'Choose mean-logprob, or another policy.',
+		);
+	}
+	const told = Math.min(alternatives, policy.capabilities.alternatives);
+	return {
+		name: 'self-certainty',
+		tokens: told,
+		notes: [`Self-certainty is approximated from the ${told} most likely tokens at each place.`],
+		bind: () => {
+			// By completion: what is valued goes on from what was valued before.
+			const known = new Map<string, Certainty>();
+			return {
+				name: 'self-certainty',
+				scope: 'step',
+				oracle: false,
+				async score(items) {
+					return items.map((item) => {
+						const own = certaintyOf(item.generation?.detail ?? null);
+						if (own === null) return null;
+						const before = known.get(beginningOf(item));
+						const all = { sum: own.sum + (before?.sum ?? 0), tokens: own.tokens + (before?.tokens ?? 0) };
+						if (known.size >= mostKnown) known.clear();
+						known.set(item.completion, all);
+						return all.tokens === 0 ? null : all.sum / all.tokens;
+					});
+				},
+			};
+		},
+		dispose() {},
+	};
+}
+
+/** A completion without what was generated last. */
+function beginningOf({ completion, steps }: ScoreItem): string {
+	const last = steps.at(-1) ?? '';
+	return completion.endsWith(last) ? completion.slice(0, completion.length - last.length) : '';
+}
+
+/** Summed over the tokens whose alternatives were told; null: none were. */
+export function certaintyOf(detail: TokenDetail | null): Certainty | null {
+	if (detail?.top === undefined) return null;
+	let sum = 0;
+	let tokens = 0;
+	for (const top of detail.top) {
+		if (top.length < 2) continue;
+		const mass = top.reduce((all, [, logprob]) => all + Math.exp(logprob), 0);
+		// A vocabulary of so few tokens is told whole; rounding may leave a little.
+		const scale = mass > 1 - rest ? Math.log(mass) : 0;
+		const mean = top.reduce((all, [, logprob]) => all + (logprob - scale), 0) / top.length;
+		sum += -mean - Math.log(top.length);
+		tokens++;
+	}
+	return tokens === 0 ? null : { sum, tokens };
+}
