@@ -55,9 +55,9 @@ export function journey(tree: SearchTree, end: number, options: JourneyOptions):
 	const push = (kind: JourneySegment['kind'], node: number, text: string) => {
 		if (text.trim() === '') return;
 		const last = segments.at(-1);
-		const apart = last !== undefined && kind !== 'path' && !last.text.endsWith('\n') ? '\n' : '';
-		const after = last?.kind === 'transition' && !last.text.endsWith('\n') ? '\n' : '';
-		segments.push({ kind, node, text: `${apart || after}${text}` });
+		const inLine = last !== undefined && last.text !== inside.open && !last.text.endsWith('\n');
+		const apart = inLine && (kind !== 'path' || last.kind === 'transition') ? '\n' : '';
+		segments.push({ kind, node, text: `${apart}${text}` });
 	};
 	if (inside.open !== '') segments.push({ kind: 'path', node: path[0] ?? end, text: inside.open });
 	let told = 0;

@@ -28,29 +28,32 @@ export function siblingPairs(tree: SearchTree, options: SiblingPairOptions = {})
 		if (children.length < 2) continue;
 		const candidates = children.flatMap((id) => candidateOf(tree, parent, id, options, whole));
 		for (const { chosen, rejected } of pairGroup(candidates, options)) {
-			const [better, worse] = [chosen, rejected].map((id) => candidates.find(({ index }) => index === id)?.text ?? '');
-			pairs.push({ parent, chosen, rejected, pair: pairOf(prompt, tree, parent, better, worse, whole, options) });
+			const better = candidates.find(({ index }) => index === chosen)?.text ?? '';
+			const worst = whole ? endBelow(tree, rejected, options, -1) : null;
+			const worse =
+				(worst === null ? null : tree.textOf(worst)) ?? candidates.find(({ index }) => index === rejected)?.text ?? '';
+			pairs.push({
+				parent,
+				chosen,
+				rejected,
+				pair: pairOf(prompt, whole ? '' : tree.textOf(parent), better, worse, options),
+			});
 		}
 	}
 	return pairs;
 }
 
+/** @param beginning of the completion, which both go on from */
 function pairOf(
 	prompt: string,
-	tree: SearchTree,
-	parent: number,
-	chosen = '',
-	rejected = '',
-	whole: boolean,
+	beginning: string,
+	chosen: string,
+	rejected: string,
 	{ conversational }: SiblingPairOptions,
 ): PreferencePair {
-	if (conversational) {
-		const said = (content: string) => [{ role: 'assistant', content }];
-		return { prompt: [{ role: 'user', content: prompt }], chosen: said(chosen), rejected: said(rejected) };
-	}
-	// What stands for itself does not go on from its parent.
-	const beginning = whole ? '' : tree.textOf(parent);
-	return { prompt: prompt + beginning, chosen, rejected };
+	if (!conversational) return { prompt: prompt + beginning, chosen, rejected };
+	const said = (content: string) => [{ role: 'assistant', content }];
+	return { prompt: [{ role: 'user', content: prompt }], chosen: said(chosen), rejected: said(rejected) };
 }
 
 function candidateOf(tree: SearchTree, parent: number, id: number, options: SiblingPairOptions, whole: boolean) {
@@ -59,20 +62,24 @@ function candidateOf(tree: SearchTree, parent: number, id: number, options: Sibl
 	// Of the problem whatever follows is comparable; after others only what goes on from their text.
 	const first = (tree.node(parent) as TreeNode).parents.length === 0;
 	if (reward === null || node.mergedInto !== null || node.parents[0] !== parent || (node.fresh && !first)) return [];
-	const end = whole ? bestEnd(tree, id, options) : id;
+	const end = whole ? endBelow(tree, id, options, 1) : id;
 	if (end === null) return [];
 	const text = whole ? tree.textOf(end) : node.text;
 	return text.trim() === '' ? [] : [{ index: id, reward, length: text.length, text }];
 }
 
-/** Of the completions that a node leads to the one of the greatest value, or of no value the first; null: none has ended. */
-function bestEnd(tree: SearchTree, id: number, measure: Measure): number | null {
+/**
+ * Of the completions that a node leads to the one of the greatest value (sign 1) or of the least (-1), those without a value
+ * last, of equals the first; null: none has ended.
+ */
+function endBelow(tree: SearchTree, id: number, measure: Measure, sign: 1 | -1): number | null {
 	let best: { readonly id: number; readonly value: number } | null = null;
 	const open = [id];
 	for (let at = open.pop(); at !== undefined; at = open.pop()) {
 		const node = tree.node(at) as TreeNode;
 		if (node.final) {
-			const value = nodeValue(tree, at, measure) ?? Number.NEGATIVE_INFINITY;
+			const given = nodeValue(tree, at, measure);
+			const value = given === null ? Number.NEGATIVE_INFINITY : sign * given;
 			if (best === null || value > best.value || (value === best.value && at < best.id)) best = { id: at, value };
 		}
 		for (const child of node.children) {

@@ -1,6 +1,6 @@
 import type { StepSample } from '../../export/prm/stepSample.ts';
 import type { SearchTree, TreeNode } from '../searchTree.ts';
-import { endsOf, problemOf, type Right } from './treeFacts.ts';
+import { completionLabel, endsOf, problemOf, type Right } from './treeFacts.ts';
 
 /** Completions that went through a node, and how many of them are right. */
 export interface Completions {
@@ -9,22 +9,30 @@ export interface Completions {
 }
 
 /**
- * What became of every node's completions: of all that have ended and go on from its text, itself included. Those that
- * nobody can judge do not count. By node number.
+ * What became of every node's completions, by node number: of those that were made from it to value it; where there are
+ * none, of all that have ended and go on from its text, itself included. Those that nobody can judge do not count.
  */
 export function completionsOf(tree: SearchTree, right: Right): Completions[] {
-	const counts = tree.nodes.map(() => ({ right: 0, total: 0 }));
+	const through = tree.nodes.map(() => ({ right: 0, total: 0 }));
+	const made = new Map<number, Counted>();
+	const add = (count: Counted, judged: boolean) => {
+		count.total++;
+		if (judged) count.right++;
+	};
 	for (const end of tree.nodes) {
 		const judged = end.final && end.role !== 'problem' ? right(end) : null;
 		if (judged === null) continue;
-		for (const id of tree.partsOf(end.id)) {
-			const count = counts[id] as { right: number; total: number };
-			count.total++;
-			if (judged) count.right++;
-		}
+		for (const id of tree.partsOf(end.id)) add(through[id] as Counted, judged);
+		const [from] = end.parents;
+		if (end.label !== completionLabel || from === undefined) continue;
+		const count = made.get(from) ?? { right: 0, total: 0 };
+		made.set(from, count);
+		add(count, judged);
 	}
-	return counts;
+	return through.map((count, id) => made.get(id) ?? count);
 }
+
+type Counted = { -readonly [K in keyof Completions]: Completions[K] };
 
 /**
  * Labels of Math-Shepherd (Wang et al. 2024, section 3.3.2). Soft estimation (equation 4): the share of a step's completions
@@ -62,7 +70,8 @@ export function labelledSolutions(
 ): LabelledSolution[] {
 	const counts = completionsOf(tree, right);
 	const { prompt, answer } = problemOf(tree);
-	return endsOf(tree).map(({ id: end }) => {
+	const solutions = endsOf(tree).filter(({ label }) => label !== completionLabel);
+	return solutions.map(({ id: end }) => {
 		const parts = tree.partsOf(end).map((id) => tree.node(id) as TreeNode);
 		const steps = parts.filter(({ text }) => text.trim() !== '');
 		const soft = steps.map(({ id }) => {

@@ -23,6 +23,9 @@ export function endsOf(tree: SearchTree): TreeNode[] {
 	return tree.nodes.filter(({ final, mergedInto, role }) => final && mergedInto === null && role !== 'problem');
 }
 
+/** Label of completions that were made to value a step, and are no solutions of their own (strategy `step-completion`). */
+export const completionLabel = 'Completion';
+
 /** Whether a completion that has ended is right; null: nobody can say. */
 export type Right = (end: TreeNode) => boolean | null;
 

@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+import { count } from '../../../protocol/recipeFields.ts';
+import { judgeFinals } from '../choice.ts';
+import { completionLabel } from '../export/treeFacts.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import type { Strategy } from '../strategy.ts';
+import { openChildren } from './ranking.ts';
+
+const paramsSchema = v.object({
+	solutions: v.optional(count('Solutions whose steps are labelled', 1, 1000), 1),
+	completions: v.optional(count('Completions from each step (N)', 1, 1000), 8),
+	steps: v.optional(count('Steps of a solution at most; what has not ended then is completed', 1, 1000), 64),
+});
+export type StepCompletionParams = v.InferOutput<typeof paramsSchema>;
+
+/**
+ * Section 3.3 of the paper: from each step s_i of a solution N completions are made; how many of them reach the right answer
+ * labels the step (search/export/stepLabels.ts makes the labels of the tree).
+ */
+export const stepCompletion: Strategy<StepCompletionParams> = {
+	name: 'step-completion',
+	title: 'Step Labels by Completion',
+	description:
+		'Solves the problem step by step, and completes it from each step many times, to label steps for a process reward model.',
+	source: 'Math-Shepherd: Wang et al. 2024',
+	structure: 'tree',
+	params: paramsSchema,
+	needs: { policy: ['prefix'] },
+	async run(search, params) {
+		const firsts = await following(search, search.root, params.solutions);
+		const chains = await search.parallel(firsts, (first) => solution(search, first, params.steps));
+		const steps = chains.flat().filter(({ final }) => !final);
+		await search.parallel(steps, ({ id }) => complete(search, id, params.completions));
+		await judgeFinals(search);
+		return { stop: firsts.length === 0 ? 'exhausted' : 'complete' };
+	},
+};
+
+/** The steps of a solution, to its end. */
+async function solution(search: Search, first: TreeNode, steps: number): Promise<TreeNode[]> {
+	const chain = [first];
+	for (let at = first; !at.final && chain.length <= steps; ) {
+		const [next] = await following(search, at.id, 1, chain.length === steps ? 'completion' : 'step');
+		if (next === undefined) break;
+		chain.push(next);
+		at = next;
+	}
+	return chain;
+}
+
+/** Steps after a node: those that are in the tree, and as many more as are missing. */
+async function following(search: Search, node: number, n: number, unit: 'step' | 'completion' = 'step') {
+	const there = openChildren(search, node)
+		.map((id) => search.tree.node(id) as TreeNode)
+		.filter(({ label }) => label !== completionLabel)
+		.slice(0, n);
+	const missing = n - there.length;
+	return missing === 0 ? there : [...there, ...(await search.generate(node, { n: missing, unit }))];
+}
+
+async function complete(search: Search, node: number, n: number): Promise<void> {
+	const there = openChildren(search, node).filter((id) => search.tree.node(id)?.label === completionLabel);
+	const missing = n - there.length;
+	if (missing > 0) await search.generate(node, { n: missing, unit: 'completion', label: completionLabel });
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { writeMathShepherd } from '../../../../src/core/export/prm/mathShepherd.ts';
+import { writeTrlStepwise } from '../../../../src/core/export/prm/trlStepwise.ts';
+import { bestSolutions, solutionExample } from '../../../../src/core/search/export/bestSolutions.ts';
+import { datasetLine } from '../../../../src/core/search/export/datasetLine.ts';
+import { journey, journeyText } from '../../../../src/core/search/export/journey.ts';
+import { siblingPairs } from '../../../../src/core/search/export/siblingPairs.ts';
+import {
+	completionsOf,
+	hardLabel,
+	labelledSolutions,
+	softLabel,
+	softStepLine,
+} from '../../../../src/core/search/export/stepLabels.ts';
+import { rightByAnswer, rightByScore } from '../../../../src/core/search/export/treeFacts.ts';
+import { runSearch } from '../../../../src/core/search/searchRun.ts';
+import { SearchTree } from '../../../../src/core/search/searchTree.ts';
+import { selfRefine } from '../../../../src/core/search/strategies/selfRefine.ts';
+import { stepCompletion } from '../../../../src/core/search/strategies/stepCompletion.ts';
+import { decodeOrThrow } from '../../../../src/protocol/decode.ts';
+import { type TreeEventInput, treeEventSchema } from '../../../../src/protocol/treeLog.ts';
+import { asked, base, problem, thoughtPolicy } from './thoughtPolicy.ts';
+
+const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
+const right = rightByAnswer('5', (a, b) => a === b);
+
+type Node = [parent: number, text: string, more?: { answer?: string; score?: number; final?: boolean; role?: string }];
+
+function treeOf(...nodes: Node[]): SearchTree {
+	const start: TreeEventInput = {
+		t: 'start',
+		at: 0,
+		format: 1,
+		id: 's',
+		strategy: 'x',
+		params: {},
+		seed: 0,
+		problem: { prompt: '2+3=', answer: '5' },
+		policy: { name: 'p' },
+	};
+	const events: unknown[] = [start, { t: 'node', at: 0, id: 0, parents: [], text: '2+3=', role: 'problem' }];
+	for (const [
+		i,
+		[parent, text, { answer, score, final = answer !== undefined, role = 'thought' } = {}],
+	] of nodes.entries()) {
+		events.push({ t: 'node', at: 1, id: i + 1, parents: [parent], text, role, final, answer: answer ?? null });
+		if (score !== undefined) events.push({ t: 'score', at: 1, id: i + 1, scorer: 'v', value: score });
+	}
+	const tree = new SearchTree();
+	for (const event of events) tree.apply(decodeOrThrow(treeEventSchema, event, 'An event'));
+	assert.equal(tree.skipped, 0);
+	return tree;
+}
+
+/** Two first steps, one of which leads to 6 twice, the other to 5 and to 7. */
+const addition = () =>
+	treeOf(
+		[0, '<think>Count.\n', { score: 0.8 }], // 1
+		[0, '<think>Guess.\n', { score: 0.3 }], // 2
+		[1, 'Two, three, four, five.\n', { score: 0.9 }], // 3
+		[1, 'Two, then seven.\n', { score: 0.1 }], // 4
+		[3, '</think><answer>5</answer>', { answer: '5', score: 1 }], // 5
+		[4, '</think><answer>7</answer>', { answer: '7', score: 0 }], // 6
+		[2, 'Six.</think><answer>6</answer>', { answer: '6', score: 0.2 }], // 7
+		[2, 'Six!</think><answer>6</answer>', { answer: '6', score: 0 }], // 8
+	);
+
+describe('data sets made of searches', () => {
+	it('writes the steps, the solution and its reward', () => {
+		assert.deepEqual(datasetLine(addition(), 5), {
+			prompt: '2+3=',
+			steps: ['<think>Count.\n', 'Two, three, four, five.\n', '</think><answer>5</answer>'],
+			solution: '<think>Count.\nTwo, three, four, five.\n</think><answer>5</answer>',
+			reward: 1,
+		});
+		assert.equal(datasetLine(addition(), 5, { scorer: 'none' }).reward, null);
+	});
+
+	it('takes the best solutions, each text once', () => {
+		const tree = treeOf(
+			[0, 'a', { answer: '1', score: 0.5 }],
+			[0, 'b', { answer: '2', score: 0.9 }],
+			[0, 'b ', { answer: '2', score: 0.9 }],
+			[0, 'c', { answer: '3' }],
+			[0, 'unfinished', { score: 1 }],
+		);
+		assert.deepEqual(bestSolutions(tree), [2]);
+		assert.deepEqual(bestSolutions(tree, { most: 9 }), [2, 1, 4]);
+		assert.deepEqual(bestSolutions(tree, { most: 9, least: 0.6 }), [2]);
+		assert.deepEqual(bestSolutions(new SearchTree()), []);
+		assert.deepEqual(solutionExample(tree, 'b', 'standard'), { prompt: '2+3=', completion: 'b' });
+		assert.deepEqual(solutionExample(tree, 'b', 'conversational'), {
+			prompt: [{ role: 'user', content: '2+3=' }],
+			completion: [{ role: 'assistant', content: 'b' }],
+		});
+	});
+});
+
+describe('journeys', () => {
+	it('tells abandoned branches before the path, within one pair of tags', () => {
+		const segments = journey(addition(), 5, { tags });
+		assert.equal(
+			journeyText(segments),
+			'<think>Guess.\nSix.\n' +
+				'Wait, that would give 6, which cannot be right. Let me go back and try another way.\n' +
+				'Count.\nTwo, then seven.\n' +
+				'Wait, that would give 7, which cannot be right. Let me go back and try another way.\n' +
+				'Two, three, four, five.\n</think><answer>5</answer>',
+		);
+		assert.deepEqual(
+			segments.map(({ kind, node }) => `${kind} ${node}`),
+			['path 1', 'abandoned 7', 'transition 7', 'path 1', 'abandoned 6', 'transition 6', 'path 3', 'path 5'],
+		);
+	});
+
+	it('leaves out branches that came to the same answer, and keeps its limits', () => {
+		const tree = treeOf(
+			[0, 'one\n', {}],
+			[0, 'other\n', { answer: '5' }],
+			[1, 'two', { answer: '5' }],
+			[1, 'bad\n', {}],
+			[4, 'worse and worse\n', {}],
+			[1, 'ugly\n', {}],
+		);
+		const plain = { tags: { think: null, answer: null } };
+		const dead = 'Hmm, this leads nowhere. Let me go back and try another way.\n';
+		assert.equal(journeyText(journey(tree, 3, plain)), `one\nbad\nworse and worse\n${dead}two`);
+		assert.equal(
+			journeyText(journey(tree, 3, { ...plain, trials: 2 })),
+			`one\nbad\nworse and worse\n${dead}ugly\n${dead}two`,
+		);
+		assert.equal(journeyText(journey(tree, 3, { ...plain, trials: 2, most: 1, longest: 5 })), `one\nbad\n${dead}two`);
+		assert.equal(journeyText(journey(tree, 3, { ...plain, trials: 0 })), 'one\ntwo');
+		assert.deepEqual(journey(tree, 99, plain), []);
+	});
+
+	it('tells earlier attempts and their critique before a revision', async () => {
+		const policy = thoughtPolicy((request) =>
+			asked(request).includes('Check the answer')
+				? asked(request).includes('>5<')
+					? 'Nothing to improve.'
+					: 'It is too much.'
+				: request.messages.length > 1
+					? '<think>less</think><answer>5</answer>'
+					: '<think>much</think><answer>6</answer>',
+		);
+		const { tree, outcome } = await runSearch({ ...base, strategy: selfRefine, problem: problem('2+3='), policy });
+		assert.equal(
+			journeyText(journey(tree, outcome.best?.at(-1) ?? 0, { tags })),
+			'<think>much\nLet me go over this again.\nIt is too much.\nLet me go over this again.\nless</think><answer>5</answer>',
+		);
+	});
+});
+
+describe('sibling pairs', () => {
+	it('pairs the best next step with the worst, after what both follow', () => {
+		const pairs = siblingPairs(addition());
+		assert.deepEqual(
+			pairs.map(({ parent, chosen, rejected }) => [parent, chosen, rejected]),
+			[
+				[0, 1, 2],
+				[1, 3, 4],
+				[2, 7, 8],
+			],
+		);
+		assert.deepEqual(pairs[1]?.pair, {
+			prompt: '2+3=<think>Count.\n',
+			chosen: 'Two, three, four, five.\n',
+			rejected: 'Two, then seven.\n',
+		});
+	});
+
+	it('pairs whole completions, as texts and as messages', () => {
+		const [first, ...rest] = siblingPairs(addition(), { span: 'completion' });
+		assert.deepEqual(first?.pair, {
+			prompt: '2+3=',
+			chosen: '<think>Count.\nTwo, three, four, five.\n</think><answer>5</answer>',
+			rejected: '<think>Guess.\nSix!</think><answer>6</answer>',
+		});
+		assert.equal(rest.length, 2);
+		assert.deepEqual(siblingPairs(addition(), { conversational: true })[0]?.pair, {
+			prompt: [{ role: 'user', content: '2+3=' }],
+			chosen: [{ role: 'assistant', content: '<think>Count.\nTwo, three, four, five.\n</think><answer>5</answer>' }],
+			rejected: [{ role: 'assistant', content: '<think>Guess.\nSix!</think><answer>6</answer>' }],
+		});
+	});
+
+	it('makes none of ties, of small differences and of what has no value', () => {
+		assert.deepEqual(siblingPairs(treeOf([0, 'a', { score: 1 }], [0, 'b', { score: 1 }], [0, 'c'])), []);
+		assert.deepEqual(siblingPairs(addition(), { margin: 0.85 }), []);
+		assert.deepEqual(siblingPairs(addition(), { scorer: 'other' }), []);
+	});
+});
+
+describe('step labels by Monte Carlo', () => {
+	it('counts the completions through each step and how many are right', () => {
+		const counts = completionsOf(addition(), right);
+		assert.deepEqual(
+			counts.map(({ right: r, total }) => `${r}/${total}`),
+			['0/0', '1/2', '0/2', '1/1', '0/1', '1/1', '0/1', '0/1', '0/1'],
+		);
+		assert.deepEqual([softLabel({ right: 1, total: 4 }), hardLabel({ right: 1, total: 4 })], [0.25, true]);
+		assert.deepEqual([softLabel({ right: 0, total: 4 }), hardLabel({ right: 0, total: 4 })], [0, false]);
+		assert.deepEqual([softLabel({ right: 0, total: 0 }), hardLabel({ right: 0, total: 0 })], [null, null]);
+	});
+
+	it('writes them for TRL and as Math-Shepherd', () => {
+		const labelled = labelledSolutions(addition(), right);
+		const seven = labelled.find(({ end }) => end === 6);
+		assert.deepEqual(seven?.soft, [0.5, 0, 0]);
+		assert.deepEqual(writeTrlStepwise(seven?.sample as never), {
+			prompt: '2+3=',
+			completions: ['<think>Count.', 'Two, then seven.', '</think><answer>7</answer>'],
+			labels: [true, false, false],
+		});
+		assert.match((writeMathShepherd(seven?.sample as never) as { label: string }).label, /Count\. \+\n.*seven\. -\n/s);
+		assert.deepEqual(softStepLine(seven as never)?.labels, [0.5, 0, 0]);
+		const strict = labelledSolutions(addition(), right, { threshold: 0.6 }).find(({ end }) => end === 6);
+		assert.deepEqual(writeTrlStepwise(strict?.sample as never)?.labels, [false, false, false]);
+		// Steps with one completion alone say little: what lies before the first label is no line.
+		const few = labelledSolutions(addition(), right, { least: 3 }).find(({ end }) => end === 6);
+		assert.deepEqual(few?.soft, [null, null, 0]);
+		assert.equal(writeTrlStepwise(few?.sample as never), null);
+		assert.equal(softStepLine(few as never), null);
+	});
+
+	it('judges by a scorer too, and leaves out what nobody can judge', () => {
+		const counts = completionsOf(addition(), rightByScore('v'));
+		assert.deepEqual(counts[1], { right: 1, total: 2 });
+		assert.deepEqual(completionsOf(addition(), rightByScore('none'))[1], { right: 0, total: 0 });
+	});
+
+	it('completes every step of a solution so often, and finds the shares that the policy has', async () => {
+		// From the first step every second completion is right, from the wrong second step none.
+		const policy = thoughtPolicy(({ prefix, stop }, i) => {
+			if (stop.includes('\n'))
+				return prefix === '' ? 'first\n' : prefix === 'first\n' ? 'wrong\n' : '<answer>4</answer>';
+			return prefix.includes('wrong') ? '<answer>4</answer>' : `<answer>${i % 2 === 0 ? 5 : 6}</answer>`;
+		});
+		const options = {
+			...base,
+			strategy: stepCompletion,
+			params: { completions: 8 },
+			problem: problem('2+3=', '5'),
+			policy,
+		};
+		const { tree, outcome } = await runSearch(options);
+		assert.equal(outcome.stop, 'complete');
+		const [solution] = labelledSolutions(tree, right);
+		// Of its first step its own completions count, not those of the wrong one behind it.
+		assert.deepEqual(solution?.soft, [0.5, 0, 0]);
+		assert.equal(labelledSolutions(tree, right).length, 1);
+		assert.equal(tree.nodes.length, 1 + 3 + 2 * 8);
+		assert.deepEqual(
+			solution?.sample.steps.map(({ text, rating }) => [text, rating]),
+			[
+				['first', 1],
+				['wrong', -1],
+				['<answer>4</answer>', -1],
+			],
+		);
+	});
+});
