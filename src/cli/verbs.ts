@@ -13,6 +13,7 @@ import { resumeVerb } from './resumeVerb.ts';
 import { rewardMathVerb } from './rewardMathVerb.ts';
 import { runVerb } from './runVerb.ts';
 import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
+import { serveVerb } from './serveVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
 import { transcriptVerb } from './transcriptVerb.ts';
@@ -49,6 +50,7 @@ export const verbs: readonly Verb[] = [
 	verifyVerb,
 	auditVerb,
 	compareVerb,
+	serveVerb,
 	transcriptVerb,
 	treeVerb,
 	sandboxCheckVerb,
