@@ -113,7 +113,9 @@ export class OpenSearch extends Disposable {
 		const scorerOf = (scorer: OpenScorer | null): Scorer | null => scorer?.bind({ signal: cancel.signal }) ?? null;
 		const guide = scorerOf(this.guide);
 		const budget = options.budget ?? spec.budget;
-		const { maxTokens, ...sampling } = spec.sampling;
+		const { maxTokens = mostTokens(policy.context), ...sampling } = spec.sampling;
+		// Some scorers look at tokens.
+		const tokens = Math.max(sampling.tokens, this.guide?.tokens ?? 0, this.judge?.tokens ?? 0);
 		const tags = spec.tags ?? policy.tags;
 		const handle: SearchHandle = beginSearch({
 			id: options.id ?? '',
@@ -124,7 +126,7 @@ export class OpenSearch extends Disposable {
 			model: policy.model,
 			guide,
 			judge: spec.judge === null ? guide : scorerOf(this.judge),
-			sampling: maxTokens === undefined ? sampling : { ...sampling, maxTokens },
+			sampling: { ...sampling, maxTokens, tokens },
 			split: spec.split as NonNullable<Parameters<typeof beginSearch>[0]['split']>,
 			...(tags === null ? {} : { tags }),
 			budget,
@@ -160,6 +162,11 @@ export class OpenSearch extends Disposable {
 		result.catch(() => undefined);
 		return { result, stop };
 	}
+}
+
+/** Tokens of a completion where nobody says: what the context allows, within reason. */
+function mostTokens(context: number | null): number {
+	return Math.min(4096, context ?? 4096);
 }
 
 /** Lets other work of the process in between calls, where a policy answers without waiting for anything. */

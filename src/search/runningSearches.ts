@@ -3,7 +3,7 @@ import type * as v from 'valibot';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import type { SearchResume } from '../core/search/goOn.ts';
-import type { OpenPolicy } from '../policies/openedPolicy.ts';
+import { probePolicy } from '../policies/probePolicy.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { RunningSearch, SearchNews, SearchResult, searchRequests } from '../protocol/searchWorker.ts';
 import { PolicyPool } from './policyPool.ts';
@@ -84,23 +84,9 @@ export class RunningSearches extends Disposable {
 		keys: Readonly<Record<string, string>>,
 		signal: AbortSignal,
 	): Promise<SearchResult<'probe'>> {
-		const began = performance.now();
-		const lease = await this.#pool.lease(spec, { ...this.#context(keys, {}).policies, signal });
-		try {
-			const { capabilities, model, notes } = lease.policy;
-			const sample = await sampleOf(lease.policy, signal);
-			const millis = performance.now() - began;
-			return {
-				capabilities: { ...capabilities, heads: [...capabilities.heads] },
-				model,
-				sample,
-				millis,
-				notes: [...notes],
-			};
-		} finally {
-			lease.discard();
-			lease.dispose();
-		}
+		const found = await probePolicy(spec, { ...this.#context(keys, {}).policies, signal });
+		const { capabilities } = found;
+		return { ...found, capabilities: { ...capabilities, heads: [...capabilities.heads] }, notes: [...found.notes] };
 	}
 
 	/** Ends all searches, their logs complete. */
@@ -156,15 +142,6 @@ export class RunningSearches extends Disposable {
 }
 
 /** A short text of a policy. */
-async function sampleOf(policy: OpenPolicy, signal: AbortSignal): Promise<string> {
-	const request = { prefix: '', n: 1, temperature: 0, topP: 1, maxTokens: 48, stop: [], seed: 0, tokens: 0 };
-	const messages = [{ role: 'user', content: 'What is 17 + 25?' }];
-	const [generated] = await policy.bind({ signal }).generate([{ ...request, messages }]);
-	if (generated === undefined || generated instanceof Failure)
-		throw generated ?? new Failure('invalid', 'It says nothing.');
-	return generated[0]?.text ?? '';
-}
-
 export function resumeOf(
 	action: Params<'continue'>['action'],
 ): Pick<SearchResume, 'action' | 'node' | 'text' | 'token'> {

@@ -1,5 +1,5 @@
 import { Failure } from '../../base/failure.ts';
-import type { OpenPolicy, PolicyContext } from '../openedPolicy.ts';
+import type { PolicyContext } from '../openedPolicy.ts';
 import type { OpenAiAbilities } from './abilities.ts';
 import { OpenAiPolicy } from './openAiPolicy.ts';
 import { OpenAiServer } from './openAiServer.ts';
@@ -13,7 +13,7 @@ const mostKnown = 200;
 type ServerContext = Pick<PolicyContext, 'keys' | 'environment' | 'signal'>;
 
 /** A model on an OpenAI-compatible server; it is tried first. Fails as `probeServer` and `serverOf`. */
-export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenPolicy> {
+export async function openOpenAiPolicy(spec: OpenAiSpec, context: ServerContext, again = false): Promise<OpenAiPolicy> {
 	const server = serverOf(spec, context);
 	const { baseUrl, model, api, system, template, extra } = spec;
 	const key = JSON.stringify([addressOf(baseUrl), model, api, system, template, extra, keyOf(spec, context) !== null]);
