@@ -11,8 +11,10 @@ export function withoutThinking(reply: string): string {
 	return /^\s*<think>/.test(text) ? '' : text.trim();
 }
 
+const outer = ' \t\r*_`"\'#>';
+
 /** Without white space, marks of Markdown and the like around it. In a loop: a pattern would try every place to begin. */
-function bare(text: string, marks = ' \t\r*_`"\'#>'): string {
+function bare(text: string, marks = outer): string {
 	let [from, to] = [0, text.length];
 	while (from < to && marks.includes(text[from] as string)) from++;
 	while (to > from && marks.includes(text[to - 1] as string)) to--;
@@ -114,6 +116,6 @@ export function saysStop(reply: string, phrases: readonly string[]): boolean {
 	const wanted = phrases.map((phrase) => phrase.toLowerCase()).filter((phrase) => phrase !== '');
 	return withoutThinking(reply)
 		.split('\n')
-		.map((line) => bare(line).toLowerCase())
+		.map((line) => bare(line, `${outer}-•`).toLowerCase())
 		.some((line) => wanted.some((phrase) => line.startsWith(phrase)));
 }
