@@ -18,6 +18,7 @@ import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
 import { openAtStart } from './host/openAtStart.ts';
 import type { QueryPlace } from './host/panels/querySession.ts';
+import type { TreePlace } from './host/panels/treePanel.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
@@ -37,6 +38,9 @@ import { RunStarter } from './host/runStarter.ts';
 import { RunStore } from './host/runStore.ts';
 import { RunsTree } from './host/runsTree.ts';
 import type { RunView } from './host/runView.ts';
+import { addSearchCommands, LazySearches } from './host/search/lazySearches.ts';
+import { RowLens } from './host/search/rowLens.ts';
+import { SearchesTree } from './host/search/searchesTree.ts';
 import { StatusBar } from './host/statusBar.ts';
 import { TraceFeatures } from './host/traces/traceFeatures.ts';
 import { TranscriptContext } from './host/transcriptContext.ts';
@@ -51,6 +55,7 @@ export interface ExtensionApi {
 	readonly notices: Notices;
 	readonly rewards: LazyRewards;
 	readonly rewardsTree: RewardsTree;
+	readonly searches: LazySearches;
 	/** null: right after activation. */
 	readonly rewardTests: RewardTests | null;
 }
@@ -142,6 +147,32 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		}),
 	);
 	let rewardTests: RewardTests | null = null;
+	const searchesTree: SearchesTree = keep(new SearchesTree(async () => (await searches.get()).list));
+	const searches: LazySearches = keep(
+		new LazySearches(async () => {
+			const { SearchWorkbench } = await import('./host/search/searchWorkbench.ts');
+			return new SearchWorkbench({
+				extension,
+				storage,
+				client,
+				log: (message) => log.info(message),
+				keys: async () => ({}),
+				environment: () => environment.of(),
+				store,
+				notices,
+				files: rewardFiles,
+				tree: searchesTree,
+				memory: context.workspaceState,
+				openTree: (place) => trees.open(place),
+			});
+		}),
+	);
+	const trees: LazyPanels<never, TreePlace> = keep(
+		new LazyPanels<never, TreePlace>(panelTypes.tree, async () => {
+			const [{ TreePanels }, { actions }] = await Promise.all([import('./host/panels/treePanel.ts'), searches.get()]);
+			return new TreePanels(panels, actions);
+		}),
+	);
 	const results: LazyPanels<ResultPart, ResultPlace> = keep(
 		new LazyPanels<ResultPart, ResultPlace>(panelTypes.verification, async () => {
 			const { VerificationPanels } = await import('./host/panels/verificationPanel.ts');
@@ -204,6 +235,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addLabCommands(table, lab);
 	addExportCommands(table, { picker, notices });
 	addRewardCommands(table, rewards);
+	addSearchCommands(table, searches);
 	addSandboxCommands(table, { extension, documents, notices });
 
 	// The first look at disks comes after activation.
@@ -214,6 +246,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		store.start();
 		rewards.start();
 		transcriptContext.start();
+		keep(new RowLens());
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
 			openDashboard(folder);
@@ -225,6 +258,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		notices,
 		rewards,
 		rewardsTree,
+		searches,
 		get rewardTests() {
 			return rewardTests;
 		},

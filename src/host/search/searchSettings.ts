@@ -20,7 +20,4 @@ export const searchSettings = {
 		const decoded = decode(searchBudgetSchema, value);
 		return decoded.ok && Object.keys(decoded.value).length > 0 ? decoded.value : standardBudget;
 	},
-	rowLens(): boolean {
-		return vscode.workspace.getConfiguration().get<boolean>(settingIds.searchRowLens) ?? true;
-	},
 } as const;

@@ -70,6 +70,10 @@ export class SearchStore extends Disposable {
 		return this.#views.find((view) => view.log === log);
 	}
 
+	get watched(): boolean {
+		return this.#watched;
+	}
+
 	/** Whether somebody looks at the list: only then it is followed. */
 	set watched(watched: boolean) {
 		this.#watched = watched;

@@ -1,0 +1,45 @@
+import { Disposable } from '../../base/disposable.ts';
+import type { CommandTable } from '../commandTable.ts';
+import { type CommandId, commandIds } from '../ids.ts';
+import type { SearchCommands } from './searchCommands.ts';
+import type { SearchWorkbench } from './searchWorkbench.ts';
+
+/** Loads what there is about searches when somebody looks at them, or a command about them runs; not before. */
+export class LazySearches extends Disposable {
+	readonly #load: () => Promise<SearchWorkbench>;
+	#workbench: Promise<SearchWorkbench> | null = null;
+
+	constructor(load: () => Promise<SearchWorkbench>) {
+		super();
+		this.#load = load;
+	}
+
+	get(): Promise<SearchWorkbench> {
+		this.#workbench ??= this.#begin();
+		return this.#workbench;
+	}
+
+	async #begin(): Promise<SearchWorkbench> {
+		return this.register(await this.#load());
+	}
+}
+
+/** The commands of the *Searches* view, of dataset files and of runs. */
+export function addSearchCommands(table: CommandTable, searches: LazySearches): void {
+	const add = (id: CommandId, run: (commands: SearchCommands, args: unknown[]) => unknown) =>
+		table.add(id, async (...args: unknown[]) => run((await searches.get()).commands, args));
+	add(commandIds.newSearch, (commands, [preset]) => commands.newSearch(preset));
+	add(commandIds.searchAgain, (commands, [log]) => commands.searchAgain(log));
+	add(commandIds.searchRow, (commands, [file, line, preset]) => commands.searchRow(file, line, preset));
+	add(commandIds.searchFromCheckpoint, (commands, [run, step, preset]) =>
+		commands.searchFromCheckpoint(run, step, preset),
+	);
+	add(commandIds.openSearchTree, (commands, [log]) => commands.openTree(log));
+	add(commandIds.compareSearches, (commands, [log, selected]) => commands.compare(log, selected));
+	add(commandIds.runMoreOfSearch, (commands, [log, budget]) => commands.runMore(log, budget));
+	add(commandIds.stopSearch, (commands, [log]) => commands.stop(log));
+	add(commandIds.openSearchLog, (commands, [log]) => commands.openLog(log));
+	add(commandIds.renameSearch, (commands, [log, name]) => commands.rename(log, name));
+	add(commandIds.deleteSearch, (commands, [log, selected]) => commands.remove(log, selected));
+	add(commandIds.refreshSearches, (commands) => commands.refresh());
+}

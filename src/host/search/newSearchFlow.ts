@@ -1,0 +1,168 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../../core/search/strategies.ts';
+import { needsOf } from '../../core/search/strategy.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { SearchProblem } from '../../protocol/treeLog.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import { askBudget } from './budgetQuestion.ts';
+import { askParams } from './paramsQuestion.ts';
+import { askProblem } from './problemQuestion.ts';
+import { askChoice, type NoAnswer, type Question } from './questions.ts';
+import { askScorer } from './scorerQuestion.ts';
+import { searchSettings } from './searchSettings.ts';
+
+/** A search as far as it is described; what is missing is asked for. */
+export interface SearchDraft extends Partial<Omit<SearchSpecInput, 'policy'>> {
+	readonly policy?: PolicySpec | undefined;
+	readonly problem?: SearchProblem | undefined;
+}
+
+export interface FlowNeeds {
+	readonly files: RewardFileList;
+	readonly askPolicy: (question: Question, proposed: PolicySpec | null) => Promise<{ value: PolicySpec } | NoAnswer>;
+}
+
+export interface WantedSearch {
+	readonly spec: SearchSpec;
+	readonly problem: SearchProblem;
+}
+
+type Draft = { -readonly [K in keyof SearchDraft]: SearchDraft[K] };
+
+interface Step {
+	/** Whether it has to be asked. */
+	readonly asks: (draft: Draft) => boolean;
+	readonly ask: (draft: Draft, question: Question) => Promise<{ readonly value: Partial<Draft> } | NoAnswer>;
+}
+
+/** What a strategy takes guides and judges for, with the parameters that it is run with. */
+function scorerNeed(draft: Draft): 'step' | 'final' | undefined {
+	const strategy = strategyOf(draft.strategy ?? '');
+	return needsOf(strategy, strategyParams(strategy, draft.params)).scorer;
+}
+
+/** Asks, step by step and with a way back, for what a search still lacks; the last search proposes. null: it was given up. */
+export async function askSearch(given: SearchDraft, last: SearchDraft, needs: FlowNeeds): Promise<WantedSearch | null> {
+	const draft: Draft = { ...given };
+	const steps = stepsOf(given, last, needs).filter((step) => step.asks(draft));
+	const mayGuide = given.strategy === undefined || given.params === undefined;
+	for (let at = 0; at < steps.length; ) {
+		const step = steps[at] as Step;
+		// What comes later may turn out to be needless: a scorer for a strategy that needs none.
+		if (!step.asks(draft)) {
+			at++;
+			continue;
+		}
+		const question = { title: 'New Search', step: at + 1, steps: steps.length };
+		const answer = await step.ask(draft, question);
+		if (answer === 'cancel') return null;
+		if (answer === 'back') {
+			do at--;
+			while (at > 0 && !asksAgain(steps[at] as Step, draft));
+			if (at < 0) return null;
+			continue;
+		}
+		Object.assign(draft, answer.value);
+		at++;
+	}
+	const { problem, ...spec } = draft;
+	if (problem === undefined) throw new Failure('invalid', 'The search has no problem.');
+	if (mayGuide && spec.guide === undefined && scorerNeed(draft) === undefined) spec.guide = null;
+	return { spec: decodeOrThrow(searchSpecSchema, spec, 'The search'), problem };
+}
+
+/** A step that was answered is asked again on the way back. */
+const asksAgain = (step: Step, draft: Draft): boolean => step.asks({ ...draft, guide: undefined as never });
+
+function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: FlowNeeds): Step[] {
+	const budget = searchSettings.budget(vscode.workspace.workspaceFolders?.[0]?.uri);
+	return [
+		{
+			asks: () => given.problem === undefined,
+			ask: async (_, question) => wrap('problem', await askProblem({ ...question, title: 'New Search: the problem' })),
+		},
+		{
+			asks: () => given.policy === undefined,
+			ask: async (draft, question) =>
+				wrap(
+					'policy',
+					await askPolicy({ ...question, title: 'New Search: the policy' }, draft.policy ?? last.policy ?? null),
+				),
+		},
+		{
+			asks: () => given.strategy === undefined,
+			ask: async (draft, question) => {
+				const proposed = draft.strategy ?? last.strategy;
+				const answer = await askStrategy({ ...question, title: 'New Search: the strategy' }, proposed);
+				if (answer === 'back' || answer === 'cancel') return answer;
+				const params = answer.value === last.strategy ? (last.params ?? {}) : {};
+				return { value: { strategy: answer.value, params } };
+			},
+		},
+		{
+			asks: () => given.strategy === undefined || (given.params === undefined && given.budget === undefined),
+			ask: async (draft, question) => {
+				const strategy = strategyOf(draft.strategy ?? '');
+				return wrap(
+					'params',
+					await askParams(
+						{ ...question, title: `New Search: parameters of ${strategy.title}` },
+						strategy,
+						draft.params ?? {},
+					),
+				);
+			},
+		},
+		{
+			asks: (draft) => given.guide === undefined && (draft.strategy === undefined || scorerNeed(draft) !== undefined),
+			ask: async (draft, question) => {
+				const scope = scorerNeed(draft) ?? 'final';
+				const gold = (draft.problem?.answer ?? null) !== null;
+				const proposed = draft.guide ?? (last.strategy === draft.strategy ? (last.guide ?? null) : null);
+				return wrap(
+					'guide',
+					await askScorer(
+						{ ...question, title: scope === 'step' ? 'New Search: what guides it' : 'New Search: what chooses' },
+						files,
+						{ scope, needed: true, gold },
+						proposed as never,
+					),
+				);
+			},
+		},
+		{
+			asks: () => given.budget === undefined,
+			ask: async (_, question) =>
+				wrap(
+					'budget',
+					await askBudget({ ...question, title: 'New Search: what it may use up' }, budget, last.budget ?? null),
+				),
+		},
+	];
+}
+
+function wrap<K extends keyof Draft>(
+	name: K,
+	answer: { readonly value: unknown } | NoAnswer,
+): { readonly value: Partial<Draft> } | NoAnswer {
+	return answer === 'back' || answer === 'cancel' ? answer : { value: { [name]: answer.value } };
+}
+
+export async function askStrategy(
+	question: Question,
+	proposed: string | undefined,
+): Promise<{ readonly value: string } | NoAnswer> {
+	return askChoice<string>(
+		question,
+		strategies.map((strategy: AnyStrategy) => ({
+			label: strategy.title,
+			description: strategy.source,
+			detail: strategy.description,
+			value: strategy.name,
+		})),
+		(name) => name === proposed,
+	);
+}

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { listCheckpoints } from '../../runs/checkpointFiles.ts';
+import { formatShare } from '../runPresentation.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText, isForeign, isLive, nameOf } from '../runView.ts';
+import { askChoice, type Choice, type NoAnswer, type Question } from './questions.ts';
+
+type Answer = { readonly value: PolicySpec } | NoAnswer;
+
+/** Runs whose checkpoints are listed. */
+const mostRuns = 30;
+
+/** The policy of a search: a checkpoint, a running engine, or a script. */
+export async function askPolicy(question: Question, store: RunStore, proposed: PolicySpec | null): Promise<Answer> {
+	const same = proposed === null ? null : JSON.stringify(proposed);
+	for (;;) {
+		const answer = await askChoice<PolicySpec | 'script'>(
+			question,
+			[
+				...(await runPolicies(store)),
+				{
+					label: '$(file-code) A script...',
+					description: 'plays texts, to learn how a strategy works',
+					value: 'script',
+				},
+			],
+			(value) => JSON.stringify(value) === same,
+		);
+		if (answer === 'back' || answer === 'cancel') return answer;
+		if (answer.value !== 'script') return { value: answer.value };
+		const chosen = await vscode.window.showOpenDialog({
+			title: 'A script of a policy',
+			filters: { Scripts: ['json', 'jsonl'] },
+		});
+		const file = chosen?.[0]?.fsPath;
+		if (file !== undefined) return { value: { kind: 'scripted', file } };
+	}
+}
+
+async function runPolicies(store: RunStore): Promise<Choice<PolicySpec>[]> {
+	const choices: Choice<PolicySpec>[] = [];
+	for (const view of store.runs.filter((run) => !isForeign(run)).slice(0, mostRuns)) {
+		const name = nameOf(view);
+		if (isLive(view)) {
+			choices.push({
+				label: `$(pulse) ${name}`,
+				description: 'the weights that it has now',
+				value: { kind: 'engine', run: view.folder },
+			});
+		}
+		for (const { step, path, stage, score, best } of (await listCheckpoints(view.folder).catch(() => [])).reverse()) {
+			const parts = [
+				stage === null ? null : displayText(stage, 40),
+				score === null ? null : `accuracy ${formatShare(score)}`,
+				best ? 'best' : null,
+			];
+			choices.push({
+				label: `$(save) ${name}, step ${step}`,
+				description: parts.filter((part) => part !== null).join(', '),
+				value: { kind: 'checkpoint', folder: join(path) },
+			});
+		}
+	}
+	return choices;
+}

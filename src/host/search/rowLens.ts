@@ -1,0 +1,52 @@
+import * as vscode from 'vscode';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { commandIds, settingIds } from '../ids.ts';
+import { problemOfLine } from './problemOfRow.ts';
+
+const datasetFiles = /\.(jsonl|ndjson)$/i;
+/** The cursor is followed no more closely, in milliseconds. */
+const pauseMs = 150;
+
+/** Offers a search above the row of a dataset file that the cursor is in. */
+export class RowLens extends Disposable implements vscode.CodeLensProvider {
+	readonly #changed = this.register(new vscode.EventEmitter<void>());
+	#line = -1;
+	#timer: NodeJS.Timeout | undefined;
+	readonly onDidChangeCodeLenses = this.#changed.event;
+
+	constructor() {
+		super();
+		this.register(vscode.languages.registerCodeLensProvider({ scheme: 'file', pattern: '**/*.{jsonl,ndjson}' }, this));
+		this.register(
+			vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+				const { document, selection } = textEditor;
+				if (!datasetFiles.test(document.fileName) || selection.active.line === this.#line) return;
+				clearTimeout(this.#timer);
+				this.#timer = setTimeout(() => this.#changed.fire(), pauseMs);
+			}),
+		);
+		this.register(vscode.workspace.onDidChangeConfiguration(() => this.#changed.fire()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+		this.register(toDisposable(() => clearTimeout(this.#timer)));
+	}
+
+	provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
+		if (!vscode.workspace.isTrusted || !isWanted()) return [];
+		const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+		const line = editor?.selection.active.line ?? 0;
+		this.#line = line;
+		if (line >= document.lineCount || problemOfLine(document.lineAt(line).text) === null) return [];
+		return [
+			new vscode.CodeLens(new vscode.Range(line, 0, line, 0), {
+				title: '$(search-sparkle) Search on This Row',
+				tooltip: 'Let a policy think longer about this problem, and watch its tree',
+				command: commandIds.searchRow,
+				arguments: [document.uri, line],
+			}),
+		];
+	}
+}
+
+function isWanted(): boolean {
+	return vscode.workspace.getConfiguration().get<boolean>(settingIds.searchRowLens) ?? true;
+}

@@ -1,0 +1,68 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { builtInRewardNames } from '../../protocol/builtInRewards.ts';
+import type { ScorerSpec } from '../../protocol/searchSpec.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import { displayText } from '../runView.ts';
+import { askChoice, type NoAnswer, type Question } from './questions.ts';
+
+type Answer = { readonly value: ScorerSpec | null } | NoAnswer;
+
+const judging: readonly (readonly [label: string, description: string, spec: ScorerSpec])[] = [
+	['Self-evaluation', 'the policy judges its own thoughts; it has to take instructions', { use: 'self-evaluation' }],
+	['Mean log-probability', 'how likely its thoughts are to the policy itself', { use: 'mean-logprob' }],
+	['Self-certainty', 'how far from uniform its distributions are', { use: 'self-certainty' }],
+	['Value head', 'of the policy, where it was trained with one', { use: 'value', aggregate: 'last' }],
+	[
+		'Process head',
+		'a value for each step, where the policy was trained with one',
+		{ use: 'process', aggregate: 'last' },
+	],
+];
+const finalOnly: typeof judging = [['Majority', 'the share of the answers that say the same', { use: 'majority' }]];
+
+/**
+ * What gives values: to steps, or only to what has come to its end.
+ * @param needed there must be one
+ */
+export async function askScorer(
+	question: Question,
+	files: RewardFileList,
+	{ scope, needed, gold }: { readonly scope: 'step' | 'final'; readonly needed: boolean; readonly gold: boolean },
+	proposed: ScorerSpec | null,
+): Promise<Answer> {
+	const same = JSON.stringify(proposed);
+	const rewards = await Promise.all(
+		(await files.files()).map(async (file) => (await files.rewardsOf(file)).map((name) => ({ file, name }))),
+	);
+	const reward = (spec: string | Record<string, unknown>, oracle: boolean): ScorerSpec => ({
+		use: 'reward',
+		reward: spec,
+		gold: oracle,
+	});
+	const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
+	return askChoice<ScorerSpec | null>(
+		question,
+		[
+			...(needed ? [] : [{ label: 'None', description: 'the strategy can do without', value: null }]),
+			...judging.map(([label, description, value]) => ({ label, description, value })),
+			...(scope === 'final' ? finalOnly.map(([label, description, value]) => ({ label, description, value })) : []),
+			separator('Rewards'),
+			...rewards.flat().map(({ file, name }) => ({
+				label: displayText(name, 80),
+				description: displayText(basename(file), 80),
+				value: reward({ file, name }, false),
+			})),
+			...builtInRewardNames
+				.filter((name) => name !== 'accuracy')
+				.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
+			...(gold
+				? [
+						separator('Looks at the gold answer: an upper bound, no result'),
+						{ label: 'accuracy', description: 'oracle', value: reward('accuracy', true) },
+					]
+				: []),
+		],
+		(value) => JSON.stringify(value) === same,
+	);
+}

@@ -1,0 +1,378 @@
+import { rename } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
+import * as v from 'valibot';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
+import { policySpecSchema } from '../../protocol/policySpec.ts';
+import { type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import { type SearchProblem, searchBudgetSchema } from '../../protocol/treeLog.ts';
+import { listCheckpoints } from '../../runs/checkpointFiles.ts';
+import { isBeingSearched, searchLogEnding } from '../../runs/searchLog.ts';
+import { viewIds } from '../ids.ts';
+import type { TreeActions } from '../panels/treePanel.ts';
+import { withProgress } from '../progress.ts';
+import { formatShare } from '../runPresentation.ts';
+import { displayText, nameOf } from '../runView.ts';
+import { askBudget } from './budgetQuestion.ts';
+import { askSearch, askStrategy, type SearchDraft, type WantedSearch } from './newSearchFlow.ts';
+import { askPolicy } from './policyQuestion.ts';
+import { problemOfLine } from './problemOfRow.ts';
+import { askChoice, type Choice, type NoAnswer } from './questions.ts';
+import { presentSearch, searchName } from './searchPresentation.ts';
+import { searchSettings } from './searchSettings.ts';
+import type { SearchStore, SearchView } from './searchStore.ts';
+import type { SearchWorkbenchNeeds } from './searchWorkbench.ts';
+import { chooseTreeFile, isFile } from './treeFileQuestion.ts';
+import type { WindowSearches } from './windowSearches.ts';
+
+const lastKey = 'searches.last';
+
+interface Needs extends SearchWorkbenchNeeds {
+	readonly searches: WindowSearches;
+	readonly list: SearchStore;
+	readonly goOn: TreeActions;
+}
+
+/** What a command is given by code: a search as far as it is described, and what becomes of it. */
+const presetSchema = v.object({
+	...v.partial(
+		v.omit(searchSpecSchema, ['sampling', 'split', 'concurrency', 'seed', 'params', 'guide', 'judge', 'budget']),
+	).entries,
+	policy: v.optional(policySpecSchema),
+	params: v.optional(v.record(v.string(), v.unknown())),
+	guide: v.optional(v.unknown()),
+	judge: v.optional(v.unknown()),
+	sampling: v.optional(v.unknown()),
+	split: v.optional(v.unknown()),
+	budget: v.optional(searchBudgetSchema),
+	concurrency: v.optional(v.number()),
+	seed: v.optional(v.number()),
+	problem: v.optional(
+		v.object({
+			prompt: v.string(),
+			answer: v.optional(v.nullable(v.string()), null),
+			row: v.optional(v.record(v.string(), v.unknown()), {}),
+		}),
+	),
+	/** Where its log goes; must not be there. */
+	log: v.optional(v.string()),
+	/** Whether its tree is opened. Default: it is. */
+	open: v.optional(v.boolean()),
+});
+type Preset = v.InferOutput<typeof presetSchema>;
+
+/** The commands about searches. */
+export class SearchCommands {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	/**
+	 * *New Search*, with what is described already: `{problem?, policy?, strategy?, params?, guide?, judge?, budget?, sampling?,
+	 * split?, concurrency?, seed?, log?, open?}`; the rest is asked for. Resolves to its log.
+	 */
+	async newSearch(argument?: unknown): Promise<string | undefined> {
+		this.#requireTrust();
+		const { log, open, ...draft } = presetOf(argument);
+		const wanted = await this.#ask(draft as SearchDraft);
+		return wanted === null ? undefined : this.#start(wanted, log, open ?? true);
+	}
+
+	/** *Search on This Row*: of an open dataset file, at a line (from 0), or at the cursor. */
+	async searchRow(file?: unknown, line?: unknown, preset?: unknown): Promise<string | undefined> {
+		this.#requireTrust();
+		const document =
+			file instanceof vscode.Uri
+				? await vscode.workspace.openTextDocument(file)
+				: vscode.window.activeTextEditor?.document;
+		if (document === undefined) throw new Failure('missing', 'No dataset is open.', 'Open a JSONL file first.');
+		const editor = vscode.window.visibleTextEditors.find((one) => one.document === document);
+		const at = typeof line === 'number' ? line : (editor?.selection.active.line ?? 0);
+		const problem = at < document.lineCount ? problemOfLine(document.lineAt(at).text) : null;
+		if (problem === null) {
+			throw new Failure(
+				'invalid',
+				`Line ${at + 1} of ${basename(document.fileName)} has no problem.`,
+				'Choose a row with a column "prompt" or "question".',
+			);
+		}
+		return this.newSearch({ ...(preset as object | undefined), problem });
+	}
+
+	/** *Search from Checkpoint* of a run: by its folder and a step, or what is chosen. */
+	async searchFromCheckpoint(run?: unknown, step?: unknown, preset?: unknown): Promise<string | undefined> {
+		this.#requireTrust();
+		const { store } = this.#needs;
+		await store.ready;
+		const folder = typeof run === 'string' ? run : run instanceof vscode.Uri ? run.fsPath : await this.#chooseRun();
+		if (folder === undefined) return undefined;
+		const view = await store.require(folder);
+		const checkpoints = (await listCheckpoints(view.folder)).reverse();
+		if (checkpoints.length === 0) {
+			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it run until its first one.');
+		}
+		const chosen =
+			typeof step === 'number'
+				? checkpoints.find((checkpoint) => checkpoint.step === step)
+				: (
+						await vscode.window.showQuickPick(
+							checkpoints.map((checkpoint) => ({
+								label: `Step ${checkpoint.step}`,
+								description: [
+									checkpoint.stage === null ? null : displayText(checkpoint.stage, 40),
+									checkpoint.score === null ? null : `accuracy ${formatShare(checkpoint.score)}`,
+									checkpoint.best ? 'best' : null,
+								]
+									.filter((part) => part !== null)
+									.join(', '),
+								checkpoint,
+							})),
+							{ title: `Search with ${nameOf(view)}`, placeHolder: 'Which checkpoint' },
+						)
+					)?.checkpoint;
+		if (chosen === undefined) return undefined;
+		return this.newSearch({ ...(preset as object | undefined), policy: { kind: 'checkpoint', folder: chosen.path } });
+	}
+
+	/** *Search Again with...*: as a search of the list, or as the last one, but for one thing. */
+	async searchAgain(argument?: unknown): Promise<string | undefined> {
+		this.#requireTrust();
+		const view = typeof argument === 'string' ? await this.#view(argument) : await this.#newest();
+		if (view === undefined) return this.newSearch();
+		const decoded = decode(searchSpecSchema as Schema<SearchSpec>, view.start.spec);
+		if (!decoded.ok) return this.newSearch({ problem: view.start.problem });
+		const spec = decoded.value;
+		const problem: SearchProblem = view.start.problem;
+		const question = { title: `Again: ${searchName(view)}`, step: 1, steps: 1 };
+		const choices: Choice<'seed' | 'strategy' | 'policy' | 'budget' | 'problem'>[] = [
+			{ label: '$(refresh) Another seed', description: `${spec.strategy}, seed ${spec.seed + 1}`, value: 'seed' },
+			{ label: '$(type-hierarchy) Another strategy...', value: 'strategy' },
+			{ label: '$(server-process) Another policy...', value: 'policy' },
+			{ label: '$(dashboard) Another budget...', value: 'budget' },
+			{ label: '$(list-flat) Another problem...', value: 'problem' },
+		];
+		const answer = await askChoice(question, choices);
+		if (answer === 'back' || answer === 'cancel') return undefined;
+		const { strategy: _s, params: _p, guide: _g, judge: _j, ...kept } = spec;
+		switch (answer.value) {
+			case 'seed':
+				return this.#start({ spec: { ...spec, seed: spec.seed + 1 }, problem }, undefined, true);
+			case 'strategy': {
+				const strategy = answered(await askStrategy(question, spec.strategy));
+				return strategy && this.#askAndStart({ ...kept, strategy, params: {}, problem });
+			}
+			case 'policy': {
+				const policy = answered(await this.#askPolicy(question, spec.policy));
+				return policy && this.#start({ spec: { ...spec, policy }, problem }, undefined, true);
+			}
+			case 'budget': {
+				const standard = searchSettings.budget(vscode.Uri.file(view.log));
+				const budget = answered(await askBudget(question, standard, spec.budget));
+				return budget && this.#start({ spec: { ...spec, budget }, problem }, undefined, true);
+			}
+			case 'problem':
+				return this.#askAndStart({ ...spec });
+		}
+	}
+
+	/** *Open Search Tree*: of a log of the list, of a file that a menu names, or of one that is chosen. */
+	async openTree(argument?: unknown): Promise<void> {
+		const path = pathOf(argument) ?? (await chooseTreeFile())?.fsPath;
+		if (path === undefined) return;
+		if (!(await isFile(path))) throw new Failure('missing', `${path} is no file.`, 'Choose the log of a search.');
+		await this.#needs.openTree({ path: normalize(path) });
+	}
+
+	/** *Compare Search Trees*: two of the list, or one with what is chosen. */
+	async compare(argument?: unknown, selected?: unknown): Promise<void> {
+		const first = pathOf(argument);
+		const others = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
+		const given = typeof selected === 'string' ? selected : others.find((path) => path !== first);
+		const path = first ?? others[0] ?? (await this.#choose('Compare a tree'));
+		if (path === undefined) return;
+		const other = given ?? (await this.#needs.goOn.chooseOther(path));
+		if (other !== null) await this.#needs.openTree({ path, other });
+	}
+
+	/** *Run More*, with a budget or one that is asked for. */
+	async runMore(argument?: unknown, budget?: unknown): Promise<boolean> {
+		const path = pathOf(argument) ?? (await this.#choose('Run more of a search', (view) => !view.running));
+		if (path === undefined) return false;
+		const decoded = decode(searchBudgetSchema, budget);
+		return this.#needs.goOn.goOn(
+			path,
+			{ kind: 'more' },
+			budget !== undefined && decoded.ok ? decoded.value : undefined,
+		);
+	}
+
+	/** *Stop Search*: the one that is named, or the one that runs. */
+	async stop(argument?: unknown): Promise<void> {
+		const path = pathOf(argument) ?? (await this.#choose('Stop a search', (view) => view.running));
+		if (path !== undefined) await this.#needs.goOn.stop(path);
+	}
+
+	/** *Open Search Log*, as text. */
+	async openLog(argument?: unknown): Promise<void> {
+		const path = pathOf(argument) ?? (await this.#choose('Open the log of a search'));
+		if (path !== undefined) await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
+	}
+
+	/** *Rename Search*: its log gets the name. */
+	async rename(argument?: unknown, named?: unknown): Promise<string | undefined> {
+		const path = pathOf(argument) ?? (await this.#choose('Rename a search', (view) => !view.running));
+		if (path === undefined) return undefined;
+		await this.#requireEnded(path);
+		const stem = basename(path, searchLogEnding);
+		const name =
+			typeof named === 'string'
+				? named
+				: await vscode.window.showInputBox({
+						title: 'Rename Search',
+						value: stem,
+						validateInput: (text) => faultOfName(text),
+					});
+		if (name === undefined || name === stem) return undefined;
+		const fault = faultOfName(name);
+		if (fault !== null) throw new Failure('invalid', fault);
+		const target = join(dirname(path), `${name.trim()}${searchLogEnding}`);
+		if (await isFile(target)) throw new Failure('exists', `There is a search ${name} already.`, 'Choose another name.');
+		await rename(path, target).catch((error: unknown) => {
+			throw Failure.from(error, `Cannot rename ${stem}`);
+		});
+		await this.#needs.list.refresh();
+		return target;
+	}
+
+	/** *Delete Search*: moves logs to the trash. */
+	async remove(argument?: unknown, selected?: unknown): Promise<void> {
+		const first = pathOf(argument) ?? (await this.#choose('Delete a search', (view) => !view.running));
+		if (first === undefined) return;
+		const all = Array.isArray(selected) ? selected.map(pathOf).filter((path) => path !== null) : [];
+		const paths = all.includes(first) ? all : [first];
+		for (const path of paths) await this.#requireEnded(path);
+		const what = paths.length === 1 ? `the search ${displayText(basename(first))}` : `${paths.length} searches`;
+		const answer = await vscode.window.showWarningMessage(
+			`Move ${what} to the trash?`,
+			{ modal: true },
+			{ title: 'Move to Trash' },
+		);
+		if (answer === undefined) return;
+		for (const path of paths) await vscode.workspace.fs.delete(vscode.Uri.file(path), { useTrash: true });
+		await this.#needs.list.refresh();
+	}
+
+	refresh(): Promise<void> {
+		return this.#needs.list.refresh();
+	}
+
+	#requireTrust(): void {
+		const reason = this.#needs.searches.forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+	}
+
+	async #askAndStart(draft: SearchDraft): Promise<string | undefined> {
+		const wanted = await this.#ask(draft);
+		return wanted === null ? undefined : this.#start(wanted, undefined, true);
+	}
+
+	#ask(draft: SearchDraft): Promise<WantedSearch | null> {
+		const last = decode(presetSchema, this.#needs.memory.get(lastKey) ?? {});
+		return askSearch(draft, (last.ok ? last.value : {}) as SearchDraft, {
+			files: this.#needs.files,
+			askPolicy: (question, proposed) => this.#askPolicy(question, proposed),
+		});
+	}
+
+	#askPolicy(question: Parameters<typeof askPolicy>[0], proposed: Parameters<typeof askPolicy>[2]) {
+		return askPolicy(question, this.#needs.store, proposed);
+	}
+
+	async #start({ spec, problem }: WantedSearch, log: string | undefined, open: boolean): Promise<string> {
+		const { searches, memory, openTree, list } = this.#needs;
+		const words = { title: 'Starting the search', why: 'Opening the policy...', view: viewIds.searches };
+		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
+		const { policy, strategy, params, guide, budget } = spec;
+		await memory.update(lastKey, { policy, strategy, params, guide: guide ?? undefined, budget });
+		if (open) await openTree({ path });
+		void list.refresh();
+		return path;
+	}
+
+	async #view(log: string): Promise<SearchView | undefined> {
+		const { list } = this.#needs;
+		if (list.get(log) === undefined) await list.refresh();
+		return list.get(log);
+	}
+
+	async #newest(): Promise<SearchView | undefined> {
+		await this.#needs.list.refresh();
+		return this.#needs.list.searches[0];
+	}
+
+	/** A search of the list; the only one that fits is not asked for. */
+	async #choose(title: string, fits: (view: SearchView) => boolean = () => true): Promise<string | undefined> {
+		const { list, tree } = this.#needs;
+		const [selected] = tree.selection;
+		if (selected !== undefined) return selected;
+		await list.refresh();
+		const views = list.searches.filter(fits);
+		if (views.length === 0) throw new Failure('missing', 'There is no such search.', 'Start one with New Search.');
+		if (views.length === 1) return views[0]?.log;
+		const picked = await vscode.window.showQuickPick(
+			views.map((view) => {
+				const { label, description, icon } = presentSearch(view);
+				return { label: `$(${icon.id}) ${label}`, description, log: view.log };
+			}),
+			{ title, placeHolder: 'Which search', matchOnDescription: true },
+		);
+		return picked?.log;
+	}
+
+	async #chooseRun(): Promise<string | undefined> {
+		const picked = await vscode.window.showQuickPick(
+			this.#needs.store.runs.map((view) => ({ label: nameOf(view), folder: view.folder })),
+			{ title: 'Search with a checkpoint', placeHolder: 'Of which run' },
+		);
+		return picked?.folder;
+	}
+
+	async #requireEnded(path: string): Promise<void> {
+		if (!this.#needs.searches.running.has(path) && !(await isBeingSearched(path))) return;
+		throw new Failure('busy', `${displayText(basename(path))} is being searched.`, 'Stop it first.');
+	}
+}
+
+const answered = <T>(answer: { readonly value: T } | NoAnswer): T | undefined =>
+	answer === 'back' || answer === 'cancel' ? undefined : answer.value;
+
+function presetOf(argument: unknown): Preset {
+	// Menus of the editor pass a file.
+	if (typeof argument !== 'object' || argument === null || argument instanceof vscode.Uri) {
+		const editor = vscode.window.activeTextEditor;
+		const selected = argument instanceof vscode.Uri && editor ? editor.document.getText(editor.selection).trim() : '';
+		return selected === '' ? {} : { problem: { prompt: selected, answer: null, row: {} } };
+	}
+	return decodeOrThrow(presetSchema, argument, 'What New Search was given');
+}
+
+function pathOf(argument: unknown): string | null {
+	if (argument instanceof vscode.Uri) {
+		if (argument.scheme === 'file') return argument.fsPath;
+		throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+	}
+	if (typeof argument !== 'string' || argument === '') return null;
+	if (!isAbsolute(argument)) throw new Failure('invalid', `${argument} is not an absolute path.`);
+	return argument;
+}
+
+function faultOfName(text: string): string | null {
+	const name = text.trim();
+	if (name === '') return 'Write a name.';
+	return name.length > 100 || /[\\/:*?"<>|\p{Cc}]/u.test(name) || name.startsWith('.')
+		? 'A name has up to 100 characters, none of \\ / : * ? " < > | among them, and does not begin with a dot.'
+		: null;
+}

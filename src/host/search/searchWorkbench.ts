@@ -1,0 +1,142 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import type { SearchBudget } from '../../protocol/treeLog.ts';
+import { readSearchSummary } from '../../runs/searchLog.ts';
+import { viewIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import type { SearchAction, TreeActions, TreePlace } from '../panels/treePanel.ts';
+import { withProgress } from '../progress.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText } from '../runView.ts';
+import { askBudget } from './budgetQuestion.ts';
+import { SearchCommands } from './searchCommands.ts';
+import type { SearchesTree, SearchList } from './searchesTree.ts';
+import { presentSearch, searchName } from './searchPresentation.ts';
+import { searchSettings } from './searchSettings.ts';
+import { SearchStore } from './searchStore.ts';
+import { chooseTreeFile } from './treeFileQuestion.ts';
+import { WindowSearches, type WindowSearchesOptions } from './windowSearches.ts';
+
+export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
+	readonly store: RunStore;
+	readonly notices: Notices;
+	readonly files: RewardFileList;
+	readonly tree: SearchesTree;
+	/** Knows what was chosen last. */
+	readonly memory: vscode.Memento;
+	readonly openTree: (place: TreePlace) => unknown;
+}
+
+/** Everything about searches that is not needed before somebody looks at them or a command about them runs. */
+export class SearchWorkbench extends Disposable {
+	readonly searches: WindowSearches;
+	readonly store: SearchStore;
+	readonly commands: SearchCommands;
+	readonly #changed = this.register(new Emitter<void>());
+
+	constructor(needs: SearchWorkbenchNeeds) {
+		super();
+		this.searches = this.register(new WindowSearches(needs));
+		this.store = this.register(new SearchStore(this.searches, needs.store));
+		this.commands = new SearchCommands({ ...needs, searches: this.searches, list: this.store, goOn: this.actions });
+		this.register(
+			this.searches.onChanged(({ log, failure }) => {
+				this.#changed.fire();
+				if (failure === null) return;
+				void needs.notices.warning(`The search ${displayText(basename(log))} ended: ${displayText(failure, 400)}`, [
+					{ title: 'Open Search Tree', run: () => needs.openTree({ path: log }) },
+				]);
+			}),
+		);
+	}
+
+	/** What the *Searches* view draws. */
+	get list(): SearchList {
+		const { store } = this;
+		return {
+			logs: async () => {
+				await store.refresh();
+				return store.searches.map(({ log }) => log);
+			},
+			present: (log) => {
+				const view = store.get(log);
+				return view === undefined ? null : presentSearch(view);
+			},
+			get watched() {
+				return store.watched;
+			},
+			set watched(watched: boolean) {
+				store.watched = watched;
+			},
+			onDidChange: store.onDidChange,
+		};
+	}
+
+	/** What tree panels have done for them. */
+	get actions(): TreeActions {
+		const { searches, store } = this;
+		return {
+			reader: { request: (method: never, params: never) => searches.request(method, params) as never },
+			running: (log) => searches.isRunning(log),
+			forbidden: () => searches.forbidden(),
+			onChanged: this.#changed.event,
+			goOn: (log, action, budget) => this.#goOn(log, action, budget),
+			prune: async (log, node, restore) => {
+				await searches.request('prune', { log, node, restore });
+				this.#changed.fire();
+			},
+			stop: (log) => this.#stop(log),
+			chooseOther: async (log) => {
+				await store.refresh();
+				const others = store.searches.filter((view) => view.log !== log);
+				const picked = await vscode.window.showQuickPick(
+					[
+						...others.map((view) => {
+							const { label, description, icon } = presentSearch(view);
+							return { label: `$(${icon.id}) ${label}`, description, log: view.log };
+						}),
+						{ label: '$(folder-opened) Another file...', description: '', log: null },
+					],
+					{ title: 'Compare the tree with', matchOnDescription: true },
+				);
+				if (picked === undefined) return null;
+				return picked.log ?? (await chooseTreeFile())?.fsPath ?? null;
+			},
+		};
+	}
+
+	async #goOn(log: string, action: SearchAction, given?: SearchBudget): Promise<boolean> {
+		const { searches } = this;
+		const reason = searches.forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		if (await searches.isRunning(log)) throw new Failure('busy', 'The search runs already.', 'Stop it first.');
+		const summary = await readSearchSummary(log);
+		if (summary === null) throw new Failure('invalid', `${basename(log)} is no log of a search.`);
+		const standard = searchSettings.budget(vscode.Uri.file(log));
+		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;
+		const titles = { more: 'Run More', branch: 'Branch from Here', edit: 'Edit and Continue', force: 'Force a Token' };
+		const title = `${titles[action.kind]}: ${searchName(summary)}`;
+		const question = { title, placeholder: 'What it may use up from here on', step: 1, steps: 1 };
+		const answer = given === undefined ? await askBudget(question, standard, own) : { value: given };
+		if (answer === 'back' || answer === 'cancel') return false;
+		await withProgress({ title, why: 'Opening the policy...', view: viewIds.searches }, (signal) =>
+			searches.goOn({ log, action, budget: answer.value }, signal),
+		);
+		return true;
+	}
+
+	async #stop(log: string): Promise<void> {
+		if (this.searches.running.has(log)) {
+			await withProgress({ title: 'Stopping the search', view: viewIds.searches }, () =>
+				this.searches.request('stop', { log }),
+			);
+			return;
+		}
+		if (!(await this.searches.isRunning(log))) return;
+		throw new Failure('unsupported', 'Another window or program runs this search.', 'Stop it there.');
+	}
+}
