@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { homedir, networkInterfaces, tmpdir } from 'node:os';
@@ -85,8 +86,8 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 					);
 		if (abstract !== null) undo.push(() => hidden.close());
 
-		const victim = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 60000)', token], {
-			stdio: 'ignore',
+		const victim = spawn(process.execPath, ['-e', "console.log('here'); setInterval(() => undefined, 60000)", token], {
+			stdio: ['ignore', 'pipe', 'ignore'],
 			env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
 		});
 		victim.on('error', () => undefined);
@@ -94,6 +95,8 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		const { pid: victimPid } = victim;
 		// Numbers that are no process mean many of them to `kill`.
 		if (victimPid === undefined) throw new Failure('internal', 'A process that may be killed could not be started.');
+		// A process that has just begun shows no arguments yet.
+		await Promise.race([once(victim.stdout, 'data'), once(victim, 'exit')]).catch(() => undefined);
 		process.env[variable] = secret;
 		undo.push(() => delete process.env[variable]);
 
