@@ -145,10 +145,23 @@ function judge(
 	transcript: Transcript,
 	{ at, text, list }: { at: MessagePlace; text: string; list: readonly string[] },
 ): AnswerReferences {
-	const sources = sourcesOf(transcript, at.message);
-	const weights = new TermWeights([...sources.values()]);
+	return { at, ...judgeCitations(text, list, sourcesOf(transcript, at.message)) };
+}
+
+/**
+ * The claims of a text against the sources that it cites.
+ * @param list what `[1]`, `[2]`... stand for
+ * @param sources what was retrieved, by normal address
+ */
+export function judgeCitations(
+	text: string,
+	list: readonly string[],
+	sources: ReadonlyMap<string, Source>,
+): Omit<AnswerReferences, 'at'> {
+	const all = [...sources.values()];
+	const weights = new TermWeights(all);
 	const cited = list.map((url) => sources.get(normalUrl(url)) ?? null);
-	const claims = citedSentences(text).map((sentence) => judgeClaim(sentence, cited, [...sources.values()], weights));
+	const claims = citedSentences(text).map((sentence) => judgeClaim(sentence, cited, all, weights));
 	const references = list.map((url, i): Reference => {
 		const source = cited[i] ?? null;
 		return {
@@ -163,7 +176,7 @@ function judge(
 	const dangling = [...new Set(claims.flatMap(({ cites }) => cites))].filter(
 		(n) => n < 1 || n > list.length || list[n - 1] === '',
 	);
-	return { at, references, claims, dangling };
+	return { references, claims, dangling };
 }
 
 function judgeClaim(

@@ -1,0 +1,36 @@
+import type { SearchTree, TreeNode } from '../search/searchTree.ts';
+import type { Critique } from './criticism.ts';
+
+const isAnswer = ({ role, pruned }: TreeNode): boolean => (role === 'draft' || role === 'revision') && pruned === null;
+
+/** Answers so far, in their order, on from a node. */
+export function answersBelow(tree: SearchTree, root: number): TreeNode[] {
+	return tree.nodes.filter((node) => isAnswer(node) && (node.id === root || tree.pathTo(node.id).includes(root)));
+}
+
+/** The answer that is to be revised: the newest below a node, else the one that it belongs to. */
+export function latestAnswer(tree: SearchTree, root: number): TreeNode | null {
+	const below = answersBelow(tree, root).at(-1);
+	if (below !== undefined) return below;
+	const above = tree.pathTo(root).map((id) => tree.node(id) as TreeNode);
+	return above.findLast(isAnswer) ?? null;
+}
+
+/** What the policy said of its own answer; null: it was not asked, for a person wrote the answer. */
+export function critiqueOf(
+	tree: SearchTree,
+	id: number,
+): (Critique & { readonly addressed: readonly number[] }) | null {
+	const note = tree.notesOf(id).findLast((one) => one.t === 'critique');
+	return note?.t === 'critique' ? note : null;
+}
+
+/** Sources that an answer cites: `[1]` is the first. */
+export function referencesOf(tree: SearchTree, id: number): string[] {
+	const list: string[] = [];
+	for (const note of tree.notesOf(id)) {
+		const number = note.t === 'reference' ? Number(/^\[(\d{1,4})\]$/.exec(note.label)?.[1]) : Number.NaN;
+		if (note.t === 'reference' && number >= 1) list[number - 1] = note.source;
+	}
+	return Array.from(list, (source) => source ?? '');
+}

@@ -1,0 +1,89 @@
+type Fields = Record<string, unknown>;
+
+/** Places where an object may begin that are tried. */
+const mostTries = 60;
+const longest = 400_000;
+
+/**
+ * The first JSON object in a text that a test takes: the whole text, what a fence holds, or what stands between a brace and
+ * the one that closes it. What models get wrong in JSON (line breaks in texts, a comma before the end) is mended; a call of
+ * a tool (`{"name", "arguments"}`) counts as its arguments. Linear in the text for each place that is tried.
+ * @returns null: there is none
+ */
+export function jsonObjectIn(whole: string, takes: (value: Fields) => boolean): Fields | null {
+	const text = whole.slice(0, longest);
+	let at = text.indexOf('{');
+	for (let tried = 0; at !== -1 && tried < mostTries; tried++) {
+		const end = closing(text, at);
+		const value = end === -1 ? undefined : parsed(text.slice(at, end + 1));
+		const taken = value === undefined ? null : unwrapped(value, takes);
+		if (taken !== null) return taken;
+		// What is inside of an object that is none of ours may be.
+		at = text.indexOf('{', at + 1);
+	}
+	return null;
+}
+
+/** Place of the brace that closes the one at `from`; -1: none does. Braces in texts do not count. */
+function closing(text: string, from: number): number {
+	let depth = 0;
+	let quoted = false;
+	for (let i = from; i < text.length; i++) {
+		const c = text[i];
+		if (quoted) {
+			if (c === '\\') i++;
+			else if (c === '"') quoted = false;
+		} else if (c === '"') quoted = true;
+		else if (c === '{') depth++;
+		else if (c === '}' && --depth === 0) return i;
+	}
+	return -1;
+}
+
+function parsed(text: string): Fields | undefined {
+	for (const candidate of [() => text, () => mended(text)]) {
+		try {
+			const value: unknown = JSON.parse(candidate());
+			return isFields(value) ? value : undefined;
+		} catch {
+			// The next.
+		}
+	}
+	return undefined;
+}
+
+const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** Control characters in texts as escapes, backslashes that escape nothing doubled, no comma before a closing bracket. */
+function mended(text: string): string {
+	const parts: string[] = [];
+	let quoted = false;
+	for (let i = 0; i < text.length; i++) {
+		const c = text[i] as string;
+		if (c === '"') quoted = !quoted;
+		if (quoted && c === '\\') {
+			const next = text[i + 1] ?? '';
+			const known = /["\\/bfnrt]/.test(next) || /^u[\da-fA-F]{4}/.test(text.slice(i + 1, i + 6));
+			parts.push(known ? c + next : '\\\\');
+			if (known) i++;
+		} else if (quoted && c < ' ') parts.push(escapes[c] ?? ' ');
+		else if (!quoted && c === ',' && /^\s{0,200}[}\]]/.test(text.slice(i + 1, i + 202))) continue;
+		else parts.push(c);
+	}
+	return parts.join('');
+}
+
+function unwrapped(value: Fields, takes: (value: Fields) => boolean, depth = 0): Fields | null {
+	if (takes(value)) return value;
+	if (depth > 2) return null;
+	for (const name of ['arguments', 'parameters', 'input', 'function']) {
+		const inner = Object.hasOwn(value, name) ? value[name] : undefined;
+		const fields = typeof inner === 'string' && inner.trimStart().startsWith('{') ? parsed(inner) : inner;
+		const taken = isFields(fields) ? unwrapped(fields, takes, depth + 1) : null;
+		if (taken !== null) return taken;
+	}
+	return null;
+}
+
+const isFields = (value: unknown): value is Fields =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);

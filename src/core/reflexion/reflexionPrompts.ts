@@ -1,0 +1,118 @@
+import { fillPrompt } from '../search/prompts/fillPrompt.ts';
+import type { AgentTool } from './agentTool.ts';
+import type { CitationCheck } from './citations.ts';
+import { type Critique, itemsOf } from './criticism.ts';
+import type { Evidence, ToolRun } from './evidence.ts';
+
+/** Shinn et al. 2023 with tools, as LangGraph's tutorial has it. Places: {words}, {ask}, {form}, {question}. */
+const taskPrompt = `You are a careful researcher. Work on the question below.
+
+1. Answer it as well as you can, in about {words} words.
+2. Criticise your answer severely: what is missing from it, and what is superfluous. An empty list means that nothing is.
+3. {ask}
+
+Reply with one JSON object and nothing else:
+{form}
+
+Question:
+{question}`;
+
+const queryForm = '[{"tool": "name of a tool", "query": "..."}]';
+const draftForm = (queries: string) =>
+	`{"answer": "...", "reflection": {"missing": ["..."], "superfluous": ["..."]}, "search_queries": ${queries}}`;
+const revisionForm = (queries: string) =>
+	`{"answer": "...", "reflection": {"missing": ["..."], "superfluous": ["..."]}, "search_queries": ${queries}, "references": ["S1", "S2"]}`;
+
+/** Places: {evidence}, {failures}, {checks}, {critique}, {words}, {form}. */
+const revisePrompt = `{evidence}{failures}{checks}{critique}Revise your answer.
+
+- Add what is missing, with what was found; remove what is superfluous. About {words} words.
+- Every statement that rests on a source cites it by a number in brackets, such as [1]. "references" lists the sources by their marks, in the order of the numbers: [1] is the first of them.
+- Cite a source for what it says, and for nothing else. State no numbers that are in none of the sources unless you know them.
+- Then criticise the new answer: a point that you do not repeat counts as met. Ask for more only where it would help.
+
+Reply with the whole JSON object and nothing else:
+{form}`;
+
+export function draftInstruction(
+	question: string,
+	tools: readonly AgentTool[],
+	how: { readonly words: number; readonly queries: number },
+): string {
+	const ask =
+		tools.length === 0
+			? 'There are no tools: "search_queries" is an empty list.'
+			: `Ask the tools for what would mend it, at most ${how.queries} queries. These are the tools:\n${toolList(tools)}`;
+	const form = draftForm(tools.length === 0 ? '[]' : queryForm);
+	return fillPrompt(taskPrompt, { words: how.words, ask, form, question });
+}
+
+const toolList = (tools: readonly AgentTool[]): string =>
+	tools.map(({ name, description }) => `   - ${name}: ${description}`).join('\n');
+
+export interface RevisionFacts {
+	readonly evidence: readonly Evidence[];
+	/** What was asked in this round and gave nothing. */
+	readonly failed: readonly ToolRun[];
+	/** Queries that were asked before. */
+	readonly repeated: readonly string[];
+	/** Of the answer's own citations; null: it has none. */
+	readonly check: CitationCheck | null;
+	/** null: nobody has criticised it. */
+	readonly critique: Critique | null;
+	readonly tools: boolean;
+	readonly words: number;
+	/** Of the evidence that is shown. */
+	readonly characters: number;
+}
+
+export function revisionInstruction(facts: RevisionFacts): string {
+	const { critique, failed, repeated, check } = facts;
+	const failures = [
+		...failed.map(({ tool, query, error }) => `- ${tool} ${quoted(query)}: ${error ?? 'no result'}`),
+		...repeated.map((query) => `- ${quoted(query)}: was asked before, see above`),
+	];
+	const faults = [
+		...(check?.references ?? [])
+			.filter(({ supported }) => supported === false)
+			.map(({ number, source, note }) => `- [${number}] (${source}): ${note}`),
+		...(check?.dangling ?? []).map((number) => `- [${number}]: there is no such reference`),
+	];
+	const points = critique === null ? [] : itemsOf(critique);
+	return fillPrompt(revisePrompt, {
+		evidence: block('What the tools have found so far, each source with its mark:', evidenceText(facts)),
+		failures: block('These queries gave nothing:', failures.slice(0, 20).join('\n')),
+		checks: block('Citations of your answer that do not hold:', faults.slice(0, 20).join('\n')),
+		critique: block(
+			'Your critique of your answer:',
+			points.map(({ kind, text }, i) => `${i + 1}. ${kind}: ${text}`).join('\n'),
+		),
+		words: facts.words,
+		form: revisionForm(facts.tools ? queryForm : '[]'),
+	});
+}
+
+const block = (title: string, text: string): string => (text === '' ? '' : `${title}\n${text}\n\n`);
+const quoted = (text: string): string => JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
+
+/** The newest first, for what was asked for last matters most; what has no room is left out and said. */
+function evidenceText({ evidence, characters }: RevisionFacts): string {
+	const parts: string[] = [];
+	let left = characters;
+	for (const { mark, source, title, text } of [...evidence].reverse()) {
+		const head = `[${mark}] ${source}${title === null ? '' : ` (${title})`}`;
+		const room = Math.max(0, left - head.length - 2);
+		if (room < 40 && parts.length > 0) {
+			parts.push(`(${evidence.length - parts.length} earlier sources are left out here; they can still be cited.)`);
+			break;
+		}
+		const body = text.length > room ? `${text.slice(0, room)}…` : text;
+		parts.push(`${head}\n${body}`);
+		left -= head.length + body.length + 2;
+	}
+	return parts.join('\n\n');
+}
+
+/** What a reply is told when it does not fit. */
+export const mendPrompt = (faults: string): string =>
+	`Your reply cannot be used:\n${faults}\n\nReply again with the whole JSON object, and nothing else.`;

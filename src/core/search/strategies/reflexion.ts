@@ -1,0 +1,290 @@
+import * as v from 'valibot';
+import { Failure } from '../../../base/failure.ts';
+import { count } from '../../../protocol/recipeFields.ts';
+import {
+	type AgentQuery,
+	type AgentReply,
+	queriesOf,
+	readAgentReply,
+	replyJsonSchema,
+} from '../../reflexion/agentReply.ts';
+import { critiqueOf, latestAnswer, referencesOf } from '../../reflexion/agentState.ts';
+import { type AgentTool, passing, type ToolOutput } from '../../reflexion/agentTool.ts';
+import { type CitationCheck, checkCitations, withNumbers } from '../../reflexion/citations.ts';
+import { addressedBy, isSameText, itemsOf } from '../../reflexion/criticism.ts';
+import { evidenceOf, type ToolRun, toolLabel, toolOfLabel, toolRunOf, toolRunsOf } from '../../reflexion/evidence.ts';
+import { draftInstruction, mendPrompt, revisionInstruction } from '../../reflexion/reflexionPrompts.ts';
+import { assistant, user } from '../prompts/fillPrompt.ts';
+import type { Search } from '../search.ts';
+import type { TreeNode } from '../searchTree.ts';
+import type { Strategy } from '../strategy.ts';
+
+const paramsSchema = v.object({
+	rounds: v.optional(count('Revisions at most', 0, 100), 3),
+	queries: v.optional(count('Queries in one round at most', 1, 30), 4),
+	words: v.optional(count('Length that the answer is to have, in words', 10, 5000), 250),
+	patience: v.optional(count('Revisions in a row that improve nothing, after which it ends', 1, 100), 2),
+	retries: v.optional(count('Replies that do not fit and are asked for again, over the whole search', 0, 1000), 4),
+	toolRetries: v.optional(
+		count('Calls of tools that are made again after a failure that may pass, over all', 0, 1000),
+		3,
+	),
+	evidence: v.optional(count('Characters of what was found that the policy is shown', 500, 1_000_000), 24_000),
+});
+export type ReflexionParams = v.InferOutput<typeof paramsSchema>;
+
+/** Draft, then tools and revision in turns, until the critique is empty, nothing improves, or the rounds are over. */
+export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionParams> => ({
+	name: 'reflexion',
+	title: 'Reflexion with tools',
+	description: 'Drafts an answer, criticises it, asks tools for what is missing, and revises it with references.',
+	source: 'Shinn et al. 2023',
+	structure: 'graph',
+	params: paramsSchema,
+	needs: { policy: ['instructions'] },
+	async run(search, params) {
+		const agent = new Agent(search, tools, params);
+		let answer = latestAnswer(search.tree, search.root) ?? (await agent.draft());
+		if (answer === null) return { stop: 'exhausted', best: null };
+		for (let round = 0, stale = 0; ; round++) {
+			if (agent.isGoodEnough(answer)) return { stop: 'solved' };
+			if (round === params.rounds) return { stop: 'complete' };
+			const found = await agent.ask(answer);
+			const revised: TreeNode | null = await agent.revise(answer, found);
+			if (revised === null) return { stop: 'exhausted' };
+			search.select(revised.id);
+			if (isSameText(answer.text, revised.text)) return { stop: 'no-improvement' };
+			stale = agent.isBetter(revised, answer) ? 0 : stale + 1;
+			answer = revised;
+			if (stale >= params.patience && !agent.isGoodEnough(answer)) return { stop: 'no-improvement' };
+		}
+	},
+	async conclude(search) {
+		const last = latestAnswer(search.tree, search.root);
+		return { best: last?.id ?? null, answer: last?.text ?? null };
+	},
+});
+
+/** What came of the queries of one round. */
+interface Found {
+	/** Nodes that the revision rests on. */
+	readonly nodes: readonly number[];
+	readonly failed: readonly ToolRun[];
+	readonly repeated: readonly string[];
+}
+
+class Agent {
+	readonly #search: Search;
+	readonly #tools: readonly AgentTool[];
+	readonly #params: ReflexionParams;
+	/** Asked for with an answer, and not put to the tools yet. */
+	readonly #queries = new Map<number, readonly AgentQuery[]>();
+	#retries: number;
+	#toolRetries: number;
+
+	constructor(search: Search, tools: readonly AgentTool[], params: ReflexionParams) {
+		this.#search = search;
+		this.#tools = tools;
+		this.#params = params;
+		this.#retries = params.retries;
+		this.#toolRetries = params.toolRetries;
+	}
+
+	async draft(): Promise<TreeNode | null> {
+		const reply = await this.#reply('draft', [user(this.#task())]);
+		return reply === null ? null : this.#add([this.#search.root], 'draft', reply);
+	}
+
+	/** Nothing is missing, nothing is too much, and what it cites holds. */
+	isGoodEnough({ id }: TreeNode): boolean {
+		const critique = critiqueOf(this.#search.tree, id);
+		return critique !== null && itemsOf(critique).length === 0 && faultsOf(this.#check(id)) === 0;
+	}
+
+	/** A point of the critique was taken up, or the citations hold better. */
+	isBetter(revised: TreeNode, before: TreeNode): boolean {
+		const { tree } = this.#search;
+		const [is, was] = [this.#check(revised.id), this.#check(before.id)];
+		return (
+			(critiqueOf(tree, before.id)?.addressed.length ?? 0) > 0 ||
+			supportedIn(is) > supportedIn(was) ||
+			faultsOf(is) < faultsOf(was)
+		);
+	}
+
+	/** Puts the queries of an answer to the tools, all at a time; a query that was put before is not put again. */
+	async ask(answer: TreeNode): Promise<Found> {
+		const { tree } = this.#search;
+		const before = new Map(toolRunsOf(tree).map((run) => [keyOf(run.tool, run.query), run]));
+		const nodes = new Set<number>();
+		const failed: ToolRun[] = [];
+		const repeated: string[] = [];
+		for (const id of answer.children) {
+			const child = tree.node(id);
+			if (child?.role === 'tool' && child.pruned === null) nodes.add(id);
+		}
+		for (const { tool, query } of this.#callsOf(answer.id)) {
+			const same = before.get(keyOf(tool, query));
+			if (same?.sources) {
+				nodes.add(same.node.id);
+				repeated.push(query);
+				continue;
+			}
+			const node = this.#search.add({ parents: [answer.id], text: query, role: 'tool', label: toolLabel(tool, query) });
+			nodes.add(node.id);
+			if (same === undefined || same.error === null) before.set(keyOf(tool, query), toolRunOf(tree, node));
+			else
+				this.#fail(node.id, tool, query, `This is the query that failed before (${same.error}): it was not put again.`);
+		}
+		const open = [...nodes].filter((id) => toolRunOf(tree, tree.node(id) as TreeNode).sources === null);
+		await this.#search.parallel(open, async (id) => {
+			const node = tree.node(id) as TreeNode;
+			if (toolRunOf(tree, node).error === null) await this.#run(node);
+			const run = toolRunOf(tree, node);
+			if (run.error !== null) failed.push(run);
+		});
+		return { nodes: [...nodes], failed: failed.sort((a, b) => a.node.id - b.node.id), repeated };
+	}
+
+	async revise(answer: TreeNode, { nodes, failed, repeated }: Found): Promise<TreeNode | null> {
+		const { tree } = this.#search;
+		const critique = critiqueOf(tree, answer.id);
+		const references = referencesOf(tree, answer.id);
+		const told = { answer: answer.text, ...(critique === null ? {} : { reflection: pointsOf(critique) }), references };
+		const instruction = revisionInstruction({
+			evidence: evidenceOf(tree),
+			failed,
+			repeated,
+			check: references.length === 0 ? null : this.#check(answer.id),
+			critique,
+			tools: this.#tools.length > 0,
+			words: this.#params.words,
+			characters: this.#params.evidence,
+		});
+		const reply = await this.#reply('revision', [
+			user(this.#task()),
+			assistant(JSON.stringify(told)),
+			user(instruction),
+		]);
+		return reply === null ? null : this.#add([answer.id, ...nodes], 'revision', reply);
+	}
+
+	/** A reply that fits, or none when the retries are used up; each that does not is told what is wrong with it. */
+	async #reply(kind: 'draft' | 'revision', messages: readonly ReturnType<typeof user>[]): Promise<AgentReply | null> {
+		const schema = replyJsonSchema(
+			kind,
+			this.#tools.map(({ name }) => name),
+		);
+		let conversation = messages;
+		for (;;) {
+			const [text = ''] = await this.#search.ask(conversation, { schema });
+			const reply = readAgentReply(text, kind);
+			if (typeof reply !== 'string') return reply;
+			const left = this.#retries === 0 ? 'the retries are used up' : 'it is asked for again';
+			this.#search.note({
+				t: 'fault',
+				id: null,
+				part: 'policy',
+				message: `The ${kind} does not fit, ${left}: ${reply}`,
+			});
+			if (this.#retries === 0) return null;
+			this.#retries--;
+			// The last one alone: what does not fit must not fill the context.
+			conversation = [...messages, assistant(text.slice(0, 4000)), user(mendPrompt(reply))];
+		}
+	}
+
+	#task(): string {
+		return draftInstruction(this.#search.problem.prompt, this.#tools, this.#params);
+	}
+
+	#add(parents: readonly number[], role: 'draft' | 'revision', reply: AgentReply): TreeNode {
+		const search = this.#search;
+		const evidence = evidenceOf(search.tree);
+		const cited = withNumbers(reply.answer, reply.references, evidence);
+		const node = search.add({ parents, text: cited.text, role, answer: cited.text });
+		const before = role === 'revision' ? search.tree.node(parents[0] as number) : undefined;
+		const critique = before === undefined ? null : critiqueOf(search.tree, before.id);
+		if (before !== undefined && critique !== null) {
+			const addressed = addressedBy(critique, !isSameText(before.text, node.text), reply.reflection);
+			if (addressed.length > 0) search.note({ t: 'critique', id: before.id, ...pointsOf(critique), addressed });
+		}
+		search.note({ t: 'critique', id: node.id, ...pointsOf(reply.reflection), addressed: [] });
+		for (const { number, source, evidence: tool, supported, note } of checkCitations(cited, evidence).references) {
+			const told = note === '' ? {} : { note };
+			search.note({ t: 'reference', id: node.id, label: `[${number}]`, source, evidence: tool, supported, ...told });
+		}
+		const asked = queriesOf(reply);
+		this.#queries.set(node.id, asked.slice(0, this.#params.queries));
+		if (asked.length > this.#params.queries && this.#tools.length > 0) {
+			const message = `It asks ${asked.length} queries; the first ${this.#params.queries} are put to the tools.`;
+			search.note({ t: 'fault', id: node.id, part: 'policy', message });
+		}
+		return node;
+	}
+
+	/** Each query with its tool; without one it goes to all that search. */
+	#callsOf(id: number): { readonly tool: string; readonly query: string }[] {
+		if (this.#tools.length === 0) return [];
+		const calls = (this.#queries.get(id) ?? []).flatMap(({ tool, query }) => {
+			const searching = this.#tools.filter(({ searches }) => searches);
+			if (tool === null && searching.length > 0) return searching.map(({ name }) => ({ tool: name, query }));
+			const named = this.#tools.find(({ name }) => name.toLowerCase() === tool?.toLowerCase());
+			return [{ tool: named?.name ?? tool ?? 'no tool', query }];
+		});
+		return [...new Map(calls.map((call) => [keyOf(call.tool, call.query), call])).values()];
+	}
+
+	async #run(node: TreeNode): Promise<void> {
+		const name = toolOfLabel(node.label);
+		const tool = this.#tools.find((one) => one.name === name);
+		if (tool === undefined) {
+			const names = this.#tools.map((one) => one.name).join(', ');
+			this.#fail(node.id, name, node.text, `There is no tool "${name}"; the tools are: ${names}.`);
+			return;
+		}
+		for (;;) {
+			try {
+				const result: ToolOutput = await tool.run(node.text);
+				this.#search.note({ t: 'tool', id: node.id, name, arguments: { query: node.text }, result });
+				return;
+			} catch (error) {
+				const failure = Failure.from(error);
+				// Whoever ended the search ended the tool: the next operator says so, and the query stays open.
+				if (failure.reason === 'cancelled') return;
+				const again = passing.has(failure.reason) && this.#toolRetries > 0;
+				if (!again) {
+					this.#fail(node.id, name, node.text, failure.message);
+					return;
+				}
+				this.#toolRetries--;
+				const message = `${name} failed and is asked again: ${failure.message}`;
+				this.#search.note({ t: 'fault', id: node.id, part: 'tool', message });
+			}
+		}
+	}
+
+	#fail(id: number, name: string, query: string, error: string): void {
+		this.#search.note({ t: 'tool', id, name, arguments: { query }, error });
+	}
+
+	/** Against all that was found by now. */
+	#check(id: number): CitationCheck {
+		const { tree } = this.#search;
+		const text = tree.node(id)?.text ?? '';
+		return checkCitations({ text, references: referencesOf(tree, id) }, evidenceOf(tree));
+	}
+}
+
+const pointsOf = ({ missing, superfluous }: { missing: readonly string[]; superfluous: readonly string[] }) => ({
+	missing: [...missing],
+	superfluous: [...superfluous],
+});
+
+const faultsOf = ({ references, dangling }: CitationCheck): number =>
+	references.filter(({ supported }) => supported === false).length + dangling.length;
+const supportedIn = ({ references }: CitationCheck): number =>
+	references.filter(({ supported }) => supported === true).length;
+
+/** Queries that differ in spaces alone are one. */
+const keyOf = (tool: string, query: string): string => `${tool}\n${query.trim().replace(/\s+/g, ' ')}`;
