@@ -42,6 +42,9 @@ const outlines = {
 	continue: 'M2 3h1.2v10H2zM4.8 7.4h6.5L8.7 4.8l.9-.9L13.7 8l-4.1 4.1-.9-.9 2.6-2.6H4.8z',
 	swap: 'M4.6 2.6 5.5 3.5 3.9 5.1H13v1.2H3.9l1.6 1.6-.9.9L1.5 5.7zM11.4 7.2l3.1 3.1-3.1 3.1-.9-.9 1.6-1.6H3V9.7h9.1l-1.6-1.6z',
 	log10: 'M2 2h1.2v10.8H14V14H2zM4.6 11.4C5 7 8 4.4 13.6 4v1.2C8.8 5.6 6.2 7.8 5.8 11.4z',
+	plus: 'M7.4 2.5h1.2v4.9h4.9v1.2H8.6v4.9H7.4V8.6H2.5V7.4h4.9z',
+	minus: 'M2.5 7.4h11v1.2h-11z',
+	fit: 'M2 2h4v1.2H3.2V6H2zM10 2h4v4h-1.2V3.2H10zM2 10h1.2v2.8H6V14H2zM12.8 10H14v4h-4v-1.2h2.8z',
 } as const;
 
 export type IconName = keyof typeof outlines;

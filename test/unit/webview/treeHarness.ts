@@ -1,0 +1,83 @@
+import type { Browser } from 'playwright-core';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { treeEventLines } from '../../../src/protocol/treeEventReader.ts';
+import type { TreeEvent } from '../../../src/protocol/treeLog.ts';
+import {
+	type TreeSource,
+	type TreeViewCommand,
+	type TreeViewEvent,
+	treeViewCommandSchema,
+	treeViewEventSchema,
+} from '../../../src/protocol/treeMessages.ts';
+import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
+import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
+
+export interface TreeView extends Webview {
+	/** What the page told its panel, without `ready`. */
+	readonly commands: TreeViewCommand[];
+	readonly faults: readonly string[];
+	/** Says something as the panel does. */
+	say(event: TreeViewEvent): Promise<void>;
+	/** Begins a side anew, with these events. */
+	show(events: readonly TreeEvent[], source?: Partial<TreeSource>, side?: 'main' | 'other'): Promise<void>;
+	/** Adds events to those that were sent. */
+	add(events: readonly TreeEvent[], side?: 'main' | 'other'): Promise<void>;
+}
+
+export const someSource: TreeSource = {
+	title: 'MCTS on countdown 17',
+	path: '/runs/demo/searches/1.jsonl',
+	foreign: null,
+	trees: ['1'],
+	chosen: 0,
+	faults: [],
+	running: false,
+	canGoOn: true,
+};
+
+/** The tree view's page; what its panel would send is sent by the test. */
+export async function openTree(
+	browser: Browser,
+	options: Omit<WebviewOptions, 'app' | 'onMessage'> = {},
+): Promise<TreeView> {
+	const commands: TreeViewCommand[] = [];
+	const faults: string[] = [];
+	const view = await openWebview(browser, {
+		...options,
+		app: 'tree',
+		onMessage: (message) => {
+			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
+			if (decoded.kind !== 'event') return;
+			const command = decodeOrThrow(treeViewCommandSchema, decoded.event, 'A command of the webview');
+			if (command.type === 'fault') faults.push(command.message);
+			else if (command.type !== 'ready') commands.push(command);
+		},
+	});
+	const sent = { main: 0, other: 0 };
+	let generation = 0;
+	const generations = { main: 0, other: 0 };
+	const say = (event: TreeViewEvent): Promise<void> => {
+		decodeOrThrow(treeViewEventSchema, event, 'An event');
+		return view.post({ kind: 'event', event });
+	};
+	const add = async (events: readonly TreeEvent[], side: 'main' | 'other' = 'main'): Promise<void> => {
+		const from = sent[side];
+		sent[side] += events.length;
+		const lines = new TextEncoder().encode(treeEventLines(events));
+		await say({ type: 'events', side, generation: generations[side], from, lines, complete: true });
+	};
+	return {
+		...view,
+		commands,
+		faults,
+		say,
+		add,
+		show: async (events, source = {}, side = 'main') => {
+			generation++;
+			generations[side] = generation;
+			sent[side] = 0;
+			await say({ type: 'open', side, generation, source: { ...someSource, ...source } });
+			await add(events, side);
+		},
+	};
+}

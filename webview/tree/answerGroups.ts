@@ -1,0 +1,54 @@
+import { normaliseAnswer } from '../../src/core/dataset/answer.ts';
+import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+
+/** Nodes that end with the same answer. */
+export interface AnswerGroup {
+	readonly answer: string;
+	/** In the order in which they were made. */
+	readonly nodes: readonly number[];
+	/** Of the values or else scores of its nodes the greatest; null: none has one. */
+	readonly best: number | null;
+	/** The node with it. */
+	readonly bestNode: number;
+	/** Whether it is the gold answer; null: that is not known. */
+	readonly correct: boolean | null;
+}
+
+/**
+ * The answers of a tree, the most frequent first. Two are one when they are written alike, or when the search itself took
+ * them for the same (`merge`).
+ */
+export function answerGroups(tree: SearchTree): AnswerGroup[] {
+	const keys = new Map<string, string>();
+	const keyOf = (answer: string): string => {
+		let key = normaliseAnswer(answer);
+		for (let up = keys.get(key); up !== undefined && up !== key; up = keys.get(key)) key = up;
+		return key;
+	};
+	const answered: TreeNode[] = [];
+	for (const node of tree.nodes) {
+		if (node.answer === null) continue;
+		answered.push(node);
+		const into = node.mergedInto === null ? undefined : tree.node(node.mergedInto);
+		if (into?.answer == null) continue;
+		const [key, other] = [keyOf(node.answer), keyOf(into.answer)];
+		if (key !== other) keys.set(key, other);
+	}
+	const groups = new Map<string, { answer: string; nodes: number[]; best: number | null; bestNode: number }>();
+	for (const node of answered) {
+		const key = keyOf(node.answer as string);
+		const value = tree.q(node.id) ?? node.score;
+		const group = groups.get(key);
+		if (group === undefined) {
+			groups.set(key, { answer: node.answer as string, nodes: [node.id], best: value, bestNode: node.id });
+			continue;
+		}
+		group.nodes.push(node.id);
+		if (value !== null && (group.best === null || value > group.best)) [group.best, group.bestNode] = [value, node.id];
+	}
+	const gold = tree.start?.problem.answer ?? null;
+	const goldKey = gold === null ? null : keyOf(gold);
+	return [...groups]
+		.map(([key, group]) => ({ ...group, correct: goldKey === null ? null : key === goldKey }))
+		.sort((a, b) => b.nodes.length - a.nodes.length);
+}

@@ -1,0 +1,225 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { LiveRegion } from '../lib/a11y.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatCount } from '../lib/format.ts';
+import { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { DetailTabs } from './details/detailTabs.ts';
+import { EventsTab } from './details/eventsTab.ts';
+import { NodeTab } from './details/nodeTab.ts';
+import { PathTab } from './details/pathTab.ts';
+import { SearchTab } from './details/searchTab.ts';
+import { stopWords } from './eventWords.ts';
+import { ExportMenu } from './exportMenu.ts';
+import { HelpDialog } from './helpDialog.ts';
+import { Legend } from './legend.ts';
+import { PageHeader } from './pageHeader.ts';
+import { TimeBar } from './timeBar.ts';
+import { Toolbar } from './toolbar.ts';
+import type { Change, TreeModel } from './treeModel.ts';
+import { TreePane } from './treePane.ts';
+import type { SideName } from './treeSide.ts';
+
+/** The page as a whole: header, the tree or two of them, details beside, time below. */
+export class App extends Disposable {
+	readonly #model: TreeModel;
+	readonly #live = this.register(new LiveRegion());
+	readonly #theme = this.register(new ThemeWatcher());
+	readonly #header: PageHeader;
+	readonly #toolbar: Toolbar;
+	readonly #time: TimeBar;
+	readonly #tabs: DetailTabs;
+	readonly #legend = new Legend();
+	readonly #help: HelpDialog;
+	readonly #notice = element('div', { class: 'notice-place' });
+	readonly #panes: Record<SideName, TreePane | null> = { main: null, other: null };
+	readonly #stages = element('div', { class: 'stages' });
+	readonly #empty = element('div', { class: 'stage-empty' });
+	readonly #view: HTMLElement;
+	readonly #body = element('div', { class: 'page-body' });
+	readonly #root: HTMLElement;
+	#frame = 0;
+	#said = '';
+
+	constructor(root: HTMLElement, model: TreeModel) {
+		super();
+		this.#root = root;
+		this.#model = model;
+		const exports = new ExportMenu(model, () => this.#pane);
+		this.#header = new PageHeader(model, exports.element);
+		this.#help = new HelpDialog();
+		this.#toolbar = new Toolbar(model, {
+			fit: () => this.#each((pane) => pane.fit()),
+			zoom: (factor) => this.#pane?.zoomBy(factor),
+			help: () => this.#help.show(),
+		});
+		this.#time = this.register(new TimeBar(model));
+		this.#tabs = this.register(
+			new DetailTabs(model, [new SearchTab(model), new NodeTab(model), new PathTab(model), new EventsTab(model)]),
+		);
+		this.#view = element(
+			'div',
+			{ class: 'view' },
+			element(
+				'main',
+				{ class: 'tree-area' },
+				this.#toolbar.element,
+				element('div', { class: 'stage-place' }, this.#stages, this.#empty),
+				this.#legend.element,
+				this.#time.element,
+			),
+			this.#tabs.element,
+		);
+		fill(this.#body, element('p', { class: 'quiet loading' }, 'The tree is being read…'));
+		fill(root, this.#body, this.#live.element);
+		this.register(model.onChange((changes) => this.#update(changes)));
+		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
+		document.addEventListener('keydown', onKey);
+		this.register({ dispose: () => document.removeEventListener('keydown', onKey) });
+		this.register({ dispose: () => cancelAnimationFrame(this.#frame) });
+	}
+
+	get #pane(): TreePane | null {
+		const { selection } = this.#model;
+		return (selection === null ? null : this.#panes[selection.side]) ?? this.#panes.main;
+	}
+
+	#each(run: (pane: TreePane) => void): void {
+		for (const pane of Object.values(this.#panes)) if (pane !== null) run(pane);
+	}
+
+	#update(changes: ReadonlySet<Change>): void {
+		const { main, failure } = this.#model;
+		if (main === null) {
+			if (failure !== null) fill(this.#body, this.#failed(failure));
+			return;
+		}
+		if (!this.#view.isConnected) {
+			fill(this.#body, this.#view);
+			fill(this.#root, this.#header.element, this.#notice, this.#body, this.#live.element, this.#help.element);
+		}
+		if (changes.has('sides')) this.#arrange();
+		if (changes.has('sides') || changes.has('source')) {
+			const told = main.failure ?? this.#model.other?.failure ?? null;
+			fill(
+				this.#notice,
+				told !== null &&
+					element('div', { class: 'notice', role: 'alert' }, plainLabel(`${told.message} ${told.action ?? ''}`, 1000)),
+			);
+		}
+		if (changes.has('events') || changes.has('sides') || changes.has('source')) this.#say();
+		// What is drawn anew in the next frame is drawn once for all that came until then.
+		if (this.#frame === 0) {
+			this.#frame = requestAnimationFrame(() => {
+				this.#frame = 0;
+				this.#draw();
+			});
+		}
+	}
+
+	#draw(): void {
+		const { main, options } = this.#model;
+		const pane = this.#panes.main;
+		if (main === null || pane === null) return;
+		this.#header.update();
+		this.#toolbar.update(pane.kind, pane.colouring);
+		if (options.legend) this.#legend.update(pane.drawn?.scene ?? null, pane.palette);
+		const isEmpty = main.latest.nodes.length === 0;
+		this.#empty.hidden = !isEmpty;
+		if (isEmpty) {
+			setText(
+				this.#empty,
+				!main.complete
+					? 'The tree is being read…'
+					: main.source.running
+						? 'The search has begun; its first node is on its way.'
+						: 'The log holds no node.',
+			);
+		}
+	}
+
+	/** One tree, or two side by side. */
+	#arrange(): void {
+		for (const side of ['main', 'other'] as const) {
+			const exists = this.#model.side(side) !== null;
+			const pane = this.#panes[side];
+			if (exists && pane === null) this.#panes[side] = this.register(new TreePane(this.#model, side, this.#theme));
+			else if (!exists && pane !== null) {
+				pane.dispose();
+				pane.element.remove();
+				this.#panes[side] = null;
+			}
+		}
+		const elements = Object.values(this.#panes).flatMap((pane) => (pane === null ? [] : [pane.element]));
+		if (elements.some((one) => !one.isConnected) || this.#stages.children.length !== elements.length) {
+			fill(this.#stages, ...elements);
+		}
+		this.#stages.classList.toggle('two', elements.length > 1);
+	}
+
+	/** Beginning and end of the search are said once; its growth is not. */
+	#say(): void {
+		const { main } = this.#model;
+		if (main === null || !main.complete) return;
+		const { outcome, nodes } = main.latest;
+		const state =
+			outcome !== null
+				? `The search has ended: ${stopWords[outcome.stop]}. ${formatCount(nodes.length)} nodes.`
+				: main.source.running
+					? 'The search is running.'
+					: `${formatCount(nodes.length)} nodes.`;
+		const key = outcome === null ? `${main.source.running}` : state;
+		if (key === this.#said) return;
+		this.#said = key;
+		this.#live.announce(state);
+	}
+
+	#failed({ message, action }: { readonly message: string; readonly action: string | null }): HTMLElement {
+		return emptyState({
+			title: 'There is no tree to show',
+			text: plainLabel(action === null ? message : `${message} ${action}`, 1500),
+			actions: [{ label: 'Read Again', run: () => this.#model.post({ type: 'again' }) }],
+		});
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || this.#model.main === null) return;
+		const target = event.composedPath()[0];
+		if (target instanceof Element && target.closest('input:not([type=range]), textarea, select, vscode-dropdown'))
+			return;
+		switch (event.key) {
+			case '/':
+				this.#toolbar.focusSearch();
+				break;
+			case '?':
+				this.#help.show();
+				break;
+			case '[':
+				this.#time.step(-1);
+				break;
+			case ']':
+				this.#time.step(1);
+				break;
+			case 'p':
+				this.#time.toggle();
+				break;
+			case 'l':
+				this.#time.pause();
+				this.#model.goTo(null);
+				break;
+			case 'n':
+				this.#model.moveHit(1);
+				break;
+			case 'N':
+				this.#model.moveHit(-1);
+				break;
+			case 'g':
+				this.#pane?.focus();
+				break;
+			default:
+				return;
+		}
+		event.preventDefault();
+	}
+}

@@ -1,0 +1,96 @@
+import { Disposable } from '../../../src/base/disposable.ts';
+import { rovingFocus } from '../../lib/a11y.ts';
+import { element, fill, setAria, uniqueId } from '../../lib/dom.ts';
+import type { Change, TreeModel } from '../treeModel.ts';
+import type { DetailTab } from './detailTab.ts';
+
+const everything: ReadonlySet<Change> = new Set<Change>([
+	'source',
+	'events',
+	'moment',
+	'selection',
+	'options',
+	'folds',
+	'search',
+	'sides',
+	'text',
+	'tab',
+]);
+/** Milliseconds between two drawings while events pour in. */
+const pause = 150;
+
+/** The views beside the tree, one of them shown. */
+export class DetailTabs extends Disposable {
+	readonly element: HTMLElement;
+	readonly #model: TreeModel;
+	readonly #tabs: readonly DetailTab[];
+	readonly #buttons: readonly HTMLButtonElement[];
+	readonly #panel;
+	#shown: DetailTab | null = null;
+	#stale = new Set<Change>();
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	#drawnAt = 0;
+
+	constructor(model: TreeModel, tabs: readonly DetailTab[]) {
+		super();
+		this.#model = model;
+		this.#tabs = tabs;
+		const id = uniqueId('detail');
+		this.#buttons = tabs.map((tab) =>
+			element(
+				'button',
+				{
+					class: 'tab',
+					id: `${id}-${tab.id}`,
+					role: 'tab',
+					tabIndex: -1,
+					attributes: { type: 'button' },
+					aria: { selected: false, controls: `${id}-panel` },
+					on: { click: () => model.setTab(tab.id) },
+				},
+				tab.label,
+			),
+		);
+		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'Details' } }, ...this.#buttons);
+		this.#panel = element('div', { class: 'tab-panel', id: `${id}-panel`, role: 'tabpanel', tabIndex: 0 });
+		this.element = element('aside', { class: 'details', aria: { label: 'Details' } }, list, this.#panel);
+		this.register(rovingFocus(list, () => this.#buttons));
+		for (const tab of tabs) this.register(tab);
+		this.register(model.onChange((changes) => this.#update(changes)));
+		this.register({ dispose: () => clearTimeout(this.#timer) });
+	}
+
+	#update(changes: ReadonlySet<Change>): void {
+		const tab = this.#tabs.find(({ id }) => id === this.#model.tab) ?? this.#tabs[0];
+		if (tab === undefined) return;
+		if (tab !== this.#shown) {
+			this.#shown = tab;
+			this.#tabs.forEach((one, i) => {
+				const button = this.#buttons[i] as HTMLButtonElement;
+				setAria(button, 'selected', one === tab);
+				button.tabIndex = one === tab ? 0 : -1;
+				if (one === tab) setAria(this.#panel, 'labelledby', button.id);
+			});
+			fill(this.#panel, tab.element);
+			this.#panel.scrollTop = 0;
+			this.#stale = new Set(everything);
+			this.#draw();
+			return;
+		}
+		for (const change of changes) this.#stale.add(change);
+		// A person's own steps are answered at once; what pours in is drawn now and then.
+		const pours = [...changes].every((change) => change === 'events');
+		const wait = this.#drawnAt + pause - performance.now();
+		if (!pours || wait <= 0) this.#draw();
+		else this.#timer ??= setTimeout(() => this.#draw(), wait);
+	}
+
+	#draw(): void {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
+		this.#drawnAt = performance.now();
+		const changes = this.#stale;
+		this.#stale = new Set();
+		this.#shown?.update(changes);
+	}
+}

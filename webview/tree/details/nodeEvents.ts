@@ -1,0 +1,53 @@
+import type { TreeEvent, TreeEventOf } from '../../../src/protocol/treeLog.ts';
+import { touchedBy } from '../draw/scene.ts';
+
+/** Numbers of the events that touched a node, up to a moment: the last `most` of them, and how many there are. */
+export function eventsOf(
+	events: readonly TreeEvent[],
+	id: number,
+	moment: number,
+	most: number,
+): { readonly numbers: readonly number[]; readonly count: number } {
+	const numbers: number[] = [];
+	let count = 0;
+	for (let i = moment - 1; i >= 0; i--) {
+		const event = events[i] as TreeEvent;
+		const touches =
+			touchedBy(event).includes(id) ||
+			// Its children are made under it.
+			(event.t === 'node' && event.parents.includes(id)) ||
+			(event.t === 'select' && (event.candidates?.some((candidate) => candidate.id === id) ?? false));
+		if (!touches) continue;
+		count++;
+		if (numbers.length < most) numbers.push(i);
+	}
+	return { numbers: numbers.reverse(), count };
+}
+
+type Told = 'tool' | 'critique' | 'reference' | 'tokens';
+
+/** What events of one kind say about a node, in their order, up to a moment. */
+export function toldOf<T extends Told>(
+	events: readonly TreeEvent[],
+	kind: T,
+	id: number,
+	moment: number,
+): TreeEventOf<T>[] {
+	const told: TreeEventOf<T>[] = [];
+	for (let i = 0; i < moment; i++) {
+		const event = events[i] as TreeEvent;
+		if (event.t === kind && (event as TreeEventOf<Told>).id === id) told.push(event as TreeEventOf<T>);
+	}
+	return told;
+}
+
+/** The value by which the last decision for or against a node was made (UCT, PUCT); null: none told it. */
+export function lastSelectionValue(events: readonly TreeEvent[], id: number, moment: number): number | null {
+	for (let i = moment - 1; i >= 0; i--) {
+		const event = events[i] as TreeEvent;
+		if (event.t !== 'select') continue;
+		const candidate = event.candidates?.find((one) => one.id === id);
+		if (candidate !== undefined) return candidate.value;
+	}
+	return null;
+}

@@ -1,0 +1,52 @@
+import { select, type ZoomTransform, zoom, zoomIdentity } from 'd3';
+import { type IDisposable, toDisposable } from '../../../src/base/disposable.ts';
+import { zoomLimits } from './camera.ts';
+
+export interface GestureListener {
+	pan(dx: number, dy: number): void;
+	/** To the scale `k`, around a point of the element. */
+	zoom(k: number, px: number, py: number): void;
+}
+
+export interface Gestures extends IDisposable {
+	/** Tells the scale that was set otherwise than by a gesture. */
+	settle(k: number): void;
+}
+
+/**
+ * Wheel, drag and pinch by d3-zoom. Only their steps are taken from it: the two axes of a layout may have scales of their
+ * own, of which its transform knows nothing.
+ */
+export function gestures(element: HTMLElement, listener: GestureListener): Gestures {
+	let last: ZoomTransform = zoomIdentity;
+	let isSettling = false;
+	const behaviour = zoom<HTMLElement, unknown>()
+		.scaleExtent([zoomLimits.least, zoomLimits.most])
+		.clickDistance(4)
+		.filter((event: MouseEvent) => !event.button && (event.type !== 'dblclick' || event.ctrlKey))
+		.on('zoom', ({ transform }: { transform: ZoomTransform }) => {
+			if (isSettling) return;
+			const ratio = transform.k / last.k;
+			if (Math.abs(ratio - 1) < 1e-9) listener.pan(transform.x - last.x, transform.y - last.y);
+			else {
+				// The point that stays where it is.
+				const px = (transform.x - ratio * last.x) / (1 - ratio);
+				const py = (transform.y - ratio * last.y) / (1 - ratio);
+				listener.zoom(transform.k, px, py);
+			}
+			last = transform;
+		});
+	const selection = select(element);
+	selection.call(behaviour);
+	selection.on('dblclick.zoom', null);
+	return {
+		settle: (k) => {
+			if (k === last.k) return;
+			isSettling = true;
+			last = zoomIdentity.scale(k);
+			selection.call(behaviour.transform, last);
+			isSettling = false;
+		},
+		...toDisposable(() => selection.on('.zoom', null)),
+	};
+}

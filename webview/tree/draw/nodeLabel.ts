@@ -1,0 +1,52 @@
+import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
+import { formatCount, formatNumber } from '../../lib/format.ts';
+import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
+import type { Colouring } from '../nodeMeasures.ts';
+import { roleNames } from './nodeShapes.ts';
+
+/** What is written of a text beside its node, before it is cut to the room there is. */
+const longest = 160;
+
+/** What a node says, in one line: its name, else its text; hidden characters are named. */
+export function wordsOf(node: TreeNode, limit = longest): string {
+	const { label, text, answer } = node;
+	const words = plainLabel(label ?? text.trimStart(), limit);
+	if (words !== '') return words;
+	return answer === null ? `(${roleNames[node.role].toLowerCase()} without text)` : plainLabel(answer, limit);
+}
+
+/** The number that goes with the colours, in short; empty: there is none. */
+export function figureOf(tree: SearchTree, node: TreeNode, colouring: Colouring): string {
+	switch (colouring) {
+		case 'value': {
+			const q = tree.q(node.id);
+			return q === null ? '' : formatNumber(q, 2);
+		}
+		case 'score':
+			return node.score === null ? '' : formatNumber(node.score, 2);
+		case 'visits':
+			return node.visits === 0 ? '' : formatCount(node.visits);
+		case 'prior':
+			return node.prior === null ? '' : formatNumber(node.prior, 2);
+		case 'entropy':
+			return node.entropy === null ? '' : formatNumber(node.entropy, 2);
+		case 'role':
+			return '';
+	}
+}
+
+/** Cut to a width, by halves; empty when not even a few characters have room. */
+export function cutTo(text: string, width: number, measure: (text: string) => number): string {
+	if (measure(text) <= width) return text;
+	let low = 0;
+	let high = text.length;
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (measure(`${text.slice(0, middle)}…`) <= width) low = middle;
+		else high = middle - 1;
+	}
+	// Never between the halves of a character.
+	const code = text.charCodeAt(low - 1);
+	if (code >= 0xd800 && code <= 0xdbff) low--;
+	return low < 3 ? '' : `${text.slice(0, low).trimEnd()}…`;
+}

@@ -1,0 +1,84 @@
+import { interpolateViridis } from 'd3';
+import type { NodeRole } from '../../../src/protocol/treeLog.ts';
+import { type Colour, formatColour, over, parseColour, withAlpha, withContrast } from '../../lib/colour.ts';
+import type { Theme } from '../../lib/theme.ts';
+
+/** Steps of the scale of colours. */
+export const shades = 64;
+
+/** Colours as a canvas takes them and as bytes of its pixels (little endian: alpha, blue, green, red). */
+export interface Ink {
+	readonly css: string;
+	readonly pixel: number;
+}
+
+export interface Palette {
+	readonly theme: Theme;
+	/** From the least to the greatest value. */
+	readonly ramp: readonly Ink[];
+	/** Nodes without a value. */
+	readonly none: Ink;
+	readonly edge: Ink;
+	/** Edges to what was pruned. */
+	readonly faint: Ink;
+	readonly best: Ink;
+	readonly accent: Ink;
+	readonly hit: Ink;
+	readonly right: Ink;
+	readonly wrong: Ink;
+	readonly person: Ink;
+	readonly roles: Readonly<Record<NodeRole, Ink>>;
+}
+
+/** Which of the theme's series a role has. */
+const roleSeries: Readonly<Record<NodeRole, number>> = {
+	problem: 6,
+	thought: 0,
+	answer: 2,
+	draft: 0,
+	critique: 1,
+	revision: 3,
+	aggregate: 7,
+	subproblem: 6,
+	tool: 5,
+};
+
+export function paletteOf(theme: Theme): Palette {
+	const background = parseColour(theme.background) as Colour;
+	const foreground = parseColour(theme.foreground) as Colour;
+	const least = theme.highContrast ? 4.5 : 3;
+	const ink = (colour: Colour): Ink => {
+		const { r, g, b } = over(colour, background);
+		const pixel = ((255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
+		return { css: formatColour({ r, g, b, a: 1 }), pixel };
+	};
+	const read = (text: string): Colour => parseColour(text) ?? foreground;
+	const series = (index: number): Ink => ink(read(theme.series[index] as string));
+	const roles = Object.fromEntries(Object.entries(roleSeries).map(([role, index]) => [role, series(index)])) as Record<
+		NodeRole,
+		Ink
+	>;
+	return {
+		theme,
+		ramp: Array.from({ length: shades }, (_, i) =>
+			ink(withContrast(read(interpolateViridis(i / (shades - 1))), background, least)),
+		),
+		none: ink(withAlpha(foreground, theme.highContrast ? 0.8 : 0.5)),
+		edge: ink(withAlpha(foreground, theme.highContrast ? 0.7 : 0.32)),
+		faint: ink(withAlpha(foreground, theme.highContrast ? 0.45 : 0.15)),
+		best: series(1),
+		accent: ink(read(theme.cursor)),
+		hit: series(5),
+		right: series(2),
+		wrong: series(4),
+		person: series(7),
+		roles,
+	};
+}
+
+/** Step of the scale for a value; -1: none. */
+export function shadeOf(value: number | null, range: { readonly least: number; readonly most: number } | null): number {
+	if (value === null || range === null || !Number.isFinite(value)) return -1;
+	const share = range.most > range.least ? (value - range.least) / (range.most - range.least) : 1;
+	return Math.max(0, Math.min(shades - 1, Math.floor(share * shades)));
+}

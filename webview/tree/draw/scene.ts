@@ -1,0 +1,137 @@
+import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
+import { type NodeRole, nodeRoles, type TreeEvent } from '../../../src/protocol/treeLog.ts';
+import type { Layout } from '../layout/layout.ts';
+import { type Colouring, measureOf, measureRange, type Range } from '../nodeMeasures.ts';
+import { shadeOf } from './palette.ts';
+
+/** What is marked on a node. */
+export const mark = {
+	best: 1,
+	final: 2,
+	right: 4,
+	pruned: 8,
+	merged: 16,
+	person: 32,
+	hit: 64,
+	collapsed: 128,
+	/** Not what a merely positive score says: the other answers than the gold one, where that is known. */
+	wrong: 256,
+} as const;
+
+/** Steps of the widths of edges. */
+export const widths = 5;
+
+/** All that is drawn of a tree at one moment, by place, but for where one looks and what one points at. */
+export interface Scene {
+	readonly layout: Layout;
+	readonly tree: SearchTree;
+	/** Step of the scale of colours, or the number of its role where roles are coloured; -1: no value. */
+	readonly shade: Int16Array;
+	readonly marks: Uint16Array;
+	/** 0 to {@link widths} - 1. */
+	readonly width: Uint8Array;
+	readonly colouring: Colouring;
+	readonly range: Range | null;
+	/** Places that what happened last was about, in the order of their path. */
+	readonly touched: readonly number[];
+	readonly touchedBy: TreeEvent['t'] | null;
+}
+
+export interface SceneOptions {
+	readonly colouring: Colouring;
+	readonly widths: boolean;
+	readonly hits: readonly number[];
+	readonly right: ReadonlySet<number>;
+	/** Whether there is a gold answer, so that other answers are wrong. */
+	readonly isJudged: boolean;
+	/** What happened last; null: nothing is to be shown of it. */
+	readonly event: TreeEvent | null;
+	/** The range of the colours where it is not the tree's own: that of both trees that are compared. */
+	readonly range?: Range | null;
+}
+
+const roleNumbers = new Map<NodeRole, number>(nodeRoles.map((role, i) => [role, i]));
+
+export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions): Scene {
+	const { colouring, hits, right, isJudged, event } = options;
+	const { count, ids, hidden, placeOf } = layout.tree;
+	const range = colouring === 'role' ? null : (options.range ?? measureRange(tree, colouring));
+	const best = new Set(tree.outcome?.best ?? []);
+	const found = new Set(hits);
+	const shade = new Int16Array(count).fill(-1);
+	const marks = new Uint16Array(count);
+	const width = new Uint8Array(count);
+	const { nodes } = tree;
+	let most = 1;
+	for (const { visits } of nodes) if (visits > most) most = visits;
+	for (let place = 0; place < count; place++) {
+		const id = ids[place] as number;
+		// What is not made yet at this moment has no marks, and is not drawn.
+		const node = nodes[id];
+		if (node === undefined) continue;
+		shade[place] =
+			colouring === 'role' ? (roleNumbers.get(node.role) as number) : shadeOf(measureOf(tree, node, colouring), range);
+		if (options.widths && most > 1 && node.visits > 0) {
+			width[place] = Math.min(widths - 1, Math.floor((Math.log(node.visits) / Math.log(most)) * widths));
+		}
+		let bits = 0;
+		if (best.has(id)) bits |= mark.best;
+		if (node.final || node.answer !== null) bits |= mark.final;
+		if (right.has(id)) bits |= mark.right;
+		else if (isJudged && node.answer !== null) bits |= mark.wrong;
+		if (node.pruned !== null) bits |= mark.pruned;
+		if (node.mergedInto !== null) bits |= mark.merged;
+		if (node.by === 'person') bits |= mark.person;
+		if (found.has(id)) bits |= mark.hit;
+		if ((hidden[place] as number) > 0) bits |= mark.collapsed;
+		marks[place] = bits;
+	}
+	const touched = event === null ? [] : touchedBy(event).map((id) => placeOf[id] ?? -1);
+	return {
+		layout,
+		tree,
+		shade,
+		marks,
+		width,
+		colouring,
+		range,
+		touched: touched.filter((place) => place !== -1),
+		touchedBy: event?.t ?? null,
+	};
+}
+
+/** The nodes that an event is about. */
+export function touchedBy(event: TreeEvent): readonly number[] {
+	switch (event.t) {
+		case 'select':
+		case 'visit':
+			return event.path;
+		case 'node':
+		case 'tokens':
+		case 'score':
+		case 'prune':
+		case 'restore':
+		case 'critique':
+		case 'tool':
+		case 'reference':
+			return [event.id];
+		case 'merge':
+			return [event.id, event.into];
+		case 'fault':
+			return event.id === null ? [] : [event.id];
+		case 'resume':
+			return event.node === null ? [] : [event.node];
+		case 'end':
+			return event.best ?? [];
+		case 'start':
+			return [];
+	}
+}
+
+export function isBorn(scene: Scene, place: number): boolean {
+	return (scene.layout.tree.ids[place] as number) < scene.tree.nodes.length;
+}
+
+export function nodeAt(scene: Scene, place: number): TreeNode | undefined {
+	return scene.tree.nodes[scene.layout.tree.ids[place] as number];
+}

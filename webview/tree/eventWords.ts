@@ -1,0 +1,94 @@
+import type { StopReason, TreeEvent, TreeEventType } from '../../src/protocol/treeLog.ts';
+import { formatCount, formatDuration, formatNumber } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+
+/** What a kind of event is in the course of a search. */
+export const eventNames: Readonly<Record<TreeEventType, string>> = {
+	start: 'Start',
+	node: 'Expansion',
+	tokens: 'Tokens',
+	score: 'Evaluation',
+	select: 'Selection',
+	visit: 'Backup',
+	prune: 'Pruning',
+	restore: 'Restored',
+	merge: 'Merge',
+	critique: 'Critique',
+	tool: 'Tool',
+	reference: 'Reference',
+	fault: 'Fault',
+	resume: 'Goes on',
+	end: 'End',
+};
+
+export const stopWords: Readonly<Record<StopReason, string>> = {
+	complete: 'the strategy did all that its parameters say',
+	solved: 'an answer was found that it may stop at',
+	exhausted: 'nothing was left to expand',
+	'no-improvement': 'a revision brought nothing new',
+	nodes: 'the budget of nodes was used up',
+	tokens: 'the budget of tokens was used up',
+	simulations: 'the budget of simulations was used up',
+	seconds: 'the time was up',
+	cost: 'the budget of cost was used up',
+	stopped: 'a person stopped it',
+	policy: 'the policy failed',
+	scorer: 'the scorer failed',
+};
+
+const resumeWords = {
+	more: 'The search goes on',
+	branch: 'The search goes on from here',
+	edit: 'A person edited and goes on',
+	force: 'A person forced a token and goes on',
+} as const;
+
+/** What an event did, in a short sentence without its name. */
+export function describeEvent(event: TreeEvent): string {
+	switch (event.t) {
+		case 'start':
+			return `${plainLabel(event.strategy, 60)} begins`;
+		case 'node': {
+			const [parent] = event.parents;
+			const under = parent === undefined ? '' : ` under ${event.parents.slice(0, 4).join(', ')}`;
+			return `node ${event.id}${under}: ${plainLabel(event.label ?? event.text, 80)}`;
+		}
+		case 'tokens':
+			return `${formatCount(event.text.length)} tokens of node ${event.id}`;
+		case 'score':
+			return `${plainLabel(event.scorer, 40)} gives node ${event.id} ${formatNumber(event.value, 3)}${
+				event.note === undefined ? '' : `: ${plainLabel(event.note, 80)}`
+			}`;
+		case 'select': {
+			const to = event.path.at(-1);
+			const among = event.candidates?.length ?? 0;
+			return `${to === undefined ? 'nothing' : `node ${to}`}${among > 1 ? ` among ${among}` : ''}, at depth ${Math.max(0, event.path.length - 1)}`;
+		}
+		case 'visit': {
+			const count = event.path.length;
+			return `${formatNumber(event.values.at(-1) ?? null, 3)} along ${count} ${count === 1 ? 'node' : 'nodes'} from node ${event.path.at(-1) ?? '?'}`;
+		}
+		case 'prune':
+			return `node ${event.id}: ${plainLabel(event.reason, 80)}`;
+		case 'restore':
+			return `node ${event.id} is open again`;
+		case 'merge':
+			return `node ${event.id} is the same as node ${event.into}`;
+		case 'critique':
+			return `of node ${event.id}: ${event.missing.length} missing, ${event.superfluous.length} superfluous`;
+		case 'tool':
+			return `${plainLabel(event.name, 40)}${event.error === undefined ? '' : ' failed'}${
+				event.seconds === undefined ? '' : `, ${formatDuration(event.seconds)}`
+			}`;
+		case 'reference':
+			return `${plainLabel(event.label, 40)} of node ${event.id}${
+				event.supported === null ? '' : event.supported ? ', supported' : ', not supported'
+			}`;
+		case 'fault':
+			return `${event.part}: ${plainLabel(event.message, 160)}`;
+		case 'resume':
+			return `${resumeWords[event.action]}${event.node === null ? '' : `, node ${event.node}`}`;
+		case 'end':
+			return stopWords[event.stop];
+	}
+}

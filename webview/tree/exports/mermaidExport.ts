@@ -1,0 +1,88 @@
+import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import type { NodeRole } from '../../../src/protocol/treeLog.ts';
+import { formatNumber } from '../../lib/format.ts';
+import { wordsOf } from '../draw/nodeLabel.ts';
+import { mark, nodeAt, type Scene } from '../draw/scene.ts';
+
+/** Mermaid itself stops at 500 edges; a picture of more nodes is none. */
+const most = 300;
+const longest = 60;
+
+/** What surrounds the text of a role: rectangles, circles, and so on. */
+const brackets: Readonly<Record<NodeRole, readonly [string, string]>> = {
+	problem: ['([', '])'],
+	thought: ['(', ')'],
+	answer: ['[', ']'],
+	draft: ['[', ']'],
+	critique: ['{', '}'],
+	revision: ['[', ']'],
+	aggregate: ['>', ']'],
+	subproblem: ['[', ']'],
+	tool: ['{{', '}}'],
+};
+
+/**
+ * A text as Mermaid takes it between quotation marks: letters, digits, blanks and plain marks as they are, everything else
+ * by its number, so that no text ends its string, begins a tag or a directive.
+ */
+export function mermaidText(text: string): string {
+	let out = '';
+	for (const character of text) {
+		const code = character.codePointAt(0) as number;
+		if (/[\p{L}\p{N} .,:+=*/()-]/u.test(character)) out += character;
+		else if (code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0xd800 && code <= 0xdfff)) out += ' ';
+		else out += `#${code};`;
+	}
+	return out;
+}
+
+/** The nodes that are shown, as a flowchart; a large tree by its nodes nearest to the root and the best path, with a note. */
+export function mermaidExport(scene: Scene): string {
+	const { tree, links } = scene.layout;
+	const places = chosen(scene);
+	const kept = new Set(places);
+	const lines = ['flowchart LR'];
+	if (places.length < tree.count) {
+		lines.push(`%% ${places.length} of ${tree.count} nodes: those nearest to the root, and the best path.`);
+	}
+	for (const place of places) {
+		const node = nodeAt(scene, place) as TreeNode;
+		const q = scene.tree.q(node.id) ?? node.score;
+		const [open, close] = brackets[node.role];
+		const words = [
+			mermaidText(wordsOf(node, longest)),
+			node.answer === null ? '' : `answer ${mermaidText(node.answer.slice(0, longest))}`,
+			q === null ? '' : mermaidText(`${formatNumber(q, 3)}${node.visits > 0 ? `, ${node.visits} visits` : ''}`),
+		];
+		lines.push(`n${node.id}${open}"${words.filter((part) => part !== '').join('<br/>')}"${close}`);
+	}
+	for (const place of places) {
+		const up = tree.parent[place] as number;
+		if (up === -1 || !kept.has(up)) continue;
+		const isBest = ((scene.marks[place] as number) & mark.best) !== 0;
+		lines.push(`n${tree.ids[up]} ${isBest ? '==>' : '-->'} n${tree.ids[place]}`);
+	}
+	for (const { from, to, kind } of links) {
+		if (!kept.has(from) || !kept.has(to)) continue;
+		lines.push(`n${tree.ids[from]} -.${kind === 'merge' ? '->|the same|' : '->'} n${tree.ids[to]}`);
+	}
+	const pruned = places.filter((place) => ((scene.marks[place] as number) & mark.pruned) !== 0);
+	if (pruned.length > 0) {
+		lines.push('classDef pruned stroke-dasharray: 4 3,opacity: 0.6');
+		lines.push(`class ${pruned.map((place) => `n${tree.ids[place]}`).join(',')} pruned`);
+	}
+	return `${lines.join('\n')}\n`;
+}
+
+function chosen(scene: Scene): number[] {
+	const { tree } = scene.layout;
+	const all = Array.from({ length: tree.count }, (_, place) => place).filter(
+		(place) => nodeAt(scene, place) !== undefined,
+	);
+	if (all.length <= most) return all;
+	const isBest = (place: number): boolean => ((scene.marks[place] as number) & mark.best) !== 0;
+	return all
+		.toSorted((a, b) => Number(isBest(b)) - Number(isBest(a)) || (tree.depth[a] as number) - (tree.depth[b] as number))
+		.slice(0, most)
+		.sort((a, b) => a - b);
+}

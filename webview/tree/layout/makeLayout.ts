@@ -1,0 +1,30 @@
+import type { TreeNode } from '../../../src/core/search/searchTree.ts';
+import { indentedLayout } from './indentedLayout.ts';
+import { layeredLayout } from './layeredLayout.ts';
+import type { Layout, LayoutKind, TimeAxis } from './layout.ts';
+import { radialLayout } from './radialLayout.ts';
+import { tidyLayout } from './tidyLayout.ts';
+import { timelineLayout } from './timelineLayout.ts';
+import type { VisibleTree } from './visibleTree.ts';
+
+export function makeLayout(
+	kind: LayoutKind,
+	nodes: readonly TreeNode[],
+	tree: VisibleTree,
+	unit: TimeAxis['unit'] = 'events',
+): Layout {
+	switch (kind) {
+		case 'tidy':
+			return tidyLayout(nodes, tree, 'right');
+		case 'down':
+			return tidyLayout(nodes, tree, 'down');
+		case 'radial':
+			return radialLayout(nodes, tree);
+		case 'indented':
+			return indentedLayout(nodes, tree);
+		case 'timeline':
+			return timelineLayout(nodes, tree, unit);
+		case 'layered':
+			return layeredLayout(nodes, tree);
+	}
+}

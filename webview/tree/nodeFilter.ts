@@ -1,0 +1,40 @@
+import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+
+export const nodeFilters = ['all', 'open', 'answers', 'visited', 'best', 'person'] as const;
+/** Which nodes are shown; the ways to them are in any case. */
+export type NodeFilter = (typeof nodeFilters)[number];
+
+export const nodeFilterNames: Readonly<Record<NodeFilter, string>> = {
+	all: 'All nodes',
+	open: 'Not pruned',
+	answers: 'Ways to answers',
+	visited: 'Visited',
+	best: 'Best path',
+	person: 'Made by a person',
+};
+
+/** undefined: all are wanted. */
+export function wantedBy(filter: NodeFilter, tree: SearchTree): ((node: TreeNode) => boolean) | undefined {
+	switch (filter) {
+		case 'all':
+			return undefined;
+		case 'open': {
+			const pruned = new Uint8Array(tree.nodes.length);
+			for (const { id, pruned: reason, parents } of tree.nodes) {
+				// What hangs below a pruned node is not gone on with either.
+				if (reason !== null || (parents[0] !== undefined && pruned[parents[0]] === 1)) pruned[id] = 1;
+			}
+			return ({ id }) => pruned[id] === 0;
+		}
+		case 'answers':
+			return ({ answer, final }) => answer !== null || final;
+		case 'visited':
+			return ({ visits }) => visits > 0;
+		case 'best': {
+			const best = new Set(tree.outcome?.best ?? []);
+			return ({ id }) => best.has(id);
+		}
+		case 'person':
+			return ({ by }) => by === 'person';
+	}
+}

@@ -1,0 +1,72 @@
+import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+
+export const colourings = ['value', 'score', 'visits', 'prior', 'entropy', 'role'] as const;
+/** What the colour of a node says. */
+export type Colouring = (typeof colourings)[number];
+
+export const colouringNames: Readonly<Record<Colouring, string>> = {
+	value: 'Value (Q)',
+	score: 'Score',
+	visits: 'Visits (N)',
+	prior: 'Prior',
+	entropy: 'Entropy',
+	role: 'Role',
+};
+
+export const colouringWords: Readonly<Record<Exclude<Colouring, 'role'>, string>> = {
+	value: 'Mean or greatest of the values that were backed up through the node',
+	score: 'The last value that a scorer gave the node',
+	visits: 'Simulations that went through the node, in powers of ten',
+	prior: 'Probability among its siblings',
+	entropy: 'Entropy of the next-token distribution, mean over the tokens of the step, in nats',
+};
+
+/** What a node has of it; null: nothing. Visits as their logarithm, for a few nodes have most of them. */
+export function measureOf(tree: SearchTree, node: TreeNode, colouring: Exclude<Colouring, 'role'>): number | null {
+	switch (colouring) {
+		case 'value':
+			return tree.q(node.id);
+		case 'score':
+			return node.score;
+		case 'visits':
+			return node.visits === 0 ? null : Math.log10(node.visits);
+		case 'prior':
+			return node.prior;
+		case 'entropy':
+			return node.entropy;
+	}
+}
+
+export interface Range {
+	readonly least: number;
+	readonly most: number;
+}
+
+/** What the values of a tree lie between; values and probabilities of 0 to 1 have the whole of that range. null: there are none. */
+export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'role'>): Range | null {
+	let least = Number.POSITIVE_INFINITY;
+	let most = Number.NEGATIVE_INFINITY;
+	for (const node of tree.nodes) {
+		const value = measureOf(tree, node, colouring);
+		if (value === null || !Number.isFinite(value)) continue;
+		if (value < least) least = value;
+		if (value > most) most = value;
+	}
+	if (least > most) return null;
+	if (colouring === 'visits' || colouring === 'entropy') return { least: 0, most: Math.max(most, 1e-9) };
+	if (least >= 0 && most <= 1) return { least: 0, most: 1 };
+	if (least >= -1 && most <= 1) return { least: -1, most: 1 };
+	return least === most ? { least: least - 0.5, most: most + 0.5 } : { least, most };
+}
+
+/** The measure that most nodes have: what one wants to see first. */
+export function fittingColouring(tree: SearchTree): Colouring {
+	let best: Colouring = 'role';
+	let most = 0;
+	for (const colouring of ['value', 'score', 'prior', 'entropy'] as const) {
+		let count = 0;
+		for (const node of tree.nodes) if (measureOf(tree, node, colouring) !== null) count++;
+		if (count > most * 1.5) [best, most] = [colouring, count];
+	}
+	return best;
+}

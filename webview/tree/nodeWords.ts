@@ -1,0 +1,28 @@
+import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { wordsOf } from './draw/nodeLabel.ts';
+import { roleNames } from './draw/nodeShapes.ts';
+
+/** A node in a sentence, for those who hear it and for the box at the pointer. */
+export function describeNode(tree: SearchTree, node: TreeNode, hidden: number, isBest: boolean): string {
+	const q = tree.q(node.id);
+	const count = (n: number, one: string, many = `${one}s`): string => `${formatCount(n)} ${n === 1 ? one : many}`;
+	return [
+		`${roleNames[node.role]} ${node.id}: ${wordsOf(node, 240)}`,
+		node.answer !== null && `answer ${plainLabel(node.answer, 60)}`,
+		q !== null && `value ${formatNumber(q, 3)}`,
+		node.visits > 0 && count(node.visits, 'visit'),
+		q === null && node.score !== null && `score ${formatNumber(node.score, 3)}`,
+		node.prior !== null && `prior ${formatNumber(node.prior, 3)}`,
+		isBest && 'on the best path',
+		node.pruned !== null && `pruned: ${plainLabel(node.pruned, 60)}`,
+		node.mergedInto !== null && `the same as node ${node.mergedInto}`,
+		node.by === 'person' && 'made by a person',
+		hidden > 0
+			? `${count(hidden, 'node')} below not shown`
+			: node.children.length > 0 && count(node.children.length, 'child', 'children'),
+	]
+		.filter((words) => words !== false)
+		.join(', ');
+}

@@ -1,0 +1,27 @@
+import * as v from 'valibot';
+import { treeStateSchema } from '../../src/protocol/treeMessages.ts';
+import { layoutKinds } from './layout/layout.ts';
+import { nodeFilters } from './nodeFilter.ts';
+import { colourings } from './nodeMeasures.ts';
+
+const id = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What outlives the window: which tree, how it was drawn and what was looked at; nothing of its texts. */
+export const savedStateSchema = v.object({
+	...treeStateSchema.entries,
+	options: v.object({
+		layout: v.nullable(v.picklist(layoutKinds)),
+		colouring: v.nullable(v.picklist(colourings)),
+		detail: v.union([v.literal('automatic'), v.literal('all'), id]),
+		filter: v.picklist(nodeFilters),
+		widths: v.boolean(),
+		timeUnit: v.picklist(['seconds', 'events']),
+		minimap: v.boolean(),
+		legend: v.boolean(),
+	}),
+	selected: v.nullable(id),
+	/** Opened and closed by the person: number of the node, open. */
+	chosen: v.pipe(v.array(v.tuple([id, v.boolean()])), v.maxLength(500)),
+	tab: v.pipe(v.string(), v.maxLength(20)),
+});
+export type SavedState = v.InferOutput<typeof savedStateSchema>;

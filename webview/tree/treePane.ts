@@ -1,0 +1,518 @@
+import { Disposable, toDisposable } from '../../src/base/disposable.ts';
+import { element } from '../lib/dom.ts';
+import type { ThemeWatcher } from '../lib/theme.ts';
+import { AccessibleTree } from './accessibleTree.ts';
+import { answerGroups } from './answerGroups.ts';
+import { paintAxis } from './draw/axisPainter.ts';
+import {
+	type Camera,
+	cameraAt,
+	fitCamera,
+	panned,
+	revealing,
+	type Size,
+	slowness,
+	zoomLimits,
+	zoomTo,
+} from './draw/camera.ts';
+import { DensePainter } from './draw/densePainter.ts';
+import { paintFine, paintRing, paintTouched, placesInView } from './draw/finePainter.ts';
+import { type Gestures, gestures } from './draw/gestures.ts';
+import { hasLabels, paintLabels } from './draw/labelPainter.ts';
+import { type Palette, paletteOf } from './draw/palette.ts';
+import { type Scene, sceneOf } from './draw/scene.ts';
+import { HoverBox } from './hoverBox.ts';
+import { collapsing } from './layout/collapsing.ts';
+import type { Layout, LayoutKind } from './layout/layout.ts';
+import { makeLayout } from './layout/makeLayout.ts';
+import { visibleTree } from './layout/visibleTree.ts';
+import { Minimap } from './minimap.ts';
+import { wantedBy } from './nodeFilter.ts';
+import { type Colouring, fittingColouring, measureRange } from './nodeMeasures.ts';
+import type { Change, TreeModel } from './treeModel.ts';
+import type { SideName, TreeSide } from './treeSide.ts';
+import { directionOf, walk } from './treeWalk.ts';
+
+const margin = { left: 40, top: 36, right: 150, bottom: 56 } as const;
+/** More nodes than this in view are drawn as dots and lines. */
+const mostFine = 1800;
+/** A layout is made anew at most this often, and never for more than a fifth of the time. Milliseconds. */
+const layoutPause = { least: 60, share: 4 } as const;
+
+export interface Drawn {
+	readonly scene: Scene;
+	readonly camera: Camera;
+	readonly size: Size;
+}
+
+/** One tree on a canvas: drawing, moving about, choosing nodes. */
+export class TreePane extends Disposable {
+	readonly element: HTMLElement;
+	readonly side: SideName;
+	readonly #model: TreeModel;
+	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
+	readonly #stage: AccessibleTree;
+	readonly #hover = new HoverBox();
+	readonly #minimap: Minimap;
+	readonly #dense = new DensePainter();
+	readonly #gestures: Gestures;
+	#palette: Palette;
+	#size: Size = { width: 0, height: 0 };
+	#layout: Layout | null = null;
+	#scene: Scene | null = null;
+	#camera: Camera = cameraAt(1, 0, 0, null, 1);
+	#slowness = 1;
+	/** All is in view, and stays so while the tree grows, until the person looks elsewhere. */
+	#fitted = true;
+	#frame = 0;
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	#layoutEnd = 0;
+	#layoutCost = 0;
+	readonly #stale = new Set<'layout' | 'scene' | 'minimap'>(['layout', 'scene', 'minimap']);
+	#anchor: number | null = null;
+	#hovered = -1;
+
+	constructor(model: TreeModel, side: SideName, theme: ThemeWatcher) {
+		super();
+		this.#model = model;
+		this.side = side;
+		this.#palette = paletteOf(theme.theme);
+		this.#stage = new AccessibleTree(side === 'main' ? 'Search tree' : 'The other search tree');
+		this.#minimap = new Minimap((x, y) => {
+			const { kx, ky } = this.#camera;
+			const { width, height } = this.#size;
+			this.#setCamera({ ...this.#camera, tx: width / 2 - x * kx, ty: height / 2 - y * ky }, false);
+		});
+		this.element = element(
+			'div',
+			{ class: 'tree-pane', data: { side } },
+			this.#canvas,
+			this.#stage.element,
+			this.#minimap.element,
+			this.#hover.element,
+		);
+		this.#gestures = this.register(
+			gestures(this.#stage.element, {
+				pan: (dx, dy) => this.#setCamera(panned(this.#camera, dx, dy), false, false),
+				zoom: (k, px, py) => this.#setCamera(this.#zoomed(k, px, py), false, false),
+			}),
+		);
+		this.#listen();
+		const resize = new ResizeObserver(() => this.#resize());
+		resize.observe(this.element);
+		this.register(toDisposable(() => resize.disconnect()));
+		this.register(
+			theme.onChange((changed) => {
+				this.#palette = paletteOf(changed);
+				this.#invalidate('scene', 'minimap');
+			}),
+		);
+		this.register(model.onChange((changes) => this.#update(changes)));
+		this.register(
+			model.onReveal(({ side: at, id }) => {
+				if (at === this.side) this.reveal(id);
+			}),
+		);
+		this.register(
+			toDisposable(() => {
+				cancelAnimationFrame(this.#frame);
+				clearTimeout(this.#timer);
+			}),
+		);
+	}
+
+	/** The layout and colours in use, where the person left the choice to the tree. */
+	get kind(): LayoutKind {
+		const structure = this.#tree?.latest.start?.structure;
+		return this.#model.options.layout ?? (structure === 'graph' ? 'layered' : 'tidy');
+	}
+
+	get colouring(): Colouring {
+		const tree = this.#tree;
+		return this.#model.options.colouring ?? (tree === null ? 'value' : fittingColouring(tree.latest));
+	}
+
+	/** What is drawn now; null: nothing yet. */
+	get drawn(): Drawn | null {
+		return this.#scene === null ? null : { scene: this.#scene, camera: this.#camera, size: this.#size };
+	}
+
+	get palette(): Palette {
+		return this.#palette;
+	}
+
+	get canvas(): HTMLCanvasElement {
+		return this.#canvas;
+	}
+
+	focus(): void {
+		this.#stage.element.focus({ preventScroll: true });
+	}
+
+	fit(): void {
+		if (this.#layout === null) return;
+		this.#slowness = slowness(this.#layout, this.#size, margin);
+		this.#setCamera(this.#fitting(this.#layout), true);
+	}
+
+	zoomBy(factor: number): void {
+		const { width, height } = this.#size;
+		this.#setCamera(this.#zoomed(this.#camera.k * factor, width / 2, height / 2), false);
+	}
+
+	/** Brings a node into view; what it lies under is opened. */
+	reveal(id: number): void {
+		const side = this.#tree;
+		const node = side?.latest.node(id);
+		if (side === null || node === undefined) return;
+		if (this.#layout !== null && (this.#layout.tree.placeOf[id] ?? -1) === -1) {
+			for (const up of side.latest.pathTo(id).slice(0, -1)) this.#model.folds[this.side].set(up, true);
+			this.#stale.add('layout');
+		}
+		this.#settle(true);
+		const place = this.#layout?.tree.placeOf[id] ?? -1;
+		if (this.#layout === null || place === -1 || this.#size.width === 0) return;
+		let camera = this.#camera;
+		const [x, y] = [this.#layout.x[place] as number, this.#layout.y[place] as number];
+		// Far out nothing of it could be read.
+		if (camera.k < 0.5 && !this.#fitted) {
+			camera = zoomTo(
+				camera,
+				0.6,
+				x * camera.kx + camera.tx,
+				y * camera.ky + camera.ty,
+				this.#layout.slow,
+				this.#slowness,
+			);
+		}
+		const room = { left: 60, top: 50, right: Math.min(220, this.#size.width / 3), bottom: 70 };
+		const to = revealing(camera, x, y, this.#size, room);
+		if (to.tx !== this.#camera.tx || to.ty !== this.#camera.ty || to.k !== this.#camera.k) this.#setCamera(to, false);
+	}
+
+	get #tree(): TreeSide | null {
+		return this.#model.side(this.side);
+	}
+
+	#update(changes: ReadonlySet<Change>): void {
+		if (changes.has('sides')) {
+			this.#fitted = true;
+			this.#layoutEnd = 0;
+		}
+		if (changes.has('sides') || changes.has('events') || changes.has('folds')) this.#invalidate('layout');
+		if (changes.has('options')) {
+			if (this.#layout !== null && this.#layout.kind !== this.kind) this.#fitted = true;
+			this.#layoutEnd = 0;
+			this.#invalidate('layout');
+		}
+		if (changes.has('folds')) this.#layoutEnd = 0;
+		if (changes.has('moment') || changes.has('search')) this.#invalidate('scene');
+		if (changes.has('selection')) this.#invalidate('scene');
+	}
+
+	#invalidate(...what: ('layout' | 'scene' | 'minimap')[]): void {
+		for (const part of what) this.#stale.add(part);
+		if (this.#frame !== 0) return;
+		this.#frame = requestAnimationFrame(() => {
+			this.#frame = 0;
+			this.#draw();
+		});
+	}
+
+	#resize(): void {
+		const { clientWidth: width, clientHeight: height } = this.element;
+		if (width === this.#size.width && height === this.#size.height) return;
+		this.#size = { width, height };
+		if (this.#fitted) this.#refit();
+		this.#invalidate('minimap');
+	}
+
+	#setCamera(camera: Camera, fitted: boolean, settle = true): void {
+		this.#camera = camera;
+		this.#fitted = fitted;
+		if (settle) this.#gestures.settle(camera.k);
+		this.#hover.hide();
+		this.#invalidate();
+	}
+
+	#zoomed(k: number, px: number, py: number): Camera {
+		const limited = Math.max(zoomLimits.least, Math.min(zoomLimits.most, k));
+		return zoomTo(this.#camera, limited, px, py, this.#layout?.slow ?? null, this.#slowness);
+	}
+
+	#fitting(layout: Layout): Camera {
+		const camera = fitCamera(layout, this.#size, this.#slowness, margin);
+		// An outline is read from its beginning.
+		return layout.kind === 'indented' && camera.k < 0.7
+			? cameraAt(1, margin.left / 2, margin.top / 2 + 8, layout.slow, this.#slowness)
+			: camera;
+	}
+
+	#refit(): void {
+		if (this.#layout === null || this.#size.width === 0) return;
+		this.#slowness = slowness(this.#layout, this.#size, margin);
+		this.#camera = this.#fitting(this.#layout);
+		this.#gestures.settle(this.#camera.k);
+	}
+
+	/** Makes anew what is stale. A layout that takes long is not made for every event that comes. */
+	#settle(now = false): void {
+		const side = this.#tree;
+		if (side === null) {
+			this.#layout = null;
+			this.#scene = null;
+			return;
+		}
+		if (this.#stale.has('layout')) {
+			const wait =
+				this.#layoutEnd + Math.max(layoutPause.least, layoutPause.share * this.#layoutCost) - performance.now();
+			if (now || this.#layout === null || this.#layoutEnd === 0 || wait <= 0) this.#layOut(side);
+			else
+				this.#timer ??= setTimeout(() => {
+					this.#timer = undefined;
+					this.#invalidate();
+				}, wait);
+		}
+		if (this.#stale.has('scene') && this.#layout !== null) this.#scene = this.#makeScene(side, this.#layout);
+	}
+
+	#layOut(side: TreeSide): void {
+		const begin = performance.now();
+		const { latest } = side;
+		const { options, selection, folds } = this.#model;
+		const selected = selection?.side === this.side ? selection.id : null;
+		const open = [...(latest.outcome?.best ?? []).slice(0, -1)];
+		if (selected !== null) open.push(...latest.pathTo(selected).slice(0, -1));
+		const tree = visibleTree(latest.nodes, {
+			isCollapsed: collapsing(latest.nodes, options.detail, folds[this.side], open),
+			...(options.filter === 'all' ? {} : { isWanted: wantedBy(options.filter, latest) ?? (() => true) }),
+		});
+		const before = this.#layout;
+		const layout = makeLayout(this.kind, latest.nodes, tree, options.timeUnit);
+		this.#layout = layout;
+		this.#stale.delete('layout');
+		this.#stale.add('scene');
+		if (this.#fitted) this.#refit();
+		else if (before !== null) this.#keep(before, layout, this.#anchor ?? selected);
+		this.#anchor = null;
+		this.#layoutEnd = performance.now();
+		this.#layoutCost = this.#layoutEnd - begin;
+	}
+
+	/** What one looks at stays where it was on the screen: the node that was opened or is chosen, else the nearest to the middle. */
+	#keep(before: Layout, layout: Layout, id: number | null): void {
+		const { width, height } = this.#size;
+		const { kx, ky, tx, ty, k } = this.#camera;
+		const at = id ?? this.#idNear(before, (width / 2 - tx) / kx, (height / 2 - ty) / ky);
+		if (at === null) return;
+		const [old, now] = [before.tree.placeOf[at] ?? -1, layout.tree.placeOf[at] ?? -1];
+		if (old === -1 || now === -1) return;
+		const [sx, sy] = [(before.x[old] as number) * kx + tx, (before.y[old] as number) * ky + ty];
+		const to = cameraAt(k, 0, 0, layout.slow, this.#slowness);
+		this.#camera = {
+			...to,
+			tx: sx - (layout.x[now] as number) * to.kx,
+			ty: sy - (layout.y[now] as number) * to.ky,
+		};
+	}
+
+	#idNear(layout: Layout, x: number, y: number): number | null {
+		let best: number | null = null;
+		let least = Number.POSITIVE_INFINITY;
+		for (let place = 0; place < layout.tree.count; place++) {
+			const distance = Math.abs((layout.x[place] as number) - x) + Math.abs((layout.y[place] as number) - y);
+			if (distance < least) [least, best] = [distance, layout.tree.ids[place] as number];
+		}
+		return best;
+	}
+
+	#makeScene(side: TreeSide, layout: Layout): Scene {
+		const { hits, options, current, other, main } = this.#model;
+		const tree = side.shown;
+		const colouring = this.colouring;
+		const groups = answerGroups(tree);
+		this.#stale.delete('scene');
+		this.#stale.add('minimap');
+		let range: Scene['range'] | undefined;
+		if (colouring !== 'role' && other !== null && main !== null) {
+			const ranges = [measureRange(main.shown, colouring), measureRange(other.shown, colouring)].filter(
+				(r) => r !== null,
+			);
+			if (ranges.length > 0) {
+				range = {
+					least: Math.min(...ranges.map(({ least }) => least)),
+					most: Math.max(...ranges.map(({ most }) => most)),
+				};
+			}
+		}
+		const scene = sceneOf(layout, tree, {
+			colouring,
+			widths: options.widths,
+			hits: current === side ? hits : [],
+			right: new Set(groups.filter(({ correct }) => correct).flatMap(({ nodes }) => nodes)),
+			isJudged: groups.some(({ correct }) => correct !== null),
+			event: side.atEnd ? null : side.lastEvent,
+			...(range === undefined ? {} : { range }),
+		});
+		const { selection } = this.#model;
+		this.#stage.update(scene, selection?.side === this.side ? (layout.tree.placeOf[selection.id] ?? -1) : -1);
+		return scene;
+	}
+
+	#draw(): void {
+		this.#settle();
+		const { width, height } = this.#size;
+		const ratio = window.devicePixelRatio || 1;
+		const context = this.#canvas.getContext('2d');
+		if (context === null || width === 0 || height === 0) return;
+		if (this.#canvas.width !== Math.round(width * ratio) || this.#canvas.height !== Math.round(height * ratio)) {
+			this.#canvas.width = Math.round(width * ratio);
+			this.#canvas.height = Math.round(height * ratio);
+		}
+		const scene = this.#scene;
+		if (scene === null) {
+			context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+			return;
+		}
+		const camera = this.#camera;
+		const places = placesInView(scene, camera, this.#size);
+		const isDense = places.length > mostFine;
+		context.setTransform(1, 0, 0, 1, 0, 0);
+		if (isDense) this.#dense.paint(context, scene, camera, this.#size, ratio, this.#palette);
+		else context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		if (!isDense) paintFine(context, scene, camera, places, this.#palette);
+		paintTouched(context, scene, camera, this.#palette);
+		const { selection } = this.#model;
+		const selected = selection?.side === this.side ? (scene.layout.tree.placeOf[selection.id] ?? -1) : -1;
+		if (this.#hovered !== -1 && this.#hovered !== selected)
+			paintRing(context, scene, camera, this.#hovered, this.#palette, false);
+		if (selected !== -1) paintRing(context, scene, camera, selected, this.#palette, true);
+		if (!isDense && hasLabels(scene, camera)) {
+			paintLabels(context, scene, camera, this.#size, places, this.#palette);
+		}
+		if (scene.layout.axis !== null) paintAxis(context, scene.layout.axis, camera, this.#size, this.#palette);
+		const isMapped = this.#model.options.minimap && this.#isLarger(scene.layout);
+		this.#minimap.element.hidden = !isMapped;
+		if (isMapped) this.#minimap.draw(scene, camera, this.#size, this.#palette, this.#stale.has('minimap'));
+		this.#stale.delete('minimap');
+	}
+
+	/** Whether parts of the tree are out of view. */
+	#isLarger({ bounds }: Layout): boolean {
+		const { kx, ky, tx, ty } = this.#camera;
+		const { width, height } = this.#size;
+		return (
+			bounds.left * kx + tx < 0 ||
+			bounds.top * ky + ty < 0 ||
+			bounds.right * kx + tx > width ||
+			bounds.bottom * ky + ty > height
+		);
+	}
+
+	#placeAt(px: number, py: number): number {
+		const scene = this.#scene;
+		if (scene === null) return -1;
+		const { x, y, tree } = scene.layout;
+		const { kx, ky, tx, ty } = this.#camera;
+		const born = scene.tree.nodes.length;
+		let best = -1;
+		let least = 14 ** 2;
+		for (let place = 0; place < tree.count; place++) {
+			const dx = (x[place] as number) * kx + tx - px;
+			const dy = (y[place] as number) * ky + ty - py;
+			const distance = dx * dx + dy * dy;
+			if (distance < least && (tree.ids[place] as number) < born) [least, best] = [distance, place];
+		}
+		return best;
+	}
+
+	#listen(): void {
+		const stage = this.#stage.element;
+		const at = (event: MouseEvent): number => {
+			const box = stage.getBoundingClientRect();
+			return this.#placeAt(event.clientX - box.left, event.clientY - box.top);
+		};
+		stage.addEventListener('click', (event) => {
+			if (event.defaultPrevented) return;
+			const place = at(event);
+			if (place === -1) return;
+			this.#choose(place, false);
+		});
+		stage.addEventListener('dblclick', (event) => {
+			const place = at(event);
+			if (place !== -1) this.#toggle(place);
+		});
+		stage.addEventListener('pointermove', (event) => {
+			const place = event.buttons === 0 ? at(event) : -1;
+			if (place === this.#hovered) return;
+			this.#hovered = place;
+			stage.classList.toggle('over-node', place !== -1);
+			const scene = this.#scene;
+			if (place === -1 || scene === null) this.#hover.hide();
+			else {
+				const box = stage.getBoundingClientRect();
+				this.#hover.show(scene, place, event.clientX - box.left, event.clientY - box.top, this.#size);
+			}
+			this.#invalidate();
+		});
+		stage.addEventListener('pointerleave', () => {
+			if (this.#hovered === -1) return;
+			this.#hovered = -1;
+			this.#hover.hide();
+			this.#invalidate();
+		});
+		stage.addEventListener('keydown', (event) => this.#onKey(event));
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		const scene = this.#scene;
+		if (scene === null || event.ctrlKey || event.altKey || event.metaKey) return;
+		const { layout } = scene;
+		const { selection } = this.#model;
+		const from = selection?.side === this.side ? (layout.tree.placeOf[selection.id] ?? -1) : -1;
+		const far: Readonly<Record<string, readonly [number, number]>> = {
+			ArrowLeft: [80, 0],
+			ArrowRight: [-80, 0],
+			ArrowUp: [0, 80],
+			ArrowDown: [0, -80],
+		};
+		const move = event.shiftKey ? far[event.key] : undefined;
+		const direction = directionOf(event.key, layout);
+		if (move) this.#setCamera(panned(this.#camera, move[0], move[1]), false);
+		else if (direction !== null) {
+			if (direction === 'child' && from !== -1 && this.#isClosed(layout, from)) this.#toggle(from);
+			else {
+				const to = walk(layout, from, direction);
+				if (to !== -1) this.#choose(to, true);
+			}
+		} else if ((event.key === 'Enter' || event.key === ' ') && from !== -1) this.#toggle(from);
+		else if (event.key === '+' || event.key === '=') this.zoomBy(1.4);
+		else if (event.key === '-') this.zoomBy(1 / 1.4);
+		else if (event.key === '0') this.fit();
+		else if (event.key === 'End') {
+			const end = scene.tree.outcome?.best?.at(-1);
+			if (end !== undefined) this.#model.select({ side: this.side, id: end }, true);
+		} else return;
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	#choose(place: number, reveal: boolean): void {
+		const id = this.#scene?.layout.tree.ids[place];
+		if (id !== undefined) this.#model.select({ side: this.side, id }, reveal);
+	}
+
+	#isClosed({ tree }: Layout, place: number): boolean {
+		return (tree.hidden[place] as number) > 0 && tree.parent[place + 1] !== place;
+	}
+
+	#toggle(place: number): void {
+		const layout = this.#layout;
+		const id = layout?.tree.ids[place];
+		if (layout === null || id === undefined || (this.#tree?.latest.node(id)?.children.length ?? 0) === 0) return;
+		this.#anchor = id;
+		this.#fitted = false;
+		this.#model.fold(this.side, id, this.#isClosed(layout, place));
+	}
+}
