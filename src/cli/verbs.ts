@@ -13,7 +13,9 @@ import { resumeVerb } from './resumeVerb.ts';
 import { rewardMathVerb } from './rewardMathVerb.ts';
 import { runVerb } from './runVerb.ts';
 import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
+import { searchVerb } from './searchVerb.ts';
 import { serveVerb } from './serveVerb.ts';
+import { solveVerb } from './solveVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
 import { transcriptVerb } from './transcriptVerb.ts';
@@ -50,6 +52,8 @@ export const verbs: readonly Verb[] = [
 	verifyVerb,
 	auditVerb,
 	compareVerb,
+	searchVerb,
+	solveVerb,
 	serveVerb,
 	transcriptVerb,
 	treeVerb,

@@ -50,6 +50,7 @@ export class SearchSession {
 	readonly #budget: SearchBudget;
 	#tokens: number;
 	#simulations: number;
+	#correct: boolean | null = null;
 	#used = { nodes: 0, tokens: 0, simulations: 0 };
 
 	/** @internal */
@@ -71,17 +72,19 @@ export class SearchSession {
 		for (const event of read?.events ?? []) this.#tree.apply(event);
 		this.#facts = { strategy: opened.spec.strategy, started: performance.now(), before: read?.events.at(-1)?.at ?? 0 };
 		const writer = new TreeLogWriter(log, () => this.#run?.stop());
-		let told = false;
+		let begun = false;
 		this.#run = opened.run({
 			...how,
 			id: basename(log, searchLogEnding),
 			beforeCall: () => (writer.behind ? writer.flush() : undefined),
 			onEvent: (event) => {
-				writer.write(withVerdict(event, how.problem.answer));
+				const told = withVerdict(event, how.problem.answer);
+				if (told.t === 'end') this.#correct = told.correct;
+				writer.write(told);
 				this.#tree.apply(event);
 				this.#count(event);
-				if (told || (event.t !== 'node' && event.t !== 'resume')) return;
-				told = true;
+				if (begun || (event.t !== 'node' && event.t !== 'resume')) return;
+				begun = true;
 				void writer.flush().then(began, () => undefined);
 			},
 		});
@@ -111,6 +114,11 @@ export class SearchSession {
 		);
 		// What the requests of this part have cost is known at its end alone.
 		return { ...Object.fromEntries(left), ...(cost === undefined ? {} : { cost }) };
+	}
+
+	/** Whether the answer is the gold one; null: it has not ended, or no gold answer is known. */
+	get correct(): boolean | null {
+		return this.#correct;
 	}
 
 	/** The tree as far as it is. */

@@ -1,0 +1,211 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { parseDatasetLine } from '../core/dataset/datasetRows.ts';
+import type { SearchResult } from '../core/search/searchRun.ts';
+import { decode } from '../protocol/decode.ts';
+import { policySpecSchema } from '../protocol/policySpec.ts';
+import type { SearchSpec } from '../protocol/searchSpec.ts';
+import type { SearchProblem } from '../protocol/treeLog.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { isRunFolder } from '../runs/runRegistry.ts';
+import { searchLogName } from '../runs/searchLog.ts';
+import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { cliSearchContext } from './cliSearchContext.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { budgetOf, type SearchValues, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
+import type { Verb, VerbContext } from './verb.ts';
+
+/** The problem of a search, and its gold answer. */
+export const problemOptions = {
+	answer: { type: 'string' },
+	dataset: { type: 'string' },
+	row: { type: 'string' },
+} as const;
+
+export const problemOptionLines: Verb['options'] = [
+	['--answer TEXT', 'The gold answer: the result says whether it was found.'],
+	[
+		'--dataset FILE',
+		'Take the problem of a JSONL file in place of the argument; --row N is which (from 1, default 1).',
+	],
+];
+
+const options = {
+	...searchOptions,
+	...problemOptions,
+	log: { type: 'string' },
+	continue: { type: 'string' },
+} as const;
+
+/** The live line is drawn so often, in milliseconds. */
+const drawMs = 200;
+
+export const searchVerb: Verb = {
+	name: 'search',
+	usage: '<problem> --policy P [--strategy S]',
+	summary: 'Search for the answer of one problem, and write the tree to a log; Ctrl+C ends it.',
+	options: [
+		...problemOptionLines,
+		...searchOptionLines,
+		['--log FILE', "The log; default: searches/ of the policy's run, else of the current folder."],
+		['--continue LOG', 'Let the search of a log go on, in place of a new one, with the budget that --budget names.'],
+	],
+	async run(context) {
+		const { values, positionals } = parseArguments('search', context.args, options, {
+			names: ['a problem'],
+			least: 0,
+			most: 1,
+		});
+		const session =
+			values.continue === undefined ? await started(values, positionals[0], context) : await wentOn(values, context);
+		return session;
+	},
+};
+
+async function started(
+	values: SearchValues & { readonly log?: string } & ProblemValues,
+	text: string | undefined,
+	{ output, engine }: VerbContext,
+): Promise<number> {
+	const problem = await problemOf(values, text, 'search');
+	const spec = await searchSpecOf(values);
+	const log = values.log === undefined ? await logFor(spec) : resolve(values.log);
+	return followed(output, engine, (context, signal) => startSearch({ spec, problem, log, context, signal }));
+}
+
+async function wentOn(
+	values: SearchValues & { readonly continue?: string },
+	{ output, engine }: VerbContext,
+): Promise<number> {
+	const log = resolve(values.continue as string);
+	const budget = values.budget === undefined ? {} : budgetOf(values.budget);
+	const spec = values.policy === undefined && values.spec === undefined ? undefined : await searchSpecOf(values);
+	return followed(output, engine, (context, signal) =>
+		continueSearch({
+			log,
+			budget,
+			action: { action: 'more' },
+			context,
+			signal,
+			...(spec === undefined ? {} : { spec }),
+		}),
+	);
+}
+
+async function followed(
+	output: CliOutput,
+	engine: string,
+	begin: (context: ReturnType<typeof cliSearchContext>, signal: AbortSignal) => Promise<SearchSession>,
+): Promise<number> {
+	const context = cliSearchContext(engine);
+	const interrupt = new AbortController();
+	const release = onInterrupt((count) => {
+		interrupt.abort();
+		if (count > 1) process.exit(1);
+	});
+	let drawing: NodeJS.Timeout | undefined;
+	try {
+		const session = await begin(context, interrupt.signal);
+		output.object({ kind: 'started', log: session.log, strategy: session.spec.strategy });
+		if (output.isTerminal) {
+			drawing = setInterval(() => output.draw(`\r\x1b[K${progressText(session)}`.slice(0, output.columns + 4)), drawMs);
+		}
+		const result = await session.result;
+		clearInterval(drawing);
+		if (output.isTerminal) output.draw('\r\x1b[K');
+		report(output, session, result);
+		const { stop } = result.outcome;
+		return stop === 'policy' || stop === 'scorer' ? 1 : 0;
+	} finally {
+		clearInterval(drawing);
+		context.pool.dispose();
+		release();
+	}
+}
+
+function progressText({ progress }: SearchSession): string {
+	const { strategy, nodes, tokens, simulations, seconds } = progress;
+	const parts = [strategy, `${nodes} nodes`, `${tokens} tokens`];
+	if (simulations > 0) parts.push(`${simulations} simulations`);
+	return [...parts, `${seconds.toFixed(0)} s`].join('  ');
+}
+
+function report(output: CliOutput, session: SearchSession, { outcome, totals, message, tree }: SearchResult): void {
+	const correct = session.correct;
+	output.object({
+		kind: 'result',
+		log: session.log,
+		answer: outcome.answer,
+		correct,
+		value: outcome.value,
+		best: outcome.best,
+		text: outcome.best === null ? null : textOf(session, outcome.best),
+		stop: outcome.stop,
+		message,
+
+		...totals,
+	});
+	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
+	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}`));
+	const used = [`${tree.nodes.length} nodes`, `${totals.tokens} tokens`, `${totals.seconds.toFixed(1)} s`];
+	if (totals.simulations > 0) used.push(`${totals.simulations} simulations`);
+	if (totals.cost !== null) used.push(`cost ${totals.cost.toFixed(4)}`);
+	output.line(`${used.join(', ')}; ended: ${outcome.stop}${message === null ? '' : `: ${printable(message)}`}`);
+	output.line(printable(session.log));
+}
+
+function textOf({ tree }: SearchSession, best: readonly number[]): string {
+	return best
+		.slice(1)
+		.map((id) => tree.node(id)?.text ?? '')
+		.join('');
+}
+
+export type ProblemValues = { readonly answer?: string; readonly dataset?: string; readonly row?: string };
+
+/** The problem that is written out, or the row of a dataset. Fails with `invalid` or `missing`. */
+export async function problemOf(values: ProblemValues, text: string | undefined, verb: string): Promise<SearchProblem> {
+	if ((text === undefined) === (values.dataset === undefined)) {
+		throw new Failure(
+			'invalid',
+			text === undefined
+				? `reasoning-lab ${verb} needs a problem.`
+				: 'A problem and --dataset cannot be given together.',
+			text === undefined ? 'Write it, or name a row: --dataset FILE --row 1.' : 'Choose one of them.',
+		);
+	}
+	const answer = values.answer ?? null;
+	if (text !== undefined) return { prompt: text, answer, row: {} };
+	const file = resolve(values.dataset as string);
+	const number = wholeNumber(values.row, '--row') ?? 1;
+	const content = await readFile(file, 'utf8').catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read ${file}`);
+	});
+	const line = content.split('\n')[number - 1];
+	const parsed = line === undefined ? undefined : parseDatasetLine(line, number);
+	if (parsed?.kind === 'row') {
+		const { prompt, answer: gold, row } = parsed.problem;
+		return { prompt, answer: answer ?? gold, row: row as Record<string, unknown> };
+	}
+	if (parsed?.kind === 'fault') {
+		throw new Failure('invalid', `${file}, line ${number}, ${parsed.fault.message}.`, parsed.fault.action);
+	}
+	throw new Failure('missing', `${file} has no row ${number}.`, 'Name another one with --row.');
+}
+
+/** In the run that the policy is of, else in the current folder. */
+async function logFor({ policy, strategy }: SearchSpec): Promise<string> {
+	const decoded = decode(policySpecSchema, policy);
+	const run = !decoded.ok
+		? null
+		: decoded.value.kind === 'engine'
+			? decoded.value.run
+			: decoded.value.kind === 'checkpoint'
+				? resolve(decoded.value.folder, '../..')
+				: null;
+	const folder = run !== null && (await isRunFolder(run)) ? join(run, runFiles.searches) : resolve(runFiles.searches);
+	return join(folder, searchLogName(strategy, new Date()));
+}
