@@ -36,6 +36,36 @@ export const scorerSpecSchema = v.variant('use', [
 ]);
 export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 
+/**
+ * A tool of an agent (the strategy `reflexion`).
+ * - `workspace`: searches the texts of a folder; `dataset`: the rows of a JSONL file
+ * - `calculator`: exact arithmetic and algebra; `code`: runs a program in the sandbox, or not at all
+ * - `web`: asks a search server (docs/reflexion.md); no keys in here
+ */
+export const toolSpecSchema = v.variant('use', [
+	v.object({ use: v.literal('workspace'), folder: text }),
+	v.object({ use: v.literal('dataset'), file: text }),
+	v.object({ use: v.literal('calculator') }),
+	v.object({
+		use: v.literal('code'),
+		language: v.optional(v.picklist(['python', 'javascript']), 'python'),
+		/** As the setting of rewards: `auto`, `bubblewrap`, `container:<image>`, `unsafe`; default: the environment's. */
+		sandbox: v.optional(text),
+		timeoutSeconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(300)), 10),
+	}),
+	v.object({
+		use: v.literal('web'),
+		/** As people call it; the key in the secret storage has this name. */
+		name: v.optional(text, 'web'),
+		url: text,
+		/** Name of an environment variable that holds the key, for the command line. */
+		keyVariable: v.optional(text),
+		timeoutSeconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(300)), 20),
+	}),
+]);
+export type ToolSpec = v.InferOutput<typeof toolSpecSchema>;
+export type ToolSpecOf<K extends ToolSpec['use']> = Extract<ToolSpec, { readonly use: K }>;
+
 export const samplingSpecSchema = v.object({
 	temperature: v.optional(v.pipe(v.number(), v.minValue(0)), 1),
 	topP: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1)), 1),
@@ -56,6 +86,8 @@ export const searchSpecSchema = v.object({
 	guide: v.optional(v.nullable(scorerSpecSchema), null),
 	/** Chooses among what is final; default: the guide. */
 	judge: v.optional(v.nullable(scorerSpecSchema), null),
+	/** What an agent may ask; strategies without tools leave them alone. */
+	tools: v.optional(v.array(toolSpecSchema), []),
 	sampling: v.optional(samplingSpecSchema, {}),
 	/** A rule of splitSteps, `completion`, or `{text}`: an end-of-step text. */
 	split: v.optional(v.union([text, v.object({ text })]), 'lines'),

@@ -7,6 +7,7 @@ import { dvts } from './strategies/dvts.ts';
 import { graphOfThoughts } from './strategies/graphOfThoughts.ts';
 import { leastToMost } from './strategies/leastToMost.ts';
 import { mcts } from './strategies/mcts.ts';
+import { reflexion } from './strategies/reflexion.ts';
 import { selfConsistency } from './strategies/selfConsistency.ts';
 import { selfRefine } from './strategies/selfRefine.ts';
 import { sequentialRevision } from './strategies/sequentialRevision.ts';
@@ -33,6 +34,8 @@ export const strategies: readonly AnyStrategy[] = [
 	budgetForcing,
 	tokenForking,
 	stepCompletion,
+	// Whoever has tools runs `reflexion(tools)`.
+	reflexion(),
 ];
 
 /** The strategy of a name; `invalid` when there is none. */

@@ -152,7 +152,7 @@ describe('research by Reflexion', () => {
 			[7, 'This is the query that failed before (wiki is down.): it was not put again.'],
 		]);
 		// What was found before is not asked for again; the revision rests on it all the same.
-		assert.deepEqual(tree.node(8)?.parents, [5, 2, 6, 7]);
+		assert.deepEqual(tree.node(8)?.parents, [5, 6, 2, 7]);
 		assert.match(
 			asked[1]?.messages.at(-1)?.content ?? '',
 			/These queries gave nothing:\n- wiki "nothing": Nothing is known/,
