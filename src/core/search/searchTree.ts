@@ -119,16 +119,33 @@ export class SearchTree {
 		return this.#backup === 'max' ? node.greatest : node.total / node.visits;
 	}
 
-	/** From the root to a node along first parents; each node once, also where a graph has a cycle. */
-	pathTo(id: number): number[] {
-		const path: number[] = [];
-		const seen = new Set<number>();
-		for (let at: number | undefined = id; at !== undefined && !seen.has(at); at = this.#nodes[at]?.parents[0]) {
-			if (this.#nodes[at] === undefined) break;
-			seen.add(at);
-			path.push(at);
+	/** A tree of its own with all that this one has now. */
+	copy(): SearchTree {
+		const tree = new SearchTree();
+		for (const node of this.#nodes) {
+			const scores = node.scores === noScores ? node.scores : new Map(node.scores);
+			tree.#nodes.push({ ...node, children: node.children.slice(), scores });
 		}
-		return path.reverse();
+		tree.#roots.push(...this.#roots);
+		tree.#events = this.#events;
+		tree.#skipped = this.#skipped;
+		tree.#backup = this.#backup;
+		tree.#outcome = this.#outcome;
+		tree.#start = this.#start;
+		return tree;
+	}
+
+	/** From the root to a node along first parents; of a node that is not there nothing. */
+	pathTo(id: number): number[] {
+		let node = this.#nodes[id];
+		if (node === undefined) return [];
+		// Parents come before their children, so that there are no cycles, and the depth tells the length.
+		const path = new Array<number>(node.depth + 1);
+		for (let i = node.depth; node !== undefined; i--) {
+			path[i] = node.id;
+			node = this.#nodes[node.parents[0] as number];
+		}
+		return path;
 	}
 
 	/** The nodes whose texts, one after the other, are the completion as far as a node; of the problem none. */

@@ -4,7 +4,8 @@ import type { TreeNode } from './searchTree.ts';
 /** Labels of nodes that are there to value others: a strategy does not go on from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
 
-const isAside = (node: TreeNode): boolean => node.label === aside.lookahead || node.label === aside.rollout;
+const isAside = ({ label }: TreeNode): boolean =>
+	label !== null && (label === aside.lookahead || label === aside.rollout);
 
 /** Whether a strategy may go on with a node: it was neither pruned nor merged, and is there for its own sake. */
 export const isOpen = (node: TreeNode): boolean => node.pruned === null && node.mergedInto === null && !isAside(node);

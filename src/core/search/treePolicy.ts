@@ -2,34 +2,29 @@ import type { Search } from './search.ts';
 import type { TreeNode } from './searchTree.ts';
 import { isOpen } from './siblings.ts';
 
-/** What a child looks like to a selection rule, simulations that are under way included. */
-export interface ChildStatistics {
-	/** N(s, a). */
-	readonly visits: number;
-	/** Q(s, a); of a child without visits the value of a first play. */
-	readonly value: number;
-	/** P(s, a). */
-	readonly prior: number;
-	/** N(s), at least 1. */
-	readonly parentVisits: number;
+/**
+ * How a child is valued where a simulation chooses, in two parts, so that what all siblings share is computed once.
+ * N(s): visits of the parent, at least 1; N(s, a), Q(s, a), P(s, a): visits, value and prior of the child.
+ */
+export interface SelectionRule {
+	readonly shared: (parentVisits: number) => number;
+	readonly value: (shared: number, visits: number, q: number, prior: number) => number;
 }
-
-export type SelectionRule = (child: ChildStatistics) => number;
 
 /** Value by which UCT takes what was never visited before all else. */
 export const unvisited = 1e9;
 
 /** Q + c sqrt(ln N(s) / N(s, a)) (Kocsis and Szepesvári 2006). */
-export const uct =
-	(c: number): SelectionRule =>
-	({ visits, value, parentVisits }) =>
-		visits === 0 ? unvisited : value + c * Math.sqrt(Math.log(parentVisits) / visits);
+export const uct = (c: number): SelectionRule => ({
+	shared: Math.log,
+	value: (logarithm, visits, q) => (visits === 0 ? unvisited : q + c * Math.sqrt(logarithm / visits)),
+});
 
 /** Q + P sqrt(N(s)) / (1 + N(s, a)) (c1 + ln((N(s) + c2 + 1) / c2)) (Silver et al. 2017; Schrittwieser et al. 2020). */
-export const puct =
-	(c1: number, c2: number): SelectionRule =>
-	({ visits, value, prior, parentVisits }) =>
-		value + ((prior * Math.sqrt(parentVisits)) / (1 + visits)) * (c1 + Math.log((parentVisits + c2 + 1) / c2));
+export const puct = (c1: number, c2: number): SelectionRule => ({
+	shared: (parentVisits) => Math.sqrt(parentVisits) * (c1 + Math.log((parentVisits + c2 + 1) / c2)),
+	value: (shared, visits, q, prior) => q + (prior * shared) / (1 + visits),
+});
 
 export interface TreePolicySettings {
 	readonly rule: SelectionRule;
@@ -46,10 +41,8 @@ export class TreePolicy {
 	readonly #search: Search;
 	readonly #settings: TreePolicySettings;
 	/** By node: simulations that are on their way through it. */
-	readonly #underWay: (number | undefined)[] = [];
+	readonly #underWay: number[] = [];
 	#noise: readonly number[] | null = null;
-	/** Filled for each child in turn, so that nothing is made for each. */
-	readonly #statistics = { visits: 0, value: 0, prior: 0, parentVisits: 0 };
 
 	constructor(search: Search, settings: TreePolicySettings) {
 		this.#search = search;
@@ -57,7 +50,9 @@ export class TreePolicy {
 	}
 
 	enter(node: number): void {
-		this.#underWay[node] = (this.#underWay[node] ?? 0) + 1;
+		const counts = this.#underWay;
+		while (counts.length <= node) counts.push(0);
+		counts[node] = (counts[node] as number) + 1;
 	}
 
 	leave(path: readonly number[]): void {
@@ -66,54 +61,61 @@ export class TreePolicy {
 
 	/** Simulations that went through a node or are on their way there, but for one's own, which has entered it. */
 	visits(node: TreeNode): number {
-		return node.visits + (this.#underWay[node.id] ?? 1) - 1;
+		return node.visits + this.#on(node.id) - 1;
 	}
 
 	/** The open child of greatest value by the rule, the first of several; null: there is none. */
 	best(parent: TreeNode): TreeNode | null {
-		const { tree } = this.#search;
+		const { nodes } = this.#search.tree;
+		const { children } = parent;
+		if (children.length === 0) return null;
+		const shared = this.#shared(parent);
 		let best: TreeNode | null = null;
 		let greatest = Number.NEGATIVE_INFINITY;
-		const parentVisits = Math.max(1, this.visits(parent));
-		for (let i = 0; i < parent.children.length; i++) {
-			const child = tree.nodes[parent.children[i] as number] as TreeNode;
+		for (let i = 0; i < children.length; i++) {
+			const child = nodes[children[i] as number] as TreeNode;
 			if (!isOpen(child)) continue;
-			const value = this.#value(parent, child, i, parentVisits);
-			if (value > greatest) [best, greatest] = [child, value];
+			const value = this.#value(shared, parent, child, i);
+			if (value > greatest) {
+				best = child;
+				greatest = value;
+			}
 		}
 		return best;
 	}
 
-	/** What a decision was between. */
+	/** What a decision is between. */
 	candidates(parent: TreeNode): { readonly id: number; readonly value: number }[] {
-		const { tree } = this.#search;
-		const parentVisits = Math.max(1, this.visits(parent));
+		const { nodes } = this.#search.tree;
+		const shared = this.#shared(parent);
 		const candidates: { readonly id: number; readonly value: number }[] = [];
 		for (let i = 0; i < parent.children.length; i++) {
-			const child = tree.nodes[parent.children[i] as number] as TreeNode;
-			if (isOpen(child)) candidates.push({ id: child.id, value: this.#value(parent, child, i, parentVisits) });
+			const child = nodes[parent.children[i] as number] as TreeNode;
+			if (isOpen(child)) candidates.push({ id: child.id, value: this.#value(shared, parent, child, i) });
 		}
 		return candidates;
 	}
 
-	#value(parent: TreeNode, child: TreeNode, place: number, parentVisits: number): number {
+	#on(node: number): number {
+		return node < this.#underWay.length ? (this.#underWay[node] as number) : 0;
+	}
+
+	#shared(parent: TreeNode): number {
+		return this.#settings.rule.shared(Math.max(1, this.visits(parent)));
+	}
+
+	#value(shared: number, parent: TreeNode, child: TreeNode, place: number): number {
 		const { rule, firstPlay, virtualLoss, noise } = this.#settings;
-		const lost = (this.#underWay[child.id] ?? 0) * virtualLoss;
-		const visits = child.visits + lost;
-		const statistics = this.#statistics;
-		statistics.visits = visits;
-		statistics.parentVisits = parentVisits;
-		if (visits === 0) statistics.value = firstPlay;
-		else {
-			const sum = this.#search.tree.backup === 'max' ? child.greatest * child.visits : child.total;
-			statistics.value = child.visits === 0 ? 0 : sum / visits;
-		}
-		const prior = child.prior ?? 1 / parent.children.length;
-		statistics.prior = prior;
+		const visits = child.visits + this.#on(child.id) * virtualLoss;
+		let q = firstPlay;
+		if (child.visits > 0) {
+			q = (this.#search.tree.backup === 'max' ? child.greatest * child.visits : child.total) / visits;
+		} else if (visits > 0) q = 0;
+		let prior = child.prior ?? 1 / parent.children.length;
 		if (noise !== null && parent.id === this.#search.root) {
 			if (this.#noise?.length !== parent.children.length) this.#noise = noise.of(parent.children.length);
-			statistics.prior = (1 - noise.share) * prior + noise.share * (this.#noise[place] as number);
+			prior = (1 - noise.share) * prior + noise.share * (this.#noise[place] as number);
 		}
-		return rule(statistics);
+		return rule.value(shared, visits, q, prior);
 	}
 }

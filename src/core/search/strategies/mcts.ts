@@ -52,7 +52,7 @@ export const mcts: Strategy<Params> = {
 	async run(search, p) {
 		const root = search.tree.node(search.root) as TreeNode;
 		const policy = treePolicyOf(search, p);
-		const expanding = new Map<number, Promise<unknown>>();
+		const expanding = new Map<number, Promise<void>>();
 		let left = p.simulations - (root.visits % p.simulations);
 		let solved = false;
 		const simulate = async () => {
@@ -61,9 +61,17 @@ export const mcts: Strategy<Params> = {
 				search.simulation();
 				const path: number[] = [];
 				try {
-					const leaf = await selectAndExpand(search, p, policy, expanding, path);
-					const value = await evaluate(search, p, leaf);
-					search.backup(path, discounted(value, path.length, p.discount));
+					let leaf = selectLeaf(search, policy, root, path);
+					while (!leaf.final && (leaf === root || policy.visits(leaf) > 0)) {
+						await expandOnce(search, p, expanding, leaf);
+						if (policy.best(leaf) === null) break;
+						path.pop();
+						policy.leave([leaf.id]);
+						leaf = selectLeaf(search, policy, leaf, path);
+					}
+					const known = knownValue(search, p, leaf);
+					const value = known ?? (await evaluate(search, p, leaf));
+					search.backup(path.slice(), discounted(value, path.length, p.discount));
 					solved ||= leaf.final && p.target !== undefined && value >= p.target;
 				} finally {
 					policy.leave(path);
@@ -80,40 +88,27 @@ export const mcts: Strategy<Params> = {
 	},
 };
 
-/** Goes down to a leaf, which it expands unless it is new; `path` is the way there. */
-async function selectAndExpand(
-	search: Search,
-	p: Params,
-	policy: TreePolicy,
-	expanding: Map<number, Promise<unknown>>,
-	path: number[],
-): Promise<TreeNode> {
-	const { tree, root } = search;
-	const step = (node: TreeNode): TreeNode => {
+/** Goes down from a node by the tree policy to one without open children; `path` takes the way there. */
+function selectLeaf(search: Search, policy: TreePolicy, from: TreeNode, path: number[]): TreeNode {
+	let [parent, node]: [TreeNode | null, TreeNode] = [null, from];
+	for (let next: TreeNode | null = from; next !== null; next = policy.best(node)) {
+		if (next !== from) parent = node;
+		node = next;
 		path.push(node.id);
 		policy.enter(node.id);
-		return node;
-	};
-	let node = step(tree.node(root) as TreeNode);
-	for (;;) {
-		let parent: TreeNode | null = null;
-		for (let next = policy.best(node); next !== null; next = policy.best(node)) {
-			parent = node;
-			node = step(next);
-		}
-		if (parent !== null) search.select(node.id, policy.candidates(parent));
-		const isNew = node.id !== root && policy.visits(node) === 0;
-		if (node.final || isNew) return node;
-		// Simulations that meet at a leaf expand it once.
-		let expansion = expanding.get(node.id);
-		if (expansion === undefined) {
-			const { id } = node;
-			expansion = expand(search, node, p).finally(() => expanding.delete(id));
-			expanding.set(id, expansion);
-		}
-		await expansion;
-		if (policy.best(node) === null) return node;
 	}
+	if (parent !== null) search.select(node.id, policy.candidates(parent));
+	return node;
+}
+
+/** Simulations that meet at a leaf expand it once. */
+function expandOnce(search: Search, p: Params, expanding: Map<number, Promise<void>>, { id }: TreeNode): Promise<void> {
+	let expansion = expanding.get(id);
+	if (expansion === undefined) {
+		expansion = expand(search, search.tree.node(id) as TreeNode, p).finally(() => expanding.delete(id));
+		expanding.set(id, expansion);
+	}
+	return expansion;
 }
 
 async function expand(search: Search, node: TreeNode, { expansions, depth }: Params): Promise<void> {
@@ -122,14 +117,16 @@ async function expand(search: Search, node: TreeNode, { expansions, depth }: Par
 	mergeAlike(search, children);
 }
 
+/** The value that a leaf has already; null: it has to be evaluated. */
+function knownValue(search: Search, { evaluation }: Params, leaf: TreeNode): number | null {
+	if (!leaf.final && evaluation === 'rollout') return null;
+	const scorer = leaf.final ? chooser(search) : search.guide;
+	return (scorer && leaf.scores.get(scorer.name)) ?? null;
+}
+
 /** A leaf's value: the judge's where it is final, else the guide's or that of completions sampled from it; 0: none. */
 async function evaluate(search: Search, { evaluation, rollouts }: Params, leaf: TreeNode): Promise<number> {
-	if (leaf.final || evaluation === 'value') {
-		const scorer = leaf.final ? chooser(search) : search.guide;
-		if (scorer === null) return 0;
-		const known = leaf.scores.get(scorer.name);
-		return (known === undefined ? (await search.evaluate([leaf.id], scorer))[0] : known) ?? 0;
-	}
+	if (leaf.final || evaluation === 'value') return (await search.evaluate([leaf.id]))[0] ?? 0;
 	const ends = await search.generate(leaf.id, { n: rollouts, unit: 'completion', label: aside.rollout });
 	const values = await search.evaluate(ends.filter(({ final }) => final).map(({ id }) => id));
 	return values.length === 0 ? 0 : values.reduce<number>((sum, value) => sum + (value ?? 0), 0) / values.length;
