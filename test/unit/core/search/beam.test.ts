@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { TreeNode } from '../../../../src/core/search/searchTree.ts';
+import { aggregate } from '../../../../src/core/search/stepValues.ts';
+import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { type Game, gamePolicy, placeOf, randomGame } from './mctsReference.ts';
+import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
+
+const play = (game: Game, strategy: string, params: Record<string, unknown>, more: Partial<SearchOptions> = {}) =>
+	runSearch({
+		strategy,
+		params,
+		problem,
+		policy: gamePolicy(game),
+		guide: new FunctionScorer(({ completion }) => placeOf(game, completion).value),
+		tags: { think: null, answer: null },
+		concurrency: 1,
+		now: ticking(),
+		...more,
+	});
+
+/** Every way to a leaf of the game, with the values on it. */
+function* ways(
+	game: Game,
+	texts: string[] = [],
+	values: number[] = [],
+): Generator<{ texts: string[]; values: number[] }> {
+	if (game.children.length === 0) yield { texts, values };
+	for (const child of game.children) yield* ways(child, [...texts, child.text], [...values, child.value]);
+}
+
+test('a beam that is wide enough finds what going through everything finds', async () => {
+	for (let seed = 0; seed < 20; seed++) {
+		const game = randomGame(seed);
+		const all = [...ways(game)];
+		const { tree, outcome } = await play(game, 'beam', { width: 1000, expansions: 4 });
+		const finals = tree.nodes.filter(({ final, mergedInto }) => final && mergedInto === null);
+		assert.equal(finals.length, all.length, 'every leaf was reached');
+		const best = all.reduce((a, b) => ((b.values.at(-1) as number) > (a.values.at(-1) as number) ? b : a));
+		assert.deepEqual(
+			outcome.best?.slice(1).map((id) => tree.node(id)?.text.trim()),
+			best.texts,
+		);
+		assert.equal(outcome.value, best.values.at(-1));
+	}
+});
+
+test('of all next steps of all beams the best go on, by each aggregation', async () => {
+	for (const aggregation of ['last', 'min', 'prod', 'mean'] as const) {
+		for (let seed = 20; seed < 25; seed++) {
+			const game = randomGame(seed);
+			const { tree } = await play(game, 'beam', { width: 2, expansions: 4, aggregation });
+			// Level by level, by hand.
+			let beams: { game: Game; texts: string[]; values: number[] }[] = [{ game, texts: [], values: [] }];
+			const kept = new Set<string>();
+			while (beams.length > 0) {
+				const next = beams.flatMap((beam) =>
+					beam.game.children.map((child) => ({
+						game: child,
+						texts: [...beam.texts, child.text],
+						values: [...beam.values, child.value],
+					})),
+				);
+				next.sort((a, b) => aggregate(b.values, aggregation) - aggregate(a.values, aggregation));
+				for (const beam of next.slice(0, 2)) kept.add(beam.texts.join('/'));
+				beams = next.slice(0, 2).filter((beam) => beam.game.children.length > 0);
+			}
+			const open = tree.nodes.filter(({ id, pruned, mergedInto }) => id > 0 && pruned === null && mergedInto === null);
+			const found = open.map(({ id }) => tree.textOf(id).split('\n').filter(Boolean).join('/'));
+			assert.deepEqual(new Set(found), kept, `${aggregation} ${seed}`);
+		}
+	}
+	assert.equal(aggregate([0.5, 0.25, 1], 'prod'), 0.125);
+	assert.equal(aggregate([0.5, 0.25, 1], 'min'), 0.25);
+	assert.equal(aggregate([0.5, 0.25, 0.75], 'mean'), 0.5);
+	assert.equal(aggregate([0.5, 0.25, 1], 'last'), 1);
+});
+
+test('a look ahead values a step by what follows it', async () => {
+	const texts = new FunctionPolicy((request, i) => {
+		if (request.prefix === '') return generation(['fair', 'foul'][i % 2] as string, { finish: 'stop', stopText: '\n' });
+		return generation(request.prefix.startsWith('fair') ? 'a dead end' : 'the treasure');
+	});
+	const guide = new FunctionScorer(({ completion }) => {
+		if (completion.includes('treasure')) return 1;
+		return completion.includes('dead end') ? 0 : completion.startsWith('fair') ? 0.9 : 0.1;
+	});
+	const run = (lookahead: number) =>
+		runSearch({
+			strategy: 'beam',
+			params: { width: 1, expansions: 2, lookahead },
+			problem,
+			policy: texts,
+			guide,
+			tags: { think: null, answer: null },
+			now: ticking(),
+		});
+	assert.equal((await run(0)).outcome.value, 0);
+	const ahead = await run(1);
+	assert.equal(ahead.outcome.value, 1);
+	const greedy = texts.requests.filter(({ temperature }) => temperature === 0);
+	assert.equal(greedy.length, 2);
+	assert.ok(ahead.tree.nodes.some(({ label }) => label === 'lookahead'));
+});
+
+test('diversity keeps a step that says something else over a better one that says the same', async () => {
+	const steps = ['add the two numbers', 'add the two numbers now', 'multiply everything'];
+	const policy = new FunctionPolicy((_, i) => generation(steps[i % 3] as string));
+	const guide = new FunctionScorer(({ completion }) => [0.9, 0.85, 0.5][steps.indexOf(completion)] as number);
+	const kept = async (diversity: number) => {
+		const { tree } = await runSearch({
+			strategy: 'beam',
+			params: { width: 2, expansions: 3, diversity },
+			problem,
+			policy,
+			guide,
+			now: ticking(),
+		});
+		return tree.nodes.filter(({ final, pruned, mergedInto }) => final && pruned === null && mergedInto === null);
+	};
+	assert.deepEqual(
+		(await kept(0)).map(({ text }) => text),
+		steps.slice(0, 2),
+	);
+	assert.deepEqual(
+		(await kept(0.5)).map(({ text }) => text),
+		[steps[0], steps[2]],
+	);
+});
+
+test('a verifier tree search goes on with the best step of each subtree, whatever the others have', async () => {
+	// The second subtree has the best of all steps but its own way; a beam of two would crowd the first out.
+	const policy = new FunctionPolicy((request, i) => {
+		const level = request.prefix.split('\n').length;
+		const text = `${request.prefix === '' ? 'abcd'[i] : ''}${level}${'xy'[i % 2]}`;
+		return level < 3 ? generation(text, { finish: 'stop', stopText: '\n' }) : generation(text);
+	});
+	const guide = new FunctionScorer(
+		({ completion }) => (/^[cd]/.test(completion) ? 0.9 : 0.2) + valueOfText(completion) / 10,
+	);
+	const { tree, totals } = await runSearch({
+		strategy: 'dvts',
+		params: { width: 2, expansions: 2 },
+		problem,
+		policy,
+		guide,
+		now: ticking(),
+		concurrency: 4,
+	});
+	const finals = tree.nodes.filter(({ final, pruned }) => final && pruned === null);
+	assert.deepEqual(finals.map(({ id }) => /^[ab]/.test(tree.textOf(id))).sort(), [false, true]);
+	for (const { id } of finals) {
+		for (const step of tree.pathTo(id).slice(1)) {
+			const { parents, depth } = tree.node(step) as TreeNode;
+			const place = (one: number) => (tree.node(parents[0] as number) as TreeNode).children.indexOf(one);
+			const rivals = (tree.node(parents[0] as number) as TreeNode).children.filter(
+				(other) => depth > 1 || Math.floor(place(other) / 2) === Math.floor(place(step) / 2),
+			);
+			const value = (one: number) => (tree.node(one) as TreeNode).scores.get('value') as number;
+			assert.equal(value(step), Math.max(...rivals.map(value)));
+		}
+	}
+	assert.equal(totals.nodes, 4 + 2 * 2 * 2);
+});
+
+test('the last step that may be goes to the end of the completion', async () => {
+	const policy = new FunctionPolicy((request, i) =>
+		request.stop.length > 0
+			? generation(`step ${drawn(request, i, 100)}`, { finish: 'stop', stopText: '\n' })
+			: generation(`rest ${drawn(request, i, 100)}`),
+	);
+	for (const strategy of ['beam', 'dvts']) {
+		const { tree } = await runSearch({
+			strategy,
+			params: { width: 2, expansions: 2, depth: 3 },
+			problem,
+			policy,
+			guide: new FunctionScorer(({ completion }) => valueOfText(completion)),
+			now: ticking(),
+		});
+		const finals = tree.nodes.filter(({ final }) => final);
+		assert.ok(finals.length > 0);
+		for (const { depth, text } of finals) assert.deepEqual([depth, text.slice(0, 4)], [3, 'rest']);
+	}
+});
+
+test('beams and subtrees go on with a log that was cut anywhere, and come to the same', async () => {
+	const game = randomGame(11);
+	for (const strategy of ['beam', 'dvts']) {
+		const params = { width: 2, expansions: 4 };
+		const events: TreeEvent[] = [];
+		const whole = await play(game, strategy, params, { onEvent: (event) => events.push(event) });
+		const open = (tree: typeof whole.tree) =>
+			tree.nodes.filter(({ final, pruned, mergedInto }) => final && pruned === null && mergedInto === null);
+		const texts = (tree: typeof whole.tree) => new Set(open(tree).map(({ id }) => tree.textOf(id)));
+		for (let cut = 2; cut < events.length - 1; cut++) {
+			const next = await play(game, strategy, params, { resume: { events: events.slice(0, cut), action: 'more' } });
+			assert.equal(next.outcome.stop, 'complete');
+			// Within a step what was made is kept, and what was not yet made can be missed; between steps nothing is.
+			assert.ok(open(next.tree).length > 0, `${strategy} cut at ${cut}`);
+			const last = events[cut - 1] as TreeEvent;
+			if (last.t === 'prune' && events[cut]?.t === 'node') assert.deepEqual(texts(next.tree), texts(whole.tree));
+		}
+	}
+});
