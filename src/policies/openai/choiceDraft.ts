@@ -15,6 +15,7 @@ export class ChoiceDraft {
 	readonly #stops: readonly string[];
 	readonly #hold: number;
 	readonly #most: number;
+	readonly #echo: number;
 	readonly #untold: boolean;
 	#text = '';
 	/** Where the thinking stands that comes apart from the answer. */
@@ -26,21 +27,29 @@ export class ChoiceDraft {
 	#toldStop: string | null = null;
 	#cut: { readonly at: number; readonly stop: string } | null = null;
 	#overlong = false;
-	#emitted = 0;
+	#emitted: number;
 	/** It gave its thinking apart. */
 	reasoned = false;
 
 	/**
 	 * @param prefix what the server goes on from: its thinking may be open
-	 * @param untold the server was given the stop texts and does not say when one of them ended a text
+	 * @param server.untold it was given the stop texts and does not say when one of them ended a text
+	 * @param server.echoed what it repeats before it goes on
 	 */
-	constructor(request: GenerateRequest, think: ThinkTags, prefix: string, untold: boolean) {
+	constructor(
+		request: GenerateRequest,
+		think: ThinkTags,
+		prefix: string,
+		{ untold, echoed }: { readonly untold: boolean; readonly echoed: string },
+	) {
 		this.#request = request;
 		this.#think = think;
 		this.#untold = untold;
+		this.#echo = echoed.length;
+		this.#emitted = echoed.length;
 		this.#stops = request.stop.filter((stop) => stop !== '');
 		this.#hold = Math.max(0, ...this.#stops.map((stop) => stop.length - 1));
-		this.#most = request.maxTokens * longestToken + slack;
+		this.#most = echoed.length + request.maxTokens * longestToken + slack;
 		this.#thinking = prefix.lastIndexOf(think[0]) > prefix.lastIndexOf(think[1]) ? 'open' : 'none';
 	}
 
@@ -143,7 +152,7 @@ export class ChoiceDraft {
 
 	#append(where: 'thinking' | 'answer', text: string): void {
 		const [open, close] = this.#think;
-		const from = Math.max(0, this.#text.length - this.#hold);
+		const from = Math.max(this.#echo, this.#text.length - this.#hold);
 		if (where === 'thinking') {
 			this.reasoned = true;
 			if (this.#thinking !== 'open') this.#text += open;

@@ -79,9 +79,10 @@ export class Conversation {
 		// Where a server does not tell, the stream is watched for them here, and left when one comes.
 		const sent = options.sendStops === true || stops === 'told' || stops === 'kept' || (stops === 'untold' && !streams);
 		const given = style === null ? '' : prefix;
+		const echoed = echoesPrefix ? given : '';
 		const replies = new Replies(
 			n,
-			() => new ChoiceDraft({ ...request, maxTokens }, think, given, sent && stops === 'untold'),
+			() => new ChoiceDraft({ ...request, maxTokens }, think, given, { untold: sent && stops === 'untold', echoed }),
 			onText,
 		);
 		const body = bodyOf(this.#spec, this.#abilities, {
@@ -94,7 +95,7 @@ export class Conversation {
 			stream: streams,
 		});
 		const end = await this.#server.ask(pathOf(this.#spec), body, replies, signal);
-		return replies.exchange(end, this.#server.origin, echoesPrefix ? given : '');
+		return replies.exchange(end, this.#server.origin, echoed);
 	}
 
 	/** Log-probability of each token of a completion, nats, by a server that repeats what it is given. */
@@ -132,7 +133,8 @@ export class Conversation {
 		// Special tokens may stand before it.
 		const shift = repeated.indexOf(`${prompt}${completion}`);
 		if (shift < 0) throw new Failure('unsupported', `${this.#spec.name} does not repeat what it is given.`);
-		const own = tokens.filter(({ at }) => at - shift >= prompt.length && at - shift < whole);
+		// A token that holds the end of the prompt and the beginning of the completion belongs to the completion.
+		const own = tokens.filter(({ at, text }) => at - shift + text.length > prompt.length && at - shift < whole);
 		if (own.some(({ logprob }) => logprob === null)) {
 			throw new Failure('invalid', `${this.#spec.name} does not tell the log-probabilities of what it is given.`);
 		}

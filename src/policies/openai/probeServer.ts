@@ -8,6 +8,8 @@ import type { OpenAiSpec } from './requestBody.ts';
 
 const counting = 'Count from 1 to 30 in digits, with blanks between them, and write nothing else.';
 const counted = { prefix: '1 2 3 4 5 6 7 8', next: /^\s*9\b/ };
+/** Of what goes on from a beginning. */
+const fewTokens = 6;
 const inventing = 'Invent a name for a small sailing boat. Say the name alone.';
 
 /** What every server of this kind takes; what is beyond is tried. */
@@ -209,11 +211,13 @@ class Probe {
 		const split = splitOf(this.#text);
 		for (const style of styles) {
 			const prefix = split?.prefix ?? counted.prefix;
-			const request = requestOf(counting, { maxTokens: 24, prefix });
+			// Too few to say the beginning anew: what has it all the same repeats it for nothing.
+			const request = requestOf(counting, { maxTokens: fewTokens, prefix });
 			const got = await this.#try({ prefix: style }, request);
 			if (got instanceof Failure) continue;
 			const text = got.generations[0]?.text ?? '';
-			const echoes = text.startsWith(prefix);
+			const begins = (this.#first.tokens * prefix.length) / Math.max(1, this.#text.length);
+			const echoes = text.startsWith(prefix) && begins > 2 * fewTokens;
 			const rest = echoes ? text.slice(prefix.length) : text;
 			const goesOn = split === null ? counted.next.test(rest) : sameStart(rest, split.rest);
 			if (goesOn) return { abilities: { prefix: style, echoesPrefix: echoes } };
