@@ -55,15 +55,25 @@ export class TreeLogWriter {
 		await this.#file.close().catch(() => undefined);
 	}
 
+	/** All lines at once, or as many as there is room for. */
+	async #append(lines: readonly string[]): Promise<void> {
+		try {
+			await this.#file.append(lines.join(''));
+		} catch (error) {
+			if (lines.length === 1) throw error;
+			for (const line of lines) await this.#file.append(line);
+		}
+	}
+
 	async #drain(): Promise<void> {
 		// What is said in the same turn goes together.
 		await Promise.resolve();
 		try {
 			while (this.#waiting.length > 0) {
-				const text = this.#waiting.join('');
+				const lines = this.#waiting;
 				this.#waiting = [];
 				this.#size = 0;
-				await this.#file.append(text);
+				await this.#append(lines);
 			}
 		} catch (error) {
 			const failure = Failure.from(error);

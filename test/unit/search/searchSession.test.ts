@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { Random } from '../../../src/base/random.ts';
+import type { SearchTree } from '../../../src/core/search/searchTree.ts';
+import { isBeingSearched, readSearchSummary } from '../../../src/runs/searchLog.ts';
+import { pruneNode } from '../../../src/search/pruneNode.ts';
+import { continueSearch, startSearch } from '../../../src/search/searchSession.ts';
+import { readTreeLog } from '../../../src/search/treeLogFile.ts';
+import { adder, contextFor, folderFor, linesOf, problem, scriptIn, specOf } from './searchFixtures.ts';
+
+const slow = { ...adder, rules: adder.rules.map((rule) => ({ ...rule, delayMs: 30_000 })) };
+
+/** What a tree is, by its nodes: their texts, values and visits. */
+const shapeOf = ({ nodes }: SearchTree) =>
+	nodes.map(({ id, parents, text, final, answer, pruned, visits, total, score, by }) => ({
+		...{ id, parents, text, final, answer, pruned, visits, total, score, by },
+	}));
+
+describe('a search that writes its log', () => {
+	it('is in its log what it was: nodes, values, result, and whether the answer is right', async (context) => {
+		const folder = await folderFor(context);
+		const log = join(folder, 'searches', 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'mcts',
+			guide: { use: 'mean-logprob' },
+			budget: { simulations: 12 },
+		});
+		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
+		const { outcome, tree } = await session.result;
+		assert.equal(session.correct, outcome.answer === '42');
+		const read = await readTreeLog(log);
+		assert.equal(read.unreadable, 0);
+		assert.deepEqual(shapeOf(read.tree), shapeOf(tree));
+		assert.deepEqual(read.tree.outcome, outcome);
+		const lines = await linesOf(log);
+		assert.deepEqual([lines[0]?.t, lines[1]?.t, lines.at(-1)?.t], ['start', 'node', 'end']);
+		assert.equal(lines.at(-1)?.correct, session.correct);
+		assert.equal(lines.filter(({ t }) => t === 'visit').length, 12);
+		const summary = await readSearchSummary(log);
+		assert.equal(summary?.nodes, tree.nodes.length);
+		assert.equal(summary?.end?.stop, 'simulations');
+		assert.equal(await isBeingSearched(log), false);
+	});
+
+	it('is not begun where a log is, and leaves none behind when it cannot begin', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const log = join(folder, 'a.jsonl');
+		const file = await scriptIn(folder);
+		const begin = (spec: Parameters<typeof specOf>[0]) =>
+			startSearch({ spec: specOf(spec), problem, log, context: search });
+		const policy = { kind: 'scripted', file } as const;
+		await assert.rejects(begin({ policy, strategy: 'nothing' }), {
+			reason: 'invalid',
+			message: /no strategy "nothing"/,
+		});
+		await assert.rejects(begin({ policy, strategy: 'best-of-n', params: { n: 0 } }), { reason: 'invalid' });
+		await assert.rejects(
+			begin({ policy: { kind: 'scripted', file: join(folder, 'none.json') }, strategy: 'best-of-n' }),
+			{
+				reason: 'missing',
+			},
+		);
+		await assert.rejects(readFile(log), { code: 'ENOENT' });
+		// What needs a scorer and has none fails as it begins, and gives its lock back.
+		await assert.rejects(
+			begin({ policy, strategy: 'beam' }).then(({ result }) => result),
+			{ reason: 'invalid' },
+		);
+		await (await begin({ policy, strategy: 'self-consistency', params: { n: 2 } })).result;
+		await assert.rejects(begin({ policy, strategy: 'self-consistency' }), { reason: 'exists' });
+	});
+
+	it('ends at once when it is stopped, with an end; two processes do not write one log', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder, slow) },
+			strategy: 'self-consistency',
+		});
+		const session = await startSearch({ spec, problem, log, context: search });
+		assert.equal(await isBeingSearched(log), true);
+		await assert.rejects(continueSearch({ log, budget: {}, action: { action: 'more' }, context: search }), {
+			reason: 'busy',
+		});
+		await assert.rejects(pruneNode(log, 0, false), { reason: 'busy' });
+		await session.stop();
+		assert.equal((await session.result).outcome.stop, 'stopped');
+		assert.equal((await linesOf(log)).at(-1)?.stop, 'stopped');
+		assert.equal(await isBeingSearched(log), false);
+	});
+
+	it('ends when its seconds are over, whatever the policy is doing', async (context) => {
+		const folder = await folderFor(context);
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder, slow) },
+			strategy: 'self-consistency',
+			budget: { seconds: 0.2 },
+		});
+		const log = join(folder, 'a.jsonl');
+		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
+		assert.equal((await session.result).outcome.stop, 'seconds');
+	});
+
+	it('goes on with more, below a node, after what a person wrote, and after a forced token', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'mcts',
+			guide: { use: 'mean-logprob' },
+			sampling: { tokens: 2 },
+			budget: { simulations: 4 },
+		});
+		await (await startSearch({ spec, problem, log, context: search })).result;
+		const before = (await readTreeLog(log)).tree;
+		const step = before.nodes.find(({ depth, final }) => depth === 1 && !final);
+		assert.ok(step);
+		const go = async (action: Parameters<typeof continueSearch>[0]['action']) => {
+			const session = await continueSearch({ log, budget: { simulations: 3 }, action, context: search });
+			return (await session.result).tree;
+		};
+		const more = await go({ action: 'more' });
+		assert.equal(more.nodes[0]?.visits, 7);
+		const branched = await go({ action: 'branch', node: step.id });
+		for (const node of branched.nodes.slice(more.nodes.length)) assert.ok(branched.pathTo(node.id).includes(step.id));
+		const edited = await go({ action: 'edit', node: step.id, text: '<think>17 + 25 = 30 + 12\n' });
+		const written = edited.nodes[branched.nodes.length];
+		assert.deepEqual([written?.by, written?.text, written?.parents], ['person', '<think>17 + 25 = 30 + 12\n', [0]]);
+		const forced = await go({ action: 'force', node: step.id, token: 1, text: '9' });
+		const made = forced.nodes[edited.nodes.length];
+		assert.ok(
+			made?.by === 'person' && made.text.endsWith('9') && step.text.startsWith(made.text.slice(0, -1)),
+			made?.text,
+		);
+		assert.deepEqual(shapeOf((await readTreeLog(log)).tree), shapeOf(forced));
+		const resumes = (await linesOf(log)).filter(({ t }) => t === 'resume').map(({ action }) => action);
+		assert.deepEqual(resumes, ['more', 'branch', 'edit', 'force']);
+		await assert.rejects(
+			continueSearch({ log, budget: {}, action: { action: 'branch', node: 99_999 }, context: search }).then(
+				({ result }) => result,
+			),
+			{ reason: 'invalid' },
+		);
+	});
+
+	it('prunes and opens nodes of a log, once each, and says what cannot be pruned', async (context) => {
+		const folder = await folderFor(context);
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'self-consistency',
+			params: { n: 3 },
+		});
+		await (await startSearch({ spec, problem, log, context: contextFor(context, folder) })).result;
+		await pruneNode(log, 1, false);
+		await pruneNode(log, 1, false);
+		assert.equal((await readTreeLog(log)).tree.node(1)?.pruned, 'a person');
+		await pruneNode(log, 1, true);
+		assert.equal((await readTreeLog(log)).tree.node(1)?.pruned, null);
+		assert.deepEqual(
+			(await linesOf(log)).slice(-2).map(({ t }) => t),
+			['prune', 'restore'],
+		);
+		await assert.rejects(pruneNode(log, 0, false), { reason: 'invalid' });
+		await assert.rejects(pruneNode(log, 77, false), { reason: 'invalid' });
+		assert.equal((await readSearchSummary(log))?.end?.stop, 'complete');
+	});
+
+	it('can go on wherever its log was cut: what is whole is kept, what is torn is set aside', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'mcts',
+			guide: { use: 'mean-logprob' },
+			budget: { simulations: 3 },
+		});
+		const log = join(folder, 'a.jsonl');
+		await (await startSearch({ spec, problem, log, context: search })).result;
+		const whole = await readFile(log);
+		const starts = [...whole.keys()].filter((at) => at === 0 || whole[at - 1] === 0x0a);
+		// Every byte of some lines of each kind, and some of all others.
+		const kinds = new Map<string, number>();
+		for (const at of starts) kinds.set(/^\{"t":"(\w+)"/.exec(whole.toString('utf8', at, at + 30))?.[1] ?? '', at);
+		const cuts = new Set<number>();
+		const random = Random.of('cuts');
+		for (const [kind, at] of kinds) {
+			const end = whole.indexOf(0x0a, at);
+			if (kind === 'start') continue;
+			for (let cut = at; cut <= end + 1; cut++)
+				if (cut - at < 3 || end - cut < 3 || random.next() < 0.12) cuts.add(cut);
+		}
+		const events = (await readTreeLog(log)).events;
+		for (const cut of cuts) {
+			const path = join(folder, `cut-${cut}.jsonl`);
+			await writeFile(path, whole.subarray(0, cut));
+			const session = await continueSearch({
+				log: path,
+				budget: { simulations: 1 },
+				action: { action: 'more' },
+				context: search,
+			});
+			await session.result;
+			const read = await readTreeLog(path);
+			assert.equal(read.unreadable, 0, `cut at ${cut}: ${JSON.stringify(read.faults)}`);
+			const kept = whole
+				.subarray(0, cut)
+				.toString('utf8')
+				.split('\n')
+				.filter((line, i, all) => i < all.length - 1 || isWhole(line)).length;
+			assert.deepEqual(read.events.slice(0, kept), events.slice(0, kept), `cut at ${cut}`);
+			assert.equal(read.events[kept]?.t, 'resume');
+			assert.equal((await linesOf(path)).at(-1)?.t, 'end');
+		}
+		// Without its start it is no log.
+		const path = join(folder, 'nothing.jsonl');
+		await writeFile(path, whole.subarray(0, 40));
+		await assert.rejects(continueSearch({ log: path, budget: {}, action: { action: 'more' }, context: search }), {
+			reason: 'invalid',
+		});
+		assert.deepEqual(await readFile(path), whole.subarray(0, 40));
+	});
+
+	it('keeps the tree that it has when the policy fails for good, and can go on with another', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const [say] = adder.rules;
+		const failing = {
+			...adder,
+			rules: [{ ...say, times: 2 }, { fail: { reason: 'unavailable' as const, message: 'The server is gone.' } }],
+		};
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder, failing) },
+			strategy: 'sequential-revision',
+			params: { rounds: 4 },
+		});
+		const first = await (await startSearch({ spec, problem, log, context: search })).result;
+		assert.ok(first.tree.nodes.length > 1);
+		const other = { ...spec, policy: { kind: 'scripted' as const, file: await scriptIn(folder, adder, 'other.json') } };
+		const session = await continueSearch({ log, spec: other, budget: {}, action: { action: 'more' }, context: search });
+		const { outcome } = await session.result;
+		assert.notEqual(outcome.stop, 'policy');
+		const { tree } = await readTreeLog(log);
+		assert.deepEqual(shapeOf(tree).slice(0, first.tree.nodes.length), shapeOf(first.tree));
+	});
+});
+
+function isWhole(line: string): boolean {
+	try {
+		JSON.parse(line);
+		return true;
+	} catch {
+		return false;
+	}
+}
