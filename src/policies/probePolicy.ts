@@ -76,7 +76,7 @@ interface TriedOut {
 /** What it says it can do, done once. What fails is not believed. */
 async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): Promise<TriedOut> {
 	const policy = open.bind({ signal });
-	const greedy = await ask(policy, problem, { temperature: 0, maxTokens: 48 });
+	const greedy = await ask(policy, problem, { temperature: 0, maxTokens: 48, tokens: 1 });
 	if (greedy instanceof Failure) throw greedy;
 	const claimed = open.capabilities;
 	const found: { -readonly [K in keyof PolicyCapabilities]: PolicyCapabilities[K] } = { ...claimed };
@@ -103,7 +103,9 @@ async function tryOut(open: OpenPolicy, problem: string, signal: AbortSignal): P
 		}
 	}
 	if (claimed.prefix) {
-		const prefix = sample.slice(0, Math.ceil(sample.length / 2));
+		// Between two tokens: what is cut within one may be other tokens.
+		const tokens = greedy.detail?.text ?? [...sample];
+		const prefix = tokens.slice(0, Math.ceil(tokens.length / 2)).join('');
 		const rest = await ask(policy, problem, { temperature: 0, maxTokens: 48, prefix });
 		const goesOn = !(rest instanceof Failure) && `${prefix}${rest.text}`.startsWith(sample);
 		if (!goesOn && greedy.finish === 'end') {

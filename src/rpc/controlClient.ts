@@ -110,6 +110,11 @@ export class ControlClient extends Disposable {
 		return this.#engine;
 	}
 
+	/** Whether the connection has ended: nothing more is answered. */
+	get closed(): boolean {
+		return this.#gone;
+	}
+
 	request<M extends ControlMethod>(
 		method: M,
 		params: ControlParams<M>,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Disposable, type IDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import type {
@@ -41,6 +42,9 @@ export interface EnginePolicyOptions {
 
 type Connection = Awaited<ReturnType<EnginePolicyOptions['connect']>>;
 
+/** How long an engine may say that it is not ready yet, and how long is waited in between, in milliseconds. */
+const startMs = 60_000;
+const pauseMs = 300;
 /** Alternatives that an engine tells at most. */
 const mostAlternatives = 20;
 /** So far apart that the seeds of parts of a request differ from those of its neighbours. */
@@ -243,20 +247,30 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		);
 	}
 
-	/** A request; once more, on a new connection, when the old one was lost. */
+	/** A request; again while an engine is starting, and once more, on a new connection, when the old one was lost. */
 	async #request<M extends ControlMethod>(
 		method: M,
 		params: ControlParams<M>,
 		signal: AbortSignal,
 	): Promise<ControlResult<M>> {
-		const connection = this.#connection;
-		try {
-			return await connection.client.request(method, params, signal);
-		} catch (error) {
-			if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
-			if (Failure.from(error).reason !== 'unavailable') throw error;
-			const { client } = await this.#reconnect(connection, signal);
-			return client.request(method, params, signal);
+		const until = performance.now() + startMs;
+		for (let connection = this.#connection, again = false; ; ) {
+			try {
+				return await connection.client.request(method, params, signal);
+			} catch (error) {
+				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				if (Failure.from(error).reason !== 'unavailable') throw error;
+				if (connection.client.closed) {
+					if (again) throw error;
+					again = true;
+					connection = await this.#reconnect(connection, signal);
+				} else {
+					if (performance.now() > until) throw error;
+					await sleep(pauseMs, undefined, { signal }).catch(() => {
+						throw new Failure('cancelled', 'Cancelled.');
+					});
+				}
+			}
 		}
 	}
 

@@ -211,7 +211,7 @@ test('a schema, a system message and extra fields are passed on; messages with r
 	);
 	const [made] = await generate(policy, ask({ schema: { type: 'object' }, maxTokens: 20 }));
 	assert.equal(made?.text, '{"ready": true}');
-	const { body } = server.requests.at(-1) as { body: Record<string, unknown> & { messages: unknown[] } };
+	const body = server.requests.at(-1)?.body as Record<string, unknown>;
 	assert.deepEqual([body.top_k, body.model], [5, 'tiny']);
 	assert.deepEqual(body.messages, [
 		{ role: 'system', content: 'Be brief.' },
