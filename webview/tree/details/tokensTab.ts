@@ -1,0 +1,76 @@
+import type { TokenDetail } from '../../../src/core/search/policy.ts';
+import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
+import { element, fill } from '../../lib/dom.ts';
+import { roleNames } from '../draw/nodeShapes.ts';
+import { TokenView } from '../tokens/tokenView.ts';
+import type { Change, TreeModel } from '../treeModel.ts';
+import type { TreeSide } from '../treeSide.ts';
+import type { DetailTab } from './detailTab.ts';
+import { toldOf } from './nodeEvents.ts';
+
+/** The chosen node token by token. */
+export class TokensTab implements DetailTab {
+	readonly id = 'tokens';
+	readonly label = 'Tokens';
+	readonly element = element('div', { class: 'detail-body tokens-tab' });
+	readonly #model: TreeModel;
+	#view: TokenView | null = null;
+	#statistic: TokenStatistic = 'entropy';
+	#drawn = '';
+
+	constructor(model: TreeModel) {
+		this.#model = model;
+	}
+
+	dispose(): void {
+		this.#view?.dispose();
+	}
+
+	update(changes: ReadonlySet<Change>): void {
+		if (!['tab', 'selection', 'events', 'source', 'sides', 'moment'].some((one) => changes.has(one as Change))) return;
+		const { current: side, selected: node, selection } = this.#model;
+		if (side === null || node === undefined || selection === null) {
+			this.#say('Choose a node of the tree to see its tokens.');
+			return;
+		}
+		const canForce = forcing(side);
+		const key = `${selection.side} ${side.source.path} ${side.source.chosen} ${node.id} ${canForce}`;
+		// What was told of a node's tokens does not change: its view stays as it is while the tree grows.
+		if (key === this.#drawn) return;
+		const told = toldOf(side.events, 'tokens', node.id, side.events.length).at(-1);
+		if (told === undefined || told.text.length === 0) {
+			const why =
+				node.parents.length === 0 ? 'The problem was not generated.' : 'The policy told nothing of its tokens.';
+			this.#say(`${why} Set “tokens” of a search’s sampling to 1 or more to record them.`);
+			return;
+		}
+		this.#view?.dispose();
+		this.#drawn = key;
+		this.#view = new TokenView({
+			label: `Tokens of node ${node.id}`,
+			detail: told as typeof told & TokenDetail,
+			statistic: this.#statistic,
+			canForce,
+			onForce: (token, text) => this.#model.post({ type: 'force', node: node.id, token, text }),
+			onStatistic: (statistic) => {
+				this.#statistic = statistic;
+			},
+		});
+		const title = `Tokens of ${roleNames[node.role].toLowerCase()} ${node.id}`;
+		fill(this.element, element('h2', null, title), this.#view.element);
+	}
+
+	#say(words: string): void {
+		this.#view?.dispose();
+		this.#view = null;
+		this.#drawn = '';
+		fill(this.element, element('p', { class: 'quiet' }, words));
+	}
+}
+
+/** Whether tokens of a tree can be forced; else why not. */
+function forcing({ name, source }: TreeSide): true | string {
+	if (name === 'other') return 'Open this tree by itself to force a token.';
+	if (source.canGoOn !== true) return source.canGoOn;
+	return source.running ? 'The search is running: stop it to force a token.' : true;
+}

@@ -1,0 +1,64 @@
+import type { TokenDetail } from '../../../src/core/search/policy.ts';
+import { element, unseen } from '../../lib/dom.ts';
+import { formatPercent } from '../../lib/format.ts';
+import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
+
+export interface Alternative {
+	readonly text: string;
+	readonly probability: number;
+	/** The token that was taken. */
+	readonly taken: boolean;
+}
+
+/** What could have stood at a place, the most probable first; what was taken is among them, if its probability is known. */
+export function alternativesAt(detail: TokenDetail, token: number): Alternative[] {
+	const text = detail.text[token] ?? '';
+	const list = (detail.top?.[token] ?? [])
+		.map(([word, logprob]) => ({ text: word, probability: Math.exp(logprob), taken: word === text }))
+		.filter(({ probability }) => probability >= 0 && probability <= 1.000001);
+	const own = detail.logprob[token] ?? null;
+	if (own !== null && !list.some(({ taken }) => taken)) list.push({ text, probability: Math.exp(own), taken: true });
+	return list.sort((a, b) => b.probability - a.probability);
+}
+
+/** A token so that one sees its blanks: "·no", "↵". */
+export function tokenLabel(text: string): string {
+	if (text === '') return '∅';
+	return plainLabel(text.replace(/\n/g, '↵').replace(/\t/g, '⇥').replace(/ /g, '·'), 60);
+}
+
+/**
+ * Alternatives as bars of their probabilities.
+ * @param force absent: they are shown alone
+ */
+export function alternativeList(alternatives: readonly Alternative[], force?: (text: string) => void): HTMLElement {
+	const rows = alternatives.map(({ text, probability, taken }) => {
+		const bar = element('span', { class: 'alternative-bar', aria: { hidden: true } });
+		bar.style.width = `${Math.min(100, probability * 100).toFixed(1)}%`;
+		const percent = formatPercent(probability);
+		const inside = [
+			bar,
+			element('span', { class: 'alternative-text' }, tokenLabel(text)),
+			element('span', { class: 'alternative-share' }, taken && element('span', { class: 'quiet' }, 'taken '), percent),
+		];
+		if (force === undefined || taken || text === '') {
+			return element('li', null, element('div', { class: `alternative${taken ? ' taken' : ''}` }, ...inside));
+		}
+		return element(
+			'li',
+			null,
+			element(
+				'button',
+				{
+					class: 'alternative',
+					title: 'Force this token and go on from it',
+					attributes: { type: 'button' },
+					on: { click: () => force(text) },
+				},
+				unseen('Force '),
+				...inside,
+			),
+		);
+	});
+	return element('ul', { class: 'alternatives' }, ...rows);
+}

@@ -1,0 +1,137 @@
+import { type TokenKind, tokenKind } from '../../../src/core/search/forkRule.ts';
+import type { TokenDetail } from '../../../src/core/search/policy.ts';
+import {
+	isPartial,
+	statisticAt,
+	type TokenStatistic,
+	tokenStatistics,
+} from '../../../src/core/search/tokenStatistics.ts';
+import { formatNumber } from '../../lib/format.ts';
+
+/** Levels of colour: 0 (the policy is sure) to this (it could go on otherwise). */
+export const highestLevel = 6;
+
+export const statisticNames: Readonly<Record<TokenStatistic, string>> = {
+	entropy: 'Entropy',
+	varentropy: 'Varentropy',
+	gini: 'Gini coefficient',
+	variance: 'Variance',
+	gap: 'Gap of the top two',
+	logprob: 'Log-probability',
+};
+
+export const statisticWords: Readonly<Record<TokenStatistic, string>> = {
+	entropy: 'Entropy of the next-token distribution: 0 where one token is certain',
+	varentropy: 'Variance of the surprise: high where likely tokens stand beside unlikely ones',
+	gini: 'How unequal the probabilities are: the darker, the more alike',
+	variance: 'Variance of the probabilities: the darker, the more alike',
+	gap: 'Difference between the probabilities of the two most probable tokens: the darker, the closer',
+	logprob: 'Log-probability of the token that was taken: the darker, the less likely',
+};
+
+export const kindWords: Readonly<Record<TokenKind, string>> = {
+	greedy: 'one token leads',
+	fork: 'fork: the top two are close',
+	branch: 'branch: several tokens are likely',
+	explore: 'flat: no token is likely',
+};
+
+const units: Readonly<Record<TokenStatistic, string>> = {
+	entropy: ' nats',
+	varentropy: ' nats²',
+	gini: '',
+	variance: '',
+	gap: '',
+	logprob: ' nats',
+};
+
+/** One statistic over a text, and how strongly each value is coloured. */
+export interface StatisticColumn {
+	readonly name: TokenStatistic;
+	/** One entry a token; null: not known. */
+	readonly values: readonly (number | null)[];
+	/** Some of the values are of the top alternatives alone. */
+	readonly partial: boolean;
+	/** 0 (sure) to 1 (open). */
+	strength(value: number): number;
+	/** What the weakest and the strongest colour stand for. */
+	readonly low: string;
+	readonly high: string;
+}
+
+/** Values at which the colour is strongest, where they mean the same for every text. */
+const fullAt = { entropy: 2.4, varentropy: 3, logprob: 4.5 } as const;
+
+/** null: nothing is known of it. */
+export function statisticColumn(detail: TokenDetail, name: TokenStatistic): StatisticColumn | null {
+	const values = detail.text.map((_, i) => statisticAt(detail, i, name));
+	const known = values.filter((value) => value !== null);
+	if (known.length === 0) return null;
+	const partial = values.some((value, i) => value !== null && isPartial(detail, i, name));
+	const shared = { name, values, partial };
+	const clamp = (share: number) => Math.max(0, Math.min(1, share)) || 0;
+	const show = (value: number) => `${formatNumber(value, 3)}${units[name]}`;
+	switch (name) {
+		case 'entropy':
+		case 'varentropy':
+			return { ...shared, strength: (v) => clamp(v / fullAt[name]), low: '0', high: `≥ ${show(fullAt[name])}` };
+		case 'logprob':
+			return { ...shared, strength: (v) => clamp(-v / fullAt.logprob), low: '0', high: `≤ ${show(-fullAt.logprob)}` };
+		case 'gap':
+			return { ...shared, strength: (v) => clamp(1 - v), low: '1', high: '0' };
+		case 'gini':
+		case 'variance': {
+			// What is usual depends on how many tokens there are: the text itself is the measure.
+			let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+			for (const value of known) [least, most] = [Math.min(least, value), Math.max(most, value)];
+			const span = most - least;
+			return {
+				...shared,
+				strength: (v) => (span > 0 ? clamp((most - v) / span) : 0),
+				low: show(most),
+				high: show(least),
+			};
+		}
+	}
+}
+
+/** The statistics of which something is known. */
+export function knownStatistics(detail: TokenDetail): TokenStatistic[] {
+	return tokenStatistics.filter((name) => detail.text.some((_, i) => statisticAt(detail, i, name) !== null));
+}
+
+export function levelOf(column: StatisticColumn, token: number): number | null {
+	const value = column.values[token] ?? null;
+	return value === null ? null : Math.min(highestLevel, Math.floor(column.strength(value) * (highestLevel + 1)));
+}
+
+/** By token what its distribution asks for; null: its alternatives are not known. */
+export function kindsOf(detail: TokenDetail): (TokenKind | null)[] {
+	return detail.text.map((_, i) => tokenKind(detail.top?.[i] ?? []));
+}
+
+/** All that is known of a token, in words. */
+export function tokenWords(detail: TokenDetail, token: number, kind: TokenKind | null): string {
+	const parts = tokenStatistics.flatMap((name) => {
+		const value = statisticAt(detail, token, name);
+		if (value === null) return [];
+		const about = isPartial(detail, token, name) ? '≈ ' : '';
+		const p = name === 'logprob' ? ` (p ${formatNumber(Math.exp(value), 3)})` : '';
+		return [`${statisticNames[name].toLowerCase()} ${about}${formatNumber(value, 3)}${units[name]}${p}`];
+	});
+	if (kind !== null) parts.push(kindWords[kind]);
+	return parts.length === 0 ? 'nothing is known of it' : parts.join(' · ');
+}
+
+/** The greatest strength in each of so many equal stretches of a text; null: nothing is known there. */
+export function stripOf(column: StatisticColumn, stretches: number): (number | null)[] {
+	const { length } = column.values;
+	const count = Math.max(1, Math.min(stretches, length));
+	const strip = new Array<number | null>(count).fill(null);
+	for (const [i, value] of column.values.entries()) {
+		if (value === null) continue;
+		const at = Math.floor((i / length) * count);
+		strip[at] = Math.max(strip[at] ?? 0, column.strength(value));
+	}
+	return strip;
+}

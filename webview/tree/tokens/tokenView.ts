@@ -1,0 +1,223 @@
+import type { IDisposable } from '../../../src/base/disposable.ts';
+import { type TokenKind, tokenKinds } from '../../../src/core/search/forkRule.ts';
+import type { TokenDetail } from '../../../src/core/search/policy.ts';
+import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
+import { button, dropdown } from '../../lib/controls.ts';
+import { element, fill, setText } from '../../lib/dom.ts';
+import { formatCount } from '../../lib/format.ts';
+import { TokenText } from '../../lib/tokens/tokenText.ts';
+import { alternativeList, alternativesAt, tokenLabel } from './alternativeList.ts';
+import {
+	highestLevel,
+	kindsOf,
+	kindWords,
+	knownStatistics,
+	levelOf,
+	type StatisticColumn,
+	statisticColumn,
+	statisticNames,
+	statisticWords,
+	tokenWords,
+} from './statisticScale.ts';
+import { TokenHover } from './tokenHover.ts';
+import { TokenStrip } from './tokenStrip.ts';
+
+export interface TokenViewOptions {
+	readonly label: string;
+	/** The `tokens` event of a node. */
+	readonly detail: TokenDetail;
+	/** What tokens are coloured by at first, if it is known. */
+	readonly statistic: TokenStatistic;
+	/** Whether a token can be forced; else why not, in words. */
+	readonly canForce: true | string;
+	/** Goes on from another token at this place. */
+	readonly onForce: (token: number, text: string) => void;
+	readonly onStatistic?: (statistic: TokenStatistic) => void;
+}
+
+/**
+ * The text of a node token by token, coloured by a statistic of the next-token distribution, with the statistic over the
+ * text in one line, marks where the fork rule says that it could go on otherwise, and the alternatives at each token.
+ */
+export class TokenView implements IDisposable {
+	readonly element: HTMLElement;
+	readonly #options: TokenViewOptions;
+	readonly #kinds: readonly (TokenKind | null)[];
+	readonly #forks: readonly number[];
+	#column: StatisticColumn | null;
+	readonly #text: TokenText;
+	readonly #strip = new TokenStrip((token) => this.#go(token));
+	readonly #hover = new TokenHover();
+	readonly #legend = element('p', { class: 'token-legend' });
+	readonly #facts = element('p', { class: 'token-facts', role: 'status' });
+	readonly #alternatives = element('section', { class: 'token-alternatives', aria: { label: 'Alternatives' } });
+	#shown = -1;
+
+	constructor(options: TokenViewOptions) {
+		this.#options = options;
+		const { detail, label } = options;
+		this.#kinds = kindsOf(detail);
+		this.#forks = this.#kinds.flatMap((kind, i) => (kind === null || kind === 'greedy' ? [] : [i]));
+		const known = knownStatistics(detail);
+		const first = known.includes(options.statistic) ? options.statistic : known[0];
+		this.#column = first === undefined ? null : statisticColumn(detail, first);
+		this.#text = new TokenText({
+			label: `${label}: arrows move among the tokens, Enter goes to the alternatives`,
+			text: detail.text,
+			classOf: (i) => this.#classOf(i),
+			onShow: (token, moved) => (moved ? this.#show(token) : this.#point(token)),
+			onLeave: () => this.#hover.hide(),
+			onPick: () => this.#hover.hide(),
+		});
+		this.#text.element.addEventListener('keydown', (event) => this.#onKey(event));
+		this.#alternatives.addEventListener('keydown', (event) => this.#onAlternativeKey(event));
+		this.element = element(
+			'div',
+			{ class: 'token-view' },
+			this.#tools(known, first),
+			this.#column !== null && this.#strip.element,
+			this.#text.element,
+			this.#facts,
+			this.#alternatives,
+			this.#hover.element,
+		);
+		this.#draw();
+		if (detail.text.length > 0) this.#show(this.#forks[0] ?? 0);
+	}
+
+	dispose(): void {
+		this.#hover.dispose();
+		this.#text.dispose();
+		this.element.remove();
+	}
+
+	#tools(known: readonly TokenStatistic[], first: TokenStatistic | undefined): HTMLElement {
+		const forks = this.#forks.length;
+		const told = this.#kinds.some((kind) => kind !== null);
+		const move = (by: 1 | -1, label: string, icon: 'previous' | 'next') => {
+			const control = button({ label, icon, appearance: 'icon', onClick: () => this.#goToFork(by) });
+			control.setDisabled(forks === 0);
+			return control.element;
+		};
+		return element(
+			'div',
+			{ class: 'token-tools' },
+			first !== undefined &&
+				dropdown({
+					label: 'Colour by',
+					showLabel: true,
+					choices: known.map((value) => ({ value, label: statisticNames[value] })),
+					value: first,
+					onChange: (value) => this.#colourBy(value as TokenStatistic),
+				}).element,
+			told && move(-1, 'Previous fork', 'previous'),
+			told && move(1, 'Next fork', 'next'),
+			told && element('span', { class: 'quiet' }, `${formatCount(forks)} ${forks === 1 ? 'fork' : 'forks'}`),
+			this.#legend,
+		);
+	}
+
+	#colourBy(name: TokenStatistic): void {
+		this.#column = statisticColumn(this.#options.detail, name);
+		this.#text.refresh();
+		this.#draw();
+		this.#options.onStatistic?.(name);
+	}
+
+	#classOf(token: number): string {
+		const level = this.#column === null ? null : levelOf(this.#column, token);
+		const kind = this.#kinds[token] ?? null;
+		return `level-${level ?? 'none'}${kind === null ? '' : ` kind-${kind}`}`;
+	}
+
+	#draw(): void {
+		const column = this.#column;
+		if (column === null) {
+			fill(this.#legend, 'Nothing is known of these tokens but their text.');
+			return;
+		}
+		this.#strip.draw(column, this.#forks);
+		this.#strip.mark(Math.max(0, this.#shown));
+		const levels = Array.from({ length: highestLevel + 1 }, (_, level) =>
+			element('span', { class: `swatch level-${level}`, aria: { hidden: true } }),
+		);
+		const present = new Set(this.#kinds);
+		const marks = tokenKinds.filter((kind) => kind !== 'greedy' && present.has(kind));
+		fill(
+			this.#legend,
+			element('span', { title: statisticWords[column.name] }, `${column.low} `, ...levels, ` ${column.high}`),
+			...marks.map((kind) => element('span', { class: `mark-name kind-${kind}` }, kindWords[kind])),
+			column.partial && element('span', null, '≈ of the alternatives alone'),
+		);
+	}
+
+	/** Chooses a token: its values and alternatives below, its place in the line. */
+	#show(token: number): void {
+		if (token === this.#shown) return;
+		this.#shown = token;
+		const { detail, canForce, onForce } = this.#options;
+		this.#strip.mark(token);
+		const place = `Token ${formatCount(token + 1)} of ${formatCount(detail.text.length)}`;
+		setText(this.#facts, `${place}, “${tokenLabel(detail.text[token] ?? '')}”: ${this.#words(token)}`);
+		const alternatives = alternativesAt(detail, token);
+		fill(
+			this.#alternatives,
+			element('h3', null, 'Alternatives'),
+			alternatives.length === 0
+				? element(
+						'p',
+						{ class: 'quiet' },
+						'The policy told none here. Search with alternatives for tokens to see them.',
+					)
+				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
+			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),
+		);
+	}
+
+	#point(token: number): void {
+		const anchor = this.#text.elementOf(token);
+		if (anchor === null) return;
+		const { detail } = this.#options;
+		const name = element('strong', null, tokenLabel(detail.text[token] ?? ''));
+		const facts = element('p', null, this.#words(token));
+		this.#hover.show(anchor, name, facts, alternativeList(alternativesAt(detail, token).slice(0, 6)));
+	}
+
+	#words(token: number): string {
+		return tokenWords(this.#options.detail, token, this.#kinds[token] ?? null);
+	}
+
+	#go(token: number): void {
+		this.#hover.hide();
+		this.#text.move(token);
+	}
+
+	#goToFork(by: 1 | -1): void {
+		const at = this.#text.current;
+		const next = by === 1 ? this.#forks.find((fork) => fork > at) : this.#forks.findLast((fork) => fork < at);
+		const token = next ?? (by === 1 ? this.#forks[0] : this.#forks.at(-1));
+		if (token !== undefined) this.#go(token);
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		if (event.ctrlKey || event.altKey || event.metaKey) return;
+		if (event.key === 'Escape') this.#hover.hide();
+		else if (event.key === 'Enter') this.#alternatives.querySelector('button')?.focus();
+		else if (event.key === 'n' || event.key === 'p') this.#goToFork(event.key === 'n' ? 1 : -1);
+		else return;
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	#onAlternativeKey(event: KeyboardEvent): void {
+		const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+		if (event.key === 'Escape') this.#text.element.focus();
+		else if (by !== undefined) {
+			const buttons = [...this.#alternatives.querySelectorAll('button')];
+			const at = buttons.indexOf(event.target as HTMLButtonElement);
+			buttons[at + by]?.focus();
+		} else return;
+		event.preventDefault();
+		event.stopPropagation();
+	}
+}
