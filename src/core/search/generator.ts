@@ -258,16 +258,14 @@ export class Generator {
 		if (finish === 'end' || finish === 'refusal') return true;
 		const { answerEnd } = this.#settings;
 		const { before, rule, options } = job;
-		if (finish === 'length') {
-			// Where the budget cut it, it can go on with another; where its context or its own limit did, it cannot.
-			if (reserved.cut && tokens >= reserved.maxTokens) {
-				this.cutShort = 'tokens';
-				return false;
-			}
-			// Who says where it is to stop goes on from what has not got there.
-			if (options.stop !== undefined && text !== '') return false;
-			if (rule === null || text === '' || tokens >= job.left) return true;
-		} else if (rule === null && options.stop === undefined) return true;
+		// Where the budget cut it, it can go on with another; where its context or its own limit did, it cannot.
+		if (reserved.cut && tokens >= reserved.maxTokens) {
+			if (finish === 'length') this.cutShort = 'tokens';
+			return false;
+		}
+		// Who says where it is to stop goes on from what has not got there.
+		if (finish === 'length' && text === '') return true;
+		if (options.stop === undefined && (rule === null || tokens >= job.left)) return true;
 		if (rule === null || answerEnd === null) return false;
 		return text.includes(answerEnd) || `${before.slice(1 - answerEnd.length)}${text}`.includes(answerEnd);
 	}

@@ -1,20 +1,17 @@
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
+import { openLeaves } from '../siblings.ts';
 
 /**
  * Samples completions from where the search begins until there are n, or a multiple of n when it goes on from a log that has
- * them already.
+ * them already. What a budget cut in the middle is brought to its end first.
  */
-export async function sampleCompletions(
-	search: Search,
-	n: number,
-	temperature: number | undefined,
-): Promise<readonly TreeNode[]> {
-	const have = (search.tree.node(search.root) as TreeNode).children.length;
-	const more = n - (have % n);
-	return search.generate(search.root, {
-		n: more,
-		unit: 'completion',
-		...(temperature === undefined ? {} : { sampling: { temperature } }),
-	});
+export async function sampleCompletions(search: Search, n: number, temperature: number | undefined): Promise<void> {
+	const { tree, root } = search;
+	const options = { unit: 'completion', ...(temperature === undefined ? {} : { sampling: { temperature } }) } as const;
+	const cut = openLeaves(search).filter(({ id, final }) => id !== root && !final);
+	if (search.policy.capabilities.prefix) await search.parallel(cut, ({ id }) => search.generate(id, options));
+	const have = (tree.node(root) as TreeNode).children.length;
+	if (have > 0 && have % n === 0 && cut.length > 0) return;
+	await search.generate(root, { ...options, n: n - (have % n) });
 }
