@@ -97,8 +97,7 @@ export class WindowSearches extends Disposable {
 
 	/** Begins a search. @returns its log */
 	async start({ spec, problem, log }: Start, signal?: AbortSignal): Promise<string> {
-		const reason = this.forbidden();
-		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		this.#requireTrust();
 		const path = log ?? join(await this.folderFor(spec.policy as PolicySpec), searchLogName(spec.strategy, new Date()));
 		await mkdir(dirname(path), { recursive: true });
 		const [keys, environment] = await this.#secrets();
@@ -107,12 +106,14 @@ export class WindowSearches extends Disposable {
 	}
 
 	async goOn(params: GoOn, signal?: AbortSignal): Promise<void> {
+		this.#requireTrust();
 		const [keys, environment] = await this.#secrets();
 		await this.request('continue', { ...params, keys, environment }, signal);
 	}
 
 	/** Tries a policy. */
 	async probe(policy: PolicySpec, signal?: AbortSignal): Promise<SearchResult<'probe'>> {
+		this.#requireTrust();
 		const [keys] = await this.#secrets();
 		return this.request('probe', { policy, keys }, signal);
 	}
@@ -132,6 +133,11 @@ export class WindowSearches extends Disposable {
 		const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
 		if (folders.length === 0) return [join(this.#options.storage.fsPath, 'searches')];
 		return folders.map(({ uri }) => join(uri.fsPath, searchSettings.folder(uri)));
+	}
+
+	#requireTrust(): void {
+		const reason = this.forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
 	}
 
 	async #secrets(): Promise<[keys: Record<string, string>, environment: Record<string, string>]> {

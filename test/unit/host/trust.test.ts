@@ -33,6 +33,25 @@ test('without trust no reward is run: no process, and none of its environment is
 	pool.dispose();
 });
 
+test('without trust no policy is run and no key is looked for; trees are read', async () => {
+	const { WindowSearches } = await import('../../../src/host/search/windowSearches.ts');
+	const secret = () => assert.fail('keys are looked for although the workspace is not trusted');
+	const uri = { fsPath: '/nowhere' } as never;
+	const searches = new WindowSearches({
+		...{ extension: uri, storage: uri, client: 'test', log: () => undefined, keys: secret, environment: secret },
+	});
+	const spec = { policy: { kind: 'scripted', file: '/nowhere/script.json' }, strategy: 'mcts' } as const;
+	const problem = { prompt: 'p' };
+	await assert.rejects(searches.start({ spec, problem, log: '/nowhere/a.jsonl' }), { reason: 'denied' });
+	await assert.rejects(searches.request('probe', { policy: spec.policy }), { reason: 'denied' });
+	await assert.rejects(searches.request('prune', { log: '/nowhere/a.jsonl', node: 1, restore: false }), {
+		reason: 'denied',
+	});
+	assert.equal(searches.pid, null);
+	assert.match(searches.forbidden() ?? '', /not trusted/);
+	searches.dispose();
+});
+
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
 	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
