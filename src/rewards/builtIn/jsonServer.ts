@@ -38,7 +38,7 @@ export function apiKeysOf(environment: Readonly<Record<string, string | undefine
 	}
 }
 
-/** Posts JSON to one server: so many requests at once, again after failures that pass, no redirects, no key elsewhere. */
+/** Asks one server by JSON: so many requests at once, again after failures that pass, no redirects, no key elsewhere. */
 export class JsonServer {
 	readonly #options: JsonServerOptions;
 	readonly #queue: RequestQueue;
@@ -53,10 +53,15 @@ export class JsonServer {
 	 * 403), `invalid` (another refusal, or a reply that is not JSON), `cancelled`.
 	 */
 	post(url: string, body: unknown, signal: AbortSignal): Promise<unknown> {
-		return this.#queue.run(() => this.#try(url, body, signal), signal);
+		return this.#queue.run(() => this.#try(url, { body }, signal), signal);
 	}
 
-	async #try(url: string, body: unknown, signal: AbortSignal): Promise<Tried<unknown>> {
+	/** As {@link post}, by an address alone. */
+	get(url: string, signal: AbortSignal): Promise<unknown> {
+		return this.#queue.run(() => this.#try(url, null, signal), signal);
+	}
+
+	async #try(url: string, sent: { readonly body: unknown } | null, signal: AbortSignal): Promise<Tried<unknown>> {
 		const { timeoutSeconds, keys } = this.#options;
 		const { origin } = new URL(url);
 		const key = Object.hasOwn(keys, origin) ? keys[origin] : undefined;
@@ -65,13 +70,13 @@ export class JsonServer {
 		let text: string;
 		try {
 			response = await fetch(url, {
-				method: 'POST',
+				method: sent === null ? 'GET' : 'POST',
 				headers: {
-					'content-type': 'application/json',
+					...(sent === null ? {} : { 'content-type': 'application/json' }),
 					accept: 'application/json',
 					...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
 				},
-				body: JSON.stringify(body),
+				...(sent === null ? {} : { body: JSON.stringify(sent.body) }),
 				redirect: 'manual',
 				signal: AbortSignal.any([signal, timeout]),
 			});

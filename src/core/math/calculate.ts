@@ -1,0 +1,87 @@
+import { cleanText } from './cleanText.ts';
+import { Budget, evaluate, TooMuchWork } from './evaluate.ts';
+import { freeSymbols } from './expression.ts';
+import { bits } from './fixedPoint.ts';
+import { parseAnswer } from './parseAnswer.ts';
+import type { Rational } from './rational.ts';
+
+const longest = 500;
+/** Decimal places of what has no short exact form. */
+const places = 15;
+
+/** A value in words, or why there is none. */
+export type Calculated = { readonly value: string } | { readonly fault: string };
+
+/**
+ * The value of an expression, as one types it or in LaTeX: exactly where it is rational (`1/3 ≈ 0.333…`), else to 15 places.
+ * Angles in radians; `log` has base 10. Await `loadLatexParser` first.
+ */
+export function calculate(text: string): Calculated {
+	const written = text
+		.trim()
+		.replace(/\s*=\s*\??\s*$/, '')
+		.replace(/\b(floor|ceil)\s*\(([^()]*)\)/g, (_, name: string, inner: string) =>
+			name === 'floor' ? `\\lfloor ${inner} \\rfloor` : `\\lceil ${inner} \\rceil`,
+		)
+		.replace(/^([\d.,]+)\s*%\s*of\s+/i, '($1)/100*')
+		.replace(/(?<=[\w)])\s*(?:\bmod\b|%(?=\s*[\d(]))\s*(?=[\w(])/g, ' \\bmod ');
+	if (written === '') return { fault: 'There is nothing to calculate.' };
+	if (written.length > longest) return { fault: `The expression has more than ${longest} characters.` };
+	const answer = parseAnswer(cleanText(written));
+	if (answer?.kind !== 'scalar') {
+		return { fault: `"${text.trim().slice(0, 80)}" is no expression with a value: write one like (3/4)^2 + sqrt(2).` };
+	}
+	if (answer.exact !== null) return { value: rationalAsText(answer.exact) };
+	const symbols = [...freeSymbols(answer.expression)];
+	if (symbols.length > 0)
+		return { fault: `The value of ${symbols.slice(0, 5).join(', ')} is not known: write numbers alone.` };
+	try {
+		const found = evaluate(answer.expression, new Map(), new Budget());
+		if (found === null) return { fault: 'It has no value, or one that is too large.' };
+		const { re, im } = found.value;
+		const imaginary = decimal(im, 1n << bits);
+		if (imaginary.replace(/[-0.]/g, '') === '') return { value: `≈ ${decimal(re, 1n << bits)}` };
+		return {
+			value: `≈ ${decimal(re, 1n << bits)} ${imaginary.startsWith('-') ? '-' : '+'} ${imaginary.replace('-', '')}i`,
+		};
+	} catch (error) {
+		if (error instanceof TooMuchWork) return { fault: 'It takes too long to calculate.' };
+		throw error;
+	}
+}
+
+function rationalAsText({ n, d }: Rational): string {
+	if (d === 1n) return shortened(`${n}`);
+	const twosAndFives = (() => {
+		let rest = d;
+		for (const prime of [2n, 5n]) while (rest % prime === 0n) rest /= prime;
+		return rest === 1n;
+	})();
+	const exact = twosAndFives ? exactDecimal(n, d) : null;
+	if (exact !== null) return exact;
+	return `${shortened(`${n}/${d}`)} ≈ ${decimal(n, d)}`;
+}
+
+/** null: it has more places than one reads. */
+function exactDecimal(n: bigint, d: bigint): string | null {
+	for (let digits = 1, scale = 10n; digits <= 30; digits++, scale *= 10n) {
+		if ((n * scale) % d === 0n) return placed((n * scale) / d, digits);
+	}
+	return null;
+}
+
+/** Rounded half away from zero. */
+function decimal(n: bigint, d: bigint): string {
+	const scale = 10n ** BigInt(places);
+	const size = n < 0n ? -n : n;
+	const rounded = (2n * size * scale + d) / (2n * d);
+	return placed(n < 0n ? -rounded : rounded, places).replace(/\.?0+$/, '');
+}
+
+function placed(scaled: bigint, digits: number): string {
+	const text = (scaled < 0n ? -scaled : scaled).toString().padStart(digits + 1, '0');
+	return `${scaled < 0n ? '-' : ''}${shortened(text.slice(0, -digits))}.${text.slice(-digits)}`;
+}
+
+const shortened = (digits: string): string =>
+	digits.length <= 400 ? digits : `${digits.slice(0, 400)}… (${digits.length} digits)`;

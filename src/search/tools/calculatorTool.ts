@@ -1,0 +1,37 @@
+import { Failure } from '../../base/failure.ts';
+import { calculate } from '../../core/math/calculate.ts';
+import { loadLatexParser, resetLatexParser } from '../../core/math/latexParser.ts';
+import type { AgentTool } from '../../core/reflexion/agentTool.ts';
+import { withTimeLimit } from '../../rewards/withTimeLimit.ts';
+
+const limitMs = 200;
+
+/** Exact arithmetic by the evaluator of the accuracy reward. */
+export function calculatorTool(name: string): AgentTool {
+	return {
+		name,
+		description:
+			'exact arithmetic: write one expression, such as (3/4)^2 + sqrt(2), 17 mod 5, 10!, gcd(12, 18) or ln(10). No words, no variables.',
+		searches: false,
+		async run(query) {
+			await loadLatexParser();
+			const timed = withTimeLimit(limitMs, () => calculate(query));
+			if ('tooLong' in timed) {
+				resetLatexParser();
+				throw new Failure('invalid', `The expression takes longer than ${limitMs} ms to calculate.`);
+			}
+			const found = timed.value;
+			if ('fault' in found) throw new Failure('invalid', found.fault);
+			const expression = query.trim().replace(/\s+/g, ' ');
+			const text = `${expression} = ${found.value}${roundings(found.value)}`;
+			return { sources: [{ source: `${name}: ${expression}`, title: null, text }] };
+		},
+	};
+}
+
+/** As one quotes it: an answer that rounds rests on this all the same. */
+function roundings(value: string): string {
+	const decimal = /-?\d+\.\d{3,}$/.exec(value)?.[0];
+	if (decimal === undefined || decimal.length > 300) return '';
+	return ` (rounded: ${[0, 1, 2, 3, 4].map((places) => Number(decimal).toFixed(places)).join(', ')})`;
+}

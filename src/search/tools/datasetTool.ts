@@ -1,0 +1,133 @@
+import { basename, dirname } from 'node:path';
+import { checkAborted } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { AgentTool, ToolOutput } from '../../core/reflexion/agentTool.ts';
+import { LineSplitter, parseLine } from '../../runs/jsonLines.ts';
+import { openRegular } from '../../runs/safeFile.ts';
+import { BestMatches, termsIn, textQuery } from './textQuery.ts';
+
+export interface DatasetLimits {
+	/** Of the file that are read. */
+	readonly bytes: number;
+	/** Longer lines are passed over. */
+	readonly lineBytes: number;
+	readonly rows: number;
+}
+
+export const datasetLimits: DatasetLimits = { bytes: 512 << 20, lineBytes: 4 << 20, rows: 6 };
+
+const longestText = 1500;
+const chunkBytes = 1 << 20;
+
+interface Row {
+	/** From 1, as the line of the file. */
+	readonly line: number;
+	readonly text: string;
+}
+
+/** Rows of a JSONL file that have some words, or one row by its line. */
+export function datasetTool(
+	name: string,
+	path: string,
+	signal: AbortSignal,
+	limits: DatasetLimits = datasetLimits,
+): AgentTool {
+	return {
+		name,
+		description: `finds rows of ${basename(path)}: write a few words (a phrase in "quotes"), or "row 12" for one row.`,
+		searches: true,
+		async run(query) {
+			const row = /^\s*(?:row|line)\s+(\d{1,9})\s*$/i.exec(query);
+			return row === null
+				? search(path, query, signal, limits)
+				: search(path, '', signal, limits, Number(row[1] as string));
+		},
+	};
+}
+
+async function search(
+	path: string,
+	query: string,
+	signal: AbortSignal,
+	limits: DatasetLimits,
+	wantedLine?: number,
+): Promise<ToolOutput> {
+	const file = basename(path);
+	const wanted = textQuery(query);
+	if (wantedLine === undefined && wanted.terms.length === 0) {
+		throw new Failure('invalid', 'The query has no words that could be looked for.');
+	}
+	const matches = new BestMatches<Row>(wanted, 50);
+	const found: Row[] = [];
+	const read = await readRows(path, signal, limits, (line, row) => {
+		if (wantedLine !== undefined) {
+			if (line === wantedLine) found.push({ line, text: rowText(row) });
+			return line < wantedLine;
+		}
+		const terms = termsIn(JSON.stringify(row).toLowerCase(), wanted);
+		matches.document(terms);
+		if (terms !== 0) matches.add({ line, text: rowText(row) }, terms);
+		return true;
+	});
+	if (wantedLine !== undefined && found.length === 0) {
+		throw new Failure('missing', `${file} has no row ${wantedLine}; it has ${read.rows} rows.`);
+	}
+	const best = wantedLine === undefined ? matches.best(limits.rows) : found;
+	const left = matches.total - best.length;
+	const notes = [
+		...(best.length === 0 ? [`None of ${read.rows} rows has any of these words.`] : []),
+		...(left > 0 && wantedLine === undefined ? [`${left} more rows have some of these words.`] : []),
+		...(read.whole ? [] : [`Only the first ${read.rows} rows were read.`]),
+		...(read.unreadable > 0 ? [`${read.unreadable} lines are no JSON objects.`] : []),
+	];
+	return {
+		sources: best.map(({ line, text }) => ({ source: `${file}:${line}`, title: null, text })),
+		...(notes.length === 0 ? {} : { note: notes.join(' ') }),
+	};
+}
+
+async function readRows(
+	path: string,
+	signal: AbortSignal,
+	limits: DatasetLimits,
+	take: (line: number, row: object) => boolean,
+): Promise<{ rows: number; unreadable: number; whole: boolean }> {
+	const handle = await openRegular(dirname(path), basename(path));
+	const lines = new LineSplitter(limits.lineBytes);
+	const buffer = Buffer.alloc(chunkBytes);
+	let [number, rows, unreadable, at] = [0, 0, 0, 0];
+	const use = (line: Uint8Array): boolean => {
+		number++;
+		const value = parseLine(line);
+		if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+			if (line.length > 0) unreadable++;
+			return true;
+		}
+		rows++;
+		return take(number, value);
+	};
+	try {
+		for (;;) {
+			checkAborted(signal);
+			if (at >= limits.bytes) return { rows, unreadable: unreadable + lines.dropped, whole: false };
+			const { bytesRead } = await handle.read(buffer, 0, chunkBytes, at);
+			if (bytesRead === 0) break;
+			at += bytesRead;
+			for (const line of lines.push(Uint8Array.prototype.slice.call(buffer, 0, bytesRead))) {
+				if (!use(line)) return { rows, unreadable, whole: true };
+			}
+		}
+		for (const line of lines.pending > 0 ? lines.push(Buffer.from('\n')) : []) use(line);
+		return { rows, unreadable: unreadable + lines.dropped, whole: true };
+	} finally {
+		await handle.close();
+	}
+}
+
+/** A field a line, as people read a row. */
+function rowText(row: object): string {
+	return Object.entries(row)
+		.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+		.join('\n')
+		.slice(0, longestText);
+}

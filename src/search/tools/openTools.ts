@@ -1,0 +1,73 @@
+import { lstat } from 'node:fs/promises';
+import { Failure } from '../../base/failure.ts';
+import type { AgentTool } from '../../core/reflexion/agentTool.ts';
+import type { ToolSpec } from '../../protocol/searchSpec.ts';
+import { calculatorTool } from './calculatorTool.ts';
+import { codeTool } from './codeTool.ts';
+import { datasetTool } from './datasetTool.ts';
+import { webTool } from './webTool.ts';
+import { workspaceTool } from './workspaceTool.ts';
+
+export interface ToolContext {
+	/** API keys by name; one is sent to that tool's own server alone. */
+	readonly keys?: Readonly<Record<string, string>> | undefined;
+	/** Where `keyVariable` is looked up, and the sandbox's mode. */
+	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/** The tools of an agent; `bind` gives those of one search. */
+export interface OpenTools {
+	bind(options: { readonly signal: AbortSignal }): readonly AgentTool[];
+}
+
+/**
+ * Opens tools by their specifications, whose paths are absolute. Two of a kind are told apart by a number: `dataset`,
+ * `dataset2`. Fails with `missing` for a folder, a file or a key that is not there, with `invalid` for an address that is none.
+ */
+export async function openTools(specs: readonly ToolSpec[], context: ToolContext = {}): Promise<OpenTools> {
+	const counts = new Map<string, number>();
+	// What is wrong with a specification is said now, not to the model.
+	const makers: ((signal: AbortSignal) => AgentTool)[] = [];
+	for (const spec of specs) {
+		const count = (counts.get(spec.use) ?? 0) + 1;
+		counts.set(spec.use, count);
+		makers.push(await makerOf(spec, count === 1 ? spec.use : `${spec.use}${count}`, context));
+	}
+	return { bind: ({ signal }) => makers.map((make) => make(signal)) };
+}
+
+async function makerOf(
+	spec: ToolSpec,
+	name: string,
+	{ keys = {}, environment = {} }: ToolContext,
+): Promise<(signal: AbortSignal) => AgentTool> {
+	switch (spec.use) {
+		case 'workspace':
+			if (!(await lstat(spec.folder).catch(() => null))?.isDirectory()) {
+				throw new Failure('missing', `There is no folder ${spec.folder} to search.`, 'Name a folder.');
+			}
+			return (signal) => workspaceTool(name, spec.folder, signal);
+		case 'dataset':
+			if (!(await lstat(spec.file).catch(() => null))?.isFile()) {
+				throw new Failure('missing', `There is no file ${spec.file} with rows.`, 'Name a JSONL file.');
+			}
+			return (signal) => datasetTool(name, spec.file, signal);
+		case 'calculator':
+			return () => calculatorTool(name);
+		case 'code':
+			codeTool(name, spec, environment, AbortSignal.abort());
+			return (signal) => codeTool(name, spec, environment, signal);
+		case 'web': {
+			const key = keys[spec.name] ?? (spec.keyVariable === undefined ? undefined : environment[spec.keyVariable]);
+			if (spec.keyVariable !== undefined && key === undefined) {
+				throw new Failure(
+					'missing',
+					`The key of the search server is to be in ${spec.keyVariable}, which is not set.`,
+					'Set the environment variable.',
+				);
+			}
+			webTool(name, spec, null, AbortSignal.abort());
+			return (signal) => webTool(name, spec, key ?? null, signal);
+		}
+	}
+}

@@ -1,0 +1,103 @@
+import { Failure } from '../../base/failure.ts';
+import type { AgentTool, ToolSource } from '../../core/reflexion/agentTool.ts';
+import type { ToolSpecOf } from '../../protocol/searchSpec.ts';
+import { JsonServer } from '../../rewards/builtIn/jsonServer.ts';
+
+const mostResults = 6;
+const longestText = 2000;
+const longestQuery = 1000;
+
+/** Where the query goes in an address: then it is asked by GET, else by POST. */
+const place = '{query}';
+
+/**
+ * Asks the search server that a person has named, and no other: redirects are not followed, its key goes to its own origin,
+ * nothing that it names is fetched. The contract is in docs/reflexion.md.
+ * @param key sent as a bearer token; null: none
+ * Fails with `invalid` for an address that is none.
+ */
+export function webTool(name: string, spec: ToolSpecOf<'web'>, key: string | null, signal: AbortSignal): AgentTool {
+	const { origin } = addressOf(spec.url.replace(place, ''));
+	const server = new JsonServer({
+		concurrency: 4,
+		timeoutSeconds: spec.timeoutSeconds,
+		// The agent has a budget of its own for trying again.
+		retries: 0,
+		keys: key === null ? {} : { [origin]: key },
+	});
+	return {
+		name,
+		description: 'searches the web: write a few words, as in a search engine.',
+		searches: true,
+		async run(query) {
+			const words = query.trim().slice(0, longestQuery);
+			if (words === '') throw new Failure('invalid', 'There is nothing to search for.');
+			const reply = spec.url.includes(place)
+				? await server.get(spec.url.replace(place, encodeURIComponent(words)), signal)
+				: await server.post(spec.url, { query: words, max_results: mostResults }, signal);
+			const found = resultsIn(reply);
+			if (found === null) {
+				throw new Failure('invalid', `The reply of ${origin} has no list of results with url and content.`);
+			}
+			return {
+				sources: found.slice(0, mostResults),
+				...(found.length === 0 ? { note: 'The search found nothing.' } : {}),
+			};
+		},
+	};
+}
+
+function addressOf(text: string): URL {
+	let url: URL | null = null;
+	try {
+		url = new URL(text);
+	} catch {
+		// Told below.
+	}
+	if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+		throw new Failure(
+			'invalid',
+			`"${text.slice(0, 200)}" is no address of a search server.`,
+			'Write it like https://HOST/search.',
+		);
+	}
+	if (url.username !== '' || url.password !== '') {
+		throw new Failure('invalid', 'The address of the search server has a password in it.', 'Set its key instead.');
+	}
+	return url;
+}
+
+/** `results`, or the reply itself: tables with an address and a text under one of the usual names. null: there is no list. */
+function resultsIn(reply: unknown): ToolSource[] | null {
+	const list = Array.isArray(reply) ? reply : listIn(reply, 'results', 'organic', 'items', 'data');
+	if (list === null) return null;
+	return list.flatMap((item): ToolSource[] => {
+		const source = textOf(item, 'url', 'link', 'href');
+		const title = textOf(item, 'title', 'name');
+		const text = textOf(item, 'content', 'text', 'snippet', 'description', 'summary') ?? title;
+		if (source === null || text === null || !/^https?:\/\//i.test(source)) return [];
+		return [{ source: source.slice(0, 500), title: title?.slice(0, 200) ?? null, text: text.slice(0, longestText) }];
+	});
+}
+
+function listIn(value: unknown, ...names: string[]): unknown[] | null {
+	for (const name of names) {
+		const list = field(value, name);
+		if (Array.isArray(list)) return list;
+	}
+	return null;
+}
+
+function textOf(value: unknown, ...names: string[]): string | null {
+	for (const name of names) {
+		const text = field(value, name);
+		if (typeof text === 'string' && text.trim() !== '') return text.trim();
+	}
+	return null;
+}
+
+function field(value: unknown, name: string): unknown {
+	return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+		? (value as Record<string, unknown>)[name]
+		: undefined;
+}

@@ -1,0 +1,209 @@
+import { constants, type Dirent } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkAborted } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { AgentTool, ToolOutput, ToolSource } from '../../core/reflexion/agentTool.ts';
+import { openRegular } from '../../runs/safeFile.ts';
+import { BestMatches, type TextQuery, termsIn, textQuery } from './textQuery.ts';
+
+export interface WorkspaceLimits {
+	/** Files that are looked into. */
+	readonly files: number;
+	/** Larger files are passed over. */
+	readonly fileBytes: number;
+	/** Of all files together. */
+	readonly bytes: number;
+	readonly depth: number;
+	readonly milliseconds: number;
+	/** Places that are given back. */
+	readonly places: number;
+}
+
+export const workspaceLimits: WorkspaceLimits = {
+	files: 20_000,
+	fileBytes: 2 << 20,
+	bytes: 128 << 20,
+	depth: 24,
+	milliseconds: 20_000,
+	places: 6,
+};
+
+/** Of what others made, and what is no text of the project. Everything whose name begins with a dot is passed over as well. */
+const ignored = new Set(['node_modules', '__pycache__', 'venv', 'dist', 'out', 'build', 'target', 'coverage']);
+const linesAround = 4;
+const longestText = 1500;
+/** Lines that `read` gives back. */
+const mostLines = 120;
+const longestRead = 8000;
+
+interface Place {
+	readonly path: string;
+	/** From 1. */
+	readonly line: number;
+	readonly text: string;
+}
+
+/** Searches the text files of a folder for words; follows no link, reads nothing that is hidden. */
+export function workspaceTool(
+	name: string,
+	root: string,
+	signal: AbortSignal,
+	limits: WorkspaceLimits = workspaceLimits,
+): AgentTool {
+	return {
+		name,
+		description:
+			'searches the text files of the workspace: write a few words (a phrase in "quotes"), or "read docs/a.md:10-60" for lines of a file.',
+		searches: true,
+		async run(query) {
+			const wanted = /^\s*read\s+(\S.*?)(?::(\d{1,9})(?:\s*-\s*(\d{1,9}))?)?\s*$/i.exec(query);
+			if (wanted !== null && /[./]/.test(wanted[1] as string)) {
+				return readLines(root, wanted[1] as string, Number(wanted[2] ?? 1), wanted[3], limits);
+			}
+			return search(root, query, signal, limits);
+		},
+	};
+}
+
+async function search(root: string, query: string, signal: AbortSignal, limits: WorkspaceLimits): Promise<ToolOutput> {
+	const wanted = textQuery(query);
+	if (wanted.terms.length === 0) throw new Failure('invalid', 'The query has no words that could be looked for.');
+	const matches = new BestMatches<Place>(wanted);
+	const until = performance.now() + limits.milliseconds;
+	const cut = new Set<string>();
+	let [files, bytes] = [0, 0];
+	for await (const path of textFiles(root, limits, () => cut.add('folders that lie deeper'))) {
+		checkAborted(signal);
+		if (files >= limits.files || bytes >= limits.bytes || performance.now() > until) {
+			cut.add(`what comes after the first ${files} files`);
+			break;
+		}
+		const text = await readText(root, path, limits.fileBytes);
+		if (text === null) continue;
+		files++;
+		bytes += text.length;
+		addPlaces(matches, path, text, wanted);
+	}
+	const best = spread(matches.best(10 * limits.places), limits.places);
+	const left = matches.total - best.length;
+	const notes = [
+		...(best.length === 0 ? [`Nothing of ${files} files has any of these words.`] : []),
+		...(left > 0 ? [`${left} more places have some of these words.`] : []),
+		...(cut.size > 0 ? [`Not looked into: ${[...cut].join(', ')}.`] : []),
+	];
+	return {
+		sources: best.map(({ path, line, text }): ToolSource => ({ source: `${path}:${line}`, title: null, text })),
+		...(notes.length === 0 ? {} : { note: notes.join(' ') }),
+	};
+}
+
+/** At most two places of a file, so that one does not have them all. */
+function spread(places: readonly Place[], most: number): Place[] {
+	const counts = new Map<string, number>();
+	const chosen = places.filter(({ path }) => {
+		counts.set(path, (counts.get(path) ?? 0) + 1);
+		return (counts.get(path) as number) <= 2;
+	});
+	return chosen.slice(0, most);
+}
+
+/** Windows of lines around each match; a window begins where the one before it has ended. */
+function addPlaces(matches: BestMatches<Place>, path: string, text: string, query: TextQuery): void {
+	const lower = text.toLowerCase();
+	const inFile = termsIn(lower, query) | termsIn(path.toLowerCase(), query);
+	matches.document(inFile);
+	if (inFile === 0) return;
+	const lines = text.split('\n');
+	const low = lines.map((line) => line.slice(0, 10_000).toLowerCase());
+	const inName = termsIn(path.toLowerCase(), query);
+	for (let i = 0; i < lines.length; ) {
+		if (termsIn(low[i] as string, query) === 0) {
+			i++;
+			continue;
+		}
+		const from = Math.max(0, i - 1);
+		const to = Math.min(lines.length, i + linesAround + 1);
+		const terms = termsIn(low.slice(from, to).join('\n'), query) | inName;
+		matches.add({ path, line: i + 1, text: lines.slice(from, to).join('\n').trim().slice(0, longestText) }, terms);
+		i = to;
+	}
+}
+
+/** Paths relative to the root with slashes, in the order of their names; regular files alone. */
+async function* textFiles(root: string, limits: WorkspaceLimits, onCut: () => void): AsyncGenerator<string> {
+	const open: { readonly path: string; readonly depth: number }[] = [{ path: '', depth: 0 }];
+	for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+		const { path, depth } = folder;
+		const entries: Dirent[] = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
+			if (path === '') throw Failure.from(error, 'Cannot read the workspace');
+			return [];
+		});
+		const seen = entries
+			.filter((entry) => !entry.name.startsWith('.') && !ignored.has(entry.name))
+			.sort((a, b) => (a.name < b.name ? -1 : 1));
+		for (const entry of seen) if (entry.isFile()) yield path === '' ? entry.name : `${path}/${entry.name}`;
+		const folders = seen.filter((entry) => entry.isDirectory());
+		if (folders.length > 0 && depth >= limits.depth) onCut();
+		else {
+			for (const entry of folders.reverse()) {
+				open.push({ path: path === '' ? entry.name : `${path}/${entry.name}`, depth: depth + 1 });
+			}
+		}
+	}
+}
+
+/** null: too large, no text, or gone. */
+async function readText(root: string, path: string, most: number): Promise<string | null> {
+	// What became a link or a pipe since its folder was read is not followed and not waited for.
+	const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+	const handle = await open(join(root, path), flags).catch(() => null);
+	if (handle === null) return null;
+	try {
+		const stat = await handle.stat();
+		if (!stat.isFile() || stat.size > most) return null;
+		const bytes = Buffer.alloc(stat.size);
+		const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+		const read = bytes.subarray(0, bytesRead);
+		return read.subarray(0, 8192).includes(0) ? null : read.toString('utf8');
+	} catch {
+		return null;
+	} finally {
+		await handle.close();
+	}
+}
+
+async function readLines(
+	root: string,
+	path: string,
+	first: number,
+	last: string | undefined,
+	limits: WorkspaceLimits,
+): Promise<ToolOutput> {
+	const relative = path.replaceAll('\\', '/').replace(/^\.\//, '');
+	if (relative.split('/').some((part) => part.startsWith('.') || part === 'node_modules')) {
+		throw new Failure('denied', `${relative} is hidden or outside of the workspace, so it is not read.`);
+	}
+	const handle = await openRegular(root, relative).catch((error: unknown) => {
+		const { reason } = Failure.from(error);
+		throw new Failure(
+			reason,
+			reason === 'missing' ? `The workspace has no file ${relative}.` : `${relative} is no file that is read.`,
+		);
+	});
+	await handle.close();
+	const text = await readText(root, relative, limits.fileBytes);
+	if (text === null) throw new Failure('unsupported', `${relative} is too large, or no text.`);
+	const lines = text.split('\n');
+	const from = Math.max(1, first);
+	const to = Math.min(lines.length, last === undefined ? from + 59 : Number(last), from + mostLines - 1);
+	if (from > lines.length) throw new Failure('missing', `${relative} has ${lines.length} lines.`);
+	const read = lines
+		.slice(from - 1, to)
+		.join('\n')
+		.slice(0, longestRead);
+	return {
+		sources: [{ source: `${relative}:${from}`, title: null, text: read }],
+		note: `Lines ${from} to ${to} of ${lines.length}.`,
+	};
+}
