@@ -41,12 +41,17 @@ const resampleLimits = { most: 10_000, least: 400 } as const;
  * to both counts (Davison and Hinkley 1997, section 4.2), so it is never 0.
  *
  * @param differences one per problem: share of right samples of the second run minus the first's
+ * @param most resamples at most
  */
-export function pairedBootstrap(differences: readonly number[], random: Random): BootstrapResult {
+export function pairedBootstrap(
+	differences: readonly number[],
+	random: Random,
+	most: number = resampleLimits.most,
+): BootstrapResult {
 	const n = differences.length;
 	if (n === 0) return { mean: Number.NaN, low: Number.NaN, high: Number.NaN, p: Number.NaN, resamples: 0 };
 	const mean = differences.reduce((sum, value) => sum + value, 0) / n;
-	const resamples = Math.max(resampleLimits.least, Math.min(resampleLimits.most, Math.floor(mostDraws / n)));
+	const resamples = Math.max(resampleLimits.least, Math.min(most, Math.floor(mostDraws / n)));
 	const values = Float64Array.from(differences);
 	const means = new Float64Array(resamples);
 	let far = 0;

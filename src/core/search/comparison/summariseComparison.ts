@@ -23,16 +23,19 @@ export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curve
  * What follows from the results so far. Intervals are of the paired bootstrap over problems (`pairedBootstrap`): problems are
  * drawn, with all that was found on them. A gain is that over the mean single sample of the same problems. Repeatable: draws
  * depend on the seed and on what is estimated alone.
+ *
+ * @param resamples at most; default: as many as the bootstrap takes by itself
  */
 export function summariseComparison(
 	spec: ComparisonSpec,
 	plan: ComparisonPlan,
 	table: ComparisonTable,
+	resamples?: number,
 ): SummaryNumbers {
 	const samples = judged(table.samples('samples'));
 	const single = new Map([...samples].map(([problem, list]) => [problem, meanOf(list.map(rightOf))]));
 	const bands = spec.bandSamples === 0 ? [] : bandsOf(table, spec.bands);
-	const context: Context = { spec, table, samples, single, bands };
+	const context: Context = { spec, table, samples, single, bands, resamples };
 	return {
 		bands: bands.map(({ problems, low, high, mean }) => ({ problems: problems.length, low, high, mean })),
 		points: [singlePoint(context, plan), ...plan.points.map((point) => pointSummary(context, point))],
@@ -47,6 +50,7 @@ interface Context {
 	readonly samples: ReadonlyMap<number, readonly SampleResult[]>;
 	readonly single: Successes;
 	readonly bands: readonly DifficultyBand[];
+	readonly resamples: number | undefined;
 }
 
 const rightOf = ({ correct }: { readonly correct: 0 | 1 | null }): number => (correct === 1 ? 1 : 0);
@@ -65,9 +69,9 @@ function bandsOf(table: ComparisonTable, count: number): DifficultyBand[] {
 
 /** Over problems, in the order of their numbers: nothing depends on the order of results. */
 function estimate(
+	{ spec: { seed }, resamples }: Context,
 	values: Successes,
 	of: string,
-	seed: number,
 	among: ReadonlySet<number> | null = null,
 ): Estimate | null {
 	const chosen = [...values].filter(([problem]) => among?.has(problem) ?? true).sort(([a], [b]) => a - b);
@@ -75,6 +79,7 @@ function estimate(
 	const { mean, low, high, p } = pairedBootstrap(
 		chosen.map(([, value]) => value),
 		Random.of(seed, 'comparison', of, chosen.length),
+		resamples,
 	);
 	return { mean, low, high, p };
 }
@@ -189,18 +194,18 @@ function counts(table: ComparisonTable, id: string, problems: number) {
 	return { problems, failed: table.failed(id), unjudged: Math.max(0, table.facts(id).size - problems) };
 }
 
-function estimates({ spec, single, bands }: Context, id: string, successes: Successes, gains: boolean) {
-	const { seed } = spec;
+function estimates(context: Context, id: string, successes: Successes, gains: boolean) {
+	const { single, bands } = context;
 	const gain = gains ? differences(successes, single) : null;
 	return {
-		accuracy: interval(estimate(successes, id, seed)),
-		gain: gain === null ? null : estimate(gain, id, seed),
+		accuracy: interval(estimate(context, successes, id)),
+		gain: gain === null ? null : estimate(context, gain, id),
 		bands: bands.map(({ problems }) => {
 			const among = new Set(problems);
 			return {
 				problems: [...successes.keys()].filter((problem) => among.has(problem)).length,
-				accuracy: interval(estimate(successes, id, seed, among)),
-				gain: gain === null ? null : estimate(gain, id, seed, among),
+				accuracy: interval(estimate(context, successes, id, among)),
+				gain: gain === null ? null : estimate(context, gain, id, among),
 			};
 		}),
 	};
@@ -228,8 +233,10 @@ function powers(most: number): number[] {
 	return [...ks, most];
 }
 
-function curvesOf({ spec, samples, bands }: Context, most: number): Curve[] {
-	const n = Math.min(most, ...[...samples.values()].map((list) => list.length));
+function curvesOf(context: Context, most: number): Curve[] {
+	const { spec, samples, bands } = context;
+	let n = most;
+	for (const list of samples.values()) n = Math.min(n, list.length);
 	if (samples.size === 0 || n < 1) return [];
 	const groups = [null, ...bands.map((_, band) => band)];
 	const among = groups.map((band) => (band === null ? null : new Set(bands[band]?.problems)));
@@ -240,7 +247,7 @@ function curvesOf({ spec, samples, bands }: Context, most: number): Curve[] {
 			for (const [problem, list] of samples) values.set(problem, curveValue(measure, list, k, spec.seed, problem));
 			return {
 				k,
-				of: groups.map((_, i) => interval(estimate(values, `${measure}@${k}`, spec.seed, among[i] ?? null))),
+				of: groups.map((_, i) => interval(estimate(context, values, `${measure}@${k}`, among[i] ?? null))),
 			};
 		});
 		for (const [i, band] of groups.entries()) {

@@ -1,0 +1,401 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { Random } from '../../base/random.ts';
+import { AnswerClasses } from '../../core/search/answerClasses.ts';
+import {
+	type ComparisonPlan,
+	type ComparisonPoint,
+	planComparison,
+} from '../../core/search/comparison/comparisonPlan.ts';
+import { summariseComparison } from '../../core/search/comparison/summariseComparison.ts';
+import type { SearchResult } from '../../core/search/searchRun.ts';
+import type { TreeNode } from '../../core/search/searchTree.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import {
+	type ComparedProblem,
+	type ComparisonResult,
+	type ComparisonSpec,
+	type ComparisonSummary,
+	comparisonFormat,
+	type SampleResult,
+} from '../../protocol/strategyComparison.ts';
+import type { TreeEvent } from '../../protocol/treeLog.ts';
+import { OpenSearch } from '../openSearch.ts';
+import { openProblemSet, type ProblemFault } from '../problemSet.ts';
+import { type OpenScorer, openScorer } from '../scorers/openScorer.ts';
+import type { SearchContext } from '../searchContext.ts';
+import { createVerdict, type Verdict } from '../verdicts.ts';
+import { ComparisonFolder } from './comparisonFolder.ts';
+import { samplingStrategy } from './sampling.ts';
+
+export interface ComparisonProgress {
+	/** Searches that are done, of so many. */
+	readonly done: number;
+	readonly total: number;
+	readonly tokens: number;
+	readonly seconds: number;
+}
+
+export interface CompareOptions {
+	readonly spec: ComparisonSpec;
+	/** Made if missing; a comparison that is there goes on. */
+	readonly folder: string;
+	readonly context: SearchContext;
+	/** Ends it with what is there; it can go on. */
+	readonly signal?: AbortSignal;
+	/** Hears of each search that is done. */
+	readonly onProgress?: (progress: ComparisonProgress) => void;
+	/** Hears of problems that cannot be read, which are left out. */
+	readonly onFault?: (fault: ProblemFault) => void;
+	/** Hears of each summary that was written. */
+	readonly onSummary?: (summary: ComparisonSummary) => void;
+	/** Between two summaries while it runs, in milliseconds. Default 5000. */
+	readonly summaryMs?: number;
+}
+
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+/** Failures in a row, and for each search that is under way, after which the policy or the scorer is taken for gone. */
+const mostFailures = 8;
+
+/**
+ * Compares search strategies on problems, in a folder that keeps what is done: who starts it again goes on. Fails with
+ * `invalid` for a specification that does not go, as `OpenSearch.open` and `ComparisonFolder.open` do, and with `unavailable`
+ * when the policy or a scorer fails again and again. When the signal fires it resolves, and the summary says `stopped`.
+ */
+export async function compareStrategies(options: CompareOptions): Promise<ComparisonSummary> {
+	const { spec, context, folder: path, signal } = options;
+	const plan = planComparison(spec);
+	const set = await openProblemSet(spec.problems, context.policies.folder);
+	const folder = await ComparisonFolder.open(
+		path,
+		spec,
+		async () => {
+			const problems: ComparedProblem[] = [];
+			for await (const { key, prompt, answer, row } of set.problems(options.onFault ?? (() => undefined))) {
+				problems.push({ key, prompt, answer, row: { ...row } });
+			}
+			if (problems.length === 0) throw new Failure('invalid', `${set.name} has no problem.`);
+			return problems;
+		},
+		Math.floor(Date.now() / 1000),
+	);
+	try {
+		const searches = await openSearches(options, plan);
+		try {
+			const verdict = await createVerdict(searches.tags, set.task, path);
+			return await new Comparison(options, plan, folder, searches, verdict).run();
+		} finally {
+			searches.dispose();
+		}
+	} catch (error) {
+		if (signal?.aborted && Failure.from(error).reason === 'cancelled') {
+			throw new Failure('cancelled', 'The comparison was ended before it began.');
+		}
+		throw error;
+	} finally {
+		await folder.close();
+	}
+}
+
+interface Searches {
+	readonly policy: string;
+	readonly tags: TraceTags;
+	readonly samples: OpenSearch;
+	readonly scorers: readonly OpenScorer[];
+	/** By the place of the strategy in the specification. */
+	readonly strategies: ReadonlyMap<number, OpenSearch>;
+	dispose(): void;
+}
+
+/** Opens the policy once and every scorer that is named. */
+async function openSearches({ spec, context, signal }: CompareOptions, plan: ComparisonPlan): Promise<Searches> {
+	const opened: { dispose(): void }[] = [];
+	const keep = <T extends { dispose(): void }>(one: T): T => {
+		opened.push(one);
+		return one;
+	};
+	const dispose = () => {
+		for (const one of opened.toReversed()) one.dispose();
+	};
+	try {
+		const samples = keep(await OpenSearch.open(samplingSpec(spec, plan), context, signal));
+		const scorers: OpenScorer[] = [];
+		for (const scorer of plan.sampleScorers) {
+			const of = { policy: samples.policy, search: context, spec: samples.spec };
+			scorers.push(keep(await openScorer(scorer, of, signal)));
+		}
+		const strategies = new Map<number, OpenSearch>();
+		for (const point of plan.points) {
+			if (point.shared !== null || strategies.has(point.strategy)) continue;
+			strategies.set(point.strategy, keep(await OpenSearch.open(strategySpec(spec, point), context, signal)));
+		}
+		const tags = spec.tags ?? samples.policy.tags ?? defaultTags;
+		return { policy: samples.policy.name, tags, samples, scorers, strategies, dispose };
+	} catch (error) {
+		dispose();
+		throw error;
+	}
+}
+
+function samplingSpec(spec: ComparisonSpec, plan: ComparisonPlan): SearchSpec {
+	return searchSpec(spec, { strategy: 'self-consistency', params: { n: plan.samples } });
+}
+
+function strategySpec(
+	spec: ComparisonSpec,
+	{ definition, params, guide, judge, strategy }: ComparisonPoint,
+): SearchSpec {
+	const split = spec.strategies[strategy]?.split ?? spec.split;
+	return searchSpec(spec, { split, strategy: definition.name, params: { ...params }, guide, judge });
+}
+
+function searchSpec(
+	spec: ComparisonSpec,
+	own: Pick<SearchSpecInput, 'strategy'> & Partial<SearchSpecInput>,
+): SearchSpec {
+	const { policy, sampling, split, tags, concurrency, seed } = spec;
+	const all = { policy, sampling, split, ...(tags === undefined ? {} : { tags }), concurrency, seed, ...own };
+	return v.parse(searchSpecSchema, all);
+}
+
+/** A search that is to be made. */
+interface Job {
+	readonly point: ComparisonPoint | 'samples' | 'bands';
+	readonly problem: number;
+}
+
+const idOf = ({ point }: Job): string => (typeof point === 'string' ? point : point.id);
+
+class Comparison {
+	readonly #options: CompareOptions;
+	readonly #plan: ComparisonPlan;
+	readonly #folder: ComparisonFolder;
+	readonly #searches: Searches;
+	readonly #verdict: Verdict;
+	readonly #places: readonly Job['point'][];
+	readonly #cancel = new AbortController();
+	readonly #began = performance.now();
+	#failuresInRow = 0;
+	#failure: Failure | null = null;
+	#summarised = performance.now();
+
+	constructor(
+		options: CompareOptions,
+		plan: ComparisonPlan,
+		folder: ComparisonFolder,
+		searches: Searches,
+		verdict: Verdict,
+	) {
+		this.#options = options;
+		this.#plan = plan;
+		this.#folder = folder;
+		this.#searches = searches;
+		this.#verdict = verdict;
+		this.#places = [
+			'samples',
+			...(options.spec.bandSamples > 0 ? (['bands'] as const) : []),
+			...plan.points.filter(({ shared }) => shared === null),
+		];
+	}
+
+	async run(): Promise<ComparisonSummary> {
+		const { signal, spec } = this.#options;
+		const abort = () => this.#cancel.abort();
+		if (signal?.aborted) abort();
+		signal?.addEventListener('abort', abort, { once: true });
+		try {
+			await this.#summarise('running', false);
+			const jobs = this.#jobs();
+			const workers = Math.min(spec.searches, this.#total);
+			await Promise.all(Array.from({ length: workers }, () => this.#work(jobs)));
+			await this.#folder.flush().catch((error: unknown) => {
+				this.#failure ??= Failure.from(error);
+			});
+			if (this.#failure !== null) {
+				await this.#summarise('failed', true).catch(() => undefined);
+				throw this.#failure;
+			}
+			return await this.#summarise(signal?.aborted ? 'stopped' : 'ended', true);
+		} finally {
+			signal?.removeEventListener('abort', abort);
+		}
+	}
+
+	get #total(): number {
+		return this.#folder.problems.length * this.#places.length;
+	}
+
+	/** All points of a problem, then the next: what is there so far is about the same problems. */
+	*#jobs(): Generator<Job> {
+		for (let problem = 0; problem < this.#folder.problems.length; problem++) {
+			for (const point of this.#places) {
+				const job = { point, problem };
+				if (!this.#folder.table.has(idOf(job), problem)) yield job;
+			}
+		}
+	}
+
+	/** Takes one job after the other; all who do share the generator. */
+	async #work(jobs: Generator<Job>): Promise<void> {
+		for (const job of jobs) {
+			if (this.#cancel.signal.aborted) return;
+			try {
+				await this.#search(job);
+			} catch (error) {
+				this.#fail(Failure.from(error));
+			}
+			await this.#tell();
+		}
+	}
+
+	#fail(failure: Failure): void {
+		if (this.#failure !== null || this.#options.signal?.aborted) return;
+		this.#failure = failure;
+		this.#cancel.abort();
+	}
+
+	async #search(job: Job): Promise<void> {
+		const { point } = job;
+		const id = idOf(job);
+		const { spec } = this.#options;
+		const given = this.#folder.problems[job.problem] as ComparedProblem;
+		const problem = { prompt: given.prompt, answer: given.answer, row: given.row };
+		const events: TreeEvent[] = [];
+		const own = typeof point !== 'string';
+		const open = own ? (this.#searches.strategies.get(point.strategy) as OpenSearch) : this.#searches.samples;
+		const { signal } = this.#cancel;
+		const result = await open.run({
+			id: `${id}/${job.problem}`,
+			problem,
+			signal,
+			seed: Random.of(spec.seed, 'compare', id, job.problem).uint32(),
+			...(own ? { budget: point.budget, spec: { params: { ...point.params } } } : this.#sampling(point, signal)),
+			onEvent: (event) => {
+				if (spec.trees) events.push(event);
+			},
+		}).result;
+		if (result.outcome.stop === 'stopped') return;
+		const kept = this.#resultOf(job, result);
+		if (spec.trees && kept.failed === undefined) {
+			await this.#folder.writeTree(
+				id,
+				job.problem,
+				events.map((event) => withVerdict(event, kept)),
+			);
+		}
+		this.#folder.add(kept);
+		if (this.#folder.failure !== null) throw this.#folder.failure;
+		this.#count(kept);
+	}
+
+	#sampling(point: 'samples' | 'bands', signal: AbortSignal) {
+		const bands = point === 'bands';
+		const scorers = bands ? [] : this.#searches.scorers.map((scorer) => scorer.bind({ signal }));
+		const tokens = Math.max(0, ...(bands ? [] : this.#searches.scorers.map((scorer) => scorer.tokens ?? 0)));
+		const { sampling, bandSamples } = this.#options.spec;
+		return {
+			strategy: samplingStrategy(scorers),
+			spec: {
+				params: { n: bands ? bandSamples : this.#plan.samples },
+				sampling: { ...sampling, tokens: Math.max(sampling.tokens, tokens) },
+			},
+		};
+	}
+
+	#resultOf(job: Job, { outcome, totals, tree, message }: SearchResult): ComparisonResult {
+		const given = this.#folder.problems[job.problem] as ComparedProblem;
+		const problem = { prompt: given.prompt, answer: given.answer, row: given.row };
+		const judged = (node: TreeNode | undefined): 0 | 1 | null =>
+			node === undefined ? this.#verdict(problem, '') : this.#verdict(problem, tree.textOf(node.id));
+		const end = outcome.best?.at(-1);
+		const finals = tree.nodes.filter(({ final, pruned }) => final && pruned === null);
+		const { tokens, promptTokens, nodes, simulations, seconds, cost } = totals;
+		const rights = finals.map(judged);
+		const failed = outcome.stop === 'policy' || outcome.stop === 'scorer';
+		return {
+			point: idOf(job),
+			problem: job.problem,
+			correct: judged(end === undefined ? undefined : tree.node(end)),
+			answer: outcome.answer,
+			any: rights.includes(1) ? 1 : judged(undefined),
+			value: outcome.value,
+			stop: outcome.stop,
+			...{ tokens, promptTokens, nodes, simulations, seconds, cost },
+			...(failed ? { failed: message ?? `The ${outcome.stop} failed.` } : {}),
+			...(typeof job.point === 'string' ? { samples: this.#samplesOf(tree.nodes, judged) } : {}),
+		};
+	}
+
+	#samplesOf(nodes: readonly TreeNode[], judged: (node: TreeNode) => 0 | 1 | null): SampleResult[] {
+		const classes = new AnswerClasses();
+		const names = this.#searches.scorers.map(({ name }) => name);
+		return nodes
+			.filter(({ parents }) => parents[0] === 0)
+			.map((node) => ({
+				correct: judged(node),
+				class: node.answer === null ? null : classes.of(node.answer),
+				final: node.final,
+				tokens: node.tokens ?? 0,
+				...(names.length === 0 ? {} : { scores: names.map((name) => node.scores.get(name) ?? null) }),
+			}));
+	}
+
+	/** Who fails again and again would fail for every problem. */
+	#count({ failed, stop }: ComparisonResult): void {
+		if (failed === undefined) {
+			this.#failuresInRow = 0;
+			return;
+		}
+		if (++this.#failuresInRow < mostFailures + this.#options.spec.searches) return;
+		const what = stop === 'scorer' ? 'a scorer' : 'the policy';
+		this.#fail(
+			new Failure(
+				'unavailable',
+				`${this.#failuresInRow} searches in a row failed, as ${what} did: ${failed}`,
+				goOnLater,
+			),
+		);
+	}
+
+	async #tell(): Promise<void> {
+		const { onProgress, summaryMs = 5000 } = this.#options;
+		const { done, tokens } = this.#folder.table;
+		onProgress?.({ done, total: this.#total, tokens, seconds: (performance.now() - this.#began) / 1000 });
+		if (performance.now() - this.#summarised < summaryMs || this.#cancel.signal.aborted) return;
+		this.#summarised = performance.now();
+		await this.#summarise('running', false);
+	}
+
+	async #summarise(state: ComparisonSummary['state'], whole: boolean): Promise<ComparisonSummary> {
+		const { spec, onSummary } = this.#options;
+		const { table, problems } = this.#folder;
+		const summary: ComparisonSummary = {
+			format: comparisonFormat,
+			name: spec.name,
+			policy: this.#searches.policy,
+			done: table.done,
+			total: this.#total,
+			state,
+			message: this.#failure?.toString() ?? null,
+			problems: problems.length,
+			samples: this.#plan.samples,
+			seconds: (performance.now() - this.#began) / 1000,
+			tokens: table.tokens,
+			...summariseComparison(spec, this.#plan, table, whole ? undefined : draftResamples),
+		};
+		await this.#folder.writeSummary(summary);
+		onSummary?.(summary);
+		this.#summarised = performance.now();
+		return summary;
+	}
+}
+
+/** Enough for a picture that changes every few seconds. */
+const draftResamples = 400;
+const goOnLater = 'See that it works, then start the comparison again: it goes on.';
+
+/** The end of a log says whether its answer is right, by the rule of the comparison. */
+function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {
+	return event.t === 'end' && correct !== null ? { ...event, correct: correct === 1 } : event;
+}

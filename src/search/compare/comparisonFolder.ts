@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { ComparisonTable } from '../../core/search/comparison/comparisonTable.ts';
+import { decode, decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type ComparedProblem,
+	type ComparisonFile,
+	type ComparisonResult,
+	type ComparisonSpec,
+	type ComparisonSummary,
+	comparedProblemSchema,
+	comparisonFileSchema,
+	comparisonFormat,
+	comparisonResultSchema,
+} from '../../protocol/strategyComparison.ts';
+import type { TreeEvent } from '../../protocol/treeLog.ts';
+import { AppendFile } from '../../runs/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
+import { formatLine, LineSplitter, parseLine } from '../../runs/jsonLines.ts';
+import { RunLock } from '../../runs/runLock.ts';
+import { openRegular, readJson } from '../../runs/safeFile.ts';
+
+export const comparisonFiles = {
+	comparison: 'comparison.json',
+	problems: 'problems.jsonl',
+	results: 'results.jsonl',
+	summary: 'summary.json',
+	trees: 'trees',
+	lock: '.lock',
+} as const;
+
+/** What decides about results; the rest only says how fast they come. */
+function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spec }: ComparisonSpec): string {
+	return JSON.stringify(spec);
+}
+
+/** The folder of a comparison while it is written by one process. */
+export class ComparisonFolder {
+	readonly path: string;
+	readonly problems: readonly ComparedProblem[];
+	readonly table: ComparisonTable;
+	/** Lines of the results that were none. */
+	readonly unreadable: number;
+	readonly #lock: RunLock;
+	readonly #results: AppendFile;
+	#waiting: string[] = [];
+	#writing: Promise<void> | null = null;
+	#failure: Failure | null = null;
+
+	private constructor(path: string, lock: RunLock, problems: readonly ComparedProblem[], read: ReadResults) {
+		this.path = path;
+		this.problems = problems;
+		this.table = read.table;
+		this.unreadable = read.unreadable;
+		this.#lock = lock;
+		this.#results = new AppendFile(join(path, comparisonFiles.results));
+	}
+
+	/**
+	 * Makes the folder of a comparison, or goes on with it. `problems` is asked when they are not there yet. Fails with
+	 * `busy` while another process writes to it, `mismatch` when it holds another comparison, `exists` when it is no
+	 * comparison's.
+	 */
+	static async open(
+		path: string,
+		spec: ComparisonSpec,
+		problems: () => Promise<readonly ComparedProblem[]>,
+		now: number,
+	): Promise<ComparisonFolder> {
+		await ensureFolder(path);
+		const lock = await RunLock.acquire(join(path, comparisonFiles.lock), `The comparison ${basename(path)}`);
+		try {
+			const known = await readComparison(path);
+			if (known === null) {
+				const found = await problems();
+				await writeFileAtomic(join(path, comparisonFiles.problems), lines(found));
+				const file: ComparisonFile = { format: comparisonFormat, spec, problemsHash: hashOf(found), created: now };
+				await writeFileAtomic(join(path, comparisonFiles.comparison), `${JSON.stringify(file, null, '\t')}\n`);
+				return new ComparisonFolder(path, lock, found, {
+					table: new ComparisonTable(found.length),
+					unreadable: 0,
+				});
+			}
+			if (decisive(known.spec) !== decisive(spec)) {
+				throw new Failure(
+					'mismatch',
+					`${path} holds a comparison with another specification.`,
+					'Go on with the same one, or name another folder with --out.',
+				);
+			}
+			const found = await readProblems(path);
+			if (hashOf(found) !== known.problemsHash) {
+				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} is not what the comparison began with.`);
+			}
+			return new ComparisonFolder(path, lock, found, await readResults(path, found.length));
+		} catch (error) {
+			await lock.release();
+			throw error;
+		}
+	}
+
+	/** Why nothing is written any more; null: all is well. */
+	get failure(): Failure | null {
+		return this.#failure;
+	}
+
+	/** Takes a result; it is written behind. */
+	add(result: ComparisonResult): void {
+		this.table.add(result);
+		this.#waiting.push(formatLine(result));
+		this.#writing ??= this.#drain();
+	}
+
+	/** Writes the log of a search that has ended, whole; before its result, so that a result has its tree. */
+	async writeTree(point: string, problem: number, events: readonly TreeEvent[]): Promise<void> {
+		const folder = join(this.path, comparisonFiles.trees, point);
+		await mkdir(folder, { recursive: true });
+		try {
+			// Thousands of small files: none is waited for until it is on the disk.
+			await writeFile(join(folder, `${problem}.jsonl`), [...lines(events)].join(''));
+		} catch (error) {
+			throw Failure.from(error, `Cannot write to ${folder}`);
+		}
+	}
+
+	async writeSummary(summary: ComparisonSummary): Promise<void> {
+		await writeFileAtomic(join(this.path, comparisonFiles.summary), `${JSON.stringify(summary)}\n`);
+	}
+
+	/** Resolves when every result is on disk. Fails with `full` or `denied` when that cannot be. */
+	async flush(): Promise<void> {
+		while (this.#writing !== null) await this.#writing;
+		if (this.#failure !== null) throw this.#failure;
+	}
+
+	async close(): Promise<void> {
+		while (this.#writing !== null) await this.#writing;
+		await this.#results.close().catch(() => undefined);
+		await this.#lock.release();
+	}
+
+	async #drain(): Promise<void> {
+		await Promise.resolve();
+		try {
+			while (this.#waiting.length > 0 && this.#failure === null) {
+				await this.#results.append(this.#waiting.splice(0).join(''));
+			}
+		} catch (error) {
+			this.#failure = Failure.from(error);
+		} finally {
+			this.#writing = null;
+		}
+	}
+}
+
+interface ReadResults {
+	readonly table: ComparisonTable;
+	readonly unreadable: number;
+}
+
+function* lines(values: Iterable<unknown>): Iterable<string> {
+	for (const value of values) yield formatLine(value);
+}
+
+/** `comparison.json` of a folder; null: there is none. Fails with `exists` where the folder is something else's. */
+export async function readComparison(path: string): Promise<ComparisonFile | null> {
+	const value = await readJson(path, comparisonFiles.comparison).catch((error: unknown) => {
+		if (Failure.from(error).reason === 'missing') return undefined;
+		throw error;
+	});
+	if (value === undefined) return null;
+	const file = decodeOrThrow(comparisonFileSchema, value, join(path, comparisonFiles.comparison));
+	if (file.format <= comparisonFormat) return file;
+	throw new Failure(
+		'version',
+		`${path} was written by a newer version (format ${file.format}).`,
+		'Update Reasoning Lab.',
+	);
+}
+
+export async function readProblems(path: string): Promise<ComparedProblem[]> {
+	const problems: ComparedProblem[] = [];
+	for await (const value of values(path, comparisonFiles.problems)) {
+		problems.push(
+			decodeOrThrow(comparedProblemSchema, value, `${comparisonFiles.problems}, line ${problems.length + 1}`),
+		);
+	}
+	return problems;
+}
+
+async function readResults(path: string, problems: number): Promise<ReadResults> {
+	const table = new ComparisonTable(problems);
+	let unreadable = 0;
+	for await (const result of resultsIn(path)) {
+		if (result === null) unreadable++;
+		else table.add(result);
+	}
+	return { table, unreadable };
+}
+
+/** The results of a comparison's folder, in their order; null for a line that is none. A torn last line is left out. */
+export async function* resultsIn(path: string): AsyncIterable<ComparisonResult | null> {
+	for await (const value of values(path, comparisonFiles.results)) {
+		const decoded = decode(comparisonResultSchema, value);
+		yield decoded.ok ? decoded.value : null;
+	}
+}
+
+async function* values(path: string, name: string): AsyncIterable<unknown> {
+	const handle = await openRegular(path, name).catch((error: unknown) => {
+		if (Failure.from(error).reason === 'missing') return null;
+		throw error;
+	});
+	if (handle === null) return;
+	try {
+		const splitter = new LineSplitter();
+		const buffer = Buffer.alloc(1 << 18);
+		for (;;) {
+			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+			if (bytesRead === 0) return;
+			for (const line of splitter.push(Uint8Array.prototype.slice.call(buffer, 0, bytesRead))) {
+				if (line.length > 0) yield parseLine(line);
+			}
+		}
+	} finally {
+		await handle.close();
+	}
+}
+
+function hashOf(problems: readonly ComparedProblem[]): string {
+	const hash = createHash('sha256');
+	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));
+	return hash.digest('hex');
+}

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { basename, dirname, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { createTask } from '../core/dataset/createTask.ts';
+import { parseDatasetLine, promptKey } from '../core/dataset/datasetRows.ts';
+import type { Problem } from '../core/dataset/problem.ts';
+import { taskSource } from '../core/dataset/taskSource.ts';
+import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import type { TaskDataset } from '../protocol/recipe.ts';
+import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
+import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
+import { openDataset } from '../runs/openDataset.ts';
+import { readResolvedRecipe } from '../runs/runReader.ts';
+import { openRegular } from '../runs/safeFile.ts';
+
+/** A line that is no problem. */
+export interface ProblemFault {
+	/** Counted from 1. */
+	readonly line: number;
+	readonly message: string;
+}
+
+/** Problems in a fixed order, read as they are wanted. */
+export interface ProblemSet {
+	/** What people call it. */
+	readonly name: string;
+	/** Its generator, whose own rule then says what is right; null: mathematical equivalence does. */
+	readonly task: TaskDataset | null;
+	/**
+	 * Each problem once: of several with the same key the first. Fails with `missing`, `invalid` when there is nothing to read.
+	 * @param onFault what cannot be read is left out and told
+	 */
+	problems(onFault: (fault: ProblemFault) => void): AsyncIterable<Problem>;
+}
+
+/** Of a generator, where no limit is given. */
+const defaultTaskProblems = 500;
+/** The longest line, in bytes. */
+const longestRow = 16 << 20;
+
+/** Opens a set of problems; its paths start at `folder`. Fails with `missing` and `invalid` before any is read. */
+export async function openProblemSet(spec: ProblemsSpec, folder: string): Promise<ProblemSet> {
+	switch (spec.from) {
+		case 'file': {
+			const path = resolve(folder, spec.path);
+			await (await openRegular(dirname(path), basename(path))).close();
+			const { prompt, answer, limit } = spec;
+			const columns = { prompt, answer, solution: 'solution' };
+			return {
+				name: basename(path),
+				task: null,
+				problems: (onFault) => distinct(fileProblems(path, columns, onFault), limit ?? Number.POSITIVE_INFINITY),
+			};
+		}
+		case 'task': {
+			const source = taskSource(createTask(spec.task));
+			const problems = source.heldOut(spec.limit ?? defaultTaskProblems);
+			return { name: `held-out problems of ${source.name}`, task: spec.task, problems: () => listed(problems) };
+		}
+		case 'run': {
+			const run = resolve(folder, spec.run);
+			const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), `The recipe of ${basename(run)}`);
+			const { source } = await openDataset(recipe.dataset);
+			const task = 'task' in recipe.dataset ? (recipe.dataset as TaskDataset) : null;
+			const limit = spec.limit ?? (task === null ? Number.POSITIVE_INFINITY : defaultTaskProblems);
+			const heldOut = spec.part === 'held-out';
+			return {
+				name: `${heldOut ? 'held-out problems' : 'training problems'} of ${basename(run)}`,
+				task,
+				problems: () =>
+					heldOut
+						? listed(source.heldOut(limit === Number.POSITIVE_INFINITY ? 1e9 : limit))
+						: distinct(trainingProblems(source, recipe.seed), limit),
+			};
+		}
+	}
+}
+
+async function* listed(problems: readonly Problem[]): AsyncIterable<Problem> {
+	yield* problems;
+}
+
+/** A run's problems in the order of its training; they come again and again, so the distinct ones end at a long stretch without. */
+async function* trainingProblems(
+	source: { training(seed: number, index: number): Problem },
+	seed: number,
+): AsyncIterable<Problem> {
+	for (let i = 0; ; i++) yield source.training(seed, i);
+}
+
+/** So many problems in a row that were there before: there are no others. */
+const mostRepeated = 100_000;
+
+async function* distinct(problems: AsyncIterable<Problem>, limit: number): AsyncIterable<Problem> {
+	const seen = new Set<string>();
+	let repeated = 0;
+	if (limit <= 0) return;
+	for await (const problem of problems) {
+		const key = shortKey(problem.key);
+		if (seen.has(key)) {
+			if (++repeated >= mostRepeated) return;
+			continue;
+		}
+		repeated = 0;
+		seen.add(key);
+		yield problem;
+		if (seen.size >= limit) return;
+	}
+}
+
+async function* fileProblems(
+	path: string,
+	columns: { readonly prompt: string; readonly answer: string; readonly solution: string },
+	onFault: (fault: ProblemFault) => void,
+): AsyncIterable<Problem> {
+	const handle = await openRegular(dirname(path), basename(path));
+	try {
+		const lines = new LineSplitter(longestRow);
+		const buffer = Buffer.alloc(1 << 18);
+		let number = 0;
+		let found = 0;
+		for (let ended = false; !ended; ) {
+			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+			ended = bytesRead === 0;
+			const dropped = lines.dropped;
+			const chunk = ended ? Buffer.from('\n') : Uint8Array.prototype.slice.call(buffer, 0, bytesRead);
+			for (const line of lines.push(chunk)) {
+				const row = readRow(line, ++number, columns);
+				if (row === null) continue;
+				if (typeof row === 'string') {
+					onFault({ line: number, message: row });
+					continue;
+				}
+				found++;
+				yield row;
+			}
+			if (lines.dropped > dropped) onFault({ line: number, message: `a line is longer than ${longestRow} bytes` });
+		}
+		if (found > 0) return;
+		throw new Failure('invalid', `${path} has no problem.`, 'Write one JSON object with a prompt on each line.');
+	} finally {
+		await handle.close();
+	}
+}
+
+/** A problem, why the line is none, or null for a blank line. A row without an answer has none. */
+function readRow(
+	line: Uint8Array,
+	number: number,
+	columns: { readonly prompt: string; readonly answer: string; readonly solution: string },
+): Problem | string | null {
+	const bytes = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
+	const value = parseLine(bytes);
+	const row = isRecord(value) && !Object.hasOwn(value, columns.answer) ? { ...value, [columns.answer]: null } : null;
+	const text = row === null ? Buffer.from(bytes).toString('utf8') : JSON.stringify(row);
+	const parsed = parseDatasetLine(text, number, columns);
+	if (parsed.kind === 'blank') return null;
+	return parsed.kind === 'row' ? parsed.problem : parsed.fault.message;
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+	typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A text that is the same for the same problem, however the key is written: what is kept of many problems is short. */
+export function shortKey(key: string): string {
+	return createHash('sha256').update(promptKey(key)).digest('base64url').slice(0, 22);
+}
