@@ -1,6 +1,20 @@
 import { normaliseAnswer } from '../../src/core/dataset/answer.ts';
 import type { SearchTree, TreeNode } from '../../src/core/search/searchTree.ts';
 
+/** The forms in which answers are compared, for they are asked for again with every event that comes. */
+const forms = new Map<string, string>();
+const mostForms = 50_000;
+
+function formOf(answer: string): string {
+	let form = forms.get(answer);
+	if (form === undefined) {
+		form = normaliseAnswer(answer);
+		if (forms.size >= mostForms) forms.clear();
+		forms.set(answer, form);
+	}
+	return form;
+}
+
 /** Nodes that end with the same answer. */
 export interface AnswerGroup {
 	readonly answer: string;
@@ -21,7 +35,7 @@ export interface AnswerGroup {
 export function answerGroups(tree: SearchTree): AnswerGroup[] {
 	const keys = new Map<string, string>();
 	const keyOf = (answer: string): string => {
-		let key = normaliseAnswer(answer);
+		let key = formOf(answer);
 		for (let up = keys.get(key); up !== undefined && up !== key; up = keys.get(key)) key = up;
 		return key;
 	};

@@ -119,12 +119,11 @@ export class App extends Disposable {
 	}
 
 	#draw(): void {
-		const { main, options } = this.#model;
+		const { main } = this.#model;
 		const pane = this.#panes.main;
 		if (main === null || pane === null) return;
 		this.#header.update();
 		this.#toolbar.update(pane.kind, pane.colouring);
-		if (options.legend) this.#legend.update(pane.drawn?.scene ?? null, pane.palette);
 		const isEmpty = main.latest.nodes.length === 0;
 		this.#empty.hidden = !isEmpty;
 		if (isEmpty) {
@@ -144,8 +143,11 @@ export class App extends Disposable {
 		for (const side of ['main', 'other'] as const) {
 			const exists = this.#model.side(side) !== null;
 			const pane = this.#panes[side];
-			if (exists && pane === null) this.#panes[side] = this.register(new TreePane(this.#model, side, this.#theme));
-			else if (!exists && pane !== null) {
+			if (exists && pane === null) {
+				const made = this.register(new TreePane(this.#model, side, this.#theme));
+				this.#panes[side] = made;
+				if (side === 'main') made.onDraw((scene) => this.#legend.update(scene, made.palette));
+			} else if (!exists && pane !== null) {
 				pane.dispose();
 				pane.element.remove();
 				this.#panes[side] = null;

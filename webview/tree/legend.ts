@@ -33,11 +33,7 @@ export class Legend {
 	readonly element = element('div', { class: 'legend', role: 'group', aria: { label: 'Legend' } });
 	#key = '';
 
-	update(scene: Scene | null, palette: Palette): void {
-		if (scene === null) {
-			this.element.hidden = true;
-			return;
-		}
+	update(scene: Scene, palette: Palette): void {
 		const { colouring, range, tree, marks } = scene;
 		let all = 0;
 		for (const bits of marks) all |= bits;
@@ -46,7 +42,6 @@ export class Legend {
 		const key = JSON.stringify([colouring, range, all, roles, palette.theme.kind, palette.theme.background]);
 		if (key === this.#key) return;
 		this.#key = key;
-		this.element.hidden = false;
 		const { foreground } = palette.theme;
 		const item = (picture: SVGElement, words: string): HTMLElement =>
 			element('span', { class: 'legend-item' }, picture, words);

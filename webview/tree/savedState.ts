@@ -17,7 +17,6 @@ export const savedStateSchema = v.object({
 		widths: v.boolean(),
 		timeUnit: v.picklist(['seconds', 'events']),
 		minimap: v.boolean(),
-		legend: v.boolean(),
 	}),
 	selected: v.nullable(id),
 	/** Opened and closed by the person: number of the node, open. */

@@ -17,7 +17,7 @@ const layoutNames: Readonly<Record<LayoutKind, string>> = {
 };
 
 const details: readonly (readonly [Detail, string])[] = [
-	['automatic', 'As much as can be read'],
+	['automatic', 'Largest branches'],
 	['all', 'All nodes open'],
 	[1, 'Depth 1'],
 	[2, 'Depth 2'],

@@ -1,4 +1,5 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
 import { element } from '../lib/dom.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { AccessibleTree } from './accessibleTree.ts';
@@ -33,7 +34,7 @@ import type { Change, TreeModel } from './treeModel.ts';
 import type { SideName, TreeSide } from './treeSide.ts';
 import { directionOf, walk } from './treeWalk.ts';
 
-const margin = { left: 40, top: 36, right: 150, bottom: 56 } as const;
+const margin = { left: 40, top: 36, right: 200, bottom: 40 } as const;
 /** More nodes than this in view are drawn as dots and lines. */
 const mostFine = 1800;
 /** A layout is made anew at most this often, and never for more than a fifth of the time. Milliseconds. */
@@ -50,6 +51,10 @@ export class TreePane extends Disposable {
 	readonly element: HTMLElement;
 	readonly side: SideName;
 	readonly #model: TreeModel;
+	readonly #drew = this.register(new Emitter<Scene>());
+	/** Another scene than before is on the canvas. */
+	readonly onDraw = this.#drew.event;
+	#told: Scene | null = null;
 	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
 	readonly #stage: AccessibleTree;
 	readonly #hover = new HoverBox();
@@ -381,10 +386,10 @@ export class TreePane extends Disposable {
 		if (isDense) this.#dense.paint(context, scene, camera, this.#size, ratio, this.#palette);
 		else context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		if (!isDense) paintFine(context, scene, camera, places, this.#palette);
-		paintTouched(context, scene, camera, this.#palette);
 		const { selection } = this.#model;
 		const selected = selection?.side === this.side ? (scene.layout.tree.placeOf[selection.id] ?? -1) : -1;
+		if (!isDense) paintFine(context, scene, camera, places, this.#palette, selected);
+		paintTouched(context, scene, camera, this.#palette);
 		if (this.#hovered !== -1 && this.#hovered !== selected)
 			paintRing(context, scene, camera, this.#hovered, this.#palette, false);
 		if (selected !== -1) paintRing(context, scene, camera, selected, this.#palette, true);
@@ -396,6 +401,9 @@ export class TreePane extends Disposable {
 		this.#minimap.element.hidden = !isMapped;
 		if (isMapped) this.#minimap.draw(scene, camera, this.#size, this.#palette, this.#stale.has('minimap'));
 		this.#stale.delete('minimap');
+		if (scene === this.#told) return;
+		this.#told = scene;
+		this.#drew.fire(scene);
 	}
 
 	/** Whether parts of the tree are out of view. */

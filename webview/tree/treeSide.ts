@@ -1,8 +1,8 @@
+import { Replay } from '../../src/core/search/replay.ts';
 import { SearchTree, type TreeNode } from '../../src/core/search/searchTree.ts';
 import { readTreeEventLines } from '../../src/protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
 import type { TreeSource, TreeViewEvent } from '../../src/protocol/treeMessages.ts';
-import { replayOf, type TreeReplay } from './treeReplay.ts';
 
 export type SideName = 'main' | 'other';
 type EventsMessage = Extract<TreeViewEvent, { type: 'events' }>;
@@ -14,12 +14,11 @@ export class TreeSide {
 	/** Whether all that the log had when it was opened is here. */
 	complete = false;
 	failure: { readonly message: string; readonly action: string | null } | null = null;
-	readonly events: TreeEvent[] = [];
 	readonly latest = new SearchTree();
 	/** Whole texts of nodes that came cut. */
 	readonly texts = new Map<number, string>();
 	readonly #generation: number;
-	readonly #replay: TreeReplay = replayOf(this.events);
+	readonly #replay = new Replay();
 	readonly #decoder = new TextDecoder();
 	#moment: number | null = null;
 
@@ -27,6 +26,10 @@ export class TreeSide {
 		this.name = name;
 		this.source = source;
 		this.#generation = generation;
+	}
+
+	get events(): readonly TreeEvent[] {
+		return this.#replay.events;
 	}
 
 	/** Number of events after which the tree is shown. */
@@ -40,7 +43,7 @@ export class TreeSide {
 	}
 
 	get shown(): SearchTree {
-		return this.#moment === null ? this.latest : this.#replay.at(this.#moment);
+		return this.#moment === null ? this.latest : this.#replay.treeAt(this.#moment);
 	}
 
 	/** What happened last before the moment that is shown. */
@@ -54,7 +57,7 @@ export class TreeSide {
 		const events = readTreeEventLines(this.#decoder.decode(lines));
 		if (from > this.events.length) return false;
 		for (const event of events.slice(this.events.length - from)) {
-			this.events.push(event);
+			this.#replay.append(event);
 			this.latest.apply(event);
 		}
 		this.complete ||= complete;

@@ -13,7 +13,6 @@ export interface ViewOptions {
 	readonly widths: boolean;
 	readonly timeUnit: TimeAxis['unit'];
 	readonly minimap: boolean;
-	readonly legend: boolean;
 }
 
 export const firstOptions: ViewOptions = {
@@ -24,5 +23,4 @@ export const firstOptions: ViewOptions = {
 	widths: true,
 	timeUnit: 'events',
 	minimap: true,
-	legend: true,
 };

@@ -17,6 +17,9 @@ function outline(data: string): Path2D {
 	return path;
 }
 
+/** More edges that are none of the tree are drawn for the chosen node alone. */
+const mostLinks = 60;
+
 /** Places whose node or edge may be in view. */
 export function placesInView(scene: Scene, camera: Camera, size: Size): number[] {
 	const { layout } = scene;
@@ -55,9 +58,10 @@ export function paintFine(
 	camera: Camera,
 	places: readonly number[],
 	palette: Palette,
+	chosen: number,
 ): void {
 	paintEdges(context, scene, camera, places, palette);
-	paintLinks(context, scene, camera, places, palette);
+	paintLinks(context, scene, camera, places, palette, chosen);
 	const scale = nodeScale(camera.k);
 	for (const place of places) paintNode(context, scene, camera, place, palette, scale);
 }
@@ -70,6 +74,8 @@ function paintEdges(
 	palette: Palette,
 ): void {
 	const { layout, marks, width } = scene;
+	// Where siblings are close, wide edges would be one area.
+	const thin = Math.max(0.45, Math.min(1, nodeScale(camera.k)));
 	// Edges that look alike are one path.
 	const groups = new Map<number, number[]>();
 	for (const place of places) {
@@ -88,7 +94,7 @@ function paintEdges(
 			traceEdge(context, layout, layout.tree.parent[place] as number, place, camera, layout.bends.get(place));
 		}
 		context.strokeStyle = [palette.faint, palette.edge, palette.best][style]?.css as string;
-		context.lineWidth = edgeWidth(scene, group[0] as number) + (style === 2 ? 1 : 0);
+		context.lineWidth = edgeWidth(scene, group[0] as number) * thin + (style === 2 ? 1 : 0);
 		context.setLineDash(style === 0 ? [3, 3] : []);
 		context.stroke();
 	}
@@ -101,14 +107,18 @@ function paintLinks(
 	camera: Camera,
 	places: readonly number[],
 	palette: Palette,
+	chosen: number,
 ): void {
 	const { layout } = scene;
 	if (layout.links.length === 0) return;
 	const inView = new Set(places);
+	const isMany = layout.kind !== 'layered' && layout.links.length > mostLinks;
 	for (const kind of ['parent', 'merge'] as const) {
 		context.beginPath();
 		for (const link of layout.links) {
 			if (link.kind !== kind || (!inView.has(link.from) && !inView.has(link.to))) continue;
+			// Very many would hide the tree: those of the chosen node are left.
+			if (isMany && link.from !== chosen && link.to !== chosen) continue;
 			if (!isBorn(scene, link.from) || !isBorn(scene, link.to)) continue;
 			// Before it happened it is not drawn.
 			if (kind === 'merge' && nodeAt(scene, link.from)?.mergedInto === null) continue;
@@ -171,9 +181,9 @@ function paintNode(
 		context.fill(path);
 		context.globalAlpha = 1;
 	}
-	context.lineWidth = 1.2 / radius;
+	context.lineWidth = (scale < 0.75 ? 0.7 : 1.2) / radius;
 	if ((bits & mark.merged) !== 0) context.setLineDash([2 / radius, 2 / radius]);
-	context.strokeStyle = hasValue && !isPruned ? palette.theme.foreground : palette.none.css;
+	context.strokeStyle = !hasValue || isPruned ? palette.none.css : scale < 0.75 ? ink.css : palette.theme.foreground;
 	context.stroke(path);
 	context.restore();
 	if ((bits & mark.final) !== 0) stroke(shape, ink.css, 1.4, radius * 1.55);

@@ -4,8 +4,8 @@ import { descendants } from './visibleTree.ts';
 /** How much of a tree is open where nobody opened or closed a node: as much as can be looked at, all, or down to a depth. */
 export type Detail = 'automatic' | 'all' | number;
 
-/** Nodes that are shown at most where as much is open as can be looked at. */
-export const readableNodes = 1500;
+/** Nodes that are in sight at most unless a person opens more. */
+export const readableNodes = 500;
 
 /**
  * Which nodes are closed. A person's choice goes before all; the ancestors of `open` (what is selected, the best path) are
