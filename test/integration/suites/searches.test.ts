@@ -6,7 +6,7 @@ import type { ExtensionApi } from '../../../src/extension.ts';
 import { commandIds, panelTypes } from '../../../src/host/ids.ts';
 import { presentSearch } from '../../../src/host/search/searchPresentation.ts';
 import type { SearchView } from '../../../src/host/search/searchStore.ts';
-import { activated, workspaceFolder } from '../support/laboratory.ts';
+import { activated, until, workspaceFolder } from '../support/laboratory.ts';
 
 const rule = {
 	say: [
@@ -81,7 +81,7 @@ suite('searches', () => {
 		const view = await untilView(log, 'it ends', ({ running, end }) => !running && end !== null);
 		assert.equal(view.end?.stop, 'simulations');
 		assert.match(presentSearch(view).description, /^mcts · \d+ nodes · answer 4[23] · (right|wrong)$/);
-		assert.equal(treeTabs().length, 1);
+		await until('the tree', () => treeTabs().length === 1);
 		// Once more: the panel that is there comes to the front.
 		await vscode.commands.executeCommand(commandIds.openSearchTree, log);
 		assert.equal(treeTabs().length, 1);
