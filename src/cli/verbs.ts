@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import { auditVerb } from './auditVerb.ts';
+import { compareStrategiesVerb } from './compareStrategiesVerb.ts';
 import { compareVerb } from './compareVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
@@ -55,6 +56,7 @@ export const verbs: readonly Verb[] = [
 	searchVerb,
 	solveVerb,
 	serveVerb,
+	compareStrategiesVerb,
 	transcriptVerb,
 	treeVerb,
 	sandboxCheckVerb,

@@ -1,0 +1,62 @@
+import type * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { type ComparedStrategy, comparedStrategySchema } from '../protocol/strategyComparison.ts';
+import { searchBudgetSchema } from '../protocol/treeLog.ts';
+import { scorerOf } from './searchArguments.ts';
+
+const budgets = Object.keys(searchBudgetSchema.entries);
+const mostPoints = 64;
+
+/**
+ * A strategy as `--strategy` writes it: `best-of-n n=4,16 judge=value tokens<=1000,4000`. A list makes a point of each of its
+ * values; of several lists each combination is one. Fails with `invalid`, naming the part.
+ */
+export async function comparedStrategyOf(written: string): Promise<ComparedStrategy> {
+	const [strategy = '', ...parts] = written.trim().split(/\s+/);
+	const fixed: Record<string, unknown> = {};
+	const params: [string, unknown[]][] = [];
+	const limits: [string, unknown[]][] = [];
+	for (const part of parts) {
+		const match = /^([\w-]+)(<=|=)(.+)$/.exec(part);
+		if (match === null) throw wrong(written, part);
+		const [, name, sign, value] = match as unknown as [string, string, string, string];
+		if (sign === '<=') {
+			if (!budgets.includes(name)) throw wrong(written, part);
+			limits.push([name, value.split(',').map(Number)]);
+		} else if (name === 'guide' || name === 'judge') fixed[name] = await scorerOf(value, `${name} of --strategy`);
+		else if (name === 'name' || name === 'split') fixed[name] = value;
+		else params.push([name, value.split(',').map(paramValue)]);
+	}
+	const points = combinations(params).flatMap((own) => combinations(limits).map((budget) => ({ params: own, budget })));
+	if (points.length > mostPoints) {
+		throw new Failure('invalid', `--strategy "${written}" makes ${points.length} points, more than ${mostPoints}.`);
+	}
+	return decodeOrThrow(
+		comparedStrategySchema as v.GenericSchema<unknown, ComparedStrategy>,
+		{ strategy, ...fixed, points },
+		`--strategy "${written}"`,
+	);
+}
+
+function wrong(written: string, part: string): Failure {
+	return new Failure(
+		'invalid',
+		`--strategy "${written}" has "${part}".`,
+		`Write it like "best-of-n n=4,16 judge=value tokens<=1000,4000" (limits: ${budgets.join(', ')}).`,
+	);
+}
+
+function paramValue(written: string): unknown {
+	try {
+		return JSON.parse(written);
+	} catch {
+		return written;
+	}
+}
+
+function combinations(lists: readonly (readonly [string, readonly unknown[]])[]): Record<string, unknown>[] {
+	let all: Record<string, unknown>[] = [{}];
+	for (const [name, values] of lists) all = all.flatMap((one) => values.map((value) => ({ ...one, [name]: value })));
+	return all;
+}

@@ -1,0 +1,77 @@
+import type { ComparisonSummary, Interval, PointSummary } from '../protocol/strategyComparison.ts';
+
+const share = (value: number) => value.toFixed(3);
+const signed = (value: number) => `${value < 0 ? '-' : '+'}${Math.abs(value).toFixed(3)}`;
+const range = ({ low, high }: Interval, form: (value: number) => string) => `[${form(low)}, ${form(high)}]`;
+const amount = (value: number | null) => (value === null ? '-' : value >= 100 ? value.toFixed(0) : value.toFixed(1));
+
+/** The table of a comparison: one row a point, then the bands, then what may be said. */
+export function comparisonLines(summary: ComparisonSummary): string[] {
+	const { points, problems, samples, bands } = summary;
+	const bandHeads = bands.map((_, i) => `band ${i + 1}`);
+	const head = ['strategy', 'point', 'accuracy', '95 %', 'gain', '95 %', 'best of', 'tokens', 's', ...bandHeads];
+	const rows = points.map(rowOf);
+	return [
+		`${summary.name}: ${problems} problems, policy ${summary.policy}; gains are over the mean of ${samples} single samples`,
+		...table([head, ...rows]),
+		...bandLines(summary),
+		...claimLines(summary),
+	];
+}
+
+function rowOf(point: PointSummary): string[] {
+	const { name, label, accuracy, gain, any, tokens, seconds, oracle } = point;
+	return [
+		oracle ? `${name} (oracle upper bound)` : name,
+		label,
+		accuracy === null ? '-' : share(accuracy.mean),
+		accuracy === null ? '' : range(accuracy, share),
+		gain === null ? '' : signed(gain.mean),
+		gain === null ? '' : range(gain, signed),
+		any === null ? '' : share(any),
+		amount(tokens),
+		amount(seconds),
+		...point.bands.map((band) => (band.accuracy === null ? '-' : share(band.accuracy.mean))),
+	];
+}
+
+/** Texts to the left, numbers to the right, no wider than they are. */
+function table(rows: readonly (readonly string[])[]): string[] {
+	const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => (row[i] ?? '').length)));
+	return rows.map((row) =>
+		row
+			.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0)))
+			.join('  ')
+			.trimEnd(),
+	);
+}
+
+function bandLines({ bands }: ComparisonSummary): string[] {
+	if (bands.length === 0) return [];
+	const rate = (value: number) => `${Math.round(value * 100)} %`;
+	const told = bands.map(({ problems, low, high }, i) => `${i + 1}: ${problems} at ${rate(low)} to ${rate(high)}`);
+	return [`bands, by the success rate of further single samples: ${told.join('; ')}`];
+}
+
+function claimLines({ points, state, done, total, message }: ComparisonSummary): string[] {
+	const lines: string[] = [];
+	const claims = points.filter(({ oracle, gain }) => !oracle && gain !== null);
+	const shown = (of: readonly PointSummary[]) => of.map(({ name, label }) => `${name} ${label}`).join(', ');
+	const better = claims.filter(({ gain }) => (gain?.low ?? 0) > 0);
+	const worse = claims.filter(({ gain }) => (gain?.high ?? 0) < 0);
+	if (better.length > 0) lines.push(`better than a single sample: ${shown(better)}`);
+	if (worse.length > 0) lines.push(`worse than a single sample: ${shown(worse)}`);
+	const open = claims.length - better.length - worse.length;
+	if (open > 0) lines.push(`not to be told apart from a single sample: ${open} of ${claims.length}`);
+	if (points.some(({ oracle }) => oracle))
+		lines.push('oracle upper bounds look at the gold answer and count for nothing');
+	const failed = points.filter(({ failed }) => failed > 0);
+	if (failed.length > 0) {
+		lines.push(`failed, and left out: ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
+	}
+	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
+	if (unjudged > 0) lines.push(`without a gold answer, and left out: ${unjudged} problems`);
+	if (state !== 'ended')
+		lines.push(`${state} after ${done} of ${total} searches${message === null ? '' : `: ${message}`}`);
+	return lines;
+}
