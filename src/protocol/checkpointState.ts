@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hyperparametersSchema } from './control.ts';
+import { headNames, hyperparametersSchema } from './control.ts';
 
 export const checkpointFormat = 1;
 
@@ -9,6 +9,10 @@ export const checkpointFiles = {
 	model: 'model.safetensors',
 	optimizer: 'optimizer.safetensors',
 	reference: 'reference.safetensors',
+	/** Heads, each with a trunk of its own, and the moments of the one in training. */
+	value: 'value.safetensors',
+	process: 'process.safetensors',
+	headOptimizer: 'head_optimizer.safetensors',
 	tokenizer: 'tokenizer.json',
 	policy: 'policy.onnx',
 } as const;
@@ -44,6 +48,8 @@ export const checkpointStateSchema = v.looseObject({
 	random: v.object({ seed: whole, problems: whole, generations: whole }),
 	/** Changes of hyper-parameters in force in this stage. */
 	hyperparameters: hyperparametersSchema,
+	/** The head in training and its updates since its stage began. */
+	head: v.optional(v.object({ name: v.picklist(headNames), updates: whole })),
 	/** The best held-out accuracy of the run and its step. */
 	best: v.nullable(v.object({ step: whole, accuracy: v.number() })),
 	/** The step of the last held-out evaluation. */

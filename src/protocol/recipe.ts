@@ -97,9 +97,8 @@ const until = described(
 export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
 export type SchedulerName = (typeof schedulerNames)[number];
 
-const optimiser = {
+const updates = {
 	steps: count('Optimiser updates at most.', 1, 10_000_000),
-	until: v.optional(until),
 	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
 	lr_scheduler_type: v.optional(
 		choice(schedulerNames, 'Shape of the learning rate over the stage (default constant_with_warmup).'),
@@ -111,6 +110,9 @@ const optimiser = {
 	adam_beta2: v.optional(real('AdamW beta2 (default 0.999; 0.98 suits short runs).', 0, 0.99999)),
 	adam_epsilon: v.optional(real('AdamW epsilon (default 1e-8).', 1e-20, 1)),
 };
+
+const { steps, ...rates } = updates;
+const optimiser = { steps, until: v.optional(until), ...rates };
 
 export const sftStageSchema = v.strictObject({
 	type: described(v.literal('sft'), 'Cold start: imitation of worked solutions.'),
@@ -154,10 +156,78 @@ export const grpoStageSchema = v.strictObject({
 	),
 });
 
+/** What the two stages share that train a head beside the policy. */
+const head = {
+	...updates,
+	labels: v.optional(
+		described(
+			v.strictObject({
+				path: text(
+					'A JSONL file, relative to the recipe: one {"prompt", "completions", "labels"} per line; a label of each step, true, false or 0 to 1.',
+				),
+				separator: v.optional(described(v.string(), 'What stands between two steps of the file (default "\\n").')),
+				heldOutShare: v.optional(
+					real('Share of prompts, by a hash, that only measure the head (default 0.1).', 0.001, 0.9),
+				),
+			}),
+			'Learn from a file of labelled steps instead of completions of the policy.',
+		),
+	),
+	batch_size: v.optional(count('labels: solutions of the file per update (default 64).', 1, 65_536)),
+	prompts_per_step: v.optional(count('Problems per generation batch (default 16).', 1, 65_536)),
+	steps_per_generation: v.optional(
+		count('Parts into which a generation batch is split, one update each (default 1).', 1, 1024),
+	),
+	num_iterations: v.optional(count('Passes over each generation batch (default 1).', 1, 64)),
+	max_completion_length: v.optional(
+		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 8192),
+	),
+	temperature: v.optional(real('Sampling temperature (default 1).', 0.01, 100)),
+};
+
+export const valueModelStageSchema = v.strictObject({
+	type: described(
+		v.literal('value-model'),
+		'A value head: how likely a beginning of a completion comes to a right answer, from the outcomes of whole completions.',
+	),
+	...head,
+	num_generations: v.optional(count('Completions per problem (default 8).', 1, 1024)),
+});
+
+export const estimationNames = ['soft', 'hard'] as const;
+
+export const processStageSchema = v.strictObject({
+	type: described(
+		v.literal('process-reward-model'),
+		'A process reward head: how good each step is, from completions that go on behind it (Math-Shepherd).',
+	),
+	...head,
+	num_generations: v.optional(count('Solutions per problem whose steps are labelled (default 2).', 1, 1024)),
+	completions: v.optional(count('Completions that go on from each step (default 8).', 1, 1024)),
+	estimation: v.optional(
+		choice(
+			estimationNames,
+			'A label of a step: the share of its completions that are right, or whether any is (default soft).',
+		),
+	),
+	split: v.optional(
+		described(
+			v.union(
+				[v.string(), v.strictObject({ text: text('The text that ends a step.') })],
+				'must be the name of a rule or {"text"}',
+			),
+			'Where a step ends: lines, paragraphs, sentences, tokens-16 (any number), or a text (default lines).',
+		),
+	),
+});
+
+/** Which head a stage trains. */
+export const headOfStage = { 'value-model': 'value', 'process-reward-model': 'process' } as const;
+
 export const stageSchema = v.variant(
 	'type',
-	[sftStageSchema, grpoStageSchema],
-	'must be a stage of type "sft" or "grpo"',
+	[sftStageSchema, grpoStageSchema, valueModelStageSchema, processStageSchema],
+	'must be a stage of type "sft", "grpo", "value-model" or "process-reward-model"',
 );
 
 export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
@@ -199,7 +269,7 @@ export const recipeSchema = v.strictObject({
 	),
 	stages: described(
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'What is done, in order: a cold start by imitation (sft), reinforcement learning (grpo). Steps are numbered through.',
+		'What is done, in order: a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
 	),
 	evaluate: v.optional(
 		described(
@@ -239,5 +309,8 @@ export type FileDataset = v.InferOutput<typeof fileDatasetSchema>;
 export type RewardSpec = v.InferOutput<typeof rewardSchema>;
 export type SftStage = v.InferOutput<typeof sftStageSchema>;
 export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
-export type Stage = SftStage | GrpoStage;
+export type ValueModelStage = v.InferOutput<typeof valueModelStageSchema>;
+export type ProcessStage = v.InferOutput<typeof processStageSchema>;
+export type HeadStage = ValueModelStage | ProcessStage;
+export type Stage = SftStage | GrpoStage | HeadStage;
 export type TemplateSpec = v.InferOutput<typeof templateSchema>;

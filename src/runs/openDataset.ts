@@ -19,7 +19,8 @@ export interface OpenedDataset {
 /** Rows are held in memory, and one text of JavaScript holds about 512 MB. */
 const largestDataset = 500_000_000;
 
-async function readDataset(path: string): Promise<string> {
+/** The text of a file of rows. Throws `missing`, `invalid` and `unsupported`. */
+export async function readDataFile(path: string): Promise<string> {
 	const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
 		if (error.code !== 'ENOENT') throw Failure.from(error, `The dataset ${path} cannot be read`);
 		throw new Failure('missing', `The dataset ${path} does not exist.`, 'Correct the path in the recipe.');
@@ -54,9 +55,9 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 		return { source: taskSource(createTask(dataset as TaskDataset)), hash: hashOf(JSON.stringify(dataset)) };
 	}
 	const columns: DatasetColumns = dataset;
-	const text = await readDataset(dataset.path);
+	const text = await readDataFile(dataset.path);
 	const rows = parseDataset(text, dataset.path, columns);
-	const heldOutText = dataset.heldOut === null ? null : await readDataset(dataset.heldOut);
+	const heldOutText = dataset.heldOut === null ? null : await readDataFile(dataset.heldOut);
 	const heldOut = heldOutText === null ? null : parseDataset(heldOutText, dataset.heldOut as string, columns);
 	return {
 		source: rowsSource(basename(dataset.path), splitRows(rows, heldOut, dataset.heldOutShare)),

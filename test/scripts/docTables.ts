@@ -151,6 +151,16 @@ export function recipeTables(): Record<string, string> {
 	const sft = option(stages, 'batch_size');
 	const grpo = option(stages, 'num_generations');
 	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
+	const kind = (type: string) =>
+		pick(
+			optionsOf(stages).find((one) => one.properties?.type?.const === type),
+			type,
+		);
+	const value = kind('value-model');
+	const process = kind('process-reward-model');
+	const ofHeads = Object.keys(value.properties ?? {}).filter(
+		(key) => !common.includes(key) && key !== 'type' && key !== 'num_generations',
+	);
 	const own = (stage: Schema) => Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key));
 	const rewards = pick(property('rewards').items as Schema | undefined, 'rewards');
 	const file = option(rewards, 'file');
@@ -182,6 +192,14 @@ export function recipeTables(): Record<string, string> {
 		),
 		'reward-file': keyTable(file),
 		stage: keyTable(sft, common),
+		head: keyTable(value, ofHeads),
+		'value-model': keyTable(value, ['num_generations']),
+		'process-reward-model': keyTable(
+			process,
+			own(process).filter((key) => key !== 'type' && !ofHeads.includes(key)),
+		),
+		split: keyTable(option(pick(process.properties?.split, 'split'), 'text')),
+		labels: keyTable(pick(value.properties?.labels, 'labels')),
 		until: keyTable(pick(sft.properties?.until, 'until')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),

@@ -39,6 +39,16 @@ const stageSnippets = [
 			epsilon_high: 0.28,
 		},
 	},
+	{
+		label: 'Value head (value-model)',
+		description: 'How likely a beginning comes to a right answer, for searches; the policy stays as it is',
+		body: { type: 'value-model', steps: 200, learning_rate: 0.0005 },
+	},
+	{
+		label: 'Process reward head (process-reward-model)',
+		description: 'How good each step is, by completions that go on behind it',
+		body: { type: 'process-reward-model', steps: 200, split: 'lines', learning_rate: 0.0005 },
+	},
 ];
 
 /** What each built-in reward needs besides its name. */
@@ -62,10 +72,19 @@ export function recipeSchemaText(): string {
 	const schema = toJsonSchema(recipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
 	const properties = schema.properties ?? {};
 	const stages = properties.stages?.items;
-	const [sft, grpo] = stages?.anyOf ?? stages?.oneOf ?? [];
-	if (!stages || !sft || !grpo) throw new Error('The recipe schema has no two kinds of stages any more.');
+	const [sft, grpo, value, process] = stages?.anyOf ?? stages?.oneOf ?? [];
+	if (!stages || !sft || !grpo || !value || !process) {
+		throw new Error('The recipe schema has no four kinds of stages any more.');
+	}
 	addDefaults(sft, { ...recipeDefaults.optimiser, ...recipeDefaults.sft });
 	addDefaults(grpo, { ...recipeDefaults.optimiser, ...recipeDefaults.grpo });
+	for (const [stage, own] of [
+		[value, recipeDefaults['value-model']],
+		[process, recipeDefaults['process-reward-model']],
+	] as const) {
+		addDefaults(stage, { ...recipeDefaults.optimiser, ...recipeDefaults.head, ...own });
+		addDefaults(stage.properties?.labels ?? {}, recipeDefaults.labels);
+	}
 	for (const stage of [sft, grpo]) addDefaults(stage.properties?.until ?? {}, recipeDefaults.until);
 	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
 		addDefaults(properties[key] ?? {}, recipeDefaults[key]);

@@ -86,6 +86,7 @@ export function chartsOf(metrics: readonly string[]): ChartGroup[] {
 	const names = new Names(metrics);
 	const groups: ChartGroup[] = [
 		{ id: 'reward', title: 'Reward and accuracy', charts: rewardCharts(names) },
+		{ id: 'heads', title: metricGroupTitles.heads, charts: headCharts(names) },
 		{ id: 'policy', title: metricGroupTitles.policy, charts: policyCharts(names) },
 		{ id: 'lengths', title: 'Completions', charts: completionCharts(names) },
 		{ id: 'optimiser', title: metricGroupTitles.optimiser, charts: optimiserCharts(names) },
@@ -97,6 +98,17 @@ export function chartsOf(metrics: readonly string[]): ChartGroup[] {
 		charts: each(names, /^/),
 	});
 	return groups.filter((group) => group.charts.length > 0);
+}
+
+/** Training and held-out measures of a kind are one chart. */
+function headCharts(names: Names): ChartSpec[] {
+	return [
+		...together('head-values', 'Values and labels', names.take('head/value', 'head/label', 'head/outcome')),
+		...together('head-auc', 'AUC of the head', names.take('eval/head/auc', 'eval/head/whole_auc')),
+		...together('head-brier', 'Brier score of the head', names.take('eval/head/brier', 'head/brier')),
+		...single(names, 'eval/head/loss'),
+		...single(names, 'eval/head/calibration_error'),
+	];
 }
 
 function rewardCharts(names: Names): ChartSpec[] {

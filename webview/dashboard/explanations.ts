@@ -6,6 +6,7 @@ import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalogue.ts';
 
+const stages = ['sft', 'grpo', 'value-model', 'process-reward-model'] as const;
 const scales = ['group', 'batch', 'none'] as const;
 
 /** What the meaning of a metric depends on, in the stage of this name; without one, in the newest that is known. */
@@ -14,7 +15,7 @@ export function metricContext(run: DashboardRun | null, stageName: string | unde
 	const stage = run?.stages.find((s) => s.name === name);
 	const type = stage?.type ?? name;
 	return {
-		stage: type === 'sft' || type === 'grpo' ? type : null,
+		stage: stages.find((one) => one === type) ?? null,
 		lossType: lossTypes.find((known): known is LossType => known === stage?.lossType) ?? null,
 		beta: stage?.beta ?? null,
 		scaleRewards: scales.find((known) => known === stage?.scaleRewards) ?? null,

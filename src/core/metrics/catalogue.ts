@@ -1,5 +1,6 @@
 import { type Described, describeBuiltName } from './builtNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
+import { headMetrics } from './groups/headMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimiserMetrics } from './groups/optimiserMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
@@ -12,6 +13,7 @@ import { ownName } from './ownName.ts';
 /** Every metric under a fixed name. Names and definitions are TRL 1.13's where TRL has the metric. */
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
+	...headMetrics,
 	...policyMetrics,
 	...clippingMetrics,
 	...lengthMetrics,

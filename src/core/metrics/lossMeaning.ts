@@ -4,6 +4,8 @@ import type { MetricContext } from './metricInfo.ts';
 export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricContext): string {
 	if (stage === 'sft')
 		return 'Negative log-likelihood of the worked solutions, per token: lower means better imitation.';
+	if (stage === 'value-model' || stage === 'process-reward-model')
+		return 'Binary cross-entropy of values and labels, per completion: lower means a better head. Labels that are uncertain hold it above 0.';
 	const nature = 'The surrogate whose gradient is followed; its value does not measure progress, the reward does.';
 	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'At the first update of each batch';
 	const kl = beta === 0 ? '' : ' The KL term, beta times kl, comes on top.';

@@ -6,6 +6,7 @@ export type MetricUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'r
 export const metricGroups = [
 	'reward',
 	'evaluation',
+	'heads',
 	'policy',
 	'clipping',
 	'lengths',
@@ -20,6 +21,7 @@ export type MetricGroup = (typeof metricGroups)[number];
 export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 	reward: 'Reward',
 	evaluation: 'Evaluation',
+	heads: 'Heads',
 	policy: 'Policy',
 	clipping: 'Clipping',
 	lengths: 'Completion length',
@@ -68,7 +70,7 @@ export interface OwnName {
 
 /** Settings of the stage on which the meaning of some metrics depends; what is absent is not known. */
 export interface MetricContext {
-	readonly stage?: 'sft' | 'grpo' | null;
+	readonly stage?: 'sft' | 'grpo' | 'value-model' | 'process-reward-model' | null;
 	readonly lossType?: LossType | null;
 	readonly beta?: number | null;
 	readonly scaleRewards?: 'group' | 'batch' | 'none' | null;

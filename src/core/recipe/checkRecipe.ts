@@ -1,6 +1,8 @@
 import { Failure } from '../../base/failure.ts';
-import type { GrpoStage, Recipe, TaskDataset } from '../../protocol/recipe.ts';
+import type { GrpoStage, HeadStage, ProcessStage, Recipe, TaskDataset } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
+import type { StepSplit } from '../search/search.ts';
+import { stepRuleOf } from '../search/stepRule.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkRewards } from './checkRewards.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
@@ -57,6 +59,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
 		}
 		if (stage.type === 'grpo') checkGrpo(stage, i, report);
+		else if (stage.type !== 'sft') checkHead(stage, i, report);
 	}
 	checkModel(recipe, lengths, report);
 	return faults;
@@ -71,10 +74,54 @@ function checkName(name: string, report: Report): void {
 	}
 }
 
+function checkHead(stage: HeadStage, index: number, report: Report): void {
+	if (stage.type === 'process-reward-model') checkSplit(stage, index, report);
+	const place = (key: string): PathFault['path'] => ['stages', index, key];
+	if (stage.labels !== undefined) {
+		for (const key of ['prompts_per_step', 'num_generations', 'completions', 'estimation'] as const) {
+			if (!(key in stage)) continue;
+			report(place(key), `"${key}" is about completions of the policy, but "labels" names a file: remove one of them.`);
+		}
+		return;
+	}
+	if (stage.batch_size !== undefined) {
+		report(place('batch_size'), '"batch_size" is about a file of labels: add "labels" or set "prompts_per_step".');
+	}
+	const defaults = { ...recipeDefaults.head, ...recipeDefaults[stage.type] };
+	const given = Object.fromEntries(Object.entries(stage).filter(([, value]) => value !== undefined));
+	const { prompts_per_step, num_generations, steps_per_generation } = { ...defaults, ...given };
+	checkBatch(index, prompts_per_step, num_generations, steps_per_generation, report);
+	const completions = stage.type === 'value-model' ? 1 : (stage.completions ?? recipeDefaults[stage.type].completions);
+	const rows = prompts_per_step * num_generations * completions;
+	if (completions > 1 && rows > maxBatchRows) {
+		report(
+			place('completions'),
+			`"prompts_per_step" x "num_generations" x "completions" is ${rows} for each step, more than ${maxBatchRows}: lower one of them.`,
+		);
+	}
+}
+
+function checkSplit(stage: ProcessStage, index: number, report: Report): void {
+	const split = stage.split ?? recipeDefaults['process-reward-model'].split;
+	if (split === 'completion') {
+		report(['stages', index, 'split'], '"split" is "completion", which leaves one step: choose lines, or a text.');
+		return;
+	}
+	attempt(report, ['stages', index, 'split'], () => stepRuleOf(split as StepSplit));
+}
+
 function checkGrpo(stage: GrpoStage, index: number, report: Report): void {
-	const generations = stage.num_generations ?? recipeDefaults.grpo.num_generations;
-	const prompts = stage.prompts_per_step ?? recipeDefaults.grpo.prompts_per_step;
-	const parts = stage.steps_per_generation ?? recipeDefaults.grpo.steps_per_generation;
+	const { num_generations, prompts_per_step, steps_per_generation } = recipeDefaults.grpo;
+	checkBatch(
+		index,
+		stage.prompts_per_step ?? prompts_per_step,
+		stage.num_generations ?? num_generations,
+		stage.steps_per_generation ?? steps_per_generation,
+		report,
+	);
+}
+
+function checkBatch(index: number, prompts: number, generations: number, parts: number, report: Report): void {
 	if (prompts % parts !== 0) {
 		report(
 			['stages', index, 'steps_per_generation'],
@@ -92,7 +139,7 @@ function checkGrpo(stage: GrpoStage, index: number, report: Report): void {
 }
 
 /** max_completion_length of a stage, its default included. */
-export function completionLength(stage: GrpoStage, lengths: SequenceLengths | null): number {
+export function completionLength(stage: GrpoStage | HeadStage, lengths: SequenceLengths | null): number {
 	const fallback = lengths === null ? recipeDefaults.fileCompletionLength : defaultCompletionLength(lengths);
 	return stage.max_completion_length ?? fallback;
 }
@@ -107,7 +154,7 @@ function checkModel(recipe: Recipe, lengths: SequenceLengths | null, report: Rep
 		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}: choose ${choices}.`);
 	}
 	const completions = recipe.stages.flatMap((stage) =>
-		stage.type === 'grpo' ? [completionLength(stage, lengths)] : lengths ? [lengths.completion] : [],
+		stage.type !== 'sft' ? [completionLength(stage, lengths)] : lengths ? [lengths.completion] : [],
 	);
 	const needed = (lengths?.prompt ?? 2) + Math.max(1, ...completions);
 	if (context !== undefined && context < needed) {

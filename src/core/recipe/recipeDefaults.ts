@@ -26,6 +26,16 @@ export const recipeDefaults = {
 		max_resamples: 3,
 		skip_dead_groups: true,
 	},
+	head: {
+		batch_size: 64,
+		prompts_per_step: 16,
+		steps_per_generation: 1,
+		num_iterations: 1,
+		temperature: 1,
+	},
+	labels: { separator: '\n', heldOutShare: 0.1 },
+	'value-model': { num_generations: 8 },
+	'process-reward-model': { num_generations: 2, completions: 8, estimation: 'soft', split: 'lines' },
 	/** max_completion_length of a file dataset; a task knows what it needs. */
 	fileCompletionLength: 64,
 	heldOutShare: 0.1,

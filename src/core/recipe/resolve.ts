@@ -1,7 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
-import type { Recipe, RewardSpec, Stage } from '../../protocol/recipe.ts';
+import type { HeadStage, Recipe, RewardSpec, Stage } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { defaultColumns } from '../dataset/datasetRows.ts';
 import { resolveTaskSettings } from '../dataset/settings.ts';
@@ -10,6 +10,7 @@ import { checkRecipe, completionLength } from './checkRecipe.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 import {
 	type ResolvedDataset,
+	type ResolvedHeadStage,
 	type ResolvedModel,
 	type ResolvedRecipe,
 	type ResolvedReward,
@@ -51,7 +52,27 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
 	return { file: machine.resolvePath(reward.file), name: reward.name ?? null, weight: reward.weight ?? null };
 }
 
-function resolveStage(stage: Stage, lengths: SequenceLengths | null): ResolvedStage {
+function resolveHead(stage: HeadStage, lengths: SequenceLengths | null, machine: Machine): ResolvedHeadStage {
+	const { labels } = stage;
+	const common = {
+		until: null,
+		max_completion_length: completionLength(stage, lengths),
+		labels:
+			labels === undefined
+				? null
+				: { ...filled(recipeDefaults.labels, labels), path: machine.resolvePath(labels.path) },
+	};
+	const defaults = { ...recipeDefaults.optimiser, ...recipeDefaults.head };
+	if (stage.type === 'value-model') {
+		return { ...filled({ ...defaults, ...recipeDefaults['value-model'] }, stage), ...common };
+	}
+	return { ...filled({ ...defaults, ...recipeDefaults['process-reward-model'] }, stage), ...common };
+}
+
+function resolveStage(stage: Stage, lengths: SequenceLengths | null, machine: Machine): ResolvedStage {
+	if (stage.type === 'value-model' || stage.type === 'process-reward-model') {
+		return resolveHead(stage, lengths, machine);
+	}
 	const until = stage.until === undefined ? null : filled(recipeDefaults.until, stage.until);
 	if (stage.type === 'sft') {
 		return { ...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.sft }, stage), until };
@@ -71,14 +92,16 @@ function resolveStage(stage: Stage, lengths: SequenceLengths | null): ResolvedSt
  * but not so few that handing over their gradients costs more than it gains.
  */
 function microBatches(stages: readonly ResolvedStage[], workers: number): { sampleRows: number; trainRows: number } {
-	const sampled = stages.flatMap((stage) =>
-		stage.type === 'grpo' ? [stage.prompts_per_step * stage.num_generations] : [],
-	);
-	const updated = stages.map((stage) =>
-		stage.type === 'grpo'
-			? (stage.prompts_per_step * stage.num_generations) / stage.steps_per_generation
-			: stage.batch_size,
-	);
+	const samples = (stage: ResolvedStage) =>
+		stage.type === 'sft' || (stage.type !== 'grpo' && stage.labels !== null)
+			? null
+			: stage.prompts_per_step * stage.num_generations;
+	const sampled = stages.map(samples).filter((rows) => rows !== null);
+	const updated = stages.map((stage) => {
+		const rows = samples(stage);
+		if (rows !== null && stage.type !== 'sft') return rows / stage.steps_per_generation;
+		return stage.type === 'grpo' ? 0 : stage.batch_size;
+	});
 	const share = (most: number, batches: readonly number[]) =>
 		Math.min(most, ...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / workers))));
 	return { sampleRows: share(recipeDefaults.sampleRows, sampled), trainRows: share(recipeDefaults.trainRows, updated) };
@@ -92,7 +115,7 @@ function resolveModel(
 ): ResolvedModel {
 	const { model } = recipe;
 	if ('path' in model) return { path: machine.resolvePath(model.path) };
-	const completions = stages.flatMap((stage) => (stage.type === 'grpo' ? [stage.max_completion_length] : []));
+	const completions = stages.flatMap((stage) => (stage.type === 'sft' ? [] : [stage.max_completion_length]));
 	const teaches = stages.some((stage) => stage.type === 'sft');
 	return {
 		layers: model.layers,
@@ -116,7 +139,7 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 	}
 	const template = resolveTemplate(recipe.template);
 	const lengths = 'task' in recipe.dataset ? sequenceLengths(createTask(recipe.dataset), template) : null;
-	const stages = recipe.stages.map((stage) => resolveStage(stage, lengths));
+	const stages = recipe.stages.map((stage) => resolveStage(stage, lengths, machine));
 	const workers = recipe.workers ?? Math.min(256, Math.max(1, Math.floor(machine.cores)));
 	return {
 		format: 1,

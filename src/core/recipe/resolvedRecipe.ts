@@ -1,6 +1,13 @@
 import * as v from 'valibot';
 import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
-import { deviceNames, lossTypes, operationNames, schedulerNames, taskNames } from '../../protocol/recipe.ts';
+import {
+	deviceNames,
+	estimationNames,
+	lossTypes,
+	operationNames,
+	schedulerNames,
+	taskNames,
+} from '../../protocol/recipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 
@@ -44,6 +51,31 @@ const resolvedGrpo = v.strictObject({
 	max_resamples: positive,
 	skip_dead_groups: v.boolean(),
 	control: v.nullable(v.literal('shuffle')),
+});
+
+const head = {
+	...optimiser,
+	/** It ends by its steps alone. */
+	until: v.null(),
+	/** null: completions of the policy. */
+	labels: v.nullable(v.strictObject({ path: v.string(), separator: v.string(), heldOutShare: v.number() })),
+	batch_size: positive,
+	prompts_per_step: positive,
+	num_generations: positive,
+	steps_per_generation: positive,
+	num_iterations: positive,
+	max_completion_length: positive,
+	temperature: v.number(),
+};
+
+const resolvedValueModel = v.strictObject({ type: v.literal('value-model'), ...head });
+
+const resolvedProcess = v.strictObject({
+	type: v.literal('process-reward-model'),
+	...head,
+	completions: positive,
+	estimation: v.picklist(estimationNames),
+	split: v.union([v.string(), v.strictObject({ text: v.string() })]),
 });
 
 const resolvedTask = v.strictObject({
@@ -127,7 +159,7 @@ export const resolvedRecipeSchema = v.strictObject({
 		}),
 		recipeDefaults.scoring,
 	),
-	stages: v.array(v.variant('type', [resolvedSft, resolvedGrpo])),
+	stages: v.array(v.variant('type', [resolvedSft, resolvedGrpo, resolvedValueModel, resolvedProcess])),
 	evaluate: v.strictObject({ every: positive, problems: positive, samples: positive, temperature: v.number() }),
 	checkpoint: v.strictObject({ every: positive, keep: positive }),
 	log: v.strictObject({ rolloutsEvery: positive, tokens: v.boolean() }),
@@ -137,6 +169,9 @@ export type ResolvedRecipe = v.InferOutput<typeof resolvedRecipeSchema>;
 export type ResolvedStage = ResolvedRecipe['stages'][number];
 export type ResolvedSftStage = v.InferOutput<typeof resolvedSft>;
 export type ResolvedGrpoStage = v.InferOutput<typeof resolvedGrpo>;
+export type ResolvedValueModelStage = v.InferOutput<typeof resolvedValueModel>;
+export type ResolvedProcessStage = v.InferOutput<typeof resolvedProcess>;
+export type ResolvedHeadStage = ResolvedValueModelStage | ResolvedProcessStage;
 export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];
 export type ResolvedScoring = ResolvedRecipe['scoring'];

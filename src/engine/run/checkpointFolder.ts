@@ -8,16 +8,25 @@ import {
 	checkpointFormat,
 	checkpointStateSchema,
 } from '../../protocol/checkpointState.ts';
+import { type HeadName, headNames } from '../../protocol/control.ts';
 import { decode } from '../../protocol/decode.ts';
 import { readManifest } from '../../runs/checkpointFiles.ts';
 import { openRegular } from '../../runs/safeFile.ts';
 import type { LearnerState, ParameterSpec } from '../learner.ts';
 import { decodeSafetensors, encodeSafetensors, type NamedTensor } from './safetensors.ts';
 
+export interface HeadContents {
+	readonly parameters: readonly ParameterSpec[];
+	readonly weights: ReadonlyMap<HeadName, Float32Array>;
+	/** The head in training; null: none is. */
+	readonly training: { readonly name: HeadName; readonly state: LearnerState } | null;
+}
+
 export interface CheckpointContent {
-	readonly state: Omit<CheckpointState, 'files' | 'format'>;
+	readonly state: Omit<CheckpointState, 'files' | 'format' | 'head'>;
 	readonly learner: LearnerState;
 	readonly reference: Float32Array | null;
+	readonly heads: HeadContents;
 	/** The text of tokenizer.json. */
 	readonly tokenizer: string;
 }
@@ -29,6 +38,9 @@ export interface StoredCheckpoint {
 	readonly model: ReadonlyMap<string, NamedTensor>;
 	readonly optimizer: ReadonlyMap<string, NamedTensor>;
 	readonly reference: ReadonlyMap<string, NamedTensor> | null;
+	readonly heads: ReadonlyMap<HeadName, ReadonlyMap<string, NamedTensor>>;
+	/** Of the head in training. */
+	readonly headOptimizer: ReadonlyMap<string, NamedTensor> | null;
 	readonly tokenizer: string;
 }
 
@@ -51,15 +63,21 @@ export async function writeCheckpointFiles(
 	parameters: readonly ParameterSpec[],
 	content: CheckpointContent,
 ): Promise<void> {
-	const { learner, reference, tokenizer } = content;
+	const { learner, reference, tokenizer, heads } = content;
+	const moments = ({ firstMoments, secondMoments }: LearnerState, specs: readonly ParameterSpec[]) =>
+		encodeSafetensors([...split(firstMoments, specs, firstMoment), ...split(secondMoments, specs, secondMoment)]);
 	const contents: Record<string, Buffer> = {
 		// "pt" is what Hugging Face's loaders expect of a model.
 		[checkpointFiles.model]: encodeSafetensors(split(learner.parameters, parameters), { format: 'pt' }),
-		[checkpointFiles.optimizer]: encodeSafetensors([
-			...split(learner.firstMoments, parameters, firstMoment),
-			...split(learner.secondMoments, parameters, secondMoment),
-		]),
+		[checkpointFiles.optimizer]: moments(learner, parameters),
 		...(reference ? { [checkpointFiles.reference]: encodeSafetensors(split(reference, parameters)) } : {}),
+		...Object.fromEntries(
+			[...heads.weights].map(([name, flat]) => [
+				checkpointFiles[name],
+				encodeSafetensors(split(flat, heads.parameters)),
+			]),
+		),
+		...(heads.training ? { [checkpointFiles.headOptimizer]: moments(heads.training.state, heads.parameters) } : {}),
 		[checkpointFiles.tokenizer]: Buffer.from(tokenizer),
 	};
 	const files: CheckpointState['files'] = {};
@@ -68,7 +86,8 @@ export async function writeCheckpointFiles(
 			await writeFile(join(folder, name), bytes);
 			files[name] = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 		}
-		const state = { format: checkpointFormat, ...content.state, files };
+		const head = heads.training && { head: { name: heads.training.name, updates: heads.training.state.updates } };
+		const state = { format: checkpointFormat, ...content.state, ...head, files };
 		await writeFile(join(folder, checkpointFiles.state), `${JSON.stringify(state, null, '\t')}\n`);
 	} catch (error) {
 		throw Failure.from(error, `The checkpoint of step ${content.state.step} could not be written`);
@@ -139,12 +158,19 @@ export async function readCheckpoint(folder: string): Promise<StoredCheckpoint> 
 		return bytes;
 	};
 	const tensors = async (name: string) => decodeSafetensors(await read(name), join(folder, name));
+	const has = (name: string) => name in state.files;
+	const heads = new Map<HeadName, ReadonlyMap<string, NamedTensor>>();
+	for (const name of headNames) {
+		if (has(checkpointFiles[name])) heads.set(name, await tensors(checkpointFiles[name]));
+	}
 	return {
 		folder,
 		state,
 		model: await tensors(checkpointFiles.model),
 		optimizer: await tensors(checkpointFiles.optimizer),
-		reference: checkpointFiles.reference in state.files ? await tensors(checkpointFiles.reference) : null,
+		reference: has(checkpointFiles.reference) ? await tensors(checkpointFiles.reference) : null,
+		heads,
+		headOptimizer: has(checkpointFiles.headOptimizer) ? await tensors(checkpointFiles.headOptimizer) : null,
 		tokenizer: (await read(checkpointFiles.tokenizer)).toString('utf8'),
 	};
 }
@@ -195,4 +221,35 @@ export function storedReference(
 	parameters: readonly ParameterSpec[],
 ): Float32Array | null {
 	return checkpoint.reference === null ? null : flatten(checkpoint, checkpoint.reference, parameters);
+}
+
+/** The weights of every head of a checkpoint. */
+export function storedHeads(
+	checkpoint: StoredCheckpoint,
+	parameters: readonly ParameterSpec[],
+): Map<HeadName, Float32Array> {
+	return new Map([...checkpoint.heads].map(([name, tensors]) => [name, flatten(checkpoint, tensors, parameters)]));
+}
+
+/** The head that was in training, with its moments; null: none was. */
+export function storedHeadTraining(
+	checkpoint: StoredCheckpoint,
+	parameters: readonly ParameterSpec[],
+): { readonly name: HeadName; readonly state: LearnerState } | null {
+	const { head } = checkpoint.state;
+	if (head === undefined) return null;
+	const { headOptimizer } = checkpoint;
+	const weights = checkpoint.heads.get(head.name);
+	if (headOptimizer === null || weights === undefined) {
+		throw damaged(checkpoint.folder, `the ${head.name} head or its moments are missing`);
+	}
+	return {
+		name: head.name,
+		state: {
+			parameters: flatten(checkpoint, weights, parameters),
+			firstMoments: flatten(checkpoint, headOptimizer, parameters, firstMoment),
+			secondMoments: flatten(checkpoint, headOptimizer, parameters, secondMoment),
+			updates: head.updates,
+		},
+	};
 }

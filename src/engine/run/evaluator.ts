@@ -1,8 +1,8 @@
-import { Failure } from '../../base/failure.ts';
 import { estimateAccuracy } from '../../core/evaluation/interval.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { Sample } from '../learner.ts';
+import { judgeOutcomes } from './judgeOutcomes.ts';
 import type { TrainingParts } from './stageHost.ts';
 
 export interface EvaluationSettings {
@@ -26,23 +26,6 @@ const chunkRows = 1024;
 function completionLimit({ recipe, learner }: TrainingParts): number {
 	const wanted = recipe.stages.map((stage) => (stage.type === 'grpo' ? stage.max_completion_length : 0));
 	return Math.max(...wanted) || learner.shape.context;
-}
-
-/** Right (1), wrong (0) or not to be judged (null), by the run's accuracy. Fails when that cannot be had. */
-async function judge({ rewards }: TrainingParts, rows: readonly ScoreRow[], step: number) {
-	for (let attempt = 1; ; attempt++) {
-		const { values, errors } = await rewards.accuracy.score(rows, { step });
-		const [first] = errors;
-		if (first === undefined) return values;
-		if (attempt === 2) {
-			throw new Failure(
-				'unavailable',
-				`Held-out accuracy could not be measured at step ${step}: ${first.message}`,
-				'Resume the run once the cause is gone.',
-			);
-		}
-		rewards.reload();
-	}
 }
 
 /**
@@ -71,7 +54,7 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 			const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
 			return { prompt, completion, answer: problem.answer, row: problem.row, truncated: sample.truncated };
 		});
-		const values = await judge(parts, scored, step);
+		const values = await judgeOutcomes(parts, scored, step);
 		for (const [i, { problem, sample }] of chunk.entries()) {
 			const value = values[i] ?? null;
 			if (value === null) continue;

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
-import { type ControlRequest, type ControlResult, controlExtensions } from '../../protocol/control.ts';
+import { type ControlRequest, type ControlResult, controlExtensions, type HeadName } from '../../protocol/control.ts';
 import type { Learner, Sequence } from '../learner.ts';
 import { completionOf } from './completionOf.ts';
 import { SamplingQueue } from './samplingQueue.ts';
@@ -11,10 +11,13 @@ const maxRows = 4096;
 /** Additions to `policy/generate` that this engine has. */
 export const policyExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
+/** The stage that trains a head. */
+const stageOfHead: Readonly<Record<HeadName, string>> = { value: 'value-model', process: 'process-reward-model' };
+
 /** Runs a task on the learner when training does not use it. */
 export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;
 
-/** `policy/generate` and `policy/score` on the current weights. Its random streams are its own. */
+/** `policy/generate`, `policy/score` and `policy/value` on the current weights. Its random streams are its own. */
 export class PolicyService {
 	readonly #learner: Learner;
 	readonly #tokenizer: Tokenizer;
@@ -78,26 +81,55 @@ export class PolicyService {
 		};
 	}
 
-	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
-		if (request.prompts.length !== request.completions.length) {
-			throw new Failure('invalid', 'policy/score needs as many completions as prompts.');
+	/** What it can do beside the methods that it answers. */
+	get extensions(): readonly string[] {
+		return [...policyExtensions, ...this.#learner.heads.map(controlExtensions.head)];
+	}
+
+	/** Values of texts by a head. The end of a text needs no end-of-sequence: it is valued as it stands. */
+	async value(request: ControlRequest<'policy/value'>): Promise<ControlResult<'policy/value'>> {
+		const rows = this.#pairs(request, 'policy/value');
+		const { head } = request;
+		if (!this.#learner.heads.includes(head)) {
+			throw new Failure(
+				'unsupported',
+				`This checkpoint has no ${head} head.`,
+				`Train one by a stage of type "${stageOfHead[head]}", or name a checkpoint that has one.`,
+			);
 		}
-		this.#checkRows(request.prompts.length);
+		const values = rows.length === 0 ? [] : await this.#access(() => this.#learner.values(rows, head));
+		return {
+			values: values.map((list) => list.at(-1) as number),
+			...(request.tokens ? { tokens: values.map((list) => [...list]) } : {}),
+		};
+	}
+
+	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
+		const rows = this.#pairs(request, 'policy/score');
 		if (request.reference && !this.#learner.hasReference) {
 			throw new Failure('unsupported', 'This run keeps no reference policy (beta is 0).', 'Score without "reference".');
 		}
-		const rows = request.prompts.map((prompt, i): Sequence => {
-			const start = this.#encodePrompt(prompt, `prompts[${i}]`);
-			const tokens = [...start, ...this.#tokenizer.encode(request.completions[i] as string)];
-			if (tokens.length > this.#learner.shape.context) throw this.#tooLong(`prompts[${i}] with its completion`);
-			return { tokens, promptLength: start.length };
-		});
 		const scored = rows.filter((row) => row.tokens.length > row.promptLength);
 		const of = request.reference ? 'reference' : 'policy';
 		const logprobs =
 			scored.length === 0 ? [] : await this.#access(() => this.#learner.logprobs(scored, of, request.temperature));
 		const byRow = new Map(scored.map((row, i) => [row, logprobs[i]]));
 		return { logprobs: rows.map((row) => [...(byRow.get(row) ?? [])]) };
+	}
+
+	/** Prompts with their completions as tokens. */
+	#pairs(request: Pick<ControlRequest<'policy/score'>, 'prompts' | 'completions'>, method: string): Sequence[] {
+		const { prompts, completions } = request;
+		if (prompts.length !== completions.length) {
+			throw new Failure('invalid', `${method} needs as many completions as prompts.`);
+		}
+		this.#checkRows(prompts.length);
+		return prompts.map((prompt, i): Sequence => {
+			const start = this.#encodePrompt(prompt, `prompts[${i}]`);
+			const tokens = [...start, ...this.#tokenizer.encode(completions[i] as string)];
+			if (tokens.length > this.#learner.shape.context) throw this.#tooLong(`prompts[${i}] with its completion`);
+			return { tokens, promptLength: start.length };
+		});
 	}
 
 	#encodePrompt(prompt: string, what: string): number[] {

@@ -41,5 +41,6 @@ export function runControls(options: RunControlOptions): ControlHandlers {
 		'run/setHyperparameters': async (changes) => ({ fromStep: await gate.setHyperparameters(changes) }),
 		'policy/generate': (params, signal) => policy().generate(params, signal),
 		'policy/score': (params) => policy().score(params),
+		'policy/value': (params) => policy().value(params),
 	};
 }

@@ -24,6 +24,7 @@ import type { Learner } from '../learner.ts';
 import { readCheckpoint, type StoredCheckpoint } from './checkpointFolder.ts';
 import { DiskReserve } from './diskReserve.ts';
 import type { EngineArguments } from './engineArguments.ts';
+import { openLabelFiles } from './heads/labelFile.ts';
 import { PolicyService, policyExtensions } from './policyService.ts';
 import { runControls } from './runControls.ts';
 import { RunRewards } from './runRewards.ts';
@@ -140,7 +141,7 @@ class EngineRun {
 		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(value) };
 		this.#server = await openControl(run, writer.record.id, {
 			serving: false,
-			extensions: () => policyExtensions,
+			extensions: () => this.#policy?.extensions ?? policyExtensions,
 			handlers: runControls({
 				gate: this.#gate,
 				status: () => this.#status(),
@@ -158,10 +159,12 @@ class EngineRun {
 		this.#rewards = new RunRewards(run, recipe, this.#gate.stopSignal);
 		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
 		const dataset = await openDataset(recipe.dataset);
+		const labels = await openLabelFiles(recipe);
+		const data = labels.hash === null ? dataset.hash : sha256(dataset.hash + labels.hash);
 		if (first) {
-			await writer.updateRecord({ hashes: { ...hashes, dataset: dataset.hash } });
+			await writer.updateRecord({ hashes: { ...hashes, dataset: data } });
 		} else {
-			this.#checkUnchanged('dataset', writer.record.hashes.dataset, dataset.hash);
+			this.#checkUnchanged('dataset', writer.record.hashes.dataset, data);
 		}
 		const own = resume ? (await listCheckpoints(run)).at(-1) : undefined;
 		const folder = own?.path ?? parentCheckpoint;
@@ -178,6 +181,7 @@ class EngineRun {
 			dataset,
 			checkpoint,
 			rewards: this.#rewards.loaded,
+			labels,
 			onLeftOut: (count, why) => {
 				const rows = count === 1 ? '1 row was' : `${count} rows were`;
 				void writer

@@ -5,8 +5,8 @@ import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
 import { lockServed, openControl, servedId } from '../../runs/runControl.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
-import { readCheckpoint, storedParameters, storedReference } from './checkpointFolder.ts';
-import { PolicyService, policyExtensions } from './policyService.ts';
+import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
+import { PolicyService } from './policyService.ts';
 import type { EngineProcess } from './runEngine.ts';
 
 /** Rows of a micro-batch; nothing needs to be repeated bit for bit here. */
@@ -32,15 +32,17 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			});
 			const reference = storedReference(checkpoint, specs);
 			if (reference) learner.restoreReference(reference);
+			for (const [name, flat] of storedHeads(checkpoint, learner.headParameters)) learner.addHead(name, flat);
 			const lock = await lockServed(folder);
 			const turns = new Sequencer();
 			const policy = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
 			const server = await openControl(folder, servedId, {
 				serving: true,
-				extensions: () => policyExtensions,
+				extensions: () => policy.extensions,
 				handlers: {
 					'policy/generate': (params, signal) => policy.generate(params, signal),
 					'policy/score': (params) => policy.score(params),
+					'policy/value': (params) => policy.value(params),
 				},
 			});
 			process.stdout.write(`${JSON.stringify({ serving: folder, step: checkpoint.state.step })}\n`);

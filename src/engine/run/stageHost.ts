@@ -7,6 +7,7 @@ import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import type { Learner, OptimiserSettings, UpdateResult } from '../learner.ts';
+import type { LabelledSteps } from './heads/labelFile.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 import type { Progress } from './progress.ts';
 import type { RewardFailures } from './scoreBatch.ts';
@@ -21,6 +22,8 @@ export interface TrainingParts {
 	readonly tokenizer: Tokenizer;
 	readonly template: Template;
 	readonly rewards: RecipeScorers;
+	/** Files of labelled steps by the number of the stage that learns from them. */
+	readonly labels: ReadonlyMap<number, LabelledSteps>;
 }
 
 /** One optimiser update that has happened. */
@@ -30,6 +33,8 @@ export interface UpdateReport {
 	readonly batchEnds: boolean;
 	/** Updates done before the batch. */
 	readonly batchStart: number;
+	/** What is measured in place of held-out accuracy, where the policy stays as it is. */
+	evaluate?(): Promise<Metrics>;
 }
 
 /** What a stage's loop does next. */
@@ -69,7 +74,7 @@ export function optimiserSettings(stage: ResolvedStage, learningRate: number): O
 }
 
 /** A gradient that is no number has spoilt the weights: the run must not go on, nor write a checkpoint of them. */
-export function checkFinite(result: UpdateResult, step: number): void {
+export function checkFinite(result: Pick<UpdateResult, 'loss' | 'gradNorm'>, step: number): void {
 	if (Number.isFinite(result.loss) && Number.isFinite(result.gradNorm)) return;
 	throw new Failure(
 		'invalid',

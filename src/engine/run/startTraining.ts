@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
-import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedHeadStage, ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { missingColumns } from '../../rewards/missingColumns.ts';
 import type { OpenedDataset } from '../../runs/openDataset.ts';
@@ -10,10 +10,13 @@ import { createLearner } from '../ortLearner.ts';
 import {
 	readCheckpoint,
 	type StoredCheckpoint,
+	storedHeads,
+	storedHeadTraining,
 	storedLearnerState,
 	storedParameters,
 	storedReference,
 } from './checkpointFolder.ts';
+import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
 import { ProblemFeed } from './problemFeed.ts';
 import { type Progress, startOfRun } from './progress.ts';
 import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';
@@ -33,6 +36,8 @@ export interface StartOptions {
 	/** The recipe's rewards, while they are being loaded: the model is made meanwhile. */
 	readonly rewards: Promise<RecipeScorers>;
 	readonly onLeftOut: (count: number, why: string) => void;
+	/** What stages learn from besides the dataset. */
+	readonly labels: LabelTexts;
 }
 
 function progressOf({ state }: StoredCheckpoint): Progress {
@@ -107,6 +112,19 @@ function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }: Probl
 	}
 }
 
+/** The files of labelled steps in the model's tokens. */
+function labelsOf({ recipe, labels, onLeftOut }: StartOptions, model: ModelAndTokenizer): Map<number, LabelledSteps> {
+	return new Map(
+		[...labels.byStage].map(([index, text]) => {
+			const stage = recipe.stages[index] as ResolvedHeadStage;
+			const settings = stage.labels as NonNullable<ResolvedHeadStage['labels']>;
+			const steps = new LabelledSteps(text, settings, model.tokenizer, model.shape.context, recipe.seed);
+			if (steps.leftOut > 0) onLeftOut(steps.leftOut, `solutions of ${text.name} that do not fit the model`);
+			return [index, steps];
+		}),
+	);
+}
+
 /** Everything a run trains with, with the weights and the counters of where it continues. */
 export async function startTraining(options: StartOptions): Promise<StartedTraining> {
 	const { recipe, dataset, checkpoint } = options;
@@ -124,8 +142,14 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			);
 		}
 	}
+	const labels = labelsOf(options, model);
 	const learner = await makeLearner(recipe, model, weights);
+	if (weights !== null) {
+		for (const [name, flat] of storedHeads(weights, learner.headParameters)) learner.addHead(name, flat);
+	}
 	if (checkpoint !== null) {
+		const trained = storedHeadTraining(checkpoint, learner.headParameters);
+		if (trained !== null) learner.restoreHead(trained.name, trained.state);
 		learner.restore(storedLearnerState(checkpoint, learner.parameters));
 		const reference = storedReference(checkpoint, learner.parameters);
 		if (reference) learner.restoreReference(reference);
@@ -148,6 +172,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			tokenizer: model.tokenizer,
 			template: recipe.template,
 			rewards: await rewardsFor(options, learner),
+			labels,
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),
 		vocabulary: model.vocabulary,

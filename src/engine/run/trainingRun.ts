@@ -1,13 +1,20 @@
 import { Failure } from '../../base/failure.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
-import type { ResolvedGrpoStage, ResolvedSftStage, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type {
+	ResolvedGrpoStage,
+	ResolvedHeadStage,
+	ResolvedSftStage,
+	ResolvedStage,
+} from '../../core/recipe/resolvedRecipe.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
+import { headOfStage } from '../../protocol/recipe.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { RunWriter } from '../../runs/runWriter.ts';
-import { writeCheckpointFiles } from './checkpointFolder.ts';
+import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { type Evaluation, type EvaluationSettings, evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
+import { runHeadStage } from './heads/headStage.ts';
 import { explainHold } from './holdExplanation.ts';
 import type { Progress } from './progress.ts';
 import { describeFailures, type RewardFailures } from './scoreBatch.ts';
@@ -92,10 +99,7 @@ export class TrainingRun implements StageHost, GateHooks {
 				continue;
 			}
 			await this.#beginStage(stage);
-			verdict =
-				stage.type === 'sft'
-					? await runSftStage(this, () => this.#stageInForce() as ResolvedSftStage)
-					: await runGrpoStage(this, () => this.#stageInForce() as ResolvedGrpoStage);
+			verdict = await this.#runStage(stage);
 		}
 		if (verdict === 'stop' && progress.stageIndex < stages.length) {
 			if (this.#gate.stopRequest?.checkpoint) await this.checkpoint();
@@ -104,7 +108,21 @@ export class TrainingRun implements StageHost, GateHooks {
 		return 'finished';
 	}
 
-	async endUpdate({ metrics, batchEnds, batchStart }: UpdateReport): Promise<Verdict> {
+	#runStage({ type }: ResolvedStage): Promise<Verdict> {
+		switch (type) {
+			case 'sft':
+				return runSftStage(this, () => this.#stageInForce() as ResolvedSftStage);
+			case 'grpo':
+				return runGrpoStage(this, () => this.#stageInForce() as ResolvedGrpoStage);
+			case 'value-model':
+			case 'process-reward-model': {
+				const labels = this.parts.labels.get(this.progress.stageIndex) ?? null;
+				return runHeadStage(this, () => this.#stageInForce() as ResolvedHeadStage, labels);
+			}
+		}
+	}
+
+	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, parts } = this;
 		const stage = this.#stage();
 		progress.step++;
@@ -115,7 +133,7 @@ export class TrainingRun implements StageHost, GateHooks {
 		let isBest = false;
 		if (batchEnds) {
 			stageEnds = progress.stageStep >= stage.steps ? 'steps' : null;
-			const outcome = await this.#evaluateIfDue(stage, stageEnds !== null, batchStart);
+			const outcome = await this.#measureIfDue(stage, stageEnds !== null, batchStart, measure);
 			if (outcome.reached) stageEnds ??= 'until';
 			isBest = outcome.isBest;
 			Object.assign(line, outcome.metrics, watch.take());
@@ -192,6 +210,7 @@ export class TrainingRun implements StageHost, GateHooks {
 				},
 				learner,
 				reference: parts.learner.referenceParameters(),
+				heads: this.#headContents(),
 				tokenizer: parts.tokenizer.toTokenizerJson(),
 			});
 			const score = progress.evaluatedAt === progress.step ? this.#accuracy : null;
@@ -208,6 +227,19 @@ export class TrainingRun implements StageHost, GateHooks {
 		});
 		this.#options.onChanged();
 		return info.path;
+	}
+
+	/** All heads; of the one in training also its moments. */
+	#headContents(): HeadContents {
+		const { learner, recipe } = this.parts;
+		const stage = recipe.stages[this.progress.stageIndex];
+		const trained = stage !== undefined && this.progress.stageStep > 0 && stage.type in headOfStage;
+		const name = trained ? headOfStage[(stage as ResolvedHeadStage).type] : null;
+		return {
+			parameters: learner.headParameters,
+			weights: new Map(learner.heads.map((head) => [head, learner.headWeights(head)])),
+			training: name === null ? null : { name, state: learner.headState(name) },
+		};
 	}
 
 	async setHyperparameters(changes: Hyperparameters): Promise<number> {
@@ -316,6 +348,7 @@ export class TrainingRun implements StageHost, GateHooks {
 				});
 			}
 			parts.learner.resetOptimiser();
+			if (stage.type in headOfStage) parts.learner.addHead(headOfStage[(stage as ResolvedHeadStage).type]);
 			if (stage.type === 'grpo') {
 				if (stage.beta > 0) parts.learner.setReference();
 				await this.#evaluateBefore(stage);
@@ -334,6 +367,19 @@ export class TrainingRun implements StageHost, GateHooks {
 	#heldOut(): EvaluationSettings {
 		const { problems, samples, temperature } = this.parts.recipe.evaluate;
 		return { name: 'heldout', problems, samples, temperature };
+	}
+
+	/** The stage's own measure, where it has one, as often as held-out accuracy; else that. */
+	async #measureIfDue(
+		stage: ResolvedStage,
+		stageEnds: boolean,
+		batchStart: number,
+		measure: UpdateReport['evaluate'],
+	): Promise<{ metrics: Metrics; reached: boolean; isBest: boolean }> {
+		if (measure === undefined) return this.#evaluateIfDue(stage, stageEnds, batchStart);
+		const { every } = this.parts.recipe.evaluate;
+		const due = stageEnds || passedMultiple(batchStart, this.progress.step, every);
+		return { metrics: due ? await this.watch.measure('evaluate', measure) : {}, reached: false, isBest: false };
 	}
 
 	/**

@@ -6,7 +6,8 @@ import { resolveTemplate } from '../../../src/core/text/template.ts';
 import { buildTokenizer } from '../../../src/core/text/vocabulary.ts';
 import { createLearner } from '../../../src/engine/ortLearner.ts';
 import { PolicyService } from '../../../src/engine/run/policyService.ts';
-import type { ControlParams, ControlRequest } from '../../../src/protocol/control.ts';
+import { type ControlParams, type ControlRequest, controlMethods } from '../../../src/protocol/control.ts';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 
 const tokenizer = buildTokenizer(resolveTemplate('r1'), ['0', '1', '2', '+', '=', ';']);
 const shape = { vocabulary: tokenizer.size, context: 24, width: 16, heads: 2, layers: 1, feedForward: 16 };
@@ -16,7 +17,7 @@ const turns = new Sequencer();
 const service = new PolicyService(learner, tokenizer, (task) => turns.queue(task));
 
 function asked(params: ControlParams<'policy/generate'>): ControlRequest<'policy/generate'> {
-	return { n: 1, temperature: 1, topP: 1, stop: [], logprobs: false, alternatives: 0, seed: 0, ...params };
+	return decodeOrThrow(controlMethods['policy/generate'].params, params, 'the request');
 }
 
 test('each prompt of a request with seeds gets what it gets in a request of its own', async () => {

@@ -41,6 +41,7 @@ async function untrained(
 		checkpoint: null,
 		rewards: new RunRewards(run, recipe).loaded,
 		onLeftOut: () => undefined,
+		labels: { byStage: new Map(), hash: null },
 	});
 }
 
@@ -79,7 +80,7 @@ test('completions of a prompt do not depend on the other prompts of the request'
 	const { parts } = await untrained(place, [short, long], [{ ...tinyRecipe.stages[0], steps: 1 }]);
 	try {
 		const policy = new PolicyService(parts.learner, parts.tokenizer, (task) => task());
-		const request = { n: 3, temperature: 1, topP: 1, stop: [], logprobs: true, seed: 1 };
+		const request = { n: 3, temperature: 1, topP: 1, stop: [], logprobs: true, alternatives: 0, seed: 1 };
 		const alone = await policy.generate({ ...request, prompts: [short.prompt] });
 		const together = await policy.generate({ ...request, prompts: [short.prompt, long.prompt] });
 		const texts = (list: typeof alone) => list.completions[0]?.map(({ text, truncated }) => ({ text, truncated }));

@@ -68,7 +68,7 @@ describe('a recipe', () => {
 			'a wrong stage',
 			'"type": "sft"',
 			'"type": "dpo"',
-			[7, 5, 'stages[0].type', /must be a stage of type "sft" or "grpo"/],
+			[7, 5, 'stages[0].type', /must be a stage of type "sft", "grpo", "value-model" or "process-reward-model"/],
 		],
 		[
 			'a wrong shape',
