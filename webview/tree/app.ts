@@ -10,6 +10,7 @@ import { EventsTab } from './details/eventsTab.ts';
 import { NodeTab } from './details/nodeTab.ts';
 import { PathTab } from './details/pathTab.ts';
 import { SearchTab } from './details/searchTab.ts';
+import { TokensTab } from './details/tokensTab.ts';
 import { stopWords } from './eventWords.ts';
 import { ExportMenu } from './exportMenu.ts';
 import { HelpDialog } from './helpDialog.ts';
@@ -56,7 +57,13 @@ export class App extends Disposable {
 		});
 		this.#time = this.register(new TimeBar(model));
 		this.#tabs = this.register(
-			new DetailTabs(model, [new SearchTab(model), new NodeTab(model), new PathTab(model), new EventsTab(model)]),
+			new DetailTabs(model, [
+				new SearchTab(model),
+				new NodeTab(model),
+				new PathTab(model),
+				new TokensTab(model),
+				new EventsTab(model),
+			]),
 		);
 		this.#view = element(
 			'div',
