@@ -4,6 +4,7 @@ import type { SearchResume } from '../core/search/goOn.ts';
 import type { GenerateRequest, Policy } from '../core/search/policy.ts';
 import type { Scorer } from '../core/search/scorer.ts';
 import { beginSearch, type SearchHandle, type SearchResult } from '../core/search/searchRun.ts';
+import { reflexion } from '../core/search/strategies/reflexion.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import type { GeneratedText, OpenPolicy } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
@@ -11,6 +12,7 @@ import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog
 import type { PolicyLease } from './policyPool.ts';
 import { type OpenScorer, openScorer } from './scorers/openScorer.ts';
 import { absoluteSpec, type SearchContext } from './searchContext.ts';
+import { type OpenTools, openTools } from './tools/openTools.ts';
 
 export interface RunOptions {
 	readonly problem: SearchProblem;
@@ -43,6 +45,9 @@ export interface RunHandle {
 	stop(reason?: 'stopped' | 'seconds'): void;
 }
 
+/** The strategy that has tools. */
+const agent = reflexion().name;
+
 /** How long a search may keep the event loop to itself, in milliseconds: a policy that answers at once never lets go of it. */
 const stretchMs = 15;
 
@@ -57,25 +62,37 @@ export class OpenSearch extends Disposable {
 	readonly guide: OpenScorer | null;
 	readonly judge: OpenScorer | null;
 	readonly #lease: PolicyLease;
+	/** Of an agent; null: the strategy is none. */
+	readonly #tools: OpenTools | null;
 
-	private constructor(spec: SearchSpec, lease: PolicyLease, guide: OpenScorer | null, judge: OpenScorer | null) {
+	private constructor(
+		spec: SearchSpec,
+		lease: PolicyLease,
+		guide: OpenScorer | null,
+		judge: OpenScorer | null,
+		tools: OpenTools | null,
+	) {
 		super();
 		this.spec = spec;
 		this.policy = lease.policy;
 		this.guide = guide;
 		this.judge = judge;
+		this.#tools = tools;
 		this.#lease = this.register(lease);
 		if (guide !== null) this.register(guide);
 		if (judge !== null) this.register(judge);
 	}
 
 	/**
-	 * Fails with `invalid` for a strategy or parameters that are not right, and as `openPolicy` and `openScorer` do; nothing is
-	 * left open then.
+	 * Fails with `invalid` for a strategy or parameters that are not right, and as `openPolicy`, `openScorer` and `openTools` do;
+	 * nothing is left open then.
 	 */
 	static async open(given: SearchSpec, context: SearchContext, signal?: AbortSignal): Promise<OpenSearch> {
 		strategyParams(strategyOf(given.strategy), given.params);
 		const spec = absoluteSpec(given, context.policies.folder);
+		const { keys } = context.policies;
+		const environment = { ...context.policies.environment, ...context.environment };
+		const tools = spec.strategy === agent ? await openTools(spec.tools, { keys, environment }) : null;
 		const lease = await context.pool.lease(spec.policy, {
 			...context.policies,
 			...(signal === undefined ? {} : { signal }),
@@ -89,7 +106,7 @@ export class OpenSearch extends Disposable {
 		};
 		try {
 			const guide = await open(spec.guide);
-			return new OpenSearch(spec, lease, guide, await open(spec.judge));
+			return new OpenSearch(spec, lease, guide, await open(spec.judge), tools);
 		} catch (error) {
 			for (const one of opened) one.dispose();
 			lease.dispose();
@@ -100,6 +117,11 @@ export class OpenSearch extends Disposable {
 	/** The policy is out of order: who opens it next gets a new one. */
 	discardPolicy(): void {
 		this.#lease.discard();
+	}
+
+	/** An agent has the tools that were opened; they end with the search. */
+	#strategyOf(name: string, signal: AbortSignal): string | AnyStrategy {
+		return name === agent && this.#tools !== null ? reflexion(this.#tools.bind({ signal })) : name;
 	}
 
 	run(options: RunOptions): RunHandle {
@@ -119,7 +141,7 @@ export class OpenSearch extends Disposable {
 		const tags = spec.tags ?? policy.tags;
 		const handle: SearchHandle = beginSearch({
 			id: options.id ?? '',
-			strategy: options.strategy ?? spec.strategy,
+			strategy: options.strategy ?? this.#strategyOf(spec.strategy, cancel.signal),
 			params: spec.params,
 			problem: options.problem,
 			policy: breathing(options.wrap?.(bound) ?? bound, options.beforeCall),

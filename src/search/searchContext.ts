@@ -1,7 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import type { PolicyContext } from '../policies/openedPolicy.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
-import type { ScorerSpec, SearchSpec } from '../protocol/searchSpec.ts';
+import type { ScorerSpec, SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { PolicyPool } from './policyPool.ts';
 
 /** What a search takes from the program that runs it. */
@@ -20,7 +20,13 @@ export function absoluteSpec(spec: SearchSpec, folder: string): SearchSpec {
 		policy: absolutePolicy(spec.policy, folder),
 		guide: spec.guide === null ? null : absoluteScorer(spec.guide, folder),
 		judge: spec.judge === null ? null : absoluteScorer(spec.judge, folder),
+		tools: spec.tools.map((tool) => absoluteTool(tool, folder)),
 	};
+}
+
+function absoluteTool(tool: ToolSpec, folder: string): ToolSpec {
+	if (tool.use === 'workspace') return { ...tool, folder: resolve(folder, tool.folder) };
+	return tool.use === 'dataset' ? { ...tool, file: resolve(folder, tool.file) } : tool;
 }
 
 function absolutePolicy(policy: PolicySpec, folder: string): PolicySpec {
