@@ -1,10 +1,12 @@
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { SearchTree } from './searchTree.ts';
 
-/** Events between two trees that are kept; the nearest one before a moment is what it is made from. */
-const keyframeEvery = 10_000;
-/** Trees that are kept at most: then every second one goes, and they are twice as far apart. */
-const mostKeyframes = 16;
+export interface Keyframes {
+	/** Events between two trees that are kept; the nearest one before a moment is what it is made from. */
+	readonly every: number;
+	/** Trees that are kept at most: then every second one goes, and they are twice as far apart. */
+	readonly most: number;
+}
 
 /**
  * A log of which any moment can be looked at. Going on costs the events in between; going back costs a copy of a tree that is
@@ -13,10 +15,13 @@ const mostKeyframes = 16;
 export class Replay {
 	readonly #events: TreeEvent[] = [];
 	#keyframes: SearchTree[] = [];
-	#every = keyframeEvery;
+	#every: number;
+	readonly #most: number;
 	#tree = new SearchTree();
 
-	constructor(events: Iterable<TreeEvent> = []) {
+	constructor(events: Iterable<TreeEvent> = [], { every, most }: Keyframes = { every: 10_000, most: 16 }) {
+		this.#every = every;
+		this.#most = most;
 		for (const event of events) this.#events.push(event);
 	}
 
@@ -51,7 +56,7 @@ export class Replay {
 	#keep(events: number): void {
 		if (events <= (this.#keyframes.at(-1)?.events ?? 0)) return;
 		this.#keyframes.push(this.#tree.copy());
-		if (this.#keyframes.length < mostKeyframes) return;
+		if (this.#keyframes.length < this.#most) return;
 		this.#every *= 2;
 		this.#keyframes = this.#keyframes.filter((tree) => tree.events % this.#every === 0);
 	}

@@ -44,7 +44,10 @@ export class ScorerQueue {
 		try {
 			const values = await this.#scorer.score(items);
 			if (!Array.isArray(values) || values.length !== items.length) {
-				throw new Failure('invalid', `It gave ${values?.length ?? 'no'} values for ${items.length} texts.`);
+				throw new Failure(
+					'invalid',
+					`The scorer ${this.#scorer.name} gave ${values?.length ?? 'no'} values for ${items.length} texts.`,
+				);
 			}
 			let from = 0;
 			for (const { items: own, answer } of batch) {
