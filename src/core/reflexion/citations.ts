@@ -76,7 +76,13 @@ export function checkCitations({ text, references }: CitedAnswer, evidence: read
 			const wrong = own.find(({ verdict }) => ['number', 'unsupported', 'elsewhere'].includes(verdict));
 			if (wrong !== undefined) return { ...common, supported: false, note: wordsOf(wrong) };
 			if (own.some(({ verdict }) => verdict === 'supported')) return { ...common, supported: true, note: '' };
-			const note = own.length === 0 ? 'nothing cites it' : 'it has only some of the words of what cites it';
+			const isWeak = own.some(({ verdict }) => verdict === 'weak');
+			const note =
+				own.length === 0
+					? 'nothing cites it'
+					: isWeak
+						? 'it has only some of the words of what cites it'
+						: 'there is too little to judge by';
 			return { ...common, supported: null, note };
 		}),
 	};

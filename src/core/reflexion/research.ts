@@ -1,0 +1,124 @@
+import type { StopReason, TreeEvent } from '../../protocol/treeLog.ts';
+import { SearchTree } from '../search/searchTree.ts';
+import { critiqueOf, referencesOf } from './agentState.ts';
+import { type CheckedReference, checkCitations } from './citations.ts';
+import { type CritiqueItem, itemsOf } from './criticism.ts';
+import { evidenceOf, type ToolRun, toolRunsOf } from './evidence.ts';
+
+export interface ResearchAnswer {
+	readonly node: number;
+	readonly role: 'draft' | 'revision';
+	readonly text: string;
+	/** In seconds since the start. */
+	readonly at: number;
+	/** null: the answer was not criticised. */
+	readonly critique: readonly (CritiqueItem & { readonly addressed: boolean })[] | null;
+	/** Against all that was found in the end. */
+	readonly references: readonly CheckedReference[];
+	readonly dangling: readonly number[];
+}
+
+/** A research by an agent, as its log tells it. */
+export interface Research {
+	readonly question: string;
+	readonly policy: string;
+	/** Name of the search. */
+	readonly id: string;
+	readonly answers: readonly ResearchAnswer[];
+	/** The answer that the search came to; null: there is none. */
+	readonly result: ResearchAnswer | null;
+	/** Points of the result's critique. */
+	readonly open: readonly CritiqueItem[];
+	readonly tools: readonly ToolRun[];
+	/** What was found, by source: title and text. */
+	readonly evidence: ReadonlyMap<string, { readonly title: string | null; readonly text: string }>;
+	readonly faults: readonly { readonly part: string; readonly message: string; readonly at: number }[];
+	/** null: it has not ended. */
+	readonly stop: StopReason | null;
+	/** Why it ended, in words. */
+	readonly reason: string;
+	readonly tokens: number;
+	readonly promptTokens: number | null;
+	readonly cost: number | null;
+	readonly seconds: number;
+}
+
+/** Reads a research out of the events of its log; of another search, what there is of it. */
+export function readResearch(events: Iterable<TreeEvent>): Research {
+	const tree = new SearchTree();
+	const faults: { part: string; message: string; at: number }[] = [];
+	let end: Extract<TreeEvent, { t: 'end' }> | null = null;
+	let seconds = 0;
+	for (const event of events) {
+		tree.apply(event);
+		seconds = Math.max(seconds, event.at);
+		if (event.t === 'fault') faults.push({ part: event.part, message: event.message, at: event.at });
+		else if (event.t === 'end') end = event;
+		else if (event.t === 'resume') end = null;
+	}
+	const evidence = evidenceOf(tree);
+	const answers = tree.nodes.flatMap(({ id, role, text, bornAt, pruned }): ResearchAnswer[] => {
+		if ((role !== 'draft' && role !== 'revision') || pruned !== null) return [];
+		const critique = critiqueOf(tree, id);
+		const { references, dangling } = checkCitations({ text, references: referencesOf(tree, id) }, evidence);
+		const points = critique === null ? null : itemsOf(critique);
+		return [
+			{
+				node: id,
+				role,
+				text,
+				at: bornAt,
+				critique: points?.map((item, i) => ({ ...item, addressed: critique?.addressed.includes(i) ?? false })) ?? null,
+				references,
+				dangling,
+			},
+		];
+	});
+	const best = end?.best?.at(-1) ?? null;
+	const result = answers.find(({ node }) => node === best) ?? answers.at(-1) ?? null;
+	const { start } = tree;
+	return {
+		question: start?.problem.prompt ?? '',
+		policy:
+			start === null ? '' : [start.policy.name, start.policy.model ?? ''].filter((name) => name !== '').join(', '),
+		id: start?.id ?? '',
+		answers,
+		result,
+		open: (result?.critique ?? []).filter(({ addressed }) => !addressed),
+		tools: toolRunsOf(tree),
+		evidence: new Map(evidence.map(({ source, title, text }) => [source, { title, text }])),
+		faults,
+		stop: end?.stop ?? null,
+		reason: reasonOf(end, answers.length, faults),
+		tokens: end?.tokens ?? 0,
+		promptTokens: end?.promptTokens ?? null,
+		cost: end?.cost ?? null,
+		seconds: end?.seconds ?? seconds,
+	};
+}
+
+const reasons: Readonly<Record<StopReason, string>> = {
+	solved: 'The answer is good enough: its critique is empty and its citations hold.',
+	'no-improvement': 'The last revisions improved nothing.',
+	complete: 'The rounds are over.',
+	exhausted: 'The policy gave no reply that could be used, and its retries are used up.',
+	nodes: 'The budget of nodes is used up.',
+	tokens: 'The budget of tokens is used up.',
+	simulations: 'The budget of simulations is used up.',
+	seconds: 'The budget of time is used up.',
+	cost: 'The budget of cost is used up.',
+	stopped: 'A person stopped it.',
+	policy: 'The policy failed.',
+	scorer: 'A scorer failed.',
+};
+
+function reasonOf(
+	end: Extract<TreeEvent, { t: 'end' }> | null,
+	answers: number,
+	faults: readonly { readonly message: string }[],
+): string {
+	if (end === null) return answers === 0 ? 'It has no answer yet.' : 'It has not ended.';
+	const message = end.message ?? (end.stop === 'exhausted' ? faults.at(-1)?.message : undefined);
+	const detail = message === undefined ? '' : ` ${message.split('\n', 1)[0]}`;
+	return `${reasons[end.stop]}${detail}`;
+}

@@ -1,0 +1,117 @@
+import { markdownFence, markdownLine, markdownParagraphs } from './markdownText.ts';
+import type { Research, ResearchAnswer } from './research.ts';
+
+/**
+ * A research as one long Markdown document: the answer with its references and what they rest on, what is still criticised,
+ * why it ended, each draft with its critique, and everything that tools were asked. All texts of the model and of what it
+ * found are escaped.
+ */
+export function researchReport(research: Research): string {
+	const { question, result, open, reason, answers, tools, faults } = research;
+	return `${[
+		`# ${markdownLine(question) || 'Research'}`,
+		...(question.includes('\n') || question.length > 300 ? [markdownParagraphs(question)] : []),
+		'## Answer',
+		result === null ? '*There is no answer.*' : markdownParagraphs(result.text),
+		...section('## References', referenceList(research)),
+		'## Open critique',
+		open.length === 0
+			? result?.critique === null
+				? '*The answer was not criticised.*'
+				: '*None: nothing is said to be missing or superfluous.*'
+			: open.map(({ kind, text }) => `- **${kind}:** ${markdownLine(text, 2000)}`).join('\n'),
+		'## Why it ended',
+		`${markdownLine(reason, 1000)}`,
+		'## Numbers',
+		numbers(research),
+		'## History of the critique',
+		answers.length === 0 ? '*There are no drafts.*' : answers.map(history).join('\n\n'),
+		...section(
+			'## Log of the tools',
+			tools.map((run, i) => toolEntry(run, i)),
+		),
+		...section(
+			'## Faults',
+			faults.length === 0
+				? []
+				: [faults.map(({ part, message }) => `- **${part}:** ${markdownLine(message, 600)}`).join('\n')],
+		),
+	].join('\n\n')}\n`;
+}
+
+const section = (title: string, parts: readonly string[]): string[] => (parts.length === 0 ? [] : [title, ...parts]);
+
+function referenceList({ result, evidence, tools }: Research): string[] {
+	if (result === null || (result.references.length === 0 && result.dangling.length === 0)) return [];
+	const entries = result.references.map(({ number, source, evidence: node, supported, note }) => {
+		const verdict =
+			supported === true
+				? 'supports what cites it'
+				: supported === false
+					? `**not supported:** ${markdownLine(note, 400)}`
+					: `*not judged:* ${markdownLine(note, 400)}`;
+		const found = evidence.get(source);
+		const place = tools.findIndex((run) => run.node.id === node);
+		const origin = place === -1 ? '' : ` (query ${place + 1} of the log)`;
+		return [
+			`**\\[${number}\\]** ${markdownLine(source, 500)}${origin}: ${verdict}`,
+			...(found?.title ? [`*${markdownLine(found.title)}*`] : []),
+			...(found === undefined || found.text === '' ? [] : [markdownFence(found.text, 1500)]),
+		].join('\n\n');
+	});
+	const dangling = result.dangling.map((number) => `**\\[${number}\\]** is cited and stands for nothing.`);
+	return [...entries, ...dangling];
+}
+
+function numbers({ policy, tokens, promptTokens, cost, seconds, answers, tools }: Research): string {
+	const failed = tools.filter(({ error }) => error !== null).length;
+	const rows: (readonly [string, string])[] = [
+		['Policy', markdownLine(policy)],
+		['Tokens', promptTokens === null ? `${tokens} generated` : `${promptTokens} prompt + ${tokens} generated`],
+		...(cost === null ? [] : [['Cost', cost.toFixed(4)] as const]),
+		['Time', `${seconds.toFixed(1)} s`],
+		['Revisions', String(answers.filter(({ role }) => role === 'revision').length)],
+		['Queries', failed === 0 ? String(tools.length) : `${tools.length}, of which ${failed} failed`],
+	];
+	return ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
+}
+
+function history({ role, text, critique, references, dangling }: ResearchAnswer, index: number): string {
+	const points =
+		critique === null
+			? '*It was not criticised.*'
+			: critique.length === 0
+				? '*Nothing is said to be missing or superfluous.*'
+				: critique
+						.map(
+							({ kind, text: point, addressed }) =>
+								`- [${addressed ? 'x' : ' '}] ${kind}: ${markdownLine(point, 2000)}${addressed ? '' : ' (open)'}`,
+						)
+						.join('\n');
+	const broken = references.filter(({ supported }) => supported === false).length;
+	const checks = [
+		`${references.length} reference${references.length === 1 ? '' : 's'}`,
+		...(broken > 0 ? [`${broken} not supported`] : []),
+		...(dangling.length > 0 ? [`${dangling.length} cited without being listed`] : []),
+	];
+	const cited = references.length + dangling.length === 0 ? '' : `\n\n*${checks.join(', ')}*`;
+	const name = role === 'draft' ? 'Draft' : `Revision ${index}`;
+	return `### ${name}\n\n${markdownParagraphs(text)}${cited}\n\n${points}`;
+}
+
+function toolEntry({ tool, query, sources, note, error }: Research['tools'][number], index: number): string {
+	const head = `### ${index + 1}. ${markdownLine(tool, 60)}`;
+	const asked = markdownFence(query, 2000);
+	if (error !== null) return [head, asked, `**Failed:** ${markdownLine(error, 1000)}`].join('\n\n');
+	if (sources === null) return [head, asked, '*It was not run.*'].join('\n\n');
+	const found = sources.map(
+		({ source, title, text }) =>
+			`- ${markdownLine(source, 500)}${title === null ? '' : ` (${markdownLine(title)})`}: ${markdownLine(text, 300)}`,
+	);
+	return [
+		head,
+		asked,
+		found.length === 0 ? '*It found nothing.*' : found.join('\n'),
+		...(note === null ? [] : [markdownLine(note, 600)]),
+	].join('\n\n');
+}
