@@ -69,7 +69,7 @@ export class App extends Disposable {
 			'div',
 			{ class: 'view' },
 			element(
-				'main',
+				'div',
 				{ class: 'tree-area' },
 				this.#toolbar.element,
 				element('div', { class: 'stage-place' }, this.#stages, this.#empty),
