@@ -9,6 +9,8 @@ const drawnWhole = 4;
 export interface TokenTextOptions {
 	readonly label: string;
 	readonly text: readonly string[];
+	/** The token that the keys begin at. Default: the first. */
+	readonly start?: number;
 	/** Class of a token beside `token`. */
 	readonly classOf: (token: number) => string;
 	/** A token is pointed at, or (`moved`) the keys have gone to it. */
@@ -25,11 +27,12 @@ export class TokenText implements IDisposable {
 	readonly #options: TokenTextOptions;
 	readonly #blocks: readonly TokenBlock[];
 	readonly #list: VirtualList | null = null;
-	#current = 0;
+	#current: number;
 
 	constructor(options: TokenTextOptions) {
 		const { label, text, onPick, onLeave } = options;
 		this.#options = options;
+		this.#current = options.start ?? 0;
 		this.#blocks = tokenBlocks(text);
 		if (this.#blocks.length > drawnWhole) {
 			this.#list = new VirtualList({

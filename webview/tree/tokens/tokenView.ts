@@ -64,6 +64,7 @@ export class TokenView implements IDisposable {
 		this.#text = new TokenText({
 			label: `${label}: arrows move among the tokens, Enter goes to the alternatives`,
 			text: detail.text,
+			start: this.#forks[0] ?? 0,
 			classOf: (i) => this.#classOf(i),
 			onShow: (token, moved) => (moved ? this.#show(token) : this.#point(token)),
 			onLeave: () => this.#hover.hide(),
