@@ -4,7 +4,7 @@ import type { TraceTags } from '../core/trace/trace.ts';
 
 /** What opening a policy takes from the program that opens it. */
 export interface PolicyContext {
-	/** API keys by the policy's name; one is sent to that policy's own server alone. */
+	/** API keys by `policyKeyName`; one is sent to that policy's own server alone. */
 	readonly keys?: Readonly<Record<string, string>>;
 	/** The engine's program, dist/engine.js: it serves checkpoints. */
 	readonly engine: string;

@@ -13,7 +13,7 @@ const path = v.pipe(v.string(), v.minLength(1));
 const id = v.pipe(v.number(), v.integer(), v.minValue(0));
 const empty = v.object({});
 
-/** Keys that the extension holds in its secret storage, by policy name; passed with each request and kept nowhere. */
+/** Keys that the extension holds in its secret storage, by `policyKeyName`; passed with each request and kept nowhere. */
 const keys = v.optional(v.record(v.string(), v.string()), {});
 /** Of processes that score: which Python, which sandbox, keys of judges. */
 const environment = v.optional(v.record(v.string(), v.string()), {});
@@ -77,6 +77,8 @@ export const searchRequests = {
 		result: v.object({ events: v.array(treeEventSchema), total: v.number() }),
 	},
 	treeText: { params: v.object({ path, tree: id, node: id }), result: v.object({ text: v.string() }) },
+	/** The models that a server lists; of the policy all but its model matters. */
+	models: { params: v.object({ policy: policySpecSchema, keys }), result: v.object({ models: v.array(v.string()) }) },
 	/** Tries a policy: what it can do, and a short text of it. */
 	probe: {
 		params: v.object({ policy: policySpecSchema, keys }),

@@ -2,6 +2,7 @@ import { Disposable, type IDisposable, toDisposable } from '../base/disposable.t
 import { Failure } from '../base/failure.ts';
 import type { OpenPolicy, PolicyContext } from '../policies/openedPolicy.ts';
 import { openPolicy } from '../policies/openPolicy.ts';
+import { policyKeyName } from '../policies/policyKey.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 
 /** A policy that somebody uses; whoever has it disposes of the lease, not of the policy. */
@@ -103,7 +104,7 @@ function closeEntry({ policy, cancel, timer }: Entry): void {
 }
 
 function keyOf(spec: PolicySpec, { keys, folder }: PolicyContext): string {
-	const key = spec.kind === 'openai' ? (keys?.[spec.name] ?? null) : null;
+	const key = spec.kind === 'openai' ? (keys?.[policyKeyName(spec)] ?? null) : null;
 	return JSON.stringify([spec, key, folder]);
 }
 

@@ -79,6 +79,16 @@ export class RunningSearches extends Disposable {
 		await this.#running.get(log)?.session.stop();
 	}
 
+	async models(
+		spec: PolicySpec,
+		keys: Readonly<Record<string, string>>,
+		signal: AbortSignal,
+	): Promise<SearchResult<'models'>> {
+		if (spec.kind !== 'openai') throw new Failure('unsupported', 'Only servers list models.');
+		const { listModels } = await import('../policies/openai/openOpenAiPolicy.ts');
+		return { models: await listModels(spec, { keys, signal }) };
+	}
+
 	async probe(
 		spec: PolicySpec,
 		keys: Readonly<Record<string, string>>,

@@ -93,6 +93,7 @@ export class SearchServer extends Disposable {
 			trees: ({ path }) => files.trees(path),
 			treeEvents: ({ path, tree, from, limit }) => files.events(path, tree, from, limit),
 			treeText: ({ path, tree, node }) => files.text(path, tree, node),
+			models: ({ policy, keys }, signal) => searches.models(policy, keys, signal),
 			probe: ({ policy, keys }, signal) => searches.probe(policy, keys, signal),
 		};
 	}

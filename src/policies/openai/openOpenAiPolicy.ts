@@ -1,5 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { PolicyContext } from '../openedPolicy.ts';
+import { policyKeyName } from '../policyKey.ts';
 import type { OpenAiAbilities } from './abilities.ts';
 import { OpenAiPolicy } from './openAiPolicy.ts';
 import { OpenAiServer } from './openAiServer.ts';
@@ -72,7 +73,8 @@ function addressOf(baseUrl: string): string {
 }
 
 function keyOf(spec: OpenAiSpec, { keys, environment }: ServerContext): string | null {
-	const own = keys !== undefined && Object.hasOwn(keys, spec.name) ? keys[spec.name] : undefined;
+	const name = policyKeyName(spec);
+	const own = keys !== undefined && Object.hasOwn(keys, name) ? keys[name] : undefined;
 	const key = own ?? (spec.keyVariable === undefined ? undefined : environment?.[spec.keyVariable]);
 	if (key === undefined || key === '') {
 		if (spec.keyVariable === undefined || own !== undefined) return null;

@@ -39,7 +39,10 @@ async function tried(
 ) {
 	const server = await ModelServer.start(options);
 	const spec: OpenAiSpec = { kind: 'openai', name: 'tiny', baseUrl: server.url, model: 'tiny', api: 'chat', ...more };
-	const policy = await openOpenAiPolicy({ retries: 1, timeoutSeconds: 20, ...spec }, { keys: { tiny: 'the-key' } });
+	const policy = await openOpenAiPolicy(
+		{ retries: 1, timeoutSeconds: 20, ...spec },
+		{ keys: { [`tiny ${new URL(server.url).origin}`]: 'the-key' } },
+	);
 	server.requests.length = 0;
 	server.options = { ...options, intercept };
 	return { server, policy, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };

@@ -258,17 +258,26 @@ test('a server is tried once, asked so often at a time, and its models can be li
 
 test('a key goes to its server alone, by the name of the policy or by a variable', async () => {
 	await using server = await ModelServer.start(vllm);
-	await openOpenAiPolicy(specOf(server), { keys: { tiny: 'secret-1', other: 'secret-2' } });
+	await openOpenAiPolicy(specOf(server), {
+		keys: {
+			[`tiny ${new URL(server.url).origin}`]: 'secret-1',
+			'tiny http://127.0.0.1:1': 'secret-2',
+			tiny: 'secret-2',
+		},
+	});
 	assert.ok(server.requests.every(({ key }) => key === 'Bearer secret-1'));
 	await openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY', system: 'x' }), {
 		environment: { MY_KEY: 'secret-3' },
 	});
 	assert.equal(server.requests.at(-1)?.key, 'Bearer secret-3');
 	await assert.rejects(openOpenAiPolicy(specOf(server, { keyVariable: 'MY_KEY' }), {}), /MY_KEY holds no API key/);
-	await assert.rejects(openOpenAiPolicy(specOf(server), { keys: { tiny: 'a\nb' } }), (error: Failure) => {
-		assert.doesNotMatch(error.toString(), /a\nb/);
-		return error.reason === 'invalid';
-	});
+	await assert.rejects(
+		openOpenAiPolicy(specOf(server), { keys: { [`tiny ${new URL(server.url).origin}`]: 'a\nb' } }),
+		(error: Failure) => {
+			assert.doesNotMatch(error.toString(), /a\nb/);
+			return error.reason === 'invalid';
+		},
+	);
 	for (const baseUrl of [
 		'127.0.0.1:8000',
 		'file:///etc',
