@@ -57,8 +57,8 @@ function claimLines({ points, state, done, total, message }: ComparisonSummary):
 	const lines: string[] = [];
 	const claims = points.filter(({ oracle, gain }) => !oracle && gain !== null);
 	const shown = (of: readonly PointSummary[]) => of.map(({ name, label }) => `${name} ${label}`).join(', ');
-	const better = claims.filter(({ gain }) => (gain?.low ?? 0) > 0);
-	const worse = claims.filter(({ gain }) => (gain?.high ?? 0) < 0);
+	const better = claims.filter(({ gain }) => (gain?.low ?? 0) > 1e-9);
+	const worse = claims.filter(({ gain }) => (gain?.high ?? 0) < -1e-9);
 	if (better.length > 0) lines.push(`better than a single sample: ${shown(better)}`);
 	if (worse.length > 0) lines.push(`worse than a single sample: ${shown(worse)}`);
 	const open = claims.length - better.length - worse.length;

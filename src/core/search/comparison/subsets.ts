@@ -19,8 +19,9 @@ export interface Sampled {
  * takes the first succeeds as often as the share of right samples among the even.
  */
 
-/** Subsets that are drawn where there are too many. */
-const drawnSubsets = 256;
+/** Up to so many subsets, all are looked at; of more, so many are drawn. */
+const mostSubsets = 2048;
+const drawnSubsets = 512;
 
 /**
  * Success of the best of k by score: the sum over distinct scores of the probability that the subset's best is of that
@@ -67,47 +68,106 @@ function subsetShare(m: number, n: number, k: number): number {
 }
 
 /**
- * Success of the vote of k samples: each answer has one vote a sample, or the sum of their scores (`weighted`). Exact for
- * k = n and k = 1, else the mean over drawn subsets.
+ * Success of the vote of k samples: each answer has one vote a sample, or the sum of their scores (`weighted`). The mean over
+ * all subsets, or over drawn ones where there are more than {@link mostSubsets}.
  */
 export function voteOfK(samples: readonly Sampled[], k: number, weighted: boolean, random: Random): number {
 	const n = samples.length;
 	if (k < 1 || n < k) return Number.NaN;
-	if (k === n) return vote(samples, weighted);
-	if (k === 1) return samples.filter(({ right, final }) => right && final).length / n;
-	const order = [...samples];
+	const ballot = new Ballot(samples, weighted);
+	const chosen = Int32Array.from({ length: k }, (_, i) => i);
 	let sum = 0;
-	for (let draw = 0; draw < drawnSubsets; draw++) {
+	let count = 0;
+	if (subsets(n, k) <= mostSubsets) {
+		do {
+			sum += ballot.vote(chosen);
+			count++;
+		} while (nextSubset(chosen, n));
+		return sum / count;
+	}
+	const order = Int32Array.from({ length: n }, (_, i) => i);
+	for (; count < drawnSubsets; count++) {
 		// The first k places of a shuffle.
 		for (let i = 0; i < k; i++) {
 			const j = i + random.int(n - i);
-			[order[i], order[j]] = [order[j] as Sampled, order[i] as Sampled];
+			const taken = order[j] as number;
+			order[j] = order[i] as number;
+			order[i] = taken;
 		}
-		sum += vote(order.slice(0, k), weighted);
+		sum += ballot.vote(order.subarray(0, k));
 	}
-	return sum / drawnSubsets;
+	return sum / count;
 }
 
-/** Share of right samples among those of the answers with the most votes; 0 without any vote. */
-function vote(samples: readonly Sampled[], weighted: boolean): number {
-	const classes = new Map<number, { votes: number; right: number; all: number }>();
-	for (const { class: answer, right, final, score } of samples) {
-		if (answer === null || !final) continue;
-		const found = classes.get(answer) ?? { votes: 0, right: 0, all: 0 };
-		found.votes += weighted ? (score ?? 0) : 1;
-		found.all++;
-		if (right) found.right++;
-		classes.set(answer, found);
+/** C(n, k), or more than enough. */
+function subsets(n: number, k: number): number {
+	let count = 1;
+	for (let i = 1; i <= k && count <= mostSubsets * n; i++) count = (count * (n - k + i)) / i;
+	return Math.round(count);
+}
+
+/** The next subset in the order of the words that they make; false after the last. */
+function nextSubset(chosen: Int32Array, n: number): boolean {
+	const k = chosen.length;
+	let i = k - 1;
+	while (i >= 0 && chosen[i] === n - k + i) i--;
+	if (i < 0) return false;
+	chosen[i] = (chosen[i] as number) + 1;
+	for (let j = i + 1; j < k; j++) chosen[j] = (chosen[j - 1] as number) + 1;
+	return true;
+}
+
+/** Votes of samples, in arrays that are made once: a summary counts millions of them. */
+class Ballot {
+	/** By sample: its answer's place among the answers of all; -1: no vote. */
+	readonly #answer: Int32Array;
+	readonly #weight: Float64Array;
+	readonly #right: Uint8Array;
+	/** By answer, of the samples that vote now. */
+	readonly #votes: Float64Array;
+	readonly #rights: Int32Array;
+	readonly #all: Int32Array;
+
+	constructor(samples: readonly Sampled[], weighted: boolean) {
+		const places = new Map<number, number>();
+		this.#answer = Int32Array.from(samples, ({ class: answer, final }) => {
+			if (answer === null || !final) return -1;
+			const place = places.get(answer) ?? places.size;
+			places.set(answer, place);
+			return place;
+		});
+		this.#weight = Float64Array.from(samples, ({ score }) => (weighted ? (score ?? 0) : 1));
+		this.#right = Uint8Array.from(samples, ({ right }) => (right ? 1 : 0));
+		this.#votes = new Float64Array(places.size);
+		this.#rights = new Int32Array(places.size);
+		this.#all = new Int32Array(places.size);
 	}
-	let most = Number.NEGATIVE_INFINITY;
-	for (const { votes } of classes.values()) most = Math.max(most, votes);
-	let right = 0;
-	let all = 0;
-	for (const one of classes.values()) {
+
+	/** Share of right samples among those of the answers with the most votes; 0 without any vote. */
+	vote(chosen: Int32Array): number {
+		const votes = this.#votes.fill(0);
+		const rights = this.#rights.fill(0);
+		const all = this.#all.fill(0);
+		for (const sample of chosen) {
+			const answer = this.#answer[sample] as number;
+			if (answer < 0) continue;
+			votes[answer] = (votes[answer] as number) + (this.#weight[sample] as number);
+			rights[answer] = (rights[answer] as number) + (this.#right[sample] as number);
+			all[answer] = (all[answer] as number) + 1;
+		}
+		let most = Number.NEGATIVE_INFINITY;
+		for (let i = 0; i < all.length; i++) {
+			if ((all[i] as number) > 0 && (votes[i] as number) > most) most = votes[i] as number;
+		}
 		// Sums of the same scores in another order differ by rounding.
-		if (Math.abs(one.votes - most) > 1e-9 * Math.max(1, Math.abs(most))) continue;
-		right += one.right;
-		all += one.all;
+		const least = most - 1e-9 * Math.max(1, Math.abs(most));
+		let right = 0;
+		let even = 0;
+		for (let i = 0; i < all.length; i++) {
+			if ((all[i] as number) === 0 || (votes[i] as number) < least) continue;
+			right += rights[i] as number;
+			even += all[i] as number;
+		}
+		return even === 0 ? 0 : right / even;
 	}
-	return all === 0 ? 0 : right / all;
 }
