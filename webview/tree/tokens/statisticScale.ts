@@ -36,6 +36,14 @@ export const kindWords: Readonly<Record<TokenKind, string>> = {
 	explore: 'flat: no token is likely',
 };
 
+/** For the legend. */
+export const kindNames: Readonly<Record<TokenKind, string>> = {
+	greedy: 'one leads',
+	fork: 'two are close',
+	branch: 'several are likely',
+	explore: 'flat',
+};
+
 const units: Readonly<Record<TokenStatistic, string>> = {
 	entropy: ' nats',
 	varentropy: ' nats²',
@@ -110,15 +118,18 @@ export function kindsOf(detail: TokenDetail): (TokenKind | null)[] {
 	return detail.text.map((_, i) => tokenKind(detail.top?.[i] ?? []));
 }
 
+/** One statistic of a token, in words; null: it is not known. */
+export function valueWords(detail: TokenDetail, token: number, name: TokenStatistic): string | null {
+	const value = statisticAt(detail, token, name);
+	if (value === null) return null;
+	const about = isPartial(detail, token, name) ? '≈ ' : '';
+	const p = name === 'logprob' ? ` (p ${formatNumber(Math.exp(value), 3)})` : '';
+	return `${statisticNames[name].toLowerCase()} ${about}${formatNumber(value, 3)}${units[name]}${p}`;
+}
+
 /** All that is known of a token, in words. */
 export function tokenWords(detail: TokenDetail, token: number, kind: TokenKind | null): string {
-	const parts = tokenStatistics.flatMap((name) => {
-		const value = statisticAt(detail, token, name);
-		if (value === null) return [];
-		const about = isPartial(detail, token, name) ? '≈ ' : '';
-		const p = name === 'logprob' ? ` (p ${formatNumber(Math.exp(value), 3)})` : '';
-		return [`${statisticNames[name].toLowerCase()} ${about}${formatNumber(value, 3)}${units[name]}${p}`];
-	});
+	const parts = tokenStatistics.flatMap((name) => valueWords(detail, token, name) ?? []);
 	if (kind !== null) parts.push(kindWords[kind]);
 	return parts.length === 0 ? 'nothing is known of it' : parts.join(' · ');
 }

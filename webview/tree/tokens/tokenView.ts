@@ -9,6 +9,7 @@ import { TokenText } from '../../lib/tokens/tokenText.ts';
 import { alternativeList, alternativesAt, tokenLabel } from './alternativeList.ts';
 import {
 	highestLevel,
+	kindNames,
 	kindsOf,
 	kindWords,
 	knownStatistics,
@@ -18,6 +19,7 @@ import {
 	statisticNames,
 	statisticWords,
 	tokenWords,
+	valueWords,
 } from './statisticScale.ts';
 import { TokenHover } from './tokenHover.ts';
 import { TokenStrip } from './tokenStrip.ts';
@@ -147,7 +149,7 @@ export class TokenView implements IDisposable {
 		fill(
 			this.#legend,
 			element('span', { title: statisticWords[column.name] }, `${column.low} `, ...levels, ` ${column.high}`),
-			...marks.map((kind) => element('span', { class: `mark-name kind-${kind}` }, kindWords[kind])),
+			...marks.map((kind) => element('span', { class: `mark-name kind-${kind}` }, kindNames[kind])),
 			column.partial && element('span', null, '≈ of the alternatives alone'),
 		);
 	}
@@ -180,7 +182,10 @@ export class TokenView implements IDisposable {
 		if (anchor === null) return;
 		const { detail } = this.#options;
 		const name = element('strong', null, tokenLabel(detail.text[token] ?? ''));
-		const facts = element('p', null, this.#words(token));
+		const value = this.#column === null ? null : valueWords(detail, token, this.#column.name);
+		const kind = this.#kinds[token] ?? null;
+		const words = [value, kind === null ? null : kindWords[kind]].filter((one) => one !== null);
+		const facts = element('p', null, words.join(' · '));
 		this.#hover.show(anchor, name, facts, alternativeList(alternativesAt(detail, token).slice(0, 6)));
 	}
 
