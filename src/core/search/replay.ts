@@ -42,19 +42,21 @@ export class Replay {
 	 */
 	treeAt(n: number): SearchTree {
 		const to = Math.max(0, Math.min(Math.floor(n), this.#events.length));
-		if (to < this.#tree.events) {
+		// Who only follows a log needs no trees to go back to.
+		const back = to < this.#tree.events;
+		if (back) {
 			const before = this.#keyframes.findLast((tree) => tree.events <= to);
 			this.#tree = before?.copy() ?? new SearchTree();
 		}
 		for (let i = this.#tree.events; i < to; i++) {
 			this.#tree.apply(this.#events[i] as TreeEvent);
-			if ((i + 1) % this.#every === 0) this.#keep(i + 1);
+			if (back && (i + 1) % this.#every === 0) this.#keep();
 		}
 		return this.#tree;
 	}
 
-	#keep(events: number): void {
-		if (events <= (this.#keyframes.at(-1)?.events ?? 0)) return;
+	#keep(): void {
+		if (this.#tree.events <= (this.#keyframes.at(-1)?.events ?? 0)) return;
 		this.#keyframes.push(this.#tree.copy());
 		if (this.#keyframes.length < this.#most) return;
 		this.#every *= 2;

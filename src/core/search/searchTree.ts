@@ -39,13 +39,14 @@ export interface TreeNode {
 
 type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
 	children: number[];
-	scores: Map<string, number | null>;
 };
 
 /** What stands for itself, whatever its parent. */
 const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revision', 'aggregate', 'subproblem']);
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
+/** Of all nodes that have none; never changed. */
+const noChildren: number[] = [];
 
 /** What agents leave in a log about a node. */
 export type AgentNote = TreeEventOf<'critique'> | TreeEventOf<'tool'> | TreeEventOf<'reference'>;
@@ -123,8 +124,7 @@ export class SearchTree {
 	copy(): SearchTree {
 		const tree = new SearchTree();
 		for (const node of this.#nodes) {
-			const scores = node.scores === noScores ? node.scores : new Map(node.scores);
-			tree.#nodes.push({ ...node, children: node.children.slice(), scores });
+			tree.#nodes.push({ ...node, children: node.children.length === 0 ? noChildren : node.children.slice() });
 		}
 		tree.#roots.push(...this.#roots);
 		tree.#events = this.#events;
@@ -182,8 +182,8 @@ export class SearchTree {
 			case 'score': {
 				const node = this.#nodes[event.id];
 				if (node === undefined) return false;
-				if (node.scores === noScores) node.scores = new Map();
-				node.scores.set(event.scorer, event.value);
+				// A map of its own each time: copies share them.
+				node.scores = new Map(node.scores).set(event.scorer, event.value);
 				if (event.value !== null) node.score = event.value;
 				return true;
 			}
@@ -234,7 +234,7 @@ export class SearchTree {
 		this.#nodes.push({
 			id,
 			parents,
-			children: [],
+			children: noChildren,
 			depth: first === undefined ? 0 : (this.#nodes[first] as Mutable).depth + 1,
 			text,
 			role,
@@ -248,7 +248,7 @@ export class SearchTree {
 			prior: event.prior ?? null,
 			tokens: event.tokens ?? null,
 			entropy: event.entropy ?? null,
-			scores: noScores as Map<string, number | null>,
+			scores: noScores,
 			score: null,
 			visits: 0,
 			total: 0,
@@ -259,12 +259,17 @@ export class SearchTree {
 			bornAt: at,
 		});
 		if (parents.length === 0) this.#roots.push(id);
-		for (const parent of parents) (this.#nodes[parent] as Mutable).children.push(id);
+		for (const parent of parents) {
+			const above = this.#nodes[parent] as Mutable;
+			if (above.children === noChildren) above.children = [id];
+			else above.children.push(id);
+		}
 		return true;
 	}
 
 	#visit(path: readonly number[], values: readonly number[], times: number): boolean {
-		if (path.length !== values.length || path.some((id) => this.#nodes[id] === undefined)) return false;
+		if (path.length !== values.length) return false;
+		for (let i = 0; i < path.length; i++) if (this.#nodes[path[i] as number] === undefined) return false;
 		for (let i = 0; i < path.length; i++) {
 			const node = this.#nodes[path[i] as number] as Mutable;
 			const value = values[i] as number;
