@@ -9,6 +9,7 @@ import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
 import { queryVerb } from './queryVerb.ts';
+import { reflexionVerb } from './reflexionVerb.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
 import { rewardMathVerb } from './rewardMathVerb.ts';
@@ -58,6 +59,7 @@ export const verbs: readonly Verb[] = [
 	serveVerb,
 	compareStrategiesVerb,
 	transcriptVerb,
+	reflexionVerb,
 	treeVerb,
 	sandboxCheckVerb,
 	rewardMathVerb,

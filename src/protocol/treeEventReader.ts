@@ -48,7 +48,9 @@ function readFrequent(event: Fields): TreeEvent | null {
 			if (!isId(event.id) || !isText(event.scorer) || !isTextOrAbsent(event.note)) return null;
 			return event.value === null || isNumber(event.value) ? (event as unknown as TreeEvent) : null;
 		case 'visit':
-			return isListOf(event.path, isId) && isListOf(event.values, isNumber) ? (event as unknown as TreeEvent) : null;
+			if (!isListOf(event.path, isId) || !isListOf(event.values, isNumber)) return null;
+			orElse(event, 'times', 1);
+			return isId(event.times) && event.times !== 0 ? (event as unknown as TreeEvent) : null;
 		case 'select':
 			if (!isListOf(event.path, isId)) return null;
 			return event.candidates === undefined || isListOf(event.candidates, isCandidate)

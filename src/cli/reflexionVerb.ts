@@ -1,0 +1,245 @@
+import { lstat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { type Research, readResearch } from '../core/reflexion/research.ts';
+import { researchReport } from '../core/reflexion/researchReport.ts';
+import type { ToolSpec } from '../protocol/searchSpec.ts';
+import type { TreeEvent } from '../protocol/treeLog.ts';
+import { writeFileAtomic } from '../runs/atomicFile.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { searchLogName } from '../runs/searchLog.ts';
+import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
+import { readTreeLog } from '../search/treeLogFile.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { cliSearchContext } from './cliSearchContext.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import { budgetOf, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
+import type { Verb, VerbContext } from './verb.ts';
+
+const {
+	guide: _guide,
+	judge: _judge,
+	reward: _reward,
+	strategy: _strategy,
+	split: _split,
+	...agentOptions
+} = searchOptions;
+const options = {
+	...agentOptions,
+	tools: { type: 'string', multiple: true },
+	web: { type: 'string' },
+	'web-key-variable': { type: 'string' },
+	sandbox: { type: 'string' },
+	rounds: { type: 'string' },
+	report: { type: 'string' },
+	force: { type: 'boolean' },
+	log: { type: 'string' },
+	continue: { type: 'string' },
+	from: { type: 'string' },
+} as const;
+
+type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+
+const notHere = /^--(?:strategy|guide|judge|reward|split|alternatives|param) /;
+
+export const reflexionVerb: Verb = {
+	name: 'reflexion',
+	usage: '<question> --policy P [--tools LIST] [--report FILE]',
+	summary: 'Research a question: draft, ask tools, revise, until nothing is missing; ends with a cited answer.',
+	options: [
+		[
+			'--tools LIST',
+			'workspace[=FOLDER], dataset=FILE, calculator, code[=python|javascript], none (default: workspace,calculator).',
+		],
+		['--web URL', 'A search server to ask as well (docs/reflexion.md); --web-key-variable NAME holds its key.'],
+		['--sandbox MODE', 'Where code runs: auto, bubblewrap, container:IMAGE or unsafe.'],
+		['--rounds N', 'Revisions at most (default 3); other parameters by --param, such as --param words=400.'],
+		['--report FILE', 'Write the long report in Markdown; --force replaces a file that is there.'],
+		['--from LOG', 'Report a research that has ended, in place of a new one.'],
+		['--continue LOG', 'Let the research of a log go on, in place of a new one.'],
+		['--log FILE', 'The log; default: a new one in searches/ of the current folder.'],
+		...searchOptionLines.filter(([option]) => !notHere.test(`${option} `)),
+	],
+	async run(context) {
+		const { values, positionals } = parseArguments('reflexion', context.args, options, {
+			names: ['a question'],
+			least: 0,
+			most: 1,
+		});
+		const [question] = positionals;
+		const begun = [question, values.continue, values.from].filter((one) => one !== undefined);
+		if (begun.length !== 1) {
+			throw new Failure(
+				'invalid',
+				begun.length === 0
+					? 'reasoning-lab reflexion needs a question.'
+					: 'Only one of a question, --continue and --from fits.',
+				'See reasoning-lab help reflexion.',
+			);
+		}
+		const report = values.report === undefined ? null : resolve(values.report);
+		if (report !== null) await requireRoom(report, values.force === true);
+		if (values.from !== undefined) {
+			const log = resolve(values.from);
+			const { events } = await readTreeLog(log);
+			return told(context.output, log, events, report);
+		}
+		return researched(context, values, question ?? null, report);
+	},
+};
+
+/** Nothing is spent on a report that cannot be written. */
+async function requireRoom(report: string, force: boolean): Promise<void> {
+	const there = await lstat(report).catch(() => null);
+	if (there !== null && (!force || !there.isFile())) {
+		throw new Failure(
+			'exists',
+			`${report} is there already.`,
+			there.isFile() ? 'Add --force to replace it.' : 'Choose another name.',
+		);
+	}
+	if (!(await lstat(dirname(report)).catch(() => null))?.isDirectory()) {
+		throw new Failure(
+			'missing',
+			`There is no folder ${dirname(report)} for the report.`,
+			'Make it, or choose another.',
+		);
+	}
+}
+
+async function researched(
+	{ output, engine }: VerbContext,
+	values: Values,
+	question: string | null,
+	report: string | null,
+): Promise<number> {
+	const context = cliSearchContext(engine);
+	const interrupt = new AbortController();
+	const release = onInterrupt((count) => {
+		interrupt.abort();
+		if (count > 1) process.exit(1);
+	});
+	try {
+		const { signal } = interrupt;
+		let session: SearchSession;
+		if (question === null) {
+			const budget = values.budget === undefined ? {} : budgetOf(values.budget);
+			const log = resolve(values.continue as string);
+			session = await continueSearch({ log, budget, action: { action: 'more' }, context, signal });
+		} else {
+			const log = resolve(values.log ?? `${runFiles.searches}/${searchLogName('reflexion', new Date())}`);
+			const spec = await searchSpecOf({ ...values, strategy: 'reflexion', ...paramsWith(values) });
+			const tools = toolsOf(values);
+			const problem = { prompt: question, answer: null, row: {} };
+			session = await startSearch({ spec: { ...spec, tools }, problem, log, context, signal });
+		}
+		output.object({ kind: 'started', log: session.log, tools: session.spec.tools.map(({ use }) => use) });
+		const { outcome } = await session.result;
+		const { events } = await readTreeLog(session.log);
+		await told(output, session.log, events, report);
+		return outcome.stop === 'policy' || outcome.answer === null ? 1 : 0;
+	} finally {
+		context.pool.dispose();
+		release();
+	}
+}
+
+function paramsWith({ param, rounds }: Values): { param?: string[] } {
+	const given = [...(param ?? []), ...(rounds === undefined ? [] : [`rounds=${rounds}`])];
+	return given.length === 0 ? {} : { param: given };
+}
+
+/** "workspace,dataset=train.jsonl" */
+function toolsOf(values: Values): ToolSpec[] {
+	const names = (values.tools ?? ['workspace,calculator'])
+		.flatMap((list) => list.split(','))
+		.map((name) => name.trim());
+	const tools = names.filter((name) => name !== '' && name !== 'none').map((name) => toolOf(name, values));
+	if (values.web === undefined) return tools;
+	const key = values['web-key-variable'];
+	const web = { use: 'web', name: 'web', url: values.web, timeoutSeconds: 20 } as const;
+	return [...tools, key === undefined ? web : { ...web, keyVariable: key }];
+}
+
+function toolOf(written: string, { sandbox }: Values): ToolSpec {
+	const at = written.indexOf('=');
+	const [name, value] = at === -1 ? [written, ''] : [written.slice(0, at), written.slice(at + 1)];
+	if (name === 'workspace') return { use: 'workspace', folder: resolve(value) };
+	if (name === 'dataset' && value !== '') return { use: 'dataset', file: resolve(value) };
+	if (name === 'calculator' && value === '') return { use: 'calculator' };
+	if (name === 'code' && ['', 'python', 'javascript'].includes(value)) {
+		const language = value === 'javascript' ? 'javascript' : 'python';
+		return { use: 'code', language, timeoutSeconds: 10, ...(sandbox === undefined ? {} : { sandbox }) };
+	}
+	throw new Failure(
+		'invalid',
+		`--tools has "${written}", which is no tool.`,
+		'Write a list of workspace, workspace=FOLDER, dataset=FILE, calculator, code, code=javascript; a search server goes with --web URL.',
+	);
+}
+
+async function told(
+	output: CliOutput,
+	log: string,
+	events: readonly TreeEvent[],
+	report: string | null,
+): Promise<number> {
+	const research = readResearch(events);
+	if (report !== null) await writeFileAtomic(report, researchReport(research));
+	output.object({ kind: 'result', log, report, ...asJson(research) });
+	for (const line of linesOf(research)) output.line(printable(line));
+	output.line(printable(log));
+	if (report !== null) output.line(printable(report));
+	return 0;
+}
+
+function asJson(research: Research) {
+	const { question, result, open, stop, reason, answers, tools, faults } = research;
+	const { tokens, promptTokens, cost, seconds } = research;
+	return {
+		question,
+		answer: result?.text ?? null,
+		references: result?.references ?? [],
+		dangling: result?.dangling ?? [],
+		open,
+		stop,
+		reason,
+		answers: answers.map(({ role, critique, references }) => ({ role, critique, references: references.length })),
+		tools: tools.map(({ tool, query, sources, error }) => ({
+			tool,
+			query,
+			sources: sources?.map(({ source }) => source) ?? null,
+			error,
+		})),
+		faults,
+		tokens,
+		promptTokens,
+		cost,
+		seconds,
+	};
+}
+
+function linesOf({ result, open, reason, tools, tokens, promptTokens, cost, answers, seconds }: Research): string[] {
+	if (result === null) return ['There is no answer.', reason];
+	const references = result.references.map(({ number, source, supported, note }) => {
+		const verdict =
+			supported === true ? 'supported' : `${supported === false ? 'not supported' : 'not judged'}: ${note}`;
+		return `  [${number}] ${source} (${verdict})`;
+	});
+	const failed = tools.filter(({ error }) => error !== null).length;
+	return [
+		...result.text.split('\n'),
+		'',
+		...(references.length === 0 ? [] : ['References:', ...references, '']),
+		...(open.length === 0 ? [] : ['Open critique:', ...open.map(({ kind, text }) => `  ${kind}: ${text}`), '']),
+		reason,
+		[
+			`${answers.length} drafts and revisions`,
+			`${tools.length} queries${failed === 0 ? '' : `, ${failed} of them failed`}`,
+			promptTokens === null ? `${tokens} tokens` : `${promptTokens} + ${tokens} tokens`,
+			...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
+			`${seconds.toFixed(1)} s`,
+		].join('; '),
+	];
+}

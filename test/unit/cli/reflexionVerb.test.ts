@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { CliOutput } from '../../../src/cli/cliOutput.ts';
+import { reflexionVerb } from '../../../src/cli/reflexionVerb.ts';
+import { root } from '../../scripts/paths.ts';
+
+let folder = '';
+const run = (...args: string[]) =>
+	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'reflexion', ...args], {
+		cwd: folder,
+		env: { ...process.env, XDG_RUNTIME_DIR: join(folder, 'r') },
+	});
+const answer = 'GRPO takes the mean reward of the group as its baseline [1]. 6 * 7 is 42 [2].';
+const said = (value: object) => JSON.stringify(value);
+
+before(async () => {
+	folder = await mkdtemp(join(tmpdir(), 'rx-'));
+	await mkdir(join(folder, 'r'), { mode: 0o700 });
+	await mkdir(join(folder, 'docs'));
+	await writeFile(join(folder, 'docs/grpo.md'), 'GRPO takes the mean reward of the group as its baseline.\n');
+	await writeFile(
+		join(folder, 'policy.json'),
+		JSON.stringify({
+			rules: [
+				{
+					message: '*What the tools have found*',
+					say: said({
+						answer,
+						reflection: { missing: [], superfluous: [] },
+						search_queries: [],
+						references: ['docs/grpo.md:1', 'calculator: 6*7'],
+					}),
+				},
+				{
+					say: said({
+						answer: 'I do not know.',
+						reflection: { missing: ['the baseline of GRPO'], superfluous: [] },
+						search_queries: [
+							{ tool: 'workspace', query: 'GRPO baseline' },
+							{ tool: 'calculator', query: '6*7' },
+							{ tool: 'calculator', query: 'x' },
+						],
+					}),
+				},
+			],
+		}),
+	);
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+test('a question is researched with tools, logged and reported', async () => {
+	const { stdout } = await run(
+		'What is the baseline of GRPO?',
+		'--policy',
+		'policy.json',
+		'--report',
+		'out.md',
+		'--json',
+	);
+	const [started, result] = stdout
+		.trim()
+		.split('\n')
+		.map((line) => JSON.parse(line));
+	assert.deepEqual(started.tools, ['workspace', 'calculator']);
+	assert.deepEqual([result.kind, result.answer, result.stop, result.open], ['result', answer, 'solved', []]);
+	assert.deepEqual(
+		result.references.map(({ source, supported }: { source: string; supported: boolean }) => [source, supported]),
+		[
+			['docs/grpo.md:1', true],
+			['calculator: 6*7', null],
+		],
+	);
+	assert.deepEqual(
+		result.tools.map(({ tool, error }: { tool: string; error: string | null }) => [tool, error === null]),
+		[
+			['workspace', true],
+			['calculator', true],
+			['calculator', false],
+		],
+	);
+	assert.match(
+		await readFile(join(folder, 'out.md'), 'utf8'),
+		/^# What is the baseline of GRPO\?\n\n## Answer\n\nGRPO takes/,
+	);
+
+	// The log is one of a search: it goes on, is drawn, and is reported again.
+	const [log = ''] = (await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl'));
+	await assert.rejects(run('--from', `searches/${log}`, '--report', 'out.md'), /is there already\. Add --force/);
+	const again = await run('--from', `searches/${log}`, '--report', 'out.md', '--force');
+	assert.match(again.stdout, /^GRPO takes the mean.*\n\nReferences:\n {2}\[1\] docs\/grpo\.md:1 \(supported\)\n/s);
+	assert.match(
+		again.stdout,
+		/The answer is good enough: its critique is empty and its citations hold\.\n2 drafts and revisions; 3 queries, 1 of them failed;/,
+	);
+});
+
+test('what cannot be begun costs nothing and says why', async () => {
+	const fails = (words: RegExp, ...args: string[]) =>
+		assert.rejects(reflexionVerb.run({ output: new CliOutput(true), args, engine: '' }), words);
+	const policy = join(folder, 'policy.json');
+	const log = join(folder, 'searches/new.jsonl');
+	const begun = ['Q', '--policy', policy, '--log', log];
+	await fails(/needs a question/);
+	await fails(/Only one of a question, --continue and --from/, 'Q', '--from', log);
+	await fails(/No policy is named/, 'Q');
+	await fails(/--tools has "google", which is no tool/, ...begun, '--tools', 'google');
+	await fails(/There is no file .*none\.jsonl/, ...begun, '--tools', 'dataset=none.jsonl');
+	await fails(/no address of a search server/, ...begun, '--web', 'ftp://host');
+	await fails(/There is no folder .*nowhere/, ...begun, '--report', join(folder, 'nowhere/out.md'));
+	assert.equal((await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl')).length, 1);
+});
