@@ -37,8 +37,8 @@ import { directionOf, walk } from './treeWalk.ts';
 const margin = { left: 40, top: 36, right: 200, bottom: 40 } as const;
 /** More nodes than this in view are drawn as dots and lines. */
 const mostFine = 1800;
-/** A layout is made anew at most this often, and never for more than a fifth of the time. Milliseconds. */
-const layoutPause = { least: 60, share: 4 } as const;
+/** A layout is made anew at most this often, and never for more than a fifth of the time; seldom while a log is read. Milliseconds. */
+const layoutPause = { least: 60, share: 4, loading: 400 } as const;
 
 export interface Drawn {
 	readonly scene: Scene;
@@ -73,6 +73,7 @@ export class TreePane extends Disposable {
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#layoutEnd = 0;
 	#layoutCost = 0;
+	#complete = false;
 	readonly #stale = new Set<'layout' | 'scene' | 'minimap'>(['layout', 'scene', 'minimap']);
 	#anchor: number | null = null;
 	#hovered = -1;
@@ -210,7 +211,10 @@ export class TreePane extends Disposable {
 			this.#layoutEnd = 0;
 			this.#invalidate('layout');
 		}
-		if (changes.has('folds')) this.#layoutEnd = 0;
+		// What the person asked for is not waited with, nor is the whole tree once it is there.
+		const isWhole = changes.has('events') && !this.#complete && this.#tree?.complete === true;
+		if (changes.has('folds') || isWhole) this.#layoutEnd = 0;
+		this.#complete = this.#tree?.complete ?? false;
 		if (changes.has('moment') || changes.has('search')) this.#invalidate('scene');
 		if (changes.has('selection')) this.#invalidate('scene');
 	}
@@ -270,7 +274,9 @@ export class TreePane extends Disposable {
 		}
 		if (this.#stale.has('layout')) {
 			const wait =
-				this.#layoutEnd + Math.max(layoutPause.least, layoutPause.share * this.#layoutCost) - performance.now();
+				this.#layoutEnd +
+				Math.max(side.complete ? layoutPause.least : layoutPause.loading, layoutPause.share * this.#layoutCost) -
+				performance.now();
 			if (now || this.#layout === null || this.#layoutEnd === 0 || wait <= 0) this.#layOut(side);
 			else
 				this.#timer ??= setTimeout(() => {

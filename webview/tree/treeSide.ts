@@ -1,8 +1,8 @@
 import { Replay } from '../../src/core/search/replay.ts';
 import { SearchTree, type TreeNode } from '../../src/core/search/searchTree.ts';
-import { readTreeEventLines } from '../../src/protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../src/protocol/treeLog.ts';
 import type { TreeSource, TreeViewEvent } from '../../src/protocol/treeMessages.ts';
+import { eventsOfLines } from './eventLines.ts';
 
 export type SideName = 'main' | 'other';
 type EventsMessage = Extract<TreeViewEvent, { type: 'events' }>;
@@ -54,7 +54,7 @@ export class TreeSide {
 	/** Takes events in. Returns false for what is not the continuation of what is here, which must be asked for anew. */
 	receive({ generation, from, lines, complete }: EventsMessage): boolean {
 		if (generation !== this.#generation) return generation < this.#generation;
-		const events = readTreeEventLines(this.#decoder.decode(lines));
+		const events = eventsOfLines(this.#decoder.decode(lines));
 		if (from > this.events.length) return false;
 		for (const event of events.slice(this.events.length - from)) {
 			this.#replay.append(event);

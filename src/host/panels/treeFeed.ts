@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import { Failure } from '../../base/failure.ts';
+import { readTreeEvent } from '../../protocol/treeEventReader.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { LineTail } from '../../runs/lineTail.ts';
 import { openRegular } from '../../runs/safeFile.ts';
@@ -20,8 +21,11 @@ export interface TreeFileFacts {
 /** The events of one tree of a file, in portions. */
 export interface TreeFeed {
 	readonly facts: TreeFileFacts;
-	/** The next ones; null: there are none now; 'replaced': the file is another, and all that was read no longer holds. */
-	next(): Promise<readonly TreeEvent[] | null | 'replaced'>;
+	/**
+	 * The next ones, each a line as the view reads it (treeEventReader.ts), without its end; null: there are none now;
+	 * 'replaced': the file is another, and all that was read no longer holds.
+	 */
+	next(): Promise<readonly Uint8Array[] | null | 'replaced'>;
 	/** The whole text of a node. */
 	text(node: number): Promise<string>;
 }
@@ -35,6 +39,46 @@ const longestWhole = 4 << 20;
 const markWithin = 200;
 
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** The events of which a log has very many. */
+const frequent = ['node', 'score', 'select', 'visit'].map((kind) => Buffer.from(`{"t":"${kind}",`));
+/** A line that is no longer holds nothing that would have to be cut. */
+const longestPlain = 4000;
+/** Lines that are checked by one call of the parser, and their bytes. */
+const mostPlain = { lines: 200, bytes: 64 << 10 } as const;
+
+function isPlain(line: Uint8Array): boolean {
+	if (line.length > longestPlain || line.at(-1) !== 0x7d) return false;
+	return frequent.some((head) => head.every((byte, i) => line[i] === byte));
+}
+
+/** How many lines from one on need not be cut: a large tree has several hundred thousand, which go to the view as they are. */
+function plainRun(lines: readonly Uint8Array[], from: number): number {
+	let bytes = 0;
+	let at = from;
+	for (; at < lines.length && at - from < mostPlain.lines && bytes < mostPlain.bytes; at++) {
+		const line = lines[at] as Uint8Array;
+		if (!isPlain(line)) break;
+		bytes += line.length;
+	}
+	return at - from;
+}
+
+/** Whether every one of the lines is an event. */
+function areEvents(lines: readonly Uint8Array[]): boolean {
+	try {
+		const values = JSON.parse(
+			`[${Buffer.concat(lines.flatMap((line) => [comma, line])).toString('utf8', 1)}]`,
+		) as unknown[];
+		return values.length === lines.length && values.every((value) => readTreeEvent(value) !== null);
+	} catch {
+		return false;
+	}
+}
+const comma = Buffer.from(',');
+
+const encoder = new TextEncoder();
+const lineOf = (event: TreeEvent): Uint8Array => encoder.encode(JSON.stringify(cutEvent(event)));
 
 /** Follows the log of a search, line by line. */
 export class OwnTreeFeed implements TreeFeed {
@@ -57,7 +101,7 @@ export class OwnTreeFeed implements TreeFeed {
 		return { foreign: null, trees: ['search'], hasSpec: this.#hasSpec, faults: [...this.#faults, ...more] };
 	}
 
-	async next(): Promise<readonly TreeEvent[] | null | 'replaced'> {
+	async next(): Promise<readonly Uint8Array[] | null | 'replaced'> {
 		if (this.#waiting.length === 0) {
 			if (this.#events >= mostEvents) return null;
 			const lines = await this.#tail.read();
@@ -65,10 +109,23 @@ export class OwnTreeFeed implements TreeFeed {
 			this.#waiting = lines;
 		}
 		await pause();
-		const events: TreeEvent[] = [];
+		const events: Uint8Array[] = [];
 		const end = performance.now() + stretchMs;
 		let taken = 0;
+		/** Lines up to here are looked at one by one: one of them is none of an event. */
+		let slowUntil = 0;
 		while (taken < this.#waiting.length && performance.now() < end) {
+			const run = taken < slowUntil ? 0 : plainRun(this.#waiting, taken);
+			if (run > 0) {
+				const lines = this.#waiting.slice(taken, taken + run);
+				if (areEvents(lines)) {
+					events.push(...lines);
+					taken += run;
+					this.#line += run;
+					continue;
+				}
+				slowUntil = taken + run;
+			}
 			const line = this.#waiting[taken++] as Uint8Array;
 			this.#line++;
 			const event = line.length > longestLineBytes ? 'is too long to be shown' : readTreeLine(line);
@@ -77,7 +134,7 @@ export class OwnTreeFeed implements TreeFeed {
 				continue;
 			}
 			if (event.t === 'start') this.#hasSpec = event.spec !== undefined && event.foreign === undefined;
-			events.push(cutEvent(event));
+			events.push(lineOf(event));
 		}
 		this.#waiting.splice(0, taken);
 		this.#events += events.length;
@@ -157,14 +214,14 @@ export class ForeignTreeFeed implements TreeFeed {
 		return new ForeignTreeFeed(reader, path, chosen, stamp, facts);
 	}
 
-	async next(): Promise<readonly TreeEvent[] | null | 'replaced'> {
+	async next(): Promise<readonly Uint8Array[] | null | 'replaced'> {
 		if ((await stampOf(this.#path)) !== this.#stamp) return 'replaced';
 		if (this.#from >= mostEvents) return null;
 		const ask = { path: this.#path, tree: this.#tree, from: this.#from, limit: portion };
 		const { events } = await this.#reader.request('treeEvents', ask);
 		if (events.length === 0) return null;
 		this.#from += events.length;
-		return events.map(cutEvent);
+		return events.map(lineOf);
 	}
 
 	async text(node: number): Promise<string> {

@@ -1,8 +1,6 @@
 import { basename } from 'node:path';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
-import { treeEventLines } from '../../protocol/treeEventReader.ts';
-import type { TreeEvent } from '../../protocol/treeLog.ts';
 import type { TreeSource, TreeViewEvent } from '../../protocol/treeMessages.ts';
 import { openTreeFeed, type TreeFeed, type TreeFileReader } from './treeFeed.ts';
 
@@ -23,8 +21,9 @@ export interface TreeSessionOptions {
 }
 
 /** What is sent at a time: a view draws the beginning of a large tree before the rest is there. */
-const batchEvents = 2000;
-const batchCharacters = 1 << 20;
+const firstEvents = 1000;
+const batchEvents = 4000;
+const batchBytes = 2 << 20;
 
 interface Shown {
 	readonly path: string;
@@ -169,11 +168,11 @@ export class TreeSession extends Disposable {
 
 	/** Sends what there is. @returns whether it is all there now */
 	async #send(side: Side, shown: Shown, feed: TreeFeed): Promise<boolean> {
-		let batch: TreeEvent[] = [];
+		let batch: Uint8Array[] = [];
 		let size = 0;
 		let open = shown.sent === 0;
 		const flush = async (complete: boolean) => {
-			const lines = treeEventLines(batch);
+			const lines = joined(batch, size);
 			const from = shown.sent;
 			shown.sent += batch.length;
 			batch = [];
@@ -184,7 +183,7 @@ export class TreeSession extends Disposable {
 				side,
 				generation: shown.generation,
 				from,
-				lines: new TextEncoder().encode(lines),
+				lines,
 				complete,
 			});
 		};
@@ -199,9 +198,9 @@ export class TreeSession extends Disposable {
 			if (events === null) break;
 			for (const event of events) {
 				batch.push(event);
-				if (event.t === 'node') size += event.text.length;
-				size += 150;
-				if (batch.length >= batchEvents || size >= batchCharacters) await flush(false);
+				size += event.length;
+				const most = shown.sent === 0 ? firstEvents : batchEvents;
+				if (batch.length >= most || size >= batchBytes) await flush(false);
 			}
 		}
 		if (batch.length > 0 || open) await flush(true);
@@ -234,6 +233,18 @@ export class TreeSession extends Disposable {
 	async #post(event: TreeViewEvent): Promise<void> {
 		if (this.#awake && !this.disposed) await this.#options.post(event);
 	}
+}
+
+/** Lines as one text in bytes; `size`: of all of them without their ends. */
+function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+	const text = new Uint8Array(size + Math.max(0, lines.length - 1));
+	let at = 0;
+	for (const line of lines) {
+		if (at > 0) text[at++] = 0x0a;
+		text.set(line, at);
+		at += line.length;
+	}
+	return text;
 }
 
 function reasonAgainst(facts: TreeFeed['facts']): string | null {

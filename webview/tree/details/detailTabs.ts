@@ -17,7 +17,9 @@ const everything: ReadonlySet<Change> = new Set<Change>([
 	'tab',
 ]);
 /** Milliseconds between two drawings while events pour in. */
-const pause = 150;
+const pause = 200;
+/** And while a log is read. */
+const loadingPause = 600;
 
 /** The views beside the tree, one of them shown. */
 export class DetailTabs extends Disposable {
@@ -80,7 +82,7 @@ export class DetailTabs extends Disposable {
 		for (const change of changes) this.#stale.add(change);
 		// A person's own steps are answered at once; what pours in is drawn now and then.
 		const pours = [...changes].every((change) => change === 'events');
-		const wait = this.#drawnAt + pause - performance.now();
+		const wait = this.#drawnAt + (this.#model.current?.complete === false ? loadingPause : pause) - performance.now();
 		if (!pours || wait <= 0) this.#draw();
 		else this.#timer ??= setTimeout(() => this.#draw(), wait);
 	}
