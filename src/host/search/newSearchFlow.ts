@@ -106,14 +106,13 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 			asks: () => given.strategy === undefined || (given.params === undefined && given.budget === undefined),
 			ask: async (draft, question) => {
 				const strategy = strategyOf(draft.strategy ?? '');
-				return wrap(
-					'params',
-					await askParams(
-						{ ...question, title: `New Search: parameters of ${strategy.title}` },
-						strategy,
-						draft.params ?? {},
-					),
-				);
+				const { params = {}, sampling = last.sampling ?? {}, split = last.split, seed, concurrency } = draft;
+				const details = { params, sampling, split, seed, concurrency };
+				return askParams(
+					{ ...question, title: `New Search: parameters of ${strategy.title}` },
+					strategy,
+					details,
+				) as Promise<{ value: Partial<Draft> } | NoAnswer>;
 			},
 		},
 		{

@@ -1,36 +1,94 @@
 import * as v from 'valibot';
+import * as vscode from 'vscode';
+import type { StepSplit } from '../../core/search/search.ts';
+import { stepRuleOf } from '../../core/search/stepRule.ts';
 import { type AnyStrategy, strategyParams } from '../../core/search/strategies.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { samplingSpecSchema, searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { displayText } from '../runView.ts';
 import { askChoice, askText, type NoAnswer, type Question } from './questions.ts';
 
 type Params = Record<string, unknown>;
-type Answer = { readonly value: Params } | NoAnswer;
 
-/** The parameters of a strategy: all have defaults; who wants changes those that matter. */
-export async function askParams(question: Question, strategy: AnyStrategy, given: Params): Promise<Answer> {
-	const params: Params = { ...given };
+/** What is changed of a search beside its strategy, scorers and budget. */
+export interface SearchDetails {
+	readonly params: Params;
+	/** As `searchSpec.ts` has them. */
+	readonly sampling: Params;
+	readonly split?: unknown;
+	readonly seed?: unknown;
+	readonly concurrency?: unknown;
+}
+
+type Answer = { readonly value: SearchDetails } | NoAnswer;
+
+const shared = {
+	split: 'Where a step ends: lines, paragraphs, sentences, tokens-8, completion, or {"text": "..."}',
+	temperature: 'Of sampling; 0: the most probable token each time',
+	topP: 'Of sampling: tokens that make up so much of the probability',
+	maxStepTokens: 'Tokens of one step',
+	maxTokens: 'Tokens of a whole completion; default: what the context allows, at most 4096',
+	tokens: 'Per token: 0: nothing, 1: log-probability and entropy, more: as many alternatives, which can be forced',
+	seed: 'Of all that is random',
+	concurrency: 'Requests to the policy that are under way at a time',
+} as const;
+type Shared = keyof typeof shared;
+const ofSampling: readonly Shared[] = ['temperature', 'topP', 'maxStepTokens', 'maxTokens', 'tokens'];
+
+/** The parameters of a strategy and of sampling: all have defaults; who wants changes those that matter. */
+export async function askParams(question: Question, strategy: AnyStrategy, given: SearchDetails): Promise<Answer> {
+	let details = given;
 	for (;;) {
-		const whole = strategyParams(strategy, params) as Params;
-		const answer = await askChoice<string | null>(question, [
+		const whole = strategyParams(strategy, details.params) as Params;
+		const common = commonOf(details);
+		const row = (name: string, value: unknown, detail: string, changed: boolean) => ({
+			label: name,
+			description: `${displayText(asText(value), 60)}${changed ? ' (changed)' : ''}`,
+			detail,
+		});
+		const answer = await askChoice<{ readonly name: string; readonly own: boolean } | null>(question, [
 			{ label: '$(check) Go on with these', value: null },
 			...Object.entries(whole).map(([name, value]) => ({
-				label: name,
-				description: `${displayText(JSON.stringify(value) ?? '', 60)}${Object.hasOwn(params, name) ? ' (changed)' : ''}`,
-				detail: descriptionOf(strategy, name),
-				value: name,
+				...row(name, value, descriptionOf(strategy, name), Object.hasOwn(details.params, name)),
+				value: { name, own: true },
+			})),
+			{ label: 'Steps and sampling', kind: vscode.QuickPickItemKind.Separator },
+			...Object.entries(shared).map(([name, words]) => ({
+				...row(name, common[name], words, isChanged(details, name as Shared)),
+				value: { name, own: false },
 			})),
 		]);
 		if (answer === 'back' || answer === 'cancel') return answer;
-		const name = answer.value;
-		if (name === null) return { value: params };
+		if (answer.value === null) return { value: details };
+		const { name, own } = answer.value;
+		const words = own ? descriptionOf(strategy, name) : shared[name as Shared];
+		const changed = (typed: string) => changedDetails(details, name, own, asValue(typed));
 		const text = await askText(
-			{ ...question, title: `${strategy.title}: ${name}`, placeholder: descriptionOf(strategy, name) },
-			asText(whole[name]),
-			(typed) => faultOf(strategy, { ...params, [name]: asValue(typed) }),
+			{ ...question, title: `${strategy.title}: ${name}`, placeholder: words },
+			asText(own ? whole[name] : common[name]),
+			(typed) => faultOf(strategy, changed(typed)),
 		);
 		if (text === 'cancel') return 'cancel';
-		if (text !== 'back') params[name] = asValue(text.value);
+		if (text !== 'back') details = changed(text.value);
 	}
+}
+
+/** With the defaults of what is not said. */
+function commonOf({ sampling, split, seed, concurrency }: SearchDetails): Params {
+	const whole = { ...v.getDefaults(searchSpecSchema), ...v.getDefaults(samplingSpecSchema) } as Params;
+	const given = { ...sampling, split, seed, concurrency };
+	return { ...whole, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
+}
+
+const isChanged = ({ sampling, ...rest }: SearchDetails, name: Shared): boolean =>
+	(ofSampling.includes(name) ? sampling[name] : rest[name as 'split' | 'seed' | 'concurrency']) !== undefined;
+
+function changedDetails(details: SearchDetails, name: string, own: boolean, value: unknown): SearchDetails {
+	if (own) return { ...details, params: { ...details.params, [name]: value } };
+	if (!(ofSampling as readonly string[]).includes(name)) return { ...details, [name]: value };
+	const { [name]: _, ...others } = details.sampling;
+	// An empty line takes the default again.
+	return { ...details, sampling: value === '' ? others : { ...others, [name]: value } };
 }
 
 function descriptionOf(strategy: AnyStrategy, name: string): string {
@@ -55,9 +113,16 @@ function asValue(text: string): unknown {
 	}
 }
 
-function faultOf(strategy: AnyStrategy, params: Params): string | null {
+function faultOf(strategy: AnyStrategy, { params, sampling, split, seed, concurrency }: SearchDetails): string | null {
 	try {
 		strategyParams(strategy, params);
+		decodeOrThrow(samplingSpecSchema, sampling, 'Sampling');
+		decodeOrThrow(
+			v.partial(v.pick(searchSpecSchema, ['split', 'seed', 'concurrency'])),
+			{ split, seed, concurrency },
+			'It',
+		);
+		if (split !== undefined) stepRuleOf(split as StepSplit);
 		return null;
 	} catch (error) {
 		return (error as Error).message;

@@ -18,14 +18,14 @@ export async function askPolicy(question: Question, store: RunStore, proposed: P
 	for (;;) {
 		const answer = await askChoice<PolicySpec | 'script'>(
 			question,
-			[
-				...(await runPolicies(store)),
+			runPolicies(store).then((policies) => [
+				...policies,
 				{
 					label: '$(file-code) A script...',
 					description: 'plays texts, to learn how a strategy works',
-					value: 'script',
+					value: 'script' as const,
 				},
-			],
+			]),
 			(value) => JSON.stringify(value) === same,
 		);
 		if (answer === 'back' || answer === 'cancel') return answer;

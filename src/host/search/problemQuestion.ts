@@ -6,7 +6,7 @@ import { LineSplitter } from '../../runs/jsonLines.ts';
 import { openRegular } from '../../runs/safeFile.ts';
 import { displayText } from '../runView.ts';
 import { problemOfLine } from './problemOfRow.ts';
-import { askChoice, askText, type NoAnswer, type Question } from './questions.ts';
+import { askChoice, askText, type Choices, type NoAnswer, type Question } from './questions.ts';
 
 type Answer = { readonly value: SearchProblem } | NoAnswer;
 
@@ -66,40 +66,47 @@ async function askTyped(question: Question): Promise<Answer> {
 }
 
 async function askRow(question: Question): Promise<Answer> {
+	const sub = { ...question, step: 2 };
+	for (;;) {
+		const file = await askChoice<vscode.Uri | null>({ ...sub, title: 'A dataset file' }, datasetFiles());
+		if (file === 'back' || file === 'cancel') return file;
+		const uri = file.value ?? (await chooseFile());
+		if (uri === undefined) continue;
+		const row = await askChoice<SearchProblem>(
+			{ ...sub, title: basename(uri.fsPath), placeholder: 'Which row; type to search' },
+			rowChoices(uri.fsPath),
+		);
+		if (row !== 'back') return row;
+	}
+}
+
+async function datasetFiles(): Promise<Choices<vscode.Uri | null>> {
 	const found = await vscode.workspace.findFiles(
 		'**/*.{jsonl,ndjson}',
 		'**/{node_modules,.git,runs,searches,.trash,dist,venv,.venv}/**',
 		mostFiles,
 	);
 	const files = found.filter(({ scheme }) => scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1));
-	const sub = { ...question, step: 2 };
-	for (;;) {
-		const file = await askChoice<vscode.Uri | null>({ ...sub, title: 'A dataset file' }, [
-			...files.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 200), value: uri })),
-			{ label: '$(folder-opened) Another file...', value: null },
-		]);
-		if (file === 'back' || file === 'cancel') return file;
-		const uri = file.value ?? (await chooseFile());
-		if (uri === undefined) continue;
-		const rows = await readRows(uri.fsPath);
-		if (rows.length === 0) {
-			throw new Failure(
-				'invalid',
-				`${basename(uri.fsPath)} has no row with a problem.`,
-				'Name its column "prompt" or "question".',
-			);
-		}
-		const row = await askChoice<SearchProblem>(
-			{ ...sub, title: basename(uri.fsPath), placeholder: 'Which row; type to search' },
-			rows.map(({ line, problem }) => ({
-				label: displayText(problem.prompt, 160),
-				description:
-					problem.answer === null ? `line ${line}` : `line ${line}, answer ${displayText(problem.answer, 40)}`,
-				value: problem,
-			})),
+	return [
+		...files.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 200), value: uri })),
+		{ label: '$(folder-opened) Another file...', value: null },
+	];
+}
+
+async function rowChoices(path: string): Promise<Choices<SearchProblem>> {
+	const rows = await readRows(path);
+	if (rows.length === 0) {
+		throw new Failure(
+			'invalid',
+			`${basename(path)} has no row with a problem.`,
+			'Name its column "prompt" or "question".',
 		);
-		if (row !== 'back') return row;
 	}
+	return rows.map(({ line, problem }) => ({
+		label: displayText(problem.prompt, 160),
+		description: problem.answer === null ? `line ${line}` : `line ${line}, answer ${displayText(problem.answer, 40)}`,
+		value: problem,
+	}));
 }
 
 async function chooseFile(): Promise<vscode.Uri | undefined> {

@@ -15,19 +15,34 @@ export interface Choice<T> extends vscode.QuickPickItem {
 	readonly value: T;
 }
 
-/** A list to choose one of; the first is proposed, or `proposed`. */
+/** What is offered; separators among it are no choices. */
+export type Choices<T> = readonly (Choice<T> | vscode.QuickPickItem)[];
+
+/** A list to choose one of; the first is proposed, or `proposed`. What takes a while to be found is waited for on screen. */
 export function askChoice<T>(
 	question: Question,
-	choices: readonly (Choice<T> | vscode.QuickPickItem)[],
+	choices: Choices<T> | Promise<Choices<T>>,
 	proposed?: (value: T) => boolean,
 ): Promise<{ readonly value: T } | NoAnswer> {
-	return new Promise((resolve) => {
+	return new Promise((resolve, reject) => {
 		const pick = vscode.window.createQuickPick<Choice<T>>();
-		pick.items = choices as Choice<T>[];
+		const offer = (items: Choices<T>) => {
+			pick.items = items as Choice<T>[];
+			const found = pick.items.find(
+				(item) => item.kind !== vscode.QuickPickItemKind.Separator && proposed?.(item.value),
+			);
+			if (found !== undefined) pick.activeItems = [found];
+			pick.busy = false;
+		};
 		pick.matchOnDescription = true;
 		pick.matchOnDetail = true;
-		const found = pick.items.find((item) => item.kind !== vscode.QuickPickItemKind.Separator && proposed?.(item.value));
-		if (found !== undefined) pick.activeItems = [found];
+		if (choices instanceof Promise) {
+			pick.busy = true;
+			choices.then(offer, (error: unknown) => {
+				reject(error);
+				pick.dispose();
+			});
+		} else offer(choices);
 		show(pick, question, resolve);
 		pick.onDidAccept(() => {
 			const [item] = pick.selectedItems;

@@ -295,8 +295,8 @@ export class SearchCommands {
 		const { searches, memory, openTree, list } = this.#needs;
 		const words = { title: 'Starting the search', why: 'Opening the policy...', view: viewIds.searches };
 		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
-		const { policy, strategy, params, guide, budget } = spec;
-		await memory.update(lastKey, { policy, strategy, params, guide: guide ?? undefined, budget });
+		const { policy, strategy, params, guide, budget, sampling, split } = spec;
+		await memory.update(lastKey, { policy, strategy, params, guide: guide ?? undefined, budget, sampling, split });
 		if (open) await openTree({ path });
 		void list.refresh();
 		return path;
