@@ -166,7 +166,7 @@ class SearchRun {
 			if (has(policy.capabilities, need) || (need === 'prefix' && wholeSteps)) continue;
 			throw need === 'prefix'
 				? new Failure('unsupported', cannotGoOn(policy.name))
-				: new Failure('unsupported', `The strategy ${strategy.name} needs ${needed[need]}.`, 'Choose another policy.');
+				: new Failure('unsupported', `The strategy ${strategy.name} needs ${needed[need]}.`, otherwise(strategy, need));
 		}
 	}
 
@@ -334,6 +334,12 @@ const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): 
 	const value = capabilities[need];
 	return typeof value === 'boolean' ? value : typeof value === 'number' ? value > 0 : value.length > 0;
 };
+
+/** What to do when a policy lacks something: parameters may do without it. */
+const otherwise = (strategy: AnyStrategy, need: keyof PolicyCapabilities): string =>
+	strategy.needs.policy?.includes(need)
+		? 'Choose another policy.'
+		: 'Choose another policy, or parameters of the strategy that do without it.';
 
 const needed: Readonly<Record<keyof PolicyCapabilities, string>> = {
 	logprobs: 'a policy that tells the log-probabilities of its tokens',

@@ -7,7 +7,7 @@ import type { GenerateOptions, Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import { valueByPrompt } from '../selfJudging.ts';
 import type { Strategy } from '../strategy.ts';
-import { bestByScore, ranked, type Valued, valuesByScorer } from './ranking.ts';
+import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
 const paramsSchema = v.object({
 	thoughts: v.optional(count('Solutions that are generated at first', 1, 256), 4),
@@ -112,7 +112,7 @@ async function made(
 ): Promise<number[]> {
 	const { parents = [node], role } = options;
 	const alike = ({ role: its, parents: of }: TreeNode) => its === role && of.join() === parents.join();
-	const there = (search.tree.node(node)?.children ?? []).filter((id) => alike(search.tree.node(id) as TreeNode));
+	const there = madeChildren(search, node).filter((id) => alike(search.tree.node(id) as TreeNode));
 	const missing = n - there.length;
 	const more =
 		missing > 0 ? await search.generate(node, { ...options, n: missing, unit: 'completion', fresh: true }) : [];

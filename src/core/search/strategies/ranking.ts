@@ -16,9 +16,17 @@ export function ranked(nodes: readonly number[], values: readonly (number | null
 		.sort((a, b) => (b.value ?? -Infinity) - (a.value ?? -Infinity) || a.id - b.id || 0);
 }
 
-/** Children that were not pruned: what a search that goes on has made already. */
+/**
+ * Children that a search which goes on has made already. Who branches from a node wants others beside them, so that of this
+ * node there are none.
+ */
+export function madeChildren(search: Search, node: number): readonly number[] {
+	return node === search.root && node !== 0 ? [] : (search.tree.node(node)?.children ?? []);
+}
+
+/** Those of them that were not pruned. */
 export function openChildren(search: Search, node: number): number[] {
-	return (search.tree.node(node)?.children ?? []).filter((id) => search.tree.node(id)?.pruned === null);
+	return madeChildren(search, node).filter((id) => search.tree.node(id)?.pruned === null);
 }
 
 /** Of nodes with one text (white space aside) the first is kept; the others are merged into it. */

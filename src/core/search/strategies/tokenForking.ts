@@ -4,7 +4,7 @@ import { bestFinal, finalsOf, judgeFinals, votedFinal } from '../choice.ts';
 import { type ForkCriterion, forkPlaces, forkStatistics, forkStrength } from '../forkRule.ts';
 import type { GenerateOptions, Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
-import { ranked } from './ranking.ts';
+import { openChildren, ranked } from './ranking.ts';
 
 const paramsSchema = v.object({
 	statistic: v.optional(
@@ -62,7 +62,7 @@ export const tokenForking: Strategy<TokenForkingParams> = {
 			sampling: { temperature: params.temperature, tokens: Math.max(5, params.branches) },
 			cut: (detail) => forkPlaces(detail, criterion, params.forks).filter((place) => place > 0),
 		};
-		if (search.tree.node(search.root)?.children.length === 0) await search.generate(search.root, options);
+		if (openChildren(search, search.root).length === 0) await search.generate(search.root, options);
 		for (;;) {
 			const room = params.leaves - finalsOf(search).length;
 			const wave = alternatives(search, params, criterion).slice(0, Math.max(0, room));

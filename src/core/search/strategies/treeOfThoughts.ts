@@ -107,7 +107,8 @@ async function depthFirst(search: Search, params: TreeOfThoughtsParams): Promise
 
 /** G(p, s, k): thoughts after a state, sampled or proposed; those that are in the tree already, if there are any. */
 async function thoughts(search: Search, state: number, params: TreeOfThoughtsParams): Promise<number[]> {
-	if ((search.tree.node(state)?.children.length ?? 0) > 0) return openChildren(search, state);
+	const there = openChildren(search, state);
+	if (there.length > 0) return there;
 	if (params.generate === 'sample') {
 		return (await search.generate(state, { n: params.thoughts, unit: 'step' })).map(({ id }) => id);
 	}

@@ -366,6 +366,23 @@ describe('strategies of thoughts', () => {
 	});
 
 	for (const strategy of all) {
+		it(`${strategy.name} makes something new beside what there is when a person branches`, async () => {
+			const policy = () =>
+				thoughtPolicy((request) => {
+					const prompt = asked(request);
+					if (prompt.includes('Judge whether')) return 'Value: likely';
+					return prompt.includes('list') ? '1. first\n2. second' : answered(request.seed % 7);
+				});
+			const options = { strategy, problem: problem('p') };
+			const first = await run({ ...options, policy: policy() });
+			const node = first.tree.nodes.findLast(({ final, children }) => !final && children.length > 0)?.id ?? 0;
+			const resume = { events: first.events, action: 'branch' as const, node };
+			const { tree } = await run({ ...options, policy: policy(), resume });
+			if (node !== 0)
+				assert.ok((tree.node(node)?.children.length ?? 0) > (first.tree.node(node)?.children.length ?? 0));
+			assert.equal(tree.skipped, 0);
+		});
+
 		it(`${strategy.name} is the same for the same seed, keeps its budget under 16, and goes on from anywhere`, async () => {
 			for (let seed = 0; seed < 6; seed++) {
 				const options = { strategy, problem: problem('p'), seed };
