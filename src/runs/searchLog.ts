@@ -34,6 +34,13 @@ export function searchLogName(strategy: string, now: Date): string {
 	return `${day}-${time}-${name}-${randomBytes(2).toString('hex')}${searchLogEnding}`;
 }
 
+const made = /^\d{4}-\d\d-\d\d-\d{6}-.*-[0-9a-f]{4}$/;
+
+/** Whether a log has the name that it was made with, and no person's. */
+export function isMadeName(log: string): boolean {
+	return made.test(basename(log, searchLogEnding));
+}
+
 /** An event of a line; a text says why it is none. */
 export function readTreeLine(line: Uint8Array): TreeEvent | string {
 	const value = parseLine(line);

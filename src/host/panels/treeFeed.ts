@@ -16,6 +16,8 @@ export interface TreeFileFacts {
 	readonly hasSpec: boolean;
 	/** What could not be read, in words. */
 	readonly faults: readonly string[];
+	/** Of a search, as far as it is known. */
+	readonly problem: string | null;
 }
 
 /** The events of one tree of a file, in portions. */
@@ -90,15 +92,35 @@ export class OwnTreeFeed implements TreeFeed {
 	#moreFaults = 0;
 	#events = 0;
 	#hasSpec = false;
+	#problem: string | null = null;
 
-	constructor(path: string) {
+	private constructor(path: string) {
 		this.#path = path;
 		this.#tail = new LineTail(dirname(path), basename(path));
 	}
 
+	/** Reads the first lines: how the search began is known from then on. */
+	static async open(path: string): Promise<OwnTreeFeed> {
+		const feed = new OwnTreeFeed(path);
+		const lines = await feed.#tail.read();
+		if (lines !== null && lines !== 'replaced') {
+			feed.#waiting = lines;
+			const [first] = lines;
+			const start = first === undefined || first.length > longestLineBytes ? '' : readTreeLine(first);
+			if (typeof start !== 'string') feed.#note(start);
+		}
+		return feed;
+	}
+
 	get facts(): TreeFileFacts {
 		const more = this.#moreFaults === 0 ? [] : [`and ${this.#moreFaults} more lines`];
-		return { foreign: null, trees: ['search'], hasSpec: this.#hasSpec, faults: [...this.#faults, ...more] };
+		return {
+			foreign: null,
+			trees: ['search'],
+			hasSpec: this.#hasSpec,
+			faults: [...this.#faults, ...more],
+			problem: this.#problem,
+		};
 	}
 
 	async next(): Promise<readonly Uint8Array[] | null | 'replaced'> {
@@ -133,7 +155,7 @@ export class OwnTreeFeed implements TreeFeed {
 				this.#blame(`line ${this.#line} ${event}`);
 				continue;
 			}
-			if (event.t === 'start') this.#hasSpec = event.spec !== undefined && event.foreign === undefined;
+			this.#note(event);
 			events.push(lineOf(event));
 		}
 		this.#waiting.splice(0, taken);
@@ -166,6 +188,12 @@ export class OwnTreeFeed implements TreeFeed {
 			}
 		}
 		throw new Failure('missing', `${this.#path} has no node ${node}.`);
+	}
+
+	#note(event: TreeEvent): void {
+		if (event.t !== 'start') return;
+		this.#hasSpec = event.spec !== undefined && event.foreign === undefined;
+		this.#problem = event.problem.prompt;
 	}
 
 	#blame(words: string): void {
@@ -210,7 +238,7 @@ export class ForeignTreeFeed implements TreeFeed {
 		const stamp = await stampOf(path);
 		const { format, trees, faults } = await reader.request('trees', { path });
 		const chosen = Math.min(tree, Math.max(0, trees.length - 1));
-		const facts = { foreign: format, trees: trees.map(({ name }) => name), hasSpec: false, faults };
+		const facts = { foreign: format, trees: trees.map(({ name }) => name), hasSpec: false, faults, problem: null };
 		return new ForeignTreeFeed(reader, path, chosen, stamp, facts);
 	}
 
@@ -249,7 +277,7 @@ export async function openTreeFeed(path: string, tree: number, reader: TreeFileR
 		const { bytesRead } = await handle.read(head, 0, headBytes, 0);
 		const text = head.toString('utf8', 0, bytesRead).trimStart();
 		// A log that begins with an event of ours, whole or torn, and a file that has nothing in it yet.
-		if (text === '' || /^\{"t":"start"/.test(text)) return new OwnTreeFeed(path);
+		if (text === '' || /^\{"t":"start"/.test(text)) return OwnTreeFeed.open(path);
 	} finally {
 		await handle.close();
 	}

@@ -78,6 +78,9 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 				reader: actions.reader,
 				running: (log) => actions.running(log),
 				forbidden: () => actions.forbidden(),
+				onTitle: (title) => {
+					this.title = `Tree: ${title.slice(0, 60)}`;
+				},
 			}),
 		);
 		this.register(actions.onChanged(() => this.#soon()));

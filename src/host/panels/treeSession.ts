@@ -2,6 +2,8 @@ import { basename } from 'node:path';
 import { Disposable, toDisposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
 import type { TreeSource, TreeViewEvent } from '../../protocol/treeMessages.ts';
+import { isMadeName } from '../../runs/searchLog.ts';
+import { displayText } from '../runView.ts';
 import { openTreeFeed, type TreeFeed, type TreeFileReader } from './treeFeed.ts';
 
 export type Side = 'main' | 'other';
@@ -17,6 +19,8 @@ export interface TreeSessionOptions {
 	readonly running: (log: string) => boolean | Promise<boolean>;
 	/** Why nothing goes on here, whatever the log; null: it may. */
 	readonly forbidden: () => string | null;
+	/** What is shown has this name. */
+	readonly onTitle?: (title: string) => void;
 	readonly open?: typeof openTreeFeed;
 }
 
@@ -153,6 +157,7 @@ export class TreeSession extends Disposable {
 				const source = await this.#sourceOf(shown, feed);
 				shown.source = JSON.stringify(source);
 				if (!this.#is(side, shown)) return;
+				if (side === 'main') this.#options.onTitle?.(source.title);
 				await this.#post({ type: 'open', side, generation: shown.generation, source });
 			}
 			shown.failed = null;
@@ -213,13 +218,14 @@ export class TreeSession extends Disposable {
 		const text = JSON.stringify(source);
 		if (text === shown.source || !this.#is(side, shown)) return;
 		shown.source = text;
+		if (side === 'main') this.#options.onTitle?.(source.title);
 		await this.#post({ type: 'source', side, source });
 	}
 
 	async #sourceOf(shown: Shown, { facts }: TreeFeed): Promise<TreeSource> {
 		const { path, tree } = shown;
 		return {
-			title: basename(path).replace(/\.jsonl?$/, ''),
+			title: titleOf(path, facts.problem),
 			path,
 			foreign: facts.foreign,
 			trees: [...facts.trees],
@@ -250,4 +256,10 @@ function joined(lines: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
 function reasonAgainst(facts: TreeFeed['facts']): string | null {
 	if (facts.foreign !== null) return 'Another program wrote this tree, so it cannot go on here.';
 	return facts.hasSpec ? null : 'The log does not say which policy and strategy it was begun with.';
+}
+
+/** What a person calls a log: the name that somebody gave it, else its problem. */
+function titleOf(path: string, problem: string | null): string {
+	const asked = problem === null || !isMadeName(path) ? '' : displayText(problem, 80);
+	return asked || displayText(basename(path).replace(/\.jsonl?$/, ''));
 }

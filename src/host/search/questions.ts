@@ -54,15 +54,17 @@ export function askChoice<T>(
 	});
 }
 
-/** A line of text; `fault` says what is wrong with it. */
+/** A line of text; `fault` says what is wrong with it. What is secret is not shown. */
 export function askText(
 	question: Question,
 	value: string,
 	fault: (text: string) => string | null = () => null,
+	secret = false,
 ): Promise<{ readonly value: string } | NoAnswer> {
 	return new Promise((resolve) => {
 		const box = vscode.window.createInputBox();
 		box.value = value;
+		box.password = secret;
 		show(box, question, resolve);
 		box.onDidChangeValue((text) => {
 			box.validationMessage = fault(text) ?? undefined;

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { StopReason } from '../../protocol/treeLog.ts';
-import { searchLogEnding } from '../../runs/searchLog.ts';
+import { isMadeName, searchLogEnding } from '../../runs/searchLog.ts';
 import type { ItemFlag } from '../ids.ts';
 import { displayText } from '../runView.ts';
 import type { SearchView } from './searchStore.ts';
@@ -30,12 +30,10 @@ export const stopWords: Readonly<Record<StopReason, string>> = {
 	scorer: 'the scorer failed',
 };
 
-/** A name that was made, not given. */
-const made = /^\d{4}-\d\d-\d\d-\d{6}-.*-[0-9a-f]{4}$/;
-
+/** The name that a person gave it, else its problem. */
 export function searchName({ log, start }: Pick<SearchView, 'log' | 'start'>): string {
-	const stem = basename(log, searchLogEnding);
-	return made.test(stem) ? displayText(start.problem.prompt, 80) || displayText(stem) : displayText(stem);
+	const stem = displayText(basename(log, searchLogEnding));
+	return isMadeName(log) ? displayText(start.problem.prompt, 80) || stem : stem;
 }
 
 type State = 'running' | 'right' | 'wrong' | 'failed' | 'ended' | 'torn';
