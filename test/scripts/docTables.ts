@@ -14,6 +14,7 @@ import { formats } from '../../src/runs/importers/formats.ts';
 import { exportTables } from './exportExamples.ts';
 import { queryTables } from './queryTables.ts';
 import { ruleTables } from './ruleTables.ts';
+import { searchTables } from './searchTables.ts';
 
 interface Schema {
 	readonly type?: string;
@@ -343,4 +344,5 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/formats.md', formatTables],
 	['docs/exports.md', exportTables],
 	['docs/queries.md', queryTables],
+	['docs/search.md', searchTables],
 ];
