@@ -5,6 +5,7 @@ import { type Research, readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
 import type { ToolSpec } from '../protocol/searchSpec.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
+import { apiKeysOf } from '../rewards/builtIn/jsonServer.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { searchLogName } from '../runs/searchLog.ts';
@@ -114,7 +115,8 @@ async function researched(
 	question: string | null,
 	report: string | null,
 ): Promise<number> {
-	const context = cliSearchContext(engine);
+	const own = cliSearchContext(engine);
+	const context = { ...own, environment: { ...own.environment, ...webKey(values) } };
 	const interrupt = new AbortController();
 	const release = onInterrupt((count) => {
 		interrupt.abort();
@@ -157,9 +159,19 @@ function toolsOf(values: Values): ToolSpec[] {
 		.map((name) => name.trim());
 	const tools = names.filter((name) => name !== '' && name !== 'none').map((name) => toolOf(name, values));
 	if (values.web === undefined) return tools;
-	const key = values['web-key-variable'];
-	const web = { use: 'web', name: 'web', url: values.web, timeoutSeconds: 20 } as const;
-	return [...tools, key === undefined ? web : { ...web, keyVariable: key }];
+	return [...tools, { use: 'web', url: values.web, timeoutSeconds: 20 }];
+}
+
+/** The key of the search server under its origin, as keys of other servers are held: a log names none. */
+function webKey({ web, 'web-key-variable': variable }: Values): Record<string, string> {
+	if (variable === undefined) return {};
+	const key = process.env[variable];
+	if (web === undefined || !URL.canParse(web)) {
+		throw new Failure('invalid', '--web-key-variable is the key of a search server.', 'Name its address with --web.');
+	}
+	if (!key) throw new Failure('missing', `The environment variable ${variable} is not set.`, 'Set it to the key.');
+	const keys = { ...apiKeysOf(process.env), [new URL(web).origin]: key };
+	return { REASONING_LAB_API_KEYS: JSON.stringify(keys) };
 }
 
 function toolOf(written: string, { sandbox }: Values): ToolSpec {

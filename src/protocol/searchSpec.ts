@@ -55,11 +55,8 @@ export const toolSpecSchema = v.variant('use', [
 	}),
 	v.object({
 		use: v.literal('web'),
-		/** As people call it; the key in the secret storage has this name. */
-		name: v.optional(text, 'web'),
+		/** Its API key is that of its origin, and goes nowhere else. */
 		url: text,
-		/** Name of an environment variable that holds the key, for the command line. */
-		keyVariable: v.optional(text),
 		timeoutSeconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(300)), 20),
 	}),
 ]);

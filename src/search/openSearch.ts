@@ -90,9 +90,8 @@ export class OpenSearch extends Disposable {
 	static async open(given: SearchSpec, context: SearchContext, signal?: AbortSignal): Promise<OpenSearch> {
 		strategyParams(strategyOf(given.strategy), given.params);
 		const spec = absoluteSpec(given, context.policies.folder);
-		const { keys } = context.policies;
 		const environment = { ...context.policies.environment, ...context.environment };
-		const tools = spec.strategy === agent ? await openTools(spec.tools, { keys, environment }) : null;
+		const tools = spec.strategy === agent ? await openTools(spec.tools, { environment }) : null;
 		const lease = await context.pool.lease(spec.policy, {
 			...context.policies,
 			...(signal === undefined ? {} : { signal }),

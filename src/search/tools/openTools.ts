@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { Failure } from '../../base/failure.ts';
 import type { AgentTool } from '../../core/reflexion/agentTool.ts';
 import type { ToolSpec } from '../../protocol/searchSpec.ts';
+import { apiKeysOf } from '../../rewards/builtIn/jsonServer.ts';
 import { calculatorTool } from './calculatorTool.ts';
 import { codeTool } from './codeTool.ts';
 import { datasetTool } from './datasetTool.ts';
@@ -9,9 +10,7 @@ import { webTool } from './webTool.ts';
 import { workspaceTool } from './workspaceTool.ts';
 
 export interface ToolContext {
-	/** API keys by name; one is sent to that tool's own server alone. */
-	readonly keys?: Readonly<Record<string, string>> | undefined;
-	/** Where `keyVariable` is looked up, and the sandbox's mode. */
+	/** API keys by origin (`REASONING_LAB_API_KEYS`), and the sandbox's mode. */
 	readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
@@ -22,7 +21,7 @@ export interface OpenTools {
 
 /**
  * Opens tools by their specifications, whose paths are absolute. Two of a kind are told apart by a number: `dataset`,
- * `dataset2`. Fails with `missing` for a folder, a file or a key that is not there, with `invalid` for an address that is none.
+ * `dataset2`. Fails with `missing` for a folder or a file that is not there, with `invalid` for an address that is none.
  */
 export async function openTools(specs: readonly ToolSpec[], context: ToolContext = {}): Promise<OpenTools> {
 	const counts = new Map<string, number>();
@@ -39,7 +38,7 @@ export async function openTools(specs: readonly ToolSpec[], context: ToolContext
 async function makerOf(
 	spec: ToolSpec,
 	name: string,
-	{ keys = {}, environment = {} }: ToolContext,
+	{ environment = {} }: ToolContext,
 ): Promise<(signal: AbortSignal) => AgentTool> {
 	switch (spec.use) {
 		case 'workspace':
@@ -58,16 +57,9 @@ async function makerOf(
 			codeTool(name, spec, environment, AbortSignal.abort());
 			return (signal) => codeTool(name, spec, environment, signal);
 		case 'web': {
-			const key = keys[spec.name] ?? (spec.keyVariable === undefined ? undefined : environment[spec.keyVariable]);
-			if (spec.keyVariable !== undefined && key === undefined) {
-				throw new Failure(
-					'missing',
-					`The key of the search server is to be in ${spec.keyVariable}, which is not set.`,
-					'Set the environment variable.',
-				);
-			}
-			webTool(name, spec, null, AbortSignal.abort());
-			return (signal) => webTool(name, spec, key ?? null, signal);
+			const keys = apiKeysOf(environment);
+			webTool(name, spec, keys, AbortSignal.abort());
+			return (signal) => webTool(name, spec, keys, signal);
 		}
 	}
 }

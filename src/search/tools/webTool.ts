@@ -13,17 +13,22 @@ const place = '{query}';
 /**
  * Asks the search server that a person has named, and no other: redirects are not followed, its key goes to its own origin,
  * nothing that it names is fetched. The contract is in docs/reflexion.md.
- * @param key sent as a bearer token; null: none
+ * @param keys by origin; that of its own is sent as a bearer token
  * Fails with `invalid` for an address that is none.
  */
-export function webTool(name: string, spec: ToolSpecOf<'web'>, key: string | null, signal: AbortSignal): AgentTool {
+export function webTool(
+	name: string,
+	spec: ToolSpecOf<'web'>,
+	keys: Readonly<Record<string, string>>,
+	signal: AbortSignal,
+): AgentTool {
 	const { origin } = addressOf(spec.url.replace(place, ''));
 	const server = new JsonServer({
 		concurrency: 4,
 		timeoutSeconds: spec.timeoutSeconds,
 		// The agent has a budget of its own for trying again.
 		retries: 0,
-		keys: key === null ? {} : { [origin]: key },
+		keys,
 	});
 	return {
 		name,

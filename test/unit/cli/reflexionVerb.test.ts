@@ -111,6 +111,7 @@ test('what cannot be begun costs nothing and says why', async () => {
 	await fails(/--tools has "google", which is no tool/, ...begun, '--tools', 'google');
 	await fails(/There is no file .*none\.jsonl/, ...begun, '--tools', 'dataset=none.jsonl');
 	await fails(/no address of a search server/, ...begun, '--web', 'ftp://host');
+	await fails(/NO_SUCH_KEY is not set/, ...begun, '--web', 'https://h/', '--web-key-variable', 'NO_SUCH_KEY');
 	await fails(/There is no folder .*nowhere/, ...begun, '--report', join(folder, 'nowhere/out.md'));
 	assert.equal((await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl')).length, 1);
 });

@@ -125,7 +125,7 @@ describe('search of the web', () => {
 		return { asked, origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}` };
 	}
 	const web = (url: string, key: string | null = null, signal = never) =>
-		webTool('web', { use: 'web', name: 'web', url, timeoutSeconds: 5 }, key, signal);
+		webTool('web', { use: 'web', url, timeoutSeconds: 5 }, key === null ? {} : { [new URL(url).origin]: key }, signal);
 
 	it('asks by POST or GET, with the key of that server, and reads the usual names', async (t) => {
 		const { asked, origin } = await server(t, (_, response) => {
@@ -150,7 +150,9 @@ describe('search of the web', () => {
 				['http://b.example', 'Two', 2000],
 			],
 		);
-		await web(`${origin}/find?q={query}&format=json`).run('a&b c/d');
+		const others = { 'https://elsewhere.example': 'other' };
+		const url = `${origin}/find?q={query}&format=json`;
+		await webTool('web', { use: 'web', url, timeoutSeconds: 5 }, others, never).run('a&b c/d');
 		assert.deepEqual(asked, [
 			{ method: 'POST', url: '/search', key: 'Bearer secret', body: '{"query":"group reward","max_results":6}' },
 			{ method: 'GET', url: '/find?q=a%26b%20c%2Fd&format=json', key: undefined, body: '' },
@@ -183,15 +185,11 @@ describe('search of the web', () => {
 		await assert.rejects(web(`${origin}/empty`, null, AbortSignal.abort()).run('x'), fails('cancelled', /./));
 	});
 
-	it('is opened with an address and the key that is named, or not at all', async () => {
-		const spec = { use: 'web', name: 'tavily', timeoutSeconds: 5 } as const;
+	it('is opened with an address, other tools with what they search, or not at all', async () => {
+		const spec = { use: 'web', timeoutSeconds: 5 } as const;
 		for (const url of ['file:///etc/passwd', 'search', 'https://user:secret@host/']) {
 			await assert.rejects(openTools([{ ...spec, url }]), fails('invalid', /address/), url);
 		}
-		const keyed = { ...spec, url: 'https://host/search', keyVariable: 'SEARCH_KEY' };
-		await assert.rejects(openTools([keyed]), fails('missing', /SEARCH_KEY, which is not set/));
-		await openTools([keyed], { environment: { SEARCH_KEY: 'x' } });
-		await openTools([keyed], { keys: { tavily: 'x' } });
 		await assert.rejects(openTools([{ use: 'dataset', file: '/none' }]), fails('missing', /no file \/none/));
 		await assert.rejects(openTools([{ use: 'workspace', folder: '/none' }]), fails('missing', /no folder \/none/));
 		const folder = { use: 'workspace', folder: tmpdir() } as const;
