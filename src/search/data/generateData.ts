@@ -1,0 +1,268 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { Random } from '../../base/random.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
+import type { Right } from '../../core/search/export/treeFacts.ts';
+import type { SearchResult } from '../../core/search/searchRun.ts';
+import type { SearchTree } from '../../core/search/searchTree.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import { type DataExport, type DataSpec, labelExports } from '../../protocol/dataSpec.ts';
+import { searchSpecSchema } from '../../protocol/searchSpec.ts';
+import type { TreeEvent } from '../../protocol/treeLog.ts';
+import { OpenSearch } from '../openSearch.ts';
+import { openProblemSet, type ProblemFault, shortKey } from '../problemSet.ts';
+import type { SearchContext } from '../searchContext.ts';
+import { createVerdict, type Verdict } from '../verdicts.ts';
+import { DataFolder, type DataTotals, type ProblemData } from './dataFolder.ts';
+import { labelLines, searchLines } from './problemLines.ts';
+
+export interface DataRunProgress {
+	/** Problems that are done, with those of earlier times. */
+	readonly problems: number;
+	/** Of earlier times. */
+	readonly before: number;
+	/** Of which the policy or a scorer failed; they are tried again by who goes on. */
+	readonly failed: number;
+	readonly tokens: number;
+	readonly lines: Readonly<Record<string, number>>;
+	readonly seconds: number;
+}
+
+export interface GenerateOptions {
+	readonly spec: DataSpec;
+	/** Made if missing; data that is there is gone on with. */
+	readonly folder: string;
+	readonly context: SearchContext;
+	/** Ends it with what is there; it can go on. */
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (progress: DataRunProgress) => void;
+	/** Hears of problems that cannot be read, which are left out. */
+	readonly onFault?: (fault: ProblemFault) => void;
+}
+
+export interface GeneratedData extends DataRunProgress {
+	readonly state: 'ended' | 'stopped';
+	/** Bytes by export. */
+	readonly bytes: Readonly<Record<string, number>>;
+}
+
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+/** Failures in a row, beside those under way, after which the policy or the scorer is taken for gone. */
+const mostFailures = 8;
+
+/**
+ * Runs a search on every problem and writes what it gives as training data. Problems are read as they are wanted and their
+ * trees forgotten when their lines are written, so that memory does not grow with their number. Fails as
+ * `compareStrategies` does; when the signal fires it resolves with what is there.
+ */
+export async function generateData(options: GenerateOptions): Promise<GeneratedData> {
+	const { spec, context, signal, folder: path } = options;
+	const set = await openProblemSet(spec.problems, context.policies.folder);
+	const folder = await DataFolder.open(path, spec, Math.floor(Date.now() / 1000));
+	try {
+		const searches = await openSearches(options);
+		try {
+			const verdict = await createVerdict(searches.tags, set.task, path);
+			return await new Generation(options, folder, searches, verdict).run(set.problems(options.onFault ?? ignore));
+		} finally {
+			searches.dispose();
+		}
+	} catch (error) {
+		if (signal?.aborted && Failure.from(error).reason === 'cancelled') {
+			throw new Failure('cancelled', 'It was ended before it began.');
+		}
+		throw error;
+	} finally {
+		await folder.close();
+	}
+}
+
+const ignore = () => undefined;
+
+interface Searches {
+	/** null: no export needs it, for steps are all that is labelled. */
+	readonly search: OpenSearch | null;
+	/** Completes steps; null: nothing is labelled. */
+	readonly steps: OpenSearch | null;
+	readonly tags: TraceTags;
+	dispose(): void;
+}
+
+async function openSearches({ spec, context, signal }: GenerateOptions): Promise<Searches> {
+	const labels = spec.exports.some((kind) => labelExports.includes(kind));
+	// A strategy that completes steps by itself is not run twice.
+	const once = spec.search.strategy === 'step-completion';
+	const plain = spec.exports.some((kind) => !labelExports.includes(kind));
+	const opened: OpenSearch[] = [];
+	const open = async (search: DataSpec['search']) => {
+		const one = await OpenSearch.open(search, context, signal);
+		opened.push(one);
+		return one;
+	};
+	const dispose = () => {
+		for (const one of opened) one.dispose();
+	};
+	try {
+		const search = plain || once ? await open(spec.search) : null;
+		const { solutions, completions } = spec.labels;
+		const stepSpec = v.parse(searchSpecSchema, {
+			...spec.search,
+			strategy: 'step-completion',
+			params: { solutions, completions },
+			guide: null,
+			judge: null,
+		});
+		const steps = !labels ? null : once ? search : await open(stepSpec);
+		const tags = spec.search.tags ?? opened[0]?.policy.tags ?? defaultTags;
+		return { search, steps, tags, dispose };
+	} catch (error) {
+		dispose();
+		throw error;
+	}
+}
+
+class Generation {
+	readonly #options: GenerateOptions;
+	readonly #folder: DataFolder;
+	readonly #searches: Searches;
+	readonly #verdict: Verdict;
+	readonly #cancel = new AbortController();
+	readonly #began = performance.now();
+	readonly #before: number;
+	#failed = 0;
+	#failuresInRow = 0;
+	#failure: Failure | null = null;
+
+	constructor(options: GenerateOptions, folder: DataFolder, searches: Searches, verdict: Verdict) {
+		this.#options = options;
+		this.#folder = folder;
+		this.#searches = searches;
+		this.#verdict = verdict;
+		this.#before = folder.totals.problems;
+	}
+
+	async run(problems: AsyncIterable<Problem>): Promise<GeneratedData> {
+		const { signal, spec } = this.#options;
+		const abort = () => this.#cancel.abort();
+		if (signal?.aborted) abort();
+		signal?.addEventListener('abort', abort, { once: true });
+		const source = problems[Symbol.asyncIterator]();
+		try {
+			await Promise.all(Array.from({ length: spec.searches }, () => this.#work(source)));
+			if (this.#failure !== null) throw this.#failure;
+			return { ...this.#progress(), state: signal?.aborted ? 'stopped' : 'ended', bytes: this.#folder.totals.bytes };
+		} finally {
+			signal?.removeEventListener('abort', abort);
+			await source.return?.();
+		}
+	}
+
+	/** Takes one problem after the other; all who do share the source. */
+	async #work(source: AsyncIterator<Problem>): Promise<void> {
+		while (!this.#cancel.signal.aborted) {
+			try {
+				const next = await source.next();
+				if (next.done || this.#cancel.signal.aborted) return;
+				const key = shortKey(next.value.key);
+				if (this.#folder.has(key)) continue;
+				const data = await this.#solve(next.value, key);
+				if (data !== null) await this.#folder.add(data);
+				this.#options.onProgress?.(this.#progress());
+			} catch (error) {
+				this.#fail(Failure.from(error));
+			}
+		}
+	}
+
+	#fail(failure: Failure): void {
+		if (this.#failure !== null || this.#options.signal?.aborted) return;
+		this.#failure = failure;
+		this.#cancel.abort();
+	}
+
+	/** null: it was ended, or failed. */
+	async #solve(problem: Problem, key: string): Promise<ProblemData | null> {
+		const { spec } = this.#options;
+		const { search, steps, tags } = this.#searches;
+		const given = { prompt: problem.prompt, answer: problem.answer, row: { ...problem.row } };
+		const lines = new Map<DataExport, readonly unknown[]>();
+		let tokens = 0;
+		let stop = '';
+		for (const one of new Set([search, steps])) {
+			if (one === null) continue;
+			const events: TreeEvent[] = [];
+			const result = await one.run({
+				id: key,
+				problem: given,
+				signal: this.#cancel.signal,
+				seed: Random.of(spec.search.seed, 'data', one === steps ? 'steps' : 'search', key).uint32(),
+				onEvent: (event) => {
+					if (spec.trees) events.push(event);
+				},
+			}).result;
+			if (!this.#usable(result)) return null;
+			const { tree, outcome, totals } = result;
+			tokens += totals.tokens;
+			stop = outcome.stop;
+			const right: Right = ({ id }) => {
+				const value = this.#verdict(given, tree.textOf(id));
+				return value === null ? null : value === 1;
+			};
+			if (one === search) {
+				if (one.guide === null && one.judge === null) valueByAnswer(tree, right);
+				const chosen = outcome.best?.at(-1) ?? null;
+				const facts = {
+					key,
+					answer: problem.answer,
+					strategy: one.spec.strategy,
+					tokens: totals.tokens,
+					tags,
+					right,
+					chosen,
+				};
+				for (const [kind, values] of searchLines(spec, tree, facts)) lines.set(kind, values);
+			}
+			if (one === steps) for (const [kind, values] of labelLines(spec, tree, right)) lines.set(kind, values);
+			if (spec.trees) await this.#folder.writeTree(one === search ? key : `${key}-steps`, events);
+		}
+		return { key, stop, tokens, lines };
+	}
+
+	/** Who fails again and again would fail for every problem. */
+	#usable({ outcome, message }: SearchResult): boolean {
+		if (outcome.stop === 'stopped') return false;
+		if (outcome.stop !== 'policy' && outcome.stop !== 'scorer') {
+			this.#failuresInRow = 0;
+			return true;
+		}
+		this.#failed++;
+		if (++this.#failuresInRow >= mostFailures + this.#options.spec.searches) {
+			const what = outcome.stop === 'scorer' ? 'a scorer' : 'the policy';
+			const why = message ?? `The ${outcome.stop} failed.`;
+			this.#fail(
+				new Failure(
+					'unavailable',
+					`${this.#failuresInRow} searches in a row failed, as ${what} did: ${why}`,
+					'See that it works, then start again: it goes on.',
+				),
+			);
+		}
+		return false;
+	}
+
+	#progress(): DataRunProgress {
+		const { problems, tokens, lines }: DataTotals = this.#folder.totals;
+		const seconds = (performance.now() - this.#began) / 1000;
+		return { problems, before: this.#before, failed: this.#failed, tokens, lines: { ...lines }, seconds };
+	}
+}
+
+/** Where no scorer valued anything, completions are worth 1 when they are right. */
+function valueByAnswer(tree: SearchTree, right: Right): void {
+	for (const node of tree.nodes) {
+		if (!node.final) continue;
+		const judged = right(node);
+		if (judged !== null)
+			tree.apply({ t: 'score', at: node.bornAt, id: node.id, scorer: 'accuracy', value: judged ? 1 : 0 });
+	}
+}
