@@ -20,6 +20,8 @@ import { openAtStart } from './host/openAtStart.ts';
 import type { QueryPlace } from './host/panels/querySession.ts';
 import type { TreePlace } from './host/panels/treePanel.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
+import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
+import { PoliciesTree } from './host/policies/policiesTree.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { ApiKeys } from './host/rewards/apiKeys.ts';
@@ -56,6 +58,7 @@ export interface ExtensionApi {
 	readonly rewards: LazyRewards;
 	readonly rewardsTree: RewardsTree;
 	readonly searches: LazySearches;
+	readonly policies: LazyPolicies;
 	/** null: right after activation. */
 	readonly rewardTests: RewardTests | null;
 }
@@ -156,7 +159,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				storage,
 				client,
 				log: (message) => log.info(message),
-				keys: async () => ({}),
+				keys: async () => (await policies.get()).keys(),
+				policies: () => policies.get(),
 				environment: () => environment.of(),
 				store,
 				notices,
@@ -164,6 +168,20 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				tree: searchesTree,
 				memory: context.workspaceState,
 				openTree: (place) => trees.open(place),
+			});
+		}),
+	);
+	const policiesTree: PoliciesTree = keep(new PoliciesTree(async () => (await policies.get()).list));
+	const policies: LazyPolicies = keep(
+		new LazyPolicies(async () => {
+			const { PolicyWorkbench } = await import('./host/policies/policyWorkbench.ts');
+			return new PolicyWorkbench({
+				secrets: context.secrets,
+				memory: context.globalState,
+				store,
+				notices,
+				tree: policiesTree,
+				searches: async () => (await searches.get()).searches,
 			});
 		}),
 	);
@@ -236,6 +254,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addExportCommands(table, { picker, notices });
 	addRewardCommands(table, rewards);
 	addSearchCommands(table, searches);
+	addPolicyCommands(table, policies);
 	addSandboxCommands(table, { extension, documents, notices });
 
 	// The first look at disks comes after activation.
@@ -259,6 +278,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewards,
 		rewardsTree,
 		searches,
+		policies,
 		get rewardTests() {
 			return rewardTests;
 		},

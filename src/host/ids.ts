@@ -62,6 +62,13 @@ export const commandIds = {
 	renameSearch: 'reasoningLab.renameSearch',
 	deleteSearch: 'reasoningLab.deleteSearch',
 	refreshSearches: 'reasoningLab.refreshSearches',
+	addPolicy: 'reasoningLab.addPolicy',
+	testPolicy: 'reasoningLab.testPolicy',
+	searchWithPolicy: 'reasoningLab.searchWithPolicy',
+	setPolicyKey: 'reasoningLab.setPolicyKey',
+	setPolicyPrice: 'reasoningLab.setPolicyPrice',
+	removePolicy: 'reasoningLab.removePolicy',
+	refreshPolicies: 'reasoningLab.refreshPolicies',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -86,6 +93,7 @@ export const settingIds = {
 	searchFolder: 'reasoningLab.searches.folder',
 	searchBudget: 'reasoningLab.searches.budget',
 	searchRowLens: 'reasoningLab.searches.rowLens',
+	policies: 'reasoningLab.policies',
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 
@@ -127,6 +135,7 @@ export const viewIds = {
 	runs: 'reasoningLab.runs',
 	rewards: 'reasoningLab.rewards',
 	searches: 'reasoningLab.searches',
+	policies: 'reasoningLab.policies',
 } as const;
 
 /** Types of webview panels; their serialisers bring them back after a reload. */
@@ -145,7 +154,8 @@ export const panelTypes = {
  * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
  * `resumable` as they say;
  * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`;
- * of the *Searches* view `search` always, `searching` or `endedSearch`, and `resumableSearch` where one can go on.
+ * of the *Searches* view `search` always, `searching` or `endedSearch`, and `resumableSearch` where one can go on;
+ * of the *Policies* view `policy` always, `serverPolicy` with `keyedPolicy` or `keylessPolicy`, and `recentPolicy`.
  */
 export const itemFlags = [
 	'run',
@@ -162,6 +172,11 @@ export const itemFlags = [
 	'searching',
 	'endedSearch',
 	'resumableSearch',
+	'policy',
+	'serverPolicy',
+	'keyedPolicy',
+	'keylessPolicy',
+	'recentPolicy',
 ] as const;
 export type ItemFlag = (typeof itemFlags)[number];
 

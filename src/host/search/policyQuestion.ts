@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
+import { commandIds } from '../ids.ts';
+import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { formatShare } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, isLive, nameOf } from '../runView.ts';
@@ -12,14 +14,24 @@ type Answer = { readonly value: PolicySpec } | NoAnswer;
 /** Runs whose checkpoints are listed. */
 const mostRuns = 30;
 
-/** The policy of a search: a checkpoint, a running engine, or a script. */
-export async function askPolicy(question: Question, store: RunStore, proposed: PolicySpec | null): Promise<Answer> {
+/** The policy of a search: a server that is set up, a checkpoint, a running engine, or a script. */
+export async function askPolicy(
+	question: Question,
+	store: RunStore,
+	policies: () => Promise<PolicyWorkbench>,
+	proposed: PolicySpec | null,
+): Promise<Answer> {
 	const same = proposed === null ? null : JSON.stringify(proposed);
 	for (;;) {
-		const answer = await askChoice<PolicySpec | 'script'>(
+		const answer = await askChoice<PolicySpec | 'script' | 'server'>(
 			question,
-			runPolicies(store).then((policies) => [
-				...policies,
+			Promise.all([policies().then((workbench) => workbench.serverChoices()), runPolicies(store)]).then((lists) => [
+				...lists.flat(),
+				{
+					label: '$(add) Add a server...',
+					description: 'any that speaks the interface of OpenAI',
+					value: 'server' as const,
+				},
 				{
 					label: '$(file-code) A script...',
 					description: 'plays texts, to learn how a strategy works',
@@ -29,6 +41,11 @@ export async function askPolicy(question: Question, store: RunStore, proposed: P
 			(value) => JSON.stringify(value) === same,
 		);
 		if (answer === 'back' || answer === 'cancel') return answer;
+		if (answer.value === 'server') {
+			const added = await vscode.commands.executeCommand<PolicySpec | undefined>(commandIds.addPolicy);
+			if (added !== undefined) return { value: added };
+			continue;
+		}
 		if (answer.value !== 'script') return { value: answer.value };
 		const chosen = await vscode.window.showOpenDialog({
 			title: 'A script of a policy',

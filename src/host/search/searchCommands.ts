@@ -287,8 +287,8 @@ export class SearchCommands {
 		});
 	}
 
-	#askPolicy(question: Parameters<typeof askPolicy>[0], proposed: Parameters<typeof askPolicy>[2]) {
-		return askPolicy(question, this.#needs.store, proposed);
+	#askPolicy(question: Parameters<typeof askPolicy>[0], proposed: Parameters<typeof askPolicy>[3]) {
+		return askPolicy(question, this.#needs.store, this.#needs.policies, proposed);
 	}
 
 	async #start({ spec, problem }: WantedSearch, log: string | undefined, open: boolean): Promise<string> {
@@ -296,6 +296,7 @@ export class SearchCommands {
 		const words = { title: 'Starting the search', why: 'Opening the policy...', view: viewIds.searches };
 		const path = await withProgress(words, (signal) => searches.start({ spec, problem, log }, signal));
 		const { policy, strategy, params, guide, budget, sampling, split } = spec;
+		await (await this.#needs.policies()).store.used(policy);
 		await memory.update(lastKey, { policy, strategy, params, guide: guide ?? undefined, budget, sampling, split });
 		if (open) await openTree({ path });
 		void list.refresh();

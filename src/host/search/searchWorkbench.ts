@@ -8,6 +8,7 @@ import { readSearchSummary } from '../../runs/searchLog.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { SearchAction, TreeActions, TreePlace } from '../panels/treePanel.ts';
+import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { withProgress } from '../progress.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
@@ -29,6 +30,8 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	/** Knows what was chosen last. */
 	readonly memory: vscode.Memento;
 	readonly openTree: (place: TreePlace) => unknown;
+	/** Servers that are set up, and what was used last. */
+	readonly policies: () => Promise<PolicyWorkbench>;
 }
 
 /** Everything about searches that is not needed before somebody looks at them or a command about them runs. */

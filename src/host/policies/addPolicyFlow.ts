@@ -1,0 +1,171 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { askChoice, askText, type NoAnswer, type Question } from '../search/questions.ts';
+import type { ServerPolicy } from './policySettings.ts';
+
+/** A server as a person described it, and its key; '': none. */
+export interface WantedServer {
+	readonly server: ServerPolicy;
+	readonly key: string;
+}
+
+export interface AddPolicyNeeds {
+	/** Names that are taken. */
+	readonly names: readonly string[];
+	/** Asks the server; it is the first time that it hears of this. */
+	models(server: ServerPolicy, key: string): Promise<readonly string[]>;
+}
+
+/** Where programs listen when nobody says otherwise. */
+const places: readonly (readonly [name: string, url: string])[] = [
+	['vLLM', 'http://127.0.0.1:8000/v1'],
+	['SGLang', 'http://127.0.0.1:30000/v1'],
+	['llama.cpp', 'http://127.0.0.1:8080/v1'],
+	['Ollama', 'http://127.0.0.1:11434/v1'],
+	['Transformers (transformers serve)', 'http://127.0.0.1:8000/v1'],
+];
+
+interface Draft {
+	url: string;
+	key: string;
+	model: string;
+	api: 'chat' | 'completions';
+	name: string;
+}
+
+type Step = (draft: Draft, question: Question, needs: AddPolicyNeeds) => Promise<'next' | NoAnswer>;
+
+const title = 'Add a policy';
+const steps: readonly Step[] = [askPlace, askUrl, askKey, askModel, askApi, askName];
+
+/** Asks for a server, one thing after the other; one can go back. null: the person changed their mind. */
+export async function askServer(needs: AddPolicyNeeds): Promise<WantedServer | null> {
+	const draft: Draft = { url: '', key: '', model: '', api: 'chat', name: '' };
+	for (let at = 0; at < steps.length; ) {
+		const question = { title, step: at + 1, steps: steps.length };
+		const answer = await (steps[at] as Step)(draft, question, needs);
+		if (answer === 'cancel') return null;
+		at = answer === 'back' ? Math.max(0, at - 1) : at + 1;
+	}
+	return { server: serverOf(draft), key: draft.key };
+}
+
+const serverOf = ({ url, model, api, name }: Draft): ServerPolicy => ({
+	kind: 'openai',
+	name: name.trim() || 'server',
+	baseUrl: url.trim().replace(/\/+$/, ''),
+	model: model.trim() || 'model',
+	api,
+});
+
+async function askPlace(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
+	const answer = await askChoice<string>({ ...question, placeholder: 'What answers there' }, [
+		...places.map(([label, url]) => ({ label, description: url, value: url })),
+		{ label: 'Another OpenAI-compatible server', description: 'of your own or of a provider', value: 'https://' },
+	]);
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.url = answer.value;
+	return 'next';
+}
+
+async function askUrl(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
+	const answer = await askText({ ...question, placeholder: 'URL with the path up to /v1' }, draft.url, faultOfUrl);
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.url = answer.value.trim();
+	return 'next';
+}
+
+async function askKey(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
+	const placeholder = "API key, kept in the editor's secret storage; empty: none";
+	const answer = await askText({ ...question, placeholder }, draft.key, faultOfKey, true);
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.key = answer.value.trim();
+	return 'next';
+}
+
+async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds): Promise<'next' | NoAnswer> {
+	const way = await askChoice<'ask' | 'type'>({ ...question, placeholder: 'Which model' }, [
+		{ label: '$(list-unordered) Ask the server for its models', description: draft.url, value: 'ask' },
+		{ label: '$(edit) Type its name', value: 'type' },
+	]);
+	if (way === 'back' || way === 'cancel') return way;
+	if (way.value === 'ask') {
+		const models = await vscode.window.withProgress(
+			{ location: vscode.ProgressLocation.Notification, title: `Asking ${new URL(draft.url).host} for its models` },
+			async () => needs.models(serverOf(draft), draft.key).catch((error: unknown) => Failure.from(error)),
+		);
+		if (models instanceof Failure) {
+			void vscode.window.showWarningMessage(`${models.message} Type the model's name instead.`);
+		} else if (models.length > 0) {
+			const answer = await askChoice<string>(
+				{ ...question, placeholder: 'Which model' },
+				models.map((model) => ({ label: model, value: model })),
+			);
+			if (answer === 'back' || answer === 'cancel') return answer;
+			draft.model = answer.value;
+			return 'next';
+		}
+	}
+	const named = { ...question, placeholder: "The model's name, as the server knows it" };
+	const answer = await askText(named, draft.model, (text) => (text.trim() === '' ? 'Write a name.' : null));
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.model = answer.value.trim();
+	return 'next';
+}
+
+async function askApi(draft: Draft, question: Question): Promise<'next' | NoAnswer> {
+	const answer = await askChoice<'chat' | 'completions'>({ ...question, placeholder: 'How it is asked' }, [
+		{
+			label: 'Chat',
+			description: 'messages: takes instructions; whether it goes on from a beginning is tried',
+			value: 'chat',
+		},
+		{ label: 'Completions', description: 'a prompt: goes on from any beginning', value: 'completions' },
+	]);
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.api = answer.value;
+	return 'next';
+}
+
+async function askName(draft: Draft, question: Question, needs: AddPolicyNeeds): Promise<'next' | NoAnswer> {
+	const short = draft.model.split('/').at(-1) ?? draft.model;
+	const proposed = draft.name || freeName(short, needs.names);
+	const answer = await askText({ ...question, placeholder: 'Its name here' }, proposed, (text) =>
+		faultOfName(text, needs.names),
+	);
+	if (answer === 'back' || answer === 'cancel') return answer;
+	draft.name = answer.value.trim();
+	return 'next';
+}
+
+export function freeName(name: string, taken: readonly string[]): string {
+	for (let n = 1; ; n++) {
+		const candidate = n === 1 ? name : `${name} ${n}`;
+		if (!taken.includes(candidate)) return candidate;
+	}
+}
+
+export function faultOfName(text: string, taken: readonly string[]): string | null {
+	const name = text.trim();
+	if (name === '' || name.length > 80) return 'A name has 1 to 80 characters.';
+	return taken.includes(name) ? 'There is a policy of this name already.' : null;
+}
+
+export function faultOfUrl(text: string): string | null {
+	let url: URL;
+	try {
+		url = new URL(text.trim());
+	} catch {
+		return 'Write it as http://127.0.0.1:8000/v1.';
+	}
+	if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'It begins with http:// or https://.';
+	if (url.username !== '' || url.password !== '') return 'No name or password in it: the API key is asked for next.';
+	if (url.search !== '' || url.hash !== '') return 'Leave out what follows the path.';
+	return null;
+}
+
+export function faultOfKey(text: string): string | null {
+	return text.trim() === '' || /^[\x21-\x7e]+$/.test(text.trim())
+		? null
+		: 'A key has no blanks and no foreign characters.';
+}

@@ -1,0 +1,76 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { viewIds } from '../ids.ts';
+import type { PolicyPresentation } from './policyPresentation.ts';
+
+/** What the view draws. */
+export interface PolicyList {
+	/** Their ids, in order. */
+	list(): Promise<readonly string[]>;
+	present(id: string): PolicyPresentation | null;
+	readonly onDidChange: (listener: () => void) => { dispose(): void };
+}
+
+/** The *Policies* view. Its elements are ids of policies; what it lists is loaded when it is looked at. */
+export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<string> {
+	readonly #load: () => Promise<PolicyList>;
+	readonly #changed = this.register(new vscode.EventEmitter<undefined>());
+	readonly #view: vscode.TreeView<string>;
+	#list: Promise<PolicyList> | null = null;
+	#loaded: PolicyList | null = null;
+	readonly onDidChangeTreeData = this.#changed.event;
+
+	constructor(load: () => Promise<PolicyList>) {
+		super();
+		this.#load = load;
+		this.#view = this.register(vscode.window.createTreeView(viewIds.policies, { treeDataProvider: this }));
+	}
+
+	get selection(): readonly string[] {
+		return this.#view.selection;
+	}
+
+	async getChildren(element?: string): Promise<string[]> {
+		if (element !== undefined) return [];
+		this.#list ??= this.#begin();
+		return [...(await (await this.#list).list())];
+	}
+
+	getParent(): undefined {
+		return undefined;
+	}
+
+	getTreeItem(id: string): vscode.TreeItem {
+		const shown = this.#loaded?.present(id) ?? null;
+		const item = new vscode.TreeItem(shown?.label ?? id);
+		item.id = id;
+		if (shown === null) return item;
+		item.description = shown.description;
+		item.iconPath = new vscode.ThemeIcon(
+			shown.icon.id,
+			shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
+		);
+		item.contextValue = shown.contextValue;
+		item.accessibilityInformation = { label: shown.spoken };
+		return item;
+	}
+
+	/** Tooltips are made when they are asked for; plain values only. */
+	resolveTreeItem(item: vscode.TreeItem, id: string): vscode.TreeItem {
+		const shown = this.#loaded?.present(id) ?? null;
+		if (shown === null) return item;
+		const text = new vscode.MarkdownString();
+		for (const [name, value] of shown.tooltip) {
+			text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown('  \n');
+		}
+		item.tooltip = text;
+		return item;
+	}
+
+	async #begin(): Promise<PolicyList> {
+		const list = await this.#load();
+		this.#loaded = list;
+		this.register(list.onDidChange(() => this.#changed.fire(undefined)));
+		return list;
+	}
+}

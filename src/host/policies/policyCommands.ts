@@ -1,0 +1,212 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts';
+import { commandIds, viewIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import { displayText } from '../runView.ts';
+import { askServer, faultOfKey, faultOfName, faultOfUrl } from './addPolicyFlow.ts';
+import type { PoliciesTree } from './policiesTree.ts';
+import type { PolicyKeys } from './policyKeys.ts';
+import { capabilityWords, nameOfPolicy, type PolicyView, presentPolicy } from './policyPresentation.ts';
+import { policySettings, type ServerPolicy } from './policySettings.ts';
+import { type PolicyStore, policyId } from './policyStore.ts';
+import type { PolicyRuns } from './policyWorkbench.ts';
+
+export interface PolicyCommandNeeds {
+	readonly store: PolicyStore;
+	readonly keys: PolicyKeys;
+	readonly tree: PoliciesTree;
+	readonly notices: Notices;
+	readonly runs: () => Promise<PolicyRuns>;
+}
+
+/** The commands of the *Policies* view. Each takes a policy of the view, its specification, or asks for one. */
+export class PolicyCommands {
+	readonly #needs: PolicyCommandNeeds;
+
+	constructor(needs: PolicyCommandNeeds) {
+		this.#needs = needs;
+	}
+
+	/** *Add Policy*: a server, described by a person or by the caller. @returns its specification */
+	async add(argument?: unknown): Promise<PolicySpec | undefined> {
+		const { store, keys, notices } = this.#needs;
+		const names = store.servers.map(({ name }) => name);
+		const models = async (server: ServerPolicy, key: string) => (await this.#needs.runs()).models(server, key);
+		const wanted =
+			typeof argument === 'object' && argument !== null && 'baseUrl' in argument
+				? { server: checked(argument, names), key: '' }
+				: await askServer({ names, models });
+		if (wanted === null) return undefined;
+		const { server, key } = wanted;
+		await policySettings.add(server);
+		if (key !== '') await keys.set(server, key);
+		store.changed();
+		void notices.information(`${displayText(server.name, 80)} was added.`, [
+			{ title: 'Test Policy', run: () => vscode.commands.executeCommand(commandIds.testPolicy, policyId(server)) },
+			{ title: 'Set Price', run: () => vscode.commands.executeCommand(commandIds.setPolicyPrice, policyId(server)) },
+		]);
+		return server;
+	}
+
+	/** *Test Policy*: tries what it can do, and says so. @returns what was found */
+	async test(argument?: unknown): Promise<PolicyView['trial'] | undefined> {
+		const view = await this.#one(argument, 'Test a policy', () => true);
+		if (view === undefined) return undefined;
+		const { store, notices } = this.#needs;
+		const name = nameOfPolicy(view);
+		const words = { title: `Trying ${name}`, why: 'Asking it for a few short texts...', view: viewIds.policies };
+		const runs = await this.#needs.runs();
+		const found = await withProgress(words, (signal) => runs.probe(view.spec, signal));
+		const at = Date.now();
+		await store.tried(view.spec, found, at);
+		const able = capabilityWords(found.capabilities);
+		const sample = displayText(found.sample, 80);
+		const notes = found.notes.slice(0, 4).map((note) => displayText(note, 200));
+		void notices.information(
+			[
+				`${name} answers${able.length === 0 ? '' : `. It can: ${able.join(', ')}`}.`,
+				...notes,
+				sample === '' ? 'It wrote nothing.' : `It wrote: ${sample}`,
+			].join(' '),
+			[{ title: 'New Search', run: () => this.search(view.spec) }],
+		);
+		return { ...found, at };
+	}
+
+	/** *Remove Policy*: out of the settings, with its key, or out of what was used last. @returns whether it was removed */
+	async remove(argument?: unknown, confirmed?: unknown): Promise<boolean> {
+		const view = await this.#one(argument, 'Remove a policy', ({ spec }) => spec.kind !== 'engine');
+		if (view === undefined) return false;
+		const { store, keys } = this.#needs;
+		const { spec } = view;
+		if (spec.kind !== 'openai') {
+			await store.forget(spec);
+			return true;
+		}
+		if (confirmed !== true) {
+			const answer = await vscode.window.showWarningMessage(
+				`Remove ${nameOfPolicy(view)}?`,
+				{ modal: true, detail: view.hasKey ? 'Its API key is forgotten, too.' : 'Its entry leaves the settings.' },
+				{ title: 'Remove' },
+			);
+			if (answer === undefined) return false;
+		}
+		await policySettings.change(spec.name, null);
+		await keys.remove(spec);
+		store.changed();
+		return true;
+	}
+
+	/** *Set Key of Policy*; an empty one removes it. @returns whether there is one now */
+	async setKey(argument?: unknown, given?: unknown): Promise<boolean | undefined> {
+		const view = await this.#one(argument, 'Set the key of a policy', ({ spec }) => spec.kind === 'openai');
+		if (view === undefined || view.spec.kind !== 'openai') return undefined;
+		const { spec } = view;
+		const key =
+			typeof given === 'string'
+				? given
+				: await vscode.window.showInputBox({
+						title: `API key of ${nameOfPolicy(view)}`,
+						prompt: `Kept in the editor's secret storage, sent to ${new URL(spec.baseUrl).origin} alone. Empty removes it.`,
+						password: true,
+						ignoreFocusOut: true,
+						validateInput: (text) => faultOfKey(text) ?? undefined,
+					});
+		if (key === undefined) return undefined;
+		const fault = faultOfKey(key);
+		if (fault !== null) throw new Failure('invalid', fault, 'Copy it again.');
+		const { keys, store } = this.#needs;
+		if (key.trim() === '') await keys.remove(spec);
+		else await keys.set(spec, key.trim());
+		store.changed();
+		return key.trim() !== '';
+	}
+
+	/** *Set Price of Policy*: per million tokens, in and out. */
+	async setPrice(argument?: unknown, given?: unknown): Promise<void> {
+		const view = await this.#one(argument, 'Set the price of a policy', ({ spec }) => spec.kind === 'openai');
+		if (view === undefined || view.spec.kind !== 'openai') return;
+		const { price } = view.spec;
+		const text =
+			typeof given === 'string'
+				? given
+				: await vscode.window.showInputBox({
+						title: `Price of ${nameOfPolicy(view)}`,
+						prompt: 'Per million tokens: in, out, currency. Empty: none.',
+						placeHolder: '0.5 1.5 USD',
+						value: price === undefined ? '' : `${price.input} ${price.output} ${price.currency}`,
+						ignoreFocusOut: true,
+						validateInput: (input) => (priceOf(input) === null ? 'Write it as 0.5 1.5 USD.' : undefined),
+					});
+		if (text === undefined) return;
+		const wanted = priceOf(text);
+		if (wanted === null) throw new Failure('invalid', `"${text}" is no price.`, 'Write it as 0.5 1.5 USD.');
+		await policySettings.change(view.spec.name, { price: wanted });
+	}
+
+	/** *Search with This Policy*. */
+	async search(argument?: unknown): Promise<unknown> {
+		const view = await this.#one(argument, 'Search with a policy', () => true);
+		if (view === undefined) return undefined;
+		return vscode.commands.executeCommand(commandIds.newSearch, { policy: view.spec });
+	}
+
+	async refresh(): Promise<void> {
+		const { faults } = this.#needs.store;
+		this.#needs.store.changed();
+		const [fault] = faults;
+		if (fault === undefined) return;
+		throw new Failure(
+			'invalid',
+			faults.length === 1 ? fault : `${fault} ${faults.length - 1} more entries are wrong.`,
+			'Correct the setting "reasoningLab.policies".',
+		);
+	}
+
+	async #one(argument: unknown, title: string, fits: (view: PolicyView) => boolean): Promise<PolicyView | undefined> {
+		const { store, tree } = this.#needs;
+		const views = await store.list();
+		if (typeof argument === 'object' && argument !== null && 'kind' in argument) {
+			const spec = decodeOrThrow(policySpecSchema, argument, 'The policy');
+			const own = views.find((view) => policyId(view.spec) === policyId(spec));
+			return own ?? { spec, run: null, hasKey: false, trial: null };
+		}
+		const id = typeof argument === 'string' ? argument : tree.selection[0];
+		const named = views.find(({ spec }) => policyId(spec) === id);
+		if (named !== undefined && fits(named)) return named;
+		if (typeof argument === 'string') {
+			throw new Failure('missing', 'There is no such policy any more.', 'Refresh the view.');
+		}
+		const candidates = views.filter(fits);
+		if (candidates.length === 0) throw new Failure('missing', 'There is no such policy.', 'Add one with Add Policy.');
+		if (candidates.length === 1) return candidates[0];
+		const now = Date.now();
+		const picked = await vscode.window.showQuickPick(
+			candidates.map((view) => {
+				const { label, description, icon } = presentPolicy(view, now);
+				return { label: `$(${icon.id}) ${label}`, description, view };
+			}),
+			{ title, placeHolder: 'Which policy', matchOnDescription: true },
+		);
+		return picked?.view;
+	}
+}
+
+/** A server that a caller describes. */
+function checked(given: object, names: readonly string[]): ServerPolicy {
+	const server = decodeOrThrow(policySpecSchema, { ...given, kind: 'openai' }, 'The policy') as ServerPolicy;
+	const fault = faultOfName(server.name, names) ?? faultOfUrl(server.baseUrl);
+	if (fault !== null) throw new Failure('invalid', fault);
+	return server;
+}
+
+/** "0.5 1.5 USD"; undefined: none; null: no price. */
+export function priceOf(text: string): ServerPolicy['price'] | null {
+	if (text.trim() === '') return undefined;
+	const match = /^(\d+(?:\.\d+)?)[\s,;]+(\d+(?:\.\d+)?)(?:\s+([A-Za-z]{3}|[€$£¥]))?$/.exec(text.trim());
+	if (match === null) return null;
+	return { input: Number(match[1]), output: Number(match[2]), currency: (match[3] ?? 'USD').toUpperCase() };
+}

@@ -1,0 +1,69 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type PolicySpecOf, policySpecSchema } from '../../protocol/policySpec.ts';
+import { settingIds } from '../ids.ts';
+
+export type ServerPolicy = PolicySpecOf<'openai'>;
+/** As it stands in the settings. */
+type Entry = Readonly<Record<string, unknown>>;
+
+export interface ServerList {
+	readonly servers: readonly ServerPolicy[];
+	/** What is wrong with entries that are left out, by sentence. */
+	readonly faults: readonly string[];
+}
+
+function entriesOf(value: unknown): Entry[] {
+	return Array.isArray(value) ? value.filter((entry) => typeof entry === 'object' && entry !== null) : [];
+}
+
+/** Servers among the settings' entries; the first of two with the same name counts. */
+export function serversOf(value: unknown): ServerList {
+	const servers: ServerPolicy[] = [];
+	const faults: string[] = [];
+	for (const [i, entry] of entriesOf(value).entries()) {
+		const decoded = decode(policySpecSchema, { ...entry, kind: 'openai' });
+		const where = `Entry ${i + 1} of "${settingIds.policies}"`;
+		if (!decoded.ok) faults.push(`${where}: ${decoded.faults[0]?.path} ${decoded.faults[0]?.message}.`);
+		else if (servers.some(({ name }) => name === (decoded.value as ServerPolicy).name)) {
+			faults.push(`${where} has the name of another one.`);
+		} else servers.push(decoded.value as ServerPolicy);
+	}
+	return { servers, faults };
+}
+
+/** The setting `reasoningLab.policies`: servers that people have set up. */
+export const policySettings = {
+	servers(): ServerList {
+		return serversOf(vscode.workspace.getConfiguration().get(settingIds.policies));
+	},
+	/** Adds one at the end. Fails with `exists` when there is one of its name. */
+	async add({ kind: _, ...server }: ServerPolicy): Promise<void> {
+		if (policySettings.servers().servers.some(({ name }) => name === server.name)) {
+			throw new Failure('exists', `There is a policy "${server.name}" already.`, 'Choose another name.');
+		}
+		await write((entries) => [...entries, server]);
+	},
+	/** Changes one; null: removes it. */
+	async change(name: string, change: Partial<ServerPolicy> | null): Promise<void> {
+		await write((entries) =>
+			entries.flatMap((entry) => (entry.name !== name ? [entry] : change === null ? [] : [{ ...entry, ...change }])),
+		);
+	},
+	onDidChange(listener: () => void): vscode.Disposable {
+		return vscode.workspace.onDidChangeConfiguration((event) => {
+			if (event.affectsConfiguration(settingIds.policies)) listener();
+		});
+	},
+} as const;
+
+/** The list is changed where it stands: a workspace's own list hides the user's. */
+async function write(change: (entries: readonly Entry[]) => readonly Entry[]): Promise<void> {
+	const configuration = vscode.workspace.getConfiguration();
+	const found = configuration.inspect(settingIds.policies);
+	const own = found?.workspaceValue !== undefined;
+	const target = own ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
+	const entries = entriesOf(own ? found.workspaceValue : found?.globalValue);
+	await configuration.update(settingIds.policies, change(entries), target);
+}

@@ -1,0 +1,84 @@
+import type * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { policyKeyName } from '../../policies/policyKey.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { SearchResult } from '../../protocol/searchWorker.ts';
+import type { Notices } from '../notices.ts';
+import type { RunStore } from '../runStore.ts';
+import type { Choice } from '../search/questions.ts';
+import type { WindowSearches } from '../search/windowSearches.ts';
+import type { PoliciesTree, PolicyList } from './policiesTree.ts';
+import { PolicyCommands } from './policyCommands.ts';
+import { PolicyKeys } from './policyKeys.ts';
+import { presentPolicy } from './policyPresentation.ts';
+import type { ServerPolicy } from './policySettings.ts';
+import { PolicyStore, policyId } from './policyStore.ts';
+
+/** What is asked of policies outside of searches; in a process of its own, and only where the workspace is trusted. */
+export interface PolicyRuns {
+	probe(policy: PolicySpec, signal: AbortSignal): Promise<SearchResult<'probe'>>;
+	models(server: ServerPolicy, key: string): Promise<readonly string[]>;
+}
+
+export interface PolicyWorkbenchNeeds {
+	readonly secrets: vscode.SecretStorage;
+	/** Knows what was used last, and what was found by trying. */
+	readonly memory: vscode.Memento;
+	readonly store: RunStore;
+	readonly notices: Notices;
+	readonly tree: PoliciesTree;
+	readonly searches: () => Promise<WindowSearches>;
+}
+
+/** Everything about policies that is not needed before somebody looks at them, searches, or runs a command about them. */
+export class PolicyWorkbench extends Disposable {
+	readonly store: PolicyStore;
+	readonly commands: PolicyCommands;
+	readonly #keys: PolicyKeys;
+
+	constructor({ secrets, memory, store, notices, tree, searches }: PolicyWorkbenchNeeds) {
+		super();
+		this.#keys = new PolicyKeys(secrets);
+		this.store = this.register(new PolicyStore(store, this.#keys, memory));
+		const runs = async (): Promise<PolicyRuns> => {
+			const worker = await searches();
+			return {
+				probe: (policy, signal) => worker.probe(policy, signal),
+				models: async (server, key) => {
+					const keys = key === '' ? {} : { [policyKeyName(server)]: key };
+					return (await worker.request('models', { policy: server, keys })).models;
+				},
+			};
+		};
+		this.commands = new PolicyCommands({ store: this.store, keys: this.#keys, tree, notices, runs });
+	}
+
+	/** Keys of the servers that are set up, by `policyKeyName`. */
+	keys(): Promise<Record<string, string>> {
+		return this.#keys.of(this.store.servers);
+	}
+
+	/** The servers, to choose one for a search. */
+	async serverChoices(): Promise<Choice<PolicySpec>[]> {
+		const now = Date.now();
+		return (await this.store.list())
+			.filter(({ spec }) => spec.kind === 'openai')
+			.map((view) => {
+				const { label, description, icon } = presentPolicy(view, now);
+				return { label: `$(${icon.id}) ${label}`, description, value: view.spec };
+			});
+	}
+
+	/** What the *Policies* view draws. */
+	get list(): PolicyList {
+		const { store } = this;
+		return {
+			list: async () => (await store.list()).map(({ spec }) => policyId(spec)),
+			present: (id) => {
+				const view = store.get(id);
+				return view === undefined ? null : presentPolicy(view, Date.now());
+			},
+			onDidChange: store.onDidChange,
+		};
+	}
+}
