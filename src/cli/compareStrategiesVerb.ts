@@ -153,9 +153,11 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 	);
 }
 
-/** A specification's file; its relative paths start in the current folder. */
+/** A specification's file, or `comparison.json` of a folder; its relative paths start in the current folder. */
 async function readSpec(path: string): Promise<Record<string, unknown>> {
 	const value = await readJson(dirname(path), basename(path));
-	if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-	throw new Failure('invalid', `${path} is no JSON object.`);
+	const object = (one: unknown): one is Record<string, unknown> =>
+		typeof one === 'object' && one !== null && !Array.isArray(one);
+	if (!object(value)) throw new Failure('invalid', `${path} is no JSON object.`);
+	return object(value.spec) ? value.spec : value;
 }

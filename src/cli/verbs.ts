@@ -5,6 +5,7 @@ import { compareVerb } from './compareVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
 import { exportVerb } from './exportVerb.ts';
+import { generateDataVerb } from './generateDataVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
@@ -58,6 +59,7 @@ export const verbs: readonly Verb[] = [
 	solveVerb,
 	serveVerb,
 	compareStrategiesVerb,
+	generateDataVerb,
 	transcriptVerb,
 	reflexionVerb,
 	treeVerb,
