@@ -13,7 +13,6 @@ export class ScorerQueue {
 	readonly #scorer: Scorer;
 	#waiting: Waiting[] = [];
 	readonly #underWay = new Set<Waiting['answer']>();
-	#stopped: SearchStop | null = null;
 
 	constructor(scorer: Scorer) {
 		this.#scorer = scorer;
@@ -21,18 +20,17 @@ export class ScorerQueue {
 
 	/** One entry an item, as the scorer gave it. */
 	submit(items: readonly ScoreItem[]): Promise<readonly (number | null)[]> {
-		if (this.#stopped !== null) return Promise.reject(this.#stopped);
 		const answer = deferred<readonly (number | null)[]>();
 		this.#waiting.push({ items, answer });
 		if (this.#waiting.length === 1) void this.#flush();
 		return answer.promise;
 	}
 
+	/** Whoever waits is told; what the scorer still says is dropped. */
 	stop(stop: SearchStop): void {
-		this.#stopped ??= stop;
 		const left = [...this.#underWay, ...this.#waiting.splice(0).map(({ answer }) => answer)];
 		this.#underWay.clear();
-		for (const answer of left) answer.reject(this.#stopped);
+		for (const answer of left) answer.reject(stop);
 	}
 
 	async #flush(): Promise<void> {
@@ -57,7 +55,6 @@ export class ScorerQueue {
 		} catch (error) {
 			const failure = Failure.from(error, `The scorer ${this.#scorer.name} failed`);
 			const stop = new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'scorer', failure.toString());
-			// The next part of the search may ask again.
 			for (const { answer } of batch) if (this.#underWay.delete(answer)) answer.reject(stop);
 		}
 	}

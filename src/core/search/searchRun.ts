@@ -6,7 +6,7 @@ import { loadLatexParser } from '../math/latexParser.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { equivalentAnswers } from './answerClasses.ts';
 import { BudgetMeter, type SearchTotals } from './budgetMeter.ts';
-import { bestFinal, chooser, finalsOf, judgeFinals, votedFinal } from './choice.ts';
+import { bestFinal, chooser, judgeFinals, votedFinal } from './choice.ts';
 import { cannotGoOn } from './generator.ts';
 import { goOn, type ReadLog, readLog, type SearchResume } from './goOn.ts';
 import { SearchOperators } from './operators.ts';
@@ -259,16 +259,20 @@ class SearchRun {
 		stop: SearchStop | null,
 	): Promise<Conclusion> {
 		if (end?.best !== undefined) return end;
-		// Who stops a search does not wait for scorers, and a scorer that failed is not asked again.
-		operators.conclude(stop === null || isBudget(stop.reason));
-		try {
-			if (strategy.conclude !== undefined) return await strategy.conclude(operators, params);
+		const conclude = async (evaluating: boolean): Promise<Conclusion> => {
+			operators.conclude(evaluating);
+			if (strategy.conclude !== undefined) return strategy.conclude(operators, params);
 			const finals = await judgeFinals(operators);
 			return chooser(operators) === null ? votedFinal(operators, finals, false) : bestFinal(operators, finals);
+		};
+		// Who stops a search does not wait for scorers, and a scorer that failed is not asked again.
+		if (stop !== null && !isBudget(stop.reason)) return conclude(false);
+		try {
+			return await conclude(true);
 		} catch (error) {
 			if (!(error instanceof SearchStop)) throw error;
 			this.#stop ??= error;
-			return bestFinal(operators, finalsOf(operators));
+			return conclude(false);
 		}
 	}
 

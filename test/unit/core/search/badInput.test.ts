@@ -195,6 +195,26 @@ test('a scorer that throws, gives too few values or no number', async () => {
 	);
 });
 
+test('time that is over while a judge is slow leaves the votes that there are', async () => {
+	const judge: Scorer = { name: 'slow', scope: 'final', oracle: false, score: () => new Promise(() => undefined) };
+	const policy = new FunctionPolicy((_, i) => generation(`<answer>${[4, 5, 5][i % 3]}</answer>`));
+	const events: TreeEvent[] = [];
+	const search = beginSearch(
+		base('best-of-n', { n: 3, weighted: true }, policy, {
+			judge,
+			onEvent: (event) => {
+				events.push(event);
+				// All completions are there, and the judge is asked.
+				if (events.length === 5) setImmediate(() => search.stop('seconds'));
+			},
+		}),
+	);
+	const { outcome } = await search.result;
+	assert.equal(outcome.stop, 'seconds');
+	assert.equal(outcome.answer, '4', 'without values the first');
+	assert.equal(events.filter(({ t }) => t === 'merge').length, 1);
+});
+
 test('a person stops a search at any time, also while the policy says nothing', async () => {
 	for (const [name, params] of searches) {
 		for (const after of [0, 1, 3]) {
