@@ -217,6 +217,8 @@ export const rolloutsRequests = {
 	copy: { params: v.object({ split, ...rollout, part: v.picklist(copyParts) }), result: done },
 	/** As an untitled document beside the panel. */
 	openText: { params: v.object({ split, ...rollout }), result: done },
+	/** A search on its problem, set up with what the run knows of it. */
+	searchProblem: { params: v.object({ split, ...rollout }), result: done },
 	/** Its messages in the transcript inspector. */
 	openTranscript: { params: v.object({ split, ...rollout }), result: done },
 } as const;

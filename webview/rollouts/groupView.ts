@@ -227,6 +227,13 @@ export class GroupView extends Disposable {
 			appearance: 'icon',
 			onClick: () => this.copy(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null, 'prompt'),
 		});
+		const search = button({
+			label: 'Search on this problem',
+			title: 'Let a policy think longer about this problem, and watch its tree',
+			icon: 'branch',
+			appearance: 'icon',
+			onClick: () => this.#searchProblem(this.#model.index ?? groupContent.value.rollouts[0]?.index ?? null),
+		});
 		fill(
 			this.#prompt,
 			element(
@@ -237,6 +244,7 @@ export class GroupView extends Disposable {
 					? element('span', { class: 'quiet' }, this.#model.run?.trainer ? 'not recorded' : 'empty')
 					: this.#promptBody.element,
 				copy.element,
+				(prompt !== '' || promptTurns) && search.element,
 			),
 			element(
 				'div',
@@ -333,6 +341,11 @@ export class GroupView extends Disposable {
 	openText(index: number): void {
 		const place = this.#model.place(index);
 		if (place) this.#model.ask('openText', place).catch((error: unknown) => this.#say(String(error)));
+	}
+
+	#searchProblem(index: number | null): void {
+		const place = this.#model.place(index);
+		if (place) this.#model.ask('searchProblem', place).catch((error: unknown) => this.#say(String(error)));
 	}
 
 	copy(index: number | null, part: 'completion' | 'prompt' | 'json'): void {

@@ -74,6 +74,12 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				await context.documents.show(`${placeName(place)}.trace`, content);
 				return {};
 			},
+			searchProblem: async (place) => {
+				const { problemOfRollout } = await import('../search/problemOfRollout.ts');
+				const problem = await problemOfRollout(runFolder, await session.rollout(place));
+				await vscode.commands.executeCommand(commandIds.newSearch, { problem });
+				return {};
+			},
 			openTranscript: async (place) => {
 				await vscode.commands.executeCommand(commandIds.openTranscript, { kind: 'rollout', run: runFolder, ...place });
 				return {};

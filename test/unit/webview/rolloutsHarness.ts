@@ -12,6 +12,8 @@ export interface RolloutsView extends Webview {
 	readonly session: RolloutsSession;
 	/** What went to the clipboard or into a document, in order. */
 	readonly written: readonly string[];
+	/** Rollouts on whose problems a search was asked for. */
+	readonly searches: readonly unknown[];
 	/** Pairs that were to be compared in the editor, and exports that were asked for. */
 	readonly diffs: readonly { left: Place; right: Place }[];
 	readonly exports: readonly unknown[];
@@ -29,6 +31,7 @@ export async function openRollouts(
 	const diffs: { left: Place; right: Place }[] = [];
 	const exports: unknown[] = [];
 	const written: string[] = [];
+	const searches: unknown[] = [];
 	const faults: string[] = [];
 	let view: Webview | null = null;
 	const waiting: unknown[] = [];
@@ -56,6 +59,9 @@ export async function openRollouts(
 		const decoded = decodeOrThrow(table.params as Schema<unknown>, params, method) as never;
 		switch (method) {
 			case 'openTranscript':
+				return {};
+			case 'searchProblem':
+				searches.push(decoded);
 				return {};
 			case 'copy':
 			case 'openText': {
@@ -95,6 +101,7 @@ export async function openRollouts(
 		...rest,
 		session,
 		written,
+		searches,
 		diffs,
 		exports,
 		faults,

@@ -98,6 +98,10 @@ test('everything can be reached by the keyboard', options, async (t) => {
 		document.querySelector('[role=status].visually-hidden')?.textContent?.includes('copied'),
 	);
 	assert.equal(view.written[0], await view.session.text({ split: 'train', step: 3, group: 2, index: 1 }, 'completion'));
+	await page.locator('vscode-button[aria-label="Search on this problem"]').click();
+	await until(() => view.searches.length === 1);
+	assert.deepEqual(view.searches, [{ split: 'train', step: 3, group: 2, index: 1 }]);
+	await page.locator('.card.selected').focus();
 	await page.keyboard.press('[');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '2');
 	await page.keyboard.press('?');
@@ -341,3 +345,10 @@ test('a view that comes back shows the same place', options, async (t) => {
 	await spoilt.page.waitForSelector(cards);
 	assert.equal(await spoilt.page.locator('.slider-value').innerText(), '3');
 });
+
+async function until(holds: () => boolean): Promise<void> {
+	for (const end = Date.now() + 30_000; !holds(); ) {
+		if (Date.now() > end) throw new Error('It was waited for in vain');
+		await new Promise((resolve) => setTimeout(resolve, 10));
+	}
+}
