@@ -19,13 +19,7 @@ test('a person inspects a transcript, and compares two runs', { skip }, async (t
 	await writeComparedRun(runs, { name: 'clipped', level: 0.9, recipe: grpoRecipe({ epsilon_high: 0.28 }) });
 	const workbench = await lab.workbench();
 	const { page } = workbench;
-	const openFile = async (name: string) => {
-		await page.keyboard.press('Control+P');
-		await workbench.quickInput().fill(name);
-		await workbench.quickItems().filter({ hasText: name }).first().waitFor();
-		await page.keyboard.press('Enter');
-		await workbench.editorTab(new RegExp(`^${name}`)).waitFor();
-	};
+	const openFile = (name: string) => workbench.openFile(name);
 
 	await step('the transcript of the active editor opens with its faults', async () => {
 		await openFile('agent.txt');

@@ -6,7 +6,15 @@ import { screenshots } from '../../scripts/paths.ts';
 /** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
 export const patience = 60_000;
 
-export type AppName = 'dashboard' | 'rollouts' | 'verification' | 'transcript' | 'query' | 'comparison';
+export type AppName =
+	| 'dashboard'
+	| 'rollouts'
+	| 'verification'
+	| 'transcript'
+	| 'query'
+	| 'comparison'
+	| 'tree'
+	| 'strategies';
 
 /** Kinds of colour themes by the class that the workbench then has. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';
@@ -64,6 +72,15 @@ export class WorkbenchPage {
 		const titles = await this.quickItems().allInnerTexts();
 		await this.page.keyboard.press('Escape');
 		return titles.map((title) => title.split('\n')[0] ?? '');
+	}
+
+	/** Opens a file of the workspace by its name. */
+	async openFile(name: string): Promise<void> {
+		await this.page.keyboard.press('Control+P');
+		await this.quickInput().fill(name);
+		await this.quickItems().filter({ hasText: name }).first().waitFor();
+		await this.page.keyboard.press('Enter');
+		await this.editorTab(name).first().waitFor();
 	}
 
 	quickInput(): Locator {

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { root } from '../scripts/paths.ts';
+import { skip } from '../support/chromium.ts';
+import { violations } from './accessibility.ts';
+import { inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
+import { TreePage } from './pages/treePage.ts';
+
+const thought = (lines: readonly string[], answer: string) =>
+	`<think>\n${lines.join('\n')}\n</think>\n<answer>${answer}</answer>`;
+
+/** A policy of 3 * 4 + 5 - 2 that may go wrong at every step; each request takes long enough to be seen. */
+const script = {
+	name: 'a careless pupil',
+	rules: [
+		{
+			delayMs: 40,
+			say: ['3 * 4 = 12', '3 * 4 = 14', 'First the product: 12'].flatMap((first) =>
+				['12 + 5 = 17', '12 + 5 = 16', '14 + 5 = 19'].flatMap((second) =>
+					['17 - 2 = 15', '16 - 2 = 14', '19 - 2 = 17'].map((third) =>
+						thought([first, second, third], third.split('= ')[1] as string),
+					),
+				),
+			),
+		},
+	],
+};
+
+const trees: readonly { readonly file: string; readonly title: RegExp; readonly facts: RegExp }[] = [
+	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /llm-reasoners.* 37 nodes/ },
+	{ file: 'tree-x1/graphs/mcts_tree_final.json', title: /mcts_tree_final/, facts: /x1.* 22 nodes/ },
+	{ file: 'tree-openr/tree_mcts.json', title: /tree_mcts/, facts: /openr.* 20 nodes/i },
+	{
+		file: 'tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
+		title: /start900/,
+		facts: /tree-of-thoughts.* 81 nodes/i,
+	},
+	{
+		file: 'tree-mathblackbox/gsm8k-fixture-new-mcts-8/jsons/7c0e85c9ea065126ff642d60ea6e23c4.json',
+		title: /7c0e85c9/,
+		facts: /mathblackbox.* 8 nodes/i,
+	},
+];
+
+test('a search is started on a row, watched, replayed, branched; two are compared; trees of other programs opened', {
+	skip,
+}, async (t) => {
+	const lab = await Laboratory.open(t, 'search-tree');
+	const step = inOrder(t);
+	lab.write(
+		'problems.jsonl',
+		['3 * 4 + 5 - 2', '2 * 2 + 1 - 1']
+			.map((prompt, i) => JSON.stringify({ prompt, answer: i === 0 ? '15' : '4' }))
+			.join('\n'),
+	);
+	const played = lab.write('pupil.json', script);
+	for (const { file } of trees) cpSync(join(root, 'test/fixtures', file), join(lab.workspace, file));
+	const workbench = await lab.workbench();
+	const { page } = workbench;
+	let tree: TreePage;
+
+	await step('MCTS starts from the palette on a row of a dataset', async () => {
+		await workbench.openFile('problems.jsonl');
+		await workbench.command('Search on This Row');
+		await workbench.screenshot('search-policy');
+		await workbench.pick('A script...');
+		await workbench.fileDialog(played, 'pupil.json', 'OK');
+		await workbench.pick('Monte-Carlo tree search');
+		await workbench.screenshot('search-params');
+		await workbench.pick('Go on with these');
+		await workbench.pick('accuracy');
+		await workbench.pick('100 simulations');
+		tree = new TreePage(await workbench.app('tree'));
+	});
+
+	await step('its tree is watched as it grows', async () => {
+		await waitUntil(async () => (await tree.nodes()) > 3, 'there are nodes');
+		const early = await tree.nodes();
+		await workbench.screenshot('search-growing');
+		await waitUntil(async () => (await tree.nodes()) > early, 'there are more');
+		await tree.state().filter({ hasText: 'ended' }).waitFor();
+		await tree.facts().filter({ hasText: 'answer 15' }).waitFor();
+		await workbench.screenshot('search-ended');
+		assert.deepEqual(await violations(tree.frame), []);
+	});
+
+	await step('one slides back in time, and on again', async () => {
+		await tree.slider().focus();
+		await tree.slider().press('Home');
+		await tree.slider().press('PageUp');
+		await workbench.screenshot('search-replay');
+		const events = await tree.moment().innerText();
+		assert.match(events, /\d/);
+		await tree.slider().press('End');
+	});
+
+	await step('a node is looked at, and the search goes on from it alone', async () => {
+		await tree.tree().focus();
+		await page.keyboard.press('Home');
+		await page.keyboard.press('ArrowRight');
+		await tree.chosen().waitFor();
+		await workbench.screenshot('search-node');
+		const before = await tree.nodes();
+		await tree.button('Branch from Here').click();
+		await workbench.pick('100 simulations');
+		await waitUntil(async () => (await tree.nodes()) > before, 'the branch grows');
+		await tree.state().filter({ hasText: 'ended' }).waitFor();
+		await workbench.screenshot('search-branched');
+		const logs = readdirSync(join(lab.workspace, 'searches')).filter((name) => name.endsWith('.jsonl'));
+		assert.equal(logs.length, 1);
+		const log = join(lab.workspace, 'searches', logs[0] as string);
+		const kinds = readLines<{ t: string; action?: string }>(log);
+		assert.deepEqual(
+			kinds.filter(({ t }) => t === 'resume').map(({ action }) => action),
+			['branch'],
+		);
+	});
+
+	await step('the view comes back with the window', async () => {
+		const nodes = await tree.nodes();
+		await workbench.reload();
+		tree = new TreePage(await workbench.app('tree'));
+		await waitUntil(async () => (await tree.nodes()) === nodes, 'the tree is there');
+	});
+
+	for (const { file, title, facts } of trees) {
+		await step(`${file} is opened`, async () => {
+			const before = readFileSync(join(lab.workspace, file));
+			await workbench.command('Open Search Tree');
+			await workbench.fileDialog(join(lab.workspace, file), file.split('/').at(-1) as string, 'Open Tree');
+			await workbench.editorTab(title).waitFor();
+			tree = new TreePage(await workbench.app('tree'));
+			await tree.facts().filter({ hasText: facts }).waitFor();
+			await workbench.screenshot(`tree-${file.split('/')[0]?.slice(5)}`);
+			assert.deepEqual(readFileSync(join(lab.workspace, file)), before, 'nothing is written');
+		});
+	}
+});
