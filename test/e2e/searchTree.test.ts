@@ -70,6 +70,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await workbench.pick('Monte-Carlo tree search');
 		await workbench.screenshot('search-params');
 		await workbench.pick('Go on with these');
+		await workbench.quickInput().fill('accuracy');
 		await workbench.pick('accuracy');
 		await workbench.pick('100 simulations');
 		tree = new TreePage(await workbench.app('tree'));

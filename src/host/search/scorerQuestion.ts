@@ -47,21 +47,26 @@ export async function askScorer(
 			...(needed ? [] : [{ label: 'None', description: 'the strategy can do without', value: null }]),
 			...judging.map(([label, description, value]) => ({ label, description, value })),
 			...(scope === 'final' ? finalOnly.map(([label, description, value]) => ({ label, description, value })) : []),
-			separator('Rewards'),
-			...rewards.flat().map(({ file, name }) => ({
-				label: displayText(name, 80),
-				description: displayText(basename(file), 80),
-				value: reward({ file, name }, false),
-			})),
-			...builtInRewardNames
-				.filter((name) => name !== 'accuracy')
-				.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
-			...(gold
-				? [
-						separator('Looks at the gold answer: an upper bound, no result'),
-						{ label: 'accuracy', description: 'oracle', value: reward('accuracy', true) },
-					]
-				: []),
+			// A reward values what has come to its end.
+			...(scope === 'step'
+				? []
+				: [
+						separator('Rewards'),
+						...rewards.flat().map(({ file, name }) => ({
+							label: displayText(name, 80),
+							description: displayText(basename(file), 80),
+							value: reward({ file, name }, false),
+						})),
+						...builtInRewardNames
+							.filter((name) => name !== 'accuracy')
+							.map((name) => ({ label: name, description: 'built-in', value: reward(name, false) })),
+						...(gold
+							? [
+									separator('Looks at the gold answer: an upper bound, no result'),
+									{ label: 'accuracy', description: 'oracle', value: reward('accuracy', true) },
+								]
+							: []),
+					]),
 		],
 		(value) => JSON.stringify(value) === same,
 	);

@@ -18,8 +18,11 @@ const params = v.strictObject({
 	c2: v.optional(real('Of PUCT: visits from which on exploration grows', 1), 19652),
 	firstPlay: v.optional(real('Of PUCT: value of a step before its first visit', -1e6), 0),
 	evaluation: v.optional(
-		choice(['value', 'rollout'], "Value of a leaf: the guide's, or the judge's of completions sampled from it"),
-		'value',
+		choice(
+			['auto', 'value', 'rollout'],
+			"Value of a leaf: the guide's, or the judge's of completions sampled from it; auto: the guide's where it values steps",
+		),
+		'auto',
 	),
 	rollouts: v.optional(count('Completions that are sampled from a leaf, whose values are averaged'), 1),
 	backup: v.optional(choice(backups, 'Value of a node: mean or greatest of the values backed up to it'), 'mean'),
@@ -49,7 +52,10 @@ export const mcts: Strategy<Params> = {
 	params,
 	needs: { policy: ['prefix'] },
 	needsWith: ({ evaluation }) => ({ scorer: evaluation === 'value' ? 'step' : 'final' }),
-	async run(search, p) {
+	async run(search, given) {
+		const { evaluation } = given;
+		const byGuide = evaluation === 'auto' ? search.guide?.scope === 'step' : evaluation === 'value';
+		const p = { ...given, evaluation: byGuide ? ('value' as const) : ('rollout' as const) };
 		const root = search.tree.node(search.root) as TreeNode;
 		const policy = treePolicyOf(search, p);
 		const expanding = new Map<number, Promise<void>>();
