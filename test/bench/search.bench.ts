@@ -8,7 +8,10 @@ import type { Bench, Measurement } from './measurement.ts';
 
 const names = Array.from({ length: 8 }, (_, i) => `step ${i}\n`);
 const depth = 8;
-const simulations = 100_000;
+const many = 100_000;
+const few = 20_000;
+/** A request that is never at the last step. */
+const withoutEnd = (request: GenerateRequest): GenerateRequest => ({ ...request, prefix: '' });
 
 /** Four of eight steps at each place; the eighth states an answer. */
 const policy: Policy = {
@@ -51,13 +54,14 @@ const scorer: Scorer = {
 		),
 };
 
-async function search(concurrency: number, onEvent: (event: TreeEvent) => void): Promise<number> {
+async function search(concurrency: number, onEvent: (event: TreeEvent) => void, ends = true): Promise<number> {
+	const simulations = ends ? many : few;
 	const began = performance.now();
 	await runSearch({
 		strategy: 'mcts',
 		params: { simulations, expansions: 4 },
 		problem: { prompt: 'What is it?', answer: null, row: {} },
-		policy,
+		policy: ends ? policy : { ...policy, generate: async (requests) => policy.generate(requests.map(withoutEnd)) },
 		guide: scorer,
 		now: () => performance.now(),
 		concurrency,
@@ -74,9 +78,11 @@ export const bench: Bench = {
 		await search(1, nothing);
 		const one: number[] = [];
 		const sixteen: number[] = [];
+		const growing: number[] = [];
 		for (let i = 0; i < rounds; i++) {
 			one.push(await search(1, nothing));
 			sixteen.push(await search(16, nothing));
+			growing.push(await search(16, nothing, false));
 		}
 		const events: TreeEvent[] = [];
 		await search(1, (event) => {
@@ -100,6 +106,7 @@ export const bench: Bench = {
 		return [
 			measured('search: MCTS, one at a time', 'simulations/s', one),
 			measured('search: MCTS, 16 under way', 'simulations/s', sixteen),
+			measured('search: MCTS, 16 under way, no end of new nodes', 'simulations/s', growing),
 			measured('search: slowest moment of 50,000 events', 'ms', slowest),
 			measured('search: median moment of 50,000 events', 'ms', median),
 		];

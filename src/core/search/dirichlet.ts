@@ -4,8 +4,11 @@ import type { Random } from '../../base/random.ts';
 export function dirichlet(random: Random, n: number, alpha: number): number[] {
 	const draws = Array.from({ length: n }, () => gamma(random, alpha));
 	const sum = draws.reduce((a, b) => a + b, 0);
-	// With a small alpha all draws may be too small for a number: then one outcome has it all.
-	if (sum === 0) return draws.map((_, i) => (i === 0 ? 1 : 0));
+	if (sum === 0) {
+		// With a small alpha all draws may be too small for a number: one outcome has it all then, whichever.
+		const winner = random.int(n);
+		return draws.map((_, i) => (i === winner ? 1 : 0));
+	}
 	return draws.map((draw) => draw / sum);
 }
 

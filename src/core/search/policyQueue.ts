@@ -1,16 +1,18 @@
 import { type Deferred, deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Generated, GenerateRequest, Policy } from './policy.ts';
-import type { SearchStop } from './searchStop.ts';
-import { SearchStop as Stop } from './searchStop.ts';
+import { SearchStop } from './searchStop.ts';
 
 interface Waiting {
 	readonly request: GenerateRequest;
 	readonly answer: Deferred<Generated>;
 }
 
-/** Microtasks that a call waits for others to join it: as many as lie between the ends of operators of one batch. */
-const turns = 3;
+/**
+ * Microtasks that a call waits for others to join it: about as many as a batch's operators are apart when some of them ask a
+ * scorer that answers at once. Against the time of a model they are nothing.
+ */
+const turns = 10;
 
 /**
  * Calls of the policy: requests that are made together go together, at most `limit` of them at a time. A policy that
@@ -65,7 +67,7 @@ export class PolicyQueue {
 			}
 		} catch (error) {
 			const failure = Failure.from(error, `The policy ${this.#policy.name} failed`);
-			this.stop(new Stop(failure.reason === 'cancelled' ? 'stopped' : 'policy', failure.toString()));
+			this.stop(new SearchStop(failure.reason === 'cancelled' ? 'stopped' : 'policy', failure.toString()));
 		}
 		this.#schedule();
 	}
