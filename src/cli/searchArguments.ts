@@ -68,7 +68,7 @@ export const policyOptionLines: readonly (readonly [string, string])[] = [
 
 export const searchOptionLines: readonly (readonly [string, string])[] = [
 	...policyOptionLines,
-	['--strategy NAME', 'best-of-n, beam, mcts, ...; default: best-of-n.'],
+	['--strategy NAME', 'best-of-n, beam, mcts, ...; default: best-of-n with a scorer, else self-consistency.'],
 	['--param NAME=VALUE', 'A parameter of the strategy; may be repeated: --param n=16. Values are JSON, or text.'],
 	[
 		'--guide SCORER',
@@ -106,7 +106,7 @@ export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
 		...number('tokens', values.alternatives, '--alternatives'),
 	};
 	const spec: Record<string, unknown> = {
-		strategy: 'best-of-n',
+		strategy: guide === undefined && values.judge === undefined ? 'self-consistency' : 'best-of-n',
 		...given,
 		...(values.strategy === undefined
 			? {}

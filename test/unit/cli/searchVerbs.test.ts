@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { budgetOf, paramsOf, policyOf, scorerOf, searchSpecOf } from '../../../src/cli/searchArguments.ts';
+import { readTreeLog } from '../../../src/search/treeLogFile.ts';
+import { adder, folderFor, linesOf, scriptIn } from '../search/searchFixtures.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+describe('reasoning-lab search', () => {
+	it('writes a log, says what it found, and goes on with it', async (context) => {
+		const place = await Workplace.make(context);
+		await scriptIn(place.folder);
+		const asked = ['What is 17 + 25?', '--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=5'];
+		const { status, stdout } = await place.run(context, 'search', ...asked, '--answer', '42');
+		assert.equal(status, 0);
+		assert.match(stdout, /^Answer: 4[23] {2}\((right|wrong)\)\n6 nodes, \d+ tokens, .* s; ended: complete\n/);
+		const [name] = await readdir(join(place.folder, 'searches')).then((names) =>
+			names.filter((one) => !one.startsWith('.')),
+		);
+		const log = join(place.folder, 'searches', name as string);
+		assert.ok(stdout.trimEnd().endsWith(join('searches', name as string)));
+		const more = await place.run(context, 'search', '--continue', log, '--budget', 'nodes=2', '--json');
+		const [started, result] = objects(more.stdout);
+		assert.equal(started?.kind, 'started');
+		assert.deepEqual([result?.kind, result?.stop], ['result', 'nodes']);
+		assert.equal((await readTreeLog(log)).tree.nodes.length, 8);
+		const again = await place.run(context, 'search', ...asked, '--log', log);
+		assert.equal(again.status, 2);
+		assert.match(again.stderr, /is there already/);
+	});
+
+	it('ends well by Ctrl+C, with the end in its log', async (context) => {
+		const place = await Workplace.make(context);
+		const slow = { ...adder, rules: adder.rules.map((rule) => ({ ...rule, delayMs: 60_000 })) };
+		await scriptIn(place.folder, slow);
+		const { process: child, ended } = place.start(
+			context,
+			'search',
+			'p',
+			'--policy',
+			'script.json',
+			'--log',
+			'a.jsonl',
+			'--json',
+		);
+		let said = '';
+		await new Promise<void>((resolve) => {
+			child.stdout?.on('data', (text: string) => {
+				said += text;
+				if (said.includes('\n')) resolve();
+			});
+		});
+		child.kill('SIGINT');
+		const { status, stdout } = await ended;
+		assert.equal(status, 0);
+		assert.equal(objects(stdout).at(-1)?.stop, 'stopped');
+		assert.equal((await linesOf(join(place.folder, 'a.jsonl'))).at(-1)?.stop, 'stopped');
+	});
+
+	it('solve prints the answer alone, and nothing but JSON with --json', async (context) => {
+		const place = await Workplace.make(context);
+		await scriptIn(place.folder);
+		await writeFile(join(place.folder, 'rows.jsonl'), '{"prompt":"What is 17 + 25?","answer":"42"}\n');
+		const asked = ['--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=9'];
+		const plain = await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked);
+		assert.deepEqual([plain.status, plain.stdout], [0, '42\n']);
+		const [told] = objects((await place.run(context, 'solve', '--dataset', 'rows.jsonl', ...asked, '--json')).stdout);
+		assert.deepEqual([told?.answer, told?.correct, told?.stop], ['42', true, 'complete']);
+		assert.deepEqual((await readdir(place.folder)).sort(), ['rows.jsonl', 'script.json']);
+		const none = await place.run(context, 'solve', '--dataset', 'rows.jsonl', '--row', '3', ...asked);
+		assert.deepEqual([none.status, none.stdout], [2, '']);
+		assert.match(none.stderr, /has no row 3/);
+	});
+});
+
+describe('what a search is called on the command line', () => {
+	it('names policies by file, folder, run and address', async (context) => {
+		const folder = await folderFor(context);
+		const file = await scriptIn(folder);
+		assert.deepEqual(await policyOf({ policy: file }), { kind: 'scripted', file });
+		const described = join(folder, 'policy.json');
+		await writeFile(described, JSON.stringify({ kind: 'engine', run: '/a' }));
+		assert.deepEqual(await policyOf({ policy: described }), { kind: 'engine', run: '/a' });
+		assert.deepEqual(await policyOf({ policy: '{"kind":"engine","run":"/a"}' }), { kind: 'engine', run: '/a' });
+		const server = await policyOf({ policy: 'http://127.0.0.1:8000/v1/', model: 'm', api: 'completions' });
+		assert.deepEqual(server, {
+			...{
+				kind: 'openai',
+				name: 'm at 127.0.0.1:8000',
+				baseUrl: 'http://127.0.0.1:8000/v1',
+				model: 'm',
+				api: 'completions',
+			},
+		});
+		assert.equal(((await policyOf({ policy: 'http://h/v1#a%2Fb' })) as { model: string }).model, 'a/b');
+		await assert.rejects(policyOf({ policy: 'http://h/v1' }), { reason: 'invalid', message: /names no model/ });
+		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy is named/ });
+		const checkpoint = join(folder, 'run', 'checkpoints', 'step_000003');
+		await mkdir(checkpoint, { recursive: true });
+		const manifest = { format: 1, step: 3, stage: null, score: null, time: 0, files: [] };
+		await writeFile(join(checkpoint, 'checkpoint.json'), JSON.stringify(manifest));
+		await writeFile(join(folder, 'run', 'recipe.json'), '{}');
+		for (const policy of [checkpoint, join(folder, 'run'), join(folder, 'run@3')]) {
+			assert.deepEqual(await policyOf({ policy }), { kind: 'checkpoint', folder: checkpoint });
+		}
+		const run = join(folder, 'run');
+		assert.deepEqual(await policyOf({ policy: `${run}@live` }), { kind: 'engine', run });
+		await assert.rejects(policyOf({ policy: `${run}@7` }), { reason: 'missing', action: /steps 3/ });
+	});
+
+	it('names scorers, budgets and parameters, and says what is wrong with them', async (context) => {
+		const folder = await folderFor(context);
+		const reward = join(folder, 'own.reward.ts');
+		await writeFile(reward, '');
+		assert.deepEqual(await scorerOf('majority', '--guide'), { use: 'majority' });
+		assert.deepEqual(await scorerOf('value', '--guide'), { use: 'value', aggregate: 'last' });
+		assert.deepEqual(await scorerOf('reward:accuracy', '--guide'), { use: 'reward', reward: 'accuracy', gold: false });
+		for (const gold of ['gold:accuracy', 'reward:gold:accuracy']) {
+			assert.deepEqual(await scorerOf(gold, '--guide'), { use: 'reward', reward: 'accuracy', gold: true });
+		}
+		assert.deepEqual(await scorerOf(`reward:${reward}#right`, '--guide'), {
+			...{ use: 'reward', reward: { file: reward, name: 'right' }, gold: false },
+		});
+		await assert.rejects(scorerOf('nothing', '--judge'), { message: /--judge is "nothing"/ });
+		assert.deepEqual(budgetOf('tokens=200, seconds=1.5'), { tokens: 200, seconds: 1.5 });
+		assert.throws(() => budgetOf('tokens'), { reason: 'invalid' });
+		assert.deepEqual(paramsOf(['n=16', 'mode=vote', 'list=[1,2]', 'text=a=b']), {
+			...{ n: 16, mode: 'vote', list: [1, 2], text: 'a=b' },
+		});
+		assert.throws(() => paramsOf(['n']), { reason: 'invalid' });
+	});
+
+	it('takes a whole specification from a file, before which goes what is said besides', async (context) => {
+		const folder = await folderFor(context);
+		const file = await scriptIn(folder);
+		const spec = join(folder, 'spec.json');
+		const policy = { kind: 'scripted', file };
+		await writeFile(
+			spec,
+			JSON.stringify({ policy, strategy: 'beam', params: { width: 3 }, seed: 4, sampling: { topP: 0.5 } }),
+		);
+		const read = await searchSpecOf({
+			spec,
+			seed: '7',
+			temperature: '0.2',
+			param: ['expansions=2'],
+			budget: 'nodes=3',
+		});
+		assert.deepEqual(
+			[read.strategy, read.params, read.seed, read.sampling.topP, read.sampling.temperature, read.budget],
+			['beam', { width: 3, expansions: 2 }, 7, 0.5, 0.2, { nodes: 3 }],
+		);
+		assert.deepEqual((await searchSpecOf({ spec, strategy: 'mcts' })).params, {});
+		await assert.rejects(searchSpecOf({ policy: file, temperature: 'hot' }), { message: /--temperature is "hot"/ });
+	});
+});
