@@ -6,6 +6,7 @@ import { researchReport } from '../core/reflexion/researchReport.ts';
 import type { ToolSpec } from '../protocol/searchSpec.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
 import { apiKeysOf } from '../rewards/builtIn/jsonServer.ts';
+import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { searchLogName } from '../runs/searchLog.ts';
@@ -116,7 +117,8 @@ async function researched(
 	report: string | null,
 ): Promise<number> {
 	const own = cliSearchContext(engine);
-	const context = { ...own, environment: { ...own.environment, ...webKey(values) } };
+	const sandbox = values.sandbox === undefined ? {} : { [sandboxVariable]: values.sandbox };
+	const context = { ...own, environment: { ...own.environment, ...sandbox, ...webKey(values) } };
 	const interrupt = new AbortController();
 	const release = onInterrupt((count) => {
 		interrupt.abort();
@@ -157,7 +159,7 @@ function toolsOf(values: Values): ToolSpec[] {
 	const names = (values.tools ?? ['workspace,calculator'])
 		.flatMap((list) => list.split(','))
 		.map((name) => name.trim());
-	const tools = names.filter((name) => name !== '' && name !== 'none').map((name) => toolOf(name, values));
+	const tools = names.filter((name) => name !== '' && name !== 'none').map(toolOf);
 	if (values.web === undefined) return tools;
 	return [...tools, { use: 'web', url: values.web, timeoutSeconds: 20 }];
 }
@@ -174,7 +176,7 @@ function webKey({ web, 'web-key-variable': variable }: Values): Record<string, s
 	return { REASONING_LAB_API_KEYS: JSON.stringify(keys) };
 }
 
-function toolOf(written: string, { sandbox }: Values): ToolSpec {
+function toolOf(written: string): ToolSpec {
 	const at = written.indexOf('=');
 	const [name, value] = at === -1 ? [written, ''] : [written.slice(0, at), written.slice(at + 1)];
 	if (name === 'workspace') return { use: 'workspace', folder: resolve(value) };
@@ -182,7 +184,7 @@ function toolOf(written: string, { sandbox }: Values): ToolSpec {
 	if (name === 'calculator' && value === '') return { use: 'calculator' };
 	if (name === 'code' && ['', 'python', 'javascript'].includes(value)) {
 		const language = value === 'javascript' ? 'javascript' : 'python';
-		return { use: 'code', language, timeoutSeconds: 10, ...(sandbox === undefined ? {} : { sandbox }) };
+		return { use: 'code', language, timeoutSeconds: 10 };
 	}
 	throw new Failure(
 		'invalid',

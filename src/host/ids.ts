@@ -62,6 +62,8 @@ export const commandIds = {
 	renameSearch: 'reasoningLab.renameSearch',
 	deleteSearch: 'reasoningLab.deleteSearch',
 	refreshSearches: 'reasoningLab.refreshSearches',
+	research: 'reasoningLab.research',
+	exportResearchReport: 'reasoningLab.exportResearchReport',
 	addPolicy: 'reasoningLab.addPolicy',
 	testPolicy: 'reasoningLab.testPolicy',
 	searchWithPolicy: 'reasoningLab.searchWithPolicy',
@@ -93,6 +95,7 @@ export const settingIds = {
 	searchFolder: 'reasoningLab.searches.folder',
 	searchBudget: 'reasoningLab.searches.budget',
 	searchRowLens: 'reasoningLab.searches.rowLens',
+	searchServer: 'reasoningLab.research.searchServer',
 	policies: 'reasoningLab.policies',
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
@@ -154,7 +157,8 @@ export const panelTypes = {
  * of a run `run` always; `foreign` alone where another trainer wrote it, else `live` or `ended`, and `running`, `paused`,
  * `resumable` as they say;
  * of the *Rewards* view `rewardFile`, `reward`, `builtInReward`;
- * of the *Searches* view `search` always, `searching` or `endedSearch`, and `resumableSearch` where one can go on;
+ * of the *Searches* view `search` always, `searching` or `endedSearch`, `resumableSearch` where one can go on, and
+ * `research` of an agent's;
  * of the *Policies* view `policy` always, `serverPolicy` with `keyedPolicy` or `keylessPolicy`, and `recentPolicy`.
  */
 export const itemFlags = [
@@ -172,6 +176,7 @@ export const itemFlags = [
 	'searching',
 	'endedSearch',
 	'resumableSearch',
+	'research',
 	'policy',
 	'serverPolicy',
 	'keyedPolicy',

@@ -39,7 +39,7 @@ export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 /**
  * A tool of an agent (the strategy `reflexion`).
  * - `workspace`: searches the texts of a folder; `dataset`: the rows of a JSONL file
- * - `calculator`: exact arithmetic and algebra; `code`: runs a program in the sandbox, or not at all
+ * - `calculator`: exact arithmetic; `code`: runs a program in the sandbox that the person has chosen, or not at all
  * - `web`: asks a search server (docs/reflexion.md); no keys in here
  */
 export const toolSpecSchema = v.variant('use', [
@@ -49,8 +49,6 @@ export const toolSpecSchema = v.variant('use', [
 	v.object({
 		use: v.literal('code'),
 		language: v.optional(v.picklist(['python', 'javascript']), 'python'),
-		/** As the setting of rewards: `auto`, `bubblewrap`, `container:<image>`, `unsafe`; default: the environment's. */
-		sandbox: v.optional(text),
 		timeoutSeconds: v.optional(v.pipe(v.number(), v.minValue(1), v.maxValue(300)), 10),
 	}),
 	v.object({

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
 import { searchSpecSchema } from './searchSpec.ts';
+import { comparisonSpecSchema } from './strategyComparison.ts';
 import { searchBudgetSchema, treeEventSchema } from './treeLog.ts';
 
 /*
@@ -61,6 +62,13 @@ export const searchRequests = {
 	prune: { params: v.object({ log: path, node: id, restore: v.boolean() }), result: empty },
 	/** Ends a search; resolves when its log has its end. */
 	stop: { params: v.object({ log: path }), result: empty },
+	/**
+	 * Compares strategies in a folder, which is made or gone on with; resolves when its first summary is there. Who wants to see
+	 * how far it is follows the folder's summary.
+	 */
+	compare: { params: v.object({ spec: comparisonSpecSchema, folder: path, keys, environment }), result: empty },
+	/** Ends a comparison; resolves when its summary says so. */
+	stopComparing: { params: v.object({ folder: path }), result: empty },
 	running: { params: empty, result: v.object({ searches: v.array(runningSearchSchema) }) },
 	/** The trees in a file of another program; reading needs no trust. */
 	trees: {
@@ -77,6 +85,11 @@ export const searchRequests = {
 		result: v.object({ events: v.array(treeEventSchema), total: v.number() }),
 	},
 	treeText: { params: v.object({ path, tree: id, node: id }), result: v.object({ text: v.string() }) },
+	/** The report of a research by an agent, out of its log; reading needs no trust. */
+	report: {
+		params: v.object({ log: path }),
+		result: v.object({ markdown: v.string(), reason: v.string(), answered: v.boolean() }),
+	},
 	/** The models that a server lists; of the policy all but its model matters. */
 	models: { params: v.object({ policy: policySpecSchema, keys }), result: v.object({ models: v.array(v.string()) }) },
 	/** Tries a policy: what it can do, and a short text of it. */
@@ -108,6 +121,8 @@ export type SearchResult<M extends SearchMethod> = v.InferOutput<(typeof searchR
 export const searchNotifications = {
 	/** A search has begun, goes on, or has ended (with why it could not go on, when it failed). */
 	changed: v.object({ log: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
+	/** A comparison of strategies has begun, goes on, or has ended (with why, when it failed). */
+	compared: v.object({ folder: path, state: v.picklist(['running', 'ended']), failure: v.nullable(v.string()) }),
 	log: v.object({ message: v.string() }),
 } as const;
 export type SearchNotification = keyof typeof searchNotifications;

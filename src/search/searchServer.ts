@@ -11,6 +11,8 @@ import {
 	searchRequests,
 } from '../protocol/searchWorker.ts';
 import { toResponseError } from '../rpc/failureCodec.ts';
+import { RunningComparisons } from './compare/runningComparisons.ts';
+import { researchReportOf } from './researchReportOf.ts';
 import { RunningSearches } from './runningSearches.ts';
 import { TreeFiles } from './treeFiles.ts';
 
@@ -28,6 +30,7 @@ interface Token {
 export class SearchServer extends Disposable {
 	readonly #connection: MessageConnection;
 	readonly #searches: RunningSearches;
+	readonly #comparisons = new RunningComparisons((news) => this.notify('compared', news));
 	readonly #files = new TreeFiles();
 	readonly #handlers: Handlers;
 
@@ -46,6 +49,7 @@ export class SearchServer extends Disposable {
 
 	/** Ends all searches, their logs complete. */
 	async close(): Promise<void> {
+		await this.#comparisons.close();
 		await this.#searches.close();
 		this.dispose();
 	}
@@ -89,10 +93,19 @@ export class SearchServer extends Disposable {
 				await searches.stop(log);
 				return {};
 			},
+			compare: async ({ spec, folder, keys, environment }, signal) => {
+				await this.#comparisons.start(spec, folder, searches.context(keys, environment), signal);
+				return {};
+			},
+			stopComparing: async ({ folder }) => {
+				await this.#comparisons.stop(folder);
+				return {};
+			},
 			running: async () => ({ searches: searches.list() }),
 			trees: ({ path }) => files.trees(path),
 			treeEvents: ({ path, tree, from, limit }) => files.events(path, tree, from, limit),
 			treeText: ({ path, tree, node }) => files.text(path, tree, node),
+			report: ({ log }) => researchReportOf(log),
 			models: ({ policy, keys }, signal) => searches.models(policy, keys, signal),
 			probe: ({ policy, keys }, signal) => searches.probe(policy, keys, signal),
 		};

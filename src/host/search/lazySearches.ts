@@ -41,5 +41,9 @@ export function addSearchCommands(table: CommandTable, searches: LazySearches): 
 	add(commandIds.openSearchLog, (commands, [log]) => commands.openLog(log));
 	add(commandIds.renameSearch, (commands, [log, name]) => commands.rename(log, name));
 	add(commandIds.deleteSearch, (commands, [log, selected]) => commands.remove(log, selected));
+	table.add(commandIds.research, async (preset: unknown) => (await searches.get()).research.research(preset));
+	table.add(commandIds.exportResearchReport, async (log: unknown, target: unknown) =>
+		(await searches.get()).research.exportReport(log, target),
+	);
 	add(commandIds.refreshSearches, (commands) => commands.refresh());
 }

@@ -14,6 +14,7 @@ import type { TreeActions } from '../panels/treePanel.ts';
 import { withProgress } from '../progress.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf } from '../runView.ts';
+import type { AgreedTools } from './agreedTools.ts';
 import { askBudget } from './budgetQuestion.ts';
 import { askSearch, askStrategy, type SearchDraft, type WantedSearch } from './newSearchFlow.ts';
 import { askPolicy } from './policyQuestion.ts';
@@ -32,6 +33,7 @@ interface Needs extends SearchWorkbenchNeeds {
 	readonly searches: WindowSearches;
 	readonly list: SearchStore;
 	readonly goOn: TreeActions;
+	readonly agreed: AgreedTools;
 }
 
 /** What a command is given by code: a search as far as it is described, and what becomes of it. */
@@ -144,6 +146,7 @@ export class SearchCommands {
 		if (view === undefined) return this.newSearch();
 		const decoded = decode(searchSpecSchema as Schema<SearchSpec>, view.start.spec);
 		if (!decoded.ok) return this.newSearch({ problem: view.start.problem });
+		if (!(await this.#needs.agreed.mayGoOn(view))) return undefined;
 		const spec = decoded.value;
 		const problem: SearchProblem = view.start.problem;
 		const question = { title: `Again: ${searchName(view)}`, step: 1, steps: 1 };

@@ -73,6 +73,7 @@ export function presentSearch(view: SearchView): SearchPresentation {
 	const said = state === 'ended' ? null : stateWords[state];
 	const flags: ItemFlag[] = ['search', running ? 'searching' : 'endedSearch'];
 	if (!running && start.spec !== undefined) flags.push('resumableSearch');
+	if (start.strategy === 'reflexion') flags.push('research');
 	const description = [strategy, count, answer, said].filter((part) => part !== null).join(' · ');
 	const oracle = start.scorers.some((scorer) => scorer.oracle);
 	const rows: (readonly [string, string | null])[] = [

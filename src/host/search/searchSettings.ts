@@ -15,6 +15,11 @@ export const searchSettings = {
 			.filter((part) => part !== '' && part !== '.');
 		return parts.length === 0 || parts.includes('..') ? 'searches' : parts.join('/');
 	},
+	/** The search server that a research may ask; null: there is none. */
+	searchServer(): string | null {
+		const value: unknown = vscode.workspace.getConfiguration().get(settingIds.searchServer);
+		return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+	},
 	budget(scope?: vscode.Uri): SearchBudget {
 		const value: unknown = vscode.workspace.getConfiguration(undefined, scope ?? null).get(settingIds.searchBudget);
 		const decoded = decode(searchBudgetSchema, value);

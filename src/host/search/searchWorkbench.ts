@@ -13,7 +13,9 @@ import { withProgress } from '../progress.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
+import { AgreedTools } from './agreedTools.ts';
 import { askBudget } from './budgetQuestion.ts';
+import { ResearchCommands } from './researchCommands.ts';
 import { SearchCommands } from './searchCommands.ts';
 import type { SearchesTree, SearchList } from './searchesTree.ts';
 import { presentSearch, searchName } from './searchPresentation.ts';
@@ -39,13 +41,20 @@ export class SearchWorkbench extends Disposable {
 	readonly searches: WindowSearches;
 	readonly store: SearchStore;
 	readonly commands: SearchCommands;
+	readonly research: ResearchCommands;
+	readonly #agreed: AgreedTools;
 	readonly #changed = this.register(new Emitter<void>());
 
 	constructor(needs: SearchWorkbenchNeeds) {
 		super();
 		this.searches = this.register(new WindowSearches(needs));
 		this.store = this.register(new SearchStore(this.searches, needs.store));
-		this.commands = new SearchCommands({ ...needs, searches: this.searches, list: this.store, goOn: this.actions });
+		this.#agreed = new AgreedTools(needs.memory);
+		const own = { searches: this.searches, list: this.store, agreed: this.#agreed };
+		this.commands = new SearchCommands({ ...needs, ...own, goOn: this.actions });
+		this.research = this.register(
+			new ResearchCommands({ ...own, notices: needs.notices, memory: needs.memory, commands: this.commands }),
+		);
 		this.register(
 			this.searches.onChanged(({ log, failure }) => {
 				this.#changed.fire();
@@ -119,6 +128,7 @@ export class SearchWorkbench extends Disposable {
 		if (await searches.isRunning(log)) throw new Failure('busy', 'The search runs already.', 'Stop it first.');
 		const summary = await readSearchSummary(log);
 		if (summary === null) throw new Failure('invalid', `${basename(log)} is no log of a search.`);
+		if (!(await this.#agreed.mayGoOn(summary))) return false;
 		const standard = searchSettings.budget(vscode.Uri.file(log));
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;
 		const titles = { more: 'Run More', branch: 'Branch from Here', edit: 'Edit and Continue', force: 'Force a Token' };

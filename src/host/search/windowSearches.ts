@@ -13,7 +13,15 @@ import { SearchClient } from './searchClient.ts';
 import { searchSettings } from './searchSettings.ts';
 
 /** What only reads, and so needs no trust. */
-const reading: readonly SearchMethod[] = ['trees', 'treeEvents', 'treeText', 'running', 'stop'];
+const reading: readonly SearchMethod[] = [
+	'trees',
+	'treeEvents',
+	'treeText',
+	'report',
+	'running',
+	'stop',
+	'stopComparing',
+];
 
 export interface WindowSearchesOptions {
 	/** Folder of the extension. */
@@ -40,6 +48,10 @@ export class WindowSearches extends Disposable {
 	readonly #options: WindowSearchesOptions;
 	readonly #client: SearchClient;
 	readonly #running = new Set<string>();
+	readonly #comparing = new Set<string>();
+	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
+	/** A comparison of strategies of this window has begun, goes on or has ended. */
+	readonly onCompared = this.#compared.event;
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
 	/** A search of this window has begun, goes on or has ended. */
 	readonly onChanged = this.#changed.event;
@@ -61,7 +73,16 @@ export class WindowSearches extends Disposable {
 			else this.#running.delete(news.log);
 			this.#changed.fire(news);
 		});
+		this.#client.onCompared((news) => {
+			if (news.state === 'running') this.#comparing.add(news.folder);
+			else this.#comparing.delete(news.folder);
+			this.#compared.fire(news);
+		});
 		this.#client.onEnded(() => {
+			const left = [...this.#comparing];
+			this.#comparing.clear();
+			const words = 'The search worker ended. The comparison can go on.';
+			for (const folder of left) this.#compared.fire({ folder, state: 'ended', failure: words });
 			const gone = [...this.#running];
 			this.#running.clear();
 			const failure = 'The search worker ended. The search can go on: run more of it.';
@@ -109,6 +130,18 @@ export class WindowSearches extends Disposable {
 		this.#requireTrust();
 		const [keys, environment] = await this.#secrets();
 		await this.request('continue', { ...params, keys, environment }, signal);
+	}
+
+	/** The folders of the comparisons of this window that run. */
+	get comparing(): ReadonlySet<string> {
+		return this.#comparing;
+	}
+
+	/** Compares strategies in a folder, or goes on with what is there; resolves when it has begun. */
+	async compare(spec: SearchParams<'compare'>['spec'], folder: string, signal?: AbortSignal): Promise<void> {
+		this.#requireTrust();
+		const [keys, environment] = await this.#secrets();
+		await this.request('compare', { spec, folder, keys, environment }, signal);
 	}
 
 	/** Tries a policy. */

@@ -32,7 +32,7 @@ export function codeTool(
 ): AgentTool {
 	const { program, file, flags, memoryMb } = languages[spec.language];
 	// A mode that is none is said at once, a sandbox that is none to whoever wants to run something.
-	const mode = parseSandboxMode(spec.sandbox ?? environment[sandboxVariable]);
+	const mode = parseSandboxMode(environment[sandboxVariable]);
 	let sandbox: Promise<Sandbox> | null = null;
 	return {
 		name,

@@ -61,8 +61,8 @@ describe('code in the sandbox', () => {
 	it('is refused where there is none', async () => {
 		const none = codeTool(
 			'code',
-			{ use: 'code', language: 'python', sandbox: 'container:no-such-image', timeoutSeconds: 5 },
-			{ PATH: '' },
+			{ use: 'code', language: 'python', timeoutSeconds: 5 },
+			{ REASONING_LAB_SANDBOX: 'container:no-such-image' },
 			never,
 		);
 		await assert.rejects(

@@ -1,0 +1,142 @@
+import { basename, dirname, isAbsolute, join } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import type { ToolSpec } from '../../protocol/searchSpec.ts';
+import { writeFileAtomic } from '../../runs/atomicFile.ts';
+import { searchLogEnding } from '../../runs/searchLog.ts';
+import type { Notices } from '../notices.ts';
+import { displayText } from '../runView.ts';
+import type { AgreedTools } from './agreedTools.ts';
+import type { SearchCommands } from './searchCommands.ts';
+import { searchSettings } from './searchSettings.ts';
+import type { SearchStore } from './searchStore.ts';
+import { askTools } from './toolsQuestion.ts';
+import type { WindowSearches } from './windowSearches.ts';
+
+interface Needs {
+	readonly searches: WindowSearches;
+	readonly list: SearchStore;
+	readonly notices: Notices;
+	readonly memory: vscode.Memento;
+	readonly commands: SearchCommands;
+	readonly agreed: AgreedTools;
+}
+
+const toolsKey = 'research.tools';
+const agent = 'reflexion';
+
+/** The commands about research by an agent, which is a search with tools. */
+export class ResearchCommands extends Disposable {
+	readonly #needs: Needs;
+	/** Logs whose end is told. */
+	readonly #awaited = new Set<string>();
+
+	constructor(needs: Needs) {
+		super();
+		this.#needs = needs;
+		this.register(
+			needs.searches.onChanged(({ log, state, failure }) => {
+				if (state === 'ended' && this.#awaited.delete(log) && failure === null) void this.#tell(log);
+			}),
+		);
+	}
+
+	/**
+	 * *Research with Reflexion*: asks for the question, the tools and what else a search needs. By code: `{question?, tools?}`
+	 * and what *New Search* takes. Resolves to its log.
+	 */
+	async research(argument?: unknown): Promise<string | undefined> {
+		const { searches, memory, commands, agreed } = this.#needs;
+		const reason = searches.forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		const isPreset = typeof argument === 'object' && argument !== null && !(argument instanceof vscode.Uri);
+		const { question, tools, ...preset } = (isPreset ? argument : {}) as Record<string, unknown>;
+		const asked = typeof question === 'string' ? question : await askQuestion();
+		if (asked === undefined) return undefined;
+		const last = memory.get<ToolSpec['use'][]>(toolsKey) ?? ['workspace', 'calculator'];
+		const chosen = Array.isArray(tools) ? (tools as ToolSpec[]) : await askTools(last, searchSettings.searchServer());
+		if (chosen === undefined) return undefined;
+		if (!Array.isArray(tools)) await memory.update(toolsKey, [...new Set(chosen.map(({ use }) => use))]);
+		const problem = { prompt: asked, answer: null, row: {} };
+		const log = await commands.newSearch({ guide: null, ...preset, strategy: agent, problem, tools: chosen });
+		if (log === undefined) return undefined;
+		await agreed.add(log);
+		// A short one may be over already.
+		if (await searches.isRunning(log)) this.#awaited.add(log);
+		else void this.#tell(log);
+		return log;
+	}
+
+	/** *Export Research Report*: of a log, to a file that is chosen, which is opened as it is written. */
+	async exportReport(argument?: unknown, target?: unknown): Promise<string | undefined> {
+		const log = await this.#logOf(argument);
+		if (log === undefined) return undefined;
+		const { markdown } = await this.#needs.searches.request('report', { log });
+		const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? dirname(log);
+		const chosen =
+			typeof target === 'string'
+				? vscode.Uri.file(target)
+				: await vscode.window.showSaveDialog({
+						title: 'Export the report of a research',
+						saveLabel: 'Export',
+						defaultUri: vscode.Uri.file(join(folder, `${basename(log, searchLogEnding)}.md`)),
+						filters: { Markdown: ['md'] },
+					});
+		if (chosen === undefined) return undefined;
+		if (chosen.scheme !== 'file' || !isAbsolute(chosen.fsPath)) {
+			throw new Failure('unsupported', 'Reports are written to files of this machine.', 'Choose another place.');
+		}
+		await writeFileAtomic(chosen.fsPath, markdown);
+		// As source: what a model has written is not rendered unasked.
+		const document = await vscode.workspace.openTextDocument(chosen);
+		await vscode.window.showTextDocument(document, { preview: false });
+		return chosen.fsPath;
+	}
+
+	async #tell(log: string): Promise<void> {
+		const { searches, notices } = this.#needs;
+		try {
+			const { reason, answered } = await searches.request('report', { log });
+			const words = answered ? `The research has ended. ${reason}` : `The research has no answer. ${reason}`;
+			await notices.information(displayText(words, 400), [
+				{ title: 'Export Report...', run: () => this.exportReport(log) },
+			]);
+		} catch (error) {
+			notices.failure(error);
+		}
+	}
+
+	async #logOf(argument: unknown): Promise<string | undefined> {
+		if (argument instanceof vscode.Uri) return argument.fsPath;
+		if (typeof argument === 'string' && argument !== '') return argument;
+		const { list } = this.#needs;
+		await list.refresh();
+		const views = list.searches.filter(({ start }) => start.strategy === agent);
+		if (views.length === 0) {
+			throw new Failure('missing', 'There is no research yet.', 'Begin one with Research with Reflexion.');
+		}
+		const picked = await vscode.window.showQuickPick(
+			views.map((view) => ({
+				label: displayText(view.start.problem.prompt, 100),
+				description: view.running ? 'running' : new Date(view.changed).toLocaleString(),
+				log: view.log,
+			})),
+			{ title: 'Export the report of a research' },
+		);
+		return picked?.log;
+	}
+}
+
+async function askQuestion(): Promise<string | undefined> {
+	const editor = vscode.window.activeTextEditor;
+	const selected = editor === undefined ? '' : editor.document.getText(editor.selection).trim();
+	const text = await vscode.window.showInputBox({
+		title: 'Research with Reflexion: the question',
+		prompt: 'It is answered in about 250 words, with references to what tools find',
+		value: selected.slice(0, 2000),
+		ignoreFocusOut: true,
+		validateInput: (typed) => (typed.trim() === '' ? 'Write a question.' : null),
+	});
+	return text?.trim();
+}

@@ -1,0 +1,106 @@
+import { basename } from 'node:path';
+import * as vscode from 'vscode';
+import type { ToolSpec } from '../../protocol/searchSpec.ts';
+import { displayText } from '../runView.ts';
+
+interface Offer extends vscode.QuickPickItem {
+	readonly use: ToolSpec['use'];
+	readonly specs: () => Promise<readonly ToolSpec[] | null>;
+}
+
+/** What an agent may ask, several of it. @param last what was chosen the last time. undefined: it was given up */
+export async function askTools(
+	last: readonly ToolSpec['use'][],
+	searchServer: string | null,
+): Promise<ToolSpec[] | undefined> {
+	const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file');
+	const offers: Offer[] = [
+		...(folders.length === 0
+			? []
+			: [
+					{
+						use: 'workspace' as const,
+						label: '$(search) Workspace',
+						description: displayText(folders.map(({ name }) => name).join(', '), 80),
+						detail: 'Searches and reads its text files; nothing hidden, nothing outside',
+						specs: async () => folders.map(({ uri }) => ({ use: 'workspace' as const, folder: uri.fsPath })),
+					},
+				]),
+		{
+			use: 'calculator',
+			label: '$(symbol-operator) Calculator',
+			detail: 'Exact arithmetic',
+			specs: async () => [{ use: 'calculator' }],
+		},
+		{
+			use: 'dataset',
+			label: '$(table) Rows of a dataset...',
+			detail: 'Finds rows of a JSONL file',
+			specs: chooseDatasets,
+		},
+		{
+			use: 'code',
+			label: '$(terminal) Python in the sandbox',
+			detail: 'Runs programs of the policy; refused where there is no sandbox',
+			specs: async () => [{ use: 'code', language: 'python', timeoutSeconds: 10 }],
+		},
+		...(searchServer === null
+			? []
+			: [
+					{
+						use: 'web' as const,
+						label: '$(globe) Web',
+						description: displayText(hostOf(searchServer), 80),
+						detail: 'Asks the search server of the settings',
+						specs: async () => [{ use: 'web' as const, url: searchServer, timeoutSeconds: 20 }],
+					},
+				]),
+	];
+	const chosen = await vscode.window.showQuickPick(
+		offers.map((offer) => ({ ...offer, picked: last.includes(offer.use) })),
+		{
+			title: 'Research with Reflexion: tools',
+			placeHolder: 'What it may ask; what is found goes to the policy',
+			canPickMany: true,
+			ignoreFocusOut: true,
+		},
+	);
+	if (chosen === undefined) return undefined;
+	const tools: ToolSpec[] = [];
+	for (const { specs } of chosen) {
+		const some = await specs();
+		if (some === null) return undefined;
+		tools.push(...some);
+	}
+	return tools;
+}
+
+async function chooseDatasets(): Promise<readonly ToolSpec[] | null> {
+	const files = await vscode.window.showOpenDialog({
+		title: 'The rows that a research may look up',
+		openLabel: 'Use These Rows',
+		canSelectMany: true,
+		filters: { Datasets: ['jsonl', 'ndjson'], 'All files': ['*'] },
+	});
+	return files === undefined ? null : files.map(({ fsPath }) => ({ use: 'dataset', file: fsPath }));
+}
+
+const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : url);
+
+/** What tools do, in words, for who is to agree to it. */
+export const toolWords = (tools: readonly ToolSpec[]): string => tools.map(wordsOf).join(', ');
+
+function wordsOf(tool: ToolSpec): string {
+	switch (tool.use) {
+		case 'workspace':
+			return `the folder ${displayText(tool.folder, 200)}`;
+		case 'dataset':
+			return `the file ${displayText(basename(tool.file), 100)}`;
+		case 'web':
+			return `the search server ${displayText(hostOf(tool.url), 100)}`;
+		case 'code':
+			return 'code in the sandbox';
+		case 'calculator':
+			return 'the calculator';
+	}
+}
