@@ -15,6 +15,11 @@ function formOf(answer: string): string {
 	return form;
 }
 
+/** Whether two answers are written alike, as they are compared. */
+export function sameAnswer(one: string, other: string): boolean {
+	return formOf(one) === formOf(other);
+}
+
 /** Nodes that end with the same answer. */
 export interface AnswerGroup {
 	readonly answer: string;

@@ -5,6 +5,7 @@ import { emptyState } from '../lib/emptyState.ts';
 import { formatCount } from '../lib/format.ts';
 import { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { CompareTab } from './details/compareTab.ts';
 import { DetailTabs } from './details/detailTabs.ts';
 import { EventsTab } from './details/eventsTab.ts';
 import { NodeTab } from './details/nodeTab.ts';
@@ -63,6 +64,7 @@ export class App extends Disposable {
 				new PathTab(model),
 				new TokensTab(model),
 				new EventsTab(model),
+				new CompareTab(model),
 			]),
 		);
 		this.#view = element(

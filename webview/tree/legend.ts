@@ -92,6 +92,9 @@ export class Legend {
 		if (has(mark.merged))
 			items.push(item(symbol([{ d: circle, stroke: foreground, scale: 1.5, dash: '0.5 0.5' }]), 'Merged'));
 		if (has(mark.person)) items.push(item(symbol([{ d: circle, fill: palette.person.css }]), 'By a person'));
+		if (has(mark.same)) {
+			items.push(item(symbol([{ d: circle, stroke: palette.accent.css, scale: 1.8 }]), 'The same answer'));
+		}
 		if (has(mark.hit)) items.push(item(symbol([{ d: circle, stroke: palette.hit.css, scale: 1.8 }]), 'Found'));
 		fill(this.element, ...items);
 	}

@@ -204,13 +204,16 @@ export class TreeModel extends Disposable {
 			this.main = side;
 			this.failure = null;
 			this.#restore(side);
-		} else this.other = side;
+		} else {
+			this.other = side;
+			if (before === undefined) this.tab = 'compare';
+		}
 		if (!same && before !== undefined) {
 			this.folds[name].clear();
 			if (this.selection?.side === name) this.selection = null;
 		}
 		this.#search();
-		this.#tell('sides', 'source', 'events', 'selection', 'options');
+		this.#tell('sides', 'source', 'events', 'selection', 'options', 'tab');
 	}
 
 	#closeOther(): void {

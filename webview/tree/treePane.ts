@@ -1,7 +1,8 @@
 import { Disposable, toDisposable } from '../../src/base/disposable.ts';
 import { Emitter } from '../../src/base/event.ts';
-import { element } from '../lib/dom.ts';
+import { element, setText } from '../lib/dom.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AccessibleTree } from './accessibleTree.ts';
 import { answerGroups } from './answerGroups.ts';
 import { paintAxis } from './draw/axisPainter.ts';
@@ -9,6 +10,7 @@ import {
 	type Camera,
 	cameraAt,
 	fitCamera,
+	type Margin,
 	panned,
 	revealing,
 	type Size,
@@ -34,7 +36,14 @@ import type { Change, TreeModel } from './treeModel.ts';
 import type { SideName, TreeSide } from './treeSide.ts';
 import { directionOf, walk } from './treeWalk.ts';
 
-const margin = { left: 40, top: 36, right: 200, bottom: 40 } as const;
+/** Room around a tree that is all in view: for labels, which a small window has less of. */
+function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
+	if (kind === 'radial') {
+		const [across, along] = [Math.min(130, width * 0.16), Math.min(110, height * 0.16)];
+		return { left: across, top: along, right: across, bottom: along };
+	}
+	return { left: 36, top: 36, right: Math.min(200, width * 0.24), bottom: 40 };
+}
 /** More nodes than this in view are drawn as dots and lines. */
 const mostFine = 1800;
 /** A layout is made anew at most this often, and never for more than a fifth of the time; seldom while a log is read. Milliseconds. */
@@ -57,6 +66,8 @@ export class TreePane extends Disposable {
 	#told: Scene | null = null;
 	readonly #canvas = element('canvas', { class: 'tree-canvas', aria: { hidden: true } });
 	readonly #stage: AccessibleTree;
+	/** Which tree it is, where there are two. */
+	readonly #title = element('div', { class: 'pane-title', aria: { hidden: true } });
 	readonly #hover = new HoverBox();
 	readonly #minimap: Minimap;
 	readonly #dense = new DensePainter();
@@ -93,6 +104,7 @@ export class TreePane extends Disposable {
 			'div',
 			{ class: 'tree-pane', data: { side } },
 			this.#canvas,
+			this.#title,
 			this.#stage.element,
 			this.#minimap.element,
 			this.#hover.element,
@@ -104,6 +116,7 @@ export class TreePane extends Disposable {
 			}),
 		);
 		this.#listen();
+		this.#name();
 		const resize = new ResizeObserver(() => this.#resize());
 		resize.observe(this.element);
 		this.register(toDisposable(() => resize.disconnect()));
@@ -157,7 +170,7 @@ export class TreePane extends Disposable {
 
 	fit(): void {
 		if (this.#layout === null) return;
-		this.#slowness = slowness(this.#layout, this.#size, margin);
+		this.#slowness = slowness(this.#layout, this.#size, marginOf(this.#layout.kind, this.#size));
 		this.#setCamera(this.#fitting(this.#layout), true);
 	}
 
@@ -215,8 +228,16 @@ export class TreePane extends Disposable {
 		const isWhole = changes.has('events') && !this.#complete && this.#tree?.complete === true;
 		if (changes.has('folds') || isWhole) this.#layoutEnd = 0;
 		this.#complete = this.#tree?.complete ?? false;
+		if (changes.has('source') || changes.has('sides')) this.#name();
 		if (changes.has('moment') || changes.has('search')) this.#invalidate('scene');
 		if (changes.has('selection')) this.#invalidate('scene');
+	}
+
+	#name(): void {
+		const isOne = this.#model.other === null;
+		const title = plainLabel(this.#tree?.source.title ?? '', 120);
+		setText(this.#title, isOne ? '' : title);
+		this.#stage.setLabel(isOne ? 'Search tree' : `Search tree: ${title}`);
 	}
 
 	#invalidate(...what: ('layout' | 'scene' | 'minimap')[]): void {
@@ -250,6 +271,7 @@ export class TreePane extends Disposable {
 	}
 
 	#fitting(layout: Layout): Camera {
+		const margin = marginOf(layout.kind, this.#size);
 		const camera = fitCamera(layout, this.#size, this.#slowness, margin);
 		// An outline is read from its beginning.
 		return layout.kind === 'indented' && camera.k < 0.7
@@ -259,7 +281,7 @@ export class TreePane extends Disposable {
 
 	#refit(): void {
 		if (this.#layout === null || this.#size.width === 0) return;
-		this.#slowness = slowness(this.#layout, this.#size, margin);
+		this.#slowness = slowness(this.#layout, this.#size, marginOf(this.#layout.kind, this.#size));
 		this.#camera = this.#fitting(this.#layout);
 		this.#gestures.settle(this.#camera.k);
 	}
@@ -361,6 +383,7 @@ export class TreePane extends Disposable {
 			widths: options.widths,
 			hits: current === side ? hits : [],
 			right: new Set(groups.filter(({ correct }) => correct).flatMap(({ nodes }) => nodes)),
+			answer: this.#model.selected?.answer ?? null,
 			isJudged: groups.some(({ correct }) => correct !== null),
 			event: side.atEnd ? null : side.lastEvent,
 			...(range === undefined ? {} : { range }),

@@ -56,14 +56,17 @@ export class DetailTabs extends Disposable {
 		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'Details' } }, ...this.#buttons);
 		this.#panel = element('div', { class: 'tab-panel', id: `${id}-panel`, role: 'tabpanel', tabIndex: 0 });
 		this.element = element('aside', { class: 'details', aria: { label: 'Details' } }, list, this.#panel);
-		this.register(rovingFocus(list, () => this.#buttons));
+		this.register(rovingFocus(list, () => this.#buttons.filter(({ hidden }) => !hidden)));
 		for (const tab of tabs) this.register(tab);
 		this.register(model.onChange((changes) => this.#update(changes)));
 		this.register({ dispose: () => clearTimeout(this.#timer) });
 	}
 
 	#update(changes: ReadonlySet<Change>): void {
-		const tab = this.#tabs.find(({ id }) => id === this.#model.tab) ?? this.#tabs[0];
+		this.#tabs.forEach((one, i) => {
+			(this.#buttons[i] as HTMLButtonElement).hidden = one.isOffered === false;
+		});
+		const tab = this.#tabs.find(({ id, isOffered }) => id === this.#model.tab && isOffered !== false) ?? this.#tabs[0];
 		if (tab === undefined) return;
 		if (tab !== this.#shown) {
 			this.#shown = tab;

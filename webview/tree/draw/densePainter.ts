@@ -47,7 +47,10 @@ export class DensePainter {
 		this.#turn++;
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
 		const born = tree.nodes.length;
-		const [plain, faint, best] = [palette.edge.pixel, palette.faint.pixel, palette.best.pixel];
+		// Edges that fill whole areas must not outshine the nodes.
+		const isFar = camera.k < 0.1;
+		const plain = (isFar ? palette.faint : palette.edge).pixel;
+		const [faint, best] = [palette.faint.pixel, palette.best.pixel];
 		/** A stretch along an axis. */
 		const across = (from: number, to: number, py: number, pixel: number): void => {
 			if (py < 0 || py >= height) return;
@@ -113,10 +116,13 @@ export class DensePainter {
 				: palette.ramp.map(({ pixel }) => pixel);
 		const [kx, ky, tx, ty] = [camera.kx * ratio, camera.ky * ratio, camera.tx * ratio, camera.ty * ratio];
 		const born = tree.nodes.length;
+		// Along the axis that is not crowded a node may be longer, so that its colour is seen.
 		const side = Math.max(1, Math.round(Math.min(4, 1.2 + 2.6 * camera.k) * ratio));
-		const half = side >> 1;
-		const strong = mark.best | mark.right | mark.hit;
-		// What must be seen comes last, on top of the others.
+		const long = Math.max(side, Math.round(5 * ratio));
+		const [wide, high] = [layout.slow === 'x' ? long : side, layout.slow === 'y' ? long : side];
+		// What must be seen comes last, on top of the others, unless it is everywhere.
+		let strong = 0;
+		for (const bit of [mark.best, mark.right, mark.hit]) if (isRare(marks, bit)) strong |= bit;
 		for (const isLast of [false, true]) {
 			for (let place = 0; place < count; place++) {
 				if ((ids[place] as number) >= born) continue;
@@ -131,24 +137,32 @@ export class DensePainter {
 				const step = shade[place] as number;
 				let pixel = step === -1 ? palette.none.pixel : (inks[step] as number);
 				if ((bits & mark.pruned) !== 0 && !isLast) pixel = palette.faint.pixel;
-				let reach = half;
+				let grown = 0;
 				if (isLast) {
-					reach = half + Math.ceil(ratio);
-					if ((bits & mark.hit) !== 0) pixel = palette.hit.pixel;
-					else if ((bits & mark.right) !== 0) pixel = palette.right.pixel;
+					grown = 2 * Math.ceil(ratio);
+					if ((bits & strong & mark.hit) !== 0) pixel = palette.hit.pixel;
+					else if ((bits & strong & mark.right) !== 0) pixel = palette.right.pixel;
 					else pixel = palette.best.pixel;
 				}
-				const [left, right] = [
-					Math.max(0, px - reach),
-					Math.min(width - 1, px - reach + side - 1 + 2 * (reach - half)),
-				];
-				const end = Math.min(height - 1, py - reach + side - 1 + 2 * (reach - half));
-				for (let row = Math.max(0, py - reach); row <= end; row++) {
+				const from = px - ((wide + grown) >> 1);
+				const top = py - ((high + grown) >> 1);
+				const [left, right] = [Math.max(0, from), Math.min(width - 1, from + wide + grown - 1)];
+				const end = Math.min(height - 1, top + high + grown - 1);
+				for (let row = Math.max(0, top); row <= end; row++) {
 					for (let i = row * width + left, last = row * width + right; i <= last; i++) pixels[i] = pixel;
 				}
 			}
 		}
 	}
+}
+
+/** At most so many nodes are drawn larger than others. */
+const mostRare = 300;
+
+function isRare(marks: Uint16Array, bit: number): boolean {
+	let count = 0;
+	for (const bits of marks) if ((bits & bit) !== 0 && ++count > mostRare) return false;
+	return true;
 }
 
 /** Bresenham's, cut at the edges of the picture. */

@@ -48,7 +48,7 @@ export function inkOf(scene: Scene, place: number, palette: Palette): Ink {
 }
 
 export function edgeWidth(scene: Scene, place: number): number {
-	return 1 + (scene.width[place] as number) * (4 / (widths - 1));
+	return 1 + (scene.width[place] as number) * (3 / (widths - 1));
 }
 
 /** Draws nodes in their shapes, with their marks and edges, where they are few enough to be told apart. */
@@ -161,10 +161,10 @@ function paintNode(
 		context.restore();
 	};
 	const shape = nodeShapes[node.role];
-	if ((bits & mark.hit) !== 0) {
+	if ((bits & (mark.hit | mark.same)) !== 0) {
 		context.beginPath();
 		context.arc(x, y, radius + 5, 0, 2 * Math.PI);
-		context.strokeStyle = palette.hit.css;
+		context.strokeStyle = (bits & mark.hit) !== 0 ? palette.hit.css : palette.accent.css;
 		context.lineWidth = 2.5;
 		context.stroke();
 	}

@@ -11,9 +11,12 @@ const leastWidth = 34;
 
 /** Whether there is room for labels at this scale. */
 export function hasLabels(scene: Scene, camera: Camera): boolean {
-	const { layout } = scene;
-	const across = layout.slow === 'x' ? camera.ky : layout.slow === 'y' ? camera.kx : camera.k;
-	return layout.rowHeight * across >= leastRow;
+	return scene.layout.rowHeight * acrossScale(scene, camera) >= leastRow;
+}
+
+/** Scale of the axis along which labels stand one below the other. */
+function acrossScale({ layout }: Scene, camera: Camera): number {
+	return layout.slow === 'x' ? camera.ky : layout.slow === 'y' ? camera.kx : camera.k;
 }
 
 /** Writes what nodes say beside them. Texts are drawn as texts: nothing of them is code or markup. */
@@ -33,8 +36,9 @@ export function paintLabels(
 	context.lineJoin = 'round';
 	const width = (text: string): number => context.measureText(text).width;
 	const scale = nodeScale(camera.k);
+	const across = acrossScale(scene, camera);
 	const write = (text: string, x: number, y: number, colour: string): number => {
-		context.lineWidth = 3.5;
+		context.lineWidth = 5;
 		context.strokeStyle = theme.background;
 		context.strokeText(text, x, y);
 		context.fillStyle = colour;
@@ -63,14 +67,18 @@ export function paintLabels(
 			context.translate(x, y);
 			context.rotate(isTurned ? angle + Math.PI : angle);
 			context.textAlign = isTurned ? 'right' : 'left';
-			const text = cutTo([hidden, figure, wordsOf(node)].filter(Boolean).join('  '), room, width);
+			// Between the rings there is no room for more than a number.
+			const isLeaf = hidden !== '' || node.children.length === 0;
+			const parts = isLeaf ? [hidden, figure, wordsOf(node)] : [figure];
+			const text = cutTo(parts.filter(Boolean).join('  '), isLeaf ? 150 : room, width);
 			write(text, isTurned ? -gap : gap, 0, colour);
 			context.restore();
 			continue;
 		}
 		context.textAlign = 'left';
 		// Above the edges that leave to the right.
-		const isOpen = hidden === '' && node.children.length > 0 && layout.kind !== 'indented' && layout.kind !== 'down';
+		const hasRoom = layout.rowHeight * across >= 20 && layout.kind !== 'indented' && layout.kind !== 'down';
+		const isOpen = hasRoom && hidden === '' && node.children.length > 0;
 		const line = y - (isOpen ? fontSize * 0.62 : 0);
 		let at = x + gap;
 		let left = room;

@@ -64,7 +64,7 @@ export function paletteOf(theme: Theme): Palette {
 			ink(withContrast(read(interpolateViridis(i / (shades - 1))), background, least)),
 		),
 		none: ink(withAlpha(foreground, theme.highContrast ? 0.8 : 0.5)),
-		edge: ink(withAlpha(foreground, theme.highContrast ? 0.7 : 0.32)),
+		edge: ink(withAlpha(foreground, theme.highContrast ? 0.7 : 0.42)),
 		faint: ink(withAlpha(foreground, theme.highContrast ? 0.45 : 0.15)),
 		best: series(1),
 		accent: ink(read(theme.cursor)),

@@ -1,5 +1,6 @@
 import type { SearchTree, TreeNode } from '../../../src/core/search/searchTree.ts';
 import { type NodeRole, nodeRoles, type TreeEvent } from '../../../src/protocol/treeLog.ts';
+import { sameAnswer } from '../answerGroups.ts';
 import type { Layout } from '../layout/layout.ts';
 import { type Colouring, measureOf, measureRange, type Range } from '../nodeMeasures.ts';
 import { shadeOf } from './palette.ts';
@@ -16,6 +17,8 @@ export const mark = {
 	collapsed: 128,
 	/** Not what a merely positive score says: the other answers than the gold one, where that is known. */
 	wrong: 256,
+	/** Its answer is that of the chosen node. */
+	same: 512,
 } as const;
 
 /** Steps of the widths of edges. */
@@ -42,6 +45,8 @@ export interface SceneOptions {
 	readonly widths: boolean;
 	readonly hits: readonly number[];
 	readonly right: ReadonlySet<number>;
+	/** The answer of the chosen node, in whichever tree; null: it has none. */
+	readonly answer: string | null;
 	/** Whether there is a gold answer, so that other answers are wrong. */
 	readonly isJudged: boolean;
 	/** What happened last; null: nothing is to be shown of it. */
@@ -83,6 +88,7 @@ export function sceneOf(layout: Layout, tree: SearchTree, options: SceneOptions)
 		if (node.mergedInto !== null) bits |= mark.merged;
 		if (node.by === 'person') bits |= mark.person;
 		if (found.has(id)) bits |= mark.hit;
+		if (options.answer !== null && node.answer !== null && sameAnswer(node.answer, options.answer)) bits |= mark.same;
 		if ((hidden[place] as number) > 0) bits |= mark.collapsed;
 		marks[place] = bits;
 	}
