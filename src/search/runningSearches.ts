@@ -41,13 +41,13 @@ export class RunningSearches extends Disposable {
 
 	/** Resolves when the log has its first lines. The signal ends beginning; the search goes on without it. */
 	async start({ spec, problem, log, keys, environment }: Params<'start'>, signal: AbortSignal): Promise<void> {
-		const context = this.#context(keys, environment);
+		const context = this.context(keys, environment);
 		await this.#begin(context, signal, (begins) => startSearch({ spec, problem, log, context, signal: begins }));
 	}
 
 	async goOn(params: Params<'continue'>, signal: AbortSignal): Promise<void> {
 		const { log, spec, budget, action, keys, environment } = params;
-		const context = this.#context(keys, environment);
+		const context = this.context(keys, environment);
 		await this.#begin(context, signal, (begins) =>
 			continueSearch({
 				log,
@@ -94,7 +94,7 @@ export class RunningSearches extends Disposable {
 		keys: Readonly<Record<string, string>>,
 		signal: AbortSignal,
 	): Promise<SearchResult<'probe'>> {
-		const found = await probePolicy(spec, { ...this.#context(keys, {}).policies, signal });
+		const found = await probePolicy(spec, { ...this.context(keys, {}).policies, signal });
 		const { capabilities } = found;
 		return { ...found, capabilities: { ...capabilities, heads: [...capabilities.heads] }, notes: [...found.notes] };
 	}
@@ -106,7 +106,8 @@ export class RunningSearches extends Disposable {
 		this.dispose();
 	}
 
-	#context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
+	/** What searches of this process take, with the keys of a request. */
+	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
 		const { engine, client } = this.#programs;
 		return {
 			pool: this.#pool,

@@ -19,6 +19,9 @@ export class SearchClient extends Disposable {
 	readonly #changed = this.register(new Emitter<SearchNews<'changed'>>());
 	/** A search has begun, goes on, or has ended. */
 	readonly onChanged = this.#changed.event;
+	readonly #compared = this.register(new Emitter<SearchNews<'compared'>>());
+	/** A comparison of strategies has begun, goes on, or has ended. */
+	readonly onCompared = this.#compared.event;
 	/** The worker is gone, and no search runs. */
 	readonly onEnded: WorkerClient['onEnded'];
 
@@ -37,6 +40,7 @@ export class SearchClient extends Disposable {
 		this.onEnded = this.#worker.onEnded;
 		this.#worker.onNews(({ name, params }) => {
 			if (name === 'changed') this.#changed.fire(params as SearchNews<'changed'>);
+			else if (name === 'compared') this.#compared.fire(params as SearchNews<'compared'>);
 		});
 	}
 

@@ -3,33 +3,25 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { ComparisonTable } from '../../core/search/comparison/comparisonTable.ts';
-import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import {
 	type ComparedProblem,
 	type ComparisonFile,
 	type ComparisonResult,
 	type ComparisonSpec,
 	type ComparisonSummary,
-	comparedProblemSchema,
-	comparisonFileSchema,
 	comparisonFormat,
-	comparisonResultSchema,
 } from '../../protocol/strategyComparison.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { AppendFile } from '../../runs/appendFile.ts';
 import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { formatLine, LineSplitter, parseLine } from '../../runs/jsonLines.ts';
+import {
+	comparisonFiles,
+	comparisonResults,
+	readComparedProblems,
+	readComparison,
+} from '../../runs/comparisonFolder.ts';
+import { formatLine } from '../../runs/jsonLines.ts';
 import { RunLock } from '../../runs/runLock.ts';
-import { openRegular, readJson } from '../../runs/safeFile.ts';
-
-export const comparisonFiles = {
-	comparison: 'comparison.json',
-	problems: 'problems.jsonl',
-	results: 'results.jsonl',
-	summary: 'summary.json',
-	trees: 'trees',
-	lock: '.lock',
-} as const;
 
 /** What decides about results; the rest only says how fast they come. */
 function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spec }: ComparisonSpec): string {
@@ -90,7 +82,7 @@ export class ComparisonFolder {
 					'Go on with the same one, or name another folder with --out.',
 				);
 			}
-			const found = await readProblems(path);
+			const found = await readComparedProblems(path);
 			if (hashOf(found) !== known.problemsHash) {
 				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} is not what the comparison began with.`);
 			}
@@ -164,69 +156,14 @@ function* lines(values: Iterable<unknown>): Iterable<string> {
 	for (const value of values) yield formatLine(value);
 }
 
-/** `comparison.json` of a folder; null: there is none. Fails with `exists` where the folder is something else's. */
-export async function readComparison(path: string): Promise<ComparisonFile | null> {
-	const value = await readJson(path, comparisonFiles.comparison).catch((error: unknown) => {
-		if (Failure.from(error).reason === 'missing') return undefined;
-		throw error;
-	});
-	if (value === undefined) return null;
-	const file = decodeOrThrow(comparisonFileSchema, value, join(path, comparisonFiles.comparison));
-	if (file.format <= comparisonFormat) return file;
-	throw new Failure(
-		'version',
-		`${path} was written by a newer version (format ${file.format}).`,
-		'Update Reasoning Lab.',
-	);
-}
-
-export async function readProblems(path: string): Promise<ComparedProblem[]> {
-	const problems: ComparedProblem[] = [];
-	for await (const value of values(path, comparisonFiles.problems)) {
-		problems.push(
-			decodeOrThrow(comparedProblemSchema, value, `${comparisonFiles.problems}, line ${problems.length + 1}`),
-		);
-	}
-	return problems;
-}
-
 async function readResults(path: string, problems: number): Promise<ReadResults> {
 	const table = new ComparisonTable(problems);
 	let unreadable = 0;
-	for await (const result of resultsIn(path)) {
+	for await (const result of comparisonResults(path)) {
 		if (result === null) unreadable++;
 		else table.add(result);
 	}
 	return { table, unreadable };
-}
-
-/** The results of a comparison's folder, in their order; null for a line that is none. A torn last line is left out. */
-export async function* resultsIn(path: string): AsyncIterable<ComparisonResult | null> {
-	for await (const value of values(path, comparisonFiles.results)) {
-		const decoded = decode(comparisonResultSchema, value);
-		yield decoded.ok ? decoded.value : null;
-	}
-}
-
-async function* values(path: string, name: string): AsyncIterable<unknown> {
-	const handle = await openRegular(path, name).catch((error: unknown) => {
-		if (Failure.from(error).reason === 'missing') return null;
-		throw error;
-	});
-	if (handle === null) return;
-	try {
-		const splitter = new LineSplitter();
-		const buffer = Buffer.alloc(1 << 18);
-		for (;;) {
-			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
-			if (bytesRead === 0) return;
-			for (const line of splitter.push(Uint8Array.prototype.slice.call(buffer, 0, bytesRead))) {
-				if (line.length > 0) yield parseLine(line);
-			}
-		}
-	} finally {
-		await handle.close();
-	}
 }
 
 function hashOf(problems: readonly ComparedProblem[]): string {

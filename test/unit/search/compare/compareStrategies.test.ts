@@ -11,8 +11,8 @@ import {
 	comparisonSpecSchema,
 	comparisonSummarySchema,
 } from '../../../../src/protocol/strategyComparison.ts';
+import { comparisonResults } from '../../../../src/runs/comparisonFolder.ts';
 import { type CompareOptions, compareStrategies } from '../../../../src/search/compare/compareStrategies.ts';
-import { resultsIn } from '../../../../src/search/compare/comparisonFolder.ts';
 import { PolicyPool } from '../../../../src/search/policyPool.ts';
 import { readTreeLog } from '../../../../src/search/treeLogFile.ts';
 
@@ -105,7 +105,7 @@ describe('comparing strategies', () => {
 
 		assert.deepEqual((await readdir(join(root, 'whole', 'trees'))).sort(), ['bands', 's1p0', 'samples']);
 		let compared = 0;
-		for await (const result of resultsIn(join(root, 'whole'))) {
+		for await (const result of comparisonResults(join(root, 'whole'))) {
 			assert.ok(result !== null);
 			const log = await readTreeLog(join(root, 'whole', 'trees', result.point, `${result.problem}.jsonl`));
 			const end = log.events.at(-1);

@@ -1,0 +1,120 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
+import {
+	type ComparedProblem,
+	type ComparisonFile,
+	type ComparisonResult,
+	type ComparisonSummary,
+	comparedProblemSchema,
+	comparisonFileSchema,
+	comparisonFormat,
+	comparisonResultSchema,
+	comparisonSummarySchema,
+} from '../protocol/strategyComparison.ts';
+import { LineSplitter, parseLine } from './jsonLines.ts';
+import { RunLock } from './runLock.ts';
+import { openRegular, readJson } from './safeFile.ts';
+
+/** What a comparison of search strategies consists of; see protocol/strategyComparison.ts. */
+export const comparisonFiles = {
+	comparison: 'comparison.json',
+	problems: 'problems.jsonl',
+	results: 'results.jsonl',
+	summary: 'summary.json',
+	trees: 'trees',
+	lock: '.lock',
+} as const;
+
+/** The log of a search of a comparison, relative to its folder. */
+export function comparisonTree(point: string, problem: number): string {
+	if (!/^\w{1,40}$/.test(point)) throw new Failure('invalid', 'That is no point of the comparison.');
+	return `${comparisonFiles.trees}/${point}/${problem}.jsonl`;
+}
+
+/** `comparison.json` of a folder; null: there is none. Fails with `corrupt`, `invalid`, `version`. */
+export async function readComparison(path: string): Promise<ComparisonFile | null> {
+	const value = await unlessMissing(readJson(path, comparisonFiles.comparison));
+	if (value === null) return null;
+	const schema = comparisonFileSchema as Schema<ComparisonFile>;
+	const file = decodeOrThrow(schema, value, join(path, comparisonFiles.comparison));
+	if (file.format <= comparisonFormat) return file;
+	throw new Failure(
+		'version',
+		`${path} was written by a newer version (format ${file.format}).`,
+		'Update Reasoning Lab.',
+	);
+}
+
+/** `summary.json` of a folder. Fails with `missing` as long as there is none. */
+export async function readComparisonSummary(path: string): Promise<ComparisonSummary> {
+	const value = await unlessMissing(readJson(path, comparisonFiles.summary));
+	if (value !== null) return decodeOrThrow(comparisonSummarySchema, value, join(path, comparisonFiles.summary));
+	throw new Failure('missing', `${path} has no results of a comparison.`, 'Choose the folder of a comparison.');
+}
+
+/** Fails with `invalid` for a line that is no problem. */
+export async function readComparedProblems(path: string): Promise<ComparedProblem[]> {
+	const problems: ComparedProblem[] = [];
+	for await (const value of linesOf(path, comparisonFiles.problems)) {
+		problems.push(
+			decodeOrThrow(comparedProblemSchema, value, `${comparisonFiles.problems}, line ${problems.length + 1}`),
+		);
+	}
+	return problems;
+}
+
+/** The results of a comparison, in their order; null for a line that is none. A torn last line is left out. */
+export async function* comparisonResults(path: string): AsyncIterable<ComparisonResult | null> {
+	for await (const value of linesOf(path, comparisonFiles.results)) {
+		const decoded = decode(comparisonResultSchema, value);
+		yield decoded.ok ? decoded.value : null;
+	}
+}
+
+/** Whether a process works on a comparison now. */
+export async function isBeingCompared(path: string): Promise<boolean> {
+	return (await RunLock.holder(join(path, comparisonFiles.lock)).catch(() => null)) !== null;
+}
+
+/** The comparisons in a folder, the newest name first; links are none. */
+export async function comparisonsIn(folder: string, most = 200): Promise<string[]> {
+	const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+	const found: string[] = [];
+	for (const name of entries
+		.filter((entry) => entry.isDirectory())
+		.map((entry) => entry.name)
+		.sort()
+		.reverse()) {
+		if (found.length >= most) break;
+		const file = await lstat(join(folder, name, comparisonFiles.comparison)).catch(() => null);
+		if (file?.isFile()) found.push(join(folder, name));
+	}
+	return found;
+}
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
+	return work.catch((error: unknown) => {
+		if (Failure.from(error).reason === 'missing') return null;
+		throw error;
+	});
+}
+
+async function* linesOf(path: string, name: string): AsyncIterable<unknown> {
+	const handle = await unlessMissing(openRegular(path, name));
+	if (handle === null) return;
+	try {
+		const splitter = new LineSplitter();
+		const buffer = Buffer.alloc(1 << 18);
+		for (;;) {
+			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+			if (bytesRead === 0) return;
+			for (const line of splitter.push(Uint8Array.prototype.slice.call(buffer, 0, bytesRead))) {
+				if (line.length > 0) yield parseLine(line);
+			}
+		}
+	} finally {
+		await handle.close();
+	}
+}
