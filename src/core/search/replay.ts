@@ -1,27 +1,17 @@
 import type { TreeEvent } from '../../protocol/treeLog.ts';
-import { SearchTree } from './searchTree.ts';
-
-export interface Keyframes {
-	/** Events between two trees that are kept; the nearest one before a moment is what it is made from. */
-	readonly every: number;
-	/** Trees that are kept at most: then every second one goes, and they are twice as far apart. */
-	readonly most: number;
-}
+import { type Reversal, SearchTree } from './searchTree.ts';
 
 /**
- * A log of which any moment can be looked at. Going on costs the events in between; going back costs a copy of a tree that is
- * kept and the events since then.
+ * A log of which any moment can be looked at. Going there costs the events in between, forward or back: what an event changed
+ * is kept when it is first gone through, so that a slider makes nothing anew.
  */
 export class Replay {
 	readonly #events: TreeEvent[] = [];
-	#keyframes: SearchTree[] = [];
-	#every: number;
-	readonly #most: number;
-	#tree = new SearchTree();
+	/** Of the events that were gone through. */
+	readonly #reversals: Reversal[] = [];
+	readonly #tree = new SearchTree();
 
-	constructor(events: Iterable<TreeEvent> = [], { every, most }: Keyframes = { every: 10_000, most: 16 }) {
-		this.#every = every;
-		this.#most = most;
+	constructor(events: Iterable<TreeEvent> = []) {
 		for (const event of events) this.#events.push(event);
 	}
 
@@ -41,25 +31,13 @@ export class Replay {
 	 * The tree that the first n events make. It changes with the next call: who wants to keep it takes a `copy`.
 	 */
 	treeAt(n: number): SearchTree {
+		const tree = this.#tree;
 		const to = Math.max(0, Math.min(Math.floor(n), this.#events.length));
-		// Who only follows a log needs no trees to go back to.
-		const back = to < this.#tree.events;
-		if (back) {
-			const before = this.#keyframes.findLast((tree) => tree.events <= to);
-			this.#tree = before?.copy() ?? new SearchTree();
+		for (let i = tree.events; i < to; i++) {
+			this.#reversals[i] = tree.advance(this.#events[i] as TreeEvent, this.#reversals[i] ?? null);
 		}
-		for (let i = this.#tree.events; i < to; i++) {
-			this.#tree.apply(this.#events[i] as TreeEvent);
-			if (back && (i + 1) % this.#every === 0) this.#keep();
-		}
-		return this.#tree;
-	}
-
-	#keep(): void {
-		if (this.#tree.events <= (this.#keyframes.at(-1)?.events ?? 0)) return;
-		this.#keyframes.push(this.#tree.copy());
-		if (this.#keyframes.length < this.#most) return;
-		this.#every *= 2;
-		this.#keyframes = this.#keyframes.filter((tree) => tree.events % this.#every === 0);
+		for (let i = tree.events - 1; i >= to; i--)
+			tree.takeBack(this.#events[i] as TreeEvent, this.#reversals[i] as Reversal);
+		return tree;
 	}
 }

@@ -45,6 +45,14 @@ type Mutable = { -readonly [K in keyof TreeNode]: TreeNode[K] } & {
 const freshRoles: ReadonlySet<NodeRole> = new Set(['draft', 'critique', 'revision', 'aggregate', 'subproblem']);
 
 const noScores: ReadonlyMap<string, number | null> = new Map();
+/** What an event changed, so that it can be taken back. */
+export interface Reversal {
+	applied: boolean;
+	/** The node that it made. */
+	node: TreeNode | null;
+	readonly was: unknown;
+}
+
 /** Of all nodes that have none; never changed. */
 const noChildren: number[] = [];
 
@@ -126,6 +134,7 @@ export class SearchTree {
 		for (const node of this.#nodes) {
 			tree.#nodes.push({ ...node, children: node.children.length === 0 ? noChildren : node.children.slice() });
 		}
+		for (const [id, notes] of this.#notes) tree.#notes.set(id, [...notes]);
 		tree.#roots.push(...this.#roots);
 		tree.#events = this.#events;
 		tree.#skipped = this.#skipped;
@@ -170,6 +179,103 @@ export class SearchTree {
 		return applied;
 	}
 
+	/**
+	 * Applies an event so that it can be taken back: `takeBack` with what this returns. Applied again with that, it makes
+	 * nothing anew.
+	 */
+	advance(event: TreeEvent, before: Reversal | null): Reversal {
+		if (before?.node != null) {
+			this.#link(before.node as Mutable);
+			this.#events++;
+			return before;
+		}
+		const reversal = before ?? this.#reversalOf(event);
+		reversal.applied = this.apply(event);
+		if (reversal.applied && event.t === 'node') reversal.node = this.#nodes[event.id] as Mutable;
+		return reversal;
+	}
+
+	/** Takes the last event back. */
+	takeBack(event: TreeEvent, { applied, was }: Reversal): void {
+		this.#events--;
+		if (!applied) {
+			this.#skipped--;
+			return;
+		}
+		switch (event.t) {
+			case 'start':
+				this.#start = null;
+				this.#backup = 'mean';
+				break;
+			case 'node':
+				this.#unlink(this.#nodes.pop() as Mutable);
+				break;
+			case 'score': {
+				const node = this.#nodes[event.id] as Mutable;
+				[node.scores, node.score] = was as [Mutable['scores'], number | null];
+				break;
+			}
+			case 'visit':
+				// From the end, should a node be there twice.
+				for (let i = event.path.length - 1; i >= 0; i--) {
+					const node = this.#nodes[event.path[i] as number] as Mutable;
+					node.visits -= event.times ?? 1;
+					node.total = (was as number[])[2 * i] as number;
+					node.greatest = (was as number[])[2 * i + 1] as number;
+				}
+				break;
+			case 'prune':
+			case 'restore':
+				(this.#nodes[event.id] as Mutable).pruned = was as string | null;
+				break;
+			case 'merge':
+				(this.#nodes[event.id] as Mutable).mergedInto = was as number | null;
+				break;
+			case 'resume':
+			case 'end':
+				this.#outcome = was as SearchOutcome | null;
+				break;
+			case 'critique':
+			case 'tool':
+			case 'reference':
+				this.#notes.get(event.id)?.pop();
+				break;
+		}
+	}
+
+	#reversalOf(event: TreeEvent): Reversal {
+		return { applied: false, node: null, was: this.#before(event) };
+	}
+
+	/** What an event is going to change, as it is. */
+	#before(event: TreeEvent): unknown {
+		switch (event.t) {
+			case 'score': {
+				const node = this.#nodes[event.id];
+				return [node?.scores, node?.score];
+			}
+			case 'visit': {
+				const was = new Array<number>(2 * event.path.length);
+				for (let i = 0; i < event.path.length; i++) {
+					const node = this.#nodes[event.path[i] as number];
+					was[2 * i] = node?.total ?? 0;
+					was[2 * i + 1] = node?.greatest ?? 0;
+				}
+				return was;
+			}
+			case 'prune':
+			case 'restore':
+				return this.#nodes[event.id]?.pruned;
+			case 'merge':
+				return this.#nodes[event.id]?.mergedInto;
+			case 'resume':
+			case 'end':
+				return this.#outcome;
+			default:
+				return null;
+		}
+	}
+
 	#apply(event: TreeEvent, number: number): boolean {
 		switch (event.t) {
 			case 'start':
@@ -183,7 +289,7 @@ export class SearchTree {
 				const node = this.#nodes[event.id];
 				if (node === undefined) return false;
 				// A map of its own each time: copies share them.
-				node.scores = new Map(node.scores).set(event.scorer, event.value);
+				node.scores = (node.scores === noScores ? new Map() : new Map(node.scores)).set(event.scorer, event.value);
 				if (event.value !== null) node.score = event.value;
 				return true;
 			}
@@ -231,7 +337,7 @@ export class SearchTree {
 		const { id, parents, text, role, final, answer, by, at } = event;
 		if (id !== this.#nodes.length || parents.some((parent) => this.#nodes[parent] === undefined)) return false;
 		const first = parents[0];
-		this.#nodes.push({
+		this.#link({
 			id,
 			parents,
 			children: noChildren,
@@ -258,13 +364,23 @@ export class SearchTree {
 			born,
 			bornAt: at,
 		});
+		return true;
+	}
+
+	#link(node: Mutable): void {
+		const { id, parents } = node;
+		this.#nodes.push(node);
 		if (parents.length === 0) this.#roots.push(id);
 		for (const parent of parents) {
 			const above = this.#nodes[parent] as Mutable;
 			if (above.children === noChildren) above.children = [id];
 			else above.children.push(id);
 		}
-		return true;
+	}
+
+	#unlink({ parents }: Mutable): void {
+		if (parents.length === 0) this.#roots.pop();
+		for (const parent of parents) (this.#nodes[parent] as Mutable).children.pop();
 	}
 
 	#visit(path: readonly number[], values: readonly number[], times: number): boolean {

@@ -46,6 +46,8 @@ const stateOf = (tree: SearchTree): string =>
 		tree.skipped,
 		tree.outcome,
 		tree.backup,
+		tree.start,
+		tree.nodes.map(({ id }) => tree.notesOf(id)),
 	]);
 
 test('the tree of the log is the tree of the search, after each line, for every strategy', async () => {
@@ -87,21 +89,41 @@ const fresh = (events: readonly TreeEvent[]): SearchTree => {
 };
 
 test('any moment can be gone to, in any order, and the log may grow meanwhile', async () => {
-	const events = await logOf('mcts', { simulations: 60, expansions: 3 });
-	const replay = new Replay(events.slice(0, 100), { every: 16, most: 4 });
-	const random = Random.of('moments');
-	for (let i = 0; i < 150; i++) {
-		if (i % 3 === 0 && replay.length < events.length) replay.append(events[replay.length] as TreeEvent);
-		const n = random.int(replay.length + 1);
-		assert.equal(stateOf(replay.treeAt(n)), stateOf(fresh(events.slice(0, n))), `event ${n}`);
+	for (const [name, params] of searches) {
+		const events = await logOf(name, params);
+		const more = { ...options(name, params), resume: { events: [...events], action: 'more' } } as const;
+		await runSearch({ ...more, onEvent: (event) => events.push(event) });
+		// What makes no sense, what a person did and what an agent told, here and there.
+		const random = Random.of('moments', name);
+		const odd: TreeEvent[] = [
+			{ t: 'prune', at: 1, id: 1, reason: 'a person' },
+			{ t: 'prune', at: 1, id: 1, reason: 'again' },
+			{ t: 'restore', at: 1, id: 1 },
+			{ t: 'restore', at: 1, id: 999 },
+			{ t: 'critique', at: 1, id: 1, missing: ['a'], superfluous: [], addressed: [] },
+			{ t: 'tool', at: 1, id: 1, name: 'calculator', arguments: {} },
+			{ t: 'visit', at: 1, path: [0, 1, 0], values: [1, 2, 3], times: 2 },
+			{ t: 'visit', at: 1, path: [0, 999], values: [1, 2], times: 1 },
+			{ t: 'score', at: 1, id: 1, scorer: 'other', value: null },
+			{ t: 'merge', at: 1, id: 2, into: 1 },
+			events[0] as TreeEvent,
+			events[2] as TreeEvent,
+		];
+		for (const event of odd) events.splice(random.between(6, events.length), 0, event);
+		const replay = new Replay(events.slice(0, 30));
+		for (let i = 0; i < 120; i++) {
+			if (replay.length < events.length) replay.append(events[replay.length] as TreeEvent);
+			const n = random.int(replay.length + 1);
+			assert.equal(stateOf(replay.treeAt(n)), stateOf(fresh(events.slice(0, n))), `${name}, event ${n}`);
+		}
+		assert.equal(replay.treeAt(1e9).events, replay.length);
+		assert.equal(replay.treeAt(-5).events, 0);
+		// A copy stays as it is.
+		const kept = replay.treeAt(50).copy();
+		const before = stateOf(kept);
+		replay.treeAt(replay.length);
+		assert.equal(stateOf(kept), before);
 	}
-	assert.equal(replay.treeAt(1e9).events, replay.length);
-	assert.equal(replay.treeAt(-5).events, 0);
-	// What was given once and copied stays as it is.
-	const kept = replay.treeAt(50).copy();
-	const before = stateOf(kept);
-	replay.treeAt(120);
-	assert.equal(stateOf(kept), before);
 });
 
 test('a log that is cut anywhere goes on, for every strategy', async () => {
