@@ -72,7 +72,10 @@ export class NodeTab implements DetailTab {
 			this.#text(side, node),
 			section('Statistics', this.#statistics(side, node)),
 			...toldOf(events, 'tool', node.id, moment).map((tool) => this.#tool(tool)),
-			...toldOf(events, 'critique', node.id, moment).map((critique) => this.#critique(critique)),
+			// Told again with the points that a revision has taken up.
+			...toldOf(events, 'critique', node.id, moment)
+				.slice(-1)
+				.map((critique) => this.#critique(critique)),
 			this.#references(toldOf(events, 'reference', node.id, moment)),
 			this.#children(side, node),
 		);
