@@ -129,7 +129,8 @@ class SearchRun {
 		let end: StrategyEnd | null = null;
 		let stop: SearchStop | null = null;
 		try {
-			end = await strategy.run(operators, params);
+			// A person may have written all that was left.
+			end = this.#tree.node(root)?.final ? { stop: 'complete' } : await strategy.run(operators, params);
 		} catch (error) {
 			if (!(error instanceof SearchStop)) {
 				operators.stop(new SearchStop('stopped'));

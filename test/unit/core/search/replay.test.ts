@@ -215,6 +215,10 @@ test('a person edits a step, forces a token, or branches, and the strategy goes 
 		assert.ok(edited.outcome.best?.includes(edited.own?.id as number), `${name}: ${edited.outcome.best}`);
 		assert.match(edited.tree.textOf(edited.outcome.best?.at(-1) as number), /^I know\nstep/);
 
+		const whole = await go({ action: 'edit', node: step, text: '<answer>1</answer>' });
+		assert.deepEqual([whole.own?.final, whole.outcome.answer, whole.outcome.stop], [true, '1', 'complete']);
+		assert.equal(whole.tree.nodes.length, tree.nodes.length + 1);
+
 		const forced = await go({ action: 'force', node: step, token: 4, text: '?' });
 		assert.equal(forced.own?.text, 'step?');
 		assert.ok(forced.outcome.best?.includes(forced.own?.id as number));
