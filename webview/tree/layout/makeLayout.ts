@@ -7,6 +7,9 @@ import { tidyLayout } from './tidyLayout.ts';
 import { timelineLayout } from './timelineLayout.ts';
 import type { VisibleTree } from './visibleTree.ts';
 
+/** More nodes than this take seconds to be ordered in layers: they are laid out as the tree of their first parents. */
+const mostLayered = 6000;
+
 export function makeLayout(
 	kind: LayoutKind,
 	nodes: readonly TreeNode[],
@@ -25,6 +28,6 @@ export function makeLayout(
 		case 'timeline':
 			return timelineLayout(nodes, tree, unit);
 		case 'layered':
-			return layeredLayout(nodes, tree);
+			return tree.count > mostLayered ? tidyLayout(nodes, tree, 'right') : layeredLayout(nodes, tree);
 	}
 }
