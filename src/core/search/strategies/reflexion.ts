@@ -61,7 +61,7 @@ export const reflexion = (tools: readonly AgentTool[] = []): Strategy<ReflexionP
 	},
 	async conclude(search) {
 		const last = latestAnswer(search.tree, search.root);
-		return { best: last?.id ?? null, answer: last?.text ?? null };
+		return { best: last?.id ?? null, answer: last?.answer ?? last?.text ?? null };
 	},
 });
 
@@ -202,7 +202,7 @@ class Agent {
 		const search = this.#search;
 		const evidence = evidenceOf(search.tree);
 		const cited = withNumbers(reply.answer, reply.references, evidence);
-		const node = search.add({ parents, text: cited.text, role, answer: cited.text });
+		const node = search.add({ parents, text: cited.text, role, answer: this.#stated(cited.text) });
 		const before = role === 'revision' ? search.tree.node(parents[0] as number) : undefined;
 		const critique = before === undefined ? null : critiqueOf(search.tree, before.id);
 		if (before !== undefined && critique !== null) {
@@ -221,6 +221,12 @@ class Agent {
 			search.note({ t: 'fault', id: node.id, part: 'policy', message });
 		}
 		return node;
+	}
+
+	/** The answer that stands in tags, where the question has asked for one; the result of prose is all of it. */
+	#stated(text: string): string | null {
+		const { tags } = this.#search;
+		return tags.answer !== null && text.includes(tags.answer[0]) ? this.#search.answerIn(text) : null;
 	}
 
 	/** Each query with its tool; without one it goes to all that search. */
