@@ -116,9 +116,12 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 			},
 		},
 		{
-			asks: (draft) => given.guide === undefined && (draft.strategy === undefined || scorerNeed(draft) !== undefined),
+			asks: (draft) =>
+				given.guide === undefined &&
+				(given.strategy === undefined || draft.strategy === undefined || scorerNeed(draft) !== undefined),
 			ask: async (draft, question) => {
-				const scope = scorerNeed(draft) ?? 'final';
+				const need = scorerNeed(draft);
+				const scope = need === 'final' ? 'final' : 'step';
 				const gold = (draft.problem?.answer ?? null) !== null;
 				const proposed = draft.guide ?? (last.strategy === draft.strategy ? (last.guide ?? null) : null);
 				return wrap(
@@ -126,7 +129,7 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 					await askScorer(
 						{ ...question, title: scope === 'step' ? 'New Search: what guides it' : 'New Search: what chooses' },
 						files,
-						{ scope, needed: true, gold },
+						{ scope, needed: need !== undefined, gold, policy: draft.policy?.kind },
 						proposed as never,
 					),
 				);

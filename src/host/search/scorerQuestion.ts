@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { builtInRewardNames } from '../../protocol/builtInRewards.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import { displayText } from '../runView.ts';
@@ -8,18 +9,33 @@ import { askChoice, type NoAnswer, type Question } from './questions.ts';
 
 type Answer = { readonly value: ScorerSpec | null } | NoAnswer;
 
-const judging: readonly (readonly [label: string, description: string, spec: ScorerSpec])[] = [
-	['Self-evaluation', 'the policy judges its own thoughts; it has to take instructions', { use: 'self-evaluation' }],
+type Kind = PolicySpec['kind'];
+type Judging = readonly [label: string, description: string, spec: ScorerSpec, policies?: readonly Kind[]];
+
+/** With the kinds of policies that can do it, where not all can. */
+const judging: readonly Judging[] = [
 	['Mean log-probability', 'how likely its thoughts are to the policy itself', { use: 'mean-logprob' }],
 	['Self-certainty', 'how far from uniform its distributions are', { use: 'self-certainty' }],
-	['Value head', 'of the policy, where it was trained with one', { use: 'value', aggregate: 'last' }],
+	[
+		'Self-evaluation',
+		'the policy judges its own thoughts; it has to take instructions',
+		{ use: 'self-evaluation' },
+		['openai', 'scripted'],
+	],
+	[
+		'Value head',
+		'of the policy, where it was trained with one',
+		{ use: 'value', aggregate: 'last' },
+		['checkpoint', 'engine'],
+	],
 	[
 		'Process head',
 		'a value for each step, where the policy was trained with one',
 		{ use: 'process', aggregate: 'last' },
+		['checkpoint', 'engine'],
 	],
 ];
-const finalOnly: typeof judging = [['Majority', 'the share of the answers that say the same', { use: 'majority' }]];
+const majority: Judging = ['Majority', 'the share of the answers that say the same', { use: 'majority' }];
 
 /**
  * What gives values: to steps, or only to what has come to its end.
@@ -28,7 +44,18 @@ const finalOnly: typeof judging = [['Majority', 'the share of the answers that s
 export async function askScorer(
 	question: Question,
 	files: RewardFileList,
-	{ scope, needed, gold }: { readonly scope: 'step' | 'final'; readonly needed: boolean; readonly gold: boolean },
+	{
+		scope,
+		needed,
+		gold,
+		policy,
+	}: {
+		readonly scope: 'step' | 'final';
+		readonly needed: boolean;
+		readonly gold: boolean;
+		/** Which scorers make sense. Default: all are offered. */
+		readonly policy?: PolicySpec['kind'] | undefined;
+	},
 	proposed: ScorerSpec | null,
 ): Promise<Answer> {
 	const same = JSON.stringify(proposed);
@@ -44,14 +71,11 @@ export async function askScorer(
 	return askChoice<ScorerSpec | null>(
 		question,
 		[
-			...(needed ? [] : [{ label: 'None', description: 'the strategy can do without', value: null }]),
-			...judging.map(([label, description, value]) => ({ label, description, value })),
-			...(scope === 'final' ? finalOnly.map(([label, description, value]) => ({ label, description, value })) : []),
-			// A reward values what has come to its end.
-			...(scope === 'step'
-				? []
-				: [
-						separator('Rewards'),
+			...(needed ? [] : [{ label: 'None', description: 'the strategy does without', value: null }]),
+			...[...judging, ...(scope === 'final' ? [majority] : [])]
+				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
+				.map(([label, description, value]) => ({ label, description, value })),
+			separator('Rewards'),
 						...rewards.flat().map(({ file, name }) => ({
 							label: displayText(name, 80),
 							description: displayText(basename(file), 80),
