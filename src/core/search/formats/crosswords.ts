@@ -71,5 +71,5 @@ export function crosswordsTree(value: unknown, name: string, limits: TreeLimits)
 	}
 	tree.count('visits', visits);
 	if (left > 0) tree.fault(`Of the nodes, the first ${limits.nodes} are shown.`);
-	return visits === 0 ? { name, fault: 'has no visits' } : tree.done();
+	return visits + left === 0 ? { name, fault: 'has no visits' } : tree.done();
 }
