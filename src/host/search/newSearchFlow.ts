@@ -121,7 +121,7 @@ function stepsOf(given: SearchDraft, last: SearchDraft, { files, askPolicy }: Fl
 				(given.strategy === undefined || draft.strategy === undefined || scorerNeed(draft) !== undefined),
 			ask: async (draft, question) => {
 				const need = scorerNeed(draft);
-				const scope = need === 'final' ? 'final' : 'step';
+				const scope = need === 'step' ? 'step' : 'final';
 				const gold = (draft.problem?.answer ?? null) !== null;
 				const proposed = draft.guide ?? (last.strategy === draft.strategy ? (last.guide ?? null) : null);
 				return wrap(

@@ -75,7 +75,11 @@ export async function askScorer(
 			...[...judging, ...(scope === 'final' ? [majority] : [])]
 				.filter(([, , , kinds]) => policy === undefined || (kinds?.includes(policy) ?? true))
 				.map(([label, description, value]) => ({ label, description, value })),
-			separator('Rewards'),
+			// A reward values what has come to its end.
+			...(scope === 'step'
+				? []
+				: [
+						separator('Rewards'),
 						...rewards.flat().map(({ file, name }) => ({
 							label: displayText(name, 80),
 							description: displayText(basename(file), 80),
