@@ -22,8 +22,8 @@ function entriesOf(value: unknown): Entry[] {
 export function serversOf(value: unknown): ServerList {
 	const servers: ServerPolicy[] = [];
 	const faults: string[] = [];
-	for (const [i, entry] of entriesOf(value).entries()) {
-		const decoded = decode(policySpecSchema, { ...entry, kind: 'openai' });
+	for (const [i, entry] of (Array.isArray(value) ? value : []).entries()) {
+		const decoded = decode(policySpecSchema, { ...(entry as Entry), kind: 'openai' });
 		const where = `Entry ${i + 1} of "${settingIds.policies}"`;
 		if (!decoded.ok) faults.push(`${where}: ${decoded.faults[0]?.path} ${decoded.faults[0]?.message}.`);
 		else if (servers.some(({ name }) => name === (decoded.value as ServerPolicy).name)) {
