@@ -16,7 +16,7 @@ const script = {
 	name: 'a careless pupil',
 	rules: [
 		{
-			delayMs: 40,
+			delayMs: 700,
 			say: ['3 * 4 = 12', '3 * 4 = 14', 'First the product: 12'].flatMap((first) =>
 				['12 + 5 = 17', '12 + 5 = 16', '14 + 5 = 19'].flatMap((second) =>
 					['17 - 2 = 15', '16 - 2 = 14', '19 - 2 = 17'].map((third) =>
@@ -29,13 +29,13 @@ const script = {
 };
 
 const trees: readonly { readonly file: string; readonly title: RegExp; readonly facts: RegExp }[] = [
-	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /llm-reasoners.* 37 nodes/ },
+	{ file: 'tree-llm-reasoners/mcts_log.json', title: /mcts_log/, facts: /LLM Reasoners.* 37 nodes/ },
 	{ file: 'tree-x1/graphs/mcts_tree_final.json', title: /mcts_tree_final/, facts: /x1.* 22 nodes/ },
 	{ file: 'tree-openr/tree_mcts.json', title: /tree_mcts/, facts: /openr.* 20 nodes/i },
 	{
 		file: 'tree-tot/logs/game24/gpt-4_0.7_propose1_value3_greedy5_start900_end1000.json',
-		title: /start900/,
-		facts: /tree-of-thoughts.* 81 nodes/i,
+		title: /propose1/,
+		facts: /Tree of Thoughts.* 81 nodes/i,
 	},
 	{
 		file: 'tree-mathblackbox/gsm8k-fixture-new-mcts-8/jsons/7c0e85c9ea065126ff642d60ea6e23c4.json',
@@ -102,6 +102,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await page.keyboard.press('Home');
 		await page.keyboard.press('ArrowRight');
 		await tree.chosen().waitFor();
+		await tree.tab('Node').click();
 		await workbench.screenshot('search-node');
 		const before = await tree.nodes();
 		await tree.button('Branch from Here').click();
