@@ -11,12 +11,12 @@ import { TreePage } from './pages/treePage.ts';
 const thought = (lines: readonly string[], answer: string) =>
 	`<think>\n${lines.join('\n')}\n</think>\n<answer>${answer}</answer>`;
 
-/** A policy of 3 * 4 + 5 - 2 that may go wrong at every step; each request takes long enough to be seen. */
+/** A policy of 3 * 4 + 5 - 2 that may go wrong at every step; each request takes long enough for the tree to be seen growing. */
 const script = {
 	name: 'a careless pupil',
 	rules: [
 		{
-			delayMs: 700,
+			delayMs: 2000,
 			say: ['3 * 4 = 12', '3 * 4 = 14', 'First the product: 12'].flatMap((first) =>
 				['12 + 5 = 17', '12 + 5 = 16', '14 + 5 = 19'].flatMap((second) =>
 					['17 - 2 = 15', '16 - 2 = 14', '19 - 2 = 17'].map((third) =>
@@ -81,8 +81,8 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		const early = await tree.nodes();
 		await workbench.screenshot('search-growing');
 		await waitUntil(async () => (await tree.nodes()) > early, 'there are more');
-		await tree.state().filter({ hasText: 'ended' }).waitFor();
-		await tree.facts().filter({ hasText: 'answer 15' }).waitFor();
+		await tree.button('Stop').click();
+		await tree.facts().filter({ hasText: 'stopped' }).waitFor();
 		await workbench.screenshot('search-ended');
 		assert.deepEqual(await violations(tree.frame), []);
 	});
@@ -108,6 +108,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await tree.button('Branch from Here').click();
 		await workbench.pick('100 simulations');
 		await waitUntil(async () => (await tree.nodes()) > before, 'the branch grows');
+		await tree.button('Stop').click();
 		await tree.state().filter({ hasText: 'ended' }).waitFor();
 		await workbench.screenshot('search-branched');
 		const logs = readdirSync(join(lab.workspace, 'searches')).filter((name) => name.endsWith('.jsonl'));
