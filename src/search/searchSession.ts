@@ -5,6 +5,7 @@ import { equivalentAnswers } from '../core/search/answerClasses.ts';
 import type { SearchResume } from '../core/search/goOn.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
+import { strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
 import type { RunningSearch } from '../protocol/searchWorker.ts';
@@ -194,7 +195,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const events = last === null ? read.events : [...read.events, last];
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no beginning.`);
-		const spec = go.spec ?? specOf(log, read);
+		const spec = withRoom(go.spec ?? specOf(log, read), budget, read.tree);
 		const how = {
 			problem: start.problem,
 			resume: { events, ...action },
@@ -219,6 +220,15 @@ function specOf(log: string, { events, tree }: ReadTreeLog): SearchSpec {
 	const changed = events.findLast((event) => event.t === 'resume' && event.strategy !== undefined);
 	if (changed?.t !== 'resume' || changed.strategy === undefined) return spec;
 	return { ...spec, strategy: changed.strategy, params: changed.params ?? {} };
+}
+
+/** Who lets a search go on for so many simulations means them, whatever its parameters say of one round. */
+function withRoom(spec: SearchSpec, { simulations }: SearchBudget, tree: SearchTree): SearchSpec {
+	if (simulations === undefined) return spec;
+	const params = strategyParams(strategyOf(spec.strategy), spec.params) as { readonly simulations?: unknown };
+	const wanted = simulations + (tree.nodes[0]?.visits ?? 0);
+	if (typeof params.simulations !== 'number' || params.simulations >= wanted) return spec;
+	return { ...spec, params: { ...spec.params, simulations: wanted } };
 }
 
 interface Prepared {

@@ -71,7 +71,17 @@ export async function askSearch(given: SearchDraft, last: SearchDraft, needs: Fl
 	const { problem, ...spec } = draft;
 	if (problem === undefined) throw new Failure('invalid', 'The search has no problem.');
 	if (mayGuide && spec.guide === undefined && scorerNeed(draft) === undefined) spec.guide = null;
+	const { simulations } = spec.budget ?? {};
+	// So many are wanted, whatever the strategy does by itself.
+	if (given.params === undefined && simulations !== undefined && takesSimulations(draft)) {
+		spec.params = { simulations, ...spec.params };
+	}
 	return { spec: decodeOrThrow(searchSpecSchema, spec, 'The search'), problem };
+}
+
+function takesSimulations(draft: Draft): boolean {
+	const strategy = strategyOf(draft.strategy ?? '');
+	return Object.hasOwn(strategyParams(strategy, draft.params) as object, 'simulations');
 }
 
 /** A step that was answered is asked again on the way back. */

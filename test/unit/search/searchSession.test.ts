@@ -149,6 +149,25 @@ describe('a search that writes its log', () => {
 		);
 	});
 
+	it('goes on for as many simulations as are asked for, whatever its parameters say of one round', async (context) => {
+		const folder = await folderFor(context);
+		const search = contextFor(context, folder);
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'mcts',
+			params: { simulations: 3 },
+			guide: { use: 'mean-logprob' },
+		});
+		await (await startSearch({ spec, problem, log, context: search })).result;
+		const session = await continueSearch({
+			...{ log, context: search },
+			budget: { simulations: 9 },
+			action: { action: 'more' },
+		});
+		assert.equal((await session.result).tree.nodes[0]?.visits, 12);
+	});
+
 	it('prunes and opens nodes of a log, once each, and says what cannot be pruned', async (context) => {
 		const folder = await folderFor(context);
 		const log = join(folder, 'a.jsonl');
@@ -194,7 +213,7 @@ describe('a search that writes its log', () => {
 			const end = whole.indexOf(0x0a, at);
 			if (kind === 'start') continue;
 			for (let cut = at; cut <= end + 1; cut++)
-				if (cut - at < 3 || end - cut < 3 || random.next() < 0.12) cuts.add(cut);
+				if (cut - at < 3 || end - cut < 3 || random.next() < 0.04) cuts.add(cut);
 		}
 		const events = (await readTreeLog(log)).events;
 		for (const cut of cuts) {
