@@ -55,15 +55,11 @@ export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<
 		return item;
 	}
 
-	/** Tooltips are made when they are asked for; plain values only. */
+	/** Tooltips are made when they are asked for; plain text, in which addresses are no links. */
 	resolveTreeItem(item: vscode.TreeItem, id: string): vscode.TreeItem {
 		const shown = this.#loaded?.present(id) ?? null;
 		if (shown === null) return item;
-		const text = new vscode.MarkdownString();
-		for (const [name, value] of shown.tooltip) {
-			text.appendMarkdown(`${name}: `).appendText(value).appendMarkdown('  \n');
-		}
-		item.tooltip = text;
+		item.tooltip = shown.tooltip.map(([name, value]) => `${name}: ${value}`).join('\n');
 		return item;
 	}
 
