@@ -80,7 +80,11 @@ export class App extends Disposable {
 			),
 			this.#tabs.element,
 		);
-		fill(this.#body, element('p', { class: 'quiet loading' }, 'The tree is being read…'));
+		fill(
+			this.#body,
+			element('h1', { class: 'visually-hidden' }, 'Search tree'),
+			element('p', { class: 'quiet loading' }, 'The tree is being read…'),
+		);
 		fill(root, this.#body, this.#live.element);
 		this.register(model.onChange((changes) => this.#update(changes)));
 		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
@@ -101,7 +105,8 @@ export class App extends Disposable {
 	#update(changes: ReadonlySet<Change>): void {
 		const { main, failure } = this.#model;
 		if (main === null) {
-			if (failure !== null) fill(this.#body, this.#failed(failure));
+			if (failure !== null)
+				fill(this.#body, element('h1', { class: 'visually-hidden' }, 'Search tree'), this.#failed(failure));
 			return;
 		}
 		if (!this.#view.isConnected) {

@@ -18,7 +18,7 @@ export function facts(rows: readonly Fact[]): HTMLElement {
 }
 
 export function section(title: string, ...children: readonly Child[]): HTMLElement {
-	return element('section', { class: 'detail-section' }, element('h3', null, title), ...children);
+	return element('section', { class: 'detail-section' }, element('h2', null, title), ...children);
 }
 
 export function linkButton(label: string, run: () => void, title?: string): HTMLButtonElement {

@@ -159,11 +159,11 @@ export class NodeTab implements DetailTab {
 		return section(
 			`Tool: ${plainLabel(name, 80)}`,
 			facts([['Time', seconds === undefined ? null : formatDuration(seconds)]]),
-			element('h4', null, 'Arguments'),
+			element('h3', null, 'Arguments'),
 			this.#texts.make(`Arguments of ${name}`, valueText(given)),
-			error !== undefined && element('h4', null, 'Error'),
+			error !== undefined && element('h3', null, 'Error'),
 			error !== undefined && element('div', { class: 'tool-error' }, this.#texts.make(`Error of ${name}`, error)),
-			result !== undefined && element('h4', null, 'Result'),
+			result !== undefined && element('h3', null, 'Result'),
 			result !== undefined && this.#texts.make(`Result of ${name}`, valueText(result)),
 			error === undefined && result === undefined && element('p', { class: 'quiet' }, 'There is no result.'),
 		);
@@ -186,7 +186,7 @@ export class NodeTab implements DetailTab {
 			items.length === 0
 				? []
 				: [
-						element('h4', null, title),
+						element('h3', null, title),
 						element('ul', { class: 'critique' }, ...items.slice(0, 200).map((text, i) => item(text, from + i))),
 					];
 		return section(

@@ -1,0 +1,517 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { hostileTexts } from '../../support/hostileTexts.ts';
+import { agentEvents, mctsEvents, treeEvents } from '../../support/treeEvents.ts';
+import { openTree, type TreeView } from './treeHarness.ts';
+import type { ThemeName } from './vscodeThemes.ts';
+
+const options = { timeout: 180_000, skip };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+const grown = mctsEvents({ nodes: 120 });
+
+let browser: Browser;
+before(async () => {
+	await mkdir(pictures, { recursive: true });
+	if (!skip) browser = await launchChromium();
+});
+after(async () => {
+	await browser?.close();
+});
+
+/** Opens the page, and closes it with the test, which fails when the page had an error. */
+async function open(t: TestContext, more: Parameters<typeof openTree>[1] = {}): Promise<TreeView> {
+	const view = await openTree(browser, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+async function looksRight(view: TreeView, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), []);
+	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await view.page.screenshot({ path: join(pictures, `${name}.png`) });
+}
+
+/** Share of the canvas that is not empty. */
+const inked = (page: Page, at = 0): Promise<number> =>
+	page.evaluate((index) => {
+		const canvas = document.querySelectorAll<HTMLCanvasElement>('.tree-canvas')[index];
+		const context = canvas?.getContext('2d');
+		if (!canvas || !context || canvas.width === 0) return 0;
+		const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+		let count = 0;
+		for (let i = 3; i < data.length; i += 4) if (data[i] !== 0) count++;
+		return count / (data.length / 4);
+	}, at);
+
+const drawn = (page: Page, at = 0) =>
+	page.waitForFunction((index) => {
+		const canvas = document.querySelectorAll<HTMLCanvasElement>('.tree-canvas')[index];
+		const context = canvas?.getContext('2d');
+		if (!canvas || !context || canvas.width === 0) return false;
+		const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+		return data.some((value, i) => i % 4 === 3 && value !== 0);
+	}, at);
+
+/** What a screen reader says of the chosen node. */
+const spoken = (page: Page): Promise<string> =>
+	page.evaluate(() => {
+		const tree = document.querySelector('.tree-stage');
+		const id = tree?.getAttribute('aria-activedescendant');
+		return (id && document.getElementById(id)?.textContent) || '';
+	});
+const says = (page: Page, words: string) =>
+	page.waitForFunction((sought) => {
+		const id = document.querySelector('.tree-stage')?.getAttribute('aria-activedescendant');
+		return id ? document.getElementById(id)?.textContent?.includes(sought) : false;
+	}, words);
+
+const tab = (page: Page, name: string) => page.getByRole('tab', { name, exact: true }).click();
+const choose = async (page: Page, label: string, option: string) => {
+	await page.getByRole('combobox', { name: label, exact: true }).click();
+	await page.getByRole('option', { name: option }).click();
+};
+
+const layoutOf = (page: Page): Promise<string> =>
+	page.getByRole('combobox', { name: 'Layout', exact: true }).evaluate((node) => (node as HTMLSelectElement).value);
+
+const sizes: readonly { theme: ThemeName; width: number; height: number }[] = [
+	...(['dark', 'light', 'high-contrast', 'high-contrast-light'] as const).map((theme) => ({
+		theme,
+		width: 1280,
+		height: 860,
+	})),
+	{ theme: 'dark', width: 340, height: 860 },
+	{ theme: 'light', width: 1900, height: 1000 },
+];
+
+test('a tree and its details are accessible in every theme and width', options, async (t) => {
+	for (const size of sizes) {
+		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
+			const view = await open(t, size);
+			await view.show(grown);
+			await drawn(view.page);
+			await looksRight(view, `tree-${size.theme}-${size.width}`);
+			await view.page.locator('.tree-stage').focus();
+			await view.page.keyboard.press('Home');
+			await view.page.keyboard.press('ArrowRight');
+			await tab(view.page, 'Node');
+			await view.page.waitForSelector('.node-head h2');
+			await looksRight(view, `tree-node-${size.theme}-${size.width}`);
+		});
+	}
+});
+
+test('one walks by keys, opens and closes, and hears where one is', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await view.show(grown);
+	await drawn(page);
+	await page.locator('.tree-stage').focus();
+	await page.keyboard.press('Home');
+	await says(page, 'Problem 0: What is six times seven?');
+	await page.keyboard.press('ArrowRight');
+	await says(page, 'Thought 1:');
+	await page.keyboard.press('ArrowDown');
+	await says(page, 'Thought 2:');
+	await page.keyboard.press('ArrowUp');
+	await says(page, 'Thought 1:');
+	const item = page.locator('[role=treeitem][aria-selected=true]');
+	assert.deepEqual(
+		[
+			await item.getAttribute('aria-level'),
+			await item.getAttribute('aria-setsize'),
+			await item.getAttribute('aria-expanded'),
+		],
+		['2', '3', 'true'],
+	);
+	await page.keyboard.press('Enter');
+	await says(page, 'below not shown');
+	assert.equal(await item.getAttribute('aria-expanded'), 'false');
+	await page.keyboard.press('ArrowRight');
+	await page.waitForFunction(
+		() => document.querySelector('.tree-stage [aria-selected=true]')?.getAttribute('aria-expanded') === 'true',
+	);
+	await page.keyboard.press('ArrowRight');
+	await page.waitForFunction(
+		() => document.querySelector('.tree-stage [aria-selected=true]')?.getAttribute('aria-level') === '3',
+	);
+	await page.keyboard.press('ArrowLeft');
+	await says(page, 'Thought 1:');
+	await page.keyboard.press('End');
+	await says(page, 'on the best path');
+	await page.keyboard.press('?');
+	await page.waitForSelector('dialog[open]');
+	assert.deepEqual(await view.violations(), []);
+	await page.keyboard.press('Escape');
+	await page.waitForSelector('dialog[open]', { state: 'detached' });
+});
+
+test('the slider goes back in time, and the end is followed again', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await view.show(grown.slice(0, 300), { running: true });
+	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('300 of 300'));
+	const slider = page.getByRole('slider', { name: 'Moment of the search' });
+	await slider.fill('38');
+	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('38 of 300'));
+	assert.match(await page.locator('.time-words').innerText(), /^(Backup|Selection|Expansion|Evaluation) /);
+	await view.add(grown.slice(300, 400));
+	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('38 of 400'));
+	await page.getByRole('button', { name: 'One event on' }).click();
+	await page.waitForFunction(() => document.querySelector('.time-place')?.textContent?.includes('39 of 400'));
+	await page.getByRole('button', { name: 'Follow the end' }).click();
+	await view.add(grown.slice(400));
+	await page.waitForFunction(() => document.querySelector('.time-words')?.textContent?.startsWith('End'));
+	await page.locator('.tree-stage').focus();
+	for (const key of ['Home', 'ArrowRight']) await page.keyboard.press(key);
+	await tab(page, 'Events');
+	await page.locator('.events-list').focus();
+	await page.keyboard.press('Home');
+	await page.waitForFunction(() => /^Event \d of/.test(document.querySelector('.time-place')?.textContent ?? ''));
+	const before = await inked(page);
+	await page.keyboard.press('p');
+	await page.waitForSelector('[aria-label="Pause"]');
+	await page.keyboard.press('p');
+	await page.waitForSelector('[aria-label="Play"]');
+	await page.keyboard.press('l');
+	await page.waitForFunction(() => document.querySelector('.time-words')?.textContent?.startsWith('End'));
+	await page.waitForFunction(() => document.querySelector('[role=treeitem]') !== null);
+	assert.ok((await inked(page)) > before, 'there is more to see at the end than at the beginning');
+});
+
+test('every layout draws, and so do filters, depths and colours', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await view.show(mctsEvents({ nodes: 900 }));
+	await drawn(page);
+	for (const [label, option] of [
+		['Layout', 'Radial'],
+		['Layout', 'Indented'],
+		['Layout', 'Timeline'],
+		['Axis of the timeline', 'by time'],
+		['Layout', 'Layered graph'],
+		['Layout', 'Tidy, downwards'],
+		['Colour', 'Visits (N)'],
+		['Colour', 'Role'],
+		['Nodes shown', 'Ways to answers'],
+		['Open', 'Depth 2'],
+		['Open', 'All nodes open'],
+	] as const) {
+		await choose(page, label, option);
+		await drawn(page);
+	}
+	assert.match(await page.locator('.legend').innerText(), /Problem[\s\S]*Answer[\s\S]*Best path/);
+	const state = (await view.state()) as { options: { layout: string; colouring: string } };
+	assert.deepEqual([state.options.layout, state.options.colouring], ['down', 'role']);
+	await page.getByRole('button', { name: 'Zoom in' }).click();
+	await page.getByRole('button', { name: 'Zoom in' }).click();
+	await page.waitForFunction(() => document.querySelector<HTMLElement>('.minimap')?.hidden === false);
+	await page.locator('.minimap-canvas').click({ position: { x: 30, y: 60 } });
+	await page.getByRole('button', { name: 'Show all of it' }).click();
+	await page.waitForFunction(() => document.querySelector<HTMLElement>('.minimap')?.hidden === true);
+	const second = await open(t, { state });
+	await second.show(mctsEvents({ nodes: 900 }));
+	await drawn(second.page);
+	assert.equal(await layoutOf(second.page), 'down');
+});
+
+test('words are found, and the hits are gone through', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await view.show(mctsEvents({ nodes: 900 }));
+	await drawn(page);
+	await page.keyboard.press('/');
+	await page.keyboard.type('the answer is 42');
+	await page.waitForFunction(() => /^\d+ found$/.test(document.querySelector('.found-count')?.textContent ?? ''));
+	await page.keyboard.press('Enter');
+	await says(page, 'So the answer is 42.');
+	const first = await spoken(page);
+	await page.keyboard.press('Enter');
+	await page.waitForFunction(() => document.querySelector('.found-count')?.textContent?.startsWith('2 of'));
+	assert.notEqual(await spoken(page), first);
+	await page.keyboard.press('Shift+Enter');
+	await page.waitForFunction(() => document.querySelector('.found-count')?.textContent?.startsWith('1 of'));
+	await page.keyboard.press('Escape');
+	await page.waitForFunction(() => document.querySelector('.found-count')?.textContent === '');
+});
+
+test('what can be done with a node is asked of the panel, and what cannot says why', options, async (t) => {
+	const view = await open(t);
+	const { page, commands } = view;
+	await view.show(grown);
+	await drawn(page);
+	await page.locator('.tree-stage').focus();
+	for (const key of ['Home', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+	await tab(page, 'Node');
+	await page.getByRole('button', { name: 'Branch from Here' }).click();
+	await page.getByRole('button', { name: 'Prune' }).click();
+	await page.getByRole('button', { name: 'Edit and Continue…' }).click();
+	await page.getByRole('textbox', { name: /The text of the step/ }).fill('Better: 6 · 7 = 42.\n');
+	await page.getByRole('button', { name: 'Continue from the Edited Step' }).click();
+	await page.getByRole('button', { name: 'Run More…' }).click();
+	const id = (commands[0] as { node: number }).node;
+	assert.deepEqual(commands, [
+		{ type: 'branch', node: id },
+		{ type: 'prune', node: id, restore: false },
+		{ type: 'edit', node: id, text: 'Better: 6 · 7 = 42.\n' },
+		{ type: 'more' },
+	]);
+	await view.say({
+		type: 'source',
+		side: 'main',
+		source: {
+			title: 'x',
+			path: '/x',
+			foreign: 'openr',
+			trees: ['a', 'b'],
+			chosen: 0,
+			faults: ['line 4 is no event'],
+			running: false,
+			canGoOn: 'Another program wrote the tree.',
+		},
+	});
+	await page.waitForFunction(() => document.querySelector('.why')?.textContent?.includes('Another program'));
+	await tab(page, 'Search');
+	assert.match(await page.locator('.tab-panel').innerText(), /What went wrong[\s\S]*line 4 is no event/);
+	await tab(page, 'Node');
+	assert.match(await page.locator('.node-actions').innerText(), /Another program wrote the tree/);
+	for (const name of ['Branch from Here', 'Edit and Continue…', 'Prune', 'Run More…']) {
+		assert.ok(await page.getByRole('button', { name }).isDisabled(), name);
+	}
+	commands.length = 0;
+	await choose(page, 'Tree', 'b');
+	assert.deepEqual(commands, [{ type: 'choose', tree: 1 }]);
+	await view.show(grown.slice(0, 200), { running: true });
+	await page.getByRole('button', { name: 'Stop' }).click();
+	await page.waitForFunction(() => document.querySelector('.state')?.textContent === 'running');
+	assert.deepEqual(commands.at(-1), { type: 'stop' });
+});
+
+test('the graph of an agent tells of tools, critique and references', options, async (t) => {
+	const view = await open(t, { theme: 'light' });
+	const { page } = view;
+	await view.show(agentEvents());
+	await drawn(page);
+	assert.equal(await layoutOf(page), 'layered');
+	await page.locator('.tree-stage').focus();
+	await page.keyboard.press('End');
+	await tab(page, 'Node');
+	const panel = page.locator('.tab-panel');
+	assert.match(await panel.innerText(), /supported\s*\[1\] papers\/dpo\.md[\s\S]*not supported\s*\[2\]/);
+	await page.getByRole('button', { name: 'evidence: node 3' }).click();
+	await says(page, 'Tool 3');
+	assert.match(
+		await panel.innerText(),
+		/Tool: search[\s\S]*Arguments[\s\S]*closed form[\s\S]*Result[\s\S]*papers\/dpo\.md/,
+	);
+	await page.keyboard.press('g');
+	await page.keyboard.press('ArrowDown');
+	await says(page, 'Tool 4');
+	assert.match(await panel.innerText(), /Error[\s\S]*nothing was found/);
+	await page.keyboard.press('ArrowLeft');
+	await says(page, 'Critique 2');
+	assert.match(
+		await panel.innerText(),
+		/Missing[\s\S]*addressed\s*the closed form[\s\S]*open\s*a citation[\s\S]*Superfluous/,
+	);
+	await looksRight(view, 'tree-agent');
+	await tab(page, 'Path');
+	await page.getByRole('button', { name: 'Copy as Text' }).click();
+	assert.match(
+		(view.commands.at(-1) as { text: string }).text,
+		/^How does DPO avoid a reward model\?\n\nDPO optimises/,
+	);
+});
+
+test('two trees stand side by side, with their numbers and answers', options, async (t) => {
+	const view = await open(t, { theme: 'high-contrast' });
+	const { page } = view;
+	await view.show(mctsEvents({ nodes: 900 }));
+	await drawn(page);
+	await page.getByRole('button', { name: 'Compare…' }).click();
+	assert.deepEqual(view.commands, [{ type: 'compare' }]);
+	await view.show(mctsEvents({ nodes: 700, seed: 4 }), { title: 'Another', path: '/other.jsonl' }, 'other');
+	await drawn(page, 1);
+	await page.waitForSelector('.compare-table');
+	assert.match(
+		await page.locator('.tab-panel').innerText(),
+		/Nodes\s*900\s*700[\s\S]*Answers of both[\s\S]*42\s*correct\s*in both/,
+	);
+	await looksRight(view, 'tree-compare');
+	await page.locator('.compare-table').last().getByRole('row').first().getByRole('button').last().click();
+	await page.waitForFunction(
+		() => document.querySelectorAll('.tree-stage')[1]?.getAttribute('aria-activedescendant') !== null,
+	);
+	await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('The same answer'));
+	await tab(page, 'Node');
+	assert.match(await page.locator('.node-actions').innerText(), /Open this tree by itself/);
+	await page.getByRole('button', { name: 'Stop Comparing' }).click();
+	await view.say({ type: 'closeOther' });
+	await page.waitForFunction(() => document.querySelectorAll('.tree-canvas').length === 1);
+	await drawn(page);
+});
+
+test('what is drawn is saved as picture, data and flowchart', options, async (t) => {
+	const view = await open(t);
+	const { page, commands } = view;
+	await view.show(grown);
+	await drawn(page);
+	for (const name of [/SVG/, /PNG/, /JSON/, /Mermaid/]) {
+		await page.getByRole('button', { name: 'Export' }).click();
+		await page.getByRole('menuitem', { name }).click();
+	}
+	const content = commands.map((command) => (command.type === 'export' ? command.content : ''));
+	assert.deepEqual(
+		commands.map((command) => command.type === 'export' && command.format),
+		['svg', 'png', 'json', 'mermaid'],
+	);
+	const shapes = await page.evaluate((text) => {
+		const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+		return [parsed.querySelectorAll('parsererror, script').length, parsed.querySelectorAll('text').length];
+	}, content[0] as string);
+	assert.deepEqual(shapes, [0, 120]);
+	assert.equal(
+		Buffer.from(content[1] as string, 'base64')
+			.subarray(1, 4)
+			.toString(),
+		'PNG',
+	);
+	assert.equal((JSON.parse(content[2] as string) as { nodes: unknown[] }).nodes.length, 120);
+	assert.match(content[3] as string, /^flowchart LR\nn0\(\["What is six times seven#63;/);
+	await page.getByRole('button', { name: 'Export' }).focus();
+	await page.keyboard.press('Enter');
+	await page.waitForSelector('.menu:popover-open');
+	await page.keyboard.press('ArrowDown');
+	await page.keyboard.press('Escape');
+	await page.waitForSelector('.menu:popover-open', { state: 'detached' });
+	assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Export');
+});
+
+test('a search that grows is drawn as it grows', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	const events = mctsEvents({ nodes: 2500, open: true });
+	await view.show([], { running: true });
+	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent?.includes('has begun'));
+	for (let at = 0; at < events.length; at += 1000) await view.add(events.slice(at, at + 1000));
+	await page.waitForFunction(() => document.querySelector('.facts')?.textContent?.includes('2\u202f500 nodes'));
+	await drawn(page);
+	await page.locator('.tree-stage').focus();
+	await page.keyboard.press('Home');
+	await says(page, '2\u202f499 visits');
+});
+
+test('what cannot be read is said, with what to do', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.loading');
+	await view.say({
+		type: 'failed',
+		side: 'main',
+		message: 'search.jsonl is not there any more.',
+		action: 'Choose another.',
+	});
+	await page.waitForSelector('.empty');
+	assert.match(await page.locator('.empty').innerText(), /no tree to show[\s\S]*not there any more\. Choose another/);
+	assert.deepEqual(await view.violations(), []);
+	await page.getByRole('button', { name: 'Read Again' }).click();
+	assert.deepEqual(view.commands, [{ type: 'again' }]);
+	await view.show([]);
+	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log holds no node.');
+	await view.say({ type: 'failed', side: 'main', message: 'The disk is gone.', action: null });
+	await page.waitForSelector('.notice');
+});
+
+test('hostile texts stay texts', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	// As long as what a panel sends of a text.
+	const texts = Object.values(hostileTexts).map((text) => text.slice(0, 8000));
+	await view.show(
+		treeEvents([
+			{
+				t: 'start',
+				at: 0,
+				format: 1,
+				id: 'x',
+				strategy: texts[0] as string,
+				params: { [texts[1] as string]: texts[2] },
+				problem: { prompt: texts[3] as string, answer: texts[4] as string },
+				policy: { name: texts[5] as string, model: texts[6] as string },
+				seed: 1,
+				scorers: [{ name: texts[7] as string, oracle: true }],
+			},
+			{ t: 'node', at: 0, id: 0, parents: [], text: texts[3] as string, role: 'problem' },
+			...texts.map(
+				(text, i) =>
+					({
+						t: 'node',
+						at: i,
+						id: i + 1,
+						parents: [0],
+						text,
+						answer: text,
+						final: true,
+						label: i % 2 ? text : undefined,
+						finish: text,
+					}) as never,
+			),
+			...texts.flatMap(
+				(text, i) =>
+					[
+						{ t: 'score', at: 1, id: i + 1, scorer: text, value: 0.5, note: text },
+						{ t: 'tool', at: 1, id: i + 1, name: text, arguments: { [text]: text }, error: text },
+						{ t: 'critique', at: 1, id: i + 1, missing: [text], superfluous: [text], addressed: [0] },
+						{
+							t: 'reference',
+							at: 1,
+							id: i + 1,
+							label: text,
+							source: text,
+							evidence: null,
+							supported: false,
+							note: text,
+						},
+						{ t: 'prune', at: 1, id: i + 1, reason: text },
+						{ t: 'fault', at: 1, id: i + 1, part: 'policy', message: text },
+					] as never[],
+			),
+		]),
+		{
+			title: texts[8] as string,
+			path: texts[9] as string,
+			foreign: texts[10] as string,
+			faults: texts,
+			trees: texts,
+			canGoOn: texts[11] as string,
+		},
+	);
+	await drawn(page);
+	await page.locator('.tree-stage').focus();
+	await page.keyboard.press('Home');
+	await page.keyboard.press('ArrowRight');
+	for (let i = 0; i < texts.length; i++) {
+		if (i % 15 === 0) for (const name of ['Node', 'Path', 'Events', 'Search']) await tab(page, name);
+		await tab(page, 'Node');
+		await page.locator('.tree-stage').focus();
+		await page.keyboard.press('ArrowDown');
+	}
+	await page.getByRole('textbox', { name: 'Search texts and answers' }).fill('<script');
+	await page.keyboard.press('Enter');
+	assert.equal(
+		await page.locator('script:not([nonce]), img, iframe, a[href], link[rel=stylesheet] ~ style').count(),
+		0,
+	);
+	const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await page.screenshot({ path: join(pictures, 'tree-hostile.png') });
+});
