@@ -119,6 +119,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		comparison: webviewApp('comparison'),
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
+		strategies: webviewApp('strategies'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },

@@ -168,6 +168,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				tree: searchesTree,
 				memory: context.workspaceState,
 				openTree: (place) => trees.open(place),
+				openComparison: (folder) => strategies.open(folder),
 			});
 		}),
 	);
@@ -189,6 +190,15 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		new LazyPanels<never, TreePlace>(panelTypes.tree, async () => {
 			const [{ TreePanels }, { actions }] = await Promise.all([import('./host/panels/treePanel.ts'), searches.get()]);
 			return new TreePanels(panels, actions);
+		}),
+	);
+	const strategies: LazyPanels<never> = keep(
+		new LazyPanels<never>(panelTypes.strategies, async () => {
+			const [{ StrategiesPanels }, { comparisons }] = await Promise.all([
+				import('./host/panels/strategiesPanel.ts'),
+				searches.get(),
+			]);
+			return new StrategiesPanels(panels, comparisons.actions);
 		}),
 	);
 	const results: LazyPanels<ResultPart, ResultPlace> = keep(

@@ -56,6 +56,7 @@ export const commandIds = {
 	searchFromCheckpoint: 'reasoningLab.searchFromCheckpoint',
 	openSearchTree: 'reasoningLab.openSearchTree',
 	compareSearches: 'reasoningLab.compareSearches',
+	compareStrategies: 'reasoningLab.compareStrategies',
 	runMoreOfSearch: 'reasoningLab.runMoreOfSearch',
 	stopSearch: 'reasoningLab.stopSearch',
 	openSearchLog: 'reasoningLab.openSearchLog',
@@ -150,6 +151,7 @@ export const panelTypes = {
 	transcript: 'reasoningLab.transcript',
 	comparison: 'reasoningLab.comparison',
 	tree: 'reasoningLab.tree',
+	strategies: 'reasoningLab.strategies',
 } as const;
 
 /**

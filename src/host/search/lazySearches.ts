@@ -36,6 +36,9 @@ export function addSearchCommands(table: CommandTable, searches: LazySearches): 
 	);
 	add(commandIds.openSearchTree, (commands, [log]) => commands.openTree(log));
 	add(commandIds.compareSearches, (commands, [log, selected]) => commands.compare(log, selected));
+	table.add(commandIds.compareStrategies, async (argument: unknown) =>
+		(await searches.get()).comparisons.run(argument),
+	);
 	add(commandIds.runMoreOfSearch, (commands, [log, budget]) => commands.runMore(log, budget));
 	add(commandIds.stopSearch, (commands, [log]) => commands.stop(log));
 	add(commandIds.openSearchLog, (commands, [log]) => commands.openLog(log));

@@ -15,6 +15,7 @@ import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
 import { AgreedTools } from './agreedTools.ts';
 import { askBudget } from './budgetQuestion.ts';
+import { ComparisonCommand } from './comparisonCommand.ts';
 import { ResearchCommands } from './researchCommands.ts';
 import { SearchCommands } from './searchCommands.ts';
 import type { SearchesTree, SearchList } from './searchesTree.ts';
@@ -32,6 +33,7 @@ export interface SearchWorkbenchNeeds extends WindowSearchesOptions {
 	/** Knows what was chosen last. */
 	readonly memory: vscode.Memento;
 	readonly openTree: (place: TreePlace) => unknown;
+	readonly openComparison: (folder: string) => unknown;
 	/** Servers that are set up, and what was used last. */
 	readonly policies: () => Promise<PolicyWorkbench>;
 }
@@ -41,6 +43,7 @@ export class SearchWorkbench extends Disposable {
 	readonly searches: WindowSearches;
 	readonly store: SearchStore;
 	readonly commands: SearchCommands;
+	readonly comparisons: ComparisonCommand;
 	readonly research: ResearchCommands;
 	readonly #agreed: AgreedTools;
 	readonly #changed = this.register(new Emitter<void>());
@@ -55,6 +58,8 @@ export class SearchWorkbench extends Disposable {
 		this.research = this.register(
 			new ResearchCommands({ ...own, notices: needs.notices, memory: needs.memory, commands: this.commands }),
 		);
+		const { openComparison: openPanel } = needs;
+		this.comparisons = this.register(new ComparisonCommand({ ...needs, searches: this.searches, openPanel }));
 		this.register(
 			this.searches.onChanged(({ log, failure }) => {
 				this.#changed.fire();

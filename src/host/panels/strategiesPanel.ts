@@ -1,0 +1,164 @@
+import { lstat } from 'node:fs/promises';
+import { basename, isAbsolute, normalize } from 'node:path';
+import * as vscode from 'vscode';
+import type { Event } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type StrategiesCommand,
+	type StrategiesEvent,
+	strategiesCommandSchema,
+	strategiesRequests,
+	strategiesStateSchema,
+} from '../../protocol/strategiesMessages.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import { displayText, withoutLinks } from '../runView.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
+import { StrategiesSession } from './strategiesSession.ts';
+import { messageHtml } from './webviewHtml.ts';
+
+/** What a panel has done for it. */
+export interface StrategiesActions {
+	goOn(folder: string): Promise<void>;
+	stop(folder: string): Promise<void>;
+	running(folder: string): boolean;
+	forbidden(): string | null;
+	/** A comparison of this window has begun, goes on or has ended. */
+	readonly onChanged: Event<void>;
+}
+
+const app = {
+	name: 'strategies',
+	viewType: panelTypes.strategies,
+	commands: strategiesCommandSchema,
+	requests: strategiesRequests,
+} as const;
+
+/** Shows a comparison of strategies and follows it while it runs. */
+class StrategiesPanel extends AppPanel<StrategiesEvent, StrategiesCommand, typeof strategiesRequests> {
+	readonly #folder: string;
+	readonly #session: StrategiesSession;
+	readonly #actions: StrategiesActions;
+	protected readonly handlers: RequestHandlers<typeof strategiesRequests>;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, actions: StrategiesActions, folder: string) {
+		super(panel, context, app);
+		this.#folder = folder;
+		this.#actions = actions;
+		this.title = titleOf(folder);
+		const session = this.register(
+			new StrategiesSession({
+				folder,
+				post: (event) => void this.post(event),
+				own: () => actions.running(folder),
+				forbidden: () => actions.forbidden(),
+			}),
+		);
+		this.#session = session;
+		this.register(actions.onChanged(() => void session.look()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => void session.look()));
+		this.handlers = {
+			searches: ({ point, which, from }) => session.searches(point, which, from),
+			open: async ({ point, problem }) => {
+				const log = await session.treeOf(point, problem);
+				await vscode.commands.executeCommand(commandIds.openSearchTree, log);
+				return {};
+			},
+			copy: async ({ text }) => {
+				await vscode.env.clipboard.writeText(text);
+				return {};
+			},
+		};
+		this.load(context);
+	}
+
+	protected override onCommand(command: StrategiesCommand): void {
+		switch (command.type) {
+			case 'ready':
+				void this.#session.begin();
+				break;
+			case 'stop':
+				this.#settle(this.#actions.stop(this.#folder));
+				break;
+			case 'goOn':
+				this.#settle(this.#actions.goOn(this.#folder));
+				break;
+			case 'choose':
+				void vscode.commands.executeCommand(commandIds.compareStrategies);
+				break;
+			case 'fault':
+				this.log.error(`strategies: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.#session.sleep();
+	}
+
+	#settle(work: Promise<void>): void {
+		work
+			.then(() => this.#session.look())
+			.catch((error: unknown) => {
+				const failure = Failure.from(error);
+				if (failure.reason === 'cancelled') return;
+				this.log.warn(failure.toString());
+				void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+			});
+	}
+}
+
+/** The comparisons of the window that are open: one panel for each folder. */
+export class StrategiesPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #context: PanelContext;
+	readonly #actions: StrategiesActions;
+	readonly #panels = new Map<string, StrategiesPanel>();
+
+	constructor(context: PanelContext, actions: StrategiesActions) {
+		this.#context = context;
+		this.#actions = actions;
+	}
+
+	open(given: string): void {
+		const folder = normalize(given);
+		const open = this.#panels.get(folder);
+		if (open !== undefined) {
+			open.reveal();
+			return;
+		}
+		const panel = vscode.window.createWebviewPanel(panelTypes.strategies, titleOf(folder), vscode.ViewColumn.Active, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.#context.extensionUri, 'dist', 'webview')],
+		});
+		this.#adopt(panel, folder);
+	}
+
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		try {
+			const { folder } = decodeOrThrow(strategiesStateSchema, state, 'The saved state of the view');
+			if (!isAbsolute(folder) || normalize(folder) !== folder) {
+				throw new Failure('invalid', 'The saved state of the view names no absolute folder.', 'Open it again.');
+			}
+			if (!(await lstat(folder).catch(() => null))?.isDirectory()) {
+				throw new Failure('missing', `${folder} is not there any more.`, 'Open another comparison.');
+			}
+			if (this.#panels.has(folder)) panel.dispose();
+			else this.#adopt(panel, folder);
+		} catch (error) {
+			panel.webview.html = messageHtml('This comparison cannot be shown', Failure.from(error).toString());
+		}
+	}
+
+	dispose(): void {
+		for (const panel of [...this.#panels.values()]) panel.dispose();
+	}
+
+	#adopt(webviewPanel: vscode.WebviewPanel, folder: string): void {
+		this.#panels.set(folder, new StrategiesPanel(webviewPanel, this.#context, this.#actions, folder));
+		webviewPanel.onDidDispose(() => this.#panels.delete(folder));
+	}
+}
+
+function titleOf(folder: string): string {
+	return `Strategies: ${displayText(basename(folder), 60)}`;
+}

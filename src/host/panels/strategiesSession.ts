@@ -1,0 +1,137 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { mostSearchRows, type SearchRow, type StrategiesEvent } from '../../protocol/strategiesMessages.ts';
+import type { ComparedProblem, ComparisonResult } from '../../protocol/strategyComparison.ts';
+import {
+	comparisonFiles,
+	comparisonResults,
+	comparisonTree,
+	isBeingCompared,
+	readComparedProblems,
+	readComparisonSummary,
+} from '../../runs/comparisonFolder.ts';
+
+export interface StrategiesSessionOptions {
+	readonly folder: string;
+	readonly post: (event: StrategiesEvent) => void;
+	/** Whether this window works on the comparison. */
+	readonly own: () => boolean;
+	/** Why nothing is begun in this window; null: it may be. */
+	readonly forbidden: () => string | null;
+	/** Between two looks at the folder, in milliseconds. */
+	readonly lookMs?: number;
+}
+
+/** Longest text of a problem in a row. */
+const longestPrompt = 240;
+
+/** The panel's side of a comparison's view: follows the summary, and finds the searches of a point. */
+export class StrategiesSession extends Disposable {
+	readonly #options: StrategiesSessionOptions;
+	#timer: NodeJS.Timeout | undefined;
+	#awake = false;
+	/** What was posted last: of which state of the file, and who ran. */
+	#told = '';
+	#looking: Promise<void> | null = null;
+	#problems: readonly ComparedProblem[] | null = null;
+
+	constructor(options: StrategiesSessionOptions) {
+		super();
+		this.#options = options;
+		this.register(toDisposable(() => clearInterval(this.#timer)));
+	}
+
+	/** The view is there and knows nothing. */
+	begin(): Promise<void> {
+		this.#awake = true;
+		this.#told = '';
+		this.#timer ??= setInterval(() => void this.look(), this.#options.lookMs ?? 1000);
+		return this.look();
+	}
+
+	/** The view is hidden. */
+	sleep(): void {
+		this.#awake = false;
+		clearInterval(this.#timer);
+		this.#timer = undefined;
+	}
+
+	/** Looks whether there is something new, and tells it. */
+	async look(): Promise<void> {
+		while (this.#looking !== null) await this.#looking;
+		if (!this.#awake || this.disposed) return;
+		this.#looking = this.#look().finally(() => {
+			this.#looking = null;
+		});
+		await this.#looking;
+	}
+
+	async #look(): Promise<void> {
+		const { folder, post, own, forbidden } = this.#options;
+		try {
+			const stat = await lstat(join(folder, comparisonFiles.summary)).catch(() => null);
+			const running = own() ? 'own' : (await isBeingCompared(folder)) ? 'other' : 'no';
+			const now = JSON.stringify([stat?.mtimeMs, stat?.size, stat?.ino, running, forbidden()]);
+			if (now === this.#told) return;
+			const summary = await readComparisonSummary(folder);
+			// A process that was killed could not say that it stopped.
+			const state = summary.state === 'running' && running === 'no' ? 'stopped' : summary.state;
+			this.#told = now;
+			const whole = state === 'ended' && summary.points.every(({ failed }) => failed === 0);
+			const canGoOn = whole ? 'Every search is done.' : (forbidden() ?? true);
+			post({ type: 'summary', folder, summary: { ...summary, state }, running, canGoOn });
+		} catch (error) {
+			const { message, action } = Failure.from(error);
+			const now = `failure ${message}`;
+			if (now === this.#told) return;
+			this.#told = now;
+			post({ type: 'failure', folder, message, action: action ?? null });
+		}
+	}
+
+	/** Searches of a point, in the order of their problems: a part of them, and how many there are. */
+	async searches(
+		point: string,
+		which: 'all' | 'right' | 'wrong',
+		from: number,
+	): Promise<{ rows: SearchRow[]; total: number }> {
+		const problems = await this.#readProblems();
+		// Of two lines of one place the later counts.
+		const found = new Map<number, ComparisonResult>();
+		for await (const result of comparisonResults(this.#options.folder)) {
+			if (result?.point === point && result.problem < problems.length) found.set(result.problem, result);
+		}
+		const wanted = [...found.values()]
+			.filter(({ correct }) => which === 'all' || correct === (which === 'right' ? 1 : 0))
+			.sort((a, b) => a.problem - b.problem);
+		const rows = wanted.slice(from, from + mostSearchRows).map((result) => rowOf(result, problems));
+		return { rows, total: wanted.length };
+	}
+
+	/** The log of a search. Fails with `missing` when it was not kept. */
+	async treeOf(point: string, problem: number): Promise<string> {
+		const path = join(this.#options.folder, comparisonTree(point, problem));
+		if ((await lstat(path).catch(() => null))?.isFile()) return path;
+		throw new Failure('missing', 'The tree of this search was not kept.', 'Compare again without --no-trees.');
+	}
+
+	async #readProblems(): Promise<readonly ComparedProblem[]> {
+		this.#problems ??= await readComparedProblems(this.#options.folder);
+		return this.#problems;
+	}
+}
+
+function rowOf(result: ComparisonResult, problems: readonly ComparedProblem[]): SearchRow {
+	const { problem, answer, correct, any, tokens, nodes, stop, failed } = result;
+	const { prompt, answer: gold } = problems[problem] as ComparedProblem;
+	const short = (text: string) => (text.length > longestPrompt ? `${text.slice(0, longestPrompt)}…` : text);
+	return {
+		...{ problem, correct, any, tokens, nodes, stop },
+		prompt: short(prompt),
+		gold: gold === null ? null : short(gold),
+		answer: answer === null ? null : short(answer),
+		failed: failed === undefined ? null : short(failed),
+	};
+}

@@ -1,0 +1,289 @@
+import { randomBytes } from 'node:crypto';
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
+import * as v from 'valibot';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { Failure } from '../../base/failure.ts';
+import { strategies, strategyParams } from '../../core/search/strategies.ts';
+import { needsOf } from '../../core/search/strategy.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import type { ScorerSpec } from '../../protocol/searchSpec.ts';
+import {
+	type ComparisonSpec,
+	type ComparisonSpecInput,
+	comparisonSpecSchema,
+	type ProblemsSpec,
+} from '../../protocol/strategyComparison.ts';
+import { comparisonsIn, readComparison } from '../../runs/comparisonFolder.ts';
+import { viewIds } from '../ids.ts';
+import type { Notices } from '../notices.ts';
+import type { StrategiesActions } from '../panels/strategiesPanel.ts';
+import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import { withProgress } from '../progress.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText, isForeign, nameOf } from '../runView.ts';
+import { askPolicy } from './policyQuestion.ts';
+import { askChoice, askText, type NoAnswer } from './questions.ts';
+import { askScorer } from './scorerQuestion.ts';
+import type { WindowSearches } from './windowSearches.ts';
+
+export interface ComparisonCommandNeeds {
+	readonly searches: WindowSearches;
+	readonly store: RunStore;
+	readonly files: RewardFileList;
+	readonly notices: Notices;
+	readonly policies: () => Promise<PolicyWorkbench>;
+	readonly openPanel: (folder: string) => unknown;
+}
+
+/** What the command is given by code. */
+const presetSchema = v.object({
+	spec: v.optional(comparisonSpecSchema),
+	/** Where it goes, or where one is that is opened. */
+	folder: v.optional(v.string()),
+});
+
+const lookedAt = [1, 4, 16] as const;
+
+/** *Compare Strategies...*, and what panels of comparisons have done for them. */
+export class ComparisonCommand extends Disposable {
+	readonly #needs: ComparisonCommandNeeds;
+	readonly #changed = this.register(new Emitter<void>());
+
+	constructor(needs: ComparisonCommandNeeds) {
+		super();
+		this.#needs = needs;
+		this.register(
+			needs.searches.onCompared(({ folder, failure }) => {
+				this.#changed.fire();
+				if (failure === null) return;
+				const words = `The comparison ${displayText(basename(folder), 80)} ended: ${displayText(failure, 400)}`;
+				void needs.notices.warning(words, [{ title: 'Open Comparison', run: () => needs.openPanel(folder) }]);
+			}),
+		);
+	}
+
+	get actions(): StrategiesActions {
+		const { searches } = this.#needs;
+		return {
+			running: (folder) => searches.comparing.has(folder),
+			forbidden: () => searches.forbidden(),
+			onChanged: this.#changed.event,
+			goOn: async (folder) => {
+				const known = await readComparison(folder);
+				if (known === null) throw new Failure('missing', `${folder} holds no comparison.`);
+				await this.#begin(known.spec, folder);
+			},
+			stop: async (folder) => {
+				await searches.request('stopComparing', { folder });
+			},
+		};
+	}
+
+	/** Begins a comparison, or opens one: `{spec, folder?}`, `{folder}`, or what is asked for. Resolves to its folder. */
+	async run(argument?: unknown): Promise<string | undefined> {
+		const given = argument === undefined ? {} : decodeOrThrow(presetSchema, argument, 'What is to be compared');
+		if (given.folder !== undefined && !isAbsolute(given.folder)) {
+			throw new Failure('invalid', `${given.folder} is no absolute path.`);
+		}
+		if (given.spec === undefined && given.folder !== undefined) return this.#open(given.folder);
+		if (given.spec !== undefined) return this.#start(given.spec as ComparisonSpec, given.folder);
+		const known = await this.#known();
+		const first = await askChoice<string | 'new' | 'other'>({ title: 'Compare Strategies', step: 1, steps: 1 }, [
+			{
+				label: '$(add) A new comparison...',
+				description: 'strategies at several budgets, on a set of problems',
+				value: 'new',
+			},
+			...known.map((folder) => ({ label: `$(graph-scatter) ${displayText(basename(folder), 80)}`, value: folder })),
+			{ label: '$(folder-opened) Another comparison...', description: 'that the command line made', value: 'other' },
+		]);
+		if (first === 'back' || first === 'cancel') return undefined;
+		if (first.value === 'other') {
+			const chosen = await vscode.window.showOpenDialog({
+				title: 'The folder of a comparison',
+				canSelectFolders: true,
+				canSelectFiles: false,
+			});
+			const folder = chosen?.[0]?.fsPath;
+			return folder === undefined ? undefined : this.#open(folder);
+		}
+		if (first.value !== 'new') return this.#open(first.value);
+		const spec = await this.#ask();
+		return spec === null ? undefined : this.#start(spec, undefined);
+	}
+
+	async #open(folder: string): Promise<string> {
+		if ((await readComparison(folder)) === null) {
+			throw new Failure('invalid', `${folder} holds no comparison.`, 'Choose a folder with comparison.json in it.');
+		}
+		await this.#needs.openPanel(normalize(folder));
+		return folder;
+	}
+
+	async #start(spec: ComparisonSpec, given: string | undefined): Promise<string> {
+		const folder = normalize(given ?? join(await this.#home(spec.policy), newName(new Date())));
+		await this.#begin(spec, folder);
+		await this.#needs.openPanel(folder);
+		return folder;
+	}
+
+	async #begin(spec: ComparisonSpec, folder: string): Promise<void> {
+		const words = {
+			title: `Comparing strategies: ${displayText(basename(folder), 60)}`,
+			why: 'Opening the policy...',
+			view: viewIds.searches,
+		};
+		await withProgress(words, (signal) => this.#needs.searches.compare(spec, folder, signal));
+	}
+
+	/** Where comparisons with a policy lie: beside its searches. */
+	async #home(policy: PolicySpec): Promise<string> {
+		return join(dirname(await this.#needs.searches.folderFor(policy)), 'comparisons');
+	}
+
+	async #known(): Promise<string[]> {
+		const { searches, store } = this.#needs;
+		await store.ready;
+		const homes = [
+			...searches.searchFolders().map((folder) => join(dirname(folder), 'comparisons')),
+			...store.runs.filter((run) => !isForeign(run)).map(({ folder }) => join(folder, 'comparisons')),
+		];
+		const found = await Promise.all([...new Set(homes)].map((home) => comparisonsIn(home, 20)));
+		return found.flat().slice(0, 50);
+	}
+
+	/** null: the person thought better of it. */
+	async #ask(): Promise<ComparisonSpec | null> {
+		const { store, files, policies } = this.#needs;
+		const steps = 5;
+		const question = (step: number, what: string, placeholder?: string) => ({
+			title: `Compare Strategies: ${what}`,
+			step,
+			steps,
+			...(placeholder === undefined ? {} : { placeholder }),
+		});
+		const draft: { policy?: PolicySpec; problems?: ProblemsSpec; names?: string[]; scorer?: ScorerSpec | null } = {};
+		for (let step = 1; step <= steps; ) {
+			let answer: { readonly value: unknown } | NoAnswer;
+			switch (step) {
+				case 1:
+					answer = await askPolicy(question(1, 'the policy'), store, policies, draft.policy ?? null);
+					if (typeof answer === 'object') draft.policy = answer.value as PolicySpec;
+					break;
+				case 2:
+					answer = await this.#askProblems(question(2, 'the problems'));
+					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
+					break;
+				case 3: {
+					answer = await askText(question(3, 'how many problems', 'The first so many'), '100', (text) =>
+						/^[1-9]\d{0,6}$/.test(text.trim()) ? null : 'Write a whole number.',
+					);
+					if (typeof answer === 'object') {
+						draft.problems = { ...(draft.problems as ProblemsSpec), limit: Number(answer.value) };
+					}
+					break;
+				}
+				case 4: {
+					const picked = await vscode.window.showQuickPick(
+						strategies.map(({ name, title, description, source }) => ({
+							label: title,
+							description: source,
+							detail: description,
+							picked: name === 'self-consistency' || name === 'best-of-n' || name === 'beam' || name === 'mcts',
+							name,
+						})),
+						{ title: 'Compare Strategies (4/5): which strategies', canPickMany: true, ignoreFocusOut: true },
+					);
+					answer = picked === undefined || picked.length === 0 ? 'cancel' : { value: picked };
+					draft.names = picked?.map(({ name }) => name) ?? [];
+					break;
+				}
+				default: {
+					const scopes = (draft.names ?? []).map((name) => scorerNeed(name));
+					if (scopes.every((scope) => scope === undefined)) answer = { value: null };
+					else {
+						const scope = scopes.includes('step') ? 'step' : 'final';
+						const how = { scope, needed: true, gold: false } as const;
+						answer = await askScorer(question(5, 'what guides and chooses'), files, how, draft.scorer ?? null);
+					}
+					if (typeof answer === 'object') draft.scorer = answer.value as ScorerSpec | null;
+				}
+			}
+			if (answer === 'cancel') return null;
+			step += answer === 'back' ? -1 : 1;
+			if (step === 0) return null;
+		}
+		const scorer = draft.scorer ?? null;
+		const spec = {
+			policy: draft.policy as PolicySpec,
+			problems: draft.problems as ProblemsSpec,
+			strategies: (draft.names ?? []).map((strategy) => comparedOf(strategy, scorer)),
+		} satisfies ComparisonSpecInput;
+		return decodeOrThrow(comparisonSpecSchema as v.GenericSchema<unknown, ComparisonSpec>, spec, 'The comparison');
+	}
+
+	async #askProblems(question: Parameters<typeof askChoice>[0]): Promise<{ readonly value: ProblemsSpec } | NoAnswer> {
+		const { store } = this.#needs;
+		const runs = store.runs.filter((run) => !isForeign(run) && run.record !== null).slice(0, 30);
+		const found = vscode.workspace
+			.findFiles(
+				'**/*.{jsonl,ndjson}',
+				'**/{node_modules,.git,runs,searches,comparisons,.trash,dist,venv,.venv}/**',
+				200,
+			)
+			.then((files) => files.filter(({ scheme }) => scheme === 'file').sort((a, b) => (a.path < b.path ? -1 : 1)));
+		const file = (path: string): ProblemsSpec => ({ from: 'file', path, prompt: 'prompt', answer: 'answer' });
+		const answer = await askChoice<ProblemsSpec | 'file'>(
+			question,
+			Promise.resolve(found).then((files) => [
+				...runs.map((run) => ({
+					label: `$(beaker) ${nameOf(run)}`,
+					description: 'its held-out problems',
+					value: { from: 'run' as const, run: run.folder, part: 'held-out' as const },
+				})),
+				...files.map(({ fsPath }) => ({
+					label: `$(database) ${displayText(vscode.workspace.asRelativePath(fsPath), 200)}`,
+					value: file(fsPath),
+				})),
+				{ label: '$(folder-opened) Another dataset file...', value: 'file' as const },
+			]),
+		);
+		if (answer === 'back' || answer === 'cancel') return answer;
+		if (answer.value !== 'file') return { value: answer.value };
+		const chosen = await vscode.window.showOpenDialog({
+			title: 'A dataset: one JSON object a line',
+			filters: { 'JSON lines': ['jsonl', 'ndjson'], 'All files': ['*'] },
+		});
+		const path = chosen?.[0]?.fsPath;
+		return path === undefined ? 'back' : { value: file(path) };
+	}
+}
+
+function scorerNeed(name: string): 'step' | 'final' | undefined {
+	const strategy = strategies.find((one) => one.name === name);
+	return strategy === undefined ? undefined : needsOf(strategy, strategyParams(strategy, {})).scorer;
+}
+
+/** A strategy at a few points of what it costs. */
+function comparedOf(strategy: string, scorer: ScorerSpec | null) {
+	const own = scorerNeed(strategy) === undefined ? {} : { guide: scorer };
+	const points =
+		strategy === 'self-consistency' || strategy === 'best-of-n'
+			? lookedAt.map((n) => ({ params: { n } }))
+			: strategy === 'mcts'
+				? [8, 32].map((simulations) => ({ params: { simulations } }))
+				: [{}];
+	return { strategy, ...own, points };
+}
+
+/** "2026-03-04-101500-3f9a" */
+function newName(now: Date): string {
+	const two = (value: number) => String(value).padStart(2, '0');
+	const day = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join('-');
+	const time = [now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join('');
+	return `${day}-${time}-${randomBytes(2).toString('hex')}`;
+}

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import { makeComparison, openStrategies, type StrategiesView } from './strategiesHarness.ts';
+
+const options = { timeout: 240_000, skip };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+
+let browser: Browser;
+let folder = '';
+before(async () => {
+	await mkdir(pictures, { recursive: true });
+	if (skip) return;
+	[browser, folder] = await Promise.all([launchChromium(), makeComparison()]);
+});
+after(async () => {
+	await browser?.close();
+	if (folder !== '') await rm(dirname(folder), { recursive: true, force: true });
+});
+
+/** Opens the view, and closes it with the test, which fails when the page had an error. */
+async function open(t: TestContext, more: Parameters<typeof openStrategies>[2] = {}, of = folder) {
+	const view = await openStrategies(browser, of, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+async function looksRight(view: StrategiesView, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), [], name);
+	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await view.page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+}
+
+test('the view is accessible in every theme and width', options, async (t) => {
+	const sizes = [
+		{ theme: 'dark', width: 1280 },
+		{ theme: 'light', width: 760 },
+		{ theme: 'high-contrast', width: 1280 },
+		{ theme: 'high-contrast-light', width: 1280 },
+		{ theme: 'dark', width: 320 },
+	] as const;
+	for (const { theme, width } of sizes) {
+		await t.test(`${theme}, ${width} px`, async (t) => {
+			const view = await open(t, { theme, width, height: 1000 });
+			const { page } = view;
+			await page.waitForSelector('.point');
+			await page.locator('.point-name', { hasText: 'mcts' }).first().click();
+			await page.waitForSelector('.searches tbody tr');
+			await looksRight(view, `strategies-${theme}-${width}`);
+		});
+	}
+});
+
+test('the plot and the table say what the comparison found; points open their trees', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.point');
+	assert.equal(await page.locator('.point').count(), 9);
+	assert.equal(await page.locator('thead').first().locator('th').count(), 7);
+	const names = () => page.locator('.body > .table-scroll .point-name > span:first-of-type').allInnerTexts();
+	const accuracy = await page.getByRole('button', { name: 'Accuracy', exact: true }).getAttribute('title');
+	const asGiven = await names();
+	assert.equal(asGiven[0], 'single sample');
+	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
+	const sorted = await names();
+	assert.match(sorted[0] ?? '', /best-of-n by accuracy \(gold\)/);
+	assert.equal(await page.locator('th[aria-sort="descending"] button').getAttribute('title'), accuracy);
+	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
+	assert.notDeepEqual(await names(), sorted);
+	await page.getByRole('button', { name: 'Accuracy', exact: true }).click();
+	assert.deepEqual(await names(), asGiven, 'the third time it is as it was');
+
+	// By keyboard: a point of the plot, along its line, and its searches.
+	const points = page.locator('.point');
+	await points.first().focus();
+	await page.keyboard.press('ArrowDown');
+	await page.keyboard.press('End');
+	const words = await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '');
+	assert.match(words, /^self-consistency, n=8: /);
+	await page.keyboard.press('Enter');
+	await page.waitForSelector('.searches tbody tr');
+	assert.equal(await page.locator('.searches tbody tr').count(), 30);
+	assert.match(await page.locator('.searches h2').innerText(), /self-consistency, n=8/);
+	await page.getByRole('button', { name: 'Open Tree of problem 3', exact: true }).click();
+	for (let i = 0; i < 500 && view.opened.length === 0; i++) await page.waitForTimeout(10);
+	assert.deepEqual(view.opened, [join(folder, 'trees', 'samples', '2.jsonl')]);
+
+	await page.getByRole('button', { name: 'mcts by mean-logprob simulations=4', exact: true }).click();
+	await page.waitForFunction(() => /mcts/.test(document.querySelector('.searches h2')?.textContent ?? ''));
+	await page.getByRole('combobox', { name: 'Which searches' }).click();
+	await page.getByRole('option', { name: 'Wrong answers' }).click();
+	await page.waitForFunction(() => {
+		const badges = [...document.querySelectorAll('.searches tbody .badge')];
+		return badges.length > 0 && badges.every((badge) => badge.classList.contains('wrong'));
+	});
+});
+
+test('bands and curves are chosen, and a reload keeps them', options, async (t) => {
+	const view = await open(t);
+	const { page } = view;
+	await page.waitForSelector('.point');
+	const all = await page.locator('.point').first().getAttribute('aria-label');
+	await page.getByRole('combobox', { name: 'Problems' }).click();
+	await page.getByRole('option', { name: /^Band 2/ }).click();
+	await page.waitForFunction((before) => document.querySelector('.point')?.getAttribute('aria-label') !== before, all);
+	await page.getByRole('combobox', { name: 'Plot' }).click();
+	await page.getByRole('option', { name: 'pass@k and cons@k' }).click();
+	await page.waitForSelector('.point[aria-label^="pass@8"]');
+	await looksRight(view, 'strategies-curves');
+	const state = await view.state();
+	assert.deepEqual((state as { view: string; band: number }).band, 1);
+	const again = await open(t, { state });
+	await again.page.waitForSelector('.point[aria-label^="pass@8"]');
+	assert.match((await again.page.locator('.interval-plot > svg').getAttribute('aria-label')) ?? '', /band 2$/);
+});
+
+test('one that was stopped can go on, and it follows what is written', options, async (t) => {
+	const other = await makeComparison({
+		problems: { from: 'file', path: 'problems.jsonl', limit: 2 },
+		strategies: [{ strategy: 'self-consistency', params: { n: 2 } }],
+	});
+	t.after(() => rm(dirname(other), { recursive: true, force: true }));
+	const path = join(other, 'summary.json');
+	const summary = JSON.parse(await readFile(path, 'utf8'));
+	await writeFile(path, JSON.stringify({ ...summary, state: 'running', done: 1, points: [], curves: [], bands: [] }));
+	const view = await open(t, {}, other);
+	const { page } = view;
+	await page.waitForSelector('.badge.state-stopped');
+	assert.match(await page.locator('.legend').innerText(), /first results come/);
+	await looksRight(view, 'strategies-stopped');
+	await page.getByRole('button', { name: 'Go On' }).click();
+	for (let i = 0; i < 500 && view.commands.length === 0; i++) await page.waitForTimeout(10);
+	assert.deepEqual(view.commands, [{ type: 'goOn' }]);
+	await writeFile(path, JSON.stringify(summary));
+	await page.waitForSelector('.badge.state-ended');
+	await page.waitForSelector('.point');
+	await writeFile(path, '{"broken"');
+	await page.waitForSelector('[role=alert]');
+	assert.equal((await page.locator('.point').count()) > 0, true, 'what was there stays');
+});
+
+test('a folder that holds no comparison says so, and what to do', options, async (t) => {
+	const view = await open(t, {}, join(folder, 'trees'));
+	await view.page.waitForSelector('.empty');
+	assert.match(await view.page.locator('.empty').innerText(), /no results of a comparison/);
+	await looksRight(view, 'strategies-empty');
+	await view.page.getByRole('button', { name: 'Compare Strategies...' }).click();
+	for (let i = 0; i < 500 && view.commands.length === 0; i++) await view.page.waitForTimeout(10);
+	assert.deepEqual(view.commands, [{ type: 'choose' }]);
+});

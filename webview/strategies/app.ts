@@ -1,0 +1,272 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { ComparisonSummary, PointSummary } from '../../src/protocol/strategyComparison.ts';
+import { LiveRegion } from '../lib/a11y.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatCount, formatDuration, formatPercent } from '../lib/format.ts';
+import { ThemeWatcher } from '../lib/theme.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { IntervalPlot, type PlotLine } from './intervalPlot.ts';
+import { markSample } from './marks.ts';
+import { PointsTable } from './pointsTable.ts';
+import { SearchList } from './searchList.ts';
+import { type StrategiesModel, styleOf } from './strategiesModel.ts';
+
+const states: Readonly<Record<ComparisonSummary['state'], string>> = {
+	running: 'Running',
+	ended: 'Done',
+	stopped: 'Stopped',
+	failed: 'Failed',
+};
+const share = (value: number) => formatPercent(value);
+
+/** The view as a whole: how far it is, the plot, the table, and the searches of the point that is chosen. */
+export class App extends Disposable {
+	readonly #root: HTMLElement;
+	readonly #model: StrategiesModel;
+	readonly #themes = this.register(new ThemeWatcher());
+	readonly #live = this.register(new LiveRegion());
+	readonly #plot: IntervalPlot;
+	readonly #table: PointsTable;
+	readonly #searches: SearchList;
+	readonly #header = element('header', { class: 'page-head' });
+	readonly #controls = element('div', { class: 'toolbar' });
+	readonly #legend = element('ul', { class: 'legend', aria: { label: 'Lines of the plot' } });
+	readonly #notes = element('div', { class: 'notes quiet' });
+	readonly #page: readonly HTMLElement[];
+	#controlsOf = '';
+	#headerOf = '';
+	#state: string | null = null;
+
+	constructor(root: HTMLElement, model: StrategiesModel) {
+		super();
+		this.#root = root;
+		this.#model = model;
+		this.#plot = new IntervalPlot((id) => this.#choose(id));
+		this.#table = new PointsTable(model, this.#themes);
+		this.#searches = new SearchList(model);
+		this.#page = [
+			this.#header,
+			element(
+				'div',
+				{ class: 'body' },
+				this.#controls,
+				this.#plot.element,
+				this.#legend,
+				this.#table.element,
+				this.#searches.element,
+				this.#notes,
+			),
+			this.#live.element,
+		];
+		this.register(model.onChange(() => this.#draw()));
+		this.register(this.#themes.onChange(() => this.#draw()));
+	}
+
+	/** A point of the plot: of a curve there is nothing behind it but the samples. */
+	#choose(id: string): void {
+		const point = this.#model.points.find((one) => one.id === id);
+		this.#model.select(point === undefined ? 'samples' : this.#model.selected === id ? null : id);
+	}
+
+	#draw(): void {
+		const { told, failure } = this.#model;
+		if (failure !== null && told === null) {
+			fill(
+				this.#root,
+				element('h1', { class: 'visually-hidden' }, 'Comparison of strategies'),
+				emptyState({
+					title: 'No comparison to show',
+					text: plainLabel(`${failure.message} ${failure.action ?? ''}`, 600),
+					actions: [{ label: 'Compare Strategies...', run: () => this.#model.host.post({ type: 'choose' }) }],
+				}),
+			);
+			return;
+		}
+		if (told === null) return;
+		if (!this.#header.isConnected) fill(this.#root, ...this.#page);
+		this.#drawHeader();
+		this.#drawControls();
+		const { points } = this.#model;
+		const known = points.some((point) => point.accuracy !== null);
+		this.#plot.element.hidden = !known;
+		if (known) this.#drawPlot();
+		else fill(this.#legend, element('li', { class: 'quiet' }, 'The first results come when a problem is done.'));
+		this.#table.draw();
+		this.#searches.show(points.find(({ id }) => id === this.#model.selected) ?? null);
+		this.#drawNotes();
+	}
+
+	#drawHeader(): void {
+		const { told, host, failure } = this.#model;
+		if (told === null) return;
+		const { summary, running, canGoOn, folder } = told;
+		const { done, total, state, message, problems, samples, tokens, seconds, policy, name } = summary;
+		if (this.#state !== null && this.#state !== state) this.#live.announce(`The comparison: ${states[state]}`);
+		this.#state = state;
+		const now = JSON.stringify([done, total, state, message, running, canGoOn, failure, Math.round(seconds)]);
+		if (now === this.#headerOf) return;
+		this.#headerOf = now;
+		const focused = this.#header.contains(document.activeElement);
+		const left = state === 'running' && done > 0 ? (seconds / done) * (total - done) : null;
+		const buttons = [
+			running === 'own' ? button({ label: 'Stop', icon: 'stop', onClick: () => host.post({ type: 'stop' }) }) : null,
+			running === 'no' && canGoOn === true
+				? button({
+						label: 'Go On',
+						icon: 'continue',
+						appearance: 'primary',
+						onClick: () => host.post({ type: 'goOn' }),
+					})
+				: null,
+			button({ label: 'Compare Strategies...', icon: 'sliders', onClick: () => host.post({ type: 'choose' }) }),
+		].filter((one) => one !== null);
+		const facts = [
+			`${formatCount(problems)} problems`,
+			`policy ${plainLabel(policy, 80)}`,
+			`${formatCount(samples)} single samples of each`,
+			`${formatCount(tokens)} tokens`,
+			formatDuration(seconds),
+			...(left === null ? [] : [`about ${formatDuration(left)} left`]),
+			...(running === 'other' ? ['another window or program runs it'] : []),
+		];
+		fill(
+			this.#header,
+			element(
+				'div',
+				{ class: 'head-line' },
+				element('h1', { title: plainLabel(folder, 400) }, plainLabel(name, 80)),
+				element('span', { class: `badge state-${state}` }, states[state]),
+				element('span', { class: 'spacer' }),
+				...buttons.map((one) => one.element),
+			),
+			element('p', { class: 'quiet facts' }, facts.join(' · ')),
+			state === 'ended'
+				? null
+				: element('progress', {
+						attributes: { max: Math.max(1, total), value: done },
+						aria: { label: `${formatCount(done)} of ${formatCount(total)} searches done` },
+					}),
+			message === null ? null : element('p', { class: 'fault', role: 'alert' }, plainLabel(message, 600)),
+			failure === null ? null : element('p', { class: 'fault', role: 'alert' }, plainLabel(failure.message, 600)),
+		);
+		if (focused) buttons[0]?.element.focus();
+	}
+
+	#drawControls(): void {
+		const { state, told } = this.#model;
+		const bands = told?.summary.bands ?? [];
+		const now = JSON.stringify([state.view, state.band, bands]);
+		if (now === this.#controlsOf) return;
+		this.#controlsOf = now;
+		const view = dropdown({
+			label: 'Plot',
+			showLabel: true,
+			choices: [
+				{ value: 'accuracy', label: 'Accuracy against tokens' },
+				{ value: 'curves', label: 'pass@k and cons@k' },
+			],
+			value: state.view,
+			onChange: (value) => this.#model.look({ view: value as 'accuracy' | 'curves' }),
+		});
+		const band = dropdown({
+			label: 'Problems',
+			showLabel: true,
+			choices: [
+				{ value: 'all', label: 'All problems' },
+				...bands.map(({ problems, low, high }, i) => ({
+					value: String(i),
+					label: `Band ${i + 1}: ${formatCount(problems)} solved at ${share(low)} to ${share(high)}`,
+				})),
+			],
+			value: state.band === null ? 'all' : String(state.band),
+			onChange: (value) => this.#model.look({ band: value === 'all' ? null : Number(value) }),
+		});
+		fill(this.#controls, view.element, bands.length === 0 ? null : band.element);
+	}
+
+	#drawPlot(): void {
+		const { state, selected } = this.#model;
+		const { theme } = this.#themes;
+		const curves = state.view === 'curves';
+		const lines = curves ? this.#curveLines() : this.#accuracyLines();
+		const band = state.band === null ? '' : `, band ${state.band + 1}`;
+		this.#plot.show(
+			{
+				title: curves ? `pass@k and cons@k of single samples${band}` : `Accuracy against tokens${band}`,
+				xLabel: curves ? 'samples k' : 'tokens for one problem, mean',
+				lines,
+				selected,
+			},
+			theme,
+		);
+		fill(
+			this.#legend,
+			...lines.map(({ name, style, bound }) =>
+				element('li', null, markSample(theme, style, bound), element('span', null, plainLabel(name, 80))),
+			),
+		);
+	}
+
+	#accuracyLines(): PlotLine[] {
+		const { points } = this.#model;
+		const lines = new Map<number, PointSummary[]>();
+		for (const point of points) {
+			const style = styleOf(points, point);
+			lines.set(style, [...(lines.get(style) ?? []), point]);
+		}
+		return [...lines].map(([style, own]) => ({
+			name: own[0]?.oracle ? `${own[0].name}: oracle upper bound` : (own[0]?.name ?? ''),
+			style,
+			bound: own[0]?.oracle ?? false,
+			points: own.flatMap((point) => {
+				const { accuracy, gain } = this.#model.shown(point);
+				if (accuracy === null || point.tokens === null || point.tokens <= 0) return [];
+				const gained = gain === null ? '' : `, gain ${(gain.mean * 100).toFixed(1)} points`;
+				const bound = point.oracle ? ', oracle upper bound' : '';
+				const words = `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}: ${share(accuracy.mean)} (${share(accuracy.low)} to ${share(accuracy.high)}) at ${formatCount(Math.round(point.tokens))} tokens${gained}${bound}`;
+				return [{ id: point.id, x: point.tokens, y: accuracy, words }];
+			}),
+		}));
+	}
+
+	#curveLines(): PlotLine[] {
+		const { told, state } = this.#model;
+		const names = { pass: 'pass@k: some of k is right, an upper bound', cons: 'cons@k: the majority of k is right' };
+		return (told?.summary.curves ?? [])
+			.filter(({ band }) => band === state.band)
+			.map(({ measure, points }, i) => ({
+				name: names[measure],
+				style: i,
+				bound: measure === 'pass',
+				points: points.map(({ k, ...y }) => ({
+					id: `${measure}@${k}`,
+					x: k,
+					y,
+					words: `${measure}@${k}: ${share(y.mean)} (${share(y.low)} to ${share(y.high)})`,
+				})),
+			}));
+	}
+
+	#drawNotes(): void {
+		const { points, told } = this.#model;
+		const notes = [
+			'Intervals are 95 %, by the bootstrap over problems; a gain is paired with the mean single sample of the same problems.',
+			...(points.some(({ oracle }) => oracle)
+				? [
+						'Oracle upper bounds look at the gold answer: they say what perfect choosing would give, and are no results.',
+					]
+				: []),
+			...(points.some(({ shared }) => shared)
+				? [
+						'Points with shared samples are computed from the single samples: as unbiased as searches of their own, and closer.',
+					]
+				: []),
+			...((told?.summary.bands.length ?? 0) > 0
+				? ['Bands are told by further samples that count for nothing else, the easiest first.']
+				: []),
+		];
+		fill(this.#notes, ...notes.map((note) => element('p', null, note)));
+	}
+}

@@ -1,0 +1,204 @@
+import { mostSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
+import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
+import { button, dropdown } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { StrategiesModel } from './strategiesModel.ts';
+
+type Which = 'all' | 'right' | 'wrong';
+const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Right answers', wrong: 'Wrong answers' };
+
+/** The searches of a point, each with its tree. */
+export class SearchList {
+	readonly element = element('section', { class: 'searches', aria: { label: 'Searches of the point' } });
+	readonly #model: StrategiesModel;
+	#point: PointSummary | null = null;
+	#which: Which = 'all';
+	#from = 0;
+	#told: { readonly rows: readonly SearchRow[]; readonly total: number } | null = null;
+	#failure: string | null = null;
+	#asked: AbortController | null = null;
+
+	constructor(model: StrategiesModel) {
+		this.#model = model;
+	}
+
+	/** Shows the searches of a point; null: nothing. */
+	show(point: PointSummary | null): void {
+		if (point?.id === this.#point?.id) {
+			this.#point = point;
+			return;
+		}
+		this.#point = point;
+		this.#from = 0;
+		this.#told = null;
+		if (point === null) {
+			this.#asked?.abort();
+			fill(this.element);
+		} else void this.#load();
+	}
+
+	async #load(): Promise<void> {
+		const point = this.#point;
+		if (point === null) return;
+		this.#asked?.abort();
+		const asked = new AbortController();
+		this.#asked = asked;
+		this.#failure = null;
+		this.#draw();
+		try {
+			const params = { point: point.shared ? 'samples' : point.id, which: this.#which, from: this.#from };
+			this.#told = await this.#model.host.request('searches', params, asked.signal);
+		} catch (error) {
+			if (asked.signal.aborted) return;
+			this.#failure = String(error);
+		}
+		this.#draw();
+	}
+
+	#draw(): void {
+		const point = this.#point;
+		if (point === null) return;
+		const told = this.#told;
+		const which = dropdown({
+			label: 'Which searches',
+			choices: (Object.keys(words) as Which[]).map((value) => ({ value, label: words[value] })),
+			value: this.#which,
+			onChange: (value) => {
+				this.#which = value as Which;
+				this.#from = 0;
+				void this.#load();
+			},
+		});
+		const from = this.#from;
+		const more = (label: string, icon: 'previous' | 'next', to: number, possible: boolean) =>
+			possible
+				? button({
+						label,
+						icon,
+						appearance: 'icon',
+						onClick: () => {
+							this.#from = to;
+							void this.#load();
+						},
+					}).element
+				: null;
+		const total = told?.total ?? 0;
+		fill(
+			this.element,
+			element(
+				'div',
+				{ class: 'toolbar' },
+				element('h2', null, `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}`),
+				which.element,
+				more('Previous searches', 'previous', Math.max(0, from - mostSearchRows), from > 0),
+				told === null
+					? null
+					: element(
+							'span',
+							{ class: 'quiet' },
+							total === 0
+								? 'none'
+								: `${formatCount(from + 1)} to ${formatCount(from + told.rows.length)} of ${formatCount(total)}`,
+						),
+				more('Next searches', 'next', from + mostSearchRows, told !== null && from + told.rows.length < total),
+				element('span', { class: 'spacer' }),
+				button({ label: 'Close', icon: 'close', appearance: 'icon', onClick: () => this.#model.select(null) }).element,
+			),
+			point.shared
+				? element(
+						'p',
+						{ class: 'quiet' },
+						'This point chooses among the single samples: their trees hold every sample and its value. The verdict here is that of their majority.',
+					)
+				: null,
+			this.#failure !== null
+				? element('p', { role: 'alert' }, plainLabel(this.#failure, 600))
+				: told === null
+					? element('p', { class: 'quiet', role: 'status' }, 'The searches are being read…')
+					: this.#table(told.rows, point),
+		);
+	}
+
+	#table(rows: readonly SearchRow[], point: PointSummary): HTMLElement {
+		if (rows.length === 0) return element('p', { class: 'quiet' }, 'There are none.');
+		return element(
+			'div',
+			{ class: 'table-scroll', role: 'region', tabIndex: 0, aria: { label: 'Searches, table' } },
+			element(
+				'table',
+				null,
+				element(
+					'thead',
+					null,
+					element(
+						'tr',
+						null,
+						...['Problem', 'Answer', 'Verdict', 'Tokens', 'Nodes', 'Stop', 'Tree'].map((name) =>
+							element('th', { attributes: { scope: 'col' } }, name),
+						),
+					),
+				),
+				element('tbody', null, ...rows.map((row) => this.#row(row, point))),
+			),
+		);
+	}
+
+	#row(row: SearchRow, point: PointSummary): HTMLElement {
+		const { problem, prompt, gold, answer, correct, any, tokens, nodes, stop, failed } = row;
+		const verdict =
+			failed !== null
+				? element('span', { class: 'badge warning', title: plainLabel(failed, 300) }, 'failed')
+				: correct === null
+					? element('span', { class: 'badge' }, 'unknown')
+					: correct === 1
+						? element('span', { class: 'badge right' }, 'right')
+						: element('span', { class: 'badge wrong' }, any === 1 ? 'wrong, another was right' : 'wrong');
+		return element(
+			'tr',
+			null,
+			element(
+				'th',
+				{ class: 'prompt', attributes: { scope: 'row' } },
+				element('span', { class: 'quiet' }, `${formatCount(problem + 1)}  `),
+				plainLabel(prompt, 200),
+			),
+			element(
+				'td',
+				{ class: 'answer' },
+				answer === null ? element('span', { class: 'quiet' }, 'none') : plainLabel(answer, 120),
+				correct === 0 && gold !== null
+					? element('span', { class: 'quiet' }, ` (gold: ${plainLabel(gold, 120)})`)
+					: null,
+			),
+			element('td', null, verdict),
+			element('td', null, formatCount(tokens)),
+			element('td', null, formatCount(nodes)),
+			element('td', null, plainLabel(stop, 40)),
+			element(
+				'td',
+				null,
+				point.trees === null || failed !== null
+					? element('span', { class: 'quiet' }, 'not kept')
+					: element(
+							'button',
+							{
+								class: 'link',
+								attributes: { type: 'button' },
+								aria: { label: `Open Tree of problem ${problem + 1}` },
+								on: { click: () => this.#open(point, problem) },
+							},
+							'Open Tree',
+						),
+			),
+		);
+	}
+
+	#open(point: PointSummary, problem: number): void {
+		this.#model.host.request('open', { point: point.trees ?? point.id, problem }).catch((error: unknown) => {
+			this.#failure = String(error);
+			this.#draw();
+		});
+	}
+}

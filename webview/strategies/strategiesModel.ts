@@ -1,0 +1,82 @@
+import { Emitter } from '../../src/base/event.ts';
+import type {
+	StrategiesCommand,
+	StrategiesEvent,
+	StrategiesState,
+	strategiesRequests,
+} from '../../src/protocol/strategiesMessages.ts';
+import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
+import type { RequestParams, RequestResult } from '../../src/protocol/webviewMessages.ts';
+
+export interface StrategiesHost {
+	post(command: StrategiesCommand): void;
+	request<M extends keyof typeof strategiesRequests>(
+		method: M,
+		params: RequestParams<typeof strategiesRequests, M>,
+		signal?: AbortSignal,
+	): Promise<RequestResult<typeof strategiesRequests, M>>;
+}
+
+type Told = Extract<StrategiesEvent, { type: 'summary' }>;
+type Kept = { -readonly [K in keyof StrategiesState]: StrategiesState[K] };
+
+/** What the view shows: the last summary, and what a person chose to see of it. */
+export class StrategiesModel {
+	readonly host: StrategiesHost;
+	readonly #changed = new Emitter<void>();
+	readonly onChange = this.#changed.event;
+	readonly #kept: Kept;
+	told: Told | null = null;
+	failure: Extract<StrategiesEvent, { type: 'failure' }> | null = null;
+	/** The point whose searches are listed. */
+	selected: string | null = null;
+
+	constructor(host: StrategiesHost, state: StrategiesState | undefined) {
+		this.host = host;
+		this.#kept = state ?? { folder: '', view: 'accuracy', band: null, sort: { by: '', down: false } };
+	}
+
+	get state(): StrategiesState {
+		return this.#kept;
+	}
+
+	get points(): readonly PointSummary[] {
+		return this.told?.summary.points ?? [];
+	}
+
+	/** What is shown of a point: of all problems, or of the band that was chosen. */
+	shown(point: PointSummary): Pick<PointSummary, 'accuracy' | 'gain' | 'problems'> {
+		const { band } = this.#kept;
+		return band === null ? point : (point.bands[band] ?? { accuracy: null, gain: null, problems: 0 });
+	}
+
+	receive(event: StrategiesEvent): void {
+		this.#kept.folder = event.folder;
+		if (event.type === 'failure') this.failure = event;
+		else {
+			this.failure = null;
+			this.told = event;
+			const { bands, points } = event.summary;
+			if (this.#kept.band !== null && this.#kept.band >= bands.length) this.#kept.band = null;
+			if (!points.some(({ id }) => id === this.selected)) this.selected = null;
+		}
+		this.#changed.fire();
+	}
+
+	/** Changes what is seen. */
+	look(change: Partial<Omit<Kept, 'folder'>>): void {
+		Object.assign(this.#kept, change);
+		this.#changed.fire();
+	}
+
+	select(id: string | null): void {
+		this.selected = id;
+		this.#changed.fire();
+	}
+}
+
+/** Which colour and shape a point's line has: the single sample's is the last. */
+export function styleOf(points: readonly PointSummary[], point: PointSummary): number {
+	const most = Math.max(-1, ...points.map(({ strategy }) => strategy ?? -1));
+	return point.strategy ?? most + 1;
+}
