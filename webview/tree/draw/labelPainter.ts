@@ -1,4 +1,6 @@
+import type { SearchTree } from '../../../src/core/search/searchTree.ts';
 import { formatCount } from '../../lib/format.ts';
+import type { Layout } from '../layout/layout.ts';
 import type { Camera, Size } from './camera.ts';
 import { cutTo, figureOf, wordsOf } from './nodeLabel.ts';
 import { nodeScale, radiusOf } from './nodeShapes.ts';
@@ -9,8 +11,36 @@ import { mark, nodeAt, type Scene } from './scene.ts';
 const leastRow = 13;
 const leastWidth = 34;
 
-/** Whether there is room for labels at this scale. */
+/** By layout: distance of each place to the nearest one on its level, where levels stand side by side. */
+const gaps = new WeakMap<Layout, Float64Array>();
+
+function gapsOf(layout: Layout): Float64Array {
+	let found = gaps.get(layout);
+	if (found !== undefined) return found;
+	const { count, depth, deepest } = layout.tree;
+	found = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+	const last = new Int32Array(deepest + 1).fill(-1);
+	// In preorder the nodes of a level follow each other.
+	for (let place = 0; place < count; place++) {
+		const level = depth[place] as number;
+		const before = last[level] as number;
+		last[level] = place;
+		if (before === -1) continue;
+		const gap = Math.abs((layout.y[place] as number) - (layout.y[before] as number));
+		found[place] = Math.min(found[place] as number, gap);
+		found[before] = Math.min(found[before] as number, gap);
+	}
+	gaps.set(layout, found);
+	return found;
+}
+
+/** What was cut to a width, by tree: measuring texts is what takes the time. */
+const cuts = new WeakMap<SearchTree, Map<string, string>>();
+const mostCuts = 4000;
+
+/** Whether there may be room for labels at this scale. */
 export function hasLabels(scene: Scene, camera: Camera): boolean {
+	if (scene.layout.kind === 'tidy') return true;
 	return scene.layout.rowHeight * acrossScale(scene, camera) >= leastRow;
 }
 
@@ -37,6 +67,23 @@ export function paintLabels(
 	const width = (text: string): number => context.measureText(text).width;
 	const scale = nodeScale(camera.k);
 	const across = acrossScale(scene, camera);
+	const levelGaps = layout.kind === 'tidy' ? gapsOf(layout) : null;
+	let known = cuts.get(tree);
+	if (known === undefined || known.size > mostCuts) {
+		known = new Map();
+		cuts.set(tree, known);
+	}
+	const cut = (words: string, room: number): string => {
+		// In steps, so that a small move of the zoom finds what is known.
+		const within = Math.floor(room / 6) * 6;
+		const key = `${within} ${fontSize} ${words}`;
+		let text = known.get(key);
+		if (text === undefined) {
+			text = cutTo(words, within, width);
+			known.set(key, text);
+		}
+		return text;
+	};
 	const write = (text: string, x: number, y: number, colour: string): number => {
 		context.lineWidth = 5;
 		context.strokeStyle = theme.background;
@@ -51,6 +98,8 @@ export function paintLabels(
 		const x = (layout.x[place] as number) * camera.kx + camera.tx;
 		const y = (layout.y[place] as number) * camera.ky + camera.ty;
 		if (x < -220 || x > size.width || y < -20 || y > size.height + 20) continue;
+		const gap = levelGaps === null ? Number.POSITIVE_INFINITY : (levelGaps[place] as number) * across;
+		if (gap < leastRow) continue;
 		const room = roomOf(scene, camera, place);
 		if (room < leastWidth) continue;
 		const radius = radiusOf(node.role) * scale;
@@ -61,7 +110,7 @@ export function paintLabels(
 		const isRadial = layout.kind === 'radial';
 		const angle = isRadial ? Math.atan2(layout.y[place] as number, layout.x[place] as number) : 0;
 		const isTurned = isRadial && Math.abs(angle) > Math.PI / 2;
-		const gap = radius * 1.6 + 5;
+		const apart = radius * 1.6 + 5;
 		if (isRadial && place > 0) {
 			context.save();
 			context.translate(x, y);
@@ -70,17 +119,18 @@ export function paintLabels(
 			// Between the rings there is no room for more than a number.
 			const isLeaf = hidden !== '' || node.children.length === 0;
 			const parts = isLeaf ? [hidden, figure, wordsOf(node)] : [figure];
-			const text = cutTo(parts.filter(Boolean).join('  '), isLeaf ? 150 : room, width);
-			write(text, isTurned ? -gap : gap, 0, colour);
+			const text = cut(parts.filter(Boolean).join('  '), isLeaf ? 150 : room);
+			write(text, isTurned ? -apart : apart, 0, colour);
 			context.restore();
 			continue;
 		}
 		context.textAlign = 'left';
 		// Above the edges that leave to the right.
-		const hasRoom = layout.rowHeight * across >= 20 && layout.kind !== 'indented' && layout.kind !== 'down';
-		const isOpen = hasRoom && hidden === '' && node.children.length > 0;
+		const rows = levelGaps === null ? layout.rowHeight * across : gap;
+		const isAbove = rows >= 20 && layout.kind !== 'indented' && layout.kind !== 'down';
+		const isOpen = isAbove && hidden === '' && node.children.length > 0;
 		const line = y - (isOpen ? fontSize * 0.62 : 0);
-		let at = x + gap;
+		let at = x + apart;
 		let left = room;
 		for (const [text, ink] of [
 			[hidden, palette.best.css],
@@ -91,7 +141,7 @@ export function paintLabels(
 			at += used;
 			left -= used;
 		}
-		const text = cutTo(wordsOf(node), left, width);
+		const text = cut(wordsOf(node), left);
 		if (text !== '') write(text, at, line, colour);
 	}
 	context.textAlign = 'left';
