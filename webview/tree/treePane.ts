@@ -4,8 +4,6 @@ import { element, setText } from '../lib/dom.ts';
 import type { ThemeWatcher } from '../lib/theme.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { AccessibleTree } from './accessibleTree.ts';
-import { answerGroups } from './answerGroups.ts';
-import { paintAxis } from './draw/axisPainter.ts';
 import {
 	type Camera,
 	cameraAt,
@@ -18,23 +16,19 @@ import {
 	zoomLimits,
 	zoomTo,
 } from './draw/camera.ts';
-import { DensePainter } from './draw/densePainter.ts';
-import { paintFine, paintRing, paintTouched, placesInView } from './draw/finePainter.ts';
 import { type Gestures, gestures } from './draw/gestures.ts';
-import { hasLabels, paintLabels } from './draw/labelPainter.ts';
+import { Painter } from './draw/painter.ts';
 import { type Palette, paletteOf } from './draw/palette.ts';
-import { type Scene, sceneOf } from './draw/scene.ts';
+import type { Scene } from './draw/scene.ts';
 import { HoverBox } from './hoverBox.ts';
-import { collapsing } from './layout/collapsing.ts';
 import type { Layout, LayoutKind } from './layout/layout.ts';
-import { makeLayout } from './layout/makeLayout.ts';
-import { visibleTree } from './layout/visibleTree.ts';
 import { Minimap } from './minimap.ts';
-import { wantedBy } from './nodeFilter.ts';
-import { type Colouring, fittingColouring, measureRange } from './nodeMeasures.ts';
-import type { Change, TreeModel } from './treeModel.ts';
+import { type Colouring, fittingColouring } from './nodeMeasures.ts';
+import { paneAction } from './paneKeys.ts';
+import { layoutOfSide, sceneOfSide } from './paneScene.ts';
+import type { Change, Selection, TreeModel } from './treeModel.ts';
 import type { SideName, TreeSide } from './treeSide.ts';
-import { directionOf, walk } from './treeWalk.ts';
+import { walk } from './treeWalk.ts';
 
 /** Room around a tree that is all in view: for labels, which a small window has less of. */
 function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
@@ -44,10 +38,11 @@ function marginOf(kind: LayoutKind, { width, height }: Size): Margin {
 	}
 	return { left: 36, top: 36, right: Math.min(200, width * 0.24), bottom: 40 };
 }
-/** More nodes than this in view are drawn as dots and lines. */
-const mostFine = 1800;
 /** A layout is made anew at most this often, and never for more than a fifth of the time; seldom while a log is read. Milliseconds. */
 const layoutPause = { least: 60, share: 4, loading: 400 } as const;
+
+/** What may have to be made anew; `picture`: what is on the canvas, of the same scene. */
+type Part = 'layout' | 'scene' | 'minimap' | 'picture';
 
 export interface Drawn {
 	readonly scene: Scene;
@@ -70,7 +65,7 @@ export class TreePane extends Disposable {
 	readonly #title = element('div', { class: 'pane-title', aria: { hidden: true } });
 	readonly #hover = new HoverBox();
 	readonly #minimap: Minimap;
-	readonly #dense = new DensePainter();
+	readonly #painter = new Painter();
 	readonly #gestures: Gestures;
 	#palette: Palette;
 	#size: Size = { width: 0, height: 0 };
@@ -85,7 +80,7 @@ export class TreePane extends Disposable {
 	#layoutEnd = 0;
 	#layoutCost = 0;
 	#complete = false;
-	readonly #stale = new Set<'layout' | 'scene' | 'minimap'>(['layout', 'scene', 'minimap']);
+	readonly #stale = new Set<Part>(['layout', 'scene', 'minimap', 'picture']);
 	#anchor: number | null = null;
 	#hovered = -1;
 
@@ -123,7 +118,7 @@ export class TreePane extends Disposable {
 		this.register(
 			theme.onChange((changed) => {
 				this.#palette = paletteOf(changed);
-				this.#invalidate('scene', 'minimap');
+				this.#invalidate('scene', 'minimap', 'picture');
 			}),
 		);
 		this.register(model.onChange((changes) => this.#update(changes)));
@@ -207,6 +202,7 @@ export class TreePane extends Disposable {
 		const room = { left: 60, top: 50, right: Math.min(220, this.#size.width / 3), bottom: 70 };
 		const to = revealing(camera, x, y, this.#size, room);
 		if (to.tx !== this.#camera.tx || to.ty !== this.#camera.ty || to.k !== this.#camera.k) this.#setCamera(to, false);
+		else this.#invalidate();
 	}
 
 	get #tree(): TreeSide | null {
@@ -229,8 +225,7 @@ export class TreePane extends Disposable {
 		if (changes.has('folds') || isWhole) this.#layoutEnd = 0;
 		this.#complete = this.#tree?.complete ?? false;
 		if (changes.has('source') || changes.has('sides')) this.#name();
-		if (changes.has('moment') || changes.has('search')) this.#invalidate('scene');
-		if (changes.has('selection')) this.#invalidate('scene');
+		if (changes.has('moment') || changes.has('search') || changes.has('selection')) this.#invalidate('scene');
 	}
 
 	#name(): void {
@@ -240,7 +235,7 @@ export class TreePane extends Disposable {
 		this.#stage.setLabel(isOne ? 'Search tree' : `Search tree: ${title}`);
 	}
 
-	#invalidate(...what: ('layout' | 'scene' | 'minimap')[]): void {
+	#invalidate(...what: Part[]): void {
 		for (const part of what) this.#stale.add(part);
 		if (this.#frame !== 0) return;
 		this.#frame = requestAnimationFrame(() => {
@@ -254,7 +249,7 @@ export class TreePane extends Disposable {
 		if (width === this.#size.width && height === this.#size.height) return;
 		this.#size = { width, height };
 		if (this.#fitted) this.#refit();
-		this.#invalidate('minimap');
+		this.#invalidate('minimap', 'picture');
 	}
 
 	#setCamera(camera: Camera, fitted: boolean, settle = true): void {
@@ -262,7 +257,7 @@ export class TreePane extends Disposable {
 		this.#fitted = fitted;
 		if (settle) this.#gestures.settle(camera.k);
 		this.#hover.hide();
-		this.#invalidate();
+		this.#invalidate('picture');
 	}
 
 	#zoomed(k: number, px: number, py: number): Camera {
@@ -292,6 +287,7 @@ export class TreePane extends Disposable {
 		if (side === null) {
 			this.#layout = null;
 			this.#scene = null;
+			this.#stale.add('picture');
 			return;
 		}
 		if (this.#stale.has('layout')) {
@@ -306,22 +302,19 @@ export class TreePane extends Disposable {
 					this.#invalidate();
 				}, wait);
 		}
-		if (this.#stale.has('scene') && this.#layout !== null) this.#scene = this.#makeScene(side, this.#layout);
+		if (!this.#stale.has('scene') || this.#layout === null) return;
+		this.#scene = sceneOfSide(this.#model, side, this.#layout, this.colouring);
+		this.#stale.delete('scene');
+		this.#stale.add('minimap').add('picture');
+		this.#stage.update(this.#scene, this.#placeOf(this.#model.selection));
 	}
 
 	#layOut(side: TreeSide): void {
 		const begin = performance.now();
-		const { latest } = side;
-		const { options, selection, folds } = this.#model;
+		const { selection } = this.#model;
 		const selected = selection?.side === this.side ? selection.id : null;
-		const open = [...(latest.outcome?.best ?? []).slice(0, -1)];
-		if (selected !== null) open.push(...latest.pathTo(selected).slice(0, -1));
-		const tree = visibleTree(latest.nodes, {
-			isCollapsed: collapsing(latest.nodes, options.detail, folds[this.side], open),
-			...(options.filter === 'all' ? {} : { isWanted: wantedBy(options.filter, latest) ?? (() => true) }),
-		});
 		const before = this.#layout;
-		const layout = makeLayout(this.kind, latest.nodes, tree, options.timeUnit);
+		const layout = layoutOfSide(this.#model, side, this.kind);
 		this.#layout = layout;
 		this.#stale.delete('layout');
 		this.#stale.add('scene');
@@ -359,80 +352,31 @@ export class TreePane extends Disposable {
 		return best;
 	}
 
-	#makeScene(side: TreeSide, layout: Layout): Scene {
-		const { hits, options, current, other, main } = this.#model;
-		const tree = side.shown;
-		const colouring = this.colouring;
-		const groups = answerGroups(tree);
-		this.#stale.delete('scene');
-		this.#stale.add('minimap');
-		let range: Scene['range'] | undefined;
-		if (colouring !== 'role' && other !== null && main !== null) {
-			const ranges = [measureRange(main.shown, colouring), measureRange(other.shown, colouring)].filter(
-				(r) => r !== null,
-			);
-			if (ranges.length > 0) {
-				range = {
-					least: Math.min(...ranges.map(({ least }) => least)),
-					most: Math.max(...ranges.map(({ most }) => most)),
-				};
-			}
-		}
-		const scene = sceneOf(layout, tree, {
-			colouring,
-			widths: options.widths,
-			hits: current === side ? hits : [],
-			right: new Set(groups.filter(({ correct }) => correct).flatMap(({ nodes }) => nodes)),
-			answer: this.#model.selected?.answer ?? null,
-			isJudged: groups.some(({ correct }) => correct !== null),
-			event: side.atEnd ? null : side.lastEvent,
-			...(range === undefined ? {} : { range }),
-		});
-		const { selection } = this.#model;
-		this.#stage.update(scene, selection?.side === this.side ? (layout.tree.placeOf[selection.id] ?? -1) : -1);
-		return scene;
-	}
-
 	#draw(): void {
 		this.#settle();
-		const { width, height } = this.#size;
-		const ratio = window.devicePixelRatio || 1;
-		const context = this.#canvas.getContext('2d');
-		if (context === null || width === 0 || height === 0) return;
-		if (this.#canvas.width !== Math.round(width * ratio) || this.#canvas.height !== Math.round(height * ratio)) {
-			this.#canvas.width = Math.round(width * ratio);
-			this.#canvas.height = Math.round(height * ratio);
-		}
+		// While a layout waits, what is on the canvas is what there is to see.
+		if (!this.#stale.delete('picture') || this.#size.width === 0 || this.#size.height === 0) return;
 		const scene = this.#scene;
 		if (scene === null) {
-			context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
+			this.#painter.clear(this.#canvas, this.#size);
 			return;
 		}
-		const camera = this.#camera;
-		const places = placesInView(scene, camera, this.#size);
-		const isDense = places.length > mostFine;
-		context.setTransform(1, 0, 0, 1, 0, 0);
-		if (isDense) this.#dense.paint(context, scene, camera, this.#size, ratio, this.#palette);
-		else context.clearRect(0, 0, this.#canvas.width, this.#canvas.height);
-		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		const { selection } = this.#model;
-		const selected = selection?.side === this.side ? (scene.layout.tree.placeOf[selection.id] ?? -1) : -1;
-		if (!isDense) paintFine(context, scene, camera, places, this.#palette, selected);
-		paintTouched(context, scene, camera, this.#palette);
-		if (this.#hovered !== -1 && this.#hovered !== selected)
-			paintRing(context, scene, camera, this.#hovered, this.#palette, false);
-		if (selected !== -1) paintRing(context, scene, camera, selected, this.#palette, true);
-		if (!isDense && hasLabels(scene, camera)) {
-			paintLabels(context, scene, camera, this.#size, places, this.#palette);
-		}
-		if (scene.layout.axis !== null) paintAxis(context, scene.layout.axis, camera, this.#size, this.#palette);
+		const [camera, size, palette] = [this.#camera, this.#size, this.#palette];
+		const selected = this.#placeOf(this.#model.selection);
+		this.#painter.paint(this.#canvas, { scene, camera, size, palette, selected, hovered: this.#hovered });
 		const isMapped = this.#model.options.minimap && this.#isLarger(scene.layout);
 		this.#minimap.element.hidden = !isMapped;
-		if (isMapped) this.#minimap.draw(scene, camera, this.#size, this.#palette, this.#stale.has('minimap'));
+		if (isMapped) this.#minimap.draw(scene, camera, size, palette, this.#stale.has('minimap'));
 		this.#stale.delete('minimap');
 		if (scene === this.#told) return;
 		this.#told = scene;
 		this.#drew.fire(scene);
+	}
+
+	/** Place of a chosen node, if it is of this side and shown. */
+	#placeOf(selection: Selection | null): number {
+		if (selection?.side !== this.side) return -1;
+		return this.#layout?.tree.placeOf[selection.id] ?? -1;
 	}
 
 	/** Whether parts of the tree are out of view. */
@@ -491,48 +435,52 @@ export class TreePane extends Disposable {
 				const box = stage.getBoundingClientRect();
 				this.#hover.show(scene, place, event.clientX - box.left, event.clientY - box.top, this.#size);
 			}
-			this.#invalidate();
+			this.#invalidate('picture');
 		});
 		stage.addEventListener('pointerleave', () => {
 			if (this.#hovered === -1) return;
 			this.#hovered = -1;
 			this.#hover.hide();
-			this.#invalidate();
+			this.#invalidate('picture');
 		});
 		stage.addEventListener('keydown', (event) => this.#onKey(event));
 	}
 
 	#onKey(event: KeyboardEvent): void {
 		const scene = this.#scene;
-		if (scene === null || event.ctrlKey || event.altKey || event.metaKey) return;
-		const { layout } = scene;
-		const { selection } = this.#model;
-		const from = selection?.side === this.side ? (layout.tree.placeOf[selection.id] ?? -1) : -1;
-		const far: Readonly<Record<string, readonly [number, number]>> = {
-			ArrowLeft: [80, 0],
-			ArrowRight: [-80, 0],
-			ArrowUp: [0, 80],
-			ArrowDown: [0, -80],
-		};
-		const move = event.shiftKey ? far[event.key] : undefined;
-		const direction = directionOf(event.key, layout);
-		if (move) this.#setCamera(panned(this.#camera, move[0], move[1]), false);
-		else if (direction !== null) {
-			if (direction === 'child' && from !== -1 && this.#isClosed(layout, from)) this.#toggle(from);
-			else {
-				const to = walk(layout, from, direction);
-				if (to !== -1) this.#choose(to, true);
-			}
-		} else if ((event.key === 'Enter' || event.key === ' ') && from !== -1) this.#toggle(from);
-		else if (event.key === '+' || event.key === '=') this.zoomBy(1.4);
-		else if (event.key === '-') this.zoomBy(1 / 1.4);
-		else if (event.key === '0') this.fit();
-		else if (event.key === 'End') {
-			const end = scene.tree.outcome?.best?.at(-1);
-			if (end !== undefined) this.#model.select({ side: this.side, id: end }, true);
-		} else return;
+		const action = scene === null ? null : paneAction(event, scene.layout);
+		if (scene === null || action === null) return;
 		event.preventDefault();
 		event.stopPropagation();
+		const from = this.#placeOf(this.#model.selection);
+		switch (action.type) {
+			case 'walk': {
+				// What is closed is opened first, as in any tree.
+				if (action.direction === 'child' && from !== -1 && this.#isClosed(scene.layout, from)) this.#toggle(from);
+				else {
+					const to = walk(scene.layout, from, action.direction);
+					if (to !== -1) this.#choose(to, true);
+				}
+				break;
+			}
+			case 'toggle':
+				if (from !== -1) this.#toggle(from);
+				break;
+			case 'pan':
+				this.#setCamera(panned(this.#camera, action.dx, action.dy), false);
+				break;
+			case 'zoom':
+				this.zoomBy(action.factor);
+				break;
+			case 'fit':
+				this.fit();
+				break;
+			case 'best': {
+				const end = scene.tree.outcome?.best?.at(-1);
+				if (end !== undefined) this.#model.select({ side: this.side, id: end }, true);
+				break;
+			}
+		}
 	}
 
 	#choose(place: number, reveal: boolean): void {

@@ -1,0 +1,53 @@
+import { answerGroups } from './answerGroups.ts';
+import { type Scene, sceneOf } from './draw/scene.ts';
+import { collapsing } from './layout/collapsing.ts';
+import type { Layout, LayoutKind } from './layout/layout.ts';
+import { makeLayout } from './layout/makeLayout.ts';
+import { visibleTree } from './layout/visibleTree.ts';
+import { wantedBy } from './nodeFilter.ts';
+import { type Colouring, measureRange, type Range } from './nodeMeasures.ts';
+import type { TreeModel } from './treeModel.ts';
+import type { TreeSide } from './treeSide.ts';
+
+/** Where the nodes of a side lie, with what is open and what the filter leaves: of all its events, whatever moment is shown. */
+export function layoutOfSide({ options, selection, folds }: TreeModel, side: TreeSide, kind: LayoutKind): Layout {
+	const { latest } = side;
+	const selected = selection?.side === side.name ? selection.id : null;
+	const open = (latest.outcome?.best ?? []).slice(0, -1);
+	if (selected !== null) open.push(...latest.pathTo(selected).slice(0, -1));
+	const isWanted = wantedBy(options.filter, latest);
+	const tree = visibleTree(latest.nodes, {
+		isCollapsed: collapsing(latest.nodes, options.detail, folds[side.name], open),
+		...(isWanted === undefined ? {} : { isWanted }),
+	});
+	return makeLayout(kind, latest.nodes, tree, options.timeUnit);
+}
+
+/** How the nodes of a side look at the moment that is shown. */
+export function sceneOfSide(model: TreeModel, side: TreeSide, layout: Layout, colouring: Colouring): Scene {
+	const { hits, options, current, selected } = model;
+	const tree = side.shown;
+	const groups = answerGroups(tree);
+	const range = sharedRange(model, colouring);
+	return sceneOf(layout, tree, {
+		colouring,
+		widths: options.widths,
+		hits: current === side ? hits : [],
+		right: new Set(groups.filter(({ correct }) => correct).flatMap(({ nodes }) => nodes)),
+		answer: selected?.answer ?? null,
+		isJudged: groups.some(({ correct }) => correct !== null),
+		event: side.atEnd ? null : side.lastEvent,
+		...(range === undefined ? {} : { range }),
+	});
+}
+
+/** Of two trees that are compared, one scale of colours; undefined: each its own. */
+function sharedRange({ main, other }: TreeModel, colouring: Colouring): Range | undefined {
+	if (colouring === 'role' || main === null || other === null) return undefined;
+	const ranges = [main, other].map(({ shown }) => measureRange(shown, colouring)).filter((range) => range !== null);
+	if (ranges.length === 0) return undefined;
+	return {
+		least: Math.min(...ranges.map(({ least }) => least)),
+		most: Math.max(...ranges.map(({ most }) => most)),
+	};
+}
