@@ -41,17 +41,36 @@ export class BudgetMeter {
 	#heldNodes = 0;
 	#heldTokens = 0;
 	#held = 0;
+	#open = 0;
+	readonly #atOnce: number;
 	#dearest = 0;
 
-	/** @param elapsed seconds since this part of the search began */
-	constructor(limit: SearchBudget, elapsed: () => number) {
+	/**
+	 * @param elapsed seconds since this part of the search began
+	 * @param atOnce generations among which tokens are shared where there are not enough for all that they may need
+	 */
+	constructor(limit: SearchBudget, elapsed: () => number, atOnce = 1) {
+		this.#atOnce = atOnce;
 		this.#limit = limit;
 		this.#elapsed = elapsed;
 	}
 
-	/** Room for at most `n` generations of at most `maxTokens` tokens; `nodes`: each becomes one. Throws `SearchStop`. */
-	reserve(n: number, maxTokens: number, nodes: boolean): Reserved | Promise<Reserved> {
-		return this.#tryReserve(n, maxTokens, nodes) ?? this.#reserveLater(n, maxTokens, nodes);
+	/**
+	 * Room for at most `n` generations of at most `maxTokens` tokens; `nodes`: each becomes one. Where tokens are short, each
+	 * gets a share of what is left, `share` or more: who needs all of it at once says nothing. Throws `SearchStop`.
+	 */
+	reserve(n: number, maxTokens: number, nodes: boolean, share = maxTokens): Reserved | Promise<Reserved> {
+		return this.#tryReserve(n, maxTokens, nodes, share) ?? this.#reserveLater(n, maxTokens, nodes, share);
+	}
+
+	/** From here on up to `leave` the search is not idle, whether something is reserved or not. */
+	enter(): void {
+		this.#open++;
+	}
+
+	leave(): void {
+		this.#open--;
+		if (this.#waiting.length > 0) for (const waiting of this.#waiting.splice(0)) waiting.resolve();
 	}
 
 	/** Gives back what was reserved, and counts what was used. */
@@ -96,7 +115,7 @@ export class BudgetMeter {
 
 	/** Resolves when nothing is under way. */
 	async idle(): Promise<void> {
-		while (this.#held > 0) {
+		while (this.#held > 0 || this.#open > 0) {
 			const waiting = deferred<void>();
 			this.#waiting.push(waiting);
 			await waiting.promise.catch(() => undefined);
@@ -108,18 +127,18 @@ export class BudgetMeter {
 		for (const waiting of this.#waiting.splice(0)) waiting.reject(stop);
 	}
 
-	async #reserveLater(n: number, maxTokens: number, nodes: boolean): Promise<Reserved> {
+	async #reserveLater(n: number, maxTokens: number, nodes: boolean, share: number): Promise<Reserved> {
 		for (;;) {
 			const waiting = deferred<void>();
 			this.#waiting.push(waiting);
 			await waiting.promise;
-			const reserved = this.#tryReserve(n, maxTokens, nodes);
+			const reserved = this.#tryReserve(n, maxTokens, nodes, share);
 			if (reserved !== null) return reserved;
 		}
 	}
 
 	/** null: what is left is held by others, who may not need it. */
-	#tryReserve(n: number, maxTokens: number, nodes: boolean): Reserved | null {
+	#tryReserve(n: number, maxTokens: number, nodes: boolean, share: number): Reserved | null {
 		const limit = this.#limit;
 		this.checkTime();
 		let most = n;
@@ -138,7 +157,8 @@ export class BudgetMeter {
 		let each = maxTokens;
 		if (limit.tokens !== undefined) {
 			const left = Math.floor(limit.tokens - this.#tokens - this.#heldTokens);
-			if (left < maxTokens) {
+			each = Math.min(maxTokens, Math.max(share, Math.floor(left / Math.max(most, this.#atOnce))));
+			if (left < each) {
 				if (this.#held > 0) return null;
 				if (left < 1) throw new SearchStop('tokens');
 				each = left;

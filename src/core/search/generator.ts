@@ -10,14 +10,18 @@ import type { PolicyQueue } from './policyQueue.ts';
 import { priorsOf } from './priors.ts';
 import { generationUpTo, joined, readGeneration } from './readGeneration.ts';
 import type { AskOptions, GenerateOptions, Sampling } from './search.ts';
-import { SearchStop } from './searchStop.ts';
+import { isBudget, SearchStop } from './searchStop.ts';
 import type { SearchTree, TreeNode } from './searchTree.ts';
 import type { StepRule } from './stepRule.ts';
 
 /** Requests in a row that gave nothing, after which the policy is taken to be gone. */
 const mostFailures = 20;
-/** A step that is white space alone is gone on with so often. */
-const mostBlanks = 4;
+/** A step that says nothing is gone on with so often. */
+const mostBlanks = 6;
+
+/** Tokens that a generation is asked for at once where a budget is short: at least, and before any was seen. */
+const leastShare = 32;
+const firstShare = 256;
 
 /** One generation as it becomes a node. */
 export interface Child {
@@ -74,6 +78,8 @@ export class Generator {
 	readonly #asked: (number | undefined)[] = [];
 	readonly #asks = new Map<number, number>();
 	#failures = 0;
+	readonly #steps = new Sizes();
+	readonly #wholes = new Sizes();
 	/** What went wrong last; null: nothing. */
 	lastFault: string | null = null;
 
@@ -92,7 +98,7 @@ export class Generator {
 		for (let left = n; left > 0; ) {
 			let reserved: Reserved;
 			try {
-				const room = meter.reserve(left, job.maxTokens, true);
+				const room = meter.reserve(left, job.maxTokens, true, this.#share(job));
 				reserved = room instanceof Promise ? await room : room;
 			} catch (stop) {
 				if (parts.length === 0 || !(stop instanceof SearchStop)) throw stop;
@@ -167,25 +173,78 @@ export class Generator {
 	async #children(job: Job, reserved: Reserved, ordinal: number): Promise<readonly TreeNode[]> {
 		const { grow, meter } = this.#settings;
 		const used: Used = { nodes: 0, tokens: 0, cost: 0 };
+		let cut: readonly boolean[] = [];
+		let held = true;
+		meter.enter();
 		try {
-			const whole = await this.#ask(job, '', reserved.n, reserved.maxTokens, ordinal, used);
-			for (let i = 0; i < whole.length; i++) {
-				const generation = whole[i] as Generation;
-				if (job.rule !== null && generation.finish === 'stop' && generation.text.trim() === '') {
-					whole[i] = await this.#pastBlank(job, generation, reserved, ordinal + i, used);
-				}
+			let whole = await this.#ask(job, '', reserved.n, reserved.maxTokens, ordinal, used);
+			if (whole.some((one) => isEmptyStep(one, job))) {
+				const filled = whole.map((one, i) => this.#pastBlank(job, one, reserved, ordinal + i, used));
+				whole = await Promise.all(filled);
+			}
+			used.nodes = whole.length;
+			for (const { tokens } of whole) this.#sizes(job).add(tokens);
+			if (whole.some((one) => isCut(one, reserved))) {
+				// Others may need what these did not; what is left then is shared anew.
+				meter.settle(reserved, used);
+				held = false;
+				const further = await Promise.all(whole.map((one, i) => this.#further(job, one, reserved, ordinal + i)));
+				whole = further.map((one) => one.whole);
+				cut = further.map((one) => one.cut);
 			}
 			const priors = priorsOf(whole);
 			const { options, before } = job;
 			const parents = options.parents ?? [job.node];
 			return whole.map((generation, i) => {
-				used.nodes++;
-				const final = this.#isFinal(job, generation, reserved);
+				const final = this.#isFinal(job, generation, cut[i] ?? false);
 				return grow({ generation, prior: priors[i] as number, final }, parents, before, options);
 			});
 		} finally {
-			meter.settle(reserved, used);
+			if (held) meter.settle(reserved, used);
+			meter.leave();
 		}
+	}
+
+	/** Tokens that a generation is asked for at once where a budget is short: most need less, and the others go on. */
+	#share(job: Job): number {
+		if (!this.#settings.policy.capabilities.prefix) return job.maxTokens;
+		return Math.min(job.maxTokens, Math.max(leastShare, Math.ceil(2 * (this.#sizes(job).mean ?? firstShare / 2))));
+	}
+
+	#sizes({ rule }: Job): Sizes {
+		return rule === null ? this.#wholes : this.#steps;
+	}
+
+	/** Goes on with what its share of the budget has cut, as long as there is more of it. */
+	async #further(job: Job, begun: Generation, reserved: Reserved, ordinal: number): Promise<Further> {
+		const { meter, policy } = this.#settings;
+		let [whole, last, share] = [begun, begun, reserved];
+		for (let i = 1; isCut(last, share); i++) {
+			const left = job.maxTokens - whole.tokens;
+			if (!policy.capabilities.prefix || left < 1) return { whole, cut: left > 0 };
+			try {
+				const room = meter.reserve(1, left, false, this.#share(job));
+				share = room instanceof Promise ? await room : room;
+			} catch (stop) {
+				if (!(stop instanceof SearchStop) || !isBudget(stop.reason)) throw stop;
+				this.cutShort ??= stop.reason;
+				return { whole, cut: true };
+			}
+			const used: Used = { nodes: 0, tokens: 0, cost: 0 };
+			try {
+				const seeded = ordinal + 0x1000000 * i;
+				const [next] = await this.#ask(job, whole.text, 1, share.maxTokens, seeded, used);
+				if (next === undefined) return { whole, cut: true };
+				whole = joined(whole, next);
+				last = next;
+			} finally {
+				meter.settle(share, used);
+			}
+			const end = job.rule?.end(whole.text) ?? -1;
+			if (end >= 0 && end < whole.text.length)
+				return { whole: { ...generationUpTo(whole, end), finish: 'stop' }, cut: false };
+		}
+		return { whole, cut: false };
 	}
 
 	/** Generations of a job that go on from `more`, each up to the end of its step. */
@@ -208,9 +267,10 @@ export class Generator {
 		return whole;
 	}
 
-	async #pastBlank(job: Job, blank: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
-		let whole = blank;
-		for (let i = 0; i < mostBlanks && whole.finish === 'stop' && whole.text.trim() === ''; i++) {
+	/** A step with what comes before it in its place, when that says nothing. */
+	async #pastBlank(job: Job, begun: Generation, reserved: Reserved, ordinal: number, used: Used): Promise<Generation> {
+		let whole = begun;
+		for (let i = 0; i < mostBlanks && isEmptyStep(whole, job); i++) {
 			const left = reserved.maxTokens - whole.tokens;
 			if (left < 1) break;
 			// Far from the ordinals of siblings, so that their streams are others.
@@ -254,20 +314,52 @@ export class Generator {
 		return sound;
 	}
 
-	#isFinal(job: Job, { finish, text, tokens }: Generation, reserved: Reserved): boolean {
+	/** @param cut the budget did: what it has cut can go on with another; what its context or its own limit did cannot */
+	#isFinal(job: Job, { finish, text, tokens }: Generation, cut: boolean): boolean {
 		if (finish === 'end' || finish === 'refusal') return true;
 		const { answerEnd } = this.#settings;
 		const { before, rule, options } = job;
-		// Where the budget cut it, it can go on with another; where its context or its own limit did, it cannot.
-		if (reserved.cut && tokens >= reserved.maxTokens) {
-			if (finish === 'length') this.cutShort = 'tokens';
-			return false;
+		const answered = () =>
+			answerEnd !== null &&
+			(text.includes(answerEnd) || `${before.slice(1 - answerEnd.length)}${text}`.includes(answerEnd));
+		if (cut) {
+			this.cutShort ??= 'tokens';
+			return options.stop === undefined && answered();
 		}
 		// Who says where it is to stop goes on from what has not got there.
 		if (finish === 'length' && text === '') return true;
 		if (options.stop === undefined && (rule === null || tokens >= job.left)) return true;
-		if (rule === null || answerEnd === null) return false;
-		return text.includes(answerEnd) || `${before.slice(1 - answerEnd.length)}${text}`.includes(answerEnd);
+		return rule !== null && answered();
+	}
+}
+
+interface Further {
+	readonly whole: Generation;
+	/** There was no more of the budget for it. */
+	readonly cut: boolean;
+}
+
+/** Whether a step ended that says nothing, other than at a text that was asked for. */
+const isEmptyStep = ({ finish, text, stopText }: Generation, { rule, options }: Job): boolean =>
+	rule !== null && finish === 'stop' && rule.empty(text) && options.stop?.includes(stopText ?? '') !== true;
+
+/** Whether a generation ended because it was given fewer tokens than it may have. */
+const isCut = ({ finish, tokens }: Generation, { cut, maxTokens }: Reserved): boolean =>
+	cut && finish === 'length' && tokens >= maxTokens;
+
+/** How long generations were so far. */
+class Sizes {
+	#sum = 0;
+	#count = 0;
+
+	add(tokens: number): void {
+		this.#sum += tokens;
+		this.#count++;
+	}
+
+	/** null: there were none. */
+	get mean(): number | null {
+		return this.#count === 0 ? null : this.#sum / this.#count;
 	}
 }
 

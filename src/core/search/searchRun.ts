@@ -13,7 +13,7 @@ import { SearchOperators } from './operators.ts';
 import type { Policy, PolicyCapabilities } from './policy.ts';
 import type { Scorer } from './scorer.ts';
 import type { Sampling, StepSplit } from './search.ts';
-import { SearchStop } from './searchStop.ts';
+import { isBudget, SearchStop } from './searchStop.ts';
 import { type SearchOutcome, SearchTree } from './searchTree.ts';
 import { stepRuleOf } from './stepRule.ts';
 import { type AnyStrategy, strategyOf, strategyParams } from './strategies.ts';
@@ -112,7 +112,7 @@ class SearchRun {
 		const strategy =
 			typeof this.#options.strategy === 'string' ? strategyOf(this.#options.strategy) : this.#options.strategy;
 		const params = strategyParams(strategy, this.#options.params);
-		const rule = stepRuleOf(this.#options.split ?? 'lines');
+		const rule = stepRuleOf(this.#options.split ?? 'lines', this.#options.tags ?? defaultTags);
 		this.#checkNeeds(strategy, params, rule === null);
 		const log = resume === undefined ? null : readLog(resume.events, this.#tree);
 		if (log !== null) {
@@ -230,6 +230,7 @@ class SearchRun {
 		details: ReadLog['details'],
 	): SearchOperators {
 		const { problem, policy, guide = null, judge, sampling, tags, budget = {}, concurrency, now } = this.#options;
+		const atOnce = Math.max(1, Math.floor(concurrency ?? 8));
 		return new SearchOperators({
 			problem,
 			tree: this.#tree,
@@ -240,9 +241,9 @@ class SearchRun {
 			sampling: { ...defaultSampling, ...sampling },
 			tags: tags ?? defaultTags,
 			rule,
-			concurrency: Math.max(1, Math.floor(concurrency ?? 8)),
+			concurrency: atOnce,
 			seed,
-			meter: new BudgetMeter(budget, () => (now() - this.#began) / 1000),
+			meter: new BudgetMeter(budget, () => (now() - this.#began) / 1000, atOnce),
 			totals: this.#totals,
 			details,
 			sameAnswer: this.#options.sameAnswer,
@@ -332,8 +333,6 @@ class SearchRun {
 		if (this.#stop !== null) throw this.#stop;
 	}
 }
-
-const isBudget = (reason: StopReason): boolean => !['stopped', 'scorer', 'policy'].includes(reason);
 
 const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): boolean => {
 	const value = capabilities[need];

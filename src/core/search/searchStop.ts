@@ -11,3 +11,6 @@ export class SearchStop extends Error {
 		this.reason = reason;
 	}
 }
+
+/** Whether a search ended because something of its budget is used up. */
+export const isBudget = (reason: StopReason): boolean => !['stopped', 'scorer', 'policy'].includes(reason);

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import type { TraceTags } from '../trace/trace.ts';
 import type { StepSplit } from './search.ts';
 
 /** How one step is asked for, and where it ends in what came. */
@@ -9,45 +10,68 @@ export interface StepRule {
 	readonly tokens: number | null;
 	/** Where the first step of a text ends, what divides it from the next included; -1: it is not at its end. */
 	end(text: string): number;
+	/** It says nothing yet: white space, tags that open something or end the thinking, ends of steps. It belongs to the next. */
+	empty(text: string): boolean;
 }
 
-const byPattern = (stops: readonly string[], pattern: RegExp): StepRule => ({
+/** Length of what a text begins with and says nothing. */
+type Lead = (text: string) => number;
+
+function leadOf(nothings: readonly (string | undefined)[]): Lead {
+	const texts = nothings.filter((text) => text !== undefined && text !== '') as string[];
+	const pattern = new RegExp(`(?:${['\\s+', ...texts.map(escaped)].join('|')})*`, 'y');
+	return (text) => {
+		pattern.lastIndex = 0;
+		return pattern.exec(text)?.[0].length ?? 0;
+	};
+}
+
+const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+
+const byPattern = (stops: readonly string[], pattern: RegExp, lead: Lead): StepRule => ({
 	stops,
 	tokens: null,
 	end(text) {
-		// Nothing but white space is no step: its end belongs to the step that follows.
-		const from = text.length - text.trimStart().length;
+		const from = lead(text);
 		if (from === text.length) return -1;
 		pattern.lastIndex = from;
 		const match = pattern.exec(text);
 		return match === null ? -1 : match.index + match[0].length;
 	},
+	empty: (text) => lead(text) === text.length,
 });
 
-/** The rule of a split; null: a step is all that is left. `invalid` when there is no rule of that name. */
-export function stepRuleOf(split: StepSplit): StepRule | null {
+/**
+ * The rule of a split; null: a step is all that is left. `invalid` when there is no rule of that name.
+ * @param tags of completions: a line that holds nothing else is no step. What closes an answer is one: it ends the completion.
+ */
+export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, answer: null }): StepRule | null {
+	const tagTexts = [tags.think?.[0], tags.think?.[1], tags.answer?.[0]];
 	if (typeof split === 'object') {
 		const { text } = split;
 		if (text === '') throw new Failure('invalid', 'The text that ends a step is empty.');
+		const lead = leadOf([...tagTexts, text === tags.answer?.[1] ? undefined : text]);
 		return {
 			stops: [text],
 			tokens: null,
 			end(whole) {
-				const at = whole.indexOf(text);
+				const at = whole.indexOf(text, lead(whole));
 				return at < 0 ? -1 : at + text.length;
 			},
+			empty: (whole) => lead(whole) === whole.length,
 		};
 	}
+	const lead = leadOf(tagTexts);
 	switch (split) {
 		case 'completion':
 			return null;
 		case 'lines':
-			return byPattern(['\n'], /\n/g);
+			return byPattern(['\n'], /\n/g, lead);
 		case 'paragraphs':
-			return byPattern(['\n\n'], /\n[^\S\n]*\n/g);
+			return byPattern(['\n\n'], /\n[^\S\n]*\n/g, lead);
 		case 'sentences':
 			// Servers take four stop texts at most; full stops of other scripts are found in what comes.
-			return byPattern(['. ', '? ', '! ', '\n'], /(?<=[.!?])[^\S\n]+|(?<=[\u3002\uFF01\uFF1F])|\n/g);
+			return byPattern(['. ', '? ', '! ', '\n'], /(?<=[.!?])[^\S\n]+|(?<=[\u3002\uFF01\uFF1F])|\n/g, lead);
 	}
 	const size = /^tokens-([1-9]\d{0,5})$/.exec(split)?.[1];
 	if (size === undefined) {
@@ -57,5 +81,5 @@ export function stepRuleOf(split: StepSplit): StepRule | null {
 			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or a text that ends a step.',
 		);
 	}
-	return { stops: [], tokens: Number(size), end: () => -1 };
+	return { stops: [], tokens: Number(size), end: () => -1, empty: (text) => text.trim() === '' };
 }

@@ -166,3 +166,36 @@ test('requests that are made together go to the policy together, and texts to th
 	);
 	assert.equal(guide.calls.length, 4);
 });
+
+/** Completions of 5 to 14 tokens, now and then 60, that go on from wherever they were cut. */
+const short = (request: GenerateRequest, i: number) => {
+	const name = /^\d+/.exec(request.prefix)?.[0] ?? String(1000 + drawn(request, i, 1000));
+	const length = Number(name) % 9 === 0 ? 60 : 5 + (Number(name) % 10);
+	const whole = `${name}${'x'.repeat(length - 4)}`;
+	const rest = whole.slice(request.prefix.length, request.prefix.length + request.maxTokens);
+	const ends = request.prefix.length + rest.length === whole.length;
+	return generation(rest, { tokens: rest.length, finish: ends ? 'end' : 'length' });
+};
+
+test('a short budget of tokens is shared: many are under way, and what its share has cut goes on', async () => {
+	const calls = async (prefix: boolean) => {
+		const policy = new FunctionPolicy(short, { prefix });
+		const { totals, tree } = await run(
+			'best-of-n',
+			{ n: 200 },
+			{ concurrency: 16, policy, sampling: { maxTokens: 200 }, budget: { tokens: 900 } },
+		);
+		assert.equal(totals.tokens, 900);
+		// All but the one that the end of the budget has cut are whole.
+		const cut = tree.nodes.slice(1).filter(({ final }) => !final);
+		assert.ok(cut.length <= (prefix ? 16 : 1), `${cut.length}`);
+		for (const { text, final } of tree.nodes.slice(1)) {
+			const length = Number(text.slice(0, 4)) % 9 === 0 ? 60 : 5 + (Number(text.slice(0, 4)) % 10);
+			if (final) assert.equal(text.length, length);
+		}
+		assert.ok(tree.nodes.some(({ tokens }) => (tokens ?? 0) > 32));
+		return policy.calls.length;
+	};
+	const [shared, alone] = [await calls(true), await calls(false)];
+	assert.ok(shared * 3 < alone, `${shared} calls instead of ${alone}`);
+});

@@ -108,6 +108,35 @@ test('a step of white space alone is no step: it is gone on with', async () => {
 	assert.equal(blank.totals.tokens, 40);
 });
 
+test('a step that holds nothing but tags is joined with the next, whether the policy knows stop texts or not', async () => {
+	const whole = '<think>\nFirst.\n</think>\n\n<answer>\n7\n</answer>';
+	for (const stops of [true, false]) {
+		for (const split of ['lines', { text: '\n' }] as const) {
+			const { tree } = await search(chain(), { policy: byHeart(whole, stops), split });
+			assert.deepEqual(
+				tree.nodes.slice(1).map(({ text, final }) => [text, final]),
+				[
+					['<think>\nFirst.\n', false],
+					['</think>\n\n<answer>\n7\n', false],
+					['</answer>', true],
+				],
+				`${stops} ${JSON.stringify(split)}`,
+			);
+			assert.equal(tree.nodes.at(-1)?.answer, '7');
+		}
+	}
+	// Without tags of that kind they are texts like others.
+	const own = await search(chain(), { policy: byHeart('<think>\nFirst.'), tags: { think: null, answer: null } });
+	assert.equal(own.tree.node(1)?.text, '<think>\n');
+	// What goes on from siblings that say nothing is asked for together.
+	const policy = byHeart(whole);
+	await search((s) => s.generate(0, { unit: 'step', n: 4 }), { policy });
+	assert.deepEqual(
+		policy.calls.map((call) => call.length),
+		[1, 4],
+	);
+});
+
 test('a completion that has its answer is final, though the policy would go on', async () => {
 	const { tree } = await search(chain(), { policy: byHeart('so\n<answer>7</answer>\nAnd another thing\n') });
 	assert.deepEqual(
