@@ -19,7 +19,7 @@ const everything: ReadonlySet<Change> = new Set<Change>([
 /** Milliseconds between two drawings while events pour in. */
 const pause = 200;
 /** And while a log is read. */
-const loadingPause = 600;
+const loadingPause = 1500;
 
 /** The views beside the tree, one of them shown. */
 export class DetailTabs extends Disposable {
