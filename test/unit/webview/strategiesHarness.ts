@@ -93,15 +93,15 @@ export async function openStrategies(
 		forbidden: () => null,
 		lookMs: 50,
 	});
-	const answer = async (method: keyof typeof strategiesRequests, params: never): Promise<unknown> => {
-		const decoded = decodeOrThrow(strategiesRequests[method].params, params, method) as never as {
-			point: string;
-			which: 'all';
-			from: number;
-			problem: number;
-		};
-		if (method === 'searches') return session.searches(decoded.point, decoded.which, decoded.from);
-		if (method === 'open') opened.push(await session.treeOf(decoded.point, decoded.problem));
+	const answer = async (method: string, given: unknown): Promise<unknown> => {
+		if (method === 'searches') {
+			const { point, which, from } = decodeOrThrow(strategiesRequests.searches.params, given, method);
+			return session.searches(point, which, from);
+		}
+		if (method === 'open') {
+			const { point, problem } = decodeOrThrow(strategiesRequests.open.params, given, method);
+			opened.push(await session.treeOf(point, problem));
+		}
 		return {};
 	};
 	let early = false;
@@ -112,7 +112,7 @@ export async function openStrategies(
 			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
 			if (decoded.kind === 'request') {
 				const { id, method, params } = decoded;
-				answer(method as keyof typeof strategiesRequests, params as never).then(
+				answer(method, params).then(
 					(result) => post({ kind: 'response', id, ok: true, result }),
 					(error: unknown) => post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
 				);

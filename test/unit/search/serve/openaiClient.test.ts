@@ -189,7 +189,7 @@ describe('as a stream', () => {
 			search,
 			...more,
 		} as never)) as unknown as AsyncIterable<OpenAI.ChatCompletionChunk>;
-		const chunks = [];
+		const chunks: OpenAI.ChatCompletionChunk[] = [];
 		for await (const chunk of stream) chunks.push(chunk);
 		const text = (
 			of: (delta: OpenAI.ChatCompletionChunk.Choice.Delta & Beyond) => string | null | undefined,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
 import type { TraceTags } from '../../../../src/core/trace/trace.ts';
-import { ReplySplitter, splitReply } from '../../../../src/search/serve/replySplitter.ts';
+import { type ReplyPart, ReplySplitter, splitReply } from '../../../../src/search/serve/replySplitter.ts';
 
 const tags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
@@ -54,7 +54,7 @@ describe('taking a completion apart', () => {
 			const text = Array.from({ length: random.int(20) }, () => random.pick(alphabet)).join('');
 			const whole = splitReply(text, tags, ['STOP', 'a\n']);
 			const splitter = new ReplySplitter(tags, ['STOP', 'a\n']);
-			const parts = [];
+			const parts: ReplyPart[] = [];
 			for (let at = 0; at < text.length; ) {
 				const n = 1 + random.int(5);
 				parts.push(...splitter.push(text.slice(at, at + n)));
