@@ -176,6 +176,8 @@ export class TreeSession extends Disposable {
 		let batch: Uint8Array[] = [];
 		let size = 0;
 		let open = shown.sent === 0;
+		// One batch is on its way while the next one is read.
+		let onTheWay = Promise.resolve();
 		const flush = async (complete: boolean) => {
 			const lines = joined(batch, size);
 			const from = shown.sent;
@@ -183,14 +185,12 @@ export class TreeSession extends Disposable {
 			batch = [];
 			size = 0;
 			open = !complete;
-			await this.#post({
-				type: 'events',
-				side,
-				generation: shown.generation,
-				from,
-				lines,
-				complete,
-			});
+			const { generation } = shown;
+			const earlier = onTheWay;
+			onTheWay = this.#post({ type: 'events', side, generation, from, lines, complete });
+			// Who is not waited for any more has nobody to tell.
+			onTheWay.catch(() => undefined);
+			await earlier;
 		};
 		for (;;) {
 			const events = await feed.next();
@@ -209,6 +209,7 @@ export class TreeSession extends Disposable {
 			}
 		}
 		if (batch.length > 0 || open) await flush(true);
+		await onTheWay;
 		return true;
 	}
 
