@@ -21,12 +21,15 @@ export interface SearchResume {
 
 export interface ReadLog {
 	readonly totals: SearchTotals;
+	/** Parts of the search that came to an end, or were begun below a node: the next one has streams of its own. */
+	readonly parts: number;
 	readonly details: Map<number, TokenDetail>;
 }
 
 /** Makes the tree of a log, with what was used up to its end; what makes no sense in it is left out. */
 export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog {
 	let totals: SearchTotals = { nodes: 0, tokens: 0, promptTokens: null, simulations: 0, cost: null, seconds: 0 };
+	let parts = 0;
 	const details = new Map<number, TokenDetail>();
 	for (const event of events) {
 		const applied = tree.apply(event);
@@ -37,12 +40,14 @@ export function readLog(events: Iterable<TreeEvent>, tree: SearchTree): ReadLog 
 			totals.tokens += event.tokens ?? 0;
 		} else if (event.t === 'visit') totals.simulations += event.times;
 		else if (event.t === 'tokens') details.set(event.id, event as TokenDetail & TreeEventOf<'tokens'>);
+		else if (event.t === 'resume') parts += event.action === 'more' ? 0 : 1;
 		else if (event.t === 'end') {
+			parts++;
 			const { tokens, promptTokens, simulations, cost } = event;
 			totals = { ...totals, tokens, promptTokens, simulations, cost };
 		}
 	}
-	return { totals, details };
+	return { totals, parts, details };
 }
 
 /** The events by which a search goes on; the last is the node of a person, where there is one. `invalid` when it cannot. */

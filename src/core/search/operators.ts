@@ -30,6 +30,8 @@ export interface OperatorSettings {
 	readonly rule: StepRule | null;
 	readonly concurrency: number;
 	readonly seed: number;
+	/** Which part of a search that was gone on with: each asks with seeds of its own. */
+	readonly part: number;
 	readonly meter: BudgetMeter;
 	readonly totals: SearchTotals;
 	/** Token by token, of nodes that a log tells it of. */
@@ -41,6 +43,7 @@ export interface OperatorSettings {
 	readonly at: () => number;
 	/** Throws `SearchStop` when the search is to end. */
 	readonly check: () => void;
+	readonly breathe: (() => Promise<void> | null) | undefined;
 }
 
 interface NodeFields {
@@ -84,7 +87,8 @@ export class SearchOperators implements Search {
 
 	constructor(settings: OperatorSettings) {
 		this.#settings = settings;
-		const { problem, tree, root, policy, guide, judge, sampling, tags, concurrency, seed, rule, meter } = settings;
+		const { problem, tree, root, policy, guide, judge, sampling, tags, concurrency, seed, part, rule, meter } =
+			settings;
 		this.problem = problem;
 		this.tree = tree;
 		this.root = root;
@@ -94,7 +98,7 @@ export class SearchOperators implements Search {
 		this.sampling = sampling;
 		this.tags = tags;
 		this.concurrency = concurrency;
-		const streams = Random.of(seed, 'search').uint32();
+		const streams = Random.of(seed, 'search', ...(part === 0 ? [] : [part])).uint32();
 		this.#beginnings = new Beginnings(tree, streams);
 		this.#queue = new PolicyQueue(policy, concurrency);
 		this.#answers = new AnswerClasses(settings.sameAnswer);
@@ -217,6 +221,10 @@ export class SearchOperators implements Search {
 		this.#check();
 		this.#settings.meter.simulation();
 		this.#settings.totals.simulations++;
+	}
+
+	breathe(): Promise<void> | null {
+		return this.#settings.breathe?.() ?? null;
 	}
 
 	async parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]> {

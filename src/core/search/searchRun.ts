@@ -48,6 +48,8 @@ export interface SearchOptions {
 	readonly now: () => number;
 	/** Every event in its order, when it has been applied to the tree. What it throws ends the search and is thrown. */
 	readonly onEvent?: (event: TreeEvent) => void;
+	/** Lets other work of the process in, now and then: null when there is no need yet. */
+	readonly breathe?: () => Promise<void> | null;
 	/** Is looked at before each operator; `SearchHandle.stop` is quicker. */
 	readonly signal?: AbortSignalLike;
 	/** All that is needed to go on, for the log. */
@@ -122,7 +124,7 @@ class SearchRun {
 		const seed = givenSeed ?? this.#tree.start?.seed ?? 0;
 		if (sameAnswer === undefined) await loadLatexParser();
 		const root = resume === undefined ? this.#start(strategy, params, seed) : this.#goOn(resume, strategy, params, log);
-		const operators = this.#makeOperators(root, rule, seed, log?.details ?? new Map());
+		const operators = this.#makeOperators(root, rule, seed, log, partOf(resume, log));
 		this.#operators = operators;
 		if (this.#stop !== null) operators.stop(this.#stop);
 		const made = this.#totals.nodes;
@@ -227,7 +229,8 @@ class SearchRun {
 		root: number,
 		rule: ReturnType<typeof stepRuleOf>,
 		seed: number,
-		details: ReadLog['details'],
+		log: ReadLog | null,
+		part: number,
 	): SearchOperators {
 		const { problem, policy, guide = null, judge, sampling, tags, budget = {}, concurrency, now } = this.#options;
 		const atOnce = Math.max(1, Math.floor(concurrency ?? 8));
@@ -245,11 +248,13 @@ class SearchRun {
 			seed,
 			meter: new BudgetMeter(budget, () => (now() - this.#began) / 1000, atOnce),
 			totals: this.#totals,
-			details,
+			details: log?.details ?? new Map(),
+			part,
 			sameAnswer: this.#options.sameAnswer,
 			emit: (event) => this.#emit(event),
 			at: () => this.#at(),
 			check: () => this.#check(),
+			breathe: this.#options.breathe,
 		});
 	}
 
@@ -333,6 +338,13 @@ class SearchRun {
 		if (this.#stop !== null) throw this.#stop;
 	}
 }
+
+/**
+ * Which part of its log a search is: 0 from the start and as far as a cut log went on. What asks the same again in another
+ * part gets other texts for it.
+ */
+const partOf = (resume: SearchResume | undefined, log: ReadLog | null): number =>
+	(log?.parts ?? 0) + (resume === undefined || resume.action === 'more' ? 0 : 1);
 
 const has = (capabilities: PolicyCapabilities, need: keyof PolicyCapabilities): boolean => {
 	const value = capabilities[need];

@@ -241,3 +241,43 @@ test('a person edits a step, forces a token, or branches, and the strategy goes 
 		);
 	}
 });
+
+test('what asks the same again in another part of a search asks with another seed; a cut log goes on with its own', async () => {
+	const seeds: number[] = [];
+	const asking: AnyStrategy = {
+		...strategyOf('best-of-n'),
+		needs: {},
+		async run(search) {
+			await search.ask([{ role: 'user', content: 'Divide it.' }]);
+			await search.generate(search.root, { unit: 'completion', fresh: true });
+			return { stop: 'complete' };
+		},
+	};
+	const asked = async (resume?: SearchOptions['resume']): Promise<TreeEvent[]> => {
+		const own = policy();
+		const events: TreeEvent[] = [...((resume?.events as TreeEvent[]) ?? [])];
+		await runSearch({
+			...options(asking, {}),
+			policy: own,
+			onEvent: (event) => events.push(event),
+			...(resume === undefined ? {} : { resume }),
+		});
+		seeds.push(...own.requests.map(({ seed }) => seed));
+		return events;
+	};
+	const first = await asked();
+	const node = first.findIndex(({ t }) => t === 'node') + 1;
+	const more = await asked({ events: first, action: 'more' });
+	await asked({ events: more, action: 'more' });
+	assert.equal(new Set(seeds).size, 6, `${seeds}`);
+	seeds.length = 0;
+	await asked();
+	await asked({ events: first.slice(0, node), action: 'more' });
+	assert.deepEqual(seeds.slice(2), seeds.slice(0, 2));
+	seeds.length = 0;
+	// Below one node, time after time.
+	const open = first.map((event) => (event.t === 'node' && event.id > 0 ? { ...event, final: false } : event));
+	const once = await asked({ events: open, action: 'branch', node: 1 });
+	await asked({ events: once, action: 'branch', node: 1 });
+	assert.equal(new Set(seeds).size, 4, `${seeds}`);
+});
