@@ -138,12 +138,14 @@ export class OpenSearch extends Disposable {
 		// Some scorers look at tokens.
 		const tokens = Math.max(sampling.tokens, this.guide?.tokens ?? 0, this.judge?.tokens ?? 0);
 		const tags = spec.tags ?? policy.tags;
+		const breathe = breathing(options.beforeCall);
 		const handle: SearchHandle = beginSearch({
 			id: options.id ?? '',
 			strategy: options.strategy ?? this.#strategyOf(spec.strategy, cancel.signal),
 			params: spec.params,
 			problem: options.problem,
-			policy: breathing(options.wrap?.(bound) ?? bound, options.beforeCall),
+			policy: unhurried(options.wrap?.(bound) ?? bound, breathe, options.beforeCall),
+			breathe,
 			model: policy.model,
 			guide,
 			judge: spec.judge === null ? guide : scorerOf(this.judge),
@@ -190,21 +192,24 @@ function mostTokens(context: number | null): number {
 	return Math.min(4096, context ?? 4096);
 }
 
-/** Lets other work of the process in between calls, where a policy answers without waiting for anything. */
-function breathing(policy: Policy, beforeCall: RunOptions['beforeCall']): Policy {
+/** Lets other work of the process in after a stretch of the search's own, and what it wrote get away. */
+function breathing(beforeCall: RunOptions['beforeCall']): () => Promise<void> | null {
 	let last = performance.now();
-	const breathe = async () => {
-		if (performance.now() - last > stretchMs) {
-			await new Promise((resolve) => setImmediate(resolve));
-			last = performance.now();
-		}
+	const breath = async () => {
+		await new Promise((resolve) => setImmediate(resolve));
 		await beforeCall?.();
+		last = performance.now();
 	};
+	return () => (performance.now() - last > stretchMs ? breath() : null);
+}
+
+/** Breathes between calls, where a policy answers without waiting for anything. */
+function unhurried(policy: Policy, breathe: () => Promise<void> | null, beforeCall: RunOptions['beforeCall']): Policy {
 	return {
 		name: policy.name,
 		capabilities: policy.capabilities,
 		async generate(requests: readonly GenerateRequest[]) {
-			await breathe();
+			await (breathe() ?? beforeCall?.());
 			return policy.generate(requests);
 		},
 		...(policy.score === undefined ? {} : { score: policy.score.bind(policy) }),

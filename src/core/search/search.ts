@@ -100,6 +100,8 @@ export interface Search {
 	merge(node: number, into: number): void;
 	/** Counts one simulation against the budget; throws `SearchStop` when there is none left. */
 	simulation(): void;
+	/** To be waited for, unless null, by who may go on for long without asking anything: a stop could not be heard. */
+	breathe(): Promise<void> | null;
 	/** Runs tasks with at most `concurrency` under way; results in the order of the items. */
 	parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]>;
 	/** Whether two stated answers are the same by the accuracy reward's equivalence. */

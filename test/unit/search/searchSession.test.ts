@@ -94,6 +94,25 @@ describe('a search that writes its log', () => {
 		assert.equal(await isBeingSearched(log), false);
 	});
 
+	it('hears of a stop where nothing is left to ask, and lets its log be written', async (context) => {
+		const folder = await folderFor(context);
+		const log = join(folder, 'a.jsonl');
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'mcts',
+			params: { simulations: 1e9 },
+			guide: { use: 'reward', reward: 'format' },
+		});
+		const stop = new AbortController();
+		const search = contextFor(context, folder);
+		const session = await startSearch({ spec, problem, log, context: search, signal: stop.signal });
+		// All completions of the script are soon known, and simulations go on over them alone.
+		while (session.progress.simulations < 2000) await new Promise((resolve) => setTimeout(resolve, 20));
+		stop.abort();
+		const { outcome } = await session.result;
+		assert.equal(outcome.stop, 'stopped');
+	});
+
 	it('ends when its seconds are over, whatever the policy is doing', async (context) => {
 		const folder = await folderFor(context);
 		const spec = specOf({

@@ -63,6 +63,10 @@ export const mcts: Strategy<Params> = {
 		let solved = false;
 		const simulate = async () => {
 			while (left > 0 && !solved && isOpen(root)) {
+				// Where all that it comes to is known already, nothing else would ever have its turn.
+				const breath = search.breathe();
+				if (breath !== null) await breath;
+				if (left <= 0) break;
 				left--;
 				search.simulation();
 				const path: number[] = [];
