@@ -151,20 +151,7 @@ class OrtLearner implements Learner {
 		return this.#operation(async () => {
 			const weights = of === 'policy' ? this.#policy : this.#reference;
 			if (weights === null) throw new Failure('missing', 'There is no reference policy yet.');
-			const output: PerToken[] = new Array(rows.length);
-			await settled(
-				microBatches(rows, this.#options.trainRows).map(async (indices) => {
-					const batch = this.#pack(rows, indices);
-					const { logprobs } = await this.#pool.run(() => ({
-						job: { kind: 'logprobs', weights: weights.ref, batch, temperature },
-						transfer: [batch.inputs.buffer, batch.targets.buffer],
-					}));
-					indices.forEach((row, i) => {
-						output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch.tokens);
-					});
-				}),
-			);
-			return output;
+			return this.#logprobs(rows, weights, temperature);
 		});
 	}
 
@@ -274,14 +261,16 @@ class OrtLearner implements Learner {
 	values(rows: readonly Sequence[], head: HeadName): Promise<PerToken[]> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
-			return this.#head(head).values(rows, this.#options.trainRows);
+			const model = this.#head(head);
+			return model.values(rows, await this.#logprobs(rows, this.#policy, 1), this.#options.trainRows);
 		});
 	}
 
 	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
-			return this.#head(head).update(rows, optimiser);
+			const model = this.#head(head);
+			return model.update(rows, await this.#logprobs(rows, this.#policy, 1), optimiser);
 		});
 	}
 
@@ -306,6 +295,23 @@ class OrtLearner implements Learner {
 
 	dispose(): Promise<void> {
 		return this.#pool.close();
+	}
+
+	async #logprobs(rows: readonly Sequence[], weights: SharedWeights, temperature: number): Promise<PerToken[]> {
+		const output: PerToken[] = new Array(rows.length);
+		await settled(
+			microBatches(rows, this.#options.trainRows).map(async (indices) => {
+				const batch = this.#pack(rows, indices);
+				const { logprobs } = await this.#pool.run(() => ({
+					job: { kind: 'logprobs', weights: weights.ref, batch, temperature },
+					transfer: [batch.inputs.buffer, batch.targets.buffer],
+				}));
+				indices.forEach((row, i) => {
+					output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch.tokens);
+				});
+			}),
+		);
+		return output;
 	}
 
 	async #operation<T>(run: () => Promise<T>): Promise<T> {

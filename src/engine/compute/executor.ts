@@ -95,7 +95,11 @@ export class Executor {
 
 	async values(job: ValuesJob): Promise<ValuesResult> {
 		const session = await this.#session('values', () => valuesProgram(this.#shape));
-		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#tokenFeeds(job.batch) });
+		const results = await session.run({
+			...this.#weights.feeds(job.weights),
+			...this.#tokenFeeds(job.batch),
+			surprises: this.#tensors.float(job.surprises, [job.batch.rows, job.batch.tokens, 1]),
+		});
 		return { values: floats(results.values) };
 	}
 
@@ -105,6 +109,7 @@ export class Executor {
 		const feeds: Feeds = {
 			...this.#weights.feeds(job.weights),
 			...this.#tokenFeeds(job.batch),
+			surprises: this.#tensors.float(job.surprises, [rows, tokens, 1]),
 			labels: this.#tensors.float(job.labels, [rows, tokens]),
 			weights: this.#tensors.float(job.tokenWeights, [rows, tokens]),
 		};

@@ -108,6 +108,8 @@ export interface ValuesJob {
 	readonly kind: 'values';
 	readonly weights: WeightsRef;
 	readonly batch: PackedSequences;
+	/** [rows, tokens]: of each input token. */
+	readonly surprises: Float32Array<ArrayBuffer>;
 }
 
 export interface ValuesResult {
@@ -119,6 +121,8 @@ export interface ValueGradientJob {
 	readonly kind: 'value gradient';
 	readonly weights: WeightsRef;
 	readonly batch: PackedSequences;
+	/** [rows, tokens]: of each input token. */
+	readonly surprises: Float32Array<ArrayBuffer>;
 	/** [rows, tokens] */
 	readonly labels: Float32Array<ArrayBuffer>;
 	readonly tokenWeights: Float32Array<ArrayBuffer>;

@@ -11,6 +11,24 @@ function withEnd({ tokens, promptLength }: Sequence): Sequence {
 	return { tokens: [...tokens, 0], promptLength };
 }
 
+/** Nats: more says no more. */
+const greatestSurprise = 12;
+
+/** How surprising each input token was to the policy, nats; 0 for those of the prompt. [rows, tokens] */
+function packSurprises(
+	rows: readonly Sequence[],
+	logprobs: (row: number) => PerToken,
+	tokens: number,
+): Float32Array<ArrayBuffer> {
+	const packed = new Float32Array(rows.length * tokens);
+	for (const [r, { promptLength }] of rows.entries()) {
+		for (const [t, logprob] of logprobs(r).entries()) {
+			packed[r * tokens + promptLength + t] = Math.min(greatestSurprise, -logprob);
+		}
+	}
+	return packed;
+}
+
 /** A value model: a trunk with a scalar head, and the optimiser that trains it. */
 export class ValueModel {
 	readonly weights: SharedWeights;
@@ -25,16 +43,21 @@ export class ValueModel {
 		this.weights = new SharedWeights(head, parameters);
 	}
 
-	/** @param size rows of a micro-batch */
-	async values(rows: readonly Sequence[], size: number): Promise<PerToken[]> {
+	/**
+	 * @param logprobs of each row's completion tokens under the policy
+	 * @param size rows of a micro-batch
+	 */
+	async values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
 		const ended = rows.map(withEnd);
 		await settled(
 			microBatches(ended, size).map(async (indices) => {
-				const batch = pack(indices.map((i) => ended[i] as Sequence));
+				const part = indices.map((i) => ended[i] as Sequence);
+				const batch = pack(part);
+				const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
 				const { values } = await this.#pool.run(() => ({
-					job: { kind: 'values', weights: this.weights.ref, batch },
-					transfer: [batch.inputs.buffer, batch.targets.buffer],
+					job: { kind: 'values', weights: this.weights.ref, batch, surprises },
+					transfer: [batch.inputs.buffer, batch.targets.buffer, surprises.buffer],
 				}));
 				for (const [i, row] of indices.entries()) {
 					output[row] = unpackPerToken(values, ended[row] as Sequence, i, batch.tokens);
@@ -44,14 +67,19 @@ export class ValueModel {
 		return output;
 	}
 
-	async update(rows: readonly ValueRow[], settings: OptimiserSettings): Promise<ValueUpdateResult> {
+	/** @param logprobs of each row's completion tokens under the policy */
+	async update(
+		rows: readonly ValueRow[],
+		logprobs: readonly PerToken[],
+		settings: OptimiserSettings,
+	): Promise<ValueUpdateResult> {
 		const ended = rows.map(withEnd);
 		const optimiser = this.#trained();
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
 		await optimiser.accumulate(
 			microBatches(ended, this.#trainRows),
-			(indices, gradient) => this.#gradient(rows, ended, indices, gradient),
+			(indices, gradient) => this.#gradient(rows, ended, logprobs, indices, gradient),
 			({ result, tokens }, indices) => {
 				loss += result.loss;
 				for (const [i, row] of indices.entries()) {
@@ -67,6 +95,7 @@ export class ValueModel {
 	async #gradient(
 		rows: readonly ValueRow[],
 		ended: readonly Sequence[],
+		logprobs: readonly PerToken[],
 		indices: MicroBatch,
 		gradient: SharedArrayBuffer,
 	) {
@@ -74,11 +103,12 @@ export class ValueModel {
 		const own = (i: number) => rows[indices[i] as number] as ValueRow;
 		const batch = pack(part);
 		const { tokens } = batch;
+		const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, tokens);
 		const labels = packPerToken(part, (i) => own(i).labels, tokens);
 		const tokenWeights = packPerToken(part, (i) => own(i).weights, tokens);
 		const result = await this.#pool.run(() => ({
-			job: { kind: 'value gradient', weights: this.weights.ref, batch, labels, tokenWeights, gradient },
-			transfer: [batch.inputs.buffer, batch.targets.buffer, labels.buffer, tokenWeights.buffer],
+			job: { kind: 'value gradient', weights: this.weights.ref, batch, surprises, labels, tokenWeights, gradient },
+			transfer: [batch.inputs, batch.targets, surprises, labels, tokenWeights].map(({ buffer }) => buffer),
 		}));
 		return { result, tokens };
 	}

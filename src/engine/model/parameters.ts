@@ -40,10 +40,11 @@ export function parameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 /** What the parameters make: the policy, or a value model, which has the same trunk and a scalar in place of the vocabulary. */
 export type ModelKind = 'policy' | 'value';
 
-/** The trunk's parameters in the policy's order, then one weight per width and a bias. */
+/** The trunk's parameters in the policy's order, then what reads surprises, one weight per width and a bias. */
 export function valueParameterSpecs(shape: ModelShape): readonly ParameterSpec[] {
 	return [
 		...parameterSpecs(shape).slice(0, -1),
+		{ name: 'value.surprise', shape: [shape.width], decay: false },
 		{ name: 'value.weight', shape: [shape.width, 1], decay: true },
 		{ name: 'value.bias', shape: [1], decay: false },
 	];
@@ -57,11 +58,18 @@ export function countOf(specs: readonly ParameterSpec[]): number {
 	return specs.reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
+/** Of the initial `value.surprise`: like token embeddings that have been trained a little. */
+const surpriseDeviation = 0.1;
+
 /** A value model that has read nothing but what the policy has: the policy's trunk, and 0.5 for every text. */
 export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
 	const specs = valueParameterSpecs(shape);
 	const flat = new Float32Array(countOf(specs));
-	flat.set(policy.subarray(0, countOf(specs.slice(0, -2))));
+	const trunk = countOf(specs.slice(0, -3));
+	flat.set(policy.subarray(0, trunk));
+	// The direction by which surprises enter is any at first; the weights of the scalar begin at 0.
+	const random = Random.of('surprise');
+	for (let i = trunk; i < trunk + shape.width; i++) flat[i] = random.normal() * surpriseDeviation;
 	return flat;
 }
 

@@ -10,7 +10,14 @@ import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './a
 import { grpoLoss, sftLoss, valueLoss } from './losses.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
-import { bindValueWeights, inputWeights, type ModelWeights, type TrunkWeights, variableWeights } from './weights.ts';
+import {
+	bindValueWeights,
+	inputWeights,
+	type ModelWeights,
+	type TrunkWeights,
+	type ValueWeights,
+	variableWeights,
+} from './weights.ts';
 
 /**
  * The programs of the engine. Sizes known only at run time: `rows`, `tokens`, `slots`; so one session serves every batch.
@@ -35,9 +42,11 @@ function encodeSequences(
 	weights: TrunkWeights,
 	tokens: Value,
 	keep?: (layer: number, keys: Value, values: Value) => void,
+	extra?: Value,
 ): Value {
 	const mask = tokens.graph.input('mask', ['tokens', 'tokens']);
-	const embedded = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
+	const read = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
+	const embedded = extra === undefined ? read : add(read, extra);
 	return decoder(weights, embedded, (layer, qkv) => {
 		const heads = splitHeads(shape, qkv);
 		keep?.(layer, heads.keys, heads.values);
@@ -161,21 +170,30 @@ export function decodeProgram(shape: ModelShape): Graph {
 	return graph;
 }
 
-/** tokens [rows, tokens] to values [rows, tokens]: after each token, how likely the text comes to a right answer. */
+/**
+ * Logits of a value model: [rows, tokens]. It also reads how surprising each token was to the policy: whether a model of this
+ * size would have written the same is what it cannot see for itself in the layers that it has.
+ */
+function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Value {
+	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	const surprises = graph.input('surprises', ['rows', 'tokens', 1]);
+	const extra = multiply(surprises, weights.surprise);
+	return valueHead(weights, encodeSequences(shape, weights, tokens, undefined, extra));
+}
+
+/** tokens [rows, tokens] and their surprises [rows, tokens, 1] to values [rows, tokens]: after each token, how likely the text comes to a right answer. */
 export function valuesProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
 	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
-	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
-	graph.output('values', sigmoid(valueHead(weights, encodeSequences(shape, weights, tokens))));
+	graph.output('values', sigmoid(valueLogits(shape, graph, weights)));
 	return graph;
 }
 
-/** One gradient of a value model. Inputs: tokens, labels, weights [rows, tokens]. Outputs: loss [], values [rows, tokens], gradients. */
+/** One gradient of a value model. Inputs: tokens, labels, weights [rows, tokens], surprises [rows, tokens, 1]. Outputs: loss [], values [rows, tokens], gradients. */
 export function valueGradientProgram(shape: ModelShape, floatType: Graph['floatType'] = 'float32'): Graph {
 	const graph = new Graph(floatType);
 	const parameters = bindValueWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
-	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
-	const logits = valueHead(parameters, encodeSequences(shape, parameters, tokens));
+	const logits = valueLogits(shape, graph, parameters);
 	const labels = graph.input('labels', ['rows', 'tokens']);
 	const loss = valueLoss(logits, labels, graph.input('weights', ['rows', 'tokens']));
 	const all = gradients(loss, parameters.all);

@@ -35,6 +35,8 @@ export interface ModelWeights extends TrunkWeights {
 }
 
 export interface ValueWeights extends TrunkWeights {
+	/** [width]; times the surprise of a token it is added to the token's embedding. */
+	readonly surprise: Value;
 	/** [width, 1] */
 	readonly value: Value;
 	/** [1] */
@@ -80,7 +82,12 @@ export function bindWeights(shape: ModelShape, bind: Bind): ModelWeights {
 /** The same of a value model. */
 export function bindValueWeights(shape: ModelShape, bind: Bind): ValueWeights {
 	const { all, get } = bindAll(valueParameterSpecs(shape), bind);
-	return { ...trunkOf(shape, all, get), value: get('value.weight'), bias: get('value.bias') };
+	return {
+		...trunkOf(shape, all, get),
+		surprise: get('value.surprise'),
+		value: get('value.weight'),
+		bias: get('value.bias'),
+	};
 }
 
 /** Every parameter is an input of its own name: the host passes views of its flat vector, which are not copied. */

@@ -37,6 +37,7 @@ test('gradient of the value loss agrees with central differences in double preci
 			values: Array.from({ length: rows * tokens }, () => random.int(tinyShape.vocabulary)),
 			type: 'int32',
 		},
+		surprises: { shape: [rows, tokens, 1], values: Array.from({ length: rows * tokens }, () => 3 * random.next()) },
 		mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
 		// Outcomes and shares, as hard and soft labels are; places that do not count hold anything.
 		labels: {
