@@ -33,6 +33,7 @@ function readFrequent(event: Fields): TreeEvent | null {
 			if (!isId(event.id) || !isListOf(event.parents, isId) || !isText(event.text)) return null;
 			if (event.role !== undefined && !roles.has(event.role)) return null;
 			if (event.final !== undefined && typeof event.final !== 'boolean') return null;
+			if (event.fresh !== undefined && typeof event.fresh !== 'boolean') return null;
 			if (event.answer !== undefined && event.answer !== null && !isText(event.answer)) return null;
 			if (event.by !== undefined && event.by !== 'policy' && event.by !== 'person') return null;
 			if (!isTextOrAbsent(event.finish) || !isTextOrAbsent(event.label) || event.data !== undefined) return null;
