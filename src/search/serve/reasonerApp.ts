@@ -188,7 +188,10 @@ export class ReasonerApp {
 		if (!/^application\/json\b/i.test(type)) {
 			throw new ApiError(415, 'unsupported_media_type', 'Send JSON, with Content-Type: application/json.');
 		}
-		const text = await c.req.text();
+		const text = await c.req.text().catch((error: unknown) => {
+			if (c.req.raw.signal.aborted) throw new ApiError(503, 'cancelled', 'The client went away.');
+			throw error;
+		});
 		try {
 			return JSON.parse(text);
 		} catch {

@@ -304,6 +304,23 @@ describe('many and impatient', () => {
 		});
 	}
 
+	test('who goes away in the middle of a request is no fault of the server', async () => {
+		const faults: unknown[] = [];
+		const records: (string | null)[] = [];
+		const { port } = await start({
+			onFault: (error) => faults.push(error),
+			onRequest: ({ message }) => records.push(message),
+		});
+		const socket = connect(port, '127.0.0.1');
+		socket.on('error', () => undefined);
+		const head = ['POST /v1/chat/completions HTTP/1.1', `Host: localhost:${port}`, 'Authorization: Bearer right'];
+		socket.end(`${head.join('\r\n')}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"messages":`);
+		await new Promise((resolve) => setImmediate(resolve));
+		socket.destroySoon();
+		await until(() => records.length === 1);
+		assert.deepEqual([records, faults], [['The client went away.'], []]);
+	});
+
 	test('a connection that sends nothing does not keep the server from its end', async () => {
 		const { server, port } = await start();
 		const socket = connect(port, '127.0.0.1');
