@@ -45,7 +45,12 @@ export class SearchTab implements DetailTab {
 		const problem = shown.start?.problem;
 		if (problem === undefined) return [element('p', { class: 'quiet' }, 'The search has not begun.')];
 		return [
-			section('Problem', element('p', { class: 'problem-text' }, shownText(problem.prompt))),
+			section(
+				'Problem',
+				problem.prompt.trim() === ''
+					? element('p', { class: 'quiet' }, 'The log does not tell the problem.')
+					: element('p', { class: 'problem-text' }, shownText(problem.prompt)),
+			),
 			problem.answer === null ? null : facts([['Gold answer', plainLabel(problem.answer, 200)]]),
 		];
 	}
@@ -144,8 +149,9 @@ export class SearchTab implements DetailTab {
 				['Policy', plainLabel([start.policy.name, start.policy.model].filter(Boolean).join(', '), 160)],
 				['Scorers', scorers.join(', ')],
 				['Budget', budget.join(', ')],
-				['Seed', String(start.seed)],
-				['Backup', start.backup === 'max' ? 'greatest' : 'mean'],
+				// What other programs do not record has only its default.
+				['Seed', source.foreign === null ? String(start.seed) : null],
+				['Backup', source.foreign !== null ? null : start.backup === 'max' ? 'greatest' : 'mean'],
 				['Written by', source.foreign === null ? null : plainLabel(source.foreign, 80)],
 				...Object.entries(start.params)
 					.slice(0, 60)
