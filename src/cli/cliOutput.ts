@@ -35,6 +35,11 @@ export class CliOutput {
 		this.#out.write(text);
 	}
 
+	/** A line for people that is no result: on stderr, with `--json` too. */
+	note(text: string): void {
+		this.#err.write(`${text}\n`);
+	}
+
 	/** An object for machines; without `--json` nothing. */
 	object(value: unknown): void {
 		if (this.json) this.#out.write(`${JSON.stringify(value)}\n`);

@@ -11,7 +11,7 @@ import { comparisonLines } from './comparisonText.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
-import { policyOf, policyOptionLines, policyOptions } from './searchArguments.ts';
+import { policyOf, policyOptionLines, policyOptions, splitOf } from './searchArguments.ts';
 import { formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
@@ -137,7 +137,7 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 			...number('max-tokens', 'maxTokens'),
 			...number('max-step-tokens', 'maxStepTokens'),
 		},
-		...(values.split === undefined ? {} : { split: values.split }),
+		...(values.split === undefined ? {} : { split: splitOf(values.split) }),
 		...number('samples', 'samples'),
 		...number('band-samples', 'bandSamples'),
 		...number('bands', 'bands'),

@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparedStrategy, comparedStrategySchema } from '../protocol/strategyComparison.ts';
 import { searchBudgetSchema } from '../protocol/treeLog.ts';
-import { scorerOf } from './searchArguments.ts';
+import { scorerOf, splitOf } from './searchArguments.ts';
 
 const budgets = Object.keys(searchBudgetSchema.entries);
 const mostPoints = 64;
@@ -25,7 +25,8 @@ export async function comparedStrategyOf(written: string): Promise<ComparedStrat
 			if (!budgets.includes(name)) throw wrong(written, part);
 			limits.push([name, value.split(',').map(Number)]);
 		} else if (name === 'guide' || name === 'judge') fixed[name] = await scorerOf(value, `${name} of --strategy`);
-		else if (name === 'name' || name === 'split') fixed[name] = value;
+		else if (name === 'split') fixed[name] = splitOf(value);
+		else if (name === 'name') fixed[name] = value;
 		else params.push([name, value.split(',').map(paramValue)]);
 	}
 	const points = combinations(params).flatMap((own) => combinations(limits).map((budget) => ({ params: own, budget })));

@@ -10,14 +10,22 @@ export async function knownRuns(folder = process.cwd()): Promise<string[]> {
 	return [...new Set([...near, ...registered])];
 }
 
-/** The run that a person names: its folder, a checkpoint in it, or the folder's name. Fails with `missing`, `invalid`. */
+/** A run's name, of its folder's: without the time and the mark at its end. */
+const nameOf = (folder: string): string => folder.replace(/-\d{8}-\d{6}-[0-9a-f]+$/, '');
+
+/**
+ * The run that a person names: its folder, a checkpoint in it, the folder's name, or the name of one run alone. Fails with
+ * `missing`, `invalid`.
+ */
 export async function findRun(named: string): Promise<string> {
 	const path = resolve(named);
 	for (const candidate of [path, runOfCheckpoint(path)]) if (await isRunFolder(candidate)) return candidate;
 	if (await lstat(path).catch(() => null)) {
 		throw new Failure('invalid', `${path} is not a run: it has no run.json.`, 'Name a folder in runs/.');
 	}
-	const matches = (await knownRuns()).filter((run) => basename(run) === named);
+	const known = await knownRuns();
+	const whole = known.filter((run) => basename(run) === named);
+	const matches = whole.length > 0 ? whole : known.filter((run) => nameOf(basename(run)) === named);
 	if (matches.length === 1) return matches[0] as string;
 	if (matches.length > 1) {
 		throw new Failure('invalid', `Several runs are called ${named}: ${matches.join(', ')}.`, 'Name the folder.');

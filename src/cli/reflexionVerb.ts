@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { type Research, readResearch } from '../core/reflexion/research.ts';
 import { researchReport } from '../core/reflexion/researchReport.ts';
-import type { ToolSpec } from '../protocol/searchSpec.ts';
+import type { SearchSpec, ToolSpec } from '../protocol/searchSpec.ts';
 import type { TreeEvent } from '../protocol/treeLog.ts';
 import { apiKeysOf } from '../rewards/builtIn/jsonServer.ts';
 import { sandboxVariable } from '../rewards/sandbox/sandboxMode.ts';
@@ -17,6 +17,8 @@ import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
 import { budgetOf, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
+import { drawMs, progressText } from './searchVerb.ts';
+import { counted } from './textForms.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 const {
@@ -85,6 +87,7 @@ export const reflexionVerb: Verb = {
 		if (values.from !== undefined) {
 			const log = resolve(values.from);
 			const { events } = await readTreeLog(log);
+			requireResearch(log, events);
 			return told(context.output, log, events, report);
 		}
 		return researched(context, values, question ?? null, report);
@@ -124,29 +127,60 @@ async function researched(
 		interrupt.abort();
 		if (count > 1) process.exit(1);
 	});
+	let drawing: NodeJS.Timeout | undefined;
 	try {
 		const { signal } = interrupt;
 		let session: SearchSession;
 		if (question === null) {
 			const budget = values.budget === undefined ? {} : budgetOf(values.budget);
 			const log = resolve(values.continue as string);
-			session = await continueSearch({ log, budget, action: { action: 'more' }, context, signal });
+			requireResearch(log, (await readTreeLog(log)).events);
+			const anew = values.policy === undefined && values.spec === undefined ? undefined : await specOf(values);
+			session = await continueSearch({
+				log,
+				budget,
+				action: { action: 'more' },
+				context,
+				signal,
+				...(anew === undefined ? {} : { spec: anew }),
+			});
 		} else {
 			const log = resolve(values.log ?? `${runFiles.searches}/${searchLogName('reflexion', new Date())}`);
-			const spec = await searchSpecOf({ ...values, strategy: 'reflexion', ...paramsWith(values) });
-			const tools = toolsOf(values);
+			const spec = await specOf(values);
 			const problem = { prompt: question, answer: null, row: {} };
-			session = await startSearch({ spec: { ...spec, tools }, problem, log, context, signal });
+			session = await startSearch({ spec, problem, log, context, signal });
 		}
 		output.object({ kind: 'started', log: session.log, tools: session.spec.tools.map(({ use }) => use) });
+		if (output.isTerminal) {
+			drawing = setInterval(() => output.draw(`\r\x1b[K${progressText(session)}`.slice(0, output.columns + 4)), drawMs);
+		}
 		const { outcome } = await session.result;
+		clearInterval(drawing);
+		if (output.isTerminal) output.draw('\r\x1b[K');
 		const { events } = await readTreeLog(session.log);
 		await told(output, session.log, events, report);
 		return outcome.stop === 'policy' || outcome.answer === null ? 1 : 0;
 	} finally {
+		clearInterval(drawing);
 		context.pool.dispose();
 		release();
 	}
+}
+
+async function specOf(values: Values): Promise<SearchSpec> {
+	const spec = await searchSpecOf({ ...values, strategy: 'reflexion', ...paramsWith(values) });
+	const named = values.tools !== undefined || values.web !== undefined;
+	return { ...spec, tools: named || spec.tools.length === 0 ? toolsOf(values) : spec.tools };
+}
+
+function requireResearch(log: string, events: readonly TreeEvent[]): void {
+	const start = events.find(({ t }) => t === 'start');
+	if (start?.t !== 'start' || start.strategy === 'reflexion') return;
+	throw new Failure(
+		'invalid',
+		`${log} is no log of a research: its strategy is ${start.strategy}.`,
+		'See reasoning-lab tree, or let it go on by reasoning-lab search --continue.',
+	);
 }
 
 function paramsWith({ param, rounds }: Values): { param?: string[] } {
@@ -249,9 +283,9 @@ function linesOf({ result, open, reason, tools, tokens, promptTokens, cost, answ
 		...(open.length === 0 ? [] : ['Open critique:', ...open.map(({ kind, text }) => `  ${kind}: ${text}`), '']),
 		reason,
 		[
-			`${answers.length} drafts and revisions`,
-			`${tools.length} queries${failed === 0 ? '' : `, ${failed} of them failed`}`,
-			promptTokens === null ? `${tokens} tokens` : `${promptTokens} + ${tokens} tokens`,
+			`a draft and ${counted(answers.length - 1, 'revision')}`,
+			`${counted(tools.length, 'query', 'queries')}${failed === 0 ? '' : `, ${failed} of them failed`}`,
+			`${counted(tokens, 'token')}${promptTokens === null ? '' : `, ${promptTokens} of prompts`}`,
 			...(cost === null ? [] : [`cost ${cost.toFixed(4)}`]),
 			`${seconds.toFixed(1)} s`,
 		].join('; '),

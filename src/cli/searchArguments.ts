@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
-import { type PolicySpec, policySpecSchema } from '../protocol/policySpec.ts';
+import { type PolicySpec, type PolicySpecOf, policySpecSchema } from '../protocol/policySpec.ts';
 import {
 	type ScorerSpec,
 	type SearchSpec,
@@ -86,7 +86,7 @@ export const searchOptionLines: readonly (readonly [string, string])[] = [
 	['--temperature T', 'Of sampling (default 1); --top-p P likewise.'],
 	['--max-tokens N', 'Of a whole completion; --max-step-tokens N of a step (default 256).'],
 	['--alternatives N', 'Log each token, with so many alternatives where the policy tells them.'],
-	['--split RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion.'],
+	['--split RULE', 'Where a step ends: lines (default), paragraphs, sentences, tokens-16, completion, text=TEXT.'],
 	['--concurrency N', 'Requests under way at a time (default 8).'],
 	['--seed S', 'Of all that is random (default 0).'],
 	['--spec FILE', 'All of this as JSON; what is given besides goes before it.'],
@@ -113,7 +113,7 @@ export async function searchSpecOf(values: SearchValues): Promise<SearchSpec> {
 			: { strategy: values.strategy, ...(values.spec === undefined ? {} : { params: {} }) }),
 		policy,
 		sampling,
-		...(values.split === undefined ? {} : { split: values.split }),
+		...(values.split === undefined ? {} : { split: splitOf(values.split) }),
 		...(guide === undefined ? {} : { guide: await scorerOf(guide, '--guide') }),
 		...(values.judge === undefined ? {} : { judge: await scorerOf(values.judge, '--judge') }),
 		...(values.budget === undefined ? {} : { budget: budgetOf(values.budget) }),
@@ -136,31 +136,64 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		);
 	}
 	if (named.trimStart().startsWith('{')) return decodeOrThrow(policySpecSchema, parsed(named, '--policy'), '--policy');
-	if (/^https?:\/\//.test(named)) return serverOf(named, values);
+	if (/^https?:/.test(named)) return serverOf(named, values);
 	const path = resolve(named);
 	const info = await lstat(path).catch(() => null);
 	if (info?.isFile()) return fileOf(path);
 	if ((await lstat(join(path, manifestName)).catch(() => null))?.isFile()) return { kind: 'checkpoint', folder: path };
+	if (/\.jsonl?$/.test(named)) {
+		throw new Failure(
+			'missing',
+			`There is no file ${path}.`,
+			'--policy names a script, a run, a checkpoint or a server.',
+		);
+	}
 	return runOf(named);
 }
 
-function serverOf(address: string, values: PolicyValues): PolicySpec {
-	const url = new URL(address);
-	const model = values.model ?? decodeURIComponent(url.hash.slice(1));
+async function serverOf(address: string, values: PolicyValues): Promise<PolicySpec> {
+	const url = URL.canParse(address) ? new URL(address) : null;
+	if (url === null) {
+		throw new Failure(
+			'invalid',
+			`--policy is "${address}", which is no URL.`,
+			'Write it like http://127.0.0.1:8000/v1.',
+		);
+	}
+	const named = values.model ?? decodeURIComponent(url.hash.slice(1));
 	url.hash = '';
-	if (model === '') throw new Failure('invalid', `${address} names no model.`, 'Add --model NAME.');
-	return decodeOrThrow(
-		policySpecSchema,
-		{
-			kind: 'openai',
-			name: `${model} at ${url.host}`,
-			baseUrl: url.href.replace(/\/$/, ''),
-			model,
-			...(values.api === undefined ? {} : { api: values.api }),
-			...(values['key-variable'] === undefined ? {} : { keyVariable: values['key-variable'] }),
-			...(values.system === undefined ? {} : { system: values.system }),
-		},
-		'--policy',
+	const server = (model: string) =>
+		decodeOrThrow(
+			policySpecSchema,
+			{
+				kind: 'openai',
+				name: `${model} at ${url.host}`,
+				baseUrl: url.href.replace(/\/$/, ''),
+				model,
+				...(values.api === undefined ? {} : { api: values.api }),
+				...(values['key-variable'] === undefined ? {} : { keyVariable: values['key-variable'] }),
+				...(values.system === undefined ? {} : { system: values.system }),
+			},
+			'--policy',
+		) as PolicySpecOf<'openai'>;
+	return server(named === '' ? await onlyModel(server('any')) : named);
+}
+
+/** Models that are named when a server has several. */
+const mostNamed = 10;
+
+async function onlyModel(server: PolicySpecOf<'openai'>): Promise<string> {
+	const { listModels } = await import('../policies/openai/openOpenAiPolicy.ts');
+	const models = await listModels({ ...server, retries: 0, timeoutSeconds: 20 }, { environment: process.env });
+	const [only] = models;
+	if (models.length === 1 && only !== undefined) return only;
+	const names = models.slice(0, mostNamed).join(', ');
+	throw new Failure(
+		'invalid',
+		models.length === 0
+			? `${server.baseUrl} lists no models.`
+			: `${server.baseUrl} has ${models.length} models: ${names}${models.length > mostNamed ? ', ...' : ''}.`,
+		'Name one with --model NAME.',
 	);
 }
 
@@ -221,6 +254,11 @@ async function rewardOf(name: string): Promise<string | Record<string, unknown>>
 	if (!(await lstat(path).catch(() => null))?.isFile())
 		throw new Failure('missing', `There is no reward file ${path}.`);
 	return reward === undefined ? { file: path } : { file: path, name: reward };
+}
+
+/** A rule by its name, or `text=TEXT`: the text that a step ends with. */
+export function splitOf(written: string): string | { text: string } {
+	return written.startsWith('text=') ? { text: written.slice('text='.length) } : written;
 }
 
 /** "tokens=20000,seconds=60" */

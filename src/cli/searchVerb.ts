@@ -1,7 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { parseDatasetLine } from '../core/dataset/datasetRows.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { decode } from '../protocol/decode.ts';
 import { policySpecSchema } from '../protocol/policySpec.ts';
@@ -10,12 +8,14 @@ import type { SearchProblem } from '../protocol/treeLog.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 import { searchLogName } from '../runs/searchLog.ts';
+import { readProblemRow } from '../search/problemSet.ts';
 import { continueSearch, type SearchSession, startSearch } from '../search/searchSession.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { budgetOf, type SearchValues, searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
+import { counted } from './textForms.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 /** The problem of a search, and its gold answer. */
@@ -40,8 +40,13 @@ const options = {
 	continue: { type: 'string' },
 } as const;
 
+type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+
+/** With all else a policy is named anew. */
+const goesOnWith: readonly string[] = ['continue', 'budget', 'json', 'policy', 'spec'];
+
 /** The live line is drawn so often, in milliseconds. */
-const drawMs = 200;
+export const drawMs = 200;
 
 export const searchVerb: Verb = {
 	name: 'search',
@@ -59,9 +64,9 @@ export const searchVerb: Verb = {
 			least: 0,
 			most: 1,
 		});
-		const session =
-			values.continue === undefined ? await started(values, positionals[0], context) : await wentOn(values, context);
-		return session;
+		if (values.continue === undefined) return started(values, positionals[0], context);
+		requireNoProblem(values, positionals[0]);
+		return wentOn(values, context);
 	},
 };
 
@@ -74,6 +79,23 @@ async function started(
 	const spec = await searchSpecOf(values);
 	const log = values.log === undefined ? await logFor(spec) : resolve(values.log);
 	return followed(output, engine, (context, signal) => startSearch({ spec, problem, log, context, signal }));
+}
+
+/** A search that goes on has its problem, its settings and its place in its log. */
+function requireNoProblem(values: Values, text: string | undefined): void {
+	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+	const spare = given.filter((name) => !goesOnWith.includes(name) && !(values.policy ?? values.spec));
+	const wrong = [
+		...(text === undefined ? [] : ['a problem']),
+		...given.filter((name) => name in problemOptions || name === 'log').map((name) => `--${name}`),
+		...spare.filter((name) => !(name in problemOptions) && name !== 'log').map((name) => `--${name}`),
+	];
+	if (wrong.length === 0) return;
+	throw new Failure(
+		'invalid',
+		`${wrong.join(' and ')} cannot be given with --continue: the log has its own.`,
+		'Leave out what the log has, or name all anew with --policy or --spec.',
+	);
 }
 
 async function wentOn(
@@ -126,14 +148,14 @@ async function followed(
 	}
 }
 
-function progressText({ progress }: SearchSession): string {
+export function progressText({ progress }: SearchSession): string {
 	const { strategy, nodes, tokens, simulations, seconds } = progress;
-	const parts = [strategy, `${nodes} nodes`, `${tokens} tokens`];
-	if (simulations > 0) parts.push(`${simulations} simulations`);
+	const parts = [strategy, counted(nodes - 1, 'node'), counted(tokens, 'token')];
+	if (simulations > 0) parts.push(counted(simulations, 'simulation'));
 	return [...parts, `${seconds.toFixed(0)} s`].join('  ');
 }
 
-function report(output: CliOutput, session: SearchSession, { outcome, totals, message, tree }: SearchResult): void {
+function report(output: CliOutput, session: SearchSession, { outcome, totals, message }: SearchResult): void {
 	const correct = session.correct;
 	output.object({
 		kind: 'result',
@@ -145,17 +167,29 @@ function report(output: CliOutput, session: SearchSession, { outcome, totals, me
 		text: outcome.best === null ? null : textOf(session, outcome.best),
 		stop: outcome.stop,
 		message,
-
+		oracle: isOracle(session),
+		faults: session.faults.count,
 		...totals,
 	});
 	const verdict = correct === null ? '' : correct ? '  (right)' : '  (wrong)';
-	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}`));
-	const used = [`${tree.nodes.length} nodes`, `${totals.tokens} tokens`, `${totals.seconds.toFixed(1)} s`];
-	if (totals.simulations > 0) used.push(`${totals.simulations} simulations`);
+	const bound = isOracle(session) ? '  chosen by the gold answer: an upper bound, no result' : '';
+	output.line(printable(`Answer: ${outcome.answer ?? 'none'}${verdict}${bound}`));
+	const used = [
+		counted(totals.nodes, 'node'),
+		counted(totals.tokens, 'token'),
+		...(totals.simulations > 0 ? [counted(totals.simulations, 'simulation')] : []),
+		`${totals.seconds.toFixed(1)} s`,
+	];
 	if (totals.cost !== null) used.push(`cost ${totals.cost.toFixed(4)}`);
 	output.line(`${used.join(', ')}; ended: ${outcome.stop}${message === null ? '' : `: ${printable(message)}`}`);
+	const { count, last } = session.faults;
+	if (count > 0 && last !== message) output.line(printable(`${counted(count, 'fault')}, the last one: ${last}`));
 	output.line(printable(session.log));
 }
+
+/** The gold answer was looked at: what is chosen so is an upper bound. */
+const isOracle = ({ spec }: SearchSession): boolean =>
+	[spec.guide, spec.judge].some((scorer) => scorer?.use === 'reward' && scorer.gold);
 
 function textOf({ tree }: SearchSession, best: readonly number[]): string {
 	return best
@@ -179,21 +213,8 @@ export async function problemOf(values: ProblemValues, text: string | undefined,
 	}
 	const answer = values.answer ?? null;
 	if (text !== undefined) return { prompt: text, answer, row: {} };
-	const file = resolve(values.dataset as string);
-	const number = wholeNumber(values.row, '--row') ?? 1;
-	const content = await readFile(file, 'utf8').catch((error: unknown) => {
-		throw Failure.from(error, `Cannot read ${file}`);
-	});
-	const line = content.split('\n')[number - 1];
-	const parsed = line === undefined ? undefined : parseDatasetLine(line, number);
-	if (parsed?.kind === 'row') {
-		const { prompt, answer: gold, row } = parsed.problem;
-		return { prompt, answer: answer ?? gold, row: row as Record<string, unknown> };
-	}
-	if (parsed?.kind === 'fault') {
-		throw new Failure('invalid', `${file}, line ${number}, ${parsed.fault.message}.`, parsed.fault.action);
-	}
-	throw new Failure('missing', `${file} has no row ${number}.`, 'Name another one with --row.');
+	const problem = await readProblemRow(resolve(values.dataset as string), wholeNumber(values.row, '--row') ?? 1);
+	return { ...problem, answer: answer ?? problem.answer };
 }
 
 /** In the run that the policy is of, else in the current folder. */

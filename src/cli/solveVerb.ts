@@ -1,4 +1,5 @@
 import { equivalentAnswers } from '../core/search/answerClasses.ts';
+import type { StopReason } from '../protocol/treeLog.ts';
 import { OpenSearch } from '../search/openSearch.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
@@ -37,6 +38,7 @@ export const solveVerb: Verb = {
 				const correct = problem.answer === null ? null : answer !== null && equivalentAnswers(problem.answer, answer);
 				output.object({ answer, correct, value, text, stop, message, ...totals });
 				if (answer !== null) output.line(printable(answer));
+				if (answer === null) output.note(`No answer: ${printable(message ?? whyNone(stop, tree.nodes.length - 1))}`);
 				return answer === null ? 1 : 0;
 			} finally {
 				search.dispose();
@@ -47,3 +49,12 @@ export const solveVerb: Verb = {
 		}
 	},
 };
+
+function whyNone(stop: StopReason, nodes: number): string {
+	if (stop === 'complete' || stop === 'solved' || stop === 'exhausted') {
+		return nodes === 0 ? 'the policy wrote nothing.' : 'no completion states one between its answer tags.';
+	}
+	return stop === 'stopped'
+		? 'stopped before there was one.'
+		: `the budget of ${stop} was used up before there was one.`;
+}

@@ -8,6 +8,10 @@ export function formatDuration(seconds: number): string {
 	return hours > 0 ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
 }
 
+/** "1 node", "2 nodes" */
+export const counted = (count: number, noun: string, nouns = `${noun}s`): string =>
+	`${count} ${count === 1 ? noun : nouns}`;
+
 /** Three significant digits, without an exponent where that is short. */
 export function formatNumber(value: number | null | undefined): string {
 	if (value === null || value === undefined) return '-';

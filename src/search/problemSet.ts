@@ -8,6 +8,7 @@ import { taskSource } from '../core/dataset/taskSource.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
+import type { SearchProblem } from '../protocol/treeLog.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
 import { openDataset } from '../runs/openDataset.ts';
 import { readResolvedRecipe } from '../runs/runReader.ts';
@@ -108,47 +109,71 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 	}
 }
 
+/** The problem of a line of a JSONL file, counted from 1. Fails with `missing`, `invalid`, naming the line. */
+export async function readProblemRow(path: string, wanted: number): Promise<SearchProblem> {
+	for await (const { row, number } of fileRows(path, { prompt: 'prompt', answer: 'answer', solution: 'solution' })) {
+		if (number < wanted) continue;
+		if (row === null) break;
+		if (typeof row !== 'string') {
+			return { prompt: row.prompt, answer: row.answer, row: row.row as Record<string, unknown> };
+		}
+		throw new Failure('invalid', `${path}, line ${number}: it ${row}.`, 'Write the problem in place of --dataset.');
+	}
+	throw new Failure('missing', `${path} has no row ${wanted}.`, 'Name another one with --row.');
+}
+
 async function* fileProblems(
 	path: string,
-	columns: { readonly prompt: string; readonly answer: string; readonly solution: string },
+	columns: Columns,
 	onFault: (fault: ProblemFault) => void,
 ): AsyncIterable<Problem> {
+	let found = 0;
+	for await (const { row, number } of fileRows(path, columns)) {
+		if (row === null) continue;
+		if (typeof row === 'string') {
+			onFault({ line: number, message: row });
+			continue;
+		}
+		found++;
+		yield row;
+	}
+	if (found > 0) return;
+	throw new Failure('invalid', `${path} has no problem.`, 'Write one JSON object with a prompt on each line.');
+}
+
+interface Columns {
+	readonly prompt: string;
+	readonly answer: string;
+	readonly solution: string;
+}
+
+/** The lines of a file by their numbers, from 1; a text says why a line is no problem, null that it is blank. */
+async function* fileRows(
+	path: string,
+	columns: Columns,
+): AsyncIterable<{ readonly number: number; readonly row: Problem | string | null }> {
 	const handle = await openRegular(dirname(path), basename(path));
 	try {
 		const lines = new LineSplitter(longestRow);
 		const buffer = Buffer.alloc(1 << 18);
 		let number = 0;
-		let found = 0;
 		for (let ended = false; !ended; ) {
 			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
 			ended = bytesRead === 0;
 			const dropped = lines.dropped;
 			const chunk = ended ? Buffer.from('\n') : Uint8Array.prototype.slice.call(buffer, 0, bytesRead);
-			for (const line of lines.push(chunk)) {
-				const row = readRow(line, ++number, columns);
-				if (row === null) continue;
-				if (typeof row === 'string') {
-					onFault({ line: number, message: row });
-					continue;
-				}
-				found++;
-				yield row;
-			}
-			if (lines.dropped > dropped) onFault({ line: number, message: `a line is longer than ${longestRow} bytes` });
+			const whole = lines.push(chunk);
+			// A chunk is shorter than the limit: what is too long has begun before it.
+			if (lines.dropped > dropped) yield { number: ++number, row: `is longer than ${longestRow} bytes` };
+			for (const line of whole) yield { number: ++number, row: readRow(line, number, columns) };
 		}
-		if (found > 0) return;
-		throw new Failure('invalid', `${path} has no problem.`, 'Write one JSON object with a prompt on each line.');
 	} finally {
 		await handle.close();
 	}
 }
 
 /** A problem, why the line is none, or null for a blank line. A row without an answer has none. */
-function readRow(
-	line: Uint8Array,
-	number: number,
-	columns: { readonly prompt: string; readonly answer: string; readonly solution: string },
-): Problem | string | null {
+function readRow(line: Uint8Array, number: number, columns: Columns): Problem | string | null {
 	const bytes = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
 	const value = parseLine(bytes);
 	const row = isRecord(value) && !Object.hasOwn(value, columns.answer) ? { ...value, [columns.answer]: null } : null;

@@ -52,6 +52,7 @@ export class SearchSession {
 	#tokens: number;
 	#simulations: number;
 	#correct: boolean | null = null;
+	readonly #faults: { count: number; last: string | null } = { count: 0, last: null };
 	#used = { nodes: 0, tokens: 0, simulations: 0 };
 
 	/** @internal */
@@ -122,6 +123,11 @@ export class SearchSession {
 		return this.#correct;
 	}
 
+	/** What went wrong in this part of the search and did not end it. */
+	get faults(): { readonly count: number; readonly last: string | null } {
+		return this.#faults;
+	}
+
 	/** The tree as far as it is. */
 	get tree(): SearchTree {
 		return this.#tree;
@@ -141,6 +147,9 @@ export class SearchSession {
 		} else if (event.t === 'visit') {
 			this.#simulations += event.times;
 			this.#used.simulations += event.times;
+		} else if (event.t === 'fault') {
+			this.#faults.count++;
+			this.#faults.last = event.message;
 		}
 	}
 

@@ -78,7 +78,7 @@ export function stepRuleOf(split: StepSplit, tags: TraceTags = { think: null, an
 		throw new Failure(
 			'invalid',
 			`There is no rule "${split}" that cuts a completion into steps.`,
-			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or a text that ends a step.',
+			'Choose lines, paragraphs, sentences, tokens-64 (or another number), completion, or text=TEXT for what a step ends with.',
 		);
 	}
 	return { stops: [], tokens: Number(size), end: () => -1, empty: (text) => text.trim() === '' };

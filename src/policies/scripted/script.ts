@@ -14,13 +14,13 @@ const reasons = [
 	'internal',
 ] as const satisfies readonly Reason[];
 
-const saidSchema = v.union([text, v.object({ text, weight: v.optional(v.pipe(v.number(), v.minValue(0)), 1) })]);
+const saidSchema = v.union([text, v.strictObject({ text, weight: v.optional(v.pipe(v.number(), v.minValue(0)), 1) })]);
 
 /**
  * One rule of a script; the first that fits a request answers it. `*` in a pattern stands for any text, and `$1`, `$2`... in
  * what is said for what the pattern of `prompt` had there.
  */
-export const scriptRuleSchema = v.object({
+export const scriptRuleSchema = v.strictObject({
 	/** The last message of the user, whole. Default: any. */
 	prompt: v.optional(text),
 	/** Text of any message, whole: tells the steps of a strategy that instructs apart. Default: any. */
@@ -32,7 +32,7 @@ export const scriptRuleSchema = v.object({
 	/** How what is said ends. */
 	finish: v.optional(v.picklist(['end', 'length', 'refusal']), 'end'),
 	/** Instead of saying something. */
-	fail: v.optional(v.object({ reason: v.optional(v.picklist(reasons), 'unavailable'), message: text })),
+	fail: v.optional(v.strictObject({ reason: v.optional(v.picklist(reasons), 'unavailable'), message: text })),
 	/** Before the answer, in milliseconds. */
 	delayMs: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(600_000)), 0),
 	/** How often the rule answers before those below it do. Default: always. */
@@ -42,7 +42,7 @@ export type ScriptRule = v.InferOutput<typeof scriptRuleSchema>;
 
 export const capabilityNames = ['logprobs', 'alternatives', 'prefix', 'seed', 'instructions', 'score'] as const;
 
-const headSchema = v.object({
+const headSchema = v.strictObject({
 	name: v.optional(text),
 	/** Tags around the thinking and the answer of what it says. */
 	tags: v.optional(v.object({ think: pair, answer: pair })),
@@ -53,7 +53,7 @@ const headSchema = v.object({
 });
 
 /** A policy that is played: which completions there are for which prompts, and how likely each is. */
-export const scriptSchema = v.object({ ...headSchema.entries, rules: v.array(scriptRuleSchema) });
+export const scriptSchema = v.strictObject({ ...headSchema.entries, rules: v.array(scriptRuleSchema) });
 export type Script = v.InferOutput<typeof scriptSchema>;
 export type ScriptInput = v.InferInput<typeof scriptSchema>;
 
@@ -76,6 +76,9 @@ export function parseScript(source: string, what: string): Script {
 	const hasHead = first !== undefined && !('say' in first.value) && !('fail' in first.value);
 	const head = decodeOrThrow(headSchema, hasHead ? first.value : {}, first?.where ?? what);
 	const rules = values.slice(hasHead ? 1 : 0);
+	if (rules.length === 0) {
+		throw new Failure('invalid', `${what} is no script of a policy: it has no rules.`, 'See docs/policies.md.');
+	}
 	return { ...head, rules: rules.map(({ value, where }) => decodeOrThrow(scriptRuleSchema, value, where)) };
 }
 

@@ -95,7 +95,7 @@ test('a question is researched with tools, logged and reported', async () => {
 	assert.match(again.stdout, /^GRPO takes the mean.*\n\nReferences:\n {2}\[1\] docs\/grpo\.md:1 \(supported\)\n/s);
 	assert.match(
 		again.stdout,
-		/The answer is good enough: its critique is empty and its citations hold\.\n2 drafts and revisions; 3 queries, 1 of them failed;/,
+		/The answer is good enough: its critique is empty and its citations hold\.\na draft and 1 revision; 3 queries, 1 of them failed;/,
 	);
 });
 
@@ -111,6 +111,12 @@ test('what cannot be begun costs nothing and says why', async () => {
 	await fails(/--tools has "google", which is no tool/, ...begun, '--tools', 'google');
 	await fails(/There is no file .*none\.jsonl/, ...begun, '--tools', 'dataset=none.jsonl');
 	await fails(/no address of a search server/, ...begun, '--web', 'ftp://host');
+	const other = join(folder, 'other.jsonl');
+	const start = { t: 'start', at: 0, format: 1, id: '', strategy: 'mcts', params: {}, seed: 0 };
+	const problem = { prompt: 'p', answer: null, row: {} };
+	await writeFile(other, `${JSON.stringify({ ...start, problem, policy: { name: 'a' } })}\n`);
+	await fails(/is no log of a research: its strategy is mcts/, '--from', other);
+	await fails(/is no log of a research: its strategy is mcts/, '--continue', other);
 	await fails(/NO_SUCH_KEY is not set/, ...begun, '--web', 'https://h/', '--web-key-variable', 'NO_SUCH_KEY');
 	await fails(/There is no folder .*nowhere/, ...begun, '--report', join(folder, 'nowhere/out.md'));
 	assert.equal((await readdir(join(folder, 'searches'))).filter((name) => name.endsWith('.jsonl')).length, 1);

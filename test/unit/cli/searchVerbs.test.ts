@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { budgetOf, paramsOf, policyOf, scorerOf, searchSpecOf } from '../../../src/cli/searchArguments.ts';
@@ -14,7 +16,7 @@ describe('reasoning-lab search', () => {
 		const asked = ['What is 17 + 25?', '--policy', 'script.json', '--strategy', 'self-consistency', '--param', 'n=5'];
 		const { status, stdout } = await place.run(context, 'search', ...asked, '--answer', '42');
 		assert.equal(status, 0);
-		assert.match(stdout, /^Answer: 4[23] {2}\((right|wrong)\)\n6 nodes, \d+ tokens, .* s; ended: complete\n/);
+		assert.match(stdout, /^Answer: 4[23] {2}\((right|wrong)\)\n5 nodes, \d+ tokens, .* s; ended: complete\n/);
 		const [name] = await readdir(join(place.folder, 'searches')).then((names) =>
 			names.filter((one) => !one.startsWith('.')),
 		);
@@ -25,6 +27,9 @@ describe('reasoning-lab search', () => {
 		assert.equal(started?.kind, 'started');
 		assert.deepEqual([result?.kind, result?.stop], ['result', 'nodes']);
 		assert.equal((await readTreeLog(log)).tree.nodes.length, 8);
+		const twice = await place.run(context, 'search', 'Another?', '--continue', log, '--param', 'n=3');
+		assert.equal(twice.status, 2);
+		assert.match(twice.stderr, /a problem and --param cannot be given with --continue/);
 		const again = await place.run(context, 'search', ...asked, '--log', log);
 		assert.equal(again.status, 2);
 		assert.match(again.stderr, /is there already/);
@@ -72,6 +77,40 @@ describe('reasoning-lab search', () => {
 		assert.deepEqual([none.status, none.stdout], [2, '']);
 		assert.match(none.stderr, /has no row 3/);
 	});
+
+	it('says that the gold answer was looked at, what went wrong, and why there is no answer', async (context) => {
+		const place = await Workplace.make(context);
+		const rules = [
+			{ say: '<answer>42</answer>', times: 1 },
+			{ fail: { message: 'busy' }, times: 1 },
+			{ say: 'I do not know.', times: 2 },
+			{ fail: { reason: 'denied' as const, message: 'no more' } },
+		];
+		await scriptIn(place.folder, { name: 'moody', rules });
+		const asked = ['p', '--answer', '42', '--policy', 'script.json', '--param', 'n=1', '--concurrency', '1'];
+		const found = await place.run(context, 'search', ...asked, '--reward', 'gold:accuracy');
+		assert.match(
+			found.stdout,
+			/^Answer: 42 {2}\(right\) {2}chosen by the gold answer: an upper bound, no result\n1 node,/,
+		);
+		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(1)] });
+		const faulty = await place.run(context, 'search', ...asked.with(6, 'n=2'), '--json');
+		assert.deepEqual(
+			objects(faulty.stdout).map(({ oracle, faults }) => [oracle, faults]),
+			[
+				[undefined, undefined],
+				[false, 1],
+			],
+		);
+		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(2)] });
+		const none = await place.run(context, 'solve', ...asked);
+		assert.deepEqual([none.status, none.stdout], [1, '']);
+		assert.match(none.stderr, /^No answer: no completion states one/);
+		await scriptIn(place.folder, { name: 'moody', rules: [...rules.slice(3)] });
+		const gone = await place.run(context, 'solve', ...asked, '--json');
+		assert.deepEqual([gone.status, gone.stdout.trim().split('\n').length], [1, 1]);
+		assert.match(gone.stderr, /^No answer: .*no more/);
+	});
 });
 
 describe('what a search is called on the command line', () => {
@@ -94,7 +133,8 @@ describe('what a search is called on the command line', () => {
 			},
 		});
 		assert.equal(((await policyOf({ policy: 'http://h/v1#a%2Fb' })) as { model: string }).model, 'a/b');
-		await assert.rejects(policyOf({ policy: 'http://h/v1' }), { reason: 'invalid', message: /names no model/ });
+		await assert.rejects(policyOf({ policy: 'http://' }), { reason: 'invalid', message: /is no URL/ });
+		await assert.rejects(policyOf({ policy: 'none.json' }), { reason: 'missing', message: /There is no file/ });
 		await assert.rejects(policyOf({}), { reason: 'invalid', message: /No policy is named/ });
 		const checkpoint = join(folder, 'run', 'checkpoints', 'step_000003');
 		await mkdir(checkpoint, { recursive: true });
@@ -107,6 +147,23 @@ describe('what a search is called on the command line', () => {
 		const run = join(folder, 'run');
 		assert.deepEqual(await policyOf({ policy: `${run}@live` }), { kind: 'engine', run });
 		await assert.rejects(policyOf({ policy: `${run}@7` }), { reason: 'missing', action: /steps 3/ });
+	});
+
+	it('asks a server for its models where none is named', async (context) => {
+		let models = [{ id: 'only' }];
+		const server = createServer((_, response) => {
+			response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: models }));
+		});
+		await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+		context.after(() => server.close());
+		const policy = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+		assert.equal(((await policyOf({ policy })) as { model: string }).model, 'only');
+		models = [{ id: 'a' }, { id: 'b' }];
+		await assert.rejects(policyOf({ policy }), {
+			reason: 'invalid',
+			message: /has 2 models: a, b\./,
+			action: /--model/,
+		});
 	});
 
 	it('names scorers, budgets and parameters, and says what is wrong with them', async (context) => {
