@@ -1,6 +1,6 @@
 import { Random } from '../../base/random.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
-import type { NodeRole, SearchProblem, TreeEvent } from '../../protocol/treeLog.ts';
+import type { SearchProblem, TreeEvent, TreeEventOf } from '../../protocol/treeLog.ts';
 import type { TraceTags } from '../trace/trace.ts';
 import { AnswerClasses } from './answerClasses.ts';
 import { Beginnings } from './beginnings.ts';
@@ -46,21 +46,7 @@ export interface OperatorSettings {
 	readonly breathe: (() => Promise<void> | null) | undefined;
 }
 
-interface NodeFields {
-	parents: number[];
-	text: string;
-	role: NodeRole;
-	final: boolean;
-	answer: string | null;
-	finish?: string;
-	logprob?: number | null;
-	prior?: number | null;
-	tokens?: number | null;
-	entropy?: number | null;
-	label?: string;
-	fresh?: boolean;
-	data?: Record<string, unknown>;
-}
+type NodeEvent = TreeEventOf<'node'>;
 
 /** The operators of a search: see `Search`. */
 export class SearchOperators implements Search {
@@ -163,6 +149,10 @@ export class SearchOperators implements Search {
 		const { parents, text, role = 'thought', final = false, answer = null, label, prior, tokens, data } = node;
 		const fresh = node.fresh ?? parents.length > 1;
 		return this.#emitNode({
+			t: 'node',
+			at: this.#settings.at(),
+			id: this.tree.nodes.length,
+			by: 'policy',
 			parents: parents as number[],
 			text,
 			role,
@@ -327,45 +317,51 @@ export class SearchOperators implements Search {
 	#grow({ generation, prior, final }: Child, parents: readonly number[], before: string, options: GenerateOptions) {
 		const { detail } = generation;
 		const cuts = detail === null || options.cut === undefined ? [] : cleanCuts(options.cut(detail), detail.text.length);
-		const parts = chainOf(generation, cuts.slice(0, this.#settings.meter.moreNodes(cuts.length)));
+		const parts =
+			cuts.length === 0
+				? [generation]
+				: chainOf(generation, cuts.slice(0, this.#settings.meter.moreNodes(cuts.length)));
 		let above = parents;
 		let node: TreeNode | null = null;
-		for (const [i, part] of parts.entries()) {
-			const ends = final && i === parts.length - 1;
-			node = this.#emitNode(
-				{
-					parents: above as number[],
-					text: part.text,
-					role: options.role ?? (ends ? 'answer' : 'thought'),
-					final: ends,
-					answer: ends ? this.answerIn(before + generation.text) : null,
-					finish: i === parts.length - 1 ? generation.finish : 'cut',
-					logprob: part.logprob,
-					prior: i === 0 ? prior : 1,
-					tokens: part.tokens,
-					entropy: meanOf(part.detail?.entropy),
-					...(options.label === undefined ? {} : { label: options.label }),
-					...(options.fresh && i === 0 ? { fresh: true } : {}),
-				},
-				part,
-			);
-			above = [node.id];
+		const last = parts.length - 1;
+		for (let i = 0; i <= last; i++) {
+			const part = parts[i] as Generation;
+			const ends = final && i === last;
+			const event: NodeEvent = {
+				t: 'node',
+				at: this.#settings.at(),
+				id: this.tree.nodes.length,
+				by: 'policy',
+				parents: above as number[],
+				text: part.text,
+				role: options.role ?? (ends ? 'answer' : 'thought'),
+				final: ends,
+				answer: ends ? this.answerIn(before + generation.text) : null,
+				finish: i === last ? generation.finish : 'cut',
+				logprob: part.logprob,
+				prior: i === 0 ? prior : 1,
+				tokens: part.tokens,
+				entropy: meanOf(part.detail?.entropy),
+			};
+			if (options.label !== undefined) event.label = options.label;
+			if (options.fresh && i === 0) event.fresh = true;
+			node = this.#emitNode(event, part);
+			if (i < last) above = [node.id];
 		}
 		return node as TreeNode;
 	}
 
-	#emitNode(event: NodeFields, generation?: Generation): TreeNode {
-		const { emit, at, totals, details } = this.#settings;
-		const id = this.tree.nodes.length;
-		const now = at();
-		emit({ t: 'node', at: now, id, by: 'policy', ...event });
+	#emitNode(event: NodeEvent, generation?: Generation): TreeNode {
+		const { emit, totals, details } = this.#settings;
+		const { id, at } = event;
+		emit(event);
 		totals.nodes++;
 		if (generation !== undefined) {
 			this.#generations[id] = generation;
 			const { detail } = generation;
 			if (detail !== null) {
 				details.set(id, detail);
-				emit(tokensEvent(id, now, detail));
+				emit(tokensEvent(id, at, detail));
 			}
 		}
 		return this.tree.node(id) as TreeNode;

@@ -36,6 +36,12 @@ export interface TreePolicySettings {
 	readonly noise: { readonly share: number; readonly of: (children: number) => readonly number[] } | null;
 }
 
+interface Places {
+	readonly prior: number;
+	readonly share: number;
+	readonly noise: readonly number[] | null;
+}
+
 /** Which child a simulation goes to (the tree policy of MCTS), with the simulations that are under way as virtual losses. */
 export class TreePolicy {
 	readonly #search: Search;
@@ -43,10 +49,19 @@ export class TreePolicy {
 	/** By node: simulations that are on their way through it. */
 	readonly #underWay: number[] = [];
 	#noise: readonly number[] | null = null;
+	/** Of the settings: what is looked at for each child. */
+	readonly #rule: SelectionRule;
+	readonly #firstPlay: number;
+	readonly #virtualLoss: number;
+	readonly #max: boolean;
 
 	constructor(search: Search, settings: TreePolicySettings) {
 		this.#search = search;
 		this.#settings = settings;
+		this.#rule = settings.rule;
+		this.#firstPlay = settings.firstPlay;
+		this.#virtualLoss = settings.virtualLoss;
+		this.#max = search.tree.backup === 'max';
 	}
 
 	enter(node: number): void {
@@ -70,12 +85,13 @@ export class TreePolicy {
 		const { children } = parent;
 		if (children.length === 0) return null;
 		const shared = this.#shared(parent);
+		const places = this.#places(parent);
 		let best: TreeNode | null = null;
 		let greatest = Number.NEGATIVE_INFINITY;
 		for (let i = 0; i < children.length; i++) {
 			const child = nodes[children[i] as number] as TreeNode;
 			if (!isOpen(child)) continue;
-			const value = this.#value(shared, parent, child, i);
+			const value = this.#value(shared, child, places, i);
 			if (value > greatest) {
 				best = child;
 				greatest = value;
@@ -88,10 +104,11 @@ export class TreePolicy {
 	candidates(parent: TreeNode): { readonly id: number; readonly value: number }[] {
 		const { nodes } = this.#search.tree;
 		const shared = this.#shared(parent);
+		const places = this.#places(parent);
 		const candidates: { readonly id: number; readonly value: number }[] = [];
 		for (let i = 0; i < parent.children.length; i++) {
 			const child = nodes[parent.children[i] as number] as TreeNode;
-			if (isOpen(child)) candidates.push({ id: child.id, value: this.#value(shared, parent, child, i) });
+			if (isOpen(child)) candidates.push({ id: child.id, value: this.#value(shared, child, places, i) });
 		}
 		return candidates;
 	}
@@ -101,21 +118,26 @@ export class TreePolicy {
 	}
 
 	#shared(parent: TreeNode): number {
-		return this.#settings.rule.shared(Math.max(1, this.visits(parent)));
+		return this.#rule.shared(Math.max(1, this.visits(parent)));
 	}
 
-	#value(shared: number, parent: TreeNode, child: TreeNode, place: number): number {
-		const { rule, firstPlay, virtualLoss, noise } = this.#settings;
-		const visits = child.visits + this.#on(child.id) * virtualLoss;
-		let q = firstPlay;
-		if (child.visits > 0) {
-			q = (this.#search.tree.backup === 'max' ? child.greatest * child.visits : child.total) / visits;
-		} else if (visits > 0) q = 0;
-		let prior = child.prior ?? 1 / parent.children.length;
-		if (noise !== null && parent.id === this.#search.root) {
-			if (this.#noise?.length !== parent.children.length) this.#noise = noise.of(parent.children.length);
-			prior = (1 - noise.share) * prior + noise.share * (this.#noise[place] as number);
-		}
-		return rule.value(shared, visits, q, prior);
+	/** What siblings have in common: the prior of one that is told of none, and noise for each; null: none. */
+	#places(parent: TreeNode): Places {
+		const { noise } = this.#settings;
+		const many = parent.children.length;
+		if (noise === null || parent.id !== this.#search.root) return { prior: 1 / many, share: 0, noise: null };
+		if (this.#noise?.length !== many) this.#noise = noise.of(many);
+		return { prior: 1 / many, share: noise.share, noise: this.#noise };
+	}
+
+	#value(shared: number, child: TreeNode, { prior: even, share, noise }: Places, place: number): number {
+		const on = this.#on(child.id) * this.#virtualLoss;
+		const visits = child.visits + on;
+		let q = this.#firstPlay;
+		if (child.visits > 0) q = (this.#max ? child.greatest * child.visits : child.total) / visits;
+		else if (on > 0) q = 0;
+		let prior = child.prior ?? even;
+		if (noise !== null) prior = (1 - share) * prior + share * (noise[place] as number);
+		return this.#rule.value(shared, visits, q, prior);
 	}
 }
