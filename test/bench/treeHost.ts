@@ -43,7 +43,8 @@ async function main(folder: string, nodes: number): Promise<void> {
 				tree: 0,
 				other: null,
 				post: (event) => page?.post({ kind: 'event', event }) ?? Promise.resolve(),
-				reader: { request: () => Promise.reject(new Error('The log is our own.')) },
+				// The log is our own.
+				reader: { request: () => Promise.reject(new Error('Nobody reads other programs’ files here.')) } as never,
 				running: () => false,
 				forbidden: () => null,
 			});

@@ -102,7 +102,6 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await page.keyboard.press('Home');
 		await page.keyboard.press('ArrowRight');
 		await tree.chosen().waitFor();
-		await tree.tab('Node').click();
 		await workbench.screenshot('search-node');
 		const before = await tree.nodes();
 		await tree.button('Branch from Here').click();

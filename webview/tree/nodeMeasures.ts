@@ -61,18 +61,23 @@ export function measureRange(tree: SearchTree, colouring: Exclude<Colouring, 'ro
 
 /** Of larger trees every so many nodes are looked at. */
 const sampled = 1000;
+/** Nodes that need a value or a score for these to be what one wants to see first. */
+const fewest = 3;
 
-/** The measure that most nodes have: what one wants to see first. */
+/** What one wants to see first: what decided, by which most nodes were valued; else what the policy told of them. */
 export function fittingColouring(tree: SearchTree): Colouring {
 	const step = Math.max(1, Math.floor(tree.nodes.length / sampled));
-	let best: Colouring = 'role';
-	let most = 0;
-	for (const colouring of ['value', 'score', 'prior', 'entropy'] as const) {
-		let count = 0;
+	const count = (colouring: Exclude<Colouring, 'role'>) => {
+		let known = 0;
 		for (let id = 0; id < tree.nodes.length; id += step) {
-			if (measureOf(tree, tree.nodes[id] as TreeNode, colouring) !== null) count++;
+			if (measureOf(tree, tree.nodes[id] as TreeNode, colouring) !== null) known++;
 		}
-		if (count > most * 1.5) [best, most] = [colouring, count];
-	}
-	return best;
+		return known;
+	};
+	const [value, score] = [count('value'), count('score')];
+	if (Math.max(value, score) >= fewest) return score > value * 1.5 ? 'score' : 'value';
+	const [prior, entropy] = [count('prior'), count('entropy')];
+	if (Math.max(prior, entropy) > Math.max(value, score)) return entropy > prior ? 'entropy' : 'prior';
+	if (value + score === 0) return 'role';
+	return score > value ? 'score' : 'value';
 }

@@ -485,7 +485,10 @@ export class TreePane extends Disposable {
 
 	#choose(place: number, reveal: boolean): void {
 		const id = this.#scene?.layout.tree.ids[place];
-		if (id !== undefined) this.#model.select({ side: this.side, id }, reveal);
+		if (id === undefined) return;
+		this.#model.select({ side: this.side, id }, reveal);
+		// Who chooses a node wants to know about it.
+		if (this.#model.tab === 'search') this.#model.setTab('node');
 	}
 
 	#isClosed({ tree }: Layout, place: number): boolean {
