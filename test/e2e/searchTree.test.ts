@@ -56,6 +56,7 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 			.join('\n'),
 	);
 	const played = lab.write('pupil.json', script);
+	const quick = lab.write('quick.json', { ...script, rules: script.rules.map((rule) => ({ ...rule, delayMs: 0 })) });
 	for (const { file } of trees) cpSync(join(root, 'test/fixtures', file), join(lab.workspace, file));
 	const workbench = await lab.workbench();
 	const { page } = workbench;
@@ -63,15 +64,22 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 
 	await step('MCTS starts from the palette on a row of a dataset', async () => {
 		await workbench.openFile('problems.jsonl');
+		// Then the extension has it, too.
+		await page.locator('.codelens-decoration').filter({ hasText: 'Search on This Row' }).first().waitFor();
 		await workbench.command('Search on This Row');
+		await workbench.asked('New Search: the policy');
 		await workbench.screenshot('search-policy');
 		await workbench.pick('A script...');
 		await workbench.fileDialog(played, 'pupil.json', 'OK');
+		await workbench.asked('the strategy');
 		await workbench.pick('Monte-Carlo tree search');
+		await workbench.asked('parameters of');
 		await workbench.screenshot('search-params');
 		await workbench.pick('Go on with these');
+		await workbench.asked(/what (guides|chooses)/);
 		await workbench.quickInput().fill('accuracy');
 		await workbench.pick('accuracy');
+		await workbench.asked('what it may use up');
 		await workbench.pick('100 simulations');
 		tree = new TreePage(await workbench.app('tree'));
 	});
@@ -125,6 +133,35 @@ test('a search is started on a row, watched, replayed, branched; two are compare
 		await workbench.reload();
 		tree = new TreePage(await workbench.app('tree'));
 		await waitUntil(async () => (await tree.nodes()) === nodes, 'the tree is there');
+	});
+
+	await step('two strategies are compared on the dataset, and a point opens its trees', async () => {
+		await workbench.command('Compare Strategies');
+		await workbench.pick('A new comparison');
+		await workbench.asked('Compare Strategies: the policy');
+		await workbench.pick('A script...');
+		await workbench.fileDialog(quick, 'quick.json', 'OK');
+		await workbench.asked('Compare Strategies: the problems');
+		await workbench.pick('problems.jsonl');
+		await workbench.asked('how many problems');
+		await workbench.type('2');
+		await workbench.asked('which strategies');
+		await workbench.pick('Best of N');
+		await workbench.pick('Beam Search');
+		await workbench.screenshot('strategies-chosen');
+		await page.locator('.quick-input-widget:visible').getByRole('button', { name: 'OK' }).click();
+		await workbench.asked('what guides and chooses');
+		await workbench.pick('Mean log-probability');
+		const frame = await workbench.app('strategies');
+		await frame.getByText('Done', { exact: true }).waitFor();
+		await workbench.screenshot('strategies');
+		assert.deepEqual(await violations(frame), []);
+		const row = frame
+			.getByRole('table')
+			.getByRole('button', { name: /Monte-Carlo|mcts/i })
+			.first();
+		await row.click();
+		await workbench.screenshot('strategies-point');
 	});
 
 	for (const { file, title, facts } of trees) {

@@ -91,6 +91,11 @@ export class WorkbenchPage {
 		return this.page.locator('.quick-input-widget:visible .monaco-list-row');
 	}
 
+	/** Waits for the question with that title: one that is being closed still looks like one that is open. */
+	async asked(title: string | RegExp): Promise<void> {
+		await this.page.locator('.quick-input-widget:visible .quick-input-title').filter({ hasText: title }).waitFor();
+	}
+
 	/** Chooses an item of the quick pick that is open. */
 	async pick(text: string | RegExp): Promise<void> {
 		await this.quickItems().filter({ hasText: text }).first().click();
