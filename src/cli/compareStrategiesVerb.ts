@@ -43,7 +43,7 @@ export const compareStrategiesVerb: Verb = {
 	summary: 'Compare search strategies on problems: accuracy against tokens (docs/strategy-comparison.md).',
 	options: [
 		...policyOptionLines,
-		...problemOptionLines,
+		...problemOptionLines('held-out'),
 		[
 			'--strategy "S ..."',
 			'A strategy and its points: "best-of-n n=4,16 judge=value tokens<=1000,4000"; may be repeated. guide=, judge=, split=, name=.',
@@ -79,7 +79,7 @@ export const compareStrategiesVerb: Verb = {
 				onFault: ({ line, message }) => {
 					faults++;
 					output.object({ kind: 'fault', line, message });
-					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}`));
+					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}.`));
 				},
 				onProgress: ({ done, total, tokens, seconds }) => {
 					if (performance.now() - told < 200 && done < total) return;
@@ -93,7 +93,7 @@ export const compareStrategiesVerb: Verb = {
 			if (output.isTerminal) output.draw('\r\x1b[K');
 			output.object({ kind: 'comparison', folder, ...summary });
 			for (const line of comparisonLines(summary)) output.line(printable(line));
-			if (faults > 5) output.line(`${faults} lines are left out`);
+			if (faults > 5) output.line(`left out: ${faults} lines`);
 			output.line(printable(`${folder}`));
 			return summary.state === 'ended' ? 0 : 1;
 		} finally {
@@ -115,7 +115,7 @@ async function specOf(values: Values): Promise<ComparisonSpec> {
 		if (Number.isFinite(value)) return { [as]: value };
 		throw new Failure('invalid', `--${name} is "${values[name]}", which is not a number.`);
 	};
-	const problems = (await problemsOf(values)) ?? given.problems;
+	const problems = (await problemsOf(values, 'held-out')) ?? given.problems;
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}

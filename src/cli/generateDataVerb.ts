@@ -10,7 +10,7 @@ import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
 import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
-import { formatBytes, formatDuration } from './textForms.ts';
+import { counted, formatBytes, formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const text = { type: 'string' } as const;
@@ -42,7 +42,7 @@ export const generateDataVerb: Verb = {
 	options: [
 		...searchOptionLines.filter(([option]) => !option.startsWith('--spec')),
 		['--spec FILE', 'All of it as JSON, as data.json of such a folder has it; what is given besides goes before it.'],
-		...problemOptionLines,
+		...problemOptionLines('training'),
 		['--export KINDS', `${dataExports.join(', ')}: one or several, with commas (default solutions).`],
 		['--out DIR', 'The folder of the data (default: data/NAME); one that is there goes on.'],
 		['--keep WHICH', `${keptSolutions.join(', ')} (default: correct, where a gold answer can tell; else best).`],
@@ -75,7 +75,7 @@ export const generateDataVerb: Verb = {
 				onFault: ({ line, message }) => {
 					faults++;
 					output.object({ kind: 'fault', line, message });
-					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}`));
+					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}.`));
 				},
 				onProgress: (progress) => {
 					if (performance.now() - told < 200) return;
@@ -83,17 +83,20 @@ export const generateDataVerb: Verb = {
 					output.object({ kind: 'progress', ...progress });
 					if (!output.isTerminal) return;
 					const { problems, seconds, tokens } = progress;
-					output.draw(`\r\x1b[K${problems} problems, ${tokens} tokens, ${formatDuration(seconds)}`);
+					output.draw(
+						`\r\x1b[K${counted(problems, 'problem')}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`,
+					);
 				},
 			});
 			if (output.isTerminal) output.draw('\r\x1b[K');
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, tokens, lines, bytes, seconds, state } = made;
 			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;
-			output.line(`${problems} problems${earlier}, ${tokens} tokens, ${formatDuration(seconds)}`);
+			output.line(`${counted(problems, 'problem')}${earlier}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`);
 			for (const kind of spec.exports) {
 				output.line(`  ${kind}.jsonl: ${lines[kind] ?? 0} lines (${formatBytes(bytes[kind] ?? 0)})`);
 			}
+			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
 			if (failed > 0) output.line(`  failed: ${failed}; who goes on tries them again`);
 			if (faults > 5) output.line(`  left out: ${faults} lines`);
 			if (state === 'stopped') output.line('stopped; the same command goes on');
@@ -106,6 +109,13 @@ export const generateDataVerb: Verb = {
 	},
 };
 
+/** No line was written. */
+function whyNothing({ keep, least }: DataSpec): string {
+	if (keep === 'all') return 'nothing was kept: no search came to a solution';
+	const missing = keep === 'best' || least !== undefined ? 'no solution has such a reward' : 'no solution is right';
+	return `nothing was kept: ${missing} (--keep all keeps every one)`;
+}
+
 async function specOf(values: Values): Promise<DataSpec> {
 	const given = values.spec === undefined ? {} : await readSpec(resolve(values.spec));
 	const number = (name: keyof Values) => {
@@ -117,7 +127,7 @@ async function specOf(values: Values): Promise<DataSpec> {
 	};
 	const some = (entries: Record<string, unknown>) =>
 		Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-	const problems = (await problemsOf(values)) ?? given.problems;
+	const problems = (await problemsOf(values, 'training')) ?? given.problems;
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No problems are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}

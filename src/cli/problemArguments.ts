@@ -16,17 +16,21 @@ export const problemOptions = {
 	limit: { type: 'string' },
 } as const;
 
-export const problemOptionLines: readonly (readonly [string, string])[] = [
-	['--dataset FILE', 'Problems of a JSONL file; --prompt NAME and --answer NAME: its columns.'],
-	['--task NAME', 'Held-out problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'],
-	['--run RUN', "Problems of a run's dataset: --part held-out (default) or training."],
-	['--limit N', 'The first N of them.'],
+export type ProblemPart = 'held-out' | 'training';
+
+/** @param part of generators and runs, where none is named: held-out problems measure, the others are for training */
+export const problemOptionLines = (part: ProblemPart): readonly (readonly [string, string])[] => [
+	['--dataset FILE', 'Problems of a JSONL file, all of them; --prompt NAME and --answer NAME: its columns.'],
+	['--task NAME', 'Problems of a generator: addition, countdown, ..., or {"task": NAME, ...}.'],
+	['--run RUN', "Problems of a run's dataset."],
+	['--part PART', `Of a generator or a run: held-out or training (default: ${part}).`],
+	['--limit N', 'The first N of them (default: all, of a generator 500).'],
 ];
 
 type Values = { readonly [K in keyof typeof problemOptions]?: string };
 
 /** The problems that the options name; undefined: none are named. Fails with `invalid`. */
-export async function problemsOf(values: Values): Promise<ProblemsSpec | undefined> {
+export async function problemsOf(values: Values, part: ProblemPart): Promise<ProblemsSpec | undefined> {
 	const named = (['dataset', 'task', 'run'] as const).filter((name) => values[name] !== undefined);
 	const limit = wholeNumber(values.limit, '--limit');
 	if (named.length === 0) return undefined;
@@ -45,14 +49,14 @@ export async function problemsOf(values: Values): Promise<ProblemsSpec | undefin
 			...(values.prompt === undefined ? {} : { prompt: values.prompt }),
 			...(values.answer === undefined ? {} : { answer: values.answer }),
 		}),
-		task: () => ({ from: 'task', task: taskOf(values.task as string) }),
+		task: () => ({ from: 'task', task: taskOf(values.task as string), part: values.part ?? part }),
 		run: async () => ({
 			from: 'run',
 			run: await findRun(values.run as string),
-			...(values.part === undefined ? {} : { part: values.part }),
+			part: values.part ?? part,
 		}),
 	}[named[0] as 'dataset' | 'task' | 'run'];
-	return decodeOrThrow(problemsSpecSchema, { ...(await spec()), ...common }, 'What names the problems');
+	return decodeOrThrow(problemsSpecSchema, { ...(await spec()), ...common }, `--${named[0]}`);
 }
 
 function taskOf(written: string): unknown {

@@ -132,7 +132,7 @@ export async function policyOf(values: PolicyValues, otherwise?: unknown): Promi
 		throw new Failure(
 			'invalid',
 			'No policy is named.',
-			'Name one: --policy runs/addition, or --policy http://HOST/v1.',
+			'Name one: --policy RUN (reasoning-lab status lists them), a script, or http://HOST/v1.',
 		);
 	}
 	if (named.trimStart().startsWith('{')) return decodeOrThrow(policySpecSchema, parsed(named, '--policy'), '--policy');

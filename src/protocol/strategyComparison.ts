@@ -17,6 +17,8 @@ const count = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
 const record = v.record(v.string(), v.unknown());
 
+const parts = v.picklist(['held-out', 'training']);
+
 /** Where problems come from. `limit`: the first so many; default: all that there are, of a generator 500. */
 export const problemsSpecSchema = v.variant('from', [
 	/** Rows of a JSONL file. */
@@ -27,13 +29,18 @@ export const problemsSpecSchema = v.variant('from', [
 		answer: v.optional(text, 'answer'),
 		limit: v.optional(count(1e9)),
 	}),
-	/** Held-out problems of a task generator. */
-	v.object({ from: v.literal('task'), task: taskDatasetSchema, limit: v.optional(count(1e6)) }),
+	/** Problems of a task generator: held out, as every run of it holds them out, or others. */
+	v.object({
+		from: v.literal('task'),
+		task: taskDatasetSchema,
+		part: v.optional(parts, 'held-out'),
+		limit: v.optional(count(1e6)),
+	}),
 	/** Problems of a run's dataset, held out or trained on. */
 	v.object({
 		from: v.literal('run'),
 		run: text,
-		part: v.optional(v.picklist(['held-out', 'training']), 'held-out'),
+		part: v.optional(parts, 'held-out'),
 		limit: v.optional(count(1e6)),
 	}),
 ]);

@@ -55,7 +55,12 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 		}
 		case 'task': {
 			const source = taskSource(createTask(spec.task));
-			const problems = source.heldOut(spec.limit ?? defaultTaskProblems);
+			const limit = spec.limit ?? defaultTaskProblems;
+			if (spec.part === 'training') {
+				const problems = () => distinct(trainingProblems(source, 0), limit);
+				return { name: `training problems of ${source.name}`, task: spec.task, problems };
+			}
+			const problems = source.heldOut(limit);
 			return { name: `held-out problems of ${source.name}`, task: spec.task, problems: () => listed(problems) };
 		}
 		case 'run': {
@@ -176,7 +181,10 @@ async function* fileRows(
 function readRow(line: Uint8Array, number: number, columns: Columns): Problem | string | null {
 	const bytes = line.at(-1) === 0x0d ? line.subarray(0, -1) : line;
 	const value = parseLine(bytes);
-	const row = isRecord(value) && !Object.hasOwn(value, columns.answer) ? { ...value, [columns.answer]: null } : null;
+	const lacking = isRecord(value) && !Object.hasOwn(value, columns.answer);
+	// A column that somebody named is there, or they meant another.
+	if (lacking && columns.answer !== 'answer') return `has no column ${JSON.stringify(columns.answer)}`;
+	const row = lacking ? { ...value, [columns.answer]: null } : null;
 	const text = row === null ? Buffer.from(bytes).toString('utf8') : JSON.stringify(row);
 	const parsed = parseDatasetLine(text, number, columns);
 	if (parsed.kind === 'blank') return null;

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { problemsOf } from '../../../src/cli/problemArguments.ts';
+import type { ProblemsSpec } from '../../../src/protocol/strategyComparison.ts';
+import { openProblemSet, readProblemRow } from '../../../src/search/problemSet.ts';
+import { folderFor } from './searchFixtures.ts';
+
+async function read(spec: ProblemsSpec, folder = '.') {
+	const faults: string[] = [];
+	const prompts: string[] = [];
+	const set = await openProblemSet(spec, folder);
+	for await (const { prompt } of set.problems(({ line, message }) => faults.push(`${line}: ${message}`))) {
+		prompts.push(prompt);
+	}
+	return { prompts, faults };
+}
+
+describe('problems of searches', () => {
+	it('are held out, or are none of those', async () => {
+		const values = { task: '{"task":"addition","digits":2}', limit: '200' };
+		const heldOut = await read((await problemsOf(values, 'held-out')) as ProblemsSpec);
+		const training = await read((await problemsOf(values, 'training')) as ProblemsSpec);
+		assert.deepEqual([heldOut.prompts.length, training.prompts.length], [200, 200]);
+		assert.equal(new Set([...heldOut.prompts, ...training.prompts]).size, 400);
+		const named = await read((await problemsOf({ ...values, part: 'held-out' }, 'training')) as ProblemsSpec);
+		assert.deepEqual(named, heldOut);
+		await assert.rejects(problemsOf({ task: 'nothing' }, 'training'), { message: /^--task is not valid/ });
+		await assert.rejects(problemsOf({ ...values, part: 'all' }, 'training'), { reason: 'invalid' });
+	});
+
+	it('are rows of a file, whose lines are counted whatever is in them', async (context) => {
+		const folder = await folderFor(context);
+		const path = join(folder, 'a.jsonl');
+		const long = JSON.stringify({ prompt: 'x'.repeat(17 << 20) });
+		await writeFile(path, `{"prompt":"a","answer":"1"}\n\n${long}\nrubbish\n{"prompt":"b","gold":"2"}\n{"prompt":"c"}`);
+		const file = { from: 'file', path: 'a.jsonl', prompt: 'prompt' } as const;
+		const all = await read({ ...file, answer: 'answer' }, folder);
+		assert.deepEqual(all.prompts, ['a', 'b', 'c']);
+		assert.equal(all.faults.length, 2);
+		assert.match(all.faults[0] as string, /^3: is longer than/);
+		assert.match(all.faults[1] as string, /^4: /);
+		// A column that is named and not there was meant to be another.
+		const gold = await read({ ...file, answer: 'gold' }, folder);
+		assert.deepEqual(gold.prompts, ['b']);
+		assert.ok(gold.faults.includes('1: has no column "gold"'));
+		assert.deepEqual((await readProblemRow(path, 5)).prompt, 'b');
+		await assert.rejects(readProblemRow(path, 4), { reason: 'invalid', message: /line 4/ });
+		await assert.rejects(readProblemRow(path, 2), { reason: 'missing', message: /has no row 2/ });
+		await assert.rejects(readProblemRow(path, 7), { reason: 'missing', message: /has no row 7/ });
+		await assert.rejects(readProblemRow(folder, 1), { reason: 'invalid', message: /not a regular file/ });
+	});
+});
