@@ -3,17 +3,19 @@ import type { Search } from './search.ts';
 import type { TreeNode } from './searchTree.ts';
 import type { Conclusion } from './strategy.ts';
 
-/** The final nodes below where the search began, in their order; what was pruned does not count. */
+/** The final nodes below where the search began, in their order; what was pruned, or goes on from that, does not count. */
 export function finalsOf(search: Search): TreeNode[] {
 	const { tree, root } = search;
 	const inside = new Set([root]);
+	const pruned = new Set<number>();
 	const finals: TreeNode[] = [];
-	const start = root === 0 ? 0 : root;
-	for (let id = start; id < tree.nodes.length; id++) {
+	for (let id = root; id < tree.nodes.length; id++) {
 		const node = tree.nodes[id] as TreeNode;
 		if (root !== 0 && id !== root && !node.parents.some((parent) => inside.has(parent))) continue;
 		if (root !== 0) inside.add(id);
-		if (node.final && node.pruned === null) finals.push(node);
+		// What stands for itself does not rest on its parent's text.
+		if (node.pruned !== null || (!node.fresh && pruned.has(node.parents[0] as number))) pruned.add(id);
+		else if (node.final) finals.push(node);
 	}
 	return finals;
 }

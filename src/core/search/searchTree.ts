@@ -232,6 +232,8 @@ export class SearchTree {
 				(this.#nodes[event.id] as Mutable).mergedInto = was as number | null;
 				break;
 			case 'resume':
+				[this.#outcome, this.#backup] = was as [SearchOutcome | null, Backup];
+				break;
 			case 'end':
 				this.#outcome = was as SearchOutcome | null;
 				break;
@@ -269,6 +271,7 @@ export class SearchTree {
 			case 'merge':
 				return this.#nodes[event.id]?.mergedInto;
 			case 'resume':
+				return [this.#outcome, this.#backup];
 			case 'end':
 				return this.#outcome;
 			default:
@@ -308,9 +311,12 @@ export class SearchTree {
 				return this.#change(event.id, (node) => {
 					node.mergedInto = event.into;
 				});
-			case 'resume':
+			case 'resume': {
 				this.#outcome = null;
+				const backup = event.params?.backup;
+				if (backup === 'mean' || backup === 'max') this.#backup = backup;
 				return true;
+			}
 			case 'end': {
 				const { best, answer, value, stop } = event;
 				this.#outcome = { best, answer, value, stop };

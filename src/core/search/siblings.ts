@@ -1,5 +1,5 @@
 import type { Search } from './search.ts';
-import type { TreeNode } from './searchTree.ts';
+import type { SearchTree, TreeNode } from './searchTree.ts';
 
 /** Labels of nodes that are there to value others: a strategy does not go on from them. */
 export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
@@ -7,15 +7,25 @@ export const aside = { lookahead: 'lookahead', rollout: 'rollout' } as const;
 const isAside = ({ label }: TreeNode): boolean =>
 	label !== null && (label === aside.lookahead || label === aside.rollout);
 
-/** Whether a strategy may go on with a node: it was neither pruned nor merged, and is there for its own sake. */
-export const isOpen = (node: TreeNode): boolean => node.pruned === null && node.mergedInto === null && !isAside(node);
+/**
+ * Whether a strategy may go on with a node: it was neither pruned nor merged, and is there for its own sake. That a final
+ * node states the same answer as one elsewhere closes it not: its votes and visits are its own.
+ */
+export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
+	node.pruned === null && (node.mergedInto === null || !isRepeated(node, node.mergedInto, tree)) && !isAside(node);
+
+const isRepeated = (node: TreeNode, into: number, tree: SearchTree): boolean =>
+	!node.final || keyOf(node) === keyOf(tree.node(into) as TreeNode);
+
+/** Siblings that have it in common say the same. */
+const keyOf = ({ parents, text, final }: TreeNode): string => `${parents[0]} ${final}\n${text.trim()}`;
 
 /** Merges siblings that say the same into the first of them; returns those that are left of the given ones. */
 export function mergeAlike(search: Search, nodes: readonly TreeNode[]): TreeNode[] {
 	if (nodes.length < 2) return [...nodes];
 	const first = new Map<string, number>();
 	return nodes.filter((node) => {
-		const key = `${node.parents[0]}\n${node.text.trim()}`;
+		const key = keyOf(node);
 		const same = first.get(key);
 		if (same === undefined) first.set(key, node.id);
 		else search.merge(node.id, same);
@@ -34,7 +44,7 @@ export function openLeaves(search: Search): TreeNode[] {
 		const below = node.children.filter((child) => !isAside(tree.node(child) as TreeNode));
 		if (below.length === 0) leaves.push(node);
 		for (const child of below) {
-			if (seen.has(child) || !isOpen(tree.node(child) as TreeNode)) continue;
+			if (seen.has(child) || !isOpen(tree.node(child) as TreeNode, tree)) continue;
 			seen.add(child);
 			stack.push(child);
 		}

@@ -81,7 +81,8 @@ export class TreePolicy {
 
 	/** The open child of greatest value by the rule, the first of several; null: there is none. */
 	best(parent: TreeNode): TreeNode | null {
-		const { nodes } = this.#search.tree;
+		const { tree } = this.#search;
+		const { nodes } = tree;
 		const { children } = parent;
 		if (children.length === 0) return null;
 		const shared = this.#shared(parent);
@@ -90,7 +91,7 @@ export class TreePolicy {
 		let greatest = Number.NEGATIVE_INFINITY;
 		for (let i = 0; i < children.length; i++) {
 			const child = nodes[children[i] as number] as TreeNode;
-			if (!isOpen(child)) continue;
+			if (!isOpen(child, tree)) continue;
 			const value = this.#value(shared, child, places, i);
 			if (value > greatest) {
 				best = child;
@@ -102,13 +103,14 @@ export class TreePolicy {
 
 	/** What a decision is between. */
 	candidates(parent: TreeNode): { readonly id: number; readonly value: number }[] {
-		const { nodes } = this.#search.tree;
+		const { tree } = this.#search;
+		const { nodes } = tree;
 		const shared = this.#shared(parent);
 		const places = this.#places(parent);
 		const candidates: { readonly id: number; readonly value: number }[] = [];
 		for (let i = 0; i < parent.children.length; i++) {
 			const child = nodes[parent.children[i] as number] as TreeNode;
-			if (isOpen(child)) candidates.push({ id: child.id, value: this.#value(shared, child, places, i) });
+			if (isOpen(child, tree)) candidates.push({ id: child.id, value: this.#value(shared, child, places, i) });
 		}
 		return candidates;
 	}

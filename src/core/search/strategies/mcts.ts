@@ -62,7 +62,7 @@ export const mcts: Strategy<Params> = {
 		let left = p.simulations - (root.visits % p.simulations);
 		let solved = false;
 		const simulate = async () => {
-			while (left > 0 && !solved && isOpen(root)) {
+			while (left > 0 && !solved && isOpen(root, search.tree)) {
 				// Where all that it comes to is known already, nothing else would ever have its turn.
 				const breath = search.breathe();
 				if (breath !== null) await breath;
@@ -89,7 +89,7 @@ export const mcts: Strategy<Params> = {
 			}
 		};
 		await search.parallel(Array.from({ length: search.concurrency }), simulate);
-		return { stop: solved ? 'solved' : isOpen(root) ? 'complete' : 'exhausted' };
+		return { stop: solved ? 'solved' : isOpen(root, search.tree) ? 'complete' : 'exhausted' };
 	},
 	async conclude(search, { choose }) {
 		const finals = await judgeFinals(search);
@@ -131,7 +131,8 @@ async function expand(search: Search, node: TreeNode, { expansions, depth }: Par
 function knownValue(search: Search, { evaluation }: Params, leaf: TreeNode): number | null {
 	if (!leaf.final && evaluation === 'rollout') return null;
 	const scorer = leaf.final ? chooser(search) : search.guide;
-	return (scorer && leaf.scores.get(scorer.name)) ?? null;
+	// That it has no value is known as well.
+	return scorer !== null && leaf.scores.has(scorer.name) ? (leaf.scores.get(scorer.name) ?? 0) : null;
 }
 
 /** A leaf's value: the judge's where it is final, else the guide's or that of completions sampled from it; 0: none. */
@@ -159,7 +160,7 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	let node = tree.node(root) as TreeNode;
 	for (;;) {
 		const children = node.children.map((id) => tree.node(id) as TreeNode);
-		const open = children.filter((child) => isOpen(child) && (ends.size === 0 || ends.has(child.id)));
+		const open = children.filter((child) => isOpen(child, tree) && (ends.size === 0 || ends.has(child.id)));
 		if (open.length === 0) break;
 		node = open.reduce((a, b) => {
 			if (b.visits !== a.visits) return b.visits > a.visits ? b : a;

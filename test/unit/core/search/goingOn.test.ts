@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Replay } from '../../../../src/core/search/replay.ts';
+import { runSearch, type SearchOptions } from '../../../../src/core/search/searchRun.ts';
+import type { TreeEvent } from '../../../../src/protocol/treeLog.ts';
+import { drawn, FunctionPolicy, FunctionScorer, generation, problem, ticking, valueOfText } from './scripted.ts';
+
+/** Runs a search and adds what happens to a log. */
+async function into(events: TreeEvent[], options: Partial<SearchOptions> & Pick<SearchOptions, 'strategy' | 'policy'>) {
+	const resume = events.length === 0 ? {} : { resume: { events: [...events], action: 'more' as const } };
+	return runSearch({
+		problem,
+		guide: new FunctionScorer(({ completion }) => valueOfText(completion)),
+		concurrency: 1,
+		now: ticking(),
+		...resume,
+		...options,
+		onEvent: (event) => events.push(event),
+	});
+}
+
+/** Two answers in many words. */
+const twoAnswers = () =>
+	new FunctionPolicy((request, i) => generation(`${drawn(request, i, 1000)} <answer>${drawn(request, i, 2)}</answer>`));
+
+test('a vote closes no completion: simulations that follow go to all of them', async () => {
+	const events: TreeEvent[] = [];
+	const search = { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 40, expansions: 6, choose: 'vote' } };
+	const first = await into(events, search);
+	const merged = first.tree.nodes.filter(({ mergedInto }) => mergedInto !== null);
+	assert.equal(merged.length, 4, 'all but one of each answer');
+	const second = await into(events, { ...search, policy: twoAnswers() });
+	assert.equal(second.tree.nodes.length, first.tree.nodes.length, 'nothing had to be made anew');
+	const candidates = events.findLast((event) => event.t === 'select')?.candidates;
+	assert.equal(candidates?.length, 6);
+});
+
+test('a step that ended the completion and one of the same text that did not are two', async () => {
+	const policy = new FunctionPolicy((request, i) =>
+		request.prefix === ''
+			? generation('It is 7.', i === 0 ? {} : { finish: 'stop', stopText: '\n' })
+			: generation('<answer>7</answer>'),
+	);
+	const { tree } = await into([], { strategy: 'beam'', policy, params: { width: 2, expansions: 2 } });
+	assert.deepEqual(
+		tree.nodes.slice(1, 3).map(({ final, pruned }) => [final, pruned]),
+		[
+			[true, null],
+			[false, null],
+		],
+	);
+	assert.ok(tree.nodes.some(({ depth, answer }) => depth === 2 && answer === '7'));
+});
+
+test('what goes on from a pruned thought is no result; what stands for itself is', async () => {
+	const events: TreeEvent[] = [];
+	const steps = () =>
+		new FunctionPolicy(({ prefix }, i) =>
+			prefix === '' ? generation(`way ${i}`, { finish: 'stop', stopText: '\n' }) : generation('<answer>1</answer>'),
+		);
+	const search = { strategy: 'mcts', params: { simulations: 12, expansions: 2, choose: 'value' } };
+	const first = await into(events, { ...search, policy: steps() });
+	const way = first.outcome.best?.[1] as number;
+	events.push({ t: 'prune', at: 1e3, id: way, reason: 'a person' });
+	const { outcome } = await into(events, { ...search, policy: steps() });
+	assert.ok(outcome.best !== null && !outcome.best.includes(way), `${outcome.best}`);
+});
+
+test('a completion without a value is asked for one once', async () => {
+	const judge = new FunctionScorer(() => null, 'final');
+	await into([], { strategy: 'mcts', policy: twoAnswers(), judge, guide: null, params: { simulations: 30 } });
+	const asked = judge.calls.flat().map(({ completion }) => completion);
+	assert.equal(new Set(asked).size, asked.length);
+});
+
+test('who goes on with another backup rule has values by it, at each moment of the log', async () => {
+	const events: TreeEvent[] = [];
+	await into(events, { strategy: 'mcts', policy: twoAnswers(), params: { simulations: 20 } });
+	const before = events.length;
+	const { tree } = await into(events, {
+		strategy: 'mcts',
+		policy: twoAnswers(),
+		params: { simulations: 40, backup: 'max' },
+	});
+	assert.equal(tree.backup, 'max');
+	assert.equal(tree.q(0), tree.node(0)?.greatest);
+	const replay = new Replay(events);
+	const backups = [events.length, before, events.length].map((moment) => replay.treeAt(moment).backup);
+	assert.deepEqual(backups, ['max', 'mean', 'max']);
+});
