@@ -41,7 +41,7 @@ test('a step that ended the completion and one of the same text that did not are
 			? generation('It is 7.', i === 0 ? {} : { finish: 'stop', stopText: '\n' })
 			: generation('<answer>7</answer>'),
 	);
-	const { tree } = await into([], { strategy: 'beam'', policy, params: { width: 2, expansions: 2 } });
+	const { tree } = await into([], { strategy: 'beam', policy, params: { width: 2, expansions: 2 } });
 	assert.deepEqual(
 		tree.nodes.slice(1, 3).map(({ final, pruned }) => [final, pruned]),
 		[
