@@ -51,6 +51,9 @@ const agent = reflexion().name;
 /** How long a search may keep the event loop to itself, in milliseconds: a policy that answers at once never lets go of it. */
 const stretchMs = 15;
 
+/** How long scorers may take to value what there is when the time of a search is over, in milliseconds. */
+const graceMs = 10_000;
+
 /**
  * A search's specification with all that it names opened: policy and scorers. Any number of problems can be run with it, one
  * after the other or at a time. Who has it disposes of it.
@@ -131,8 +134,10 @@ export class OpenSearch extends Disposable {
 			signal: cancel.signal,
 			...(options.onText === undefined ? {} : { onText: options.onText }),
 		});
-		const scorerOf = (scorer: OpenScorer | null): Scorer | null => scorer?.bind({ signal: cancel.signal }) ?? null;
+		const scoring = new AbortController();
+		const scorerOf = (scorer: OpenScorer | null): Scorer | null => scorer?.bind({ signal: scoring.signal }) ?? null;
 		const guide = scorerOf(this.guide);
+		const judge = spec.judge === null ? guide : apartFrom(guide, scorerOf(this.judge));
 		const budget = options.budget ?? spec.budget;
 		const { maxTokens = mostTokens(policy.context), ...sampling } = spec.sampling;
 		// Some scorers look at tokens.
@@ -148,7 +153,7 @@ export class OpenSearch extends Disposable {
 			breathe,
 			model: policy.model,
 			guide,
-			judge: spec.judge === null ? guide : scorerOf(this.judge),
+			judge,
 			sampling: { ...sampling, maxTokens, tokens },
 			split: spec.split as NonNullable<Parameters<typeof beginSearch>[0]['split']>,
 			...(tags === null ? {} : { tags }),
@@ -161,30 +166,41 @@ export class OpenSearch extends Disposable {
 			...(options.onEvent === undefined ? {} : { onEvent: options.onEvent }),
 			...(options.resume === undefined ? {} : { resume: options.resume }),
 		});
+		const ended = new AbortController();
+		const afterwards = (ms: number, then: () => void) => {
+			delay(ms, undefined, { signal: ended.signal, ref: false }).then(then, () => undefined);
+		};
 		const stop = (reason: 'stopped' | 'seconds' = 'stopped') => {
 			handle.stop(reason);
 			cancel.abort();
+			// When the time is over, what there is is still valued, so that the best of it can be the result.
+			if (reason === 'stopped') scoring.abort();
+			else afterwards(graceMs, () => scoring.abort());
 		};
 		const abort = () => stop();
 		if (options.signal?.aborted) abort();
 		options.signal?.addEventListener('abort', abort, { once: true });
-		const ended = new AbortController();
 		if (budget.seconds !== undefined) {
 			// Longer ones would be cut to nothing by the timer; nobody waits for them.
-			delay(Math.min(budget.seconds * 1000, 2 ** 31 - 1), undefined, { signal: ended.signal, ref: false }).then(
-				() => stop('seconds'),
-				() => undefined,
-			);
+			afterwards(Math.min(budget.seconds * 1000, 2 ** 31 - 1), () => stop('seconds'));
 		}
 		const result = handle.result.finally(() => {
 			ended.abort();
 			// Nothing that was asked for is waited for any more.
 			cancel.abort();
+			scoring.abort();
 			options.signal?.removeEventListener('abort', abort);
 		});
 		result.catch(() => undefined);
 		return { result, stop };
 	}
+}
+
+/** Values are known by their scorer's name: that of a judge is another one than that of a guide, whatever they are called. */
+function apartFrom(guide: Scorer | null, judge: Scorer | null): Scorer | null {
+	if (judge === null || judge.name !== guide?.name) return judge;
+	const { scope, oracle } = judge;
+	return { name: `${judge.name} (judge)`, scope, oracle, score: (items) => judge.score(items) };
 }
 
 /** Tokens of a completion where nobody says: what the context allows, within reason. */

@@ -2,14 +2,14 @@ import { mkdir } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { equivalentAnswers } from '../core/search/answerClasses.ts';
-import type { SearchResume } from '../core/search/goOn.ts';
+import { readLog, type SearchResume } from '../core/search/goOn.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { SearchTree } from '../core/search/searchTree.ts';
 import { strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type SearchSpec, searchSpecSchema } from '../protocol/searchSpec.ts';
 import type { RunningSearch } from '../protocol/searchWorker.ts';
-import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import type { SearchBudget, SearchProblem, TreeEvent, TreeEventOf } from '../protocol/treeLog.ts';
 import { RunLock } from '../runs/runLock.ts';
 import { searchLockFolder, searchLogEnding } from '../runs/searchLog.ts';
 import { OpenSearch, type RunHandle, type RunOptions } from './openSearch.ts';
@@ -53,7 +53,8 @@ export class SearchSession {
 	#simulations: number;
 	#correct: boolean | null = null;
 	readonly #faults: { count: number; last: string | null } = { count: 0, last: null };
-	#used = { nodes: 0, tokens: 0, simulations: 0 };
+	readonly #before: { readonly tokens: number; readonly cost: number };
+	#used = { nodes: 0, tokens: 0, simulations: 0, cost: 0 };
 
 	/** @internal */
 	constructor(
@@ -68,10 +69,10 @@ export class SearchSession {
 		this.spec = opened.spec;
 		this.#tree = new SearchTree();
 		this.#budget = how.budget ?? opened.spec.budget;
-		const end = read?.events.findLast((event) => event.t === 'end');
-		this.#tokens = end?.t === 'end' ? end.tokens : 0;
-		this.#simulations = end?.t === 'end' ? end.simulations : 0;
-		for (const event of read?.events ?? []) this.#tree.apply(event);
+		const { tokens, simulations, cost } = readLog(read?.events ?? [], this.#tree).totals;
+		this.#tokens = tokens;
+		this.#simulations = simulations;
+		this.#before = { tokens, cost: cost ?? 0 };
 		this.#facts = { strategy: opened.spec.strategy, started: performance.now(), before: read?.events.at(-1)?.at ?? 0 };
 		const writer = new TreeLogWriter(log, () => this.#run?.stop());
 		let begun = false;
@@ -81,7 +82,7 @@ export class SearchSession {
 			beforeCall: () => (writer.behind ? writer.flush() : undefined),
 			onEvent: (event) => {
 				const told = withVerdict(event, how.problem.answer);
-				if (told.t === 'end') this.#correct = told.correct;
+				if (told.t === 'end') this.#ended(told);
 				writer.write(told);
 				this.#tree.apply(event);
 				this.#count(event);
@@ -106,16 +107,14 @@ export class SearchSession {
 		};
 	}
 
-	/** What is left of the budget of this part of the search. */
+	/** What is left of the budget of this part of the search; its cost, and tokens that became no node, count at its end. */
 	get left(): SearchBudget {
 		const seconds = (performance.now() - this.#facts.started) / 1000;
-		const { cost, ...limits } = this.#budget;
 		const used = { ...this.#used, seconds };
-		const left = Object.entries(limits).flatMap(([name, limit]) =>
+		const left = Object.entries(this.#budget).flatMap(([name, limit]) =>
 			limit === undefined ? [] : [[name, Math.max(0, limit - used[name as keyof typeof used])]],
 		);
-		// What the requests of this part have cost is known at its end alone.
-		return { ...Object.fromEntries(left), ...(cost === undefined ? {} : { cost }) };
+		return Object.fromEntries(left);
 	}
 
 	/** Whether the answer is the gold one; null: it has not ended, or no gold answer is known. */
@@ -137,6 +136,14 @@ export class SearchSession {
 	async stop(): Promise<void> {
 		this.#run.stop();
 		await this.result.catch(() => undefined);
+	}
+
+	/** What was asked besides the nodes is known now, and what all of it has cost. */
+	#ended({ correct, tokens, cost }: TreeEventOf<'end'>): void {
+		this.#correct = correct;
+		this.#tokens = tokens;
+		this.#used.tokens = tokens - this.#before.tokens;
+		this.#used.cost = (cost ?? 0) - this.#before.cost;
 	}
 
 	#count(event: TreeEvent): void {

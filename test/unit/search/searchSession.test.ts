@@ -125,6 +125,69 @@ describe('a search that writes its log', () => {
 		assert.equal((await session.result).outcome.stop, 'seconds');
 	});
 
+	it('values what there is when its seconds are over, so that the result is the best of it', async (context) => {
+		const folder = await folderFor(context);
+		const [fast, late] = ['<think></think><answer>42</answer>', '<think></think><answer>43</answer>'];
+		const script = {
+			...adder,
+			rules: [
+				{ say: fast, times: 1 },
+				{ say: late, delayMs: 60_000 },
+			],
+		};
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder, script) },
+			strategy: 'sequential-revision',
+			params: { result: 'scorer' },
+			guide: { use: 'reward', reward: 'accuracy', gold: true },
+			budget: { seconds: 2 },
+		});
+		const log = join(folder, 'a.jsonl');
+		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
+		const { outcome } = await session.result;
+		assert.deepEqual([outcome.stop, outcome.answer, outcome.value], ['seconds', '42', 1]);
+	});
+
+	it('keeps the values of a guide and a judge of one name apart', async (context) => {
+		const folder = await folderFor(context);
+		const reward = async (name: string, value: number) => {
+			const file = join(folder, `${name}.reward.ts`);
+			await writeFile(file, `export const own = () => ${value};\n`);
+			return { use: 'reward' as const, reward: { file, name: 'own' } };
+		};
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'best-of-n',
+			params: { n: 2 },
+			guide: await reward('guide', 0.25),
+			judge: await reward('judge', 0.75),
+		});
+		const log = join(folder, 'a.jsonl');
+		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
+		assert.equal((await session.result).outcome.value, 0.75);
+		const { start } = (await readTreeLog(log)).tree;
+		assert.deepEqual(
+			start?.scorers.map(({ name }) => name),
+			['own', 'own (judge)'],
+		);
+	});
+
+	it('knows at its end what is left of its budget, with what was asked besides', async (context) => {
+		const folder = await folderFor(context);
+		const spec = specOf({
+			policy: { kind: 'scripted', file: await scriptIn(folder) },
+			strategy: 'self-refine',
+			params: { rounds: 1, stop: 'never' },
+			budget: { tokens: 1000 },
+		});
+		const log = join(folder, 'a.jsonl');
+		const session = await startSearch({ spec, problem, log, context: contextFor(context, folder) });
+		const { totals, tree } = await session.result;
+		const ofNodes = tree.nodes.reduce((sum, { tokens }) => sum + (tokens ?? 0), 0);
+		assert.ok(totals.tokens > ofNodes);
+		assert.deepEqual([session.left.tokens, session.progress.tokens], [1000 - totals.tokens, totals.tokens]);
+	});
+
 	it('goes on with more, below a node, after what a person wrote, and after a forced token', async (context) => {
 		const folder = await folderFor(context);
 		const search = contextFor(context, folder);
