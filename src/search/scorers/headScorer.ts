@@ -59,12 +59,17 @@ export async function openHeadScorer(
 							open.set(key, { messages: [{ role: 'user', content: item.problem.prompt }], completion: text });
 						}
 					}
+					// Others may forget what is known while this waits.
+					const wanted = items.flatMap((item, i) => (texts[i] ?? []).map((text) => keyOf(item, text)));
+					const ready = new Map(wanted.map((key) => [key, known.get(key)]));
 					const values = await bound.value([...open.values()], spec.use);
-					if (known.size + open.size > mostKnown) known.clear();
-					const fresh = new Map([...open.keys()].map((key, k) => [key, values[k] as number]));
-					for (const [key, value] of fresh) known.set(key, value);
+					for (const [k, key] of [...open.keys()].entries()) {
+						known.set(key, values[k] as number);
+						ready.set(key, values[k] as number);
+					}
+					if (known.size > mostKnown) known.clear();
 					return items.map((item, i) => {
-						const own = (texts[i] ?? []).map((text) => fresh.get(keyOf(item, text)) ?? known.get(keyOf(item, text)));
+						const own = (texts[i] ?? []).map((text) => ready.get(keyOf(item, text)));
 						return own.some((value) => value === undefined || !Number.isFinite(value))
 							? null
 							: aggregateValues(own as number[], spec.aggregate);

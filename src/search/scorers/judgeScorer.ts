@@ -73,6 +73,8 @@ export async function openJudgeScorer(
 						return key;
 					});
 					const entries = [...asked];
+					// Others may forget what is known while this waits.
+					const own = new Map(keys.map((key) => [key, known.get(key) ?? null]));
 					const replies = await bound.generate(entries.map(([, { request }]) => request));
 					if (known.size + entries.length > mostKnown) known.clear();
 					let failure: Failure | null = null;
@@ -84,11 +86,13 @@ export async function openJudgeScorer(
 						}
 						answered = true;
 						const read = readVerdict(reply?.[0]?.text ?? '', verdict, code);
-						known.set(key, 'value' in read ? read.value : null);
+						const value = 'value' in read ? read.value : null;
+						known.set(key, value);
+						own.set(key, value);
 					}
 					// One that has never answered is out of order; later a single failure costs a value alone.
 					if (failure !== null && !answered) throw failure;
-					return keys.map((key) => known.get(key) ?? null);
+					return keys.map((key) => own.get(key) ?? null);
 				},
 			};
 		},

@@ -19,6 +19,8 @@ export function openMeanLogprob(policy: OpenPolicy): OpenScorer {
 	}
 	return {
 		name: 'mean-logprob',
+		// What is left of a text that was cut at a step's end has a probability only where each token's is told.
+		tokens: score ? 0 : 1,
 		bind({ signal }) {
 			const bound = policy.bind({ signal });
 			return {

@@ -24,9 +24,11 @@ const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answ
 /** Built-in rewards bound themselves (programs, servers, comparisons): their process gets long limits. */
 const builtInLimits = { batchMs: 1_800_000, rowMs: 300_000 } as const;
 
-/** Names under which data sets keep what a scorer without the gold answer must not see. */
+/** Names, in small letters alone, under which data sets keep what a scorer without the gold answer must not see. */
 const goldNames =
-	/^(?:gold|answer|answers|final_answer|expected_answer|ground_truth|solution|solutions|reference|label)s?$/i;
+	/^(?:gold.*|groundtruths?|rationales?|targets?|correct|expected|(?:gold|correct|final|expected|reference|right|true|target|model)?(?:answer|solution|reference|label|result|output|completion|response|option|choice)s?(?:key|text|value|index|idx)?)$/;
+/** Fields of fields are looked through so deep; what is deeper is left out. */
+const deepest = 8;
 
 /**
  * Any reward of the lab: a built-in one, or one of a file, in a supervised process of its own. It is given the gold answer only
@@ -157,6 +159,16 @@ export function withoutGold(
 	row: Readonly<Record<string, unknown>>,
 	answer: string | null,
 ): Readonly<Record<string, unknown>> {
-	const says = (value: unknown) => answer !== null && String(value).trim() === answer.trim();
-	return Object.fromEntries(Object.entries(row).filter(([name, value]) => !goldNames.test(name) && !says(value)));
+	const gold = answer?.trim();
+	const says = (value: unknown) => typeof value !== 'object' && gold !== undefined && String(value).trim() === gold;
+	const clean = (value: unknown, depth: number): unknown => {
+		if (typeof value !== 'object' || value === null) return value;
+		if (depth > deepest) return null;
+		if (Array.isArray(value)) return value.map((one) => (says(one) ? null : clean(one, depth + 1)));
+		const kept = Object.entries(value).filter(
+			([name, one]) => !goldNames.test(name.toLowerCase().replace(/[^a-z]/g, '')) && !says(one),
+		);
+		return Object.fromEntries(kept.map(([name, one]) => [name, clean(one, depth + 1)]));
+	};
+	return clean(row, 0) as Readonly<Record<string, unknown>>;
 }

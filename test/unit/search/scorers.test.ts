@@ -13,6 +13,7 @@ import { type ScorerSpec, scorerSpecSchema, searchSpecSchema } from '../../../sr
 import { PolicyPool } from '../../../src/search/policyPool.ts';
 import { aggregateValues } from '../../../src/search/scorers/aggregateValues.ts';
 import { type OpenScorer, openScorer } from '../../../src/search/scorers/openScorer.ts';
+import { withoutGold } from '../../../src/search/scorers/rewardScorer.ts';
 import { certaintyOf } from '../../../src/search/scorers/selfCertainty.ts';
 
 const never = new AbortController().signal;
@@ -112,6 +113,26 @@ test('rewards of files value in a process of their own, see no gold, and their f
 	}
 });
 
+test('a row without the gold answer has it nowhere, however deep and under which name', () => {
+	const row = {
+		level: 3,
+		answer_type: 'integer',
+		reward_model: { style: 'rule', ground_truth: '2' },
+		groundTruth: 'two',
+		'Correct Answer': 'B',
+		solution: 'One and one are 2.',
+		extra: { hints: ['add', '2'], deep: [{ target: 'two', topic: 'sums' }] },
+		shown: 2,
+	};
+	assert.deepEqual(withoutGold(row, '2'), {
+		level: 3,
+		answer_type: 'integer',
+		reward_model: { style: 'rule' },
+		extra: { hints: ['add', null], deep: [{ topic: 'sums' }] },
+	});
+	assert.deepEqual(withoutGold({ level: 3 }, null), { level: 3 });
+});
+
 test('a majority is the share of those with the same answer, written in any way', async () => {
 	const scorer = (await open({ use: 'majority' })).bind({ signal: never });
 	const half = item('<answer>1/2</answer>');
@@ -128,6 +149,9 @@ test('mean log-probability is a geometric mean, asked for where it was not told'
 	const values = await score(scorer, item('x', { logprob: -2, tokens: 4 }), item('a b'), item(''));
 	assert.ok(Math.abs((values[0] ?? 0) - Math.exp(-0.5)) < 1e-12);
 	assert.ok(Math.abs((values[1] ?? 0) - Math.sqrt(0.75)) < 1e-12);
+	// Who cannot tell afterwards tells each token, so that what is left of a text at a step's end has its probability.
+	const told = new ScriptedPolicy({ without: ['score'], rules: [{ say: 'a' }] });
+	assert.deepEqual([scorer.tokens, (await open({ use: 'mean-logprob' }, told)).tokens], [0, 1]);
 	assert.equal(values[2], null);
 	const mute = new ScriptedPolicy({ without: ['logprobs', 'score'], rules: [] });
 	await assert.rejects(open({ use: 'mean-logprob' }, mute), (error: Failure) => error.reason === 'unsupported');
@@ -253,6 +277,15 @@ function valued(): OpenPolicy & { asked: string[] } {
 		}),
 	});
 }
+
+test('a value is there though so much was valued that the rest is forgotten', async () => {
+	const bound = (await open({ use: 'process' }, valued())).bind({ signal: never });
+	const many = Array.from({ length: 50_000 }, (_, i) => item(`text ${i}`));
+	await bound.score([begun]);
+	const values = await bound.score([...many, begun]);
+	assert.equal(values.at(-1), 1 / begun.completion.length);
+	assert.ok(values.every((value) => value !== null));
+});
 
 test('heads value beginnings, step by step where that is wanted, and once', async () => {
 	const policy = valued();
