@@ -3,6 +3,7 @@ import { Failure } from '../base/failure.ts';
 import type { OpenPolicy, PolicyContext } from '../policies/openedPolicy.ts';
 import { openPolicy } from '../policies/openPolicy.ts';
 import { policyKeyName } from '../policies/policyKey.ts';
+import { unlessAborted } from '../policies/unlessAborted.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 
 /** A policy that somebody uses; whoever has it disposes of the lease, not of the policy. */
@@ -106,15 +107,4 @@ function closeEntry({ policy, cancel, timer }: Entry): void {
 function keyOf(spec: PolicySpec, { keys, folder }: PolicyContext): string {
 	const key = spec.kind === 'openai' ? (keys?.[policyKeyName(spec)] ?? null) : null;
 	return JSON.stringify([spec, key, folder]);
-}
-
-/** A promise, or `cancelled` as soon as the signal fires. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-	if (signal === undefined) return work;
-	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
-		if (signal.aborted) abort();
-		signal.addEventListener('abort', abort, { once: true });
-		work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-	});
 }

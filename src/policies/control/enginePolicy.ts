@@ -25,6 +25,7 @@ import { contextOverflow } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
+import { unlessAborted } from '../unlessAborted.ts';
 import { generationOf } from './engineAnswers.ts';
 import type { PolicyTemplate } from './policyTemplate.ts';
 
@@ -263,7 +264,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 				if (connection.client.closed) {
 					if (again) throw error;
 					again = true;
-					connection = await this.#reconnect(connection, signal);
+					connection = await unlessAborted(this.#reconnect(connection), signal);
 				} else {
 					if (performance.now() > until) throw error;
 					await sleep(pauseMs, undefined, { signal }).catch(() => {
@@ -274,10 +275,11 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		}
 	}
 
-	#reconnect(lost: Connection, signal: AbortSignal): Promise<Connection> {
+	/** For all who lost it: that one of them is cancelled does not end it for the others. */
+	#reconnect(lost: Connection): Promise<Connection> {
 		if (this.#connection !== lost) return Promise.resolve(this.#connection);
 		this.#again ??= this.#options
-			.connect(signal)
+			.connect(this.#gone.signal)
 			.then((connection) => {
 				lost.lease.dispose();
 				this.#connection = connection;

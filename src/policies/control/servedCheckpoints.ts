@@ -1,7 +1,7 @@
 import { type IDisposable, toDisposable } from '../../base/disposable.ts';
-import { Failure } from '../../base/failure.ts';
 import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
 import type { PolicyContext } from '../openedPolicy.ts';
+import { unlessAborted } from '../unlessAborted.ts';
 
 /** A served checkpoint for one user of it; `dispose` gives it back. */
 export interface Lease extends IDisposable {
@@ -32,7 +32,7 @@ export async function leaseCheckpoint(folder: string, context: PolicyContext): P
 		else entry.timer = setTimeout(() => end(folder, entry), idle).unref();
 	});
 	try {
-		return { served: await whileWanted(entry.served, context.signal), dispose: () => leave.dispose() };
+		return { served: await unlessAborted(entry.served, context.signal), dispose: () => leave.dispose() };
 	} catch (error) {
 		leave.dispose();
 		throw error;
@@ -64,15 +64,4 @@ function end(folder: string, entry: Entry): void {
 		(open) => open.dispose(),
 		() => undefined,
 	);
-}
-
-/** The promise's result, or `cancelled` once nobody wants it. */
-function whileWanted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-	if (signal === undefined) return promise;
-	return new Promise((resolve, reject) => {
-		const abort = () => reject(new Failure('cancelled', 'Cancelled.'));
-		if (signal.aborted) abort();
-		signal.addEventListener('abort', abort, { once: true });
-		promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-	});
 }

@@ -51,7 +51,7 @@ const advice: HttpAdvice = {
 	slow: 'Raise "timeoutSeconds" of the policy, or lower "parallel".',
 	busy: 'Lower "parallel" or "requestsPerMinute" of the policy, or raise "retries".',
 	wrongKey: 'Correct the API key of the policy.',
-	noKey: 'Set the API key of the policy.',
+	noKey: 'Set the API key of the policy; on the command line: --key-variable NAME.',
 	address: 'Correct the URL of the policy: with the path up to /v1.',
 	refused: 'Correct the model, the URL or the other options of the policy.',
 };

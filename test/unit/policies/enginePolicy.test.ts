@@ -169,6 +169,8 @@ test('an engine of an older version is understood, and one that is lost is found
 			},
 		});
 	let server = await serve();
+	let holdUp: Promise<void> = Promise.resolve();
+	let connects = 0;
 	try {
 		const policy = await EnginePolicy.open({
 			name: 'old',
@@ -177,6 +179,8 @@ test('an engine of an older version is understood, and one that is lost is found
 			context: null,
 			rows: 4,
 			connect: async () => {
+				connects++;
+				await holdUp;
 				const { readFile } = await import('node:fs/promises');
 				const client = await ControlClient.connect(
 					location.socketPath,
@@ -203,6 +207,23 @@ test('an engine of an older version is understood, and one that is lost is found
 		server.dispose();
 		server = await serve();
 		assert.equal(fine((await bound.generate([ask('x')]))[0])[0]?.text, '7');
+
+		// That one who waits for it is cancelled is nothing to the others.
+		server.dispose();
+		server = await serve();
+		let goOn: () => void = () => undefined;
+		holdUp = new Promise((resolve) => {
+			goOn = resolve;
+		});
+		const before = connects;
+		const cancel = new AbortController();
+		const cancelled = policy.bind({ signal: cancel.signal }).generate([ask('x')]);
+		while (connects === before) await new Promise((resolve) => setTimeout(resolve, 5));
+		const other = bound.generate([ask('x')]);
+		cancel.abort();
+		await assert.rejects(cancelled, { reason: 'cancelled' });
+		goOn();
+		assert.equal(fine((await other)[0])[0]?.text, '7');
 		policy.dispose();
 	} finally {
 		server.dispose();
