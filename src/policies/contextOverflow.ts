@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import type { Generated, GenerateRequest } from '../core/search/policy.ts';
 
 /** What a policy was given leaves no room for an answer. Only this one request fails by it. */
 export class ContextOverflow extends Failure {
@@ -20,4 +21,11 @@ export function contextOverflow(policy: string, tokens: number | null, context: 
 	const what = tokens === null ? 'What it was given' : `What it was given, ${tokens} tokens,`;
 	const room = context === null ? 'its context' : `its context of ${context} tokens`;
 	return new ContextOverflow(`${policy}: ${what} does not fit ${room}.`, context);
+}
+
+/** What comes of a request that the context has no room for: a completion that was begun ends where it is, cut by its length. */
+export function endOfContext(overflow: ContextOverflow, { prefix }: GenerateRequest, n: number): Generated {
+	if (prefix === '') return overflow;
+	const nothing = { text: '', finish: 'length', tokens: 0, promptTokens: null, logprob: 0, detail: null } as const;
+	return Array.from({ length: n }, () => nothing);
 }

@@ -21,7 +21,7 @@ import {
 } from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
-import { contextOverflow } from '../contextOverflow.ts';
+import { ContextOverflow, contextOverflow, endOfContext } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
@@ -204,7 +204,13 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			const failure = Failure.from(error);
 			// What an engine says of a prompt is about that prompt; anything else is about all of them.
 			if (failure.reason !== 'invalid') throw failure;
-			if (batch.length === 1) return settle(first, named(failure, this.name));
+			if (batch.length === 1) {
+				const refused = named(failure, this.name);
+				return settle(
+					first,
+					refused instanceof ContextOverflow ? endOfContext(refused, first.request, first.n) : refused,
+				);
+			}
 			const half = Math.ceil(batch.length / 2);
 			await Promise.all([batch.slice(0, half), batch.slice(half)].map((some) => this.#ask(some, signal, settle)));
 			return;

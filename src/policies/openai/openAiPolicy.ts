@@ -8,7 +8,9 @@ import type {
 	PolicyCapabilities,
 	PolicyText,
 } from '../../core/search/policy.ts';
+import { joined } from '../../core/search/readGeneration.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
+import { ContextOverflow, endOfContext } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
 import { type Price, TotalsCounter } from '../totals.ts';
 import { capabilitiesOf, type OpenAiAbilities } from './abilities.ts';
@@ -81,7 +83,7 @@ export class OpenAiPolicy implements OpenPolicy {
 		} catch (error) {
 			const failure = Failure.from(error);
 			if (failure.reason === 'cancelled' || failure.reason === 'denied') throw failure;
-			return failure;
+			return failure instanceof ContextOverflow ? endOfContext(failure, request, request.n) : failure;
 		}
 	}
 
@@ -152,7 +154,7 @@ export class OpenAiPolicy implements OpenPolicy {
 				this.#totals.add(more.generations);
 				const next = more.generations[0];
 				if (next === undefined) break;
-				text = joined(text, next);
+				text = continued(text, next);
 				lost = more.broken;
 			} catch (error) {
 				const failure = Failure.from(error);
@@ -169,24 +171,11 @@ export class OpenAiPolicy implements OpenPolicy {
 	}
 }
 
-/** A text and what was added to it. */
-function joined(begun: Generation, more: Generation): Generation {
-	const detail =
-		begun.detail === null || more.detail === null
-			? null
-			: {
-					text: [...begun.detail.text, ...more.detail.text],
-					logprob: [...begun.detail.logprob, ...more.detail.logprob],
-				};
+/** A text and what was added to it; the beginning's input is known where the server counts at all. */
+function continued(begun: Generation, more: Generation): Generation {
+	const told = begun.promptTokens !== null || more.promptTokens !== null;
 	return {
-		...more,
-		text: begun.text + more.text,
-		tokens: begun.tokens + more.tokens,
-		promptTokens:
-			begun.promptTokens === null && more.promptTokens === null
-				? null
-				: (begun.promptTokens ?? 0) + (more.promptTokens ?? 0),
-		logprob: begun.logprob === null || more.logprob === null ? null : begun.logprob + more.logprob,
-		detail,
+		...joined(begun, more),
+		promptTokens: told ? (begun.promptTokens ?? 0) + (more.promptTokens ?? 0) : null,
 	};
 }

@@ -5,7 +5,7 @@ import type { Generated, GenerateRequest, Generation, Policy, PolicyCapabilities
 import type { TraceTags } from '../../core/trace/trace.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
-import { contextOverflow } from '../contextOverflow.ts';
+import { contextOverflow, endOfContext } from '../contextOverflow.ts';
 import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
 import { TotalsCounter } from '../totals.ts';
 import { CompletionTree, type DrawnToken, endToken, type WeightedText } from './completionTree.ts';
@@ -132,7 +132,8 @@ export class ScriptedPolicy implements OpenPolicy {
 		const given = [...request.messages.map(({ content }) => content ?? ''), prefix];
 		const promptTokens = given.reduce((sum, text) => sum + scriptedTokens(text).length, 0);
 		const { context } = this.#script;
-		if (context !== undefined && promptTokens >= context) return contextOverflow(this.name, promptTokens, context);
+		if (context !== undefined && promptTokens >= context)
+			return endOfContext(contextOverflow(this.name, promptTokens, context), request, request.n);
 		const tree = new CompletionTree(chosen?.texts ?? []);
 		const generations = Array.from({ length: request.n }, (_, k) => {
 			const random = this.capabilities.seed

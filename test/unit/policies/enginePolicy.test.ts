@@ -104,6 +104,14 @@ test('a checkpoint is served for all who search with it, and no longer', async (
 	assert.ok(mixed[1] instanceof Failure && /"ä".*vocabulary/.test(mixed[1].message), String(mixed[1]));
 	assert.ok(mixed[2] instanceof ContextOverflow && mixed[2].context === second.context, String(mixed[2]));
 	assert.equal(fine(mixed[0]).length + fine(mixed[3]).length, 2);
+	const [full] = await policy.generate([ask('1+1=', { prefix: '1'.repeat(5000), n: 2 })]);
+	assert.deepEqual(
+		fine(full).map(({ text, finish }) => [text, finish]),
+		[
+			['', 'length'],
+			['', 'length'],
+		],
+	);
 
 	second.dispose();
 	await assert.rejects(policy.generate([ask('1+1=')]), (error: Failure) => error.reason === 'cancelled');

@@ -239,6 +239,8 @@ test('the context is asked for no more than it has, and a prompt that fills it f
 	assert.ok(both[0] instanceof ContextOverflow, String(both[0]));
 	assert.equal(both[0].context, 200);
 	assert.equal(fine(both[1]).length, 1);
+	const [full] = await generate(policy, ask({ prefix: 'x'.repeat(300) }));
+	assert.deepEqual([full?.text, full?.finish], ['', 'length']);
 });
 
 test('a server is tried once, asked so often at a time, and its models can be listed', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import type { GenerateRequest, Generation } from '../../../src/core/search/policy.ts';
+import { runSearch } from '../../../src/core/search/searchRun.ts';
 import { ContextOverflow } from '../../../src/policies/contextOverflow.ts';
 import { openPolicy } from '../../../src/policies/openPolicy.ts';
 import { CompletionTree } from '../../../src/policies/scripted/completionTree.ts';
@@ -110,6 +111,23 @@ test('stop texts, lengths and the context end a generation, each in its own way'
 	assert.deepEqual([full.text, full.finish], ['one two', 'length']);
 	const [over] = await policy.bind({ signal: never }).generate([ask('a b c d e f g h')]);
 	assert.ok(over instanceof ContextOverflow && over.context === 8, String(over));
+	// What was begun comes to its end where it is.
+	const begun = await one(policy, ask('a b c d e f', { prefix: 'one two' }));
+	assert.deepEqual([begun.text, begun.finish, begun.tokens], ['', 'length', 0]);
+});
+
+test('a search that fills the context has results that end there', async () => {
+	const lines = Array.from({ length: 60 }, (_, i) => `Line ${i} goes on and on`).join('\n');
+	const policy = new ScriptedPolicy({ context: 60, rules: [{ say: lines }] });
+	const { outcome, tree } = await runSearch({
+		strategy: 'beam',
+		problem: { prompt: 'Go on?', answer: null, row: {} },
+		policy: policy.bind({ signal: never }),
+		guide: { name: 'length', scope: 'step', oracle: false, score: async (items) => items.map(() => 0.5) },
+		now: () => 0,
+	});
+	const last = tree.node(outcome.best?.at(-1) ?? -1);
+	assert.deepEqual([outcome.stop, last?.final, last?.finish], ['complete', true, 'length']);
 });
 
 test('the same seed gives the same text whatever else is asked; rules can fail, and only so often', async () => {
