@@ -54,6 +54,7 @@ function nodeLine(tree: SearchTree, node: TreeNode, lead: string, best: boolean,
 		...(q === null ? [] : [`Q ${formatNumber(q)}, N ${node.visits}`]),
 		...(q === null && node.score !== null ? [formatNumber(node.score)] : []),
 		...(node.pruned === null ? [] : ['pruned']),
+		...(node.mergedInto === null ? [] : ['merged']),
 		...(node.answer === null ? [] : [`= ${printable(node.answer)}`]),
 	];
 	const told = facts.length === 0 ? '' : `  (${facts.join(', ')})`;

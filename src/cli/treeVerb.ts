@@ -5,7 +5,7 @@ import { SearchTree } from '../core/search/searchTree.ts';
 import { readTreeFile } from '../search/formats/readTreeFile.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
-import { formatNumber } from './textForms.ts';
+import { counted, formatNumber } from './textForms.ts';
 import { treeDrawing } from './treeDrawing.ts';
 import type { Verb } from './verb.ts';
 
@@ -52,12 +52,24 @@ export const treeVerb: Verb = {
 		}
 		if (file.trees.length > mostListed) output.line(`  and ${file.trees.length - mostListed} more (--json has all)`);
 		if (file.trees.length === 1) output.line(summary(chosen));
+		for (const line of searchLines(chosen)) output.line(printable(line));
 		for (const fault of [...file.faults, ...chosen.faults]) output.line(`warning: ${printable(fault)}`);
 		output.line('');
 		for (const line of treeDrawing(tree, chosen.facts.best?.path ?? [], output.columns)) output.line(line);
 		return 0;
 	},
 };
+
+/** What a log of our own says of its search. */
+function searchLines({ events }: ReadTree): string[] {
+	const start = events[0];
+	if (start?.t !== 'start' || start.foreign !== undefined) return [];
+	const end = events.findLast(({ t }) => t === 'end' || t === 'resume');
+	const line = `${start.strategy}, policy ${start.policy.name}`;
+	if (end?.t !== 'end') return [`${line}; has not ended`];
+	const verdict = end.correct === true ? ' (right)' : end.correct === false ? ' (wrong)' : '';
+	return [`${line}; answer ${end.answer ?? 'none'}${verdict}; ended: ${end.stop}; ${counted(end.tokens, 'token')}`];
+}
 
 function treeOf({ events }: ReadTree): SearchTree {
 	const tree = new SearchTree();

@@ -131,6 +131,8 @@ class SearchRun {
 		let end: StrategyEnd | null = null;
 		let stop: SearchStop | null = null;
 		try {
+			const none = Object.entries(this.#options.budget ?? {}).find(([, limit]) => limit === 0)?.[0];
+			if (none !== undefined) throw new SearchStop(none as StopReason);
 			// A person may have written all that was left.
 			end = this.#tree.node(root)?.final ? { stop: 'complete' } : await strategy.run(operators, params);
 		} catch (error) {

@@ -125,7 +125,12 @@ export class ReasonerApp {
 	}
 
 	#noModel(id: string): ApiError {
-		return new ApiError(404, 'model_not_found', `There is no model ${JSON.stringify(id.slice(0, 200))}.`, 'model');
+		return new ApiError(
+			404,
+			'model_not_found',
+			`There is no model ${JSON.stringify(id.slice(0, 200))}: /v1/models lists those that there are.`,
+			'model',
+		);
 	}
 
 	/** The strategy that a model's name says; null: the reasoner's own. */

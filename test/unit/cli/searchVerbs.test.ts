@@ -78,6 +78,19 @@ describe('reasoning-lab search', () => {
 		assert.match(none.stderr, /has no row 3/);
 	});
 
+	it('shows with the example of the documentation that searching pays', async (context) => {
+		const place = await Workplace.make(context);
+		const example = join(import.meta.dirname, '../../../media/examples/heads.script.json');
+		const asked = ['35 heads and 94 legs: how many rabbits?', '--policy', example, '--seed', '0'];
+		const greedy = await place.run(context, 'solve', ...asked, '--param', 'n=1', '--temperature', '0');
+		assert.equal(greedy.stdout, '6\n');
+		assert.equal((await place.run(context, 'solve', ...asked)).stdout, '12\n');
+		const tree = ['--strategy', 'mcts', '--guide', 'mean-logprob', '--log', 'a.jsonl', '--concurrency', '1'];
+		assert.match((await place.run(context, 'search', ...asked, ...tree)).stdout, /^Answer: 12\n/);
+		const drawn = await place.run(context, 'tree', 'a.jsonl');
+		assert.match(drawn.stdout, /^Reasoning Lab\n.*\nmcts, policy heads and legs; answer 12; ended: complete; /);
+	});
+
 	it('says that the gold answer was looked at, what went wrong, and why there is no answer', async (context) => {
 		const place = await Workplace.make(context);
 		const rules = [

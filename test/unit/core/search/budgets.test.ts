@@ -95,6 +95,12 @@ test('a budget of nothing ends the search before anything is asked', async () =>
 	}
 	const { outcome } = await run('mcts', {}, { budget: { simulations: 0 } });
 	assert.equal(outcome.stop, 'simulations');
+	// Going on, what is known already costs no tokens, and is not simulated over again all the same.
+	const events: TreeEvent[] = [];
+	const onEvent = (event: TreeEvent) => void events.push(event);
+	const { totals } = await run('mcts', {}, { onEvent });
+	const more = await run('mcts', {}, { resume: { events, action: 'more' }, budget: { tokens: 0 } });
+	assert.deepEqual([more.outcome.stop, more.totals.simulations], ['tokens', totals.simulations]);
 });
 
 test('seconds end it by the clock that is given, and cost when it is reached', async () => {
