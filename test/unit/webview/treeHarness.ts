@@ -15,6 +15,8 @@ import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts
 export interface TreeView extends Webview {
 	/** What the page told its panel, without `ready`. */
 	readonly commands: TreeViewCommand[];
+	/** Resolves when the page has told so many; what it posts arrives a while after the click. */
+	told(commands: number): Promise<void>;
 	readonly faults: readonly string[];
 	/** Says something as the panel does. */
 	say(event: TreeViewEvent): Promise<void>;
@@ -69,6 +71,11 @@ export async function openTree(
 	return {
 		...view,
 		commands,
+		told: async (count) => {
+			for (const end = Date.now() + 60_000; commands.length < count && Date.now() < end; ) {
+				await new Promise((resolve) => setTimeout(resolve, 10));
+			}
+		},
 		faults,
 		say,
 		add,

@@ -258,6 +258,7 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	await page.getByRole('textbox', { name: /The text of the step/ }).fill('Better: 6 · 7 = 42.\n');
 	await page.getByRole('button', { name: 'Continue from the Edited Step' }).click();
 	await page.getByRole('button', { name: 'Run More…' }).click();
+	await view.told(4);
 	const id = (commands[0] as { node: number }).node;
 	assert.deepEqual(commands, [
 		{ type: 'branch', node: id },
@@ -289,10 +290,12 @@ test('what can be done with a node is asked of the panel, and what cannot says w
 	}
 	commands.length = 0;
 	await choose(page, 'Tree', 'b');
+	await view.told(1);
 	assert.deepEqual(commands, [{ type: 'choose', tree: 1 }]);
 	await view.show(grown.slice(0, 200), { running: true });
 	await page.getByRole('button', { name: 'Stop' }).click();
 	await page.waitForFunction(() => document.querySelector('.state')?.textContent === 'running');
+	await view.told(2);
 	assert.deepEqual(commands.at(-1), { type: 'stop' });
 });
 
@@ -326,6 +329,7 @@ test('the graph of an agent tells of tools, critique and references', options, a
 	await looksRight(view, 'tree-agent');
 	await tab(page, 'Path');
 	await page.getByRole('button', { name: 'Copy as Text' }).click();
+	await view.told(1);
 	assert.match(
 		(view.commands.at(-1) as { text: string }).text,
 		/^How does DPO avoid a reward model\?\n\nDPO optimises/,
@@ -338,13 +342,15 @@ test('two trees stand side by side, with their numbers and answers', options, as
 	await view.show(mctsEvents({ nodes: 900 }));
 	await drawn(page);
 	await page.getByRole('button', { name: 'Compare…' }).click();
+	await view.told(1);
 	assert.deepEqual(view.commands, [{ type: 'compare' }]);
 	await view.show(mctsEvents({ nodes: 700, seed: 4 }), { title: 'Another', path: '/other.jsonl' }, 'other');
 	await drawn(page, 1);
-	await page.waitForSelector('.compare-table');
-	assert.match(
-		await page.locator('.tab-panel').innerText(),
-		/Nodes\s*900\s*700[\s\S]*Answers of both[\s\S]*42\s*correct\s*in both/,
+	// The numbers are drawn now and then while events come in.
+	await page.waitForFunction(() =>
+		/Nodes\s*900\s*700[\s\S]*Answers of both[\s\S]*42\s*correct\s*in both/.test(
+			(document.querySelector('.tab-panel') as HTMLElement | null)?.innerText ?? '',
+		),
 	);
 	await looksRight(view, 'tree-compare');
 	await page.locator('.compare-table').last().getByRole('row').first().getByRole('button').last().click();
@@ -369,6 +375,7 @@ test('what is drawn is saved as picture, data and flowchart', options, async (t)
 		await page.getByRole('button', { name: 'Export' }).click();
 		await page.getByRole('menuitem', { name }).click();
 	}
+	await view.told(4);
 	const content = commands.map((command) => (command.type === 'export' ? command.content : ''));
 	assert.deepEqual(
 		commands.map((command) => command.type === 'export' && command.format),
@@ -424,6 +431,7 @@ test('what cannot be read is said, with what to do', options, async (t) => {
 	assert.match(await page.locator('.empty').innerText(), /no tree to show[\s\S]*not there any more\. Choose another/);
 	assert.deepEqual(await view.violations(), []);
 	await page.getByRole('button', { name: 'Read Again' }).click();
+	await view.told(1);
 	assert.deepEqual(view.commands, [{ type: 'again' }]);
 	await view.show([]);
 	await page.waitForFunction(() => document.querySelector('.stage-empty')?.textContent === 'The log holds no node.');

@@ -11,7 +11,15 @@ const root = join(import.meta.dirname, '../../..');
 const origin = 'https://webview.invalid';
 
 export interface WebviewOptions {
-	readonly app: 'dashboard' | 'rollouts' | 'verification' | 'query' | 'transcript' | 'comparison' | 'tree' | 'strategies';
+	readonly app:
+		| 'dashboard'
+		| 'rollouts'
+		| 'verification'
+		| 'query'
+		| 'transcript'
+		| 'comparison'
+		| 'tree'
+		| 'strategies';
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;
