@@ -6,7 +6,8 @@ import OpenAI from 'openai';
 import { objects, Workplace } from './cliFixtures.ts';
 
 const script = [
-	{ name: 'adder', prompt: '1+1=', say: '<think>1 and 1.</think><answer>2</answer>', delayMs: 0 },
+	{ name: 'adder' },
+	{ prompt: '1+1=', say: '<think>1 and 1.</think><answer>2</answer>' },
 	{ prompt: 'slow', say: '<think>Slowly.</think><answer>3</answer>', delayMs: 600_000 },
 ];
 
