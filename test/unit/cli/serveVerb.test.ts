@@ -19,7 +19,7 @@ async function place(context: TestContext): Promise<Workplace> {
 
 const policy = ['--policy', 'adder.jsonl', '--strategy', 'self-consistency', '--param', 'n=3'];
 
-describe('reasoning-lab serve', () => {
+describe('reasoning-lab serve', { timeout: 180_000 }, () => {
 	test('says where it listens, answers the OpenAI client, and ends by SIGTERM with what runs', async (context) => {
 		const { process: child, ended } = (await place(context)).start(
 			context,
@@ -69,7 +69,7 @@ describe('reasoning-lab serve', () => {
 	test('refuses what cannot be served before it listens', async (context) => {
 		const work = await place(context);
 		const refused: [string[], RegExp][] = [
-			[['--policy', 'adder.jsonl'], /best-of-n needs a scorer/],
+			[['--policy', 'adder.jsonl', '--strategy', 'best-of-n'], /best-of-n needs a scorer/],
 			[[...policy, '--token', 'long-enough', '--no-token'], /cannot be given together/],
 		];
 		await Promise.all(
