@@ -6,7 +6,7 @@ function columns(rows: readonly (readonly [string, string])[]): string[] {
 }
 
 /** What an overview has room for: options are for the verb's own help. */
-const argumentsOf = (usage: string): string => (usage.split(/ ?\[?--/)[0] as string).trim();
+const argumentsOf = (usage: string): string => (usage.split(/ ?(?:\||\[?--)/)[0] as string).trim();
 
 export function helpText(verbs: readonly Verb[]): string {
 	return [

@@ -11,6 +11,15 @@ function pathOf(issue: v.BaseIssue<unknown>): string {
 		.join('');
 }
 
+/** The library's own words where they are plain. */
+function messageOf({ kind, type, expected, received, message }: v.BaseIssue<unknown>): string {
+	if (kind === 'schema' && type === 'strict_object' && expected === 'never') return 'there is no such field';
+	if (kind === 'schema' && /object$/.test(type) && received === 'undefined' && expected?.startsWith('"')) {
+		return 'it is missing';
+	}
+	return message;
+}
+
 export interface Fault {
 	/** Where in the value, such as `stages[1].beta`; empty for the value itself. */
 	readonly path: string;
@@ -23,7 +32,7 @@ export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly o
 export function decode<T>(schema: Schema<T>, value: unknown): Decoded<T> {
 	const result = v.safeParse(schema, value);
 	if (result.success) return { ok: true, value: result.output };
-	return { ok: false, faults: result.issues.map((issue) => ({ path: pathOf(issue), message: issue.message })) };
+	return { ok: false, faults: result.issues.map((issue) => ({ path: pathOf(issue), message: messageOf(issue) })) };
 }
 
 /** As {@link decode}, but throws a `Failure` with the first fault; `what` names the value: "run.json". */

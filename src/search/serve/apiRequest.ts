@@ -126,9 +126,7 @@ function read<T>(schema: v.GenericSchema<unknown, T>, body: unknown): T {
 	if (decoded.ok) return decoded.value;
 	const [fault] = decoded.faults;
 	const param = fault?.path || null;
-	const unknown = fault !== undefined && /Expected never/.test(fault.message);
-	const message = unknown ? 'there is no such field' : (fault?.message ?? 'cannot be read');
-	throw new ApiError(400, 'invalid_value', `${param ?? 'The body'}: ${message}.`, param);
+	throw new ApiError(400, 'invalid_value', `${param ?? 'The body'}: ${fault?.message ?? 'cannot be read'}.`, param);
 }
 
 function textOfParts(parts: readonly v.InferOutput<typeof part>[], message: number): string {
