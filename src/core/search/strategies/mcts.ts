@@ -170,7 +170,9 @@ function mostVisited(search: Search, finals: readonly TreeNode[]): Conclusion {
 	if (node.final) return { best: node.id, answer: node.answer, value: finalValue(search, node) };
 	// Only completions that were sampled to value the leaf, or nothing that is final yet.
 	const below = finals.filter(({ parents }) => parents[0] === node.id);
-	return below.length > 0 ? bestFinal(search, below) : { best: node.id, answer: null, value: tree.q(node.id) };
+	return below.length > 0
+		? bestFinal(search, below)
+		: { best: node.id === 0 ? null : node.id, answer: null, value: tree.q(node.id) };
 }
 
 function treePolicyOf(search: Search, p: Params): TreePolicy {

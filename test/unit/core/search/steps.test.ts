@@ -117,8 +117,7 @@ test('a step that holds nothing but tags is joined with the next, whether the po
 				tree.nodes.slice(1).map(({ text, final }) => [text, final]),
 				[
 					['<think>\nFirst.\n', false],
-					['</think>\n\n<answer>\n7\n', false],
-					['</answer>', true],
+					['</think>\n\n<answer>\n7\n</answer>', true],
 				],
 				`${stops} ${JSON.stringify(split)}`,
 			);
