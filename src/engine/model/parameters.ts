@@ -58,8 +58,8 @@ export function countOf(specs: readonly ParameterSpec[]): number {
 	return specs.reduce((n, spec) => n + elementCount(spec.shape), 0);
 }
 
-/** Of the initial `value.surprise`: like token embeddings that have been trained a little. */
-const surpriseDeviation = 0.1;
+/** Of the initial `value.surprise`: so large that what surprises tell is learned first. */
+const surpriseDeviation = 1;
 
 /** A value model that has read nothing but what the policy has: the policy's trunk, and 0.5 for every text. */
 export function initialValueParameters(shape: ModelShape, policy: Float32Array): Float32Array {
