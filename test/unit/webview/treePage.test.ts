@@ -371,11 +371,11 @@ test('what is drawn is saved as picture, data and flowchart', options, async (t)
 	const { page, commands } = view;
 	await view.show(grown);
 	await drawn(page);
-	for (const name of [/SVG/, /PNG/, /JSON/, /Mermaid/]) {
+	for (const [i, name] of [/SVG/, /PNG/, /JSON/, /Mermaid/].entries()) {
 		await page.getByRole('button', { name: 'Export' }).click();
 		await page.getByRole('menuitem', { name }).click();
+		await view.told(i + 1);
 	}
-	await view.told(4);
 	const content = commands.map((command) => (command.type === 'export' ? command.content : ''));
 	assert.deepEqual(
 		commands.map((command) => command.type === 'export' && command.format),
