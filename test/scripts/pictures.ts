@@ -10,6 +10,7 @@ import { chromium, type Page } from 'playwright-core';
 import { readLines, waitUntil } from '../e2e/laboratory.ts';
 import { DashboardPage } from '../e2e/pages/dashboardPage.ts';
 import { RolloutsPage } from '../e2e/pages/rolloutsPage.ts';
+import { TreePage } from '../e2e/pages/treePage.ts';
 import { WorkbenchPage } from '../e2e/pages/workbenchPage.ts';
 import { buildIfStale } from './build.ts';
 import { makePackage } from './package.ts';
@@ -193,4 +194,54 @@ async function main(): Promise<void> {
 	}
 }
 
-await main();
+/** The picture of a search needs no run: a script is its policy. */
+async function search(): Promise<void> {
+	const browser = await findChromium(console.log);
+	if ('missing' in browser) throw new Error(browser.missing);
+	await buildIfStale();
+	const workspace = join(home, 'heads');
+	rmSync(workspace, { recursive: true, force: true });
+	mkdirSync(workspace, { recursive: true });
+	cpSync(join(root, 'media/examples/heads.script.json'), join(workspace, 'heads.script.json'));
+	const server = new Server({
+		entry: await installCodeServer(console.log),
+		log: join(artifacts, 'pictures-server.log'),
+		testDriver: true,
+		settings: { 'workbench.colorTheme': 'Dark Modern', 'window.commandCenter': false },
+	});
+	const question = '35 heads and 94 legs: how many rabbits?';
+	const options = ['--strategy', 'mcts', '--guide', 'mean-logprob', '--answer', '12', '--log', 'searches/heads.jsonl'];
+	await promisify(execFile)(
+		node,
+		[join(root, 'dist/cli.js'), 'search', question, '--policy', 'heads.script.json', '--alternatives', '5', ...options],
+		{ cwd: workspace, env: { ...process.env, ...server.environment } },
+	);
+	const chrome = await chromium.launch(browser.launch);
+	try {
+		await server.start();
+		const workbench = new WorkbenchPage(
+			await server.openPage(chrome, { viewport: size, deviceScaleFactor: 1.5, colorScheme: 'dark' }),
+		);
+		await workbench.open(server.url(workspace, { extension: root }));
+		await workbench.themed('vs-dark');
+		await workbench.closeSideBar();
+		await workbench.command('Open Search Tree');
+		await workbench.fileDialog(join(workspace, 'searches/heads.jsonl'), 'heads.jsonl', 'Open Tree');
+		const tree = new TreePage(await workbench.app('tree'));
+		await tree.facts().filter({ hasText: 'answer 12' }).waitFor();
+		await tree.tree().focus();
+		for (const key of ['Home', 'ArrowRight', 'ArrowRight', '0']) await workbench.page.keyboard.press(key);
+		await workbench.page.mouse.move(size.width / 2, 12);
+		await workbench.page.waitForTimeout(1500);
+		const path = join(pictures, 'search-tree.png');
+		await workbench.page.screenshot({ path, animations: 'disabled' });
+		console.log(`${relative(root, path)}: ${Math.round(statSync(path).size / 1000)} kB`);
+	} finally {
+		await chrome.close();
+		await server.dispose();
+	}
+}
+
+const others = positionals.filter((name) => name !== 'search-tree');
+if (positionals.length === 0 || others.length > 0) await main();
+if (positionals.length === 0 || others.length < positionals.length) await search();
