@@ -220,7 +220,7 @@ async function search(): Promise<void> {
 	try {
 		await server.start();
 		const workbench = new WorkbenchPage(
-			await server.openPage(chrome, { viewport: size, deviceScaleFactor: 1.5, colorScheme: 'dark' }),
+			await server.openPage(chrome, { viewport: { width: 1240, height: 780 }, deviceScaleFactor: 1.5, colorScheme: 'dark' }),
 		);
 		await workbench.open(server.url(workspace, { extension: root }));
 		await workbench.themed('vs-dark');
@@ -231,7 +231,7 @@ async function search(): Promise<void> {
 		await tree.facts().filter({ hasText: 'answer 12' }).waitFor();
 		await tree.tree().focus();
 		for (const key of ['Home', 'ArrowRight', 'ArrowRight', '0']) await workbench.page.keyboard.press(key);
-		await workbench.page.mouse.move(size.width / 2, 12);
+		await workbench.page.mouse.move(620, 12);
 		await workbench.page.waitForTimeout(1500);
 		const path = join(pictures, 'search-tree.png');
 		await workbench.page.screenshot({ path, animations: 'disabled' });
