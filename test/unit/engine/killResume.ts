@@ -57,5 +57,6 @@ export async function checkKillResume(
 		assert.deepEqual(outcome.evaluations, expected.evaluations, told);
 		assert.equal(outcome.weights, expected.weights, told);
 		assert.equal(outcome.optimizer, expected.optimizer, told);
+		assert.deepEqual(outcome.heads, expected.heads, told);
 	}
 }

@@ -12,6 +12,8 @@ export interface RunOutcome {
 	/** Hashes of the last checkpoint. */
 	readonly weights: string;
 	readonly optimizer: string;
+	/** '' for each that it has not. */
+	readonly heads: readonly string[];
 	readonly checkpoints: readonly number[];
 }
 
@@ -38,6 +40,7 @@ export async function readOutcome(run: string): Promise<RunOutcome> {
 	const checkpoints = await listCheckpoints(run);
 	const last = checkpoints.at(-1);
 	const hashInLast = async (name: string) => (last ? hashOf(await readFile(join(last.path, name))) : '');
+	const headInLast = (name: string) => hashInLast(name).catch(() => '');
 	return {
 		metrics: (await readMetrics(run)).map(({ step, stage, values }) => {
 			const kept = Object.entries(values).filter(([name]) => !isTime(name));
@@ -47,6 +50,7 @@ export async function readOutcome(run: string): Promise<RunOutcome> {
 		evaluations: await hashes(join(run, 'evaluations'), true),
 		weights: await hashInLast('model.safetensors'),
 		optimizer: await hashInLast('optimizer.safetensors'),
+		heads: await Promise.all(['value', 'process', 'head_optimizer'].map((name) => headInLast(`${name}.safetensors`))),
 		checkpoints: checkpoints.map(({ step }) => step),
 	};
 }
