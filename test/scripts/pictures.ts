@@ -220,7 +220,11 @@ async function search(): Promise<void> {
 	try {
 		await server.start();
 		const workbench = new WorkbenchPage(
-			await server.openPage(chrome, { viewport: { width: 1240, height: 780 }, deviceScaleFactor: 1.5, colorScheme: 'dark' }),
+			await server.openPage(chrome, {
+				viewport: { width: 1240, height: 780 },
+				deviceScaleFactor: 1.5,
+				colorScheme: 'dark',
+			}),
 		);
 		await workbench.open(server.url(workspace, { extension: root }));
 		await workbench.themed('vs-dark');
