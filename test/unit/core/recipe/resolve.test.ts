@@ -163,6 +163,49 @@ describe('resolving a recipe', () => {
 		assert.deepEqual(sizes(64, small), [64, 4, 4]);
 	});
 
+	it('fills in the stages that train heads', () => {
+		const of = (stage: object) => {
+			const { stages, model } = resolveRecipe(recipe({ stages: [{ steps: 9, learning_rate: 1, ...stage }] }), machine);
+			return { stage: stages[0] as Record<string, unknown>, model };
+		};
+		const { stage: value, model } = of({ type: 'value-model' });
+		assert.deepEqual(
+			[value.until, value.labels, value.num_generations, value.prompts_per_step, value.max_completion_length],
+			[null, null, 8, 16, 40],
+		);
+		assert.equal('context' in model && model.context, 9 + 40);
+		assert.ok(!('completions' in value));
+		const { stage: process } = of({ type: 'process-reward-model', split: { text: ';' }, estimation: 'hard' });
+		assert.deepEqual(
+			[process.completions, process.num_generations, process.split, process.estimation],
+			[8, 2, { text: ';' }, 'hard'],
+		);
+		const { stage: labelled } = of({ type: 'value-model', labels: { path: 'steps.jsonl', separator: '' } });
+		assert.deepEqual(labelled.labels, { path: '/project/steps.jsonl', separator: '', heldOutShare: 0.1 });
+		const whole = resolveRecipe(recipe({ stages: [{ type: 'value-model', steps: 9, learning_rate: 1 }] }), machine);
+		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(whole))), whole);
+	});
+
+	it('checks the stages that train heads', () => {
+		const fault = (stage: object) =>
+			checkRecipe(recipe({ stages: [{ steps: 9, learning_rate: 1, ...stage }] })).map(
+				({ path, message }) => `${path.join('.')}: ${message}`,
+			);
+		const process = { type: 'process-reward-model' };
+		const labels = { path: 'steps.jsonl' };
+		assert.deepEqual(fault(process), []);
+		assert.match(fault({ ...process, split: 'stanzas' }).join(), /stages.0.split: There is no rule "stanzas"/);
+		assert.match(fault({ ...process, split: 'completion' }).join(), /leaves one step/);
+		assert.match(
+			fault({ ...process, labels, completions: 4 }).join(),
+			/stages.0.completions: .* "labels" names a file/,
+		);
+		assert.match(fault({ type: 'value-model', labels, num_generations: 4 }).join(), /"num_generations" is about/);
+		assert.match(fault({ type: 'value-model', batch_size: 4 }).join(), /add "labels"/);
+		assert.match(fault({ type: 'value-model', steps_per_generation: 3 }).join(), /divisor of 16/);
+		assert.match(fault({ ...process, prompts_per_step: 1024, completions: 64 }).join(), /131072 for each step/);
+	});
+
 	it('throws the first fault and says how many more there are', () => {
 		const bad = recipe({ name: 'a/b', model: { layers: 1, width: 9, heads: 2 } });
 		assert.equal(checkRecipe(bad).length, 2);
