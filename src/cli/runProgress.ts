@@ -1,6 +1,7 @@
 import type { EvaluationSummary } from '../protocol/evaluation.ts';
 import type { EventLine } from '../protocol/eventLine.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
+import { headOfStage } from '../protocol/recipe.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { RunTailEvent } from '../runs/runTail.ts';
 
@@ -13,7 +14,7 @@ export class RunProgress {
 	record: RunRecord | null = null;
 	status: RunStatus | null = null;
 	last: MetricsLine | null = null;
-	/** Of the current stage: `reward` in GRPO, `loss` before. */
+	/** Of the current stage: `reward` in GRPO, `loss` in others. */
 	history: (number | null)[] = [];
 	heldOut: EvaluationSummary | null = null;
 	#recent: { time: number; step: number; evaluating: number }[] = [];
@@ -54,7 +55,7 @@ export class RunProgress {
 
 	/** The metric that the sparkline draws. */
 	get shown(): string {
-		return this.#stage === 'sft' ? 'loss' : 'reward';
+		return this.#stage === 'sft' || this.#stage in headOfStage ? 'loss' : 'reward';
 	}
 
 	get stage(): string {

@@ -233,7 +233,8 @@ export class App extends Disposable {
 		this.#shown = 'empty';
 		const waiting = run.status === 'starting' || run.status === 'running' || run.status === 'paused';
 		const foreign = (run.trainer ?? null) !== null;
-		const cold = waiting && !foreign && run.stage !== 'grpo';
+		const heads = run.stage === 'value-model' || run.stage === 'process-reward-model';
+		const cold = waiting && !foreign && run.stage !== 'grpo' && !heads;
 		const stage =
 			run.stage === null
 				? ''
@@ -245,13 +246,15 @@ export class App extends Disposable {
 				title: 'No rollouts yet',
 				text: cold
 					? `The run is in its cold start, which learns from worked solutions. Rollouts come with the first GRPO step and appear here by themselves.${stage}`
-					: waiting
-						? foreign
-							? 'Rollouts appear here as soon as the trainer writes some.'
-							: `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
-						: run.trainer
-							? `The files of this run hold no rollouts. ${run.trainer.notes.join(' ')}`
-							: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
+					: waiting && heads
+						? `The run trains a head beside the policy. Rollouts are written by GRPO.${stage}`
+						: waiting
+							? foreign
+								? 'Rollouts appear here as soon as the trainer writes some.'
+								: `Rollouts appear here as soon as the first GRPO step has been sampled.${stage}`
+							: run.trainer
+								? `The files of this run hold no rollouts. ${run.trainer.notes.join(' ')}`
+								: 'This run wrote no rollouts: it ended before its first GRPO step, or they were pruned.',
 				actions: [],
 			}),
 			this.#live.element,
