@@ -170,6 +170,8 @@ export const escapeAttempts: readonly EscapeAttempt[] = [
 	{
 		id: 'kill-outside',
 		mild: true,
+		// Where it succeeds, the others would look for a process that is gone.
+		alone: true,
 		area: 'processes',
 		tried: 'Kill a process of this machine',
 		expected: 'it lives',
