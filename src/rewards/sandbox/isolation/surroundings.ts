@@ -6,6 +6,7 @@ import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { createServer, type Server } from 'node:net';
 import { homedir, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../../../base/failure.ts';
 
 /** What attempts are told, as about.json. */
@@ -33,7 +34,8 @@ export interface About {
 /** Things outside of a sandbox that attempts try to reach: files, servers, a process, a secret. */
 export interface Surroundings {
 	readonly about: About;
-	victimLives(): boolean;
+	/** @param signalled a signal was sent, whose effect may come a moment later */
+	victimLives(signalled: boolean): Promise<boolean>;
 	/** Files that attempts have written out here. */
 	appeared(): Promise<string[]>;
 	/** Processes that attempts have left behind. */
@@ -141,7 +143,11 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 				writes,
 				devices: await devices(),
 			},
-			victimLives: () => victim.exitCode === null && victim.signalCode === null,
+			victimLives: async (signalled) => {
+				const lives = () => victim.exitCode === null && victim.signalCode === null;
+				for (let i = 0; signalled && lives() && i < 100; i++) await setTimeout(20);
+				return lives();
+			},
 			appeared: async () => {
 				const found = await Promise.all(
 					[...writes, ...systemWrites].map((written) =>
