@@ -430,6 +430,8 @@ test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is c
 	await page.keyboard.press('1');
 	await page.keyboard.press('[');
 	await page.waitForFunction(() => document.querySelector('.slider-value')?.textContent === '1');
+	// Not the cards of the other step, which stay until those of this one are there.
+	await page.waitForFunction(() => document.querySelectorAll('.card').length === 2);
 	await page.waitForSelector('.card .block-text');
 	await page.keyboard.press('2');
 	await page.waitForFunction(() => {
