@@ -41,7 +41,7 @@ const phases: readonly Phase[] = [
 	{
 		name: 'unit',
 		command: nodeTests('unit', availableParallelism(), 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
-		timeoutSeconds: 1200,
+		timeoutSeconds: 2400,
 	},
 	{
 		name: 'python',
