@@ -45,7 +45,7 @@ describe('the search worker of a window', () => {
 		const client = clientFor(context);
 		const policy = { kind: 'scripted', file: await scriptIn(folder, slow) } as const;
 		const logs = ['a', 'b'].map((name) => join(folder, 'searches', `${name}.jsonl`));
-		const spec = { policy, strategy: 'sequential-revision', params: { rounds: 100_000 }, concurrency: 1 };
+		const spec = { policy, strategy: 'sequential-revision', params: { chains: 16, revisions: 256 }, concurrency: 1 };
 		await Promise.all(logs.map((log) => client.request('start', { spec, problem, log })));
 		await until(
 			'both grow',
@@ -108,7 +108,7 @@ describe('the search worker of a window', () => {
 		const client = clientFor(context);
 		const policy = { kind: 'scripted', file: await scriptIn(folder, slow) } as const;
 		const log = join(folder, 'a.jsonl');
-		const spec = { policy, strategy: 'sequential-revision', params: { rounds: 100_000 }, concurrency: 1 };
+		const spec = { policy, strategy: 'sequential-revision', params: { chains: 16, revisions: 256 }, concurrency: 1 };
 		await client.request('start', { spec, problem, log });
 		const pid = client.pid as number;
 		client.dispose();

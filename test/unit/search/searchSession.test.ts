@@ -340,7 +340,7 @@ describe('a search that writes its log', () => {
 		const spec = specOf({
 			policy: { kind: 'scripted', file: await scriptIn(folder, failing) },
 			strategy: 'sequential-revision',
-			params: { rounds: 4 },
+			params: { revisions: 4 },
 		});
 		const first = await (await startSearch({ spec, problem, log, context: search })).result;
 		assert.ok(first.tree.nodes.length > 1);

@@ -5,7 +5,7 @@ import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	minTokens: v.optional(count('Tokens of thinking below which its end is suppressed', 0), 512),
 	maxTokens: v.optional(count('Tokens of thinking at which its end is forced', 1), 2048),
 	waits: v.optional(count('Times at most that the end is suppressed', 0, 1000), 4),

@@ -9,7 +9,7 @@ import { valueByPrompt } from '../selfJudging.ts';
 import type { Strategy } from '../strategy.ts';
 import { bestByScore, madeChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	thoughts: v.optional(count('Solutions that are generated at first', 1, 256), 4),
 	keep: v.optional(count('Best solutions that are kept and made into one', 2, 64), 3),
 	attempts: v.optional(count('Aggregates that are made of the kept ones', 1, 64), 2),

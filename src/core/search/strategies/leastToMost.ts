@@ -8,7 +8,7 @@ import type { Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	subproblems: v.optional(count('Simpler questions at most', 1, 64), 6),
 	decomposePrompt: v.optional(text('Prompt for the simpler questions: {problem}, {k}'), decomposePrompt),
 	subproblemPrompt: v.optional(text('Prompt for one of them: {problem}, {solved}, {question}'), subproblemPrompt),

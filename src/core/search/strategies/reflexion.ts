@@ -19,7 +19,7 @@ import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	rounds: v.optional(count('Revisions at most', 0, 100), 3),
 	queries: v.optional(count('Queries in one round at most', 1, 30), 4),
 	words: v.optional(count('Length that the answer is to have, in words', 10, 5000), 250),

@@ -9,7 +9,7 @@ import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren, valuesByScorer } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	rounds: v.optional(count('Rounds of feedback and refinement at most', 1, 100), 4),
 	stop: v.optional(
 		choice(

@@ -7,7 +7,7 @@ import type { Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	chains: v.optional(count('Chains of revisions beside each other', 1, 256), 1),
 	revisions: v.optional(count('Revisions of each chain after its first attempt', 1, 256), 4),
 	context: v.optional(count('Last attempts that a revision is shown', 1, 64), 4),

@@ -6,7 +6,7 @@ import type { GenerateOptions, Search } from '../search.ts';
 import type { Strategy } from '../strategy.ts';
 import { openChildren, ranked } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	statistic: v.optional(
 		choice(
 			forkStatistics,

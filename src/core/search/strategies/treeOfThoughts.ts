@@ -9,7 +9,7 @@ import { valueByPrompt, voteByPrompt } from '../selfJudging.ts';
 import type { Strategy, StrategyEnd } from '../strategy.ts';
 import { bestByScore, distinct, openChildren, ranked, type Valued, valuesByScorer } from './ranking.ts';
 
-const paramsSchema = v.object({
+const paramsSchema = v.strictObject({
 	search: v.optional(
 		choice(
 			['bfs', 'dfs'],
