@@ -4,6 +4,7 @@ import { commandIds, viewIds } from './ids.ts';
 import { presentRun, type RunPresentation } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
 import { isLive, nameOf, type RunView, sharedNames } from './runView.ts';
+import { treeRowItem } from './treeRow.ts';
 
 /** The *Runs* view: a native tree, newest run first. Its elements are run folders. */
 export class RunsTree extends Disposable implements vscode.TreeDataProvider<string> {
@@ -61,15 +62,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		const view = this.#store.get(folder);
 		if (view === undefined) return new vscode.TreeItem(folder);
 		const shown = this.#present(view, Date.now() / 1000);
-		const item = new vscode.TreeItem(shown.label, vscode.TreeItemCollapsibleState.None);
-		item.id = folder;
-		item.description = shown.description;
-		item.iconPath = new vscode.ThemeIcon(
-			shown.icon.id,
-			shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
-		);
-		item.contextValue = shown.contextValue;
-		item.accessibilityInformation = { label: shown.spoken };
+		const item = treeRowItem(folder, shown);
 		item.command = { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
 		return item;
 	}

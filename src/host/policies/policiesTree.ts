@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { viewIds } from '../ids.ts';
+import { treeRowItem } from '../treeRow.ts';
 import type { PolicyPresentation } from './policyPresentation.ts';
 
 /** What the view draws. */
@@ -41,18 +42,7 @@ export class PoliciesTree extends Disposable implements vscode.TreeDataProvider<
 	}
 
 	getTreeItem(id: string): vscode.TreeItem {
-		const shown = this.#loaded?.present(id) ?? null;
-		const item = new vscode.TreeItem(shown?.label ?? id);
-		item.id = id;
-		if (shown === null) return item;
-		item.description = shown.description;
-		item.iconPath = new vscode.ThemeIcon(
-			shown.icon.id,
-			shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
-		);
-		item.contextValue = shown.contextValue;
-		item.accessibilityInformation = { label: shown.spoken };
-		return item;
+		return treeRowItem(id, this.#loaded?.present(id) ?? null);
 	}
 
 	/** Tooltips are made when they are asked for; plain text, in which addresses are no links. */

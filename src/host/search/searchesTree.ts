@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { commandIds, viewIds } from '../ids.ts';
+import { treeRowItem } from '../treeRow.ts';
 import type { SearchPresentation } from './searchPresentation.ts';
 
 /** What the view draws. */
@@ -52,16 +53,8 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 
 	getTreeItem(log: string): vscode.TreeItem {
 		const shown = this.#loaded?.present(log) ?? null;
-		const item = new vscode.TreeItem(shown?.label ?? log);
-		item.id = log;
+		const item = treeRowItem(log, shown);
 		if (shown === null) return item;
-		item.description = shown.description;
-		item.iconPath = new vscode.ThemeIcon(
-			shown.icon.id,
-			shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
-		);
-		item.contextValue = shown.contextValue;
-		item.accessibilityInformation = { label: shown.spoken };
 		item.command = { command: commandIds.openSearchTree, title: 'Open Search Tree', arguments: [log] };
 		return item;
 	}
