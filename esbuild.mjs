@@ -73,6 +73,25 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			plugins: [inOneFile('src/extension.ts')],
 		},
 		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
+		// The engine's process of recipes whose training runs in Python; Python's side is taken as it is.
+		driver: { ...nodeProgram, entryPoints: { driver: 'src/driver/main.ts' } },
+		trainer: {
+			...nodeProgram,
+			entryPoints: pythonEntryPoints('src/trainer/reasoning_lab_trainer'),
+			outdir: join(dist, 'trainer', 'reasoning_lab_trainer'),
+			banner: {},
+			sourcemap: false,
+			loader: { '.py': 'copy' },
+		},
+		// What is installed for it, as pip reads it.
+		trainerRequirements: {
+			...nodeProgram,
+			entryPoints: textFiles('src/trainer/requirements'),
+			outdir: join(dist, 'trainer', 'requirements'),
+			banner: {},
+			sourcemap: false,
+			loader: { '.txt': 'copy' },
+		},
 		// Parquet and YAML of other trainers are decoded in a thread of their own, whoever reads them.
 		decoding: {
 			...nodeProgram,
@@ -160,6 +179,12 @@ function pythonEntryPoints(folder) {
 	return Object.fromEntries(
 		files.map((name) => [name.slice(0, -3).replaceAll('\\', '/'), `${folder}/${name.replaceAll('\\', '/')}`]),
 	);
+}
+
+/** Every text file of a folder, under its own name. */
+function textFiles(folder) {
+	const files = readdirSync(folder).filter((name) => name.endsWith('.txt'));
+	return Object.fromEntries(files.map((name) => [basename(name, '.txt'), `${folder}/${name}`]));
 }
 
 /** The files that core/reward/builtInInfos names; a test holds the two against each other. */

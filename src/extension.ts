@@ -22,6 +22,7 @@ import type { TreePlace } from './host/panels/treePanel.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
 import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
 import { PoliciesTree } from './host/policies/policiesTree.ts';
+import { addPytorchCommands, LazyPytorch } from './host/pytorch/lazyPytorch.ts';
 import { ReadOnlyDocuments } from './host/readOnlyDocuments.ts';
 import { RecipeDiagnostics } from './host/recipeDiagnostics.ts';
 import { ApiKeys } from './host/rewards/apiKeys.ts';
@@ -59,6 +60,7 @@ export interface ExtensionApi {
 	readonly rewardsTree: RewardsTree;
 	readonly searches: LazySearches;
 	readonly policies: LazyPolicies;
+	readonly pytorch: LazyPytorch;
 	/** null: right after activation. */
 	readonly rewardTests: RewardTests | null;
 }
@@ -80,7 +82,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], (error) => log.error(String(error))));
 	const tree = keep(new RunsTree(store));
 	const picker = new RunPicker(store, tree);
-	const client = `Reasoning Lab ${(context.extension.packageJSON as { version: string }).version}`;
+	const { version } = context.extension.packageJSON as { version: string };
+	const client = `Reasoning Lab ${version}`;
 	const controller = new RunController(store, notices, client);
 	const diagnostics = keep(new RecipeDiagnostics());
 	const documents = keep(new ReadOnlyDocuments());
@@ -103,7 +106,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			]);
 			const programs = async () => {
 				requireTrust();
-				return launchSettings(extension);
+				return { ...(await launchSettings(extension)), environment: await pytorch.ifThere() };
 			};
 			return new RolloutsPanels({ ...panels, programs, client, notices, lab });
 		}),
@@ -161,7 +164,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 				log: (message) => log.info(message),
 				keys: async () => (await policies.get()).keys(),
 				policies: () => policies.get(),
-				environment: () => environment.of(),
+				environment: async () => ({ ...(await environment.of()), ...(await pytorch.ifThere()) }),
 				store,
 				notices,
 				files: rewardFiles,
@@ -207,6 +210,12 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			return new VerificationPanels(panels, () => rewards.get());
 		}),
 	);
+	const pytorch = keep(
+		new LazyPytorch(async () => {
+			const { PytorchWorkbench } = await import('./host/pytorch/pytorchWorkbench.ts');
+			return new PytorchWorkbench({ extension, version, notices, documents, interpreter: python });
+		}),
+	);
 	const openDashboard = (folder: string) => dashboards.open(folder);
 	const starter: RunStarter = new RunStarter({
 		extension,
@@ -215,6 +224,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		notices,
 		diagnostics,
 		environment: (recipe) => environment.of(recipe),
+		torch: (engine, retry) => pytorch.forRun(engine, retry),
+		mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
 		openDashboard,
 		openLog,
 		holdEnd: (folder) => ends.hold(folder),
@@ -250,6 +261,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		picker,
 		starter,
 		notices,
+		estimate: async (recipe) => (await pytorch.get()).memory.show(recipe),
 		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
 		storage,
 	});
@@ -265,6 +277,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addRewardCommands(table, rewards);
 	addSearchCommands(table, searches);
 	addPolicyCommands(table, policies);
+	addPytorchCommands(table, pytorch);
 	addSandboxCommands(table, { extension, documents, notices });
 
 	// The first look at disks comes after activation.
@@ -289,6 +302,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewardsTree,
 		searches,
 		policies,
+		pytorch,
 		get rewardTests() {
 			return rewardTests;
 		},

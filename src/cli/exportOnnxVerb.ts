@@ -42,7 +42,15 @@ export const exportOnnxVerb: Verb = {
 			{ out: { type: 'string' }, best: { type: 'boolean' } },
 			{ names: ['a run or a checkpoint'], least: 1, most: 1 },
 		);
-		const checkpoint = await readCheckpoint(await findCheckpoint(positionals[0] as string, values.best ?? false));
+		const folder = await findCheckpoint(positionals[0] as string, values.best ?? false);
+		const checkpoint = await readCheckpoint(folder).catch((error: unknown) => {
+			if (!(error instanceof Failure) || error.reason !== 'unsupported') throw error;
+			throw new Failure(
+				'unsupported',
+				`${folder} is a checkpoint of the PyTorch engine: this writes models of the embedded engine alone.`,
+				`It is a model folder of Hugging Face: optimum-cli export onnx --model ${JSON.stringify(folder)} OUT.`,
+			);
+		});
 		const out = await target(resolve(values.out ?? '.'));
 		const { shape, run, step } = checkpoint.state;
 		const bytes = exportPolicyOnnx(shape, storedParameters(checkpoint, parameterSpecs(shape)), {

@@ -39,3 +39,11 @@ export function wholeNumber(text: string | undefined, option: string): number | 
 	if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
 	throw new Failure('invalid', `${option} is "${text}", which is not a whole number.`, `Write it like ${option} 1.`);
 }
+
+/** A number option. */
+export function realNumber(text: string | undefined, option: string): number | undefined {
+	if (text === undefined) return undefined;
+	const value = Number(text);
+	if (text.trim() !== '' && Number.isFinite(value)) return value;
+	throw new Failure('invalid', `${option} is "${text}", which is not a number.`, `Write it like ${option} 0.6.`);
+}

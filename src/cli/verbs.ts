@@ -2,6 +2,10 @@ import { Failure } from '../base/failure.ts';
 import { auditVerb } from './auditVerb.ts';
 import { compareStrategiesVerb } from './compareStrategiesVerb.ts';
 import { compareVerb } from './compareVerb.ts';
+import { datasetVerb } from './datasetVerb.ts';
+import { doctorVerb } from './doctorVerb.ts';
+import { estimateVerb } from './estimateVerb.ts';
+import { evaluateVerb } from './evaluateVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
 import { exportVerb } from './exportVerb.ts';
@@ -18,6 +22,8 @@ import { runVerb } from './runVerb.ts';
 import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
 import { searchVerb } from './searchVerb.ts';
 import { serveVerb } from './serveVerb.ts';
+import { setupPytorchVerb } from './setupPytorchVerb.ts';
+import { slurmVerb } from './slurmVerb.ts';
 import { solveVerb } from './solveVerb.ts';
 import { statusVerb } from './statusVerb.ts';
 import { stopVerb } from './stopVerb.ts';
@@ -43,9 +49,11 @@ const helpVerb: Verb = {
 
 export const verbs: readonly Verb[] = [
 	runVerb,
+	slurmVerb,
 	resumeVerb,
 	statusVerb,
 	stopVerb,
+	estimateVerb,
 	inspectVerb,
 	queryVerb,
 	exportVerb,
@@ -58,11 +66,15 @@ export const verbs: readonly Verb[] = [
 	searchVerb,
 	solveVerb,
 	serveVerb,
+	evaluateVerb,
 	compareStrategiesVerb,
 	generateDataVerb,
+	datasetVerb,
 	transcriptVerb,
 	reflexionVerb,
 	treeVerb,
+	setupPytorchVerb,
+	doctorVerb,
 	sandboxCheckVerb,
 	rewardMathVerb,
 	helpVerb,

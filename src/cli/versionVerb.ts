@@ -19,7 +19,7 @@ export const versionVerb: Verb = {
 };
 
 /** package.json lies above the program, in a clone and in an installed package. */
-async function packageVersion(): Promise<string> {
+export async function packageVersion(): Promise<string> {
 	for (const relative of ['../package.json', '../../package.json']) {
 		const text = await readFile(new URL(relative, import.meta.url), 'utf8').catch(() => null);
 		if (text === null) continue;

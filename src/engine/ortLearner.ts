@@ -100,7 +100,7 @@ function enlarged(options: LearnerOptions): LearnerOptions {
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
 	readonly temperature: number;
-	perToken(rows: readonly Row[], tokens: number): GradientJob['perToken'];
+	perToken(rows: readonly Row[], batch: PackedSequences): GradientJob['perToken'];
 	perRow(rows: readonly Row[]): GradientJob['perRow'];
 	readonly scalars: GradientJob['scalars'];
 }
@@ -159,7 +159,7 @@ class OrtLearner implements Learner {
 		return this.#update(rows, optimiser, {
 			variant: { kind: 'sft' },
 			temperature: 1,
-			perToken: (part, tokens) => ({ weights: packPerToken(part, (i) => (part[i] as SftRow).weights, tokens) }),
+			perToken: (part, batch) => ({ weights: packPerToken(part, (i) => (part[i] as SftRow).weights, batch) }),
 			perRow: () => ({}),
 			scalars: {},
 		});
@@ -177,10 +177,10 @@ class OrtLearner implements Learner {
 		return this.#update(rows, optimiser, {
 			variant: { kind: 'grpo', old, kl },
 			temperature: settings.temperature,
-			perToken: (part, tokens) => ({
-				weights: packPerToken(part, (i) => (part[i] as GrpoRow).weights, tokens),
-				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, tokens) } : {}),
-				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, tokens) } : {}),
+			perToken: (part, batch) => ({
+				weights: packPerToken(part, (i) => (part[i] as GrpoRow).weights, batch),
+				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, batch) } : {}),
+				...(kl ? { 'reference logprobs': packPerToken(part, (i) => part[i]?.refLogprobs as PerToken, batch) } : {}),
 			}),
 			perRow: (part) => ({ advantages: Float32Array.from(part, (row) => row.advantage) }),
 			scalars: {
@@ -307,7 +307,7 @@ class OrtLearner implements Learner {
 					transfer: [batch.inputs.buffer, batch.targets.buffer],
 				}));
 				indices.forEach((row, i) => {
-					output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch.tokens);
+					output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch);
 				});
 			}),
 		);
@@ -386,11 +386,11 @@ class OrtLearner implements Learner {
 			await this.#optimiser.accumulate(
 				microBatches(rows, this.#options.trainRows),
 				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
-				({ result, tokens }, indices) => {
+				({ result, batch }, indices) => {
 					loss += result.loss;
 					for (const [i, row] of indices.entries()) {
-						logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, tokens);
-						entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, tokens);
+						logprobs[row] = unpackPerToken(result.logprobs, rows[row] as Row, i, batch);
+						entropies[row] = unpackPerToken(result.entropies, rows[row] as Row, i, batch);
 					}
 				},
 			);
@@ -415,13 +415,13 @@ class OrtLearner implements Learner {
 				variant: inputs.variant,
 				batch,
 				temperature: inputs.temperature,
-				perToken: inputs.perToken(part, batch.tokens),
+				perToken: inputs.perToken(part, batch),
 				perRow: inputs.perRow(part),
 				scalars: inputs.scalars,
 				gradient,
 			};
 			return { job, transfer: [batch.inputs.buffer, batch.targets.buffer] };
 		});
-		return { result, tokens: batch.tokens };
+		return { result, batch };
 	}
 }

@@ -8,6 +8,21 @@ const names = Object.keys(hyperparametersSchema.entries) as (keyof Hyperparamete
 const recipeSchema = v.looseObject({ stages: v.array(v.looseObject({ type: v.string() })) });
 const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes: v.record(v.string(), v.number()) });
 
+/** Of stages that do not compute with all of them. */
+const ofStage: Readonly<Record<string, readonly (keyof Hyperparameters)[]>> = {
+	sft: ['learning_rate'],
+	distill: ['learning_rate'],
+	dpo: ['learning_rate', 'beta'],
+	'reward-model': ['learning_rate'],
+	'process-reward-model': ['learning_rate', 'temperature'],
+	'value-model': ['learning_rate', 'temperature'],
+};
+
+/** What can be changed in a stage; a change is forgotten when it ends. @param stage null: not known, so all of them */
+export function changeable(stage: string | null): readonly (keyof Hyperparameters)[] {
+	return stage !== null && Object.hasOwn(ofStage, stage) ? (ofStage[stage] ?? names) : names;
+}
+
 /** What a run computes with now, as far as its recipe and its recorded changes tell. Unreadable files tell nothing. */
 export async function currentHyperparameters(run: string, stage: string | null): Promise<Hyperparameters> {
 	const current: Record<string, number> = {};

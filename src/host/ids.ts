@@ -72,6 +72,12 @@ export const commandIds = {
 	setPolicyPrice: 'reasoningLab.setPolicyPrice',
 	removePolicy: 'reasoningLab.removePolicy',
 	refreshPolicies: 'reasoningLab.refreshPolicies',
+	setUpPytorch: 'reasoningLab.setUpPytorch',
+	choosePytorchPython: 'reasoningLab.choosePytorchPython',
+	doctor: 'reasoningLab.doctor',
+	estimateMemory: 'reasoningLab.estimateMemory',
+	openSetupLog: 'reasoningLab.openSetupLog',
+	removePytorch: 'reasoningLab.removePytorch',
 } as const;
 export type CommandId = (typeof commandIds)[keyof typeof commandIds];
 
@@ -98,6 +104,12 @@ export const settingIds = {
 	searchRowLens: 'reasoningLab.searches.rowLens',
 	searchServer: 'reasoningLab.research.searchServer',
 	policies: 'reasoningLab.policies',
+	torchPython: 'reasoningLab.pytorch.python',
+	torchFolder: 'reasoningLab.pytorch.folder',
+	torchDevice: 'reasoningLab.pytorch.device',
+	torchInstaller: 'reasoningLab.pytorch.installer',
+	indexUrl: 'reasoningLab.pytorch.indexUrl',
+	pipArguments: 'reasoningLab.pytorch.pipArguments',
 } as const;
 export type SettingId = (typeof settingIds)[keyof typeof settingIds];
 

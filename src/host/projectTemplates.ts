@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project that can be scaffolded: a folder of media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo';
+	readonly id: 'starter' | 'demo' | 'pytorch';
 	readonly label: string;
 	readonly detail: string;
 	/** The recipe that is opened once the project is there. */
@@ -22,6 +22,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Addition demo',
 		detail: 'Generated sums: nothing to prepare, and results in a few minutes.',
 		recipe: 'addition.recipe.json',
+	},
+	{
+		id: 'pytorch',
+		label: 'Pre-trained model (PyTorch)',
+		detail: 'GRPO with TRL on a model of the hub or of a folder, and a small recipe that runs on any machine.',
+		recipe: 'small.recipe.json',
 	},
 ];
 

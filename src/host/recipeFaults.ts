@@ -1,9 +1,14 @@
 import { stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { findNodeAtLocation, parse, parseTree } from 'jsonc-parser';
-import { parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
+import { hasHubDatasetForm, hasHubForm } from '../core/recipe/hubId.ts';
+import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
+import { recipeFiles } from '../core/recipe/recipeFiles.ts';
+import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
 import { type Recipe, recipeSchema } from '../protocol/recipe.ts';
+import { trainingEngines } from '../protocol/runRecord.ts';
+import { machineOf } from '../runs/recipeMachine.ts';
 
 const syntax = { allowTrailingComma: true };
 
@@ -15,6 +20,14 @@ export async function faultsBeyondSchema(text: string, path: string): Promise<Re
 	return decode(recipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
 }
 
+/** The engine that a recipe names, whatever else is wrong with it; null: none that is known. */
+export function recipeEngine(text: string): (typeof trainingEngines)[number] | null {
+	const value: unknown = parse(text, [], syntax);
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+	const { engine = 'embedded' } = value as { readonly engine?: unknown };
+	return trainingEngines.find((known) => known === engine) ?? null;
+}
+
 /** All that keeps a recipe from being started; empty when nothing does. */
 export async function faultsOf(text: string, path: string): Promise<{ recipe: Recipe | null; faults: RecipeFault[] }> {
 	const parsed = parseRecipe(text);
@@ -22,21 +35,40 @@ export async function faultsOf(text: string, path: string): Promise<{ recipe: Re
 	return { recipe: parsed.recipe, faults: await missingFiles(parsed.recipe, text, path) };
 }
 
+/** To look for a share of another machine is to ask that machine: not before a person starts the run. */
+const isShare = (path: string) => /^[\\/]{2}/.test(path);
+
 /** Files that the recipe names and that are not there. */
 async function missingFiles(recipe: Recipe, text: string, recipePath: string): Promise<RecipeFault[]> {
-	const { dataset } = recipe;
-	if (!('path' in dataset)) return [];
+	const folder = dirname(recipePath);
+	const resolved = resolveRecipe(recipe, await machineOf(recipe, folder));
 	const faults: RecipeFault[] = [];
-	for (const key of ['path', 'heldOut'] as const) {
-		const name = dataset[key];
-		// To look for a share of another machine is to ask that machine: not before a person starts the run.
-		if (name === undefined || /^[\\/]{2}/.test(name)) continue;
-		const there = await stat(resolve(dirname(recipePath), name)).catch(() => null);
-		if (there?.isFile()) continue;
-		const message = `There is no file "${name}": paths start at the recipe's folder.`;
-		faults.push({ ...placeOf(text, ['dataset', key]), path: `dataset.${key}`, message });
+	for (const { key, path, kind } of recipeFiles(resolved)) {
+		const name = valueAt(recipe, key);
+		if (isShare(name) || isShare(path)) continue;
+		// Where the cluster sees it and this machine does not.
+		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
+		const there = await stat(path).catch(() => null);
+		if (there !== null && (kind === 'any' || there.isFile())) continue;
+		faults.push({ ...placeOf(text, [...key]), path: formatPath(key), message: missing(name, recipe, key) });
 	}
 	return faults;
+}
+
+function missing(name: string, { engine }: Recipe, key: readonly (string | number)[]): string {
+	const what = key.at(0) === 'model' && key.at(-1) === 'path' ? 'model folder' : 'file';
+	const start = `There is no ${what} "${name}": paths start at the recipe's folder`;
+	if (engine !== 'embedded') return `${start}.`;
+	if (what === 'model folder' && hasHubForm(name)) {
+		return `${start}, and the embedded engine reads checkpoints of its own; for a model of the hub set "engine": "pytorch".`;
+	}
+	return what === 'file' && hasHubDatasetForm(name) && name.includes('/')
+		? `${start}; for a dataset of the hub set "engine": "pytorch".`
+		: `${start}.`;
+}
+
+function valueAt(recipe: Recipe, key: readonly (string | number)[]): string {
+	return String(key.reduce<unknown>((at, part) => (at as Record<string | number, unknown>)[part], recipe));
 }
 
 /** Where a value of the recipe stands in its text; lines and columns from 1. */

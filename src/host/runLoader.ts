@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts';
-import type { RunAnnotation, RunRecord } from '../protocol/runRecord.ts';
+import type { RunAnnotation } from '../protocol/runRecord.ts';
+import { type EngineWait, engineWaitOf } from '../runs/engineFacts.ts';
 import { readAnnotation, readRecord } from '../runs/runReader.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
 import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
@@ -20,7 +21,7 @@ export async function loadRun(folder: string): Promise<RunView> {
 			folder,
 			record,
 			status,
-			queued: claimsLife({ status }) && isQueued(record),
+			queued: claimsLife({ status }) && isQueued(engineWaitOf(record)),
 			fault: null,
 			annotation,
 			reward: summary?.reward ?? null,
@@ -56,10 +57,8 @@ async function loadForeign(folder: string): Promise<RunView> {
 	return { folder, record, status: record.status, queued: false, fault: null, annotation, ...summary };
 }
 
-/** While it waits for its device the engine says so in the device's place. */
-function isQueued(record: RunRecord): boolean {
-	return record.device.startsWith('waiting for ');
-}
+/** Waiting for its turn may take hours; loading does not. */
+const isQueued = (wait: EngineWait | null) => wait?.kind === 'device' || wait?.kind === 'job';
 
 /** Whether two snapshots say the same, so that nothing need be drawn. Heartbeats alone are no news. */
 export function sameView(a: RunView, b: RunView): boolean {

@@ -1,3 +1,4 @@
+import { engineFactsOf, engineWaitOf } from '../runs/engineFacts.ts';
 import { displayText, elapsedOf, flagsOf, isForeign, isLive, isRunning, nameOf, type RunView } from './runView.ts';
 
 /** One row of the *Runs* view, in words; drawing it is `runsTree.ts`. */
@@ -44,7 +45,8 @@ export function stateOf(view: RunView): State {
 export function stateText(view: RunView): string {
 	// Its files tell whether it is being written, not why no more.
 	if (isForeign(view)) return view.status === 'running' ? 'being written' : 'not written to now';
-	return stateWords[stateOf(view)];
+	const wait = isLive(view) && view.record !== null && view.status !== 'paused' ? engineWaitOf(view.record) : null;
+	return wait?.words ?? stateWords[stateOf(view)];
 }
 
 function iconOf(view: RunView): RunPresentation['icon'] {
@@ -62,20 +64,36 @@ export function presentRun(view: RunView, now: number, dated = false): RunPresen
 	const reward = view.reward === null ? null : `reward ${formatReward(view.reward)}`;
 	const elapsed = elapsedOf(view, now);
 	const time = elapsed === null ? null : formatElapsed(elapsed);
-	// A running row's icon says that it runs; its stage says more. All other states are said in words as well.
 	const foreign = view.record?.foreign ? displayText(view.record.foreign.title, 40) : null;
-	const state = foreign ?? (isRunning(view) ? null : stateText(view));
+	// The engine that everybody has goes without saying.
+	const engine =
+		foreign === null && view.record && view.record.engine !== 'embedded' ? engineFactsOf(view.record).title : null;
+	const state = foreign ?? stateBeside(view);
 	const stage = isLive(view) && view.record?.stage ? displayText(view.record.stage, 40) : null;
 	return {
 		label,
-		description: joined([state, stage, step, reward, time]),
+		description: joined([engine, state, stage, step, reward, time]),
 		icon: iconOf(view),
 		contextValue: flagsOf(view).join(' '),
 		tooltip: tooltipOf(view, start, time),
-		spoken: [label, foreign, stateText(view), stage, step && `step ${step.replace('/', ' of ')}`, reward, time]
+		spoken: [
+			label,
+			foreign ?? engine,
+			stateText(view),
+			stage,
+			step && `step ${step.replace('/', ' of ')}`,
+			reward,
+			time,
+		]
 			.filter(Boolean)
 			.join(', '),
 	};
+}
+
+/** A running row's icon says that it runs; its stage says more. All other states are said in words as well. */
+function stateBeside(view: RunView): string | null {
+	const text = stateText(view);
+	return isRunning(view) && text === stateWords.running ? null : text;
 }
 
 function tooltipOf(view: RunView, start: string | null, time: string | null): [string, string][] {
@@ -99,7 +117,12 @@ function tooltipOf(view: RunView, start: string | null, time: string | null): [s
 		record.foreign.notes.slice(0, 12).forEach((note, i) => {
 			rows.push([i === 0 ? 'To know' : '', displayText(note, 400)]);
 		});
-	} else add('Engine', record?.engine);
+	} else if (record !== null) {
+		const { title, versions, job } = engineFactsOf(record);
+		const named = versions.map(([name, version]) => `${name} ${version}`).join(', ');
+		add('Engine', displayText(named === '' ? title : `${title}: ${named}`, 200));
+		add('Job', job && displayText(`${job.id} at ${job.address}`, 200));
+	}
 	add('Attempt', record && record.attempt > 1 ? String(record.attempt) : null);
 	add('Resumed from', record?.parent && displayText(record.parent.checkpoint, 200));
 	add('Tags', view.annotation?.tags?.map((tag) => displayText(tag, 40)).join(', '));
@@ -118,7 +141,7 @@ export interface StatusBarPresentation {
 /** The active run in the status bar: stage, step, reward, tokens/s. */
 export function presentStatusBar(view: RunView): StatusBarPresentation {
 	const stage = view.record?.stage ? displayText(view.record.stage, 20) : null;
-	const state = isRunning(view) ? null : stateText(view);
+	const state = stateBeside(view);
 	const parts = [
 		state,
 		stage,

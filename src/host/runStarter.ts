@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
+import type { EngineName } from '../protocol/runRecord.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
 import { launchSettings, requireTrust } from './launchSettings.ts';
 import type { Notices } from './notices.ts';
@@ -24,6 +25,10 @@ interface Needs {
 	readonly diagnostics: RecipeDiagnostics;
 	/** Of the engine's rewards: which Python, which sandbox, which keys. @param recipe what is started */
 	readonly environment: (recipe: vscode.Uri) => Promise<Readonly<Record<string, string>>>;
+	/** Of engines that train in Python: which one; undefined: there is none, and the person was asked. @param retry starts it */
+	readonly torch: (engine: EngineName, retry: () => unknown) => Promise<Readonly<Record<string, string>> | undefined>;
+	/** Whether it fits into memory, or the person wants it all the same. */
+	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
@@ -56,25 +61,35 @@ export class RunStarter {
 			return undefined;
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
-		return this.#run(`Starting ${displayText(parsed.name)}`, recipe, place, (runs, options) =>
+		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place));
+		if (torch === undefined || !(await this.#needs.mayStart(recipe, parsed.engine))) return undefined;
+		return this.#run(`Starting ${displayText(parsed.name)}`, recipe, torch, place, (runs, options) =>
 			runs.startRun(recipe.fsPath, { set }, options),
 		);
 	}
 
-	resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {
+	async resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
+		const torch = await this.#torchOf(view, () => this.resume(view, place));
+		if (torch === undefined) return undefined;
 		const folder = vscode.Uri.file(view.folder);
-		return this.#run(`Resuming ${nameOf(view)}`, folder, place, (runs, options) =>
+		return this.#run(`Resuming ${nameOf(view)}`, folder, torch, place, (runs, options) =>
 			runs.resumeRun(view.folder, options),
 		);
 	}
 
 	/** A new run from a checkpoint. @param step null: the newest */
-	branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
+	async branch(view: RunView, step: number | null, place: StartPlace = {}): Promise<string | undefined> {
 		requireTrust();
-		return this.#run(`Resuming ${nameOf(view)}`, vscode.Uri.file(view.folder), place, (runs, options) =>
+		const torch = await this.#torchOf(view, () => this.branch(view, step, place));
+		if (torch === undefined) return undefined;
+		return this.#run(`Resuming ${nameOf(view)}`, vscode.Uri.file(view.folder), torch, place, (runs, options) =>
 			runs.branchRun(view.folder, step, {}, options),
 		);
+	}
+
+	#torchOf(view: RunView, retry: () => unknown): Promise<Readonly<Record<string, string>> | undefined> {
+		return this.#needs.torch(view.record?.engine ?? 'embedded', retry);
 	}
 
 	/**
@@ -84,6 +99,7 @@ export class RunStarter {
 	async #run(
 		title: string,
 		from: vscode.Uri,
+		torch: Readonly<Record<string, string>>,
 		place: StartPlace,
 		begin: (runs: typeof import('../runs/startRun.ts'), options: StartOptions) => Promise<StartedRun>,
 	): Promise<string | undefined> {
@@ -91,7 +107,7 @@ export class RunStarter {
 		const runs = await import('../runs/startRun.ts');
 		const launch = {
 			...(await launchSettings(this.#needs.extension)),
-			environment: await this.#needs.environment(from),
+			environment: { ...(await this.#needs.environment(from)), ...torch },
 		};
 		let folder: string | null = null;
 		let shown: Promise<void> | null = null;

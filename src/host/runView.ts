@@ -9,7 +9,7 @@ export interface RunView {
 	readonly record: RunRecord | null;
 	/** As judged from record, heartbeat and process: a `running` record without an engine reads as `crashed`. */
 	readonly status: RunStatus | 'unreadable';
-	/** The run waits for its device. */
+	/** The run waits for its device, or its job for room on the cluster. */
 	readonly queued: boolean;
 	readonly fault: string | null;
 	readonly annotation: RunAnnotation | null;

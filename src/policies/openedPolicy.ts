@@ -16,7 +16,7 @@ export interface PolicyContext {
 	readonly signal?: AbortSignal;
 	/** Where relative paths of scripts and checkpoints start. */
 	readonly folder: string;
-	/** Where `keyVariable` is looked up. Default: none are there. */
+	/** Where `keyVariable` is looked up, and which Python serves checkpoints of the pytorch engine. Default: none are there. */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
 	/** How long a checkpoint that nobody uses stays served, for the next search, in milliseconds. Default 0. */
 	readonly idleMs?: number;

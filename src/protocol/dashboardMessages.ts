@@ -22,6 +22,7 @@ export const dashboardActions = [
 	'hyperparameters',
 	'openLog',
 	'openFolder',
+	'setUpPytorch',
 ] as const;
 export type DashboardAction = (typeof dashboardActions)[number];
 
@@ -46,14 +47,23 @@ export const dashboardRunSchema = v.object({
 	name: text,
 	/** null: run.json cannot be read (`fault` says why) or is not there yet (`missing`). */
 	status: v.nullable(v.picklist(runStatuses)),
-	/** The run waits for its device. */
-	queued: v.boolean(),
+	/** What it waits for that is at work, as a state. */
+	wait: v.optional(v.object({ kind: v.picklist(['device', 'loading', 'job', 'cluster', 'restart']), words: text })),
 	fault: v.nullable(v.object({ missing: v.boolean(), message: text, action: v.nullable(text) })),
 	/** Why the run crashed. */
 	error: v.nullable(v.object({ message: text, action: v.nullable(text) })),
 	/** Why the run has paused by itself. */
 	pause: v.optional(v.object({ message: text, action: v.nullable(text) })),
 	engine: text,
+	/** Of an engine of ours: what numbers depend on, and the job that computes elsewhere. */
+	engineFacts: v.optional(
+		v.object({
+			versions: v.array(v.tuple([text, text])),
+			job: v.nullable(v.object({ id: text, address: text, submissions: count })),
+			/** Training processes; null: not recorded, or one. */
+			workers: v.nullable(count),
+		}),
+	),
 	/** Name of the importer's format; absent: written by an engine of ours. */
 	format: v.optional(text),
 	/** What that format does not record, and what is inferred instead. */

@@ -3,9 +3,18 @@ import { builtInRewardSchema } from './builtInRewards.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
+import { optimiser, updates } from './stageFields.ts';
+import { pytorchSchema, raySchema } from './torchRecipe.ts';
+import { distillStageSchema, dpoStageSchema, rewardModelStageSchema, rlooStageSchema } from './torchStages.ts';
+
+export { type SchedulerName, schedulerNames } from './stageFields.ts';
 
 export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
 export type TaskName = (typeof taskNames)[number];
+
+/** Datasets that are known by name; `src/core/dataset/presets.ts` says what each is. */
+export const presetNames = ['gsm8k', 'math', 'aime', 'humaneval', 'mbpp', 'countdown'] as const;
+export type PresetName = (typeof presetNames)[number];
 
 export const operationNames = ['reverse', 'sort', 'both'] as const;
 
@@ -27,12 +36,21 @@ export const taskDatasetSchema = v.strictObject({
 });
 
 export const fileDatasetSchema = v.strictObject({
-	path: text('A JSONL file, relative to the recipe: one object per line.'),
+	path: v.optional(
+		text(
+			'A JSONL file, relative to the recipe: one object per line. pytorch: also JSON, CSV, Parquet, or a hub id (default: that of "preset").',
+		),
+	),
+	preset: v.optional(choice(presetNames, 'A known dataset, which says how rows are read, and its hub id.')),
+	config: v.optional(text('pytorch: configuration of a hub dataset.')),
+	split: v.optional(text('pytorch: split of a hub dataset (default "train").')),
 	prompt: v.optional(text('Name of the prompt column (default "prompt").')),
 	answer: v.optional(text('Name of the answer column (default "answer").')),
 	solution: v.optional(text('Name of the column with a worked solution for the cold start (default "solution").')),
 	heldOut: v.optional(
-		text('A JSONL file of problems that are never trained on; without it a share is held out by a hash of the prompt.'),
+		text(
+			'A file of problems that are never trained on, or a split of the hub dataset; without it a share is held out by a hash of the prompt.',
+		),
 	),
 	heldOutShare: v.optional(
 		real('Share of problems held out by hash when there is no heldOut file (default 0.1).', 0.001, 0.9),
@@ -56,6 +74,10 @@ export const modelSchema = v.union(
 		}),
 		v.strictObject({
 			path: text('A checkpoint folder of this engine, or a model folder or hub id for the pytorch engine.'),
+			revision: v.optional(text('pytorch: branch, tag or commit of a hub model.')),
+			template: v.optional(
+				text('pytorch: a Jinja file, relative to the recipe, in place of the chat template of the model.'),
+			),
 		}),
 	],
 	'must be {"layers", "width", "heads"} or {"path"}',
@@ -67,6 +89,10 @@ export const templateSchema = v.union(
 		v.picklist(templateNames),
 		v.strictObject({
 			prompt: text('Text around the problem; {prompt} stands for it.'),
+			chat: v.optional(
+				flag('pytorch: put the prompt as a user message through the chat template of the model (default false).'),
+			),
+			system: v.optional(text('pytorch: the system message before it, with "chat".')),
 			think: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 			answer: v.nullable(v.tuple([v.string(), v.string()], 'must be ["open", "close"] or null')),
 		}),
@@ -85,43 +111,17 @@ export const rewardSchema = v.union(
 	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
 );
 
-const until = described(
-	v.strictObject({
-		heldOutAccuracy: real('The stage ends once the held-out sampled accuracy reaches this.', 0, 1),
-		every: v.optional(count('Steps between these measurements (default 20).')),
-		problems: v.optional(count('Held-out problems per measurement (default 256).', 1, 100_000)),
-	}),
-	'Ends the stage early by a measured quantity, never by the clock.',
-);
-
-export const schedulerNames = ['constant', 'linear', 'cosine', 'constant_with_warmup'] as const;
-export type SchedulerName = (typeof schedulerNames)[number];
-
-const updates = {
-	steps: count('Optimiser updates at most.', 1, 10_000_000),
-	learning_rate: real('Peak learning rate of AdamW.', 0, 10),
-	lr_scheduler_type: v.optional(
-		choice(schedulerNames, 'Shape of the learning rate over the stage (default constant_with_warmup).'),
-	),
-	warmup_steps: v.optional(count('Updates over which the rate rises linearly from 0.', 0)),
-	max_grad_norm: v.optional(real('Global gradient norm above which gradients are scaled down (default 1).', 0)),
-	weight_decay: v.optional(real('Decoupled weight decay on matrices (default 0).', 0, 10)),
-	adam_beta1: v.optional(real('AdamW beta1 (default 0.9).', 0, 0.99999)),
-	adam_beta2: v.optional(real('AdamW beta2 (default 0.999; 0.98 suits short runs).', 0, 0.99999)),
-	adam_epsilon: v.optional(real('AdamW epsilon (default 1e-8).', 1e-20, 1)),
-};
-
-const { steps, ...rates } = updates;
-const optimiser = { steps, until: v.optional(until), ...rates };
-
 export const sftStageSchema = v.strictObject({
 	type: described(v.literal('sft'), 'Cold start: imitation of worked solutions.'),
 	...optimiser,
 	batch_size: v.optional(count('Worked solutions per update (default 64).', 1, 65_536)),
 });
 
-export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const;
+/** The first four are the embedded engine's, too. */
+export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;
 export type LossType = (typeof lossTypes)[number];
+export const embeddedLossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo'] as const satisfies readonly LossType[];
+export type EmbeddedLossType = (typeof embeddedLossTypes)[number];
 
 export const grpoStageSchema = v.strictObject({
 	type: described(v.literal('grpo'), 'Group relative policy optimisation.'),
@@ -133,7 +133,7 @@ export const grpoStageSchema = v.strictObject({
 	),
 	num_iterations: v.optional(count('Passes over each generation batch, mu (default 1).', 1, 64)),
 	max_completion_length: v.optional(
-		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 8192),
+		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 131_072),
 	),
 	temperature: v.optional(real('Sampling temperature; log-probabilities are taken at it too (default 1).', 0.01, 100)),
 	beta: v.optional(real('Weight of the KL term; 0 makes no reference forward at all (default 0).', 0, 1000)),
@@ -180,7 +180,7 @@ const head = {
 	),
 	num_iterations: v.optional(count('Passes over each generation batch (default 1).', 1, 64)),
 	max_completion_length: v.optional(
-		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 8192),
+		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 131_072),
 	),
 	temperature: v.optional(real('Sampling temperature (default 1).', 0.01, 100)),
 };
@@ -226,8 +226,17 @@ export const headOfStage = { 'value-model': 'value', 'process-reward-model': 'pr
 
 export const stageSchema = v.variant(
 	'type',
-	[sftStageSchema, grpoStageSchema, valueModelStageSchema, processStageSchema],
-	'must be a stage of type "sft", "grpo", "value-model" or "process-reward-model"',
+	[
+		sftStageSchema,
+		grpoStageSchema,
+		valueModelStageSchema,
+		processStageSchema,
+		rlooStageSchema,
+		dpoStageSchema,
+		rewardModelStageSchema,
+		distillStageSchema,
+	],
+	'must be a stage of type "sft", "grpo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
 );
 
 export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
@@ -246,10 +255,12 @@ export const recipeSchema = v.strictObject({
 	whenBusy: v.optional(choice(['queue', 'share'], 'What to do when another run uses the same device (default queue).')),
 	seed: v.optional(count('Seed of everything random.', 0, 4294967295), 1),
 	dataset: described(
-		v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...} or {"path": ...}'),
+		v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
 		'Where the problems come from: a task generator or a JSONL file.',
 	),
 	model: described(modelSchema, 'The policy: sizes of a new model, or where a trained one lies.'),
+	pytorch: v.optional(described(pytorchSchema, 'How the pytorch and ray engines compute.')),
+	ray: v.optional(described(raySchema, 'The cluster of the ray engine.')),
 	template: v.optional(
 		described(
 			templateSchema,
@@ -312,5 +323,11 @@ export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
 export type ValueModelStage = v.InferOutput<typeof valueModelStageSchema>;
 export type ProcessStage = v.InferOutput<typeof processStageSchema>;
 export type HeadStage = ValueModelStage | ProcessStage;
-export type Stage = SftStage | GrpoStage | HeadStage;
+export type RlooStage = v.InferOutput<typeof rlooStageSchema>;
+export type DpoStage = v.InferOutput<typeof dpoStageSchema>;
+export type RewardModelStage = v.InferOutput<typeof rewardModelStageSchema>;
+export type DistillStage = v.InferOutput<typeof distillStageSchema>;
+/** Stages that the embedded engine does not have. */
+export type TorchStage = RlooStage | DpoStage | RewardModelStage | DistillStage;
+export type Stage = SftStage | GrpoStage | HeadStage | TorchStage;
 export type TemplateSpec = v.InferOutput<typeof templateSchema>;

@@ -1,5 +1,6 @@
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
+import { verifiedTask } from '../core/dataset/readableHere.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import type { RewardContext, RewardDescription } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
@@ -44,7 +45,7 @@ export interface RecipeScorers {
 /** The context that a recipe's rewards judge by. */
 export function contextOf(recipe: ScorerOptions['recipe'], folder: string): RewardContext {
 	const { think, answer } = recipe.template;
-	return { tags: { think, answer }, task: 'task' in recipe.dataset ? recipe.dataset : null, folder };
+	return { tags: { think, answer }, task: verifiedTask(recipe.dataset), folder };
 }
 
 /**

@@ -3,9 +3,8 @@ import { open } from 'node:fs/promises';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
-import { defaultColumns } from '../core/dataset/datasetRows.ts';
-import { resolveTaskSettings } from '../core/dataset/settings.ts';
-import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
+import { onlyTrainerReads, verifiedTask } from '../core/dataset/readableHere.ts';
+import { resolveDataset } from '../core/recipe/resolveDataset.ts';
 import type { ResolvedDataset, ResolvedReward } from '../core/recipe/resolvedRecipe.ts';
 import { exactVerifier, type Verifier } from '../core/reward/accuracyReward.ts';
 import { datasetComment } from '../core/reward/verification/datasetComment.ts';
@@ -66,16 +65,9 @@ export async function readHead(file: string): Promise<string> {
 	}
 }
 
+/** A dataset that a comment or a person names: always a file or a task. */
 function resolveNamed(dataset: TaskDataset | FileDataset, folder: string): ResolvedDataset {
-	if ('task' in dataset) return resolveTaskSettings(dataset) as ResolvedDataset;
-	const { path, heldOut, ...columns } = dataset;
-	return {
-		...defaultColumns,
-		heldOutShare: recipeDefaults.heldOutShare,
-		...(Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as object),
-		path: resolve(folder, path),
-		heldOut: heldOut === undefined ? null : resolve(folder, heldOut),
-	};
+	return resolveDataset(dataset, true, { cores: 1, resolvePath: (path) => resolve(folder, path) });
 }
 
 const isTask = (dataset: ResolvedDataset): dataset is Extract<ResolvedDataset, { task: unknown }> => 'task' in dataset;
@@ -128,8 +120,14 @@ export async function findRewardData(request: RewardDataRequest): Promise<Reward
 			dataset = recipe.recipe.dataset;
 			source = recipe.names ? 'recipe' : 'near';
 		} else remarks.push(`No dataset is known for ${basename(file)}. ${datasetHint(file)}`);
-		if (dataset !== null && isTask(dataset)) {
-			const task = createTask(dataset as TaskDataset);
+		const unread = dataset === null ? null : onlyTrainerReads(dataset);
+		if (unread !== null) {
+			remarks.push(`${unread} ${datasetHint(file)}`);
+			dataset = null;
+		}
+		const verified = dataset === null ? null : verifiedTask(dataset);
+		if (verified !== null) {
+			const task = createTask(verified);
 			verify = (question, answer) => task.verify(question, answer);
 		}
 	} catch (error) {
@@ -147,7 +145,7 @@ export async function findRewardData(request: RewardDataRequest): Promise<Reward
 		verify,
 		context: {
 			tags: { think: copyPair(template.think), answer: copyPair(template.answer) },
-			task: dataset !== null && isTask(dataset) ? { ...dataset } : null,
+			task: dataset === null ? null : verifiedTask(dataset),
 			folder: recipe === null ? folder : dirname(recipe.path),
 		},
 		...rest,

@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { readRecipeFile } from '../runs/recipeFile.ts';
+import { machineOf } from '../runs/recipeMachine.ts';
 
 export interface RewardRecipe {
 	/** Absolute path of the recipe. */
@@ -58,7 +59,7 @@ async function searchRecipes(folders: readonly string[]): Promise<string[]> {
 /** A recipe as a run would have it. Fails with `missing`, `denied`, `invalid`. */
 export async function readRewardRecipe(path: string): Promise<ResolvedRecipe> {
 	const recipe = await readRecipeFile(path);
-	return resolveRecipe(recipe, { cores: 1, resolvePath: (file) => resolve(dirname(path), file) });
+	return resolveRecipe(recipe, await machineOf(recipe, dirname(path)));
 }
 
 const realOf = (path: string) => realpath(path).catch(() => path);

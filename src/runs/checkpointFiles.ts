@@ -1,6 +1,7 @@
-import { lstat, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstat, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
+import { Failure } from '../base/failure.ts';
 import { decode } from '../protocol/decode.ts';
 import { runFiles, stepOf } from './runFiles.ts';
 import { listFolder, readSmallFile } from './safeFile.ts';
@@ -33,6 +34,24 @@ export interface CheckpointInfo {
 	readonly best: boolean;
 }
 
+/** A file of a checkpoint relative to its folder, with "/"; no part of it is "." or "..". */
+const fileName = /^(?:(?!\.{1,2}(?:\/|$))[\w.][\w.-]*(?:\/(?!$)|$))+$/;
+
+/** The files of a checkpoint that is being made, with "/". Fails with `invalid` for a link and for a name that none may have. */
+export async function checkpointFileNames(folder: string): Promise<string[]> {
+	const names: string[] = [];
+	const list = async (below: string) => {
+		for (const entry of await readdir(join(folder, below), { withFileTypes: true })) {
+			const name = below === '' ? entry.name : `${below}/${entry.name}`;
+			if (entry.isDirectory()) await list(name);
+			else if (entry.isFile() && fileName.test(name)) names.push(name);
+			else throw new Failure('invalid', `A checkpoint cannot hold ${JSON.stringify(name)}.`);
+		}
+	};
+	await list('');
+	return names.sort();
+}
+
 /** A complete checkpoint's manifest; null when files are missing, of another size or not regular. */
 export async function readManifest(folder: string): Promise<CheckpointManifest | null> {
 	let value: unknown;
@@ -43,8 +62,14 @@ export async function readManifest(folder: string): Promise<CheckpointManifest |
 	}
 	const decoded = decode(checkpointManifestSchema, value);
 	if (!decoded.ok) return null;
+	const folders = new Set<string>();
 	for (const { name, bytes } of decoded.value.files) {
-		if (!/^[\w][\w.-]*$/.test(name)) return null;
+		if (!fileName.test(name)) return null;
+		// A folder that is a link would lead out of the checkpoint.
+		for (let parent = dirname(name); parent !== '.' && !folders.has(parent); parent = dirname(parent)) {
+			if (!(await lstat(join(folder, parent)).catch(() => null))?.isDirectory()) return null;
+			folders.add(parent);
+		}
 		const stat = await lstat(join(folder, name)).catch(() => null);
 		if (!stat?.isFile() || stat.size !== bytes) return null;
 	}

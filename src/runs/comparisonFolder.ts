@@ -13,9 +13,9 @@ import {
 	comparisonResultSchema,
 	comparisonSummarySchema,
 } from '../protocol/strategyComparison.ts';
-import { LineSplitter, parseLine } from './jsonLines.ts';
+import { fileLines } from './fileLines.ts';
 import { RunLock } from './runLock.ts';
-import { openRegular, readJson } from './safeFile.ts';
+import { readJson } from './safeFile.ts';
 
 /** What a comparison of search strategies consists of; see protocol/strategyComparison.ts. */
 export const comparisonFiles = {
@@ -57,7 +57,7 @@ export async function readComparisonSummary(path: string): Promise<ComparisonSum
 /** Fails with `invalid` for a line that is no problem. */
 export async function readComparedProblems(path: string): Promise<ComparedProblem[]> {
 	const problems: ComparedProblem[] = [];
-	for await (const value of linesOf(path, comparisonFiles.problems)) {
+	for await (const value of fileLines(path, comparisonFiles.problems)) {
 		problems.push(
 			decodeOrThrow(comparedProblemSchema, value, `${comparisonFiles.problems}, line ${problems.length + 1}`),
 		);
@@ -67,7 +67,7 @@ export async function readComparedProblems(path: string): Promise<ComparedProble
 
 /** The results of a comparison, in their order; null for a line that is none. A torn last line is left out. */
 export async function* comparisonResults(path: string): AsyncIterable<ComparisonResult | null> {
-	for await (const value of linesOf(path, comparisonFiles.results)) {
+	for await (const value of fileLines(path, comparisonFiles.results)) {
 		const decoded = decode(comparisonResultSchema, value);
 		yield decoded.ok ? decoded.value : null;
 	}
@@ -99,22 +99,4 @@ async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
 		if (Failure.from(error).reason === 'missing') return null;
 		throw error;
 	});
-}
-
-async function* linesOf(path: string, name: string): AsyncIterable<unknown> {
-	const handle = await unlessMissing(openRegular(path, name));
-	if (handle === null) return;
-	try {
-		const splitter = new LineSplitter();
-		const buffer = Buffer.alloc(1 << 18);
-		for (;;) {
-			const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
-			if (bytesRead === 0) return;
-			for (const line of splitter.push(Uint8Array.prototype.slice.call(buffer, 0, bytesRead))) {
-				if (line.length > 0) yield parseLine(line);
-			}
-		}
-	} finally {
-		await handle.close();
-	}
 }

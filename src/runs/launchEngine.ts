@@ -3,12 +3,13 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Failure, type Reason } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { engineOfRun, engineProgram } from './enginePrograms.ts';
 import { runFiles } from './runFiles.ts';
 import { readLogFrom, readRecord } from './runReader.ts';
 import { refuseLinks } from './safeFile.ts';
 
 export interface LaunchOptions {
-	/** The engine's program: dist/engine.js. */
+	/** The embedded engine's program, dist/engine.js; the others lie beside it, and the run's recipe says which is taken. */
 	readonly engine: string;
 	/** Continue in place from the newest checkpoint. */
 	readonly resume?: boolean;
@@ -16,20 +17,25 @@ export interface LaunchOptions {
 	readonly parentCheckpoint?: string;
 	/** The node program; default: this process's own (Electron is told to be Node). */
 	readonly node?: string;
-	/** How long the engine may take until run.json says that it runs, in milliseconds; default 120000. */
+	/** How long the engine may take until run.json says that it runs, in milliseconds; default 120000, of PyTorch 600000. */
 	readonly waitMs?: number;
 	/** Added to the environment of this process: which Python, which sandbox, which keys its rewards use. */
 	readonly environment?: Readonly<Record<string, string>>;
 	readonly signal?: AbortSignal;
 }
 
+/** Importing PyTorch, loading a large model and queueing on a cluster take their time. */
+const patience = { embedded: 120_000, pytorch: 600_000, ray: 600_000, foreign: 120_000 } as const;
+
 /**
  * Starts the engine of a prepared run as a process of its own, which outlives this one, and waits until run.json says
  * that it is at work (or waits for its device). Fails with the engine's own typed error when it ends before.
  */
 export async function launchEngine(run: string, options: LaunchOptions): Promise<RunRecord> {
-	if (!(await stat(options.engine).catch(() => null))?.isFile()) {
-		throw new Failure('missing', `The engine's program ${options.engine} is not there.`, 'Install or build it again.');
+	const engine = await engineOfRun(run);
+	const program = engineProgram(options.engine, engine);
+	if (!(await stat(program).catch(() => null))?.isFile()) {
+		throw new Failure('missing', `The engine's program ${program} is not there.`, 'Install or build it again.');
 	}
 	const log = await refuseLinks(run)
 		.then(() => open(join(run, runFiles.log), 'a'))
@@ -44,7 +50,7 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 		child = spawn(
 			options.node ?? process.execPath,
 			[
-				options.engine,
+				program,
 				'--run',
 				run,
 				...(options.resume ? ['--resume'] : []),
@@ -65,7 +71,11 @@ export async function launchEngine(run: string, options: LaunchOptions): Promise
 		await log.close();
 	}
 	child.unref();
-	return await waitForEngine(run, { pid: child.pid, ended, logStart }, options);
+	return await waitForEngine(
+		run,
+		{ pid: child.pid, ended, logStart },
+		{ ...options, waitMs: options.waitMs ?? patience[engine] },
+	);
 }
 
 /** What an engine gets of this process's environment: no debugger, no Electron, no telemetry of its runtime. */
@@ -98,7 +108,7 @@ function exitOf(child: ChildProcess): Promise<Exit> {
 async function waitForEngine(
 	run: string,
 	engine: { readonly pid: number | undefined; readonly ended: Promise<Exit>; readonly logStart: number },
-	options: LaunchOptions,
+	options: LaunchOptions & { readonly waitMs: number },
 ): Promise<RunRecord> {
 	const { ended } = engine;
 	let exit: Exit | null = null;
@@ -111,7 +121,7 @@ async function waitForEngine(
 			failed = error;
 		},
 	);
-	const deadline = Date.now() + (options.waitMs ?? 120_000);
+	const deadline = Date.now() + options.waitMs;
 	for (;;) {
 		if (failed !== null) throw failed;
 		// Before the record is read: what the engine wrote at its end is then in it.

@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
 import { type DatasetColumns, parseDataset } from '../core/dataset/datasetRows.ts';
 import type { ProblemSource } from '../core/dataset/problemSource.ts';
+import { onlyTrainerReads } from '../core/dataset/readableHere.ts';
 import { rowsSource, splitRows } from '../core/dataset/rowsSource.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
@@ -17,7 +18,7 @@ export interface OpenedDataset {
 }
 
 /** Rows are held in memory, and one text of JavaScript holds about 512 MB. */
-const largestDataset = 500_000_000;
+export const largestDataset = 500_000_000;
 
 /** The text of a file of rows. Throws `missing`, `invalid` and `unsupported`. */
 export async function readDataFile(path: string): Promise<string> {
@@ -54,6 +55,8 @@ export async function openDataset(dataset: ResolvedDataset): Promise<OpenedDatas
 	if ('task' in dataset) {
 		return { source: taskSource(createTask(dataset as TaskDataset)), hash: hashOf(JSON.stringify(dataset)) };
 	}
+	const unread = onlyTrainerReads(dataset);
+	if (unread !== null) throw new Failure('unsupported', unread, 'Name a JSONL file or a task.');
 	const columns: DatasetColumns = dataset;
 	const text = await readDataFile(dataset.path);
 	const rows = parseDataset(text, dataset.path, columns);

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath, rm } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { decodeResolvedRecipe, resolveRecipe } from '../core/recipe/resolve.ts';
+import { formatPath } from '../core/recipe/parseRecipe.ts';
+import { recipeFiles } from '../core/recipe/recipeFiles.ts';
+import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { readRecipeFile, requireFile } from './recipeFile.ts';
+import { machineOf } from './recipeMachine.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
 import { type RewardCopies, readRewardCopies, writeRewardCopies } from './rewardCopies.ts';
 import { runFiles } from './runFiles.ts';
@@ -35,6 +37,22 @@ function changed(value: unknown, changes: RecipeChanges): unknown {
 }
 
 /**
+ * A recipe file as a run would have it; fails with `missing` or `invalid`, with the path. Files that the recipe names
+ * need not be there.
+ */
+export async function resolveRecipeFile(recipePath: string, changes: RecipeChanges = {}): Promise<ResolvedRecipe> {
+	const path = resolve(recipePath);
+	const plain = Object.values(changes).every((change) => change === undefined);
+	const written = await readRecipeFile(path, plain ? undefined : (value) => changed(value, changes));
+	try {
+		return resolveRecipe(written, await machineOf(written, dirname(path)));
+	} catch (error) {
+		if (!(error instanceof Failure) || error.message.includes(path)) throw error;
+		throw new Failure(error.reason, `${path}: ${error.message}`, error.action);
+	}
+}
+
+/**
  * Makes the folder of a new run from a recipe: `runs/<name>-<time>-<4 hex>` beside it, with the resolved recipe and
  * copies of its reward files. Nothing
  * is made when the recipe is at fault: `missing`, `invalid`; or `denied`, `full` when the folder cannot be written.
@@ -42,18 +60,7 @@ function changed(value: unknown, changes: RecipeChanges): unknown {
 export async function prepareRun(recipePath: string, changes: RecipeChanges = {}): Promise<PreparedRun> {
 	const path = resolve(recipePath);
 	const folder = dirname(path);
-	const plain = Object.values(changes).every((change) => change === undefined);
-	const written = await readRecipeFile(path, plain ? undefined : (value) => changed(value, changes));
-	let recipe: ResolvedRecipe;
-	try {
-		recipe = resolveRecipe(written, {
-			cores: availableParallelism(),
-			resolvePath: (relative) => resolve(folder, relative),
-		});
-	} catch (error) {
-		if (!(error instanceof Failure) || error.message.includes(path)) throw error;
-		throw new Failure(error.reason, `${path}: ${error.message}`, error.action);
-	}
+	const recipe = await resolveRecipeFile(path, changes);
 	await requireFiles(recipe, path);
 	return makeRunFolder(join(folder, 'runs'), await readRewardCopies(recipe));
 }
@@ -73,7 +80,7 @@ export async function prepareChild(
 		throw Failure.from(error, `Cannot read the run ${parent}`);
 	});
 	const what = join(run, runFiles.recipe);
-	const recipe = decodeResolvedRecipe(changed(await readResolvedRecipe(run), changes), what);
+	const recipe = withEngineSettings(decodeResolvedRecipe(changed(await readResolvedRecipe(run), changes), what));
 	const checkpoints = await listCheckpoints(run);
 	const checkpoint = step === null ? checkpoints.at(-1) : checkpoints.find((candidate) => candidate.step === step);
 	if (checkpoint === undefined) {
@@ -92,16 +99,20 @@ export async function prepareChild(
 }
 
 async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
-	if ('path' in recipe.dataset) {
-		await requireFile(recipe.dataset.path, 'dataset.path', path);
-		if (recipe.dataset.heldOut !== null) await requireFile(recipe.dataset.heldOut, 'dataset.heldOut', path);
+	for (const { key, path: file, kind } of recipeFiles(recipe)) {
+		// On a cluster it may lie where only the cluster's machines see it.
+		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
+		await requireFile(file, formatPath(key), path, kind);
 	}
-	if ('path' in recipe.model && recipe.engine === 'embedded')
-		await requireFile(recipe.model.path, 'model.path', path, 'any');
 	for (const [i, reward] of recipe.rewards.entries()) {
 		// One that is not absolute is a copy of the run that is continued.
 		if ('file' in reward && isAbsolute(reward.file)) await requireFile(reward.file, `rewards[${i}].file`, path);
 	}
+}
+
+function isInside(path: string, folder: string): boolean {
+	const near = relative(folder, path);
+	return near !== '' && !near.startsWith('..') && !isAbsolute(near);
 }
 
 async function makeRunFolder(runs: string, copies: RewardCopies): Promise<PreparedRun> {

@@ -1,5 +1,5 @@
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import type { EvaluationLine, EvaluationSummary } from '../protocol/evaluation.ts';
@@ -12,6 +12,7 @@ import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from './atomicF
 import {
 	type CheckpointInfo,
 	type CheckpointManifest,
+	checkpointFileNames,
 	deleteFolder,
 	listCheckpoints,
 	manifestName,
@@ -141,6 +142,11 @@ export class RunWriter {
 		const time = now();
 		this.#record = { ...this.#record, updated: time, heartbeat: time };
 		await writeFileAtomic(join(this.folder, runFiles.record), `${JSON.stringify(this.#record, null, '\t')}\n`);
+	}
+
+	/** The step of the newest line of metrics; -1: there is none. */
+	get lastMetricsStep(): number {
+		return this.#lastStep;
 	}
 
 	/** One line per optimiser step, strictly increasing. Values that are not finite are written as null. */
@@ -312,7 +318,7 @@ function* formatted(lines: Iterable<unknown>): Iterable<string> {
 
 async function writeManifest(folder: string, head: Omit<CheckpointManifest, 'files'>): Promise<void> {
 	const files: { name: string; bytes: number }[] = [];
-	for (const name of (await readdir(folder)).sort()) {
+	for (const name of await checkpointFileNames(folder)) {
 		if (name === manifestName) continue;
 		const handle = await open(join(folder, name), 'r+');
 		try {
@@ -322,5 +328,6 @@ async function writeManifest(folder: string, head: Omit<CheckpointManifest, 'fil
 			await handle.close();
 		}
 	}
+	for (const name of new Set(files.map((file) => dirname(file.name)))) await syncFolder(join(folder, name));
 	await writeFileAtomic(join(folder, manifestName), `${JSON.stringify({ ...head, files }, null, '\t')}\n`);
 }

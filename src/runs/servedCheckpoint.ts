@@ -2,24 +2,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
 import type { ControlClient } from '../rpc/controlClient.ts';
+import { engineOfCheckpoint, engineProgram } from './enginePrograms.ts';
 import { engineEnvironment, lastWords } from './launchEngine.ts';
 import { connectServed } from './runControl.ts';
 
 export interface ServeOptions {
-	/** The engine's program: dist/engine.js. */
+	/** The embedded engine's program, dist/engine.js; the others lie beside it, and who wrote the checkpoint serves it. */
 	readonly engine: string;
 	/** The node program; default: this process's own (Electron is told to be Node). */
 	readonly node?: string;
 	/** What the engine's log calls this program. */
 	readonly name: string;
-	/** How long the engine may take until it answers, in milliseconds; default 60000. */
+	/** Added to the environment of this process: which Python. */
+	readonly environment?: Readonly<Record<string, string>>;
+	/** How long the engine may take until it answers, in milliseconds; default 60000, of PyTorch 600000. */
 	readonly waitMs?: number;
 	readonly signal?: AbortSignal;
 }
 
+/** The environment variable that names the Python of the pytorch engine, whoever looks for it. */
+export const torchPythonVariable = 'REASONING_LAB_TORCH_PYTHON';
+
 /** How long an engine that is told to end may take before it is ended, in milliseconds. */
 const graceMs = 3000;
 const mostWords = 16 << 10;
+/** Importing PyTorch and loading a large model take their time. */
+const waitMs = { embedded: 60_000, pytorch: 600_000 } as const;
 
 /**
  * A checkpoint whose policy answers: an engine that serves it already, else one that is started here and ends with this
@@ -42,13 +50,18 @@ export class ServedCheckpoint extends Disposable {
 	static async open(checkpoint: string, options: ServeOptions): Promise<ServedCheckpoint> {
 		const other = await connectServed(checkpoint, options.name).catch(() => null);
 		if (other !== null) return new ServedCheckpoint(checkpoint, other, null);
+		const engine = await engineOfCheckpoint(checkpoint);
 		const child = spawn(
 			options.node ?? process.execPath,
-			[options.engine, '--serve', checkpoint, '--until-input-ends'],
-			{ stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true, env: engineEnvironment() },
+			[engineProgram(options.engine, engine), '--serve', checkpoint, '--until-input-ends'],
+			{
+				stdio: ['pipe', 'pipe', 'pipe'],
+				windowsHide: true,
+				env: engineEnvironment({ ...process.env, ...options.environment }),
+			},
 		);
 		try {
-			await ready(child, checkpoint, options);
+			await ready(child, checkpoint, { ...options, waitMs: options.waitMs ?? waitMs[engine] });
 			return new ServedCheckpoint(checkpoint, await connectServed(checkpoint, options.name), child);
 		} catch (error) {
 			endChild(child);
@@ -61,7 +74,11 @@ export class ServedCheckpoint extends Disposable {
 	}
 }
 
-function ready(child: ChildProcess, checkpoint: string, { waitMs = 60_000, signal }: ServeOptions): Promise<void> {
+function ready(
+	child: ChildProcess,
+	checkpoint: string,
+	{ waitMs, signal }: ServeOptions & { readonly waitMs: number },
+): Promise<void> {
 	return new Promise((resolve, reject) => {
 		let words = '';
 		let said = '';

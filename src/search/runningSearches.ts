@@ -6,6 +6,7 @@ import type { SearchResume } from '../core/search/goOn.ts';
 import { probePolicy } from '../policies/probePolicy.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import type { RunningSearch, SearchNews, SearchResult, searchRequests } from '../protocol/searchWorker.ts';
+import { torchPythonVariable } from '../runs/servedCheckpoint.ts';
 import { PolicyPool } from './policyPool.ts';
 import { pruneNode } from './pruneNode.ts';
 import type { SearchContext } from './searchContext.ts';
@@ -109,10 +110,13 @@ export class RunningSearches extends Disposable {
 	/** What searches of this process take, with the keys of a request. */
 	context(keys: Readonly<Record<string, string>>, environment: Readonly<Record<string, string>>): SearchContext {
 		const { engine, client } = this.#programs;
+		const all = { ...process.env, ...environment };
+		// Of all variables the policies get this one: which Python serves a checkpoint of the pytorch engine.
+		const python = { [torchPythonVariable]: all[torchPythonVariable] };
 		return {
 			pool: this.#pool,
-			policies: { keys, engine, client, folder: process.cwd() },
-			environment: { ...process.env, ...environment },
+			policies: { keys, engine, client, folder: process.cwd(), environment: python },
+			environment: all,
 		};
 	}
 

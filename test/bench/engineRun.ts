@@ -3,8 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { prepareRun } from '../../src/runs/prepareRun.ts';
+import { treeSeconds } from './processTimes.ts';
 
-const engine = fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url));
+/** What trains a recipe, by its `engine`. */
+const programs = {
+	embedded: fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url)),
+	pytorch: fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url)),
+};
 
 export interface EngineRun {
 	readonly folder: string;
@@ -12,30 +17,56 @@ export interface EngineRun {
 	readonly metrics: readonly Readonly<Record<string, unknown>>[];
 	/** Largest resident set seen, in bytes; NaN where the system does not tell. */
 	readonly memory: number;
+	/** Processor time of all its processes, in seconds, by how many lines of metrics there were; empty where the system does not tell. */
+	readonly processor: readonly { readonly lines: number; readonly seconds: number }[];
 }
 
+export interface EngineRunOptions {
+	readonly engine?: keyof typeof programs;
+	/** Threads, where they are not to be what a recipe gets on this machine. */
+	readonly workers?: number;
+	readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Rarely: what is measured shares the machine with it. */
+const pollMs = 1000;
+
 /** Runs a recipe in an engine process of its own, from the sources, to its end. */
-export async function runEngine(folder: string, name: string, recipe: object): Promise<EngineRun> {
+export async function runEngine(
+	folder: string,
+	name: string,
+	recipe: object,
+	{ engine = 'embedded', workers, environment = {} }: EngineRunOptions = {},
+): Promise<EngineRun> {
 	const path = join(folder, `${name}.recipe.json`);
-	await writeFile(path, JSON.stringify({ format: 1, name, ...recipe }));
-	const { folder: run } = await prepareRun(path);
-	const child = spawn(process.execPath, [engine, '--run', run], { stdio: ['ignore', 'ignore', 'pipe'] });
+	await writeFile(path, JSON.stringify({ format: 1, name, engine, ...recipe }));
+	const { folder: run, recipe: resolved } = await prepareRun(path);
+	if (workers !== undefined) await writeFile(join(run, 'recipe.json'), JSON.stringify({ ...resolved, workers }));
+	const metrics = join(run, 'metrics.jsonl');
+	const child = spawn(process.execPath, [programs[engine], '--run', run], {
+		stdio: ['ignore', 'ignore', 'pipe'],
+		env: { ...process.env, ...environment },
+	});
 	let complaint = '';
 	child.stderr.setEncoding('utf8').on('data', (text: string) => {
 		complaint += text;
 	});
 	let memory = Number.NaN;
+	const processor: { lines: number; seconds: number }[] = [];
 	const timer = setInterval(async () => {
 		const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
 		const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
 		if (kilobytes !== undefined) memory = Number(kilobytes) * 1024;
-	}, 500);
+		const seconds = await treeSeconds(child.pid as number);
+		const lines = (await readFile(metrics, 'utf8').catch(() => '')).split('\n').length - 1;
+		if (seconds !== null && lines > (processor.at(-1)?.lines ?? 0)) processor.push({ lines, seconds });
+	}, pollMs);
 	const code = await new Promise((resolve, reject) => {
 		child.on('error', reject);
 		child.on('close', resolve);
 	});
 	clearInterval(timer);
 	if (code !== 0) throw new Error(`The engine ended with status ${code} in ${run}: ${complaint}`);
-	const lines = (await readFile(join(run, 'metrics.jsonl'), 'utf8')).trim().split('\n');
-	return { folder: run, metrics: lines.map((line) => JSON.parse(line)), memory };
+	const lines = (await readFile(metrics, 'utf8')).trim().split('\n');
+	return { folder: run, metrics: lines.map((line) => JSON.parse(line)), memory, processor };
 }

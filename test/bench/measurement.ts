@@ -14,6 +14,8 @@ export interface BenchOptions {
 	readonly againstPattern: RegExp;
 	/** How often each is measured. */
 	readonly rounds: number;
+	/** The smallest sizes that go through everything: they show that the bench works and measure nothing. */
+	readonly tiny: boolean;
 }
 
 /** One bench: a file NAME.bench.ts beside this one exports it as `bench`. */
@@ -21,6 +23,9 @@ export interface Bench {
 	readonly title: string;
 	run(options: BenchOptions): Promise<Measurement[]>;
 }
+
+/** The bench cannot run here: what it needs is missing. Nothing is wrong with what it would measure. */
+export class NotHere extends Error {}
 
 export function median(samples: readonly number[]): number {
 	const sorted = samples.toSorted((a, b) => a - b);

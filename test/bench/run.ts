@@ -1,11 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { type Bench, table, writeResults } from './measurement.ts';
+import { type Bench, type Measurement, NotHere, table, writeResults } from './measurement.ts';
 
 /**
- * npm run bench [-- NAME ...] [--rounds N] [--against COMMAND [--against-pattern REGEXP]]
+ * npm run bench [-- NAME ...] [--rounds N] [--tiny] [--against COMMAND [--against-pattern REGEXP]]
  *
- * Without names all benches run. `--against` runs another program in turns with the bench and prints the ratio: the
+ * Without names all benches run; one that lacks something here says so. `--tiny` goes through a bench with the smallest
+ * sizes, where it has such, and writes no results. `--against` runs another program in turns with the bench and prints the ratio: the
  * command is run by the shell once per round and must print its figure (seconds per step for `engine`) in a line that the
  * pattern finds; its first group is the number, and the last match counts.
  */
@@ -13,6 +14,7 @@ const { values, positionals } = parseArgs({
 	allowPositionals: true,
 	options: {
 		rounds: { type: 'string', default: '3' },
+		tiny: { type: 'boolean', default: false },
 		against: { type: 'string' },
 		'against-pattern': { type: 'string', default: 'GRPO: ([0-9.]+) s/step' },
 	},
@@ -37,11 +39,19 @@ if (unknown.length > 0 || !Number.isInteger(rounds) || rounds < 1) {
 for (const name of positionals.length > 0 ? positionals : known.sort()) {
 	const { bench }: { bench: Bench } = await import(new URL(`${name}${suffix}`, folder).href);
 	console.log(`${name}: ${bench.title}`);
-	const measurements = await bench.run({
-		against: values.against ?? null,
-		againstPattern: new RegExp(values['against-pattern'], 'g'),
-		rounds,
-	});
+	let measurements: Measurement[];
+	try {
+		measurements = await bench.run({
+			against: values.against ?? null,
+			againstPattern: new RegExp(values['against-pattern'], 'g'),
+			rounds,
+			tiny: values.tiny,
+		});
+	} catch (error) {
+		if (!(error instanceof NotHere)) throw error;
+		console.log(`${error.message} Nothing was measured.`);
+		continue;
+	}
 	console.log(table(measurements));
-	await writeResults(new URL('results.json', folder), measurements);
+	if (!values.tiny) await writeResults(new URL('results.json', folder), measurements);
 }

@@ -168,7 +168,11 @@ export function enginesUnder(folder: string): { readonly pid: number; readonly s
 		if (!/^\d+$/.test(name)) continue;
 		try {
 			const [, script = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
-			if (!script.endsWith('engine.js') || !args.some((arg) => arg.startsWith(folder))) continue;
+			if (
+				!(script.endsWith('engine.js') || script.endsWith('driver.js')) ||
+				!args.some((arg) => arg.startsWith(folder))
+			)
+				continue;
 			engines.push({ pid: Number(name), script });
 		} catch {
 			// It has ended.
@@ -219,6 +223,7 @@ export function stepsOf(run: string): number[] {
 }
 
 export interface RecordedRun {
+	readonly engine: string;
 	readonly id: string;
 	readonly status: string;
 	readonly step: number;

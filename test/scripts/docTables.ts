@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { Random } from '../../src/base/random.ts';
 import { createTask } from '../../src/core/dataset/createTask.ts';
+import { datasetPresets, type PresetReading } from '../../src/core/dataset/presets.ts';
 import { taskDefaults } from '../../src/core/dataset/settings.ts';
 import { trainers } from '../../src/core/metrics/canonicalName.ts';
 import { describeMetric, metricNames } from '../../src/core/metrics/catalogue.ts';
+import { devicePartNames } from '../../src/core/metrics/deviceNames.ts';
 import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/metrics/metricInfo.ts';
 import { probes } from '../../src/core/reward/audit/probes.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
@@ -149,14 +151,15 @@ export function recipeTables(): Record<string, string> {
 			`option with ${key}`,
 		);
 	const stages = pick(property('stages').items as Schema | undefined, 'stages');
-	const sft = option(stages, 'batch_size');
-	const grpo = option(stages, 'num_generations');
-	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
 	const kind = (type: string) =>
 		pick(
 			optionsOf(stages).find((one) => one.properties?.type?.const === type),
 			type,
 		);
+	const sft = kind('sft');
+	const grpo = kind('grpo');
+	const pytorch = property('pytorch');
+	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
 	const value = kind('value-model');
 	const process = kind('process-reward-model');
 	const ofHeads = Object.keys(value.properties ?? {}).filter(
@@ -170,6 +173,7 @@ export function recipeTables(): Record<string, string> {
 		'dataset-task': keyTable(option(property('dataset'), 'task')),
 		tasks: taskTable(),
 		'dataset-file': keyTable(option(property('dataset'), 'path')),
+		presets: presetTable(),
 		'model-new': keyTable(option(property('model'), 'layers')),
 		'model-path': keyTable(option(property('model'), 'path')),
 		template: keyTable(option(property('template'), 'prompt')),
@@ -204,11 +208,39 @@ export function recipeTables(): Record<string, string> {
 		until: keyTable(pick(sft.properties?.until, 'until')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
+		rloo: keyTable(kind('rloo'), own(kind('rloo'))),
+		dpo: keyTable(kind('dpo'), own(kind('dpo'))),
+		'reward-model': keyTable(kind('reward-model'), own(kind('reward-model'))),
+		pairs: keyTable(pick(kind('dpo').properties?.pairs, 'pairs')),
+		distill: keyTable(kind('distill'), own(kind('distill'))),
+		data: keyTable(pick(kind('distill').properties?.data, 'data')),
+		pytorch: keyTable(pytorch),
+		lora: keyTable(pick(pytorch.properties?.lora, 'lora')),
+		vllm: keyTable(pick(pytorch.properties?.vllm, 'vllm')),
+		ray: keyTable(property('ray')),
 		scoring: keyTable(property('scoring')),
 		evaluate: keyTable(property('evaluate')),
 		checkpoint: keyTable(property('checkpoint')),
 		log: keyTable(property('log')),
 	};
+}
+
+const readings: Readonly<Record<PresetReading, string>> = {
+	columns: 'as it stands',
+	hashes: 'what follows `####`; before it the solution',
+	boxed: 'the last `\\boxed{}` of the solution',
+	code: 'none: the tests of the row decide; shown ones end the prompt',
+	countdown: 'any expression of the numbers, each once, that reaches the target',
+};
+
+function presetTable(): string {
+	const rows = Object.entries(datasetPresets).map(([name, preset]) => {
+		const { title, path, config, split, heldOut, prompt, answer, solution, reading } = preset;
+		const place = `${code(path)}${config === null ? '' : `, ${code(config)}`}: ${code(split)}${heldOut === null ? '' : ` and ${code(heldOut)}`}`;
+		const columns = [...new Set([prompt, ...(reading === 'code' ? [] : [answer]), solution])].map(code).join(', ');
+		return [code(name), title, place, columns, readings[reading]];
+	});
+	return table(['preset', 'what', 'on the hub', 'columns', 'answer'], rows);
 }
 
 /** Each generator with its settings and the first problem of a fixed stream. */
@@ -228,6 +260,9 @@ const units: Readonly<Record<MetricUnit, string>> = {
 	tokens: 'tokens',
 	nats: 'nats',
 	rate: 'per second',
+	bytes: 'bytes',
+	celsius: '°C',
+	watts: 'W',
 };
 
 /** Metrics whose names are built from other names. */
@@ -243,9 +278,21 @@ const built: readonly string[] = [
 	'eval/until/accuracy_high',
 	'eval/NAME/reward',
 	'eval/NAME/pass@K',
-	...['generate', 'reward', 'logprobs', 'reference', 'advantages', 'update', 'weights', 'checkpoint', 'evaluate'].map(
-		(phase) => `time/${phase}`,
-	),
+	...[
+		'generate',
+		'reward',
+		'logprobs',
+		'reference',
+		'advantages',
+		'update',
+		'weights',
+		'sync',
+		'data',
+		'checkpoint',
+		'evaluate',
+		'other',
+	].map((phase) => `time/${phase}`),
+	...devicePartNames.map((part) => `gpu/N/${part}`),
 ];
 
 /** What a metric means and what its moves usually mean, in one cell. */

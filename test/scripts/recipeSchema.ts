@@ -16,6 +16,8 @@ interface Schema {
 /** Adds the defaults that the engine fills in, so that completion offers them. */
 function addDefaults(schema: Schema, defaults: Readonly<Record<string, unknown>>): void {
 	for (const [key, value] of Object.entries(defaults)) {
+		// null: decided where the run starts.
+		if (value === null) continue;
 		const property = schema.properties?.[key];
 		if (property && property.default === undefined) property.default = value;
 	}
@@ -40,6 +42,26 @@ const stageSnippets = [
 		},
 	},
 	{
+		label: 'Leave-one-out REINFORCE (rloo)',
+		description: 'pytorch: a simpler baseline than a group norm, with the KL term in the reward',
+		body: { type: 'rloo', steps: 400, learning_rate: 0.000001 },
+	},
+	{
+		label: 'Preferences (dpo)',
+		description: 'pytorch: direct preference optimisation on pairs',
+		body: { type: 'dpo', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.000005 },
+	},
+	{
+		label: 'Reward model (reward-model)',
+		description: 'pytorch: Bradley-Terry on pairs; the policy stays as it is',
+		body: { type: 'reward-model', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.00001 },
+	},
+	{
+		label: "A teacher's completions (distill)",
+		description: 'pytorch: imitation of those that the rewards let pass',
+		body: { type: 'distill', steps: 200, data: { path: 'data/teacher.jsonl' }, minReward: 1, learning_rate: 0.00001 },
+	},
+	{
 		label: 'Value head (value-model)',
 		description: 'How likely a beginning comes to a right answer, for searches; the policy stays as it is',
 		body: { type: 'value-model', steps: 200, learning_rate: 0.0005 },
@@ -50,6 +72,26 @@ const stageSnippets = [
 		body: { type: 'process-reward-model', steps: 200, split: 'lines', learning_rate: 0.0005 },
 	},
 ];
+
+/** What the keys of each kind of stage are where it says nothing. */
+const ownDefaults = {
+	sft: recipeDefaults.sft,
+	grpo: recipeDefaults.grpo,
+	rloo: recipeDefaults.rloo,
+	dpo: recipeDefaults.dpo,
+	'reward-model': recipeDefaults['reward-model'],
+	distill: recipeDefaults.distill,
+	'value-model': { ...recipeDefaults.head, ...recipeDefaults['value-model'] },
+	'process-reward-model': { ...recipeDefaults.head, ...recipeDefaults['process-reward-model'] },
+} as const;
+
+/** And those of the objects in a stage. */
+const innerDefaults = {
+	until: recipeDefaults.until,
+	labels: recipeDefaults.labels,
+	pairs: recipeDefaults.pairs,
+	data: recipeDefaults.teacherData,
+} as const;
 
 /** What each built-in reward needs besides its name. */
 const rewardBodies: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
@@ -72,20 +114,19 @@ export function recipeSchemaText(): string {
 	const schema = toJsonSchema(recipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
 	const properties = schema.properties ?? {};
 	const stages = properties.stages?.items;
-	const [sft, grpo, value, process] = stages?.anyOf ?? stages?.oneOf ?? [];
-	if (!stages || !sft || !grpo || !value || !process) {
-		throw new Error('The recipe schema has no four kinds of stages any more.');
+	if (!stages) throw new Error('The recipe schema has no list of stages any more.');
+	const kinds = stages.anyOf ?? stages.oneOf ?? [];
+	for (const stage of kinds) {
+		const type = stage.properties?.type?.const as keyof typeof ownDefaults;
+		if (!(type in ownDefaults)) throw new Error(`The defaults of the stage "${type}" are not known here.`);
+		addDefaults(stage, { ...recipeDefaults.optimiser, ...ownDefaults[type] });
+		for (const [key, defaults] of Object.entries(innerDefaults)) addDefaults(stage.properties?.[key] ?? {}, defaults);
 	}
-	addDefaults(sft, { ...recipeDefaults.optimiser, ...recipeDefaults.sft });
-	addDefaults(grpo, { ...recipeDefaults.optimiser, ...recipeDefaults.grpo });
-	for (const [stage, own] of [
-		[value, recipeDefaults['value-model']],
-		[process, recipeDefaults['process-reward-model']],
-	] as const) {
-		addDefaults(stage, { ...recipeDefaults.optimiser, ...recipeDefaults.head, ...own });
-		addDefaults(stage.properties?.labels ?? {}, recipeDefaults.labels);
-	}
-	for (const stage of [sft, grpo]) addDefaults(stage.properties?.until ?? {}, recipeDefaults.until);
+	const { pytorch } = properties;
+	addDefaults(pytorch ?? {}, recipeDefaults.pytorch);
+	addDefaults(pytorch?.properties?.lora ?? {}, recipeDefaults.lora);
+	addDefaults(pytorch?.properties?.vllm ?? {}, recipeDefaults.vllm);
+	addDefaults(properties.ray ?? {}, recipeDefaults.ray);
 	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
 		addDefaults(properties[key] ?? {}, recipeDefaults[key]);
 	stages.defaultSnippets = stageSnippets;

@@ -22,6 +22,9 @@ const unitLabels: Readonly<Record<MetricUnit, string>> = {
 	tokens: 'tokens',
 	nats: 'nats',
 	rate: '',
+	bytes: '',
+	celsius: '°C',
+	watts: 'W',
 };
 
 /** Metrics by group, those of the catalogue in its order before others by name; those that a filter leaves. */

@@ -9,12 +9,14 @@ import { formatValue, formatX } from '../lib/charts/plotScales.ts';
 import { rowsOfRange } from '../lib/charts/rowRange.ts';
 import { type ButtonControl, button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { formatPercent } from '../lib/format.ts';
 import { icon } from '../lib/icons.ts';
 import type { Theme } from '../lib/theme.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalogue.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { explainChart, explainMetric, metricContext } from './explanations.ts';
+import { ShareBar } from './shareBar.ts';
 
 export interface CardNeeds {
 	readonly model: DashboardModel;
@@ -42,6 +44,8 @@ interface LegendEntry {
 	readonly colour: number;
 	/** null: a band, which has no value of its own. */
 	readonly metric: string | null;
+	/** What the other lines are seen against. */
+	readonly reference: boolean;
 	readonly button: HTMLButtonElement;
 	readonly swatch: HTMLElement;
 	readonly value: HTMLElement;
@@ -61,12 +65,15 @@ export class ChartCard extends Disposable {
 	#state: CardState;
 	#entries: LegendEntry[] = [];
 	#table: ChartTable | null = null;
+	/** Of a stack: what its parts took of the rows in view. */
+	readonly #shareBar: ShareBar | null;
 
 	constructor(spec: ChartSpec, state: CardState, needs: CardNeeds) {
 		super();
 		this.#spec = spec;
 		this.#state = state;
 		this.#needs = needs;
+		this.#shareBar = spec.kind === 'stack' ? this.register(this.#newShareBar()) : null;
 		const titleId = uniqueId('chart');
 		const title = element('h3', { id: titleId, class: 'chart-title' }, spec.title);
 		const about = element(
@@ -103,7 +110,11 @@ export class ChartCard extends Disposable {
 			}).element;
 		this.element = element(
 			'section',
-			{ class: 'card', aria: { labelledby: titleId }, data: { chart: spec.id } },
+			{
+				class: `card card-${spec.size ?? spec.kind}`,
+				aria: { labelledby: titleId },
+				data: { chart: spec.id },
+			},
 			element(
 				'header',
 				{ class: 'card-header' },
@@ -121,6 +132,7 @@ export class ChartCard extends Disposable {
 				),
 			),
 			this.#legend,
+			this.#shareBar?.element ?? null,
 			this.#body,
 			this.#note,
 		);
@@ -132,6 +144,7 @@ export class ChartCard extends Disposable {
 				marks: needs.marks,
 				onOpen: needs.onOpen,
 				describe: (row) => this.describe(row),
+				...(this.#shareBar === null ? {} : { onDraw: (from, to) => this.#shareBar?.drawn(from, to) }),
 			}),
 		);
 		this.register(needs.link.onCursorChange(() => this.#showValues()));
@@ -195,6 +208,7 @@ export class ChartCard extends Disposable {
 
 	rebuild(): void {
 		this.#paintLegend();
+		this.#showValues();
 		this.plot.rebuild();
 	}
 
@@ -224,7 +238,9 @@ export class ChartCard extends Disposable {
 
 	#build(): void {
 		this.#entries = [
-			...this.#spec.lines.map((line) => this.#entry(line.metric, line.metric, line.label, line.colour)),
+			...this.#spec.lines.map(({ metric, label, colour, reference }) =>
+				this.#entry(metric, metric, label, colour, reference),
+			),
 			...this.#spec.bands.map((band) => this.#entry(bandKey(band), null, band.label, band.colour)),
 		];
 		fill(this.#legend, ...this.#entries.map((entry) => entry.button));
@@ -237,9 +253,20 @@ export class ChartCard extends Disposable {
 		this.#showValues();
 	}
 
-	#entry(key: string, metric: string | null, label: string, colour: number): LegendEntry {
+	#newShareBar(): ShareBar {
+		const { model, theme } = this.#needs;
+		return new ShareBar({
+			source: model,
+			theme,
+			lines: () => this.#spec.lines.filter((line) => !this.hidden.has(line.metric)),
+			onChange: () => this.#showValues(),
+		});
+	}
+
+	#entry(key: string, metric: string | null, label: string, colour: number, reference = false): LegendEntry {
 		const { tooltip, model } = this.#needs;
-		const swatch = element('span', { class: metric === null ? 'swatch band' : 'swatch', aria: { hidden: true } });
+		const kind = metric === null ? ' band' : reference ? ' reference' : '';
+		const swatch = element('span', { class: `swatch${kind}`, aria: { hidden: true } });
 		const value = element('span', { class: 'value' });
 		// A lone line is named by the title.
 		const alone = metric !== null && this.#spec.lines.length === 1;
@@ -257,7 +284,7 @@ export class ChartCard extends Disposable {
 		if (metric !== null) {
 			tooltip.explain(button, () => explainMetric(metric, metricContext(model.run, this.#stage())));
 		}
-		return { key, colour, metric, button, swatch, value };
+		return { key, colour, metric, reference, button, swatch, value };
 	}
 
 	#toggle(key: string): void {
@@ -305,7 +332,9 @@ export class ChartCard extends Disposable {
 		const { hidden: off } = this;
 		for (const entry of this.#entries) {
 			const hidden = off.has(entry.key);
-			const colour = theme.series[entry.colour % theme.series.length] ?? theme.foreground;
+			const colour = entry.reference
+				? theme.secondary
+				: (theme.series[entry.colour % theme.series.length] ?? theme.foreground);
 			const fillColour = entry.metric === null ? theme.fill(entry.colour, 0.3) : colour;
 			entry.swatch.style.background = hidden ? 'transparent' : fillColour;
 			entry.swatch.style.borderColor = hidden || entry.metric !== null ? colour : 'transparent';
@@ -314,8 +343,24 @@ export class ChartCard extends Disposable {
 		}
 	}
 
+	/** Of a stack: of the row under the cursor, or the mean of what is in view. */
+	#showShares(bar: ShareBar): void {
+		const { model, link } = this.#needs;
+		const shares = bar.show(link.cursor, model.table.step[link.cursor ?? -1]);
+		if (shares === null) return;
+		const { unit } = this.#spec;
+		for (const { metric, value } of this.#entries) {
+			const part = metric === null ? undefined : shares.parts.get(metric);
+			setText(value, part ? `${formatValue(part.mean, unit)} \u00b7 ${formatPercent(part.share, 0)}` : '\u2013');
+		}
+	}
+
 	#showValues(): void {
 		const { model, link } = this.#needs;
+		if (this.#shareBar !== null) {
+			this.#showShares(this.#shareBar);
+			return;
+		}
 		for (const { metric, value } of this.#entries) {
 			if (metric === null) continue;
 			setText(value, this.#valueAt(metric, link.cursor ?? model.table.lastRow(metric)));

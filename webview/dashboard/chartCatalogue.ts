@@ -1,103 +1,54 @@
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
-import { type MetricUnit, metricGroupTitles } from '../../src/core/metrics/metricInfo.ts';
+import { type MetricGroup, metricGroupTitles } from '../../src/core/metrics/metricInfo.ts';
 import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
+import { type ChartGroup, chart, each, lineOf, Names, single, together } from './chartParts.ts';
+import { deviceCharts } from './deviceCharts.ts';
+import { preferenceCharts } from './preferenceCharts.ts';
 
-export interface ChartGroup {
-	readonly id: string;
-	readonly title: string;
-	readonly charts: readonly ChartSpec[];
-}
-
-const unitLabels: Readonly<Record<MetricUnit, string>> = {
-	number: '',
-	share: '',
-	seconds: 's',
-	tokens: 'tokens',
-	nats: 'nats',
-	// Their titles say it.
-	rate: '',
-};
-
-/** Names of a run's metrics, each to be put into one chart. */
-class Names {
-	readonly #all: ReadonlySet<string>;
-	readonly #left: Set<string>;
-
-	constructor(names: readonly string[]) {
-		this.#all = new Set(names);
-		this.#left = new Set(names);
-	}
-
-	has(name: string): boolean {
-		return this.#all.has(name);
-	}
-
-	/** These names, if they are there; they are then placed. */
-	take(...names: readonly string[]): string[] {
-		return names.filter((name) => this.#left.delete(name));
-	}
-
-	/** All that match and are not placed yet, in the order in which they were written first. */
-	match(pattern: RegExp): string[] {
-		return this.take(...[...this.#left].filter((name) => pattern.test(name)));
-	}
-}
-
-const lineOf = (metric: string, colour: number): ChartLine => ({ metric, label: describeMetric(metric).title, colour });
-
-function chart(
-	id: string,
-	title: string,
-	lines: readonly ChartLine[],
-	options: { readonly bands?: readonly ChartBand[]; readonly kind?: ChartSpec['kind'] } = {},
-): ChartSpec[] {
-	const first = lines[0];
-	if (!first) return [];
-	const { unit } = describeMetric(first.metric);
-	return [
-		{
-			id,
-			title,
-			kind: options.kind ?? 'lines',
-			lines,
-			bands: options.bands ?? [],
-			unit,
-			unitLabel: unitLabels[unit],
-		},
-	];
-}
-
-/** A chart of one metric, if the run has it. */
-function single(names: Names, metric: string, title = describeMetric(metric).title): ChartSpec[] {
-	return together(metric, title, names.take(metric));
-}
-
-function together(id: string, title: string, metrics: readonly string[]): ChartSpec[] {
-	return chart(id, title, metrics.map(lineOf));
-}
-
-/** A chart for each metric that matches and is not placed yet. */
-function each(names: Names, pattern: RegExp): ChartSpec[] {
-	return names.match(pattern).flatMap((name) => chart(name, describeMetric(name).title, [lineOf(name, 0)]));
-}
-
-/** The charts of a run: those whose metrics it has. A metric that nobody knows stands under "Other", by its own name. */
-export function chartsOf(metrics: readonly string[]): ChartGroup[] {
+/**
+ * The charts of a run: those whose metrics it has. A metric that nobody knows stands under "Other", by its own name.
+ *
+ * @param own whether an engine of ours wrote it
+ */
+export function chartsOf(metrics: readonly string[], own = false): ChartGroup[] {
 	const names = new Names(metrics);
+	// First, since what they measure in evaluations belongs to them.
+	const heads = headCharts(names);
+	const preferences = preferenceCharts(names, own);
+	const optimiser = optimiserCharts(names);
+	const policy = policyCharts(names);
 	const groups: ChartGroup[] = [
 		{ id: 'reward', title: 'Reward and accuracy', charts: rewardCharts(names) },
-		{ id: 'heads', title: metricGroupTitles.heads, charts: headCharts(names) },
-		{ id: 'policy', title: metricGroupTitles.policy, charts: policyCharts(names) },
+		{ id: 'heads', title: metricGroupTitles.heads, charts: heads },
+		{ id: 'preferences', title: metricGroupTitles.preferences, charts: preferences },
+		{ id: 'policy', title: metricGroupTitles.policy, charts: policy },
 		{ id: 'lengths', title: 'Completions', charts: completionCharts(names) },
-		{ id: 'optimiser', title: metricGroupTitles.optimiser, charts: optimiserCharts(names) },
-		{ id: 'speed', title: metricGroupTitles.speed, charts: speedCharts(names) },
+		{ id: 'optimiser', title: metricGroupTitles.optimiser, charts: optimiser },
+		{ id: 'speed', title: metricGroupTitles.time, charts: [...phaseCharts(names), ...speedCharts(names)] },
+		{ id: 'devices', title: metricGroupTitles.devices, charts: deviceCharts(names) },
 	];
-	groups.push({
-		id: 'other',
-		title: metricGroupTitles.other,
-		charts: each(names, /^/),
-	});
-	return groups.filter((group) => group.charts.length > 0);
+	// What the catalogue knows and no chart above shows stands with its kind.
+	const rest = Map.groupBy(each(names, /^/), (spec) => sectionOf(spec.id));
+	const whole = groups.map((group) => ({ ...group, charts: [...group.charts, ...(rest.get(group.id) ?? [])] }));
+	whole.push({ id: 'other', title: metricGroupTitles.other, charts: rest.get('other') ?? [] });
+	return whole.filter((group) => group.charts.length > 0);
+}
+
+const sections: Partial<Record<MetricGroup, string>> = {
+	reward: 'reward',
+	evaluation: 'reward',
+	heads: 'heads',
+	preferences: 'preferences',
+	policy: 'policy',
+	clipping: 'policy',
+	lengths: 'lengths',
+	optimiser: 'optimiser',
+	speed: 'speed',
+	devices: 'devices',
+};
+
+function sectionOf(metric: string): string {
+	return sections[describeMetric(metric).group] ?? 'other';
 }
 
 /** Training and held-out measures of a kind are one chart. */
@@ -138,6 +89,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 		...parts,
 		...evaluationCharts(names),
 		...single(names, 'frac_reward_zero_std'),
+		...together('reward-range', 'Largest and smallest reward', names.take('reward_max', 'reward_min')),
 		...together('deviations', 'Deviation of components', lone),
 	];
 }
@@ -162,13 +114,15 @@ function evaluationCharts(names: Names): ChartSpec[] {
 function policyCharts(names: Names): ChartSpec[] {
 	return [
 		...single(names, 'kl', 'KL to the reference'),
-		...single(names, 'entropy'),
+		...together('entropy', 'Entropy', names.take('entropy', 'eval/entropy')),
 		...chart('clip_ratio', 'Clip ratios', [
 			...names.take(...['region', 'low', 'high'].map((part) => `clip_ratio/${part}_mean`)).map(lineOf),
 			...names
 				.take('clip_ratio/low_min', 'clip_ratio/high_max')
 				.map((name, i) => ({ ...lineOf(name, i + 3), initiallyHidden: true })),
+			...names.take('cispo_clip_ratio').map((name) => lineOf(name, 5)),
 		]),
+		...single(names, 'vespo/phi_seq_mean'),
 		...together('sampling', 'Sampler difference', names.match(/^sampling\/sampling_logp_difference\//)),
 	];
 }
@@ -194,22 +148,39 @@ function completionCharts(names: Names): ChartSpec[] {
 }
 
 function optimiserCharts(names: Names): ChartSpec[] {
-	return [...single(names, 'loss'), ...single(names, 'grad_norm'), ...single(names, 'learning_rate')];
+	return [
+		...together('loss', 'Loss', names.take('loss', 'eval/loss')),
+		...together('mean_token_accuracy', 'Token accuracy', names.take('mean_token_accuracy', 'eval/mean_token_accuracy')),
+		...single(names, 'grad_norm'),
+		...single(names, 'learning_rate'),
+		...['policy_loss', 'entropy_coef', 'aux_loss'].flatMap((name) => single(names, name)),
+	];
+}
+
+/** In the order of a step, with the colour that each has in every run; those that share one are not met in one run. */
+const phaseColours: Readonly<Record<string, number>> = {
+	'time/data': 7,
+	'time/generate': 0,
+	'time/reward': 1,
+	'time/logprobs': 2,
+	'time/reference': 7,
+	'time/advantages': 4,
+	'time/update': 3,
+	'time/weights': 4,
+	'time/sync': 4,
+	'time/checkpoint': 5,
+	'time/evaluate': 6,
+	'time/other': 7,
+};
+
+function phaseCharts(names: Names): ChartSpec[] {
+	const phases = [...names.take(...Object.keys(phaseColours)), ...names.match(/^time\//)];
+	const lines = phases.map((name, i) => lineOf(name, phaseColours[name] ?? i));
+	return chart('phases', 'Time per phase', lines, { kind: 'stack' });
 }
 
 function speedCharts(names: Names): ChartSpec[] {
-	const phases = names.match(/^time\//);
-	return [
-		...chart(
-			'phases',
-			'Time per phase',
-			phases.map((name, i) => lineOf(name, i)),
-			{ kind: 'stack' },
-		),
-		...each(names, /^throughput\//),
-		...single(names, 'step_time'),
-		...single(names, 'num_tokens'),
-	];
+	return [...each(names, /^throughput\//), ...single(names, 'step_time'), ...single(names, 'num_tokens')];
 }
 
 /** Words of a filter must all occur in a chart's title or in the names of its metrics. */

@@ -197,7 +197,13 @@ export class DashboardApp extends Disposable {
 		const { table } = this.#model;
 		this.#link.setRows(table.step, table.time);
 		this.#placeMarks();
-		this.#grid.setGroups(chartsOf(table.names.filter((name) => table.count(name) > 0)));
+		const own = this.#model.run !== null && this.#model.run.format === undefined;
+		this.#grid.setGroups(
+			chartsOf(
+				table.names.filter((name) => table.count(name) > 0),
+				own,
+			),
+		);
 		this.#grid.update();
 		this.#header.render();
 		this.#toolbar.render();

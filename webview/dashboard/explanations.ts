@@ -1,12 +1,11 @@
 import { describeMetric } from '../../src/core/metrics/catalogue.ts';
-import type { MetricContext, MetricInfo } from '../../src/core/metrics/metricInfo.ts';
+import { type MetricContext, type MetricInfo, stageTypes } from '../../src/core/metrics/metricInfo.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
 import { type LossType, lossTypes } from '../../src/protocol/recipe.ts';
 import type { ChartSpec } from '../lib/charts/chartSpec.ts';
 import type { Explanation } from '../lib/tooltip.ts';
 import { metricsOf } from './chartCatalogue.ts';
 
-const stages = ['sft', 'grpo', 'value-model', 'process-reward-model'] as const;
 const scales = ['group', 'batch', 'none'] as const;
 
 /** What the meaning of a metric depends on, in the stage of this name; without one, in the newest that is known. */
@@ -15,7 +14,7 @@ export function metricContext(run: DashboardRun | null, stageName: string | unde
 	const stage = run?.stages.find((s) => s.name === name);
 	const type = stage?.type ?? name;
 	return {
-		stage: stages.find((one) => one === type) ?? null,
+		stage: stageTypes.find((one) => one === type) ?? null,
 		lossType: lossTypes.find((known): known is LossType => known === stage?.lossType) ?? null,
 		beta: stage?.beta ?? null,
 		scaleRewards: scales.find((known) => known === stage?.scaleRewards) ?? null,
@@ -31,6 +30,9 @@ const unitWords = {
 	tokens: 'tokens',
 	nats: 'nats',
 	rate: 'per second',
+	bytes: 'bytes',
+	celsius: '°C',
+	watts: 'W',
 } as const;
 
 export function explainMetric(name: string, context: MetricContext): Explanation {

@@ -15,8 +15,7 @@ export function elapsedSeconds(run: DashboardRun, now: number): number {
 /** The words for a state, as the rest of the product has them. */
 export function statusWords(run: DashboardRun): string {
 	if (run.status === null) return run.fault?.missing ? 'waiting' : 'unreadable';
-	if (run.status === 'starting' && run.queued) return 'waiting for the device';
-	return run.status;
+	return run.wait?.words ?? run.status;
 }
 
 /** How many of the newest rows tell the pace. */
@@ -69,5 +68,17 @@ export function newestValue(
 	}
 	return null;
 }
+
+/** How well a stage on pairs or labels tells them apart: held-out measures before those of training. */
+export const judgementNames = [
+	'eval/rewards/accuracies',
+	'rewards/accuracies',
+	'eval/accuracy',
+	'accuracy',
+	'mean_token_accuracy',
+];
+
+/** Stages whose measure is none of the above facts, as they have no reward. */
+export const judgingStages: readonly string[] = ['dpo', 'reward-model', 'process-reward-model'];
 
 export const accuracyNames = ['eval/heldout/accuracy', 'eval/accuracy'];

@@ -9,7 +9,17 @@ import { type IconName, icon } from '../lib/icons.ts';
 import type { Tooltip } from '../lib/tooltip.ts';
 import type { DashboardModel } from './dashboardModel.ts';
 import { explainMetric, metricContext } from './explanations.ts';
-import { accuracyNames, elapsedSeconds, isLive, newestValue, remainingSeconds, statusWords } from './headerFacts.ts';
+import {
+	accuracyNames,
+	elapsedSeconds,
+	isLive,
+	judgementNames,
+	judgingStages,
+	newestValue,
+	remainingSeconds,
+	statusWords,
+} from './headerFacts.ts';
+import { engineWords, explainEngine, explainStage, stageType } from './runWords.ts';
 
 export interface HeaderNeeds {
 	readonly model: DashboardModel;
@@ -30,6 +40,7 @@ const statusIcons: Readonly<Record<string, IconName>> = {
 
 interface Fact {
 	readonly root: HTMLElement;
+	readonly label: HTMLElement;
 	readonly value: HTMLElement;
 }
 
@@ -41,7 +52,10 @@ export class RunHeader extends Disposable {
 	readonly #status = element('span', { class: 'status' });
 	readonly #progress: HTMLElement;
 	readonly #bar = element('div', { class: 'progress-bar' });
-	readonly #facts: Record<'trainer' | 'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'accuracy' | 'device', Fact>;
+	readonly #facts: Record<
+		'trainer' | 'engine' | 'stage' | 'step' | 'elapsed' | 'left' | 'reward' | 'judged' | 'accuracy' | 'device',
+		Fact
+	>;
 	readonly #actions: readonly { readonly action: DashboardAction; readonly control: ButtonControl }[];
 	readonly #rollouts: ButtonControl;
 	readonly #focus: RovingFocus;
@@ -59,12 +73,8 @@ export class RunHeader extends Disposable {
 					...(needs.model.run?.notes ?? []),
 				],
 			})),
-			stage: this.#fact('Stage', () => ({
-				title: 'Stage',
-				paragraphs: [
-					'The part of the recipe that runs: sft is the cold start on worked solutions, grpo is reinforcement learning.',
-				],
-			})),
+			engine: this.#fact('Engine', () => explainEngine(needs.model.run)),
+			stage: this.#fact('Stage', () => explainStage(needs.model.run)),
 			step: this.#fact('Step', () => ({
 				title: 'Step',
 				paragraphs: [
@@ -84,6 +94,7 @@ export class RunHeader extends Disposable {
 				],
 			})),
 			reward: this.#fact('Reward', () => explainMetric('reward', context())),
+			judged: this.#fact('In order', () => explainMetric(this.#judged(), context())),
 			accuracy: this.#fact('Held-out', () => explainMetric(accuracyNames[0] as string, context())),
 			device: this.#fact('Device', () => ({ title: 'Device', paragraphs: ['What the engine computes on.'] })),
 		};
@@ -153,6 +164,7 @@ export class RunHeader extends Disposable {
 			setText(fact.value, text ?? '');
 		};
 		show(this.#facts.trainer, run.format === undefined ? null : run.engine);
+		show(this.#facts.engine, run.format === undefined ? engineWords(run) : null);
 		show(this.#facts.stage, run.format === undefined ? run.stage : null);
 		show(
 			this.#facts.step,
@@ -163,6 +175,10 @@ export class RunHeader extends Disposable {
 		show(this.#facts.left, left === null || left <= 0 ? null : `\u2264 ${formatDuration(left)}`);
 		const reward = newestValue(model.table, ['reward']);
 		show(this.#facts.reward, reward && formatValue(reward.value, 'number'));
+		const judges = judgingStages.includes(stageType(run) ?? '');
+		const judged = judges ? newestValue(model.table, judgementNames) : null;
+		setText(this.#facts.judged.label, stageType(run) === 'process-reward-model' ? 'Steps right' : 'Pairs in order');
+		show(this.#facts.judged, judged && formatValue(judged.value, 'share'));
 		const accuracy = newestValue(model.table, accuracyNames);
 		show(this.#facts.accuracy, accuracy && formatValue(accuracy.value, 'share'));
 		show(this.#facts.device, run.device === '' ? null : run.device);
@@ -172,6 +188,10 @@ export class RunHeader extends Disposable {
 		setAria(this.#progress, 'valuemax', Math.max(total, step, 1));
 		setAria(this.#progress, 'valuenow', step);
 		setAria(this.#progress, 'valuetext', total > 0 ? `step ${step} of at most ${total}` : `step ${step}`);
+	}
+
+	#judged(): string {
+		return newestValue(this.#needs.model.table, judgementNames)?.metric ?? 'rewards/accuracies';
 	}
 
 	#renderStatus(run: DashboardRun): void {
@@ -187,8 +207,9 @@ export class RunHeader extends Disposable {
 
 	#fact(label: string, explanation: Parameters<Tooltip['explain']>[1]): Fact {
 		const value = element('dd', null);
-		const root = element('div', { class: 'fact', tabIndex: 0 }, element('dt', null, label), value);
+		const term = element('dt', null, label);
+		const root = element('div', { class: 'fact', tabIndex: 0 }, term, value);
 		this.register(this.#needs.tooltip.explain(root, explanation));
-		return { root, value };
+		return { root, label: term, value };
 	}
 }

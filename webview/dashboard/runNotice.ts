@@ -16,6 +16,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	const log = { action: 'openLog', label: 'Open the log' } as const;
 	const folder = { action: 'openFolder', label: 'Open the run folder' } as const;
 	const resume = { action: 'resume', label: 'Resume' } as const;
+	const setUp = { action: 'setUpPytorch', label: 'Set Up PyTorch Engine' } as const;
 	const possible = (...actions: { action: DashboardAction; label: string }[]) =>
 		actions.filter(({ action }) => run.actions.includes(action));
 	if (run.fault?.missing) {
@@ -42,17 +43,11 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			kind: 'error',
 			title: 'The run crashed',
 			text: `${why} Resume goes on ${from}; the result is that of a run without the crash.`,
-			actions: possible(resume, log),
+			actions: possible(setUp, resume, log),
 		};
 	}
-	if (run.status === 'starting' && run.queued) {
-		return {
-			kind: 'waiting',
-			title: 'Waiting for the device',
-			text: 'Another run computes on it; this one begins as soon as that one ends.',
-			actions: possible({ action: 'stop', label: 'Stop waiting' }),
-		};
-	}
+	const waits = run.wait && waiting(run.wait.kind, run, rows);
+	if (waits) return { kind: 'waiting', ...waits, actions: possible({ action: 'stop', label: 'Stop waiting' }, log) };
 	if (run.pause) {
 		return {
 			kind: 'warning',
@@ -63,7 +58,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 	}
 	if (loading) return { kind: 'waiting', title: 'Opening the run', text: 'Reading its metrics.', actions: [] };
 	if (rows > 0) {
-		if (!hasGrpo && run.stage === 'sft' && (run.status === 'running' || run.status === 'paused')) {
+		if (!hasGrpo && beforeRewards(run) && (run.status === 'running' || run.status === 'paused')) {
 			return {
 				kind: 'info',
 				title: 'Cold start',
@@ -87,7 +82,7 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 			return {
 				kind: 'waiting',
 				title: 'Starting',
-				text: 'The engine loads the data and builds the model. Charts appear with the first step.',
+				text: 'The engine loads the data and the model. Charts appear with the first step.',
 				actions: possible(log),
 			};
 		case 'running':
@@ -106,6 +101,55 @@ export function noticeOf(run: DashboardRun | null, rows: number, hasGrpo: boolea
 				actions: possible(resume, log),
 			};
 	}
+}
+
+/** What is waited for by an engine that is at work; null: the charts say more. */
+function waiting(
+	kind: NonNullable<DashboardRun['wait']>['kind'],
+	run: DashboardRun,
+	rows: number,
+): { readonly title: string; readonly text: string } | null {
+	switch (kind) {
+		case 'device':
+			return {
+				title: 'Waiting for the device',
+				text: 'Another run computes on it; this one begins as soon as that one ends.',
+			};
+		case 'job':
+			return {
+				title: 'Waiting for the cluster',
+				text: 'The job is pending: it begins as soon as the cluster has room for its workers.',
+			};
+		case 'cluster':
+			return {
+				title: 'The cluster does not answer',
+				text: 'It is asked again and again. While the cluster lives, the job goes on there, and what it did in the meantime will appear here.',
+			};
+		case 'restart':
+			return {
+				title: 'Starting again after a loss',
+				text: 'A worker was lost. The run goes on from its newest checkpoint, and what came after it is done again.',
+			};
+		case 'loading':
+			if (rows > 0) return null;
+			return run.engine === 'PyTorch'
+				? {
+						title: 'Loading PyTorch',
+						text: 'The trainer loads its libraries and the model; a model of the hub is downloaded the first time. Its log tells how far it is.',
+					}
+				: {
+						title: 'Starting on the cluster',
+						text: 'The job runs; its workers load their libraries and the model. Charts appear with the first step.',
+					};
+	}
+}
+
+/** Whether a cold start runs after which rewards are learnt from. */
+function beforeRewards(run: DashboardRun): boolean {
+	if (run.stage !== 'sft' && run.stage !== 'distill') return false;
+	const at = run.stages.findLastIndex((stage) => stage.name === run.stage);
+	// A recipe that cannot be read is taken for the usual one.
+	return at < 0 || run.stages.slice(at + 1).some(({ type }) => type === 'grpo' || type === 'rloo');
 }
 
 function sentence(message: string, action: string | null): string {

@@ -70,3 +70,16 @@ export function formatBytes(bytes: number): string {
 	}
 	return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
+
+/** Bytes of memory in binary units, as those who make it count them: "80 GiB". */
+export function formatBinary(bytes: number): string {
+	if (!Number.isFinite(bytes) || bytes < 0) return '\u2013';
+	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+	let value = bytes;
+	let unit = 0;
+	while (value >= 1023.5 && unit < units.length - 1) {
+		value /= 1024;
+		unit += 1;
+	}
+	return `${formatNumber(value, 3)} ${units[unit]}`;
+}

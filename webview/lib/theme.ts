@@ -33,6 +33,8 @@ export interface Theme {
 	readonly series: readonly string[];
 	/** The series colour, for areas. */
 	fill(index: number, alpha: number): string;
+	/** The series colour, for areas that cover what is behind them: of that share, the rest is background. */
+	solid(index: number, share: number): string;
 	/** In high contrast, how the lines of one chart are dashed, by their order; otherwise none is. */
 	dash(index: number): readonly number[];
 }
@@ -112,6 +114,7 @@ export function buildTheme(kind: ThemeKind, read: ReadVariable): Theme {
 		fontSize: Number.parseFloat(read('--vscode-font-size')) || 13,
 		series: series.map(formatColour),
 		fill: (index, alpha) => formatColour(withAlpha(series[index % series.length] as Colour, alpha)),
+		solid: (index, share) => formatColour(over(withAlpha(series[index % series.length] as Colour, share), background)),
 		dash: (index) => (highContrast && index > 0 ? (dashes[index % dashes.length] ?? []) : []),
 	};
 }

@@ -1,6 +1,8 @@
 import { Failure } from '../../base/failure.ts';
+import type { PresetName } from '../../protocol/recipe.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
+import { datasetPresets, neededColumns, rowParts } from './presets.ts';
 import type { Problem } from './problem.ts';
 
 /** Which column of a JSONL row holds what. */
@@ -8,6 +10,8 @@ export interface DatasetColumns {
 	readonly prompt: string;
 	readonly answer: string;
 	readonly solution: string;
+	/** How rows are read; absent: what the columns hold is what they mean. */
+	readonly preset?: PresetName | undefined;
 }
 
 export const defaultColumns: DatasetColumns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
@@ -44,22 +48,27 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
 		return fault('is not a JSON object', 'Write one JSON object on each line.');
 	}
-	const row = value as Record<string, unknown>;
-	const has = (column: string) => Object.hasOwn(row, column);
-	for (const [role, column] of [
-		['prompt', columns.prompt],
-		['answer', columns.answer],
-	] as const) {
-		if (has(column)) continue;
-		const others = Object.keys(row).slice(0, 8).join(', ');
+	const given = value as Record<string, unknown>;
+	const reading = columns.preset === undefined ? 'columns' : datasetPresets[columns.preset].reading;
+	for (const [role, column] of neededColumns(reading, columns)) {
+		if (Object.hasOwn(given, column)) continue;
+		const others = Object.keys(given).slice(0, 8).join(', ');
 		const known = others === '' ? 'it has none' : `it has ${others}`;
 		return fault(`has no column "${column}" (${known})`, `Name the column in the recipe's dataset: "${role}".`);
 	}
-	const prompt = row[columns.prompt];
+	const { prompt, answer: gold, solution: worked, row } = rowParts(reading, given, columns);
 	if (typeof prompt !== 'string')
-		return fault(`has a "${columns.prompt}" that is not a text`, 'Write the prompt as a text.');
+		return reading === 'countdown'
+			? fault(`has a "${columns.prompt}" that is no list of whole numbers`, 'Write the numbers as a list.')
+			: fault(`has a "${columns.prompt}" that is not a text`, 'Write the prompt as a text.');
 	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
-	const gold = row[columns.answer];
+	if (gold === undefined && reading !== 'columns') {
+		const mark = reading === 'hashes' ? '"####" before its answer' : '\\boxed{} around its answer';
+		return fault(
+			`has an "${columns.answer}" without ${mark}`,
+			'Correct the line, or name its columns without "preset".',
+		);
+	}
 	const answer = goldText(gold);
 	if (answer === null && gold !== null) {
 		return fault(
@@ -67,7 +76,7 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 			'Write the answer as a text or a number, or null if it is unknown.',
 		);
 	}
-	const solution = has(columns.solution) ? row[columns.solution] : null;
+	const solution = worked === undefined ? null : worked;
 	if (solution !== null && typeof solution !== 'string') {
 		return fault(`has a "${columns.solution}" that is not a text`, 'Write the solution as a text or leave it out.');
 	}

@@ -27,6 +27,9 @@ const mostAlerts = 200;
 /** Evaluations that are before the newest row wait for theirs. */
 const mostWaiting = 1000;
 
+/** Stages that imitate or learn from pairs are another matter: their entropy falls, and nothing is sampled. */
+const unsampled: ReadonlySet<string> = new Set(['sft', 'distill', 'dpo', 'reward-model']);
+
 /**
  * Looks at a run as it goes: rows of metrics ascending by step, held-out evaluations, and the rollouts of steps as far as
  * they are told. What is told of a step before the row of that step is known when the row is judged. Memory does not grow
@@ -79,8 +82,10 @@ export class Diagnosis {
 	}
 
 	#addRow(line: MetricsLine): void {
-		// Imitation is another matter: its loss falls, and nothing is sampled.
-		if (line.stage === 'sft') return;
+		if (unsampled.has(line.stage)) {
+			this.#addUnsampled(new Row(line));
+			return;
+		}
 		if (line.stage !== this.#stage) {
 			if (this.#stage !== null) this.#beginStage();
 			this.#stage = line.stage;
@@ -93,6 +98,17 @@ export class Diagnosis {
 		this.#takeEvaluations();
 		for (const found of this.#found.values()) {
 			if (found.holds && found.alert.lastStep < row.step) found.alert = { ...found.alert, lastStep: row.step };
+		}
+	}
+
+	#addUnsampled(row: Row): void {
+		for (const working of this.#working) {
+			if (!working.rule.everyStage || working.watch.row === undefined) continue;
+			this.#take(working, working.watch.row(row), row.step);
+			for (const id of working.holding) {
+				const found = this.#found.get(id);
+				if (found) found.alert = { ...found.alert, lastStep: Math.max(found.alert.lastStep, row.step) };
+			}
 		}
 	}
 

@@ -29,7 +29,7 @@ export interface Holding {
  * was given says nothing, so what held still holds. Memory is bounded, whatever the length of the run.
  */
 export interface Watch {
-	/** Rows of RL stages alone. */
+	/** Rows of RL stages alone, unless the rule looks at every stage. */
 	row?(row: Row): readonly Holding[] | undefined;
 	/** Rollouts of a step, ascending as far as they are there; some or all steps may be left out. */
 	step?(facts: StepFacts): readonly Holding[] | undefined;
@@ -52,5 +52,7 @@ export interface Rule {
 	/** By canonical name. */
 	readonly metrics: readonly string[];
 	readonly thresholds: readonly ThresholdName[];
+	/** Whether it sees rows of stages that sample nothing, too. */
+	readonly everyStage?: boolean;
 	watch(run: DiagnosisRun): Watch;
 }

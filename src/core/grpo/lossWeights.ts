@@ -1,4 +1,4 @@
-import type { LossType } from '../../protocol/recipe.ts';
+import type { EmbeddedLossType } from '../../protocol/recipe.ts';
 
 /** What the normalisation of the loss needs to know about a row. */
 export interface LossRow {
@@ -9,7 +9,7 @@ export interface LossRow {
 }
 
 export interface LossNormalisation {
-	readonly lossType: LossType;
+	readonly lossType: EmbeddedLossType;
 	/** dr_grpo divides by it. */
 	readonly maxCompletionLength: number;
 	/** dapo: unmasked completion tokens of the whole generation batch, all its parts together. */

@@ -14,6 +14,9 @@ const phases: Readonly<Record<string, readonly [title: string, explanation: stri
 	advantages: ['Advantages', 'Computing advantages.'],
 	update: ['Update', 'Forward, backward and optimiser.'],
 	weights: ['Weights', 'Handing new weights to the sampler.'],
+	sync: ['Synchronising', 'Processes wait for each other, and new weights go to the sampler.'],
+	data: ['Data', 'Reading rows and making tensors of them.'],
+	other: ['Everything else', 'What is left of the step: bookkeeping, and talk between processes.'],
 	checkpoint: ['Checkpoint', 'Writing a checkpoint.'],
 	evaluate: ['Evaluation', 'Sampling and judging held-out problems.'],
 };

@@ -1,9 +1,11 @@
 import { type Described, describeBuiltName } from './builtNames.ts';
+import { describeDeviceName } from './deviceNames.ts';
 import { clippingMetrics } from './groups/clippingMetrics.ts';
 import { headMetrics } from './groups/headMetrics.ts';
 import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimiserMetrics } from './groups/optimiserMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
+import { preferenceMetrics } from './groups/preferenceMetrics.ts';
 import { rewardMetrics } from './groups/rewardMetrics.ts';
 import { speedMetrics } from './groups/speedMetrics.ts';
 import type { MetricEntry } from './metricEntry.ts';
@@ -14,6 +16,7 @@ import { ownName } from './ownName.ts';
 const entries: Readonly<Record<string, MetricEntry>> = {
 	...rewardMetrics,
 	...headMetrics,
+	...preferenceMetrics,
 	...policyMetrics,
 	...clippingMetrics,
 	...lengthMetrics,
@@ -30,19 +33,23 @@ function describeEntry(entry: MetricEntry, context: MetricContext): Described {
 	return { ...rest, explanation: words, healthy, rises, falls, logScale };
 }
 
+/** Whether the stage trains a model that judges: its accuracy is that of judgements, not of answers. */
+const judges = ({ stage }: MetricContext) => stage === 'reward-model' || stage === 'process-reward-model';
+
 function describeOwn(name: string, context: MetricContext): Described | null {
 	if (Object.hasOwn(entries, name)) return describeEntry(entries[name] as MetricEntry, context);
 	// A metric of training that was measured in evaluations, as TRL's eval_reward.
 	const inEvaluation = /^eval\/(.+)$/s.exec(name)?.[1];
+	const ofAnswers = inEvaluation === 'reward' || (inEvaluation === 'accuracy' && !judges(context));
 	const inner =
-		inEvaluation !== undefined && inEvaluation !== 'reward'
+		inEvaluation !== undefined && !ofAnswers
 			? Object.hasOwn(entries, inEvaluation)
 				? describeEntry(entries[inEvaluation] as MetricEntry, context)
 				: /^rewards\/.+\/(mean|std)$/s.test(inEvaluation)
 					? describeBuiltName(inEvaluation)
 					: null
 			: null;
-	if (inner === null) return describeBuiltName(name);
+	if (inner === null) return describeDeviceName(name) ?? describeBuiltName(name);
 	return { ...inner, group: 'evaluation', title: `${inner.title} (evaluation)`, over: `${inner.over}, in evaluation` };
 }
 

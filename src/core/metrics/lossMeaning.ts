@@ -1,11 +1,23 @@
-import type { MetricContext } from './metricInfo.ts';
+import type { MetricContext, StageType } from './metricInfo.ts';
+
+/** Of stages whose loss is one thing whatever their settings. */
+const lossOfStage: Partial<Record<StageType, string>> = {
+	sft: 'Negative log-likelihood of the worked solutions, per token: lower means better imitation.',
+	distill: "Negative log-likelihood of the teacher's completions, per token: lower means better imitation.",
+	dpo: 'Minus the log-likelihood that the chosen completion beats the rejected one, by the margin of their implicit rewards: 0.693 (log 2) before training, lower when pairs are told apart. Other loss types of DPO have another scale.',
+	'reward-model':
+		'Minus the log-likelihood that the chosen completion beats the rejected one, by the difference of their scores (Bradley-Terry): 0.693 (log 2) when they are not told apart.',
+	'value-model':
+		'Binary cross-entropy of values and labels, per completion: lower means a better head. Labels that are uncertain hold it above 0.',
+	'process-reward-model':
+		'Cross-entropy of judgements and labels of steps: lower means better judgements. Labels that are uncertain hold it above 0.',
+	rloo: 'The surrogate whose gradient is followed; its value does not measure progress, the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, which is no fault.',
+};
 
 /** Why the loss of GRPO is what it is: it is no measure of progress, and where it starts depends on its normalisation. */
 export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricContext): string {
-	if (stage === 'sft')
-		return 'Negative log-likelihood of the worked solutions, per token: lower means better imitation.';
-	if (stage === 'value-model' || stage === 'process-reward-model')
-		return 'Binary cross-entropy of values and labels, per completion: lower means a better head. Labels that are uncertain hold it above 0.';
+	const ofStage = stage && lossOfStage[stage];
+	if (ofStage) return ofStage;
 	const nature = 'The surrogate whose gradient is followed; its value does not measure progress, the reward does.';
 	const first = updatesPerBatch === 1 ? 'With one update per batch' : 'At the first update of each batch';
 	const kl = beta === 0 ? '' : ' The KL term, beta times kl, comes on top.';
@@ -22,6 +34,13 @@ export function lossMeaning({ stage, lossType, beta, updatesPerBatch }: MetricCo
 		case 'dapo':
 		case 'dr_grpo':
 			return `${nature} ${weighted}${kl}`;
+		case 'sapo':
+			return `${nature} A soft gate takes the place of clipping; it is 2 at ratio 1. ${zero}${kl}`;
+		case 'luspo':
+			return `${nature} Sequences count by their length. ${weighted}${kl}`;
+		case 'cispo':
+		case 'vespo':
+			return `${nature} It weights log-probabilities themselves, so it is far from 0 and moves with completion length and entropy.${kl}`;
 		default:
 			return `${nature} With loss_type grpo it starts each batch at 0; with bnpo, dapo and dr_grpo at minus the length-weighted mean advantage.`;
 	}

@@ -1,18 +1,33 @@
 import type { LossType } from '../../protocol/recipe.ts';
 
+/** Every kind of stage. */
+export const stageTypes = [
+	'sft',
+	'grpo',
+	'rloo',
+	'dpo',
+	'reward-model',
+	'process-reward-model',
+	'value-model',
+	'distill',
+] as const;
+export type StageType = (typeof stageTypes)[number];
+
 /** share: 0 to 1; rate: per second; nats: natural logarithms. */
-export type MetricUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate';
+export type MetricUnit = 'number' | 'share' | 'seconds' | 'tokens' | 'nats' | 'rate' | 'bytes' | 'celsius' | 'watts';
 
 export const metricGroups = [
 	'reward',
 	'evaluation',
 	'heads',
+	'preferences',
 	'policy',
 	'clipping',
 	'lengths',
 	'optimiser',
 	'speed',
 	'time',
+	'devices',
 	'other',
 ] as const;
 /** Which charts a metric belongs with. */
@@ -22,12 +37,14 @@ export const metricGroupTitles: Readonly<Record<MetricGroup, string>> = {
 	reward: 'Reward',
 	evaluation: 'Evaluation',
 	heads: 'Heads',
+	preferences: 'Preferences and judging models',
 	policy: 'Policy',
 	clipping: 'Clipping',
 	lengths: 'Completion length',
 	optimiser: 'Optimiser',
 	speed: 'Speed',
-	time: 'Time per phase',
+	time: 'Where the time goes',
+	devices: 'Devices',
 	other: 'Other',
 };
 
@@ -70,7 +87,7 @@ export interface OwnName {
 
 /** Settings of the stage on which the meaning of some metrics depends; what is absent is not known. */
 export interface MetricContext {
-	readonly stage?: 'sft' | 'grpo' | 'value-model' | 'process-reward-model' | null;
+	readonly stage?: StageType | null;
 	readonly lossType?: LossType | null;
 	readonly beta?: number | null;
 	readonly scaleRewards?: 'group' | 'batch' | 'none' | null;

@@ -96,6 +96,12 @@ function isOptional(node: Node): boolean {
 	return node.type === 'optional' || node.type === 'nullish' || node.type === 'exact_optional';
 }
 
+function isNullable(node: Node): boolean {
+	return (
+		node.type === 'nullable' || node.type === 'nullish' || (node.wrapped !== undefined && isNullable(node.wrapped))
+	);
+}
+
 function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[]): void {
 	const options = (node.options ?? []) as readonly Node[];
 	const objects = options.filter((option) => option.entries !== undefined);
@@ -167,6 +173,7 @@ function namesOf(node: Node | undefined): string[] {
 
 function explain(schema: Node, value: unknown, path: Path, out: PathFault[]): void {
 	if (value === undefined && isOptional(schema)) return;
+	if (value === null && isNullable(schema)) return;
 	const node = unwrap(schema);
 	switch (node.type) {
 		case 'strict_object':

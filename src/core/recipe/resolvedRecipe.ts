@@ -5,10 +5,12 @@ import {
 	estimationNames,
 	lossTypes,
 	operationNames,
+	presetNames,
 	schedulerNames,
 	taskNames,
 } from '../../protocol/recipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
+import { attentionNames, precisionNames, rewardPlaces, strategyNames } from '../../protocol/torchRecipe.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 
 const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -28,6 +30,8 @@ const optimiser = {
 	adam_beta1: v.number(),
 	adam_beta2: v.number(),
 	adam_epsilon: v.number(),
+	/** TRL's own options by their own names; only the pytorch and ray engines read them. */
+	trainer: v.optional(v.record(v.string(), v.unknown())),
 };
 
 const resolvedSft = v.strictObject({ type: v.literal('sft'), ...optimiser, batch_size: positive });
@@ -78,6 +82,109 @@ const resolvedProcess = v.strictObject({
 	split: v.union([v.string(), v.strictObject({ text: v.string() })]),
 });
 
+const resolvedRloo = v.strictObject({
+	type: v.literal('rloo'),
+	...optimiser,
+	num_generations: positive,
+	prompts_per_step: positive,
+	steps_per_generation: positive,
+	num_iterations: positive,
+	max_completion_length: positive,
+	temperature: v.number(),
+	beta: v.number(),
+	epsilon: v.number(),
+	epsilon_high: v.number(),
+	mask_truncated_completions: v.boolean(),
+});
+
+/** A path that is a file or folder is absolute; anything else is a hub id as it was written. */
+const pairs = v.strictObject({
+	path: v.string(),
+	split: v.string(),
+	prompt: v.string(),
+	chosen: v.string(),
+	rejected: v.string(),
+	heldOutShare: v.number(),
+});
+
+const resolvedDpo = v.strictObject({
+	type: v.literal('dpo'),
+	...optimiser,
+	until: v.null(),
+	pairs,
+	batch_size: positive,
+	beta: v.number(),
+});
+
+const resolvedRewardModel = v.strictObject({
+	type: v.literal('reward-model'),
+	...optimiser,
+	until: v.null(),
+	pairs,
+	batch_size: positive,
+});
+
+const resolvedDistill = v.strictObject({
+	type: v.literal('distill'),
+	...optimiser,
+	data: v.strictObject({
+		path: v.string(),
+		split: v.string(),
+		prompt: v.string(),
+		completion: v.string(),
+		answer: v.string(),
+	}),
+	minReward: v.nullable(v.number()),
+	batch_size: positive,
+});
+
+const resolvedPytorch = v.strictObject({
+	processes: positive,
+	strategy: v.picklist(strategyNames),
+	/** null: bfloat16 on a GPU that has it, else float32. */
+	precision: v.nullable(v.picklist(precisionNames)),
+	attention: v.picklist(attentionNames),
+	gradientCheckpointing: v.boolean(),
+	/** Rows of one forward and backward in a process; null: all of an update. */
+	microBatch: v.nullable(positive),
+	packing: v.boolean(),
+	maxLength: positive,
+	lora: v.nullable(
+		v.strictObject({
+			r: positive,
+			alpha: v.number(),
+			dropout: v.number(),
+			targets: v.union([v.literal('all-linear'), v.array(v.string())]),
+			quantize: v.picklist(['none', '4bit', '8bit']),
+		}),
+	),
+	vllm: v.nullable(
+		v.strictObject({
+			mode: v.picklist(['colocate', 'server']),
+			server: v.nullable(v.string()),
+			memory: v.number(),
+			tensorParallel: positive,
+		}),
+	),
+	rewards: v.picklist(rewardPlaces),
+});
+
+const resolvedRay = v.strictObject({
+	/** null: RAY_ADDRESS of the environment. */
+	address: v.nullable(v.string()),
+	workers: positive,
+	cpusPerWorker: v.number(),
+	/** null: one where the device is cuda, else none. */
+	gpusPerWorker: v.nullable(v.number()),
+	/** null: a folder of this machine, which a cluster on this machine sees. */
+	storage: v.nullable(v.string()),
+	restarts: whole,
+	pip: v.array(v.string()),
+	environment: v.record(v.string(), v.string()),
+	payload: v.picklist(['trl', 'verl']),
+	verl: v.record(v.string(), v.unknown()),
+});
+
 const resolvedTask = v.strictObject({
 	task: v.picklist(taskNames),
 	digits: v.optional(positive),
@@ -91,13 +198,18 @@ const resolvedTask = v.strictObject({
 });
 
 const resolvedFile = v.strictObject({
-	/** Absolute, as are all paths here. */
+	/** Absolute, as are all paths here; pytorch: or a hub id as it was written. */
 	path: v.string(),
 	prompt: v.string(),
 	answer: v.string(),
 	solution: v.string(),
+	/** An absolute path; of a hub dataset also the name of one of its splits. */
 	heldOut: v.nullable(v.string()),
 	heldOutShare: v.number(),
+	/** pytorch: of a hub dataset, and the preset that named columns and hub id. */
+	config: v.optional(v.string()),
+	split: v.optional(v.string()),
+	preset: v.optional(v.picklist(presetNames)),
 });
 
 /** recipe.json of a run: every default filled in, every path absolute, every size frozen. */
@@ -124,13 +236,25 @@ export const resolvedRecipeSchema = v.strictObject({
 			/** null: what the rows of the file and max_completion_length need (see `contextFor`). */
 			context: v.nullable(positive),
 		}),
-		v.strictObject({ path: v.string() }),
+		v.strictObject({
+			path: v.string(),
+			revision: v.optional(v.string()),
+			/** Absolute: a Jinja file in place of the chat template of the model. */
+			template: v.optional(v.string()),
+		}),
 	]),
+	/** Of the pytorch and ray engines; absent in recipes of the embedded one. */
+	pytorch: v.optional(resolvedPytorch),
+	/** Of the ray engine. */
+	ray: v.optional(resolvedRay),
 	template: v.strictObject({
 		name: v.string(),
 		prompt: v.string(),
 		think: v.nullable(v.tuple([v.string(), v.string()])),
 		answer: v.nullable(v.tuple([v.string(), v.string()])),
+		/** pytorch: the prompt is a user message, put by the chat template of the model. */
+		chat: v.optional(v.boolean()),
+		system: v.optional(v.string()),
 	}),
 	rewards: v.array(
 		v.union([
@@ -159,7 +283,18 @@ export const resolvedRecipeSchema = v.strictObject({
 		}),
 		recipeDefaults.scoring,
 	),
-	stages: v.array(v.variant('type', [resolvedSft, resolvedGrpo, resolvedValueModel, resolvedProcess])),
+	stages: v.array(
+		v.variant('type', [
+			resolvedSft,
+			resolvedGrpo,
+			resolvedValueModel,
+			resolvedProcess,
+			resolvedRloo,
+			resolvedDpo,
+			resolvedRewardModel,
+			resolvedDistill,
+		]),
+	),
 	evaluate: v.strictObject({ every: positive, problems: positive, samples: positive, temperature: v.number() }),
 	checkpoint: v.strictObject({ every: positive, keep: positive }),
 	log: v.strictObject({ rolloutsEvery: positive, tokens: v.boolean() }),
@@ -171,6 +306,14 @@ export type ResolvedSftStage = v.InferOutput<typeof resolvedSft>;
 export type ResolvedGrpoStage = v.InferOutput<typeof resolvedGrpo>;
 export type ResolvedValueModelStage = v.InferOutput<typeof resolvedValueModel>;
 export type ResolvedProcessStage = v.InferOutput<typeof resolvedProcess>;
+export type ResolvedRlooStage = v.InferOutput<typeof resolvedRloo>;
+export type ResolvedDpoStage = v.InferOutput<typeof resolvedDpo>;
+export type ResolvedRewardModelStage = v.InferOutput<typeof resolvedRewardModel>;
+export type ResolvedDistillStage = v.InferOutput<typeof resolvedDistill>;
+export type ResolvedPytorch = v.InferOutput<typeof resolvedPytorch>;
+export type ResolvedRay = v.InferOutput<typeof resolvedRay>;
+/** Stages that only the pytorch and ray engines have. */
+export type ResolvedTorchStage = ResolvedRlooStage | ResolvedDpoStage | ResolvedRewardModelStage | ResolvedDistillStage;
 export type ResolvedHeadStage = ResolvedValueModelStage | ResolvedProcessStage;
 export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];

@@ -10,6 +10,10 @@ export interface Template {
 	readonly prompt: string;
 	readonly think: TagPair | null;
 	readonly answer: TagPair | null;
+	/** The prompt is a user message, put by the chat template of the model; the pytorch engine's. */
+	readonly chat?: boolean | undefined;
+	/** The system message before it. */
+	readonly system?: string | undefined;
 }
 
 const think: TagPair = ['<think>', '</think>'];
@@ -32,7 +36,14 @@ const templates: Readonly<Record<string, Template>> = {
 /** The template that a recipe names or spells out; throws `invalid` when a custom one cannot be told apart. */
 export function resolveTemplate(spec: TemplateSpec): Template {
 	if (typeof spec === 'string') return templates[spec] as Template;
-	const template: Template = { name: 'custom', prompt: spec.prompt, think: spec.think, answer: spec.answer };
+	const template: Template = {
+		name: 'custom',
+		prompt: spec.prompt,
+		think: spec.think,
+		answer: spec.answer,
+		...(spec.chat === true ? { chat: true } : {}),
+		...(spec.system === undefined ? {} : { system: spec.system }),
+	};
 	const tags = templateTags(template);
 	if (!template.prompt.includes('{prompt}')) {
 		throw new Failure(

@@ -25,6 +25,18 @@ export function blockRanges(count: number, parts: number): Range[] {
 	}));
 }
 
+const piece = 1 << 13;
+
+/** The same sums in the same order as one after the other, each rounded to single precision. */
+function addFour(total: Float32Array, parts: readonly Float32Array[], start: number, end: number): void {
+	const [a, b, c, d] = parts as [Float32Array, Float32Array, Float32Array, Float32Array];
+	const round = Math.fround;
+	for (let i = start; i < end; i++) {
+		const two = round(round((total[i] as number) + (a[i] as number)) + (b[i] as number));
+		total[i] = round(two + (c[i] as number)) + (d[i] as number);
+	}
+}
+
 /**
  * Adds gradients to a total, in their order: total = total + parts[0] + parts[1] + ...; without the old total if `fresh`.
  * Returns the sum of the new total's squares for each block, in double precision.
@@ -36,8 +48,14 @@ export function addGradients(
 	fresh: boolean,
 ): Float64Array<ArrayBuffer> {
 	if (fresh) total.fill(0, start, end);
-	for (const part of parts) {
-		for (let i = start; i < end; i++) total[i] = (total[i] as number) + (part[i] as number);
+	// In pieces that stay in the processor's cache, and four gradients at a time: the total is read and written less often.
+	for (let from = start; from < end; from += piece) {
+		const to = Math.min(end, from + piece);
+		let next = 0;
+		for (; next + 4 <= parts.length; next += 4) addFour(total, parts.slice(next, next + 4), from, to);
+		for (const part of parts.slice(next)) {
+			for (let i = from; i < to; i++) total[i] = (total[i] as number) + (part[i] as number);
+		}
 	}
 	const squares = new Float64Array(Math.ceil((end - start) / blockSize));
 	for (let block = 0; block < squares.length; block++) {

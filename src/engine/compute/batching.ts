@@ -5,13 +5,23 @@ import type { PackedSequences } from './jobs.ts';
 /** Indices of the rows of each micro-batch. */
 export type MicroBatch = readonly number[];
 
+/** From so many micro-batches on, the last are halved. */
+const many = 4;
+
 /**
  * Cuts rows into micro-batches of `size`, longest first: rows of like length share one (less padding), and the long
- * ones start first (workers end together). Depends on the rows alone, never on workers or timing.
+ * ones start first. What would be the last two is cut into halves, so that workers end together whatever the number of
+ * rows. Depends on the rows alone, never on workers or timing.
  */
 export function microBatches(rows: readonly Sequence[], size: number): MicroBatch[] {
 	const order = rows.map((_, i) => i);
 	order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
+	const count = Math.ceil(order.length / size);
+	const whole = count < many ? order.length : (count - 2) * size;
+	return [...pieces(order.slice(0, whole), size), ...pieces(order.slice(whole), Math.ceil(size / 2))];
+}
+
+function pieces(order: readonly number[], size: number): MicroBatch[] {
 	return Array.from({ length: Math.ceil(order.length / size) }, (_, i) => order.slice(i * size, (i + 1) * size));
 }
 
@@ -19,40 +29,50 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/** Inputs are all tokens but the last, targets all but the first; shorter rows are padded to the longest. */
+/**
+ * Inputs are all tokens but the last, targets all but the first; shorter rows are padded to the longest. Targets begin
+ * where the first completion does.
+ */
 export function pack(rows: readonly Sequence[]): PackedSequences {
 	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length - 1), 1);
+	const first = rows.reduce((n, row) => Math.min(n, row.promptLength - 1), tokens - 1);
+	const kept = tokens - first;
 	const inputs = new Int32Array(rows.length * tokens);
-	const targets = new Int32Array(rows.length * tokens);
+	const targets = new Int32Array(rows.length * kept);
 	rows.forEach((row, r) => {
 		for (let t = 0; t + 1 < row.tokens.length; t++) {
 			inputs[r * tokens + t] = row.tokens[t] as number;
-			targets[r * tokens + t] = row.tokens[t + 1] as number;
+			if (t >= first) targets[r * kept + t - first] = row.tokens[t + 1] as number;
 		}
 	});
-	return { rows: rows.length, tokens, inputs, targets };
+	return { rows: rows.length, tokens, first, kept, inputs, targets };
 }
 
-/** Writes each row's completion values ([completion]) to where their tokens are predicted ([rows, tokens]). */
+/** Writes each row's completion values ([completion]) to where their tokens are predicted: [rows, kept], from input `first` on. */
 export function packPerToken(
 	rows: readonly Sequence[],
 	values: (row: number) => PerToken,
-	tokens: number,
+	{ first, kept }: Pick<PackedSequences, 'first' | 'kept'>,
 ): Float32Array<ArrayBuffer> {
-	const packed = new Float32Array(rows.length * tokens);
+	const packed = new Float32Array(rows.length * kept);
 	rows.forEach((row, r) => {
 		const own = values(r);
 		const length = row.tokens.length - row.promptLength;
 		if (own.length !== length) {
 			throw new Failure('internal', `A completion of ${length} tokens came with ${own.length} values per token.`);
 		}
-		packed.set(own, r * tokens + row.promptLength - 1);
+		packed.set(own, r * kept + row.promptLength - 1 - first);
 	});
 	return packed;
 }
 
-/** The inverse: a row's completion values out of [rows, tokens]. */
-export function unpackPerToken(packed: Float32Array, row: Sequence, index: number, tokens: number): PerToken {
-	const start = index * tokens + row.promptLength - 1;
+/** The inverse: a row's completion values out of [rows, kept]. */
+export function unpackPerToken(
+	packed: Float32Array,
+	row: Sequence,
+	index: number,
+	{ first, kept }: Pick<PackedSequences, 'first' | 'kept'>,
+): PerToken {
+	const start = index * kept + row.promptLength - 1 - first;
 	return packed.slice(start, start + row.tokens.length - row.promptLength);
 }

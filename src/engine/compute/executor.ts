@@ -75,10 +75,9 @@ export class Executor {
 
 	async gradient(job: GradientJob): Promise<GradientResult> {
 		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
-		const { rows, tokens } = job.batch;
+		const { rows, kept } = job.batch;
 		const feeds: Feeds = { ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) };
-		for (const [name, values] of Object.entries(job.perToken))
-			feeds[name] = this.#tensors.float(values, [rows, tokens]);
+		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
 		const outputs = this.#gradientOutputs('policy');
@@ -156,10 +155,11 @@ export class Executor {
 	}
 
 	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
-		const { rows, tokens, targets } = job.batch;
+		const { rows, first, kept, targets } = job.batch;
 		return {
 			...this.#tokenFeeds(job.batch),
-			targets: this.#tensors.int32(targets, [rows, tokens]),
+			first: this.#tensors.int64(BigInt64Array.of(BigInt(first)), [1]),
+			targets: this.#tensors.int32(targets, [rows, kept]),
 			'inverse temperature': this.#scalar(1 / job.temperature),
 		};
 	}

@@ -15,10 +15,13 @@ export interface WeightsRef {
 	readonly buffer: SharedArrayBuffer;
 }
 
-/** Sequences shifted into inputs and targets, padded on the right: all arrays are [rows, tokens]. */
+/** Sequences shifted into inputs [rows, tokens] and targets [rows, kept], padded on the right. */
 export interface PackedSequences {
 	readonly rows: number;
 	readonly tokens: number;
+	/** Input from which on tokens are predicted, the first of `kept`: before it all rows have prompts alone. */
+	readonly first: number;
+	readonly kept: number;
 	readonly inputs: Int32Array<ArrayBuffer>;
 	readonly targets: Int32Array<ArrayBuffer>;
 }
@@ -78,7 +81,7 @@ export interface LogprobsJob {
 }
 
 export interface LogprobsResult {
-	/** [rows, tokens] */
+	/** [rows, kept] */
 	readonly logprobs: Float32Array<ArrayBuffer>;
 }
 
@@ -88,7 +91,7 @@ export interface GradientJob {
 	readonly variant: GradientVariant;
 	readonly batch: PackedSequences;
 	readonly temperature: number;
-	/** Inputs of the program besides the tokens, by name: [rows, tokens], [rows, 1] or a single number. */
+	/** Inputs of the program besides the tokens, by name: [rows, kept], [rows, 1] or a single number. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly scalars: Readonly<Record<string, number>>;
@@ -98,7 +101,7 @@ export interface GradientJob {
 
 export interface GradientResult {
 	readonly loss: number;
-	/** [rows, tokens] */
+	/** [rows, kept] */
 	readonly logprobs: Float32Array<ArrayBuffer>;
 	readonly entropies: Float32Array<ArrayBuffer>;
 }

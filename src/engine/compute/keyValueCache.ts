@@ -2,7 +2,7 @@
  * Slots are added in multiples of this many tokens, and by at least a quarter: growing costs a copy, unused slots cost
  * time in every decode.
  */
-const slotStep = 16;
+const slotStep = 8;
 const growth = 1.25;
 
 /** Added to the scores of what must not be seen. */

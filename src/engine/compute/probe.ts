@@ -93,7 +93,7 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 		kind: 'gradient',
 		weights: { slot: 'policy', version: 1, buffer },
 		variant: { kind: 'sft' },
-		batch: { rows, tokens, inputs: ids(3), targets: ids(7) },
+		batch: { rows, tokens, first: 0, kept: tokens, inputs: ids(3), targets: ids(7) },
 		temperature: 1,
 		perToken: { weights: new Float32Array(rows * tokens).fill(1 / (rows * tokens)) },
 		perRow: {},

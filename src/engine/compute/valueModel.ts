@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueRow, ValueUpdateResult } from '../learner.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './batching.ts';
+import type { PackedSequences } from './jobs.ts';
 import { SharedOptimiser, settled } from './sharedOptimiser.ts';
 import { SharedWeights } from './sharedWeights.ts';
 import type { WorkerPool } from './workerPool.ts';
@@ -9,6 +10,11 @@ import type { WorkerPool } from './workerPool.ts';
 /** A row with one token more, which is nobody's: so each of its own has a place in what is packed, the last included. */
 function withEnd({ tokens, promptLength }: Sequence): Sequence {
 	return { tokens: [...tokens, 0], promptLength };
+}
+
+/** A value stands after every token, of the prompt too. */
+function everyToken({ tokens }: PackedSequences): Pick<PackedSequences, 'first' | 'kept'> {
+	return { first: 0, kept: tokens };
 }
 
 /** Nats: more says no more. */
@@ -60,7 +66,7 @@ export class ValueModel {
 					transfer: [batch.inputs.buffer, batch.targets.buffer, surprises.buffer],
 				}));
 				for (const [i, row] of indices.entries()) {
-					output[row] = unpackPerToken(values, ended[row] as Sequence, i, batch.tokens);
+					output[row] = unpackPerToken(values, ended[row] as Sequence, i, everyToken(batch));
 				}
 			}),
 		);
@@ -80,10 +86,10 @@ export class ValueModel {
 		await optimiser.accumulate(
 			microBatches(ended, this.#trainRows),
 			(indices, gradient) => this.#gradient(rows, ended, logprobs, indices, gradient),
-			({ result, tokens }, indices) => {
+			({ result, batch }, indices) => {
 				loss += result.loss;
 				for (const [i, row] of indices.entries()) {
-					values[row] = unpackPerToken(result.values, ended[row] as Sequence, i, tokens);
+					values[row] = unpackPerToken(result.values, ended[row] as Sequence, i, everyToken(batch));
 				}
 			},
 		);
@@ -102,15 +108,14 @@ export class ValueModel {
 		const part = indices.map((i) => ended[i] as Sequence);
 		const own = (i: number) => rows[indices[i] as number] as ValueRow;
 		const batch = pack(part);
-		const { tokens } = batch;
-		const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, tokens);
-		const labels = packPerToken(part, (i) => own(i).labels, tokens);
-		const tokenWeights = packPerToken(part, (i) => own(i).weights, tokens);
+		const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
+		const labels = packPerToken(part, (i) => own(i).labels, everyToken(batch));
+		const tokenWeights = packPerToken(part, (i) => own(i).weights, everyToken(batch));
 		const result = await this.#pool.run(() => ({
 			job: { kind: 'value gradient', weights: this.weights.ref, batch, surprises, labels, tokenWeights, gradient },
 			transfer: [batch.inputs, batch.targets, surprises, labels, tokenWeights].map(({ buffer }) => buffer),
 		}));
-		return { result, tokens };
+		return { result, batch };
 	}
 
 	state(): LearnerState {

@@ -3,7 +3,7 @@ import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, oneHot } from '../onnx/indexing.ts';
-import { leadingRows } from '../onnx/layout.ts';
+import { leadingRows, tail } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
@@ -43,31 +43,35 @@ function encodeSequences(
 	tokens: Value,
 	keep?: (layer: number, keys: Value, values: Value) => void,
 	extra?: Value,
+	kept?: (x: Value) => Value,
 ): Value {
 	const mask = tokens.graph.input('mask', ['tokens', 'tokens']);
 	const read = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
 	const embedded = extra === undefined ? read : add(read, extra);
-	return decoder(weights, embedded, (layer, qkv) => {
+	const attend = (layer: number, qkv: Value): Value => {
 		const heads = splitHeads(shape, qkv);
 		keep?.(layer, heads.keys, heads.values);
 		return selfAttention(shape, heads, mask);
-	});
+	};
+	return decoder(weights, embedded, attend, kept);
 }
 
-/** log softmax(logits / temperature): [rows, tokens, vocabulary]. */
+/** log softmax(logits / temperature) of the tokens from `first` on: [rows, kept, vocabulary]. Before are prompts alone. */
 function logDistribution(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
 	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
+	const first = graph.input('first', [1], 'int64');
 	const inverseTemperature = graph.input('inverse temperature', []);
-	const logits = head(weights, encodeSequences(shape, weights, tokens));
+	const kept = (x: Value): Value => tail(x, 1, first, 'kept');
+	const logits = head(weights, encodeSequences(shape, weights, tokens, undefined, undefined, kept));
 	return logSoftmax(multiply(logits, inverseTemperature));
 }
 
 function logprobsOfTargets(shape: ModelShape, distribution: Value): Value {
-	const targets = distribution.graph.input('targets', ['rows', 'tokens'], 'int32');
+	const targets = distribution.graph.input('targets', ['rows', 'kept'], 'int32');
 	return reduceSum(multiply(distribution, oneHot(targets, shape.vocabulary)), [-1], false);
 }
 
-/** tokens, targets [rows, tokens] to logprobs [rows, tokens]. */
+/** tokens [rows, tokens], targets [rows, kept] (of the tokens from `first` on) to logprobs [rows, kept]. */
 export function logprobsProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
 	const weights = inputWeights(graph, shape);
@@ -76,9 +80,9 @@ export function logprobsProgram(shape: ModelShape): Graph {
 }
 
 /**
- * One gradient. Inputs: tokens, targets, weights [rows, tokens]; for GRPO also advantages [rows, 1], and as the variant asks
- * old logprobs with ratio low / high, reference logprobs with beta. Outputs: loss [], logprobs and entropies [rows, tokens],
- * and the gradient of each parameter.
+ * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
+ * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta. Outputs:
+ * loss [], logprobs and entropies [rows, kept], and the gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,
@@ -89,7 +93,7 @@ export function gradientProgram(
 	const parameters = variableWeights(graph, shape);
 	const distribution = logDistribution(shape, parameters, graph);
 	const logprobs = logprobsOfTargets(shape, distribution);
-	const weights = graph.input('weights', ['rows', 'tokens']);
+	const weights = graph.input('weights', ['rows', 'kept']);
 	let loss: Value;
 	if (variant.kind === 'sft') {
 		loss = sftLoss(logprobs, weights);
@@ -100,7 +104,7 @@ export function gradientProgram(
 			...(variant.old
 				? {
 						old: {
-							logprobs: graph.input('old logprobs', ['rows', 'tokens']),
+							logprobs: graph.input('old logprobs', ['rows', 'kept']),
 							low: graph.input('ratio low', []),
 							high: graph.input('ratio high', []),
 						},
@@ -109,7 +113,7 @@ export function gradientProgram(
 			...(variant.kl
 				? {
 						reference: {
-							logprobs: graph.input('reference logprobs', ['rows', 'tokens']),
+							logprobs: graph.input('reference logprobs', ['rows', 'kept']),
 							beta: graph.input('beta', []),
 						},
 					}

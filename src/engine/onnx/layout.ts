@@ -154,6 +154,21 @@ export function leadingRows(table: Value, like: Value, axis: number): Value {
 	});
 }
 
+/** x from an index on (int64, [1], known at run time) along an axis, whose size is then named; the gradient is zero before. */
+export function tail(x: Value, axis: number, start: Value, size: string): Value {
+	const graph = x.graph;
+	const rank = x.shape.length;
+	const shape = x.shape.map((d, i) => (i === axis ? size : d));
+	const pad = (d: Value): Value => {
+		const zeros = (count: number): Value[] => (count > 0 ? [graph.integers(new Array(count).fill(0))] : []);
+		const parts = [...zeros(axis), start, ...zeros(2 * rank - axis - 1)];
+		const pads = graph.node('Concat', parts, [2 * rank], { attributes: { axis: 0 }, type: 'int64' });
+		return graph.node('Pad', [d, pads], x.shape);
+	};
+	const inputs = [x, start, graph.integers([Number.MAX_SAFE_INTEGER]), graph.integers([axis])];
+	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
+}
+
 /** The run-time shape of x: [rank], int64. */
 export function shapeOf(x: Value): Value {
 	return x.graph.node('Shape', [x], [x.shape.length], { type: 'int64' });

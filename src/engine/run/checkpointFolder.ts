@@ -113,7 +113,7 @@ async function readWhole(folder: string, name: string, maxBytes: number): Promis
 	}
 }
 
-/** state.json of a checkpoint folder. Throws `missing`, `corrupt` or `version`. */
+/** state.json of a checkpoint folder. Throws `missing`, `corrupt`, `version`, and `unsupported` for another engine's. */
 export async function readCheckpointState(folder: string): Promise<CheckpointState> {
 	const text = await readWhole(folder, checkpointFiles.state, maxStateBytes).catch((error: unknown) => {
 		if ((error as Failure).reason !== 'missing') throw error;
@@ -129,7 +129,14 @@ export async function readCheckpointState(folder: string): Promise<CheckpointSta
 	} catch {
 		throw damaged(folder, `${checkpointFiles.state} is not JSON`);
 	}
-	const format = (value as { format?: unknown } | null)?.format;
+	const { format, engine } = (value ?? {}) as { readonly format?: unknown; readonly engine?: unknown };
+	if (engine === 'pytorch') {
+		throw new Failure(
+			'unsupported',
+			`${folder} is a checkpoint of the PyTorch engine, and this needs one of the embedded engine.`,
+			'It is a model folder as Hugging Face writes them: take a program that reads these.',
+		);
+	}
 	if (typeof format === 'number' && format > checkpointFormat) {
 		throw new Failure('version', `The checkpoint ${folder} has the newer format ${format}.`, 'Update Reasoning Lab.');
 	}

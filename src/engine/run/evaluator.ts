@@ -1,23 +1,6 @@
-import { estimateAccuracy } from '../../core/evaluation/interval.ts';
-import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
-import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { Sample } from '../learner.ts';
-import { judgeOutcomes } from './judgeOutcomes.ts';
+import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../shared/evaluation.ts';
 import type { TrainingParts } from './stageHost.ts';
-
-export interface EvaluationSettings {
-	/** Names its files and metrics: `heldout`. */
-	readonly name: string;
-	readonly problems: number;
-	readonly samples: number;
-	/** 0: greedy. */
-	readonly temperature: number;
-}
-
-export interface Evaluation {
-	readonly summary: EvaluationSummary;
-	readonly lines: readonly EvaluationLine[];
-}
 
 /** Completions that are sampled at once. */
 const chunkRows = 1024;
@@ -39,8 +22,7 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 	const rows = posed.flatMap((problem, i) =>
 		Array.from({ length: settings.samples }, (_, sample) => ({ posed: problem, problem: i, sample })),
 	);
-	const lines: EvaluationLine[] = [];
-	const correct: boolean[][] = posed.map(() => []);
+	const judge = new EvaluationJudge(parts.rewards, step);
 	for (let start = 0; start < rows.length; start += chunkRows) {
 		const chunk = rows.slice(start, start + chunkRows);
 		const samples = await parts.learner.sample({
@@ -49,32 +31,14 @@ export async function evaluate(parts: TrainingParts, step: number, settings: Eva
 			maxNewTokens: limit,
 			temperature: settings.temperature,
 		});
-		const scored: ScoreRow[] = chunk.map(({ posed: { prompt, problem } }, i) => {
-			const sample = samples[i] as Sample;
-			const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
-			return { prompt, completion, answer: problem.answer, row: problem.row, truncated: sample.truncated };
-		});
-		const values = await judgeOutcomes(parts, scored, step);
-		for (const [i, { problem, sample }] of chunk.entries()) {
-			const value = values[i] ?? null;
-			if (value === null) continue;
-			const { prompt, completion, answer, truncated } = scored[i] as ScoreRow;
-			const right = value === 1;
-			correct[problem]?.push(right);
-			lines.push({ problem, sample, prompt, completion, answer, correct: right, truncated });
-		}
+		await judge.add(
+			chunk.map(({ posed: { prompt, problem }, ...place }, i) => {
+				const sample = samples[i] as Sample;
+				const completion = parts.tokenizer.decode(sample.tokens.slice(sample.promptLength));
+				const { answer, row } = problem;
+				return { ...place, prompt, completion, answer, row, truncated: sample.truncated };
+			}),
+		);
 	}
-	const { name, temperature } = settings;
-	const measured = correct.filter((samples) => samples.length > 0);
-	return {
-		lines,
-		summary: {
-			name,
-			step,
-			problems: measured.length,
-			samples: settings.samples,
-			temperature,
-			...estimateAccuracy(measured),
-		},
-	};
+	return judge.result(settings);
 }

@@ -1,8 +1,8 @@
 import { type Advantages, computeAdvantages } from '../../core/grpo/advantages.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Sample } from '../learner.ts';
+import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../shared/scoreBatch.ts';
 import type { PosedProblem } from './problemFeed.ts';
-import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from './scoreBatch.ts';
 import type { StageHost } from './stageHost.ts';
 
 /** One sampled and scored completion. */

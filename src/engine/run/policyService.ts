@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { type ControlRequest, type ControlResult, controlExtensions, type HeadName } from '../../protocol/control.ts';
 import type { Learner, Sequence } from '../learner.ts';
+import type { PolicyAnswers } from '../shared/policyAnswers.ts';
 import { completionOf } from './completionOf.ts';
 import { SamplingQueue } from './samplingQueue.ts';
 
@@ -18,7 +19,7 @@ const stageOfHead: Readonly<Record<HeadName, string>> = { value: 'value-model', 
 export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;
 
 /** `policy/generate`, `policy/score` and `policy/value` on the current weights. Its random streams are its own. */
-export class PolicyService {
+export class PolicyService implements PolicyAnswers {
 	readonly #learner: Learner;
 	readonly #tokenizer: Tokenizer;
 	readonly #access: LearnerAccess;

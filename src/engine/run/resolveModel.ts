@@ -2,12 +2,11 @@ import { Failure } from '../../base/failure.ts';
 import { hashText } from '../../base/random.ts';
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
-import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.ts';
 import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
 import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
-import { buildTokenizer } from '../../core/text/vocabulary.ts';
 import type { ModelShape } from '../learner.ts';
+import { newModel, vocabularyFor } from '../shared/newModel.ts';
 import type { StoredCheckpoint } from './checkpointFolder.ts';
 
 export interface ModelAndTokenizer {
@@ -30,20 +29,13 @@ export function resolveModel(
 	source: ProblemSource,
 	weights: StoredCheckpoint | null,
 ): ModelAndTokenizer {
-	const built = buildTokenizer(recipe.template, source.symbols);
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
 		if (wanted === null) throw new Failure('internal', 'A model folder was not opened.');
-		const shape: ModelShape = {
-			vocabulary: built.size,
-			context: wanted.context ?? contextNeeded(recipe, source),
-			width: wanted.width,
-			heads: wanted.heads,
-			layers: wanted.layers,
-			feedForward: wanted.feedForward,
-		};
-		return { shape, tokenizer: built, vocabulary: vocabularyHash(built) };
+		const { shape, tokenizer } = newModel(recipe, wanted, source);
+		return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 	}
+	const built = vocabularyFor(recipe, source);
 	const { shape } = weights.state;
 	const tokenizer = parseTokenizerJson(weights.tokenizer, `${weights.folder}/tokenizer.json`);
 	const other = (what: string) =>
@@ -65,11 +57,4 @@ export function resolveModel(
 	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
 	if (missing !== undefined) throw other(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
 	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
-}
-
-/** Tokens that the recipe's longest sequence needs. */
-function contextNeeded(recipe: ResolvedRecipe, source: ProblemSource): number {
-	const limits = recipe.stages.flatMap((stage) => (stage.type === 'grpo' ? [stage.max_completion_length] : []));
-	const teaches = recipe.stages.some((stage) => stage.type === 'sft');
-	return contextFor(sequenceLengths(source, recipe.template), limits, teaches);
 }

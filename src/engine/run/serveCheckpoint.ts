@@ -5,9 +5,10 @@ import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
 import { lockServed, openControl, servedId } from '../../runs/runControl.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
+import type { EngineProcess } from '../shared/engineProcess.ts';
+import { policyControls } from '../shared/runControls.ts';
 import { readCheckpoint, storedHeads, storedParameters, storedReference } from './checkpointFolder.ts';
 import { PolicyService } from './policyService.ts';
-import type { EngineProcess } from './runEngine.ts';
 
 /** Rows of a micro-batch; nothing needs to be repeated bit for bit here. */
 const rows = 64;
@@ -39,11 +40,7 @@ export function serveCheckpoint(folder: string): EngineProcess {
 			const server = await openControl(folder, servedId, {
 				serving: true,
 				extensions: () => policy.extensions,
-				handlers: {
-					'policy/generate': (params, signal) => policy.generate(params, signal),
-					'policy/score': (params) => policy.score(params),
-					'policy/value': (params) => policy.value(params),
-				},
+				handlers: policyControls(() => policy, true),
 			});
 			process.stdout.write(`${JSON.stringify({ serving: folder, step: checkpoint.state.step })}\n`);
 			try {

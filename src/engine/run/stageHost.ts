@@ -1,17 +1,17 @@
 import { Failure } from '../../base/failure.ts';
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
-import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Template } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import type { Learner, OptimiserSettings, UpdateResult } from '../learner.ts';
+import type { Progress } from '../shared/progress.ts';
+import type { UpdateReport, Verdict } from '../shared/runCourse.ts';
+import type { RewardFailures } from '../shared/scoreBatch.ts';
+import type { Stopwatch } from '../shared/stopwatch.ts';
 import type { LabelledSteps } from './heads/labelFile.ts';
 import type { ProblemFeed } from './problemFeed.ts';
-import type { Progress } from './progress.ts';
-import type { RewardFailures } from './scoreBatch.ts';
-import type { Stopwatch } from './stopwatch.ts';
 
 /** What a run trains with; all of it is there before the first step. */
 export interface TrainingParts {
@@ -26,19 +26,7 @@ export interface TrainingParts {
 	readonly labels: ReadonlyMap<number, LabelledSteps>;
 }
 
-/** One optimiser update that has happened. */
-export interface UpdateReport {
-	readonly metrics: Metrics;
-	/** The last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
-	readonly batchEnds: boolean;
-	/** Updates done before the batch. */
-	readonly batchStart: number;
-	/** What is measured in place of held-out accuracy, where the policy stays as it is. */
-	evaluate?(): Promise<Metrics>;
-}
-
-/** What a stage's loop does next. */
-export type Verdict = 'next' | 'stage-over' | 'stop';
+export type { Verdict };
 
 /** What a stage needs of the run around it. */
 export interface StageHost {

@@ -1,12 +1,13 @@
 import { Failure } from '../../base/failure.ts';
-import type { Problem } from '../../core/dataset/problem.ts';
 import type { ResolvedHeadStage, ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { embeddedLossTypes } from '../../protocol/recipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
-import { missingColumns } from '../../rewards/missingColumns.ts';
 import type { OpenedDataset } from '../../runs/openDataset.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
+import { checkColumns, checkSolutions, checkStages } from '../shared/dataChecks.ts';
+import { type Progress, startOfRun } from '../shared/progress.ts';
 import {
 	readCheckpoint,
 	type StoredCheckpoint,
@@ -18,7 +19,6 @@ import {
 } from './checkpointFolder.ts';
 import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
 import { ProblemFeed } from './problemFeed.ts';
-import { type Progress, startOfRun } from './progress.ts';
 import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';
 import type { TrainingParts } from './stageHost.ts';
 
@@ -69,21 +69,16 @@ function check({ recipe, dataset }: StartOptions): void {
 	if (recipe.engine !== 'embedded') {
 		throw new Failure('unsupported', `The embedded engine cannot run a recipe of the "${recipe.engine}" engine.`);
 	}
-	const { hasSolutions, name } = dataset.source;
-	if (!hasSolutions && recipe.stages.some((stage) => stage.type === 'sft')) {
-		let worked = false;
-		for (let i = 0; i < 10_000 && !worked; i++) {
-			const { solution, answer } = dataset.source.training(recipe.seed, i);
-			worked = solution !== null && answer !== null;
+	for (const stage of recipe.stages) {
+		const action = 'Set "engine" to "pytorch", which has it.';
+		if (['rloo', 'dpo', 'reward-model', 'distill'].includes(stage.type)) {
+			throw new Failure('unsupported', `The embedded engine has no stage of type "${stage.type}".`, action);
 		}
-		if (!worked) {
-			throw new Failure(
-				'invalid',
-				`The dataset ${name} has no worked solutions, which the sft stage learns from.`,
-				'Name their column as "solution" in the recipe\'s dataset, or leave out the sft stage.',
-			);
+		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
+			throw new Failure('unsupported', `The embedded engine has no loss_type "${stage.loss_type}".`, action);
 		}
 	}
+	checkSolutions(recipe, dataset.source);
 }
 
 /** A bad reward file refuses the run: what was made meanwhile is given back. */
@@ -95,20 +90,6 @@ async function rewardsFor({ rewards, dataset, recipe }: StartOptions, learner: L
 	} catch (error) {
 		await learner.dispose();
 		throw error;
-	}
-}
-
-/** Refuses a reward that cannot do without a column that the data lacks. */
-function checkColumns({ scorers }: RecipeScorers, { prompt, answer, row }: Problem): void {
-	const rows = [{ prompt, completion: '', answer, row, truncated: false }];
-	for (const { column } of scorers) {
-		const lacking = missingColumns({ name: column.reward, required: column.required }, rows);
-		if (lacking === null) continue;
-		throw new Failure(
-			'invalid',
-			`${column.file}: ${lacking}.`,
-			'Give the parameter a default, or add the column to the data.',
-		);
 	}
 }
 
@@ -132,16 +113,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	const { source } = dataset;
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
 	const model = resolveModel(recipe, source, weights);
-	if (checkpoint !== null && checkpoint.state.stage.index >= recipe.stages.length) {
-		const { index } = checkpoint.state.stage;
-		if (recipe.stages.length < index) {
-			throw new Failure(
-				'mismatch',
-				`The checkpoint ${checkpoint.folder} was written after stage ${index}, but the recipe has ${recipe.stages.length}.`,
-				'Take an earlier checkpoint or add stages to the recipe.',
-			);
-		}
-	}
+	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);
 	const learner = await makeLearner(recipe, model, weights);
 	if (weights !== null) {

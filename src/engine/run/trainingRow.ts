@@ -1,6 +1,7 @@
 import { Random } from '../../base/random.ts';
 import { countTokens, isSkippable, tokenWeights } from '../../core/grpo/lossWeights.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { EmbeddedLossType } from '../../protocol/recipe.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, Rollout } from './generationBatch.ts';
 
@@ -65,7 +66,8 @@ export function weigh(stage: ResolvedGrpoStage, parts: readonly TrainingRow[][])
 	const generationTokens = countTokens(parts.flat());
 	return parts.map((rows) => {
 		const weights = tokenWeights(rows, {
-			lossType: stage.loss_type,
+			// Others are refused at the start.
+			lossType: stage.loss_type as EmbeddedLossType,
 			maxCompletionLength: stage.max_completion_length,
 			generationTokens,
 			stepsPerGeneration: stage.steps_per_generation,

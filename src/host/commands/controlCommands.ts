@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Hyperparameters, hyperparametersSchema } from '../../protocol/control.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { CommandTable } from '../commandTable.ts';
-import { currentHyperparameters } from '../currentHyperparameters.ts';
+import { changeable, currentHyperparameters } from '../currentHyperparameters.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { RunController } from '../runController.ts';
@@ -74,9 +74,11 @@ const meanings: Readonly<Record<keyof Hyperparameters, string>> = {
 
 async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
+	const names = changeable(view.record?.stage ?? null);
 	const picked = await vscode.window.showQuickPick(
-		Object.entries(meanings).map(([name, detail]) => {
-			const value = current[name as keyof Hyperparameters];
+		names.map((name) => {
+			const detail = meanings[name];
+			const value = current[name];
 			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
 		}),
 		{ title: `Hyper-parameters of ${nameOf(view)}`, placeHolder: 'What to change, from the next step on' },

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { engineTitles } from '../../runs/engineFacts.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
@@ -16,6 +17,8 @@ interface Needs {
 	readonly picker: RunPicker;
 	readonly starter: RunStarter;
 	readonly notices: Notices;
+	/** Shows the memory that a recipe takes. */
+	readonly estimate: (recipe: vscode.Uri) => Promise<unknown>;
 	/** media/templates */
 	readonly templates: vscode.Uri;
 	/** Where the demo is put when no folder of the workspace holds it. */
@@ -23,14 +26,21 @@ interface Needs {
 }
 
 /** Commands that start training, or what it starts from. Each resolves to the run's folder. */
-export function addStartCommands(table: CommandTable, { picker, starter, notices, templates, storage }: Needs): void {
+export function addStartCommands(
+	table: CommandTable,
+	{ picker, starter, notices, estimate, templates, storage }: Needs,
+): void {
 	table.add(commandIds.startDemoRun, async (place?: unknown) =>
 		starter.start(await demoRecipe(templates, storage), placeOf(place)),
 	);
 	table.add(commandIds.newProject, (answers?: unknown) => newProject(templates, answersOf(answers)));
 	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
-		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices);
+		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Start a run');
 		return uri && starter.start(uri, placeOf(place));
+	});
+	table.add(commandIds.estimateMemory, async (recipe?: unknown) => {
+		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Estimate memory');
+		return uri && estimate(uri);
 	});
 	table.add(commandIds.resumeRun, async (...args) => {
 		const view = await picker.one(args, { title: 'Resume a run', what: 'can be resumed', applies: isResumable });
@@ -81,7 +91,7 @@ async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<v
 }
 
 /** The recipe in the active editor, the only one, or one that is picked. */
-async function pickRecipe(notices: Notices): Promise<vscode.Uri | undefined> {
+async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri | undefined> {
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
@@ -92,12 +102,29 @@ async function pickRecipe(notices: Notices): Promise<vscode.Uri | undefined> {
 		return undefined;
 	}
 	if (recipes.length === 1) return recipes[0];
-	const picked = await vscode.window.showQuickPick(
-		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
-		{ title: 'Start a run', placeHolder: 'Which recipe' },
-	);
+	const picked = await vscode.window.showQuickPick(recipeChoices(recipes), {
+		title,
+		placeHolder: 'Which recipe',
+	});
 	return picked?.uri;
 }
+
+/** Recipes by name; which engine trains is said of those few that can be read while a person waits. */
+async function recipeChoices(recipes: readonly vscode.Uri[]) {
+	const { recipeEngine } = await import('../recipeFaults.ts');
+	return Promise.all(
+		recipes.map(async (uri, i) => {
+			const text = i < mostRead ? await vscode.workspace.fs.readFile(uri).then(decodeText, () => '') : '';
+			const engine = recipeEngine(text);
+			const label = displayText(vscode.workspace.asRelativePath(uri), 300);
+			return { label, ...(engine === null ? {} : { description: engineTitles[engine] }), uri };
+		}),
+	);
+}
+
+/** Recipes that are read before they are listed. */
+const mostRead = 100;
+const decodeText = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
 async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 	const checkpoints = await listCheckpoints(view.folder);

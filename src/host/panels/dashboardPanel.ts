@@ -33,6 +33,7 @@ const commandOf: Readonly<Record<DashboardAction, CommandId>> = {
 	hyperparameters: commandIds.setHyperparameters,
 	openLog: commandIds.openLog,
 	openFolder: commandIds.openRunFolder,
+	setUpPytorch: commandIds.setUpPytorch,
 };
 
 export interface DashboardContext extends PanelContext {
@@ -60,7 +61,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		);
 		this.handlers = {
 			act: async ({ action }) => {
-				await vscode.commands.executeCommand(commandOf[action], runFolder);
+				await vscode.commands.executeCommand(commandOf[action], ...(action === 'setUpPytorch' ? [] : [runFolder]));
 				// What was done shows in the run's files; do not wait for the next look at them.
 				void this.#session.refresh();
 				return {};

@@ -3,10 +3,13 @@ import type { Failure } from '../../base/failure.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../protocol/dashboardMessages.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../runs/engineFacts.ts';
 import { displayText } from '../runView.ts';
 
 /** What of a recipe the meaning of metrics depends on. Foreign recipes may lack any of it. */
 const recipeFactsSchema = v.object({
+	ray: v.optional(v.looseObject({ workers: v.optional(v.number()) })),
+	pytorch: v.optional(v.looseObject({ processes: v.optional(v.number()) })),
 	stages: v.array(
 		v.looseObject({
 			type: v.string(),
@@ -37,6 +40,15 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 	}));
 }
 
+/** Training processes of a frozen recipe; null: one, or not recorded. */
+export function workersOf(recipe: unknown): number | null {
+	const decoded = decode(recipeFactsSchema, recipe);
+	if (!decoded.ok) return null;
+	const { ray, pytorch } = decoded.value;
+	const workers = ray?.workers ?? pytorch?.processes ?? 1;
+	return Number.isInteger(workers) && workers > 1 ? workers : null;
+}
+
 /** What can be done with a run in this state. */
 export function actionsFor(status: RunStatus | null): DashboardAction[] {
 	const always: DashboardAction[] = ['openLog', 'openFolder'];
@@ -57,6 +69,24 @@ export function actionsFor(status: RunStatus | null): DashboardAction[] {
 	}
 }
 
+/** What helps an engine that lacks what it computes with. */
+function mending(record: RunRecord | null, status: RunStatus | null): DashboardAction[] {
+	const lacks = status === 'crashed' && /Set Up PyTorch Engine/.test(record?.error?.action ?? '');
+	return lacks ? ['setUpPytorch'] : [];
+}
+
+function engineMessage({ versions, job }: EngineFacts, workers: number | null): DashboardRun['engineFacts'] {
+	return {
+		versions: versions.map(([name, version]) => [name, displayText(version, 40)]),
+		job: job && {
+			id: displayText(job.id, 120),
+			address: displayText(job.address, 200),
+			submissions: Math.max(1, Math.floor(job.submissions)),
+		},
+		workers,
+	};
+}
+
 export interface RunFacts {
 	readonly record: RunRecord | null;
 	/** As judged from record, heartbeat and process. */
@@ -66,6 +96,8 @@ export interface RunFacts {
 	readonly name: string;
 	readonly stages: readonly DashboardStage[];
 	readonly checkpoints: readonly number[];
+	/** Training processes, as the recipe says; null: it does not. */
+	readonly workers: number | null;
 	/** Seconds since the epoch. */
 	readonly now: number;
 }
@@ -74,10 +106,13 @@ export interface RunFacts {
 export function dashboardRunOf(facts: RunFacts): DashboardRun {
 	const { record, failure } = facts;
 	const status = record === null ? null : facts.status;
+	const waits = record !== null && (status === 'starting' || status === 'running');
+	const wait = waits ? engineWaitOf(record) : null;
+	const engine = record === null ? null : engineFactsOf(record);
 	return {
 		name: displayText(facts.name),
 		status,
-		queued: record?.status === 'starting' && record.queued === true,
+		...(wait === null ? {} : { wait }),
 		fault:
 			failure === null
 				? null
@@ -101,9 +136,11 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 					},
 				}
 			: {}),
-		engine: displayText(record?.foreign?.title ?? record?.engine ?? '', 80),
+		engine: displayText(engine?.title ?? '', 80),
 		...(record?.foreign === undefined
-			? {}
+			? engine === null
+				? {}
+				: { engineFacts: engineMessage(engine, facts.workers) }
 			: {
 					format: displayText(record.foreign.format, 80),
 					notes: record.foreign.notes.slice(0, 20).map((note) => displayText(note, 400)),
@@ -118,6 +155,6 @@ export function dashboardRunOf(facts: RunFacts): DashboardRun {
 		now: facts.now,
 		stages: [...facts.stages],
 		checkpoints: facts.checkpoints.slice(-1000),
-		actions: record?.foreign ? ['openFolder'] : actionsFor(status),
+		actions: record?.foreign ? ['openFolder'] : [...actionsFor(status), ...mending(record, status)],
 	};
 }

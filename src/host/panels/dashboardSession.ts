@@ -16,7 +16,7 @@ import type { RunFollower } from '../../runs/runContent.ts';
 import { readResolvedRecipe } from '../../runs/runReader.ts';
 import type { RunTailEvent } from '../../runs/runTail.ts';
 import { withMarks } from './dashboardMarks.ts';
-import { dashboardRunOf, stagesOf } from './dashboardRun.ts';
+import { dashboardRunOf, stagesOf, workersOf } from './dashboardRun.ts';
 import { GivenName } from './givenName.ts';
 
 type Unnumbered = DashboardEvent extends infer E ? (E extends DashboardEvent ? Omit<E, 'sequence'> : never) : never;
@@ -48,6 +48,7 @@ export class DashboardSession extends Disposable {
 	#name: string;
 	readonly #givenName: GivenName;
 	#stages: DashboardStage[] = [];
+	#workers: number | null = null;
 	#recipeOf = '';
 	#checkpoints: number[] = [];
 	#marks: DashboardMark[] = [];
@@ -223,7 +224,9 @@ export class DashboardSession extends Disposable {
 		const key = `${record.id} ${record.attempt}`;
 		if (this.#recipeOf !== key) {
 			this.#recipeOf = key;
-			this.#stages = stagesOf(await readResolvedRecipe(this.#folder).catch(() => null));
+			const recipe = await readResolvedRecipe(this.#folder).catch(() => null);
+			this.#stages = stagesOf(recipe);
+			this.#workers = workersOf(recipe);
 		}
 		await this.#givenName.look();
 		if (this.disposed) return;
@@ -254,6 +257,7 @@ export class DashboardSession extends Disposable {
 			name: this.#name,
 			stages: this.#stages,
 			checkpoints: this.#checkpoints,
+			workers: this.#workers,
 			now: Date.now() / 1000,
 		});
 	}

@@ -7,6 +7,7 @@ import {
 	panelRequests,
 } from '../../protocol/microscopeMessages.ts';
 import type { Place } from '../../protocol/rolloutsMessages.ts';
+import type { ServeOptions } from '../../runs/servedCheckpoint.ts';
 import { commandIds, panelTypes } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { ContinueFrom } from '../rollouts/continueFrom.ts';
@@ -26,7 +27,7 @@ const app = {
 /** What the panel needs beside what all panels do. */
 export interface RolloutsContext extends PanelContext {
 	/** Which programs serve a checkpoint; throws where none may be started. */
-	readonly programs: () => Promise<{ readonly engine: string; readonly node?: string }>;
+	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
 	/** What an engine's log calls this extension. */
 	readonly client: string;
 	readonly notices: Notices;

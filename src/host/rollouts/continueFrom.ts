@@ -12,12 +12,12 @@ import { type ContinuationEnd, type ContinuationRequest, continueText } from '..
 import { connectRun } from '../../runs/runControl.ts';
 import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { claimsLife, effectiveStatus } from '../../runs/runStatus.ts';
-import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
+import { ServedCheckpoint, type ServeOptions } from '../../runs/servedCheckpoint.ts';
 
 export interface ContinueFromOptions {
 	readonly run: { readonly folder: string; readonly format: string };
 	/** Which programs serve a checkpoint; throws where none may be started. */
-	readonly programs: () => Promise<{ readonly engine: string; readonly node?: string }>;
+	readonly programs: () => Promise<Pick<ServeOptions, 'engine' | 'node' | 'environment'>>;
 	/** What the engine's log calls this program. */
 	readonly name: string;
 	/** How long an engine that serves a checkpoint is kept unused, in milliseconds; default five minutes. */

@@ -1,5 +1,5 @@
 import { type IDisposable, toDisposable } from '../../base/disposable.ts';
-import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
+import { ServedCheckpoint, torchPythonVariable } from '../../runs/servedCheckpoint.ts';
 import type { PolicyContext } from '../openedPolicy.ts';
 import { unlessAborted } from '../unlessAborted.ts';
 
@@ -39,13 +39,15 @@ export async function leaseCheckpoint(folder: string, context: PolicyContext): P
 	}
 }
 
-function open(folder: string, { engine, node, client }: PolicyContext): Entry {
+function open(folder: string, { engine, node, client, environment }: PolicyContext): Entry {
 	const opening = new AbortController();
+	const python = environment?.[torchPythonVariable];
 	const served = ServedCheckpoint.open(folder, {
 		engine,
 		name: client,
 		signal: opening.signal,
 		...(node === undefined ? {} : { node }),
+		...(python === undefined ? {} : { environment: { [torchPythonVariable]: python } }),
 	});
 	const entry: Entry = { served, opening, users: 0, timer: null };
 	const forget = () => {

@@ -24,8 +24,9 @@ suite('new project', () => {
 			const parsed = parseRecipe(await readFile(uri.fsPath, 'utf8'));
 			assert.ok(parsed.ok, JSON.stringify(parsed));
 			assert.match(await readFile(join(folder, '.gitignore'), 'utf8'), /^runs\/$/m);
-			if ('path' in parsed.recipe.dataset) {
-				const lines = (await readFile(join(folder, parsed.recipe.dataset.path), 'utf8')).trim().split('\n');
+			const { dataset } = parsed.recipe;
+			if ('path' in dataset && dataset.path !== undefined) {
+				const lines = (await readFile(join(folder, dataset.path), 'utf8')).trim().split('\n');
 				const row = JSON.parse(lines[0] ?? '');
 				assert.ok(row.prompt && row.answer && row.solution);
 			}

@@ -72,4 +72,9 @@ test('folders that are not what they should be', async (context) => {
 	const { stderr } = await place.run(context, 'stop', foreign);
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: the point of the test
 	assert.doesNotMatch(stderr, /\u001b/);
+	const torch = join(place.folder, 'step_000010');
+	await mkdir(torch);
+	await writeFile(join(torch, 'state.json'), JSON.stringify({ format: 1, engine: 'pytorch', step: 10 }));
+	const refused = await place.run(context, 'export-onnx', torch);
+	assertRefused(refused, /is a checkpoint of the PyTorch engine: .*\n?.*optimum-cli export onnx --model "/);
 });

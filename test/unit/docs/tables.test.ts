@@ -78,8 +78,24 @@ test('docs/dependencies.md says of every package why it is there, and of no othe
 	const used = [...Object.keys(dependencies ?? {}), ...Object.keys(devDependencies ?? {})].map((name) =>
 		name.startsWith('@types/') ? '@types/*' : name,
 	);
-	const told = [...read('docs/dependencies.md').matchAll(/^\| ([@\w][^|]*?) \| [A-Z]/gm)].flatMap(([, names]) =>
-		(names as string).split(', '),
+	const [before = '', python = '', after = ''] = read('docs/dependencies.md').split(
+		/^## (?:In the trainer|For development).*$/m,
 	);
-	assert.deepEqual(told.toSorted(), [...new Set(used)].toSorted());
+	const told = (text: string) =>
+		[...text.matchAll(/^\| ([@\w][^|]*?) \| [A-Z]/gm)].flatMap(([, names]) => (names as string).split(', '));
+	// What checks the trainer is no package of npm.
+	const others = ['pytest', 'ruff'];
+	const npm = told(before + after).filter((name) => !others.includes(name));
+	assert.deepEqual(npm.toSorted(), [...new Set(used)].toSorted());
+
+	const needed = read('src/trainer/requirements/ranges.txt')
+		.split('\n')
+		.filter((line) => /^\w/.test(line))
+		.map((line) => line.replace(/[<>=].*/, ''));
+	// transformers brings its tokenizers and the format of weights.
+	const brought = ['tokenizers', 'safetensors'];
+	const stated = told(python)
+		.map((name) => name.replace(/\[.*/, ''))
+		.filter((name) => !brought.includes(name));
+	assert.deepEqual(stated.toSorted(), needed.toSorted());
 });

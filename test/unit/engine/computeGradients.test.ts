@@ -10,6 +10,9 @@ import { differenceError, distance, type Feed, normals, Program, somePlaces, tin
 
 const rows = 3;
 const tokens = 6;
+/** Tokens before those that are predicted. */
+const first = 2;
+const inputTokens = first + tokens;
 /** First completion token (as a target) and end of each row's completion. */
 const spans = [
 	[1, 6],
@@ -84,11 +87,12 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		const random = Random.of('gradients', 5);
 		// Larger than initial weights, so that every path matters.
 		const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
-		const ids = () => Array.from({ length: rows * tokens }, () => random.int(tinyShape.vocabulary));
+		const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
 		const inputs: Record<string, Feed> = {
-			tokens: { shape: [rows, tokens], values: ids(), type: 'int32' },
-			targets: { shape: [rows, tokens], values: ids(), type: 'int32' },
-			mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
+			tokens: { shape: [rows, inputTokens], values: ids(inputTokens), type: 'int32' },
+			first: { shape: [1], values: [first], type: 'int64' },
+			targets: { shape: [rows, tokens], values: ids(tokens), type: 'int32' },
+			mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
 			'inverse temperature': { shape: [], values: [1 / temperature] },
 			weights: perToken(weightings[weighting], 0),
 		};
@@ -142,7 +146,10 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 
 function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed> {
 	return Object.fromEntries(
-		['tokens', 'targets', 'mask', 'inverse temperature', 'weights'].map((name) => [name, inputs[name] as Feed]),
+		['tokens', 'first', 'targets', 'mask', 'inverse temperature', 'weights'].map((name) => [
+			name,
+			inputs[name] as Feed,
+		]),
 	);
 }
 
@@ -169,9 +176,10 @@ test('positions that do not count cannot turn the loss into NaN', async () => {
 	const flat = Array.from(initialParameters(tinyShape, 3));
 	const result = await program.run({
 		...parameterFeeds(flat),
-		tokens: { shape: [rows, tokens], values: new Array(rows * tokens).fill(3), type: 'int32' },
+		tokens: { shape: [rows, inputTokens], values: new Array(rows * inputTokens).fill(3), type: 'int32' },
+		first: { shape: [1], values: [first], type: 'int64' },
 		targets: { shape: [rows, tokens], values: new Array(rows * tokens).fill(4), type: 'int32' },
-		mask: { shape: [tokens, tokens], values: Array.from(causalMask(tokens)) },
+		mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
 		'inverse temperature': { shape: [], values: [1] },
 		weights: perToken(() => 0.1, 0),
 		advantages: { shape: [rows, 1], values: [1, -1, 1] },

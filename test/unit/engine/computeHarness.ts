@@ -23,7 +23,7 @@ export function normals(random: Random, count: number, deviation = 1): number[] 
 export interface Feed {
 	readonly shape: readonly number[];
 	readonly values: readonly number[];
-	readonly type?: 'int32';
+	readonly type?: 'int32' | 'int64';
 }
 
 /** A program that is fed plain numbers, in the graph's own precision. */
@@ -47,6 +47,7 @@ export class Program {
 		const tensors: Record<string, Tensor> = {};
 		for (const [name, { shape, values, type }] of Object.entries(feeds)) {
 			if (type === 'int32') tensors[name] = this.#tensors.int32(Int32Array.from(values), shape);
+			else if (type === 'int64') tensors[name] = this.#tensors.int64(BigInt64Array.from(values, BigInt), shape);
 			else if (this.#double) tensors[name] = this.#tensors.double(Float64Array.from(values), shape);
 			else tensors[name] = this.#tensors.float(Float32Array.from(values), shape);
 		}

@@ -20,7 +20,7 @@ function job(temperature: number): LogprobsJob {
 	return {
 		kind: 'logprobs',
 		weights: { slot: 'policy', version: 0, buffer: new SharedArrayBuffer(4) },
-		batch: { rows: 0, tokens: 0, inputs: new Int32Array(0), targets: new Int32Array(0) },
+		batch: { rows: 0, tokens: 0, first: 0, kept: 0, inputs: new Int32Array(0), targets: new Int32Array(0) },
 		temperature,
 	};
 }

@@ -28,15 +28,18 @@ export const tinyRecipe = {
 export class Workplace {
 	readonly folder: string;
 	readonly #engines: Engine[] = [];
+	readonly #program: string;
 	/** Added to the environment of the engines. */
 	readonly environment: Record<string, string> = {};
 
-	private constructor(folder: string) {
+	private constructor(folder: string, program: string) {
 		this.folder = folder;
+		this.#program = program;
 	}
 
-	static async make(): Promise<Workplace> {
-		return new Workplace(await mkdtemp(join(tmpdir(), 'engine-test-')));
+	/** @param program of the engine; default: the embedded one's */
+	static async make(program = engineProgram): Promise<Workplace> {
+		return new Workplace(await mkdtemp(join(tmpdir(), 'engine-test-')), program);
 	}
 
 	/** Writes a recipe and prepares a run of it; returns the run folder. */
@@ -47,10 +50,8 @@ export class Workplace {
 	}
 
 	start(...args: string[]): Engine {
-		const engine = new Engine(args, {
-			REASONING_LAB_HOME: join(this.folder, 'home'),
-			...this.environment,
-		});
+		const environment = { REASONING_LAB_HOME: join(this.folder, 'home'), ...this.environment };
+		const engine = new Engine(args, environment, this.#program);
 		this.#engines.push(engine);
 		return engine;
 	}
@@ -82,11 +83,12 @@ export class Engine {
 	/** Resolves with the first line on stdout. */
 	readonly firstLine: Promise<string>;
 
-	constructor(args: readonly string[], environment: Record<string, string>) {
-		const child = spawn(process.execPath, [engineProgram, ...args], {
+	constructor(args: readonly string[], environment: Record<string, string>, program = engineProgram) {
+		const child = spawn(process.execPath, [program, ...args], {
 			env: { ...process.env, ...environment, NODE_OPTIONS: '' },
-			stdio: ['ignore', 'pipe', 'pipe'],
+			stdio: ['pipe', 'pipe', 'pipe'],
 		});
+		child.stdin?.on('error', () => undefined);
 		this.process = child;
 		let stderr = '';
 		child.stderr?.setEncoding('utf8').on('data', (text: string) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Failure } from '../../../src/base/failure.ts';
 import { connectServed } from '../../../src/runs/runControl.ts';
-import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { listCheckpoints, readEvaluations, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume } from './killResume.ts';
 
@@ -32,6 +32,25 @@ const recipe = {
 test('a run that is killed while it trains heads ends, resumed, as if it had not been', async (t) => {
 	await using place = await Workplace.make();
 	await checkKillResume(place, recipe, 2, 4, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
+});
+
+test('a stage that samples may follow one that trains a head: what it starts from is measured once', async () => {
+	await using place = await Workplace.make();
+	const grpo = { type: 'grpo', steps: 1, learning_rate: 1e-3, num_generations: 2, prompts_per_step: 2 };
+	const small = { type: 'value-model', steps: 1, ...head };
+	const run = await place.prepare({ ...recipe, workers: 1, stages: [small, grpo] });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const lines = await readMetrics(run);
+	assert.deepEqual(
+		lines.map(({ step, stage }) => `${step} ${stage}`),
+		['1 value-model', '2 grpo'],
+	);
+	const measured = await readEvaluations(run);
+	assert.deepEqual(
+		measured.map(({ name, step }) => `${name} ${step}`),
+		['heldout 1', 'heldout 2'],
+	);
 });
 
 test('heads are trained, measured and kept beside a policy that stays as it is, and served', async () => {

@@ -49,7 +49,7 @@ export async function readOutcome(run: string): Promise<RunOutcome> {
 		rollouts: await hashes(join(run, 'rollouts')),
 		evaluations: await hashes(join(run, 'evaluations'), true),
 		weights: await hashInLast('model.safetensors'),
-		optimizer: await hashInLast('optimizer.safetensors'),
+		optimizer: await hashInLast('optimizer.safetensors').catch(() => hashInLast('trainer/optimizer.pt')),
 		heads: await Promise.all(['value', 'process', 'head_optimizer'].map((name) => headInLast(`${name}.safetensors`))),
 		checkpoints: checkpoints.map(({ step }) => step),
 	};

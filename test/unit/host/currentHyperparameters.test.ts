@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { currentHyperparameters } from '../../../src/host/currentHyperparameters.ts';
+import { changeable, currentHyperparameters } from '../../../src/host/currentHyperparameters.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'hyper-'));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -24,4 +24,10 @@ test('the stage of the recipe, then the recorded changes; unreadable files tell 
 		epsilon: 0.2,
 		temperature: 1,
 	});
+});
+
+test('a stage is offered what it computes with', () => {
+	assert.deepEqual(changeable('sft'), ['learning_rate']);
+	assert.deepEqual(changeable('dpo'), ['learning_rate', 'beta']);
+	for (const stage of ['grpo', 'rloo', null, 'constructor']) assert.equal(changeable(stage).length, 5);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { faultsBeyondSchema, faultsOf } from '../../../src/host/recipeFaults.ts';
+import { faultsBeyondSchema, faultsOf, recipeEngine } from '../../../src/host/recipeFaults.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'faults-'));
 after(() => rm(folder, { recursive: true, force: true }));
@@ -44,4 +44,47 @@ test('a start says all of it', async () => {
 	const { recipe, faults } = await faultsOf(text({ unknown: 1 }), path);
 	assert.equal(recipe, null);
 	assert.match(faults[0]?.message ?? '', /"unknown" is not a key/);
+});
+
+test('models, pairs and labels are looked for, and a folder is told from a hub id', async () => {
+	await writeFile(join(folder, 'train.jsonl'), '');
+	await mkdir(join(folder, 'models', 'small'), { recursive: true });
+	const messages = async (changes: object) =>
+		(await faultsBeyondSchema(text(changes), path)).map(({ path, message }) => `${path}: ${message}`);
+	const pytorch = { engine: 'pytorch', dataset: { task: 'addition' } };
+	const start = "paths start at the recipe's folder";
+	assert.deepEqual(await messages({ model: { path: 'Qwen/Qwen2.5-0.5B' } }), [
+		`model.path: There is no model folder "Qwen/Qwen2.5-0.5B": ${start}, and the embedded engine reads checkpoints of its own; for a model of the hub set "engine": "pytorch".`,
+	]);
+	assert.deepEqual(await messages({ dataset: { path: 'openai/gsm8k' } }), [
+		`dataset.path: There is no file "openai/gsm8k": ${start}; for a dataset of the hub set "engine": "pytorch".`,
+	]);
+	assert.deepEqual(await messages({ ...pytorch, model: { path: 'Qwen/Qwen2.5-0.5B' } }), []);
+	assert.deepEqual(await messages({ ...pytorch, model: { path: 'models/small' } }), []);
+	// There is a folder "models", so "models/large" is no id of the hub.
+	assert.deepEqual(await messages({ ...pytorch, model: { path: 'models/large' } }), [
+		`model.path: There is no model folder "models/large": ${start}.`,
+	]);
+	const stages = [
+		{ type: 'dpo', steps: 1, learning_rate: 1, pairs: { path: 'pairs.jsonl' } },
+		{ type: 'process-reward-model', steps: 1, learning_rate: 1, labels: { path: 'steps.jsonl' } },
+		{ type: 'distill', steps: 1, learning_rate: 1, data: { path: 'teacher.parquet' } },
+	];
+	const model = { path: './models/small', template: 'chat.jinja' };
+	assert.deepEqual(
+		(await messages({ ...pytorch, model, stages })).map((message) => message.split(':')[0]),
+		['model.template', 'stages[0].pairs.path', 'stages[1].labels.path', 'stages[2].data.path'],
+	);
+	// A cluster may see what this machine does not.
+	const ray = { ...pytorch, engine: 'ray', model: { path: '/shared/models/large' } };
+	assert.deepEqual(await messages(ray), []);
+});
+
+test('the engine of a recipe is told whatever else is wrong with it', () => {
+	assert.equal(recipeEngine('{"engine": "pytorch", // comment\n "stages": 7,}'), 'pytorch');
+	assert.equal(recipeEngine('{"name": "plain"}'), 'embedded');
+	for (const text of ['{"engine": "foreign"}', '{"engine": 7}', '[]', 'null', '', '{']) {
+		const expected = text === '{' ? 'embedded' : null;
+		assert.equal(recipeEngine(text), expected, text);
+	}
 });

@@ -81,6 +81,50 @@ test('rows of the Runs view', () => {
 	]);
 });
 
+test('rows of runs of other engines say which, and what they wait for', () => {
+	const of = (engine: RunRecord['engine'], device: string, more: Partial<RunView> = {}) =>
+		row({ ...running, reward: null, ...more, record: { ...record, engine, device } });
+	const starting = { status: 'starting' as const };
+	assert.deepEqual(
+		[
+			of('pytorch', 'cuda (NVIDIA H200)'),
+			row({ ...running, ...starting, record: { ...record, engine: 'pytorch', device: 'auto', ...starting } }),
+			of('pytorch', 'waiting for cuda (process 71)', { queued: true }),
+			of('ray', 'ray (job pending)', { queued: true }),
+			of('ray', 'ray: cpu (2 x 1 thread)'),
+			of('ray', 'ray (cluster not reached since 2025-11-20T12:00:00.000Z)'),
+			of('ray', 'ray (starts again after a loss)'),
+			of('ray', 'ray (job running)', { status: 'stopped' }),
+		],
+		[
+			'pulse(charts.green) | addition | PyTorch · grpo · 120/580 · 3 min',
+			'watch | addition | PyTorch · loading · grpo · 120/580 · reward 0.83 · 3 min',
+			'clock | addition | PyTorch · waiting for the device · grpo · 120/580 · 3 min',
+			'clock | addition | Ray · job pending on the cluster · grpo · 120/580 · 3 min',
+			'pulse(charts.green) | addition | Ray · grpo · 120/580 · 3 min',
+			'pulse(charts.green) | addition | Ray · cluster not reached · grpo · 120/580 · 3 min',
+			'pulse(charts.green) | addition | Ray · starting again after a loss · grpo · 120/580 · 3 min',
+			'circle-slash | addition | Ray · stopped · 120/580 · 4 min',
+		],
+	);
+});
+
+test('the tooltip tells the engine with its versions, and the job', () => {
+	const ray = { address: 'http://127.0.0.1:8265', job: 'addition-1', submissions: 1, folder: null, shared: null };
+	const versions = { torch: '2.13.0', trl: '1.13.0', python: '3.11.7' };
+	const shown = presentRun({ ...running, record: { ...record, engine: 'ray', versions, ray } as RunRecord }, 1200);
+	assert.deepEqual(
+		shown.tooltip.filter(([name]) => name === 'Engine' || name === 'Job'),
+		[
+			['Engine', 'Ray: trl 1.13.0, torch 2.13.0'],
+			['Job', 'addition-1 at http://127.0.0.1:8265'],
+		],
+	);
+	assert.match(shown.spoken, /^addition, Ray, running, grpo/);
+	const hostile = { ...record, engine: 'ray', ray: { job: 7, address: '[x](command:y)' } } as RunRecord;
+	assert.ok(!presentRun({ ...running, record: hostile }, 1200).tooltip.some(([name]) => name === 'Job'));
+});
+
 test('a run that has paused by itself says why, and only while it is paused', () => {
 	const pause = { message: 'The reward "f" failed on 16 of 16 rows.', action: 'Continue.', time: 1 };
 	const rows = (status: RunView['status']) =>
@@ -117,7 +161,7 @@ test('the words for menus, tooltips and screen readers', () => {
 		['Started', '00:16'],
 		['Elapsed', '4 min'],
 		['Device', 'cpu (2 workers)'],
-		['Engine', 'embedded'],
+		['Engine', 'Embedded'],
 		['Tags', 'baseline, seed 1'],
 		['Note', 'first try'],
 		['Folder', '/w/runs/addition-1'],

@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs';
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { estimateRecipe } from '../../../src/core/memory/estimateRecipe.ts';
+import { totalText } from '../../../src/core/memory/memoryText.ts';
+import { shapeOfConfig } from '../../../src/core/memory/modelShape.ts';
 import { parseRecipe } from '../../../src/core/recipe/parseRecipe.ts';
+import { resolveRecipe } from '../../../src/core/recipe/resolve.ts';
 import { auditReward, defaultAuditRows } from '../../../src/rewards/auditReward.ts';
 import type { RewardRunner } from '../../../src/rewards/rewardRunner.ts';
 import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
 import type { VerificationPlan } from '../../../src/rewards/verificationPlan.ts';
 import { isSound } from '../../../src/rewards/verifyReward.ts';
+import { memoryFacts } from '../../../src/runs/memoryFacts.ts';
 import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
 
 const media = join(import.meta.dirname, '../../../media');
@@ -123,4 +128,40 @@ test('the starter dataset is what its recipe says', () => {
 		const { prompt, answer, solution } = JSON.parse(row) as Record<string, string>;
 		assert.ok(prompt && answer && solution?.endsWith(`=${answer}`), row);
 	}
+});
+
+test('the recipes for PyTorch are valid, run without a GPU or fit on one, and name what their README names', async () => {
+	const folder = join(media, 'templates/pytorch');
+	const machine = { cores: 2, resolvePath: (path: string) => join(folder, path) };
+	const read = (name: string) => {
+		const parsed = parseRecipe(readFileSync(join(folder, name), 'utf8'));
+		assert.ok(parsed.ok, JSON.stringify(parsed));
+		return resolveRecipe(parsed.recipe, machine);
+	};
+	const small = read('small.recipe.json');
+	const { model, promptTokens, textTokens } = await memoryFacts(small);
+	const here = estimateRecipe(small, { model, promptTokens, textTokens, device: 'cpu', deviceBytes: 2 ** 31 });
+	assert.ok(here.fits, JSON.stringify(here));
+	assert.ok(here.parameters < 1_000_000);
+	const gsm8k = read('gsm8k.recipe.json');
+	assert.deepEqual(
+		[gsm8k.model, 'path' in gsm8k.dataset && gsm8k.dataset.path],
+		[{ path: 'Qwen/Qwen2.5-0.5B-Instruct' }, 'openai/gsm8k'],
+	);
+	const config = {
+		...{
+			model_type: 'qwen2',
+			hidden_size: 896,
+			num_hidden_layers: 24,
+			num_attention_heads: 14,
+			num_key_value_heads: 2,
+		},
+		...{ intermediate_size: 4864, vocab_size: 151_936, tie_word_embeddings: true },
+	};
+	const gpu = { promptTokens: null, textTokens: null, device: 'cuda', deviceBytes: 16 * 2 ** 30 } as const;
+	const there = estimateRecipe(gsm8k, { model: shapeOfConfig(config, 'config'), ...gpu });
+	assert.ok(there.fits, totalText(there));
+	assert.equal(there.trained, 8_798_208);
+	const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+	for (const named of ['small.recipe.json', 'gsm8k.recipe.json']) assert.ok(readme.includes(named));
 });

@@ -52,10 +52,27 @@ test('without trust no policy is run and no key is looked for; trees are read', 
 	searches.dispose();
 });
 
+test('without trust no environment of the PyTorch engine is looked for, and no run asks for one', async () => {
+	const { LazyPytorch } = await import('../../../src/host/pytorch/lazyPytorch.ts');
+	const pytorch = new LazyPytorch(() => assert.fail('it is loaded although the workspace is not trusted'));
+	await assert.rejects(async () => pytorch.get(), { reason: 'denied' });
+	await assert.rejects(
+		pytorch.forRun('pytorch', () => undefined),
+		{ reason: 'denied' },
+	);
+	await assert.rejects(pytorch.ifThere(), { reason: 'denied' });
+	assert.deepEqual(await pytorch.forRun('embedded', () => undefined), {});
+	pytorch.dispose();
+});
+
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
+	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
+	'pytorch/interpreterChooser.ts', // These by pytorch/lazyPytorch.ts, which asks for trust before it loads them.
+	'pytorch/setUpCommand.ts',
+	'pytorch/setupQuestions.ts',
+	'pytorch/windowTorchPython.ts',
 	'rewardTests/rewardDebugger.ts', // by rewardTests.ts and by VerifyCommands.debugRow
-	'rewards/isolationProcess.ts', // by sandboxCommands.ts
 	'rewards/verifierPool.ts',
 	'runStarter.ts',
 	'workerClient.ts', // Our own programs; those that run what others made ask for trust: lab/windowLab.ts reads, search/windowSearches.ts asks.
@@ -69,7 +86,11 @@ test('nobody else in the host starts engines, reward hosts or other processes', 
 			const text = readFileSync(join(host, name), 'utf8');
 			// Types start nothing.
 			const imports = [...text.matchAll(/import(?! type)[^;]*?\(?'([^']+)'/g)].map(([, from]) => from ?? '');
-			return imports.some((from) => /\/(startRun|launchEngine|rewardHosts)\.ts$|child_process$/.test(from));
+			return imports.some((from) =>
+				/\/(startRun|launchEngine|rewardHosts|torchPython|findPythons|probePython|doctor|setUpEnvironment)\.ts$|child_process$/.test(
+					from,
+				),
+			);
 		});
 	assert.deepEqual(starters.sort(), known);
 });

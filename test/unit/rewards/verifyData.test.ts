@@ -17,6 +17,37 @@ const datasetPath = (data: Awaited<ReturnType<typeof find>>) =>
 	data.dataset !== null && 'path' in data.dataset ? data.dataset.path : null;
 
 describe('the data of a reward file', () => {
+	it('is no dataset that only the trainer reads, and says so', async (context) => {
+		const pytorch = { engine: 'pytorch', workers: undefined, model: { path: 'Qwen/Qwen2.5-0.5B' } };
+		for (const [dataset, told] of [
+			[
+				{ preset: 'gsm8k' },
+				/openai\/gsm8k lies on the hub, which only the trainer reads, during a run\. Add "\/\/ @dataset/,
+			],
+			[{ path: 'data/train.parquet' }, /train\.parquet is a parquet file, which only the trainer reads/],
+		] as const) {
+			const made = await VerifyProject.make(context, { ...project, 'a.recipe.json': recipe({ ...pytorch, dataset }) });
+			const found = await find(made);
+			assert.equal(found.dataset, null);
+			assert.match(found.remarks.join(), told);
+			await made.write('rewards/brevity.reward.ts', `// @dataset ../data/train.jsonl\n${reward}`);
+			assert.equal(datasetPath(await find(made)), made.path('data/train.jsonl'));
+		}
+	});
+
+	it('of a known dataset is read as it is, and verified by its rule', async (context) => {
+		const rows = Array.from({ length: 8 }, (_, i) => ({ nums: [i + 1, 2, 3], target: i + 6 }));
+		const made = await VerifyProject.make(context, {
+			...project,
+			'data/countdown.jsonl': jsonl(rows),
+			'a.recipe.json': recipe({ dataset: { preset: 'countdown', path: 'data/countdown.jsonl' } }),
+		});
+		const found = await find(made);
+		assert.deepEqual(found.context.task, { task: 'countdown' });
+		const question = { answer: '6', row: { numbers: [1, 2, 3], target: 6 } };
+		assert.deepEqual([found.verify(question, '1+2+3'), found.verify(question, '6')], [true, false]);
+	});
+
 	it('is what its comment names, else a recipe that names the file, else a recipe nearby', async (context) => {
 		const made = await VerifyProject.make(context, {
 			...project,

@@ -65,6 +65,32 @@ test('a recipe at fault makes no folder and is told with its place', async (cont
 	await assert.rejects(prepareRun(dirname(await recipeFile(context))), { reason: 'invalid', message: /is not a file/ });
 });
 
+test('a recipe of the pytorch engine names folders, hub ids and files that must be there', async (context) => {
+	const pytorch = { ...recipe, engine: 'pytorch', dataset: { preset: 'gsm8k' }, model: { path: 'Qwen/Qwen2.5-0.5B' } };
+	const resolved = async (changes: object, folders: readonly string[] = []) => {
+		const path = await recipeFile(context, { ...pytorch, ...changes });
+		for (const folder of folders) await mkdir(join(dirname(path), folder), { recursive: true });
+		return { folder: dirname(path), recipe: (await prepareRun(path)).recipe };
+	};
+	const hub = await resolved({});
+	assert.deepEqual(hub.recipe.model, { path: 'Qwen/Qwen2.5-0.5B' });
+	assert.equal('path' in hub.recipe.dataset && hub.recipe.dataset.path, 'openai/gsm8k');
+	const local = await resolved({ model: { path: 'models/small' } }, ['models/small']);
+	assert.deepEqual(local.recipe.model, { path: join(local.folder, 'models', 'small') });
+	await assert.rejects(resolved({ model: { path: 'models/large' } }, ['models/small']), {
+		reason: 'missing',
+		message: /"model\.path" of .* names .*large, which does not exist/,
+	});
+	const pairs = { path: 'pairs.jsonl' };
+	await assert.rejects(resolved({ stages: [{ type: 'dpo', steps: 1, learning_rate: 1, pairs }] }), {
+		reason: 'missing',
+		message: /"stages\[0\]\.pairs\.path"/,
+	});
+	const ray = await resolved({ engine: 'ray', model: { path: '/shared/of/the/cluster' } });
+	assert.deepEqual(ray.recipe.model, { path: '/shared/of/the/cluster' });
+	await assert.rejects(resolved({ engine: 'ray', dataset: { path: 'data.parquet' } }), /"dataset\.path"/);
+});
+
 test('an override that leads nowhere is told, and prototypes are out of reach', async (context) => {
 	const path = await recipeFile(context);
 	for (const [text, message] of [

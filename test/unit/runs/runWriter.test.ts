@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AppendFile } from '../../../src/runs/appendFile.ts';
@@ -130,6 +130,35 @@ test('a checkpoint is replaced whole, and one that was cut short is not one', as
 	await writer.close();
 });
 
+test('a checkpoint may have folders; a link in it, or in the place of one of them, makes it none', async (context) => {
+	const folder = await temporaryFolder(context);
+	const elsewhere = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	const fill = async (step: number) => {
+		const aside = await writer.beginCheckpoint(step);
+		await mkdir(join(aside, 'trainer', 'ranks'), { recursive: true });
+		await writeFile(join(aside, 'model.safetensors'), 'model');
+		await writeFile(join(aside, 'trainer', 'ranks', '.metadata'), 'rank');
+		return aside;
+	};
+	await fill(3);
+	const { path, bytes } = await writer.commitCheckpoint(3);
+	assert.equal(bytes, 9);
+	const { files } = JSON.parse(await readFile(join(path, 'checkpoint.json'), 'utf8'));
+	assert.deepEqual(files, [
+		{ name: 'model.safetensors', bytes: 5 },
+		{ name: 'trainer/ranks/.metadata', bytes: 4 },
+	]);
+	await rename(join(path, 'trainer'), join(elsewhere, 'trainer'));
+	assert.deepEqual(await writer.listCheckpoints(), []);
+	await symlink(join(elsewhere, 'trainer'), join(path, 'trainer'));
+	assert.deepEqual(await writer.listCheckpoints(), []);
+	await symlink('/etc', join(await fill(4), 'etc'));
+	await assert.rejects(writer.commitCheckpoint(4), { reason: 'invalid' });
+	assert.deepEqual(await writer.listCheckpoints(), []);
+	await writer.close();
+});
+
 test('an end between the two renames of a replaced checkpoint leaves the old one', async (context) => {
 	const folder = await temporaryFolder(context);
 	const writer = await RunWriter.create(folder, initialRecord);
@@ -241,7 +270,7 @@ test('a writer that is killed in the middle leaves a run that reopens with whole
 		);
 		for (const { step } of metrics) assert.equal((await readRollouts(folder, step)).length, 20);
 		assert.deepEqual(
-			(await readdir(join(folder, 'rollouts'))).filter((name) => name.startsWith('.')),
+			(await readdir(join(folder, 'rollouts')).catch(() => [])).filter((name) => name.startsWith('.')),
 			[],
 		);
 		await again.appendMetrics(metricsLine(newest + 1));

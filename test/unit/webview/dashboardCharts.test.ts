@@ -5,6 +5,7 @@ import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
 import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
 import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
 import { csvOf } from '../../../webview/dashboard/exports.ts';
+import { sharesOf } from '../../../webview/dashboard/shareBar.ts';
 import { stageInView, stageRanges } from '../../../webview/dashboard/stageRanges.ts';
 import {
 	type ChartSpec,
@@ -81,19 +82,84 @@ describe('the charts of a run', () => {
 				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
 				'Completions | Completion length | Length of ended completions | Truncated completions',
 				'Optimiser | Loss | Gradient norm | Learning rate',
-				'Speed | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
+				'Where the time goes | Time per phase | Tokens per second | Completions per second | Step time | Tokens processed',
 			],
 		);
 	});
 
+	it('show GPUs as rows of small charts on one scale, and many of them by kind', () => {
+		const parts = ['memory_used', 'memory_total', 'memory_peak', 'utilization', 'temperature', 'power', 'power_limit'];
+		const gpus = (count: number) =>
+			Array.from({ length: count }, (_, i) => parts.map((part) => `gpu/${i}/${part}`)).flat();
+		const [group, ...more] = chartsOf([...gpus(2), 'gpu/0/fan']);
+		assert.equal(group?.title, 'Devices');
+		assert.deepEqual(
+			group?.charts.map(({ title, size }) => `${title} ${size}`),
+			[0, 1].flatMap((i) => ['memory', 'utilisation', 'temperature', 'power'].map((kind) => `GPU ${i} ${kind} small`)),
+		);
+		assert.deepEqual(
+			group?.charts[0]?.lines.map(({ metric, reference }) => [metric, reference ?? false]),
+			[
+				['gpu/0/memory_used', false],
+				['gpu/0/memory_peak', false],
+				['gpu/0/memory_total', true],
+			],
+		);
+		assert.deepEqual(
+			more.flatMap(({ charts }) => charts.map(({ title }) => title)),
+			['gpu/0/fan'],
+			'what is none of its measures is not lost',
+		);
+		const [many] = chartsOf(gpus(20));
+		assert.deepEqual(
+			many?.charts.slice(0, 4).map(({ title, lines }) => `${title}: ${lines.length}`),
+			['GPUs 0 to 7, memory: 9', 'GPUs 8 to 15, memory: 9', 'GPUs 16 to 19, memory: 5', 'GPUs 0 to 7, utilisation: 8'],
+		);
+		assert.deepEqual(chartsOf(['gpu/0/memory_total']), [], 'there is nothing to see against it');
+	});
+
+	it('put what learns from pairs with its held-out measures', () => {
+		const titles = (...names: string[]) =>
+			chartsOf(names).flatMap(({ title, charts }) => charts.map((chart) => `${title}: ${metricsOf(chart).join(' ')}`));
+		assert.deepEqual(titles('loss', 'rewards/accuracies', 'rewards/chosen', 'eval/loss', 'eval/rewards/accuracies'), [
+			'Preferences and judging models: rewards/accuracies eval/rewards/accuracies',
+			'Preferences and judging models: rewards/chosen',
+			'Optimiser: loss eval/loss',
+		]);
+		assert.deepEqual(titles('accuracy', 'eval/accuracy', 'mean_reward', 'min_reward', 'max_reward'), [
+			'Preferences and judging models: accuracy eval/accuracy',
+			'Preferences and judging models: mean_reward min_reward max_reward',
+		]);
+		assert.deepEqual(titles('eval/accuracy'), ['Reward and accuracy: eval/accuracy'], 'another trainer means answers');
+		assert.deepEqual(
+			chartsOf(['eval/accuracy'], true).map(({ id }) => id),
+			['preferences'],
+			'of a process reward model of ours',
+		);
+	});
+
+	it('tell what each phase took, of what is in view', () => {
+		const nan = Number.NaN;
+		const source = sourceOf({ a: [1, 3, nan, 9], b: [nan, 4, nan, nan], c: [nan, nan, nan, 1] });
+		const { parts, rows } = sharesOf(['a', 'b', 'c', 'absent'], source, 0, 3);
+		assert.equal(rows, 2);
+		assert.deepEqual(
+			[...parts],
+			[
+				['a', { mean: 2, share: 0.5 }],
+				['b', { mean: 2, share: 0.5 }],
+			],
+		);
+		assert.deepEqual(sharesOf(['a'], source, 2, 3), { parts: new Map(), rows: 0 });
+	});
+
 	it('put what nobody knows under Other, by its own name', () => {
 		const hostile = '<img src=x onerror=alert(1)>';
-		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std']);
-		const other = groups.find((group) => group.id === 'other');
-		assert.deepEqual(
-			other?.charts.map((chart) => chart.title),
-			[hostile, '__proto__', 'constructor', 'objective/kl', 'Reward deviation'],
-		);
+		const groups = chartsOf(['loss', hostile, '__proto__', 'constructor', 'objective/kl', 'reward_std', 'epoch']);
+		const titles = (id: string) => groups.find((group) => group.id === id)?.charts.map((chart) => chart.title);
+		assert.deepEqual(titles('other'), [hostile, '__proto__', 'constructor', 'objective/kl']);
+		assert.deepEqual(titles('reward'), ['Reward deviation'], 'what the catalogue knows stands with its kind');
+		assert.deepEqual(titles('optimiser'), ['Loss', 'Epoch']);
 		assert.equal(explainMetric(hostile, {}).title, hostile);
 	});
 

@@ -179,10 +179,9 @@ export async function writeMetricsRun(run: string, options: WrittenRun = {}): Pr
 export const madeUpRun = (changes: Partial<DashboardRun> = {}): DashboardRun => ({
 	name: 'addition',
 	status: 'running',
-	queued: false,
 	fault: null,
 	error: null,
-	engine: 'embedded',
+	engine: 'Embedded',
 	device: 'cpu (2 workers)',
 	attempt: 1,
 	stage: 'grpo',

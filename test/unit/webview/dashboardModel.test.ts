@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
+import { dashboardRunOf } from '../../../src/host/panels/dashboardRun.ts';
 import {
 	type DashboardEvent,
 	type DashboardRun,
@@ -13,7 +14,9 @@ import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
 import { DashboardModel, gapStyle } from '../../../webview/dashboard/dashboardModel.ts';
 import { elapsedSeconds, newestValue, remainingSeconds, statusWords } from '../../../webview/dashboard/headerFacts.ts';
 import { noticeOf } from '../../../webview/dashboard/runNotice.ts';
+import { engineWords, explainEngine } from '../../../webview/dashboard/runWords.ts';
 import { madeUpRun } from './dashboardFixture.ts';
+import { runRecord } from './rolloutsFixture.ts';
 
 function tableOf(steps: readonly number[], stage: (step: number) => string = () => 'grpo'): MetricTable {
 	const table = new MetricTable();
@@ -234,12 +237,25 @@ describe('the head of the dashboard', () => {
 	it('counts elapsed time to now while the engine lives, else to its last sign', () => {
 		assert.equal(elapsedSeconds(madeUpRun(), 1500), 500);
 		assert.equal(elapsedSeconds(madeUpRun({ status: 'crashed' }), 1500), 100);
-		assert.equal(statusWords(madeUpRun({ status: 'starting', queued: true })), 'waiting for the device');
+		assert.equal(
+			statusWords(madeUpRun({ status: 'running', wait: { kind: 'device', words: 'waiting for the device' } })),
+			'waiting for the device',
+		);
 		assert.equal(statusWords(madeUpRun({ status: null })), 'unreadable');
 		assert.equal(newestValue(tableOf([1, 2]), ['kl', 'reward'])?.value, 0.2);
 		assert.equal(newestValue(tableOf([1, 2]), ['kl']), null);
 	});
 });
+
+const unknownStage = {
+	steps: null,
+	lossType: null,
+	beta: null,
+	scaleRewards: null,
+	updatesPerBatch: null,
+	numGenerations: null,
+};
+const crashed = runRecord({ engine: 'pytorch', status: 'crashed', versions: { trl: '1.13.0', python: '3.11' } });
 
 describe('what is said about a run', () => {
 	it('says what is waited for, or why it ended and what to do', () => {
@@ -247,13 +263,62 @@ describe('what is said about a run', () => {
 			noticeOf(run, count, hasGrpo, loading)?.title ?? null;
 		assert.equal(title(null), 'Opening the run');
 		assert.equal(title(madeUpRun({ status: 'starting' })), 'Starting');
-		assert.equal(title(madeUpRun({ status: 'starting', queued: true })), 'Waiting for the device');
+		assert.equal(
+			title(madeUpRun({ status: 'running', wait: { kind: 'device', words: 'waiting' } })),
+			'Waiting for the device',
+		);
 		assert.equal(title(madeUpRun()), 'Waiting for the first step');
 		assert.equal(title(madeUpRun({ stage: 'sft' }), 10), 'Cold start');
 		assert.equal(title(madeUpRun({ stage: 'sft', status: 'finished' }), 10), null);
 		assert.equal(title(madeUpRun(), 10, true), null);
 		assert.equal(title(madeUpRun({ status: 'stopped' })), 'No steps');
 		assert.equal(title(madeUpRun(), 0, false, true), 'Opening the run');
+	});
+
+	it('says what engines elsewhere wait for, and nothing of a cold start before which no reward comes', () => {
+		const words = (run: DashboardRun, count = 0) => noticeOf(run, count, false, false)?.title ?? null;
+		const ray = (kind: 'job' | 'cluster' | 'restart' | 'loading') =>
+			madeUpRun({ engine: 'Ray', wait: { kind, words: kind } });
+		assert.equal(words(ray('job')), 'Waiting for the cluster');
+		assert.equal(words(ray('loading')), 'Starting on the cluster');
+		assert.equal(words(ray('cluster'), 10), 'The cluster does not answer');
+		assert.equal(words(ray('restart'), 10), 'Starting again after a loss');
+		const loading = { status: 'starting', engine: 'PyTorch', wait: { kind: 'loading', words: 'loading' } } as const;
+		assert.equal(words(madeUpRun(loading)), 'Loading PyTorch');
+		assert.equal(words(madeUpRun(loading), 10), null, 'a resumed run has its charts');
+		assert.equal(statusWords(madeUpRun(loading)), 'loading');
+		const stage = (name: string) => ({ ...unknownStage, name, type: name });
+		const sft = (...after: string[]) => madeUpRun({ stage: 'sft', stages: ['sft', ...after].map(stage) });
+		assert.equal(words(sft('rloo'), 10), 'Cold start');
+		assert.equal(words(sft('dpo'), 10), null);
+		assert.equal(words(sft(), 10), null);
+	});
+
+	it('offers what an engine lacks, where that is why it crashed', () => {
+		const record = {
+			...crashed,
+			error: { reason: 'missing', message: 'No Python.', action: 'Run Set Up PyTorch Engine.' },
+		};
+		const facts = {
+			status: 'crashed',
+			failure: null,
+			name: 'x',
+			stages: [],
+			checkpoints: [],
+			workers: 4,
+			now: 1,
+		} as const;
+		const run = dashboardRunOf({ ...facts, record });
+		assert.deepEqual(
+			noticeOf(run, 0, false, false)?.actions.map(({ label }) => label),
+			['Set Up PyTorch Engine', 'Resume', 'Open the log'],
+		);
+		assert.equal(engineWords(run), 'PyTorch, 4 processes');
+		assert.deepEqual(explainEngine(run).facts, [['trl', '1.13.0']]);
+		const other = dashboardRunOf({ ...facts, record: { ...record, error: { reason: 'full', message: 'Full.' } } });
+		assert.ok(!other.actions.includes('setUpPytorch'));
+		const resumed = dashboardRunOf({ ...facts, status: 'running', record });
+		assert.ok(!resumed.actions.includes('setUpPytorch'));
 	});
 
 	it('offers resume for a crash, from its newest checkpoint, and only what can be done', () => {

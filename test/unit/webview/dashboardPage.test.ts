@@ -316,7 +316,7 @@ describe('the dashboard in a browser', { skip }, () => {
 		await drawn(first);
 		await first.page.locator('.slider').fill('0.9');
 		await first.page.locator('[data-chart="reward"] .legend-entry').nth(1).click();
-		await first.page.locator('.group-button', { hasText: 'Speed' }).click();
+		await first.page.locator('.group-button', { hasText: 'Where the time goes' }).click();
 		const state = (await first.state()) as { runFolder: string; view: { smoothing: number; hidden: string[] } };
 		assert.equal(state.runFolder, folder);
 		assert.equal(state.view.smoothing, 0.9);
@@ -328,13 +328,44 @@ describe('the dashboard in a browser', { skip }, () => {
 			'false',
 		);
 		assert.equal(
-			await second.page.locator('.group-button', { hasText: 'Speed' }).getAttribute('aria-expanded'),
+			await second.page.locator('.group-button', { hasText: 'Where the time goes' }).getAttribute('aria-expanded'),
 			'false',
 		);
 		assert.deepEqual(second.errors, []);
 		const nonsense = await open(folder, { state: { runFolder: 7, view: 'x' } });
 		await drawn(nonsense);
 		assert.deepEqual(nonsense.errors, []);
+	});
+
+	it('tells where the time goes, of the view and of a step, and what each GPU does', async () => {
+		const gpu = (number: number) => ({
+			[`gpu/${number}/memory_used`]: (60 + number) * 2 ** 30,
+			[`gpu/${number}/memory_total`]: 80 * 2 ** 30,
+			[`gpu/${number}/utilization`]: 0.75,
+			[`gpu/${number}/temperature`]: 61,
+			[`gpu/${number}/power`]: 512,
+		});
+		await withRun({ sft: 20, grpo: 60, extra: () => ({ ...gpu(0), ...gpu(1) }) }, { width: 900 }, async (view) => {
+			const { page } = view;
+			const legend = (name: string) =>
+				page.locator('[data-chart="phases"] .legend-entry', { hasText: name }).locator('.value');
+			await drawn(view, 'phases');
+			await page.waitForFunction(() =>
+				/mean of 80 steps in view/.test(document.querySelector('.shares')?.textContent ?? ''),
+			);
+			assert.match(await legend('Sampling').innerText(), /^2\d\d ms · \d+ %$/);
+			// A phase that did not happen in the step takes none of it, whatever it took before.
+			await page.locator('[data-chart="phases"] .plot').focus();
+			for (const key of ['End', 'ArrowLeft']) await page.keyboard.press(key);
+			await page.waitForFunction(() => /^step 79$/.test(document.querySelector('.shares')?.textContent ?? ''));
+			assert.equal(await legend('Evaluation').innerText(), '\u2013');
+			const devices = page.locator('[data-group="devices"]');
+			await drawn(view, 'gpu-1-power');
+			assert.equal(await devices.locator('.card').count(), 8);
+			assert.match(await devices.locator('[data-chart="gpu-1-memory"]').innerText(), /In use\s+61 GiB\s+Of\s+80 GiB/);
+			assert.match(await devices.locator('[data-chart="gpu-0-power"]').innerText(), /512 W/);
+			assert.deepEqual(await view.violations(), []);
+		});
 	});
 
 	it('saves a picture of a chart and its numbers', async () => {

@@ -8,6 +8,8 @@ export interface ChartLine {
 	readonly colour: number;
 	/** Off until the person switches it on. */
 	readonly initiallyHidden?: boolean;
+	/** What the others are seen against: drawn thin, never smoothed. */
+	readonly reference?: boolean;
 }
 
 /** An area around a line. */
@@ -41,6 +43,10 @@ export interface ChartSpec {
 	readonly lines: readonly ChartLine[];
 	readonly bands: readonly ChartBand[];
 	readonly unit: MetricUnit;
+	/** small: one of many alike. */
+	readonly size?: 'small';
+	/** What a linear axis spans at least. */
+	readonly span?: { readonly min?: number; readonly max?: number };
 	/** Words under the axis: "tokens", "s". */
 	readonly unitLabel: string;
 }
@@ -53,7 +59,7 @@ export type GapStyle = 'kept' | 'bridged' | 'dotted';
 
 /** One column of an uPlot chart. */
 export interface Layer {
-	readonly role: 'edge' | 'raw' | 'line' | 'area';
+	readonly role: 'edge' | 'raw' | 'line' | 'reference' | 'area';
 	readonly metric: string;
 	readonly colour: number;
 	readonly gaps: GapStyle;
@@ -124,12 +130,13 @@ function lineLayers(
 	};
 	if (options.smoothing) {
 		for (const line of shown) {
-			if (source.gaps(line.metric) !== 'dotted') layer(line, 'raw', source.column(line.metric) as Float64Array);
+			if (source.gaps(line.metric) !== 'dotted' && !line.reference)
+				layer(line, 'raw', source.column(line.metric) as Float64Array);
 		}
 	}
 	for (const line of shown) {
-		const values = drawn(line.metric, source);
-		if (values) layer(line, 'line', values);
+		const values = line.reference ? source.column(line.metric) : drawn(line.metric, source);
+		if (values) layer(line, line.reference ? 'reference' : 'line', values);
 	}
 	return { layers, areas };
 }

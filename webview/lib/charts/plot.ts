@@ -9,7 +9,7 @@ import { drawQueue } from './drawQueue.ts';
 import { actOnLink, plotActionOf } from './plotKeys.ts';
 import type { PlotLink } from './plotLink.ts';
 import { drawMarks, type PlotMark } from './plotMarks.ts';
-import { formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
+import { binarySteps, formatTick, formatX, stepSteps, timeSteps, yRange } from './plotScales.ts';
 import { wheelActionOf } from './plotWheel.ts';
 import { nearestRow, rowsOfRange } from './rowRange.ts';
 
@@ -23,6 +23,8 @@ export interface PlotOptions {
 	readonly onOpen: (row: number) => void;
 	/** The values at a row, in words, for assistive technology. */
 	readonly describe: (row: number) => string;
+	/** Rows `from` to `to` (excluded) have been drawn. */
+	readonly onDraw?: (from: number, to: number) => void;
 }
 
 /** What may change how a plot is built. */
@@ -32,7 +34,10 @@ export interface PlotSettings {
 	readonly log: boolean;
 }
 
-const height = 168;
+/** What a stack adds up happened between the row before and its own. */
+const sinceRowBefore = uPlot.paths.stepped?.({ align: -1 });
+
+const heights = { small: 96, normal: 168 };
 
 /** One chart on a canvas. It draws only while it is in view, and what its link says. */
 export class Plot extends Disposable {
@@ -64,7 +69,7 @@ export class Plot extends Disposable {
 				keyshortcuts: 'ArrowLeft ArrowRight Home End Plus Minus 0 Enter Escape',
 			},
 		});
-		this.element.style.height = `${height}px`;
+		this.element.style.height = `${this.#height}px`;
 		this.element.addEventListener('keydown', (event) => this.#onKey(event));
 		this.element.addEventListener('wheel', (event) => this.#onWheel(event), { passive: false });
 		this.element.addEventListener('focus', () => this.#announceCursor());
@@ -90,6 +95,10 @@ export class Plot extends Disposable {
 
 	get spec(): ChartSpec {
 		return this.#spec;
+	}
+
+	get #height(): number {
+		return heights[this.#spec.size ?? 'normal'];
 	}
 
 	get settings(): PlotSettings {
@@ -150,6 +159,7 @@ export class Plot extends Disposable {
 		const plot = this.#plot;
 		plot.batch(() => plot.setScale('x', link.shown));
 		this.#showCursor();
+		this.#options.onDraw?.(from, to);
 	}
 
 	#setVisible(visible: boolean): void {
@@ -161,7 +171,7 @@ export class Plot extends Disposable {
 		const rounded = Math.floor(width);
 		if (rounded === 0 || rounded === this.#width) return;
 		this.#width = rounded;
-		this.#plot?.setSize({ width: rounded, height });
+		this.#plot?.setSize({ width: rounded, height: this.#height });
 		this.#redraw();
 	}
 
@@ -180,6 +190,7 @@ export class Plot extends Disposable {
 			this.#settings.smoothing,
 			this.#options.link.axis,
 			this.#spec.unit,
+			this.#spec.span,
 		]);
 	}
 
@@ -197,7 +208,7 @@ export class Plot extends Disposable {
 		};
 		return {
 			width: this.#width,
-			height,
+			height: this.#height,
 			padding: [6, 20, 0, 0],
 			legend: { show: false },
 			pxAlign: 1,
@@ -205,7 +216,7 @@ export class Plot extends Disposable {
 				x: { time: false, auto: false, range: (_u, min, max) => [min, max] },
 				y: this.#settings.log
 					? { distr: 3, log: 10, range: (_u, min, max) => uPlot.rangeLog(min, max, 10, false) }
-					: { range: (_u, min, max) => yRange(min, max, unit, this.#spec.kind === 'stack') },
+					: { range: (_u, min, max) => yRange(min, max, unit, this.#spec.kind === 'stack', this.#spec.span) },
 			},
 			axes: [
 				{
@@ -217,7 +228,8 @@ export class Plot extends Disposable {
 				},
 				{
 					...axis,
-					space: 30,
+					space: this.#spec.size === 'small' ? 22 : 30,
+					...(unit === 'bytes' ? { incrs: binarySteps } : {}),
 					size: (u, values) => axisWidth(u, values, font),
 					values: (_u, splits) => splits.map((value) => (value === null ? '' : formatTick(value, unit))),
 				},
@@ -248,7 +260,7 @@ export class Plot extends Disposable {
 			hooks: {
 				setCursor: [(u) => this.#cursorMoved(u)],
 				setSelect: [(u) => this.#selected(u)],
-				draw: [(u) => drawMarks(u, this.#options.marks(), this.#options.theme())],
+				draw: [(u) => drawMarks(u, this.#options.marks(), this.#options.theme(), this.#spec.size !== 'small')],
 			},
 		};
 	}
@@ -273,7 +285,17 @@ export class Plot extends Disposable {
 			case 'raw':
 				return { ...base, ...line(theme.fill(layer.colour, theme.highContrast ? 0.5 : 0.3), 1) };
 			case 'area':
-				return { ...base, stroke, width: 1, fill: theme.fill(layer.colour, 0.45), points: { show: false } };
+				return {
+					...base,
+					stroke,
+					width: 1,
+					// Each covers the ones under it, or their colours would mix into others.
+					fill: theme.solid(layer.colour, theme.highContrast ? 0.5 : 0.7),
+					points: { show: false },
+					...(sinceRowBefore === undefined ? {} : { paths: sinceRowBefore }),
+				};
+			case 'reference':
+				return { ...base, stroke: theme.secondary, width: 1, dash: [3, 3], points: { show: false } };
 			case 'line':
 				// Dashes need the line itself.
 				return dash.length > 0 ? { ...base, stroke, width: 1.5, dash } : { ...base, ...line(stroke, 1.5) };

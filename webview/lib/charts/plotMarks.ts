@@ -8,8 +8,12 @@ export interface PlotMark {
 	readonly label: string;
 }
 
-/** Draws stage boundaries as labelled lines, other marks as small shapes on the lower edge. Device pixels. */
-export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): void {
+/**
+ * Draws stage boundaries as lines, other marks as small shapes on the lower edge. Device pixels.
+ *
+ * @param labelled whether the lines say the names of their stages
+ */
+export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme, labelled = true): void {
 	const { ctx, bbox } = u;
 	const ratio = devicePixelRatio;
 	ctx.save();
@@ -32,6 +36,7 @@ export function drawMarks(u: uPlot, marks: readonly PlotMark[], theme: Theme): v
 			ctx.moveTo(x + 0.5, bbox.top);
 			ctx.lineTo(x + 0.5, bbox.top + bbox.height);
 			ctx.stroke();
+			if (!labelled) continue;
 			ctx.font = `${Math.max(9, theme.fontSize - 3) * ratio}px ${theme.fontFamily}`;
 			ctx.textBaseline = 'top';
 			ctx.textAlign = 'left';

@@ -1,11 +1,14 @@
 import type { MetricUnit } from '../../../src/core/metrics/metricInfo.ts';
-import { formatClock, formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
+import { formatBinary, formatClock, formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 
 /** A value in a legend or a table. */
 export function formatValue(value: number | null | undefined, unit: MetricUnit): string {
 	if (value === null || value === undefined || Number.isNaN(value)) return '\u2013';
 	if (unit === 'share') return formatPercent(value);
 	if (unit === 'seconds') return formatDuration(value);
+	if (unit === 'bytes') return formatBinary(value);
+	if (unit === 'celsius') return `${formatNumber(value, 3)} °C`;
+	if (unit === 'watts') return `${formatNumber(value, 3)} W`;
 	if (unit === 'tokens' && Math.abs(value) >= 10_000) return formatCount(value);
 	return formatNumber(value);
 }
@@ -13,6 +16,7 @@ export function formatValue(value: number | null | undefined, unit: MetricUnit):
 /** A tick of the y axis: short, without the unit of the whole axis. */
 export function formatTick(value: number, unit: MetricUnit): string {
 	if (unit === 'share') return `${formatNumber(value * 100, 3)}%`;
+	if (unit === 'bytes') return formatBinary(value);
 	const size = Math.abs(value);
 	if (size >= 1e9) return `${formatNumber(value / 1e9, 3)}G`;
 	if (size >= 1e6) return `${formatNumber(value / 1e6, 3)}M`;
@@ -29,6 +33,8 @@ export const timeSteps = [
 	1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
 	2_592_000,
 ];
+/** Distances between ticks of an axis of bytes. */
+export const binarySteps = Array.from({ length: 51 }, (_, i) => 2 ** i);
 /** Distances between ticks of a step axis. */
 export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) => x * 10 ** i)).flat();
 
@@ -36,8 +42,19 @@ export const stepSteps = Array.from({ length: 9 }, (_, i) => [1, 2, 5].map((x) =
  * What a linear y axis spans for values between `low` and `high`: a little room on both sides, from 0 when the values
  * come near it, shares within 0 and 1.
  */
-export function yRange(low: number | null, high: number | null, unit: MetricUnit, fromZero: boolean): [number, number] {
-	if (low === null || high === null || !Number.isFinite(low) || !Number.isFinite(high)) return [0, 1];
+export function yRange(
+	low: number | null,
+	high: number | null,
+	unit: MetricUnit,
+	fromZero: boolean,
+	span: { readonly min?: number; readonly max?: number } = {},
+): [number, number] {
+	const known = low !== null && high !== null && Number.isFinite(low) && Number.isFinite(high);
+	const [min, max] = known ? fitted(low, high, unit, fromZero) : [0, 1];
+	return [Math.min(min, span.min ?? min), Math.max(max, span.max ?? max)];
+}
+
+function fitted(low: number, high: number, unit: MetricUnit, fromZero: boolean): [number, number] {
 	const spread = high - low;
 	const room = spread > 0 ? spread * 0.08 : Math.abs(high) * 0.1 || (unit === 'share' ? 0.05 : 0.5);
 	let min = low - room;

@@ -61,9 +61,10 @@ export const notANumber: Rule = {
 	name: 'not-a-number',
 	title: 'Not a number',
 	fires:
-		'`loss`, `grad_norm`, `kl` or `reward` has no valid number in at least `nanRows` of the last 10 updates that have it.',
+		'`loss`, `grad_norm`, `kl` or `reward` has no valid number in at least `nanRows` of the last 10 updates that have it, in any stage.',
 	silent: 'Single updates that mixed precision skips, and metrics that a trainer writes without ever giving a number.',
 	metrics: ['loss', 'grad_norm', 'kl', 'reward'],
 	thresholds: ['nanRows'],
+	everyStage: true,
 	watch: (run) => new NotANumberWatch(run),
 };

@@ -45,4 +45,16 @@ export const clippingMetrics: Readonly<Record<string, MetricEntry>> = {
 			rises: 'The batch is used up before its last update: fewer iterations or a lower learning rate.',
 		},
 	),
+	cispo_clip_ratio: entry(
+		'Clipped weights',
+		`share of ${update}`,
+		'loss_type cispo: tokens with positive advantage whose weight, the ratio, was cut off at epsilon_high. They still count in the gradient.',
+		{ healthy: '0 with one update per batch; below 0.1 otherwise' },
+	),
+	'vespo/phi_seq_mean': entry(
+		'Weight of sequences',
+		'mean over completions of the update',
+		'loss_type vespo: the smooth weight, a function of the ratio of whole sequences, that takes the place of clipping.',
+		{ unit: 'number', falls: 'Sequences have moved far from who sampled them and count less.' },
+	),
 };

@@ -31,7 +31,8 @@ export function datasetComment(text: string): DatasetComment | null {
 	if (named.startsWith('{')) {
 		const schema = v.union([taskDatasetSchema, fileDatasetSchema]);
 		const decoded = decode(schema as v.GenericSchema<unknown, TaskDataset | FileDataset>, parse(named));
-		if (decoded.ok) return { line, dataset: decoded.value };
+		const complete = decoded.ok && ('task' in decoded.value || decoded.value.path !== undefined);
+		if (complete) return { line, dataset: decoded.value };
 		return { line, dataset: null, fault: 'The comment "@dataset" holds no dataset as a recipe has it.' };
 	}
 	let path = named;

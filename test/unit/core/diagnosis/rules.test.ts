@@ -49,6 +49,16 @@ describe('no rule', () => {
 		assert.deepEqual(ids({ metrics: rows(300, (i) => ({ mine: i, 'rewards//mean': null })) }, foreignRun), []);
 	});
 
+	it('finds no collapse where nothing is sampled, and a loss that is no number everywhere', () => {
+		for (const stage of ['sft', 'distill', 'dpo', 'reward-model']) {
+			const falling = rows(300, (i) => ({ loss: 0.1, entropy: i < 40 ? 1 : 1e-4, kl: i < 40 ? 0.01 : 90 }), { stage });
+			assert.deepEqual(ids({ metrics: falling }), [], stage);
+			const broken = rows(60, (i) => ({ loss: i < 30 ? 0.1 : null }), { stage });
+			const [alert, ...more] = diagnose(ownRun, { metrics: broken });
+			assert.deepEqual([alert?.rule, alert?.lastStep, more.length], ['not-a-number', 60, 0], stage);
+		}
+	});
+
 	it('says more of a run that never earns anything than that its groups are dead and cut off', () => {
 		const nothing = rows(600, (i) => ({
 			reward: 0,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { rolloutMetrics } from '../../../../src/core/grpo/rolloutMetrics.ts';
 import { updateMetrics } from '../../../../src/core/grpo/stepMetrics.ts';
+import { canonicalName } from '../../../../src/core/metrics/canonicalName.ts';
 import { describeMetric, metricNames } from '../../../../src/core/metrics/catalogue.ts';
 import { metricGroups } from '../../../../src/core/metrics/metricInfo.ts';
 import type { lossTypes } from '../../../../src/protocol/recipe.ts';
@@ -37,6 +38,24 @@ describe('the metric catalogue', () => {
 		assert.equal(describeMetric('throughput/problems').unit, 'rate');
 	});
 
+	it('describes what GPUs do', () => {
+		const power = describeMetric('gpu/11/power');
+		assert.deepEqual([power.title, power.unit, power.group, power.known], ['GPU 11 power', 'watts', 'devices', true]);
+		assert.equal(describeMetric('gpu/0/memory_used').unit, 'bytes');
+		for (const name of ['gpu/0/fan', 'gpu/x/power', 'gpu/0/constructor', 'gpu/0/power/more', 'gpu/123456/power'])
+			assert.equal(describeMetric(name).known, false, name);
+	});
+
+	it('tells the accuracy of models that judge from that of answers', () => {
+		assert.match(describeMetric('accuracy', { stage: 'reward-model' }).explanation, /^Pairs/);
+		assert.match(describeMetric('eval/accuracy', { stage: 'reward-model' }).explanation, /^Pairs/);
+		assert.match(describeMetric('eval/accuracy', { stage: 'process-reward-model' }).explanation, /^Steps/);
+		assert.match(describeMetric('eval/accuracy').explanation, /sampled answers/);
+		assert.equal(describeMetric('eval/rewards/accuracies').title, 'Pairs in order (evaluation)');
+		assert.equal(canonicalName('trl', 'eval_rewards/margins'), 'eval/rewards/margins');
+		assert.equal(canonicalName('trl', 'rewards/chosen'), 'rewards/chosen');
+	});
+
 	it('leaves foreign names as they are', () => {
 		for (const name of ['actor/ppo_kl', '__proto__', 'constructor', '', '<img>', 'time/']) {
 			const info = describeMetric(name);
@@ -52,6 +71,9 @@ describe('the metric catalogue', () => {
 		for (const type of ['bnpo', 'dapo', 'dr_grpo'] as const)
 			assert.match(loss(type), /minus the mean advantage weighted by completion length/);
 		assert.match(describeMetric('loss', { stage: 'sft' }).explanation, /likelihood/);
+		for (const stage of ['dpo', 'reward-model'] as const)
+			assert.match(describeMetric('loss', { stage }).explanation, /0\.693/);
+		assert.match(loss('cispo'), /log-probabilities themselves/);
 		assert.doesNotMatch(loss('dapo'), /KL/);
 		assert.match(describeMetric('loss', { lossType: 'dapo', beta: 0.1 }).explanation, /KL term/);
 		assert.match(

@@ -67,20 +67,20 @@ describe('a recipe', () => {
 		[
 			'a wrong stage',
 			'"type": "sft"',
-			'"type": "dpo"',
-			[7, 5, 'stages[0].type', /must be a stage of type "sft", "grpo", "value-model" or "process-reward-model"/],
+			'"type": "ppo"',
+			[7, 5, 'stages[0].type', /must be a stage of type "sft", "grpo", "rloo", "dpo", .*, not "ppo": did you mean/],
 		],
 		[
 			'a wrong shape',
 			'{ "task": "addition", "digits": 3 }',
 			'3',
-			[4, 2, 'dataset', /"dataset" must be {"task": ...} or {"path": ...}, not 3/],
+			[4, 2, 'dataset', /"dataset" must be {"task": ...}, {"path": ...} or {"preset": ...}, not 3/],
 		],
 		[
 			'no shape at all',
 			'{ "task": "addition", "digits": 3 }',
 			'{}',
-			[4, 2, 'dataset', /"dataset" must be {"task": ...} or {"path": ...}/],
+			[4, 2, 'dataset', /"dataset" must be {"task": ...}, {"path": ...} or {"preset": ...}/],
 		],
 		['a doubled key', '"heads": 4', '"heads": 4, "heads": 2', [5, 52, 'model.heads', /"heads" occurs twice/]],
 		[

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import * as v from 'valibot';
 import { Failure } from '../../../../src/base/failure.ts';
 import { checkRecipe } from '../../../../src/core/recipe/checkRecipe.ts';
-import { decodeResolvedRecipe, resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
+import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../../../../src/core/recipe/resolve.ts';
 import { editDistance, suggest } from '../../../../src/core/recipe/suggest.ts';
 import { type Recipe, recipeSchema, taskNames, templateNames } from '../../../../src/protocol/recipe.ts';
 
@@ -204,6 +204,100 @@ describe('resolving a recipe', () => {
 		assert.match(fault({ type: 'value-model', batch_size: 4 }).join(), /add "labels"/);
 		assert.match(fault({ type: 'value-model', steps_per_generation: 3 }).join(), /divisor of 16/);
 		assert.match(fault({ ...process, prompts_per_step: 1024, completions: 64 }).join(), /131072 for each step/);
+	});
+
+	it('fills in the settings of the pytorch and ray engines', () => {
+		const stages = [
+			{ type: 'rloo', steps: 2, learning_rate: 1, epsilon: 0.1 },
+			{ type: 'dpo', steps: 2, learning_rate: 1, pairs: { path: 'pairs.jsonl', prompt: 'q' } },
+			{ type: 'reward-model', steps: 2, learning_rate: 1, pairs: { path: 'org/pairs', split: 'test' } },
+			{ type: 'distill', steps: 2, learning_rate: 1, data: { path: 'teacher.parquet' }, minReward: 0.5 },
+			{ type: 'grpo', steps: 2, learning_rate: 1, loss_type: 'cispo', trainer: { top_k: 20 } },
+		];
+		const resolved = resolveRecipe(
+			recipe({
+				engine: 'ray',
+				model: { path: 'org/model', revision: 'v1', template: 'chat.jinja' },
+				dataset: { preset: 'math' },
+				template: { prompt: '{prompt}', chat: true, system: 'Think.', think: ['<t>', '</t>'], answer: null },
+				pytorch: { precision: 'bfloat16', lora: { r: 8 }, vllm: {} },
+				ray: { workers: 2, storage: 'shared' },
+				stages,
+			}),
+			machine,
+		);
+		assert.deepEqual(resolved.pytorch, {
+			processes: 1,
+			strategy: 'ddp',
+			precision: 'bfloat16',
+			attention: 'auto',
+			gradientCheckpointing: false,
+			microBatch: null,
+			packing: false,
+			maxLength: 1024,
+			lora: { r: 8, alpha: 16, dropout: 0, targets: 'all-linear', quantize: 'none' },
+			vllm: { mode: 'colocate', server: null, memory: 0.3, tensorParallel: 1 },
+			rewards: 'hosts',
+		});
+		assert.deepEqual(resolved.ray, {
+			address: null,
+			workers: 2,
+			cpusPerWorker: 1,
+			gpusPerWorker: null,
+			storage: '/project/shared',
+			restarts: 3,
+			pip: [],
+			environment: {},
+			payload: 'trl',
+			verl: {},
+		});
+		assert.deepEqual(resolved.model, { path: 'org/model', revision: 'v1', template: '/project/chat.jinja' });
+		assert.deepEqual(resolved.template, {
+			name: 'custom',
+			prompt: '{prompt}',
+			think: ['<t>', '</t>'],
+			answer: null,
+			chat: true,
+			system: 'Think.',
+		});
+		assert.deepEqual(resolved.dataset, {
+			path: 'DigitalLearningGmbH/MATH-lighteval',
+			config: 'default',
+			split: 'train',
+			heldOut: 'test',
+			preset: 'math',
+			prompt: 'problem',
+			answer: 'solution',
+			solution: 'solution',
+			heldOutShare: 0.1,
+		});
+		const [rloo, dpo, reward, distill, grpo] = resolved.stages;
+		assert.ok(rloo?.type === 'rloo' && dpo?.type === 'dpo' && reward?.type === 'reward-model');
+		assert.ok(distill?.type === 'distill' && grpo?.type === 'grpo');
+		assert.deepEqual([rloo.epsilon, rloo.epsilon_high, rloo.beta, rloo.max_completion_length], [0.1, 0.1, 0, 64]);
+		const columns = { chosen: 'chosen', rejected: 'rejected', heldOutShare: 0.1 };
+		assert.deepEqual(dpo.pairs, { ...columns, path: '/project/pairs.jsonl', split: 'train', prompt: 'q' });
+		assert.deepEqual(reward.pairs, { ...columns, path: 'org/pairs', split: 'test', prompt: 'prompt' });
+		assert.deepEqual(distill.data, {
+			path: '/project/teacher.parquet',
+			split: 'train',
+			prompt: 'prompt',
+			completion: 'completion',
+			answer: 'answer',
+		});
+		assert.equal(distill.minReward, 0.5);
+		// TRL computes every row, whatever its advantage.
+		assert.equal(grpo.skip_dead_groups, false);
+		assert.deepEqual(grpo.trainer, { top_k: 20 });
+		assert.deepEqual(decodeResolvedRecipe(JSON.parse(JSON.stringify(resolved))), resolved);
+	});
+
+	it('gives a run that goes on in another engine its settings', () => {
+		const embedded = resolveRecipe(recipe(), machine);
+		assert.equal(withEngineSettings(embedded), embedded);
+		const moved = withEngineSettings({ ...embedded, engine: 'pytorch' });
+		assert.equal(moved.pytorch?.processes, 1);
+		assert.equal(withEngineSettings(moved), moved);
 	});
 
 	it('throws the first fault and says how many more there are', () => {

@@ -1,0 +1,78 @@
+import { Failure } from '../base/failure.ts';
+import type { MemoryEstimate } from '../core/memory/estimateRecipe.ts';
+import { bytesText, partsText, stageText, totalText } from '../core/memory/memoryText.ts';
+import { estimateMemory } from '../environment/estimateMemory.ts';
+import type { DeviceMemory } from '../environment/machine/deviceMemory.ts';
+import { resolveRecipeFile } from '../runs/prepareRun.ts';
+import { printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import { changeOptions, recipeChanges } from './runVerb.ts';
+import type { Verb } from './verb.ts';
+
+export const estimateVerb: Verb = {
+	name: 'estimate',
+	usage: '<recipe> [--gpu GIB]',
+	summary: 'Say what memory a recipe of the PyTorch engine will take, by stage and part, before it is started.',
+	options: [
+		['--set KEY=VALUE', 'Another value for one key of the recipe, such as pytorch.microBatch=4; may be repeated.'],
+		['--gpu GIB', 'Memory of each GPU that it is meant for (default: what this machine has).'],
+	],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments(
+			'estimate',
+			args,
+			{ set: changeOptions.set, gpu: { type: 'string' } },
+			{ names: ['a recipe file'], least: 1, most: 1 },
+		);
+		const recipe = await resolveRecipeFile(positionals[0] as string, recipeChanges(values));
+		const abort = new AbortController();
+		const stop = onInterrupt(() => abort.abort());
+		try {
+			const device = gpuOf(values.gpu);
+			const estimate = await estimateMemory(recipe, { signal: abort.signal, ...(device === null ? {} : { device }) });
+			output.object({ kind: 'estimate', recipe: recipe.name, ...estimate });
+			for (const line of linesOf(recipe.name, estimate)) output.line(printable(line));
+			return estimate.fits === false ? 1 : 0;
+		} finally {
+			stop();
+		}
+	},
+};
+
+function gpuOf(text: string | undefined): DeviceMemory | null {
+	if (text === undefined) return null;
+	const gibibytes = Number(text);
+	if (!(gibibytes > 0 && gibibytes < 1e6)) {
+		throw new Failure('invalid', `--gpu is "${text}".`, 'Name the memory of a GPU in GiB, such as 80.');
+	}
+	return { device: 'cuda', bytes: gibibytes * 2 ** 30 };
+}
+
+function linesOf(name: string, estimate: MemoryEstimate): string[] {
+	const {
+		parameters,
+		trained,
+		family,
+		processes,
+		device,
+		precision,
+		attention,
+		stages,
+		overhead,
+		vllm,
+		notes,
+		advice,
+	} = estimate;
+	const millions = (count: number) => `${(count / 1e6).toFixed(count < 1e7 ? 2 : 0)} million`;
+	const part = trained === parameters ? '' : `, ${millions(trained)} of them trained`;
+	return [
+		`${name}: ${millions(parameters)} parameters (${family})${part}`,
+		`${processes} ${processes === 1 ? 'process' : 'processes'} on ${device}, ${precision}, attention ${attention}`,
+		...stages.flatMap((stage) => [stageText(stage), `  ${partsText(stage.parts)}`]),
+		`Beside tensors: ${bytesText(overhead)}${vllm === 0 ? '' : `, and ${bytesText(vllm)} for vLLM`}`,
+		totalText(estimate),
+		...(advice === null ? [] : [advice]),
+		...notes.map((note) => `Note: ${note}`),
+	];
+}

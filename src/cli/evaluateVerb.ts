@@ -1,0 +1,180 @@
+import { basename, join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { type EvaluatedQuestion, type EvaluationSpec, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+import { runOfCheckpoint } from '../runs/prepareRun.ts';
+import { printable } from './cliOutput.ts';
+import { cliSearchContext } from './cliSearchContext.ts';
+import { baselineLines, evaluationLines } from './evaluationText.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments, realNumber, wholeNumber } from './parseArguments.ts';
+import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
+import { policyOf, policyOptionLines, policyOptions } from './searchArguments.ts';
+import { formatDuration } from './textForms.ts';
+import type { Verb } from './verb.ts';
+
+const text = { type: 'string' } as const;
+const options = {
+	...policyOptions,
+	...problemOptions,
+	samples: text,
+	temperature: text,
+	'top-p': text,
+	'max-tokens': text,
+	protocol: text,
+	category: text,
+	out: text,
+	baseline: text,
+	concurrency: text,
+	seed: text,
+} as const;
+type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
+
+/** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
+const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
+
+/** Faults that are printed one by one. */
+const mostFaults = 5;
+
+export const evaluateVerb: Verb = {
+	name: 'evaluate',
+	usage: '--policy P --dataset FILE [--samples K] [--baseline DIR]',
+	summary: 'Measure a policy on questions: pass@1, pass@k, cons@k, with intervals (docs/evaluation.md).',
+	options: [
+		...policyOptionLines,
+		...problemOptionLines('held-out'),
+		['--samples K', 'Completions of each question (default 1).'],
+		['--temperature T', 'Of sampling (default 1); --top-p P likewise; --max-tokens N of a completion.'],
+		['--protocol r1', 'As DeepSeek-R1 was evaluated: temperature 0.6, top-p 0.95, 16 samples.'],
+		['--category NAME', 'Column that names the kind of a question: a table by kind.'],
+		['--out DIR', 'Folder of the evaluation (default: beside the run, else evaluations/); one that is there goes on.'],
+		[
+			'--baseline DIR',
+			'Another evaluation of the same questions: status 1 if accuracy fell by more than the interval.',
+		],
+		['--concurrency N', 'Questions under way at a time (default 16).'],
+		['--seed S', 'Of all that is random (default 0).'],
+	],
+	async run({ args, output, engine }) {
+		const { values } = parseArguments('evaluate', args, options, { names: [], least: 0, most: 0 });
+		const spec = await specOf(values);
+		const folder = values.out === undefined ? folderOf(spec) : resolve(values.out);
+		const { evaluatePolicy } = await import('../search/evaluate/evaluatePolicy.ts');
+		// Before any work: a baseline that is none would be found at the end of it.
+		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
+		const context = cliSearchContext(engine);
+		const interrupt = new AbortController();
+		const release = onInterrupt(() => interrupt.abort());
+		let faults = 0;
+		let told = 0;
+		try {
+			const evaluation = await evaluatePolicy({
+				spec,
+				folder,
+				context,
+				signal: interrupt.signal,
+				onFault: ({ line, message }) => {
+					faults++;
+					output.object({ kind: 'fault', line, message });
+					if (faults <= mostFaults) output.line(printable(`question ${line} is left out: it ${message}.`));
+				},
+				onProgress: ({ done, total, seconds, accuracy }) => {
+					if (performance.now() - told < 200 && done < total) return;
+					told = performance.now();
+					output.object({ kind: 'progress', done, total, seconds });
+					if (!output.isTerminal) return;
+					const left = done === 0 ? '' : `, ${formatDuration((seconds / done) * (total - done))} left`;
+					const share = Number.isNaN(accuracy) ? '' : `, accuracy ${accuracy.toFixed(3)}`;
+					output.draw(`\r\x1b[K${done} of ${total} questions${share}${left}`);
+				},
+			});
+			if (output.isTerminal) output.draw('\r\x1b[K');
+			const { questions, ...summary } = evaluation;
+			const against = baseline === null ? null : compared(baseline, questions);
+			output.object({ kind: 'evaluation', folder, ...summary, ...(against === null ? {} : { baseline: against }) });
+			if (faults > mostFaults) output.line(`left out: ${faults} questions`);
+			for (const line of evaluationLines(evaluation)) output.line(printable(line));
+			const fell = against !== null && against.test !== 'none' && against.difference.high < 0;
+			if (against !== null) for (const line of baselineLines(against, fell)) output.line(printable(line));
+			output.line(printable(folder));
+			return evaluation.done < evaluation.total || fell ? 1 : 0;
+		} finally {
+			release();
+			context.pool.dispose();
+		}
+	},
+};
+
+function compared(baseline: readonly EvaluatedQuestion[], now: readonly EvaluatedQuestion[]) {
+	const counts = (questions: readonly EvaluatedQuestion[]) =>
+		countProblems(questions.flatMap(({ key, samples }) => samples.map(({ correct }) => ({ problem: key, correct }))));
+	return comparePaired(pairProblems(counts(baseline), counts(now)));
+}
+
+async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
+	const { readEvaluation, readQuestions } = await import('../search/evaluate/evaluationFolder.ts');
+	const file = await readEvaluation(path);
+	if (file === null) {
+		throw new Failure('missing', `${path} holds no evaluation.`, 'Name the --out folder of another evaluation.');
+	}
+	const questions = [...(await readQuestions(path, file.problems.count)).values()];
+	if (questions.length > 0) return questions;
+	throw new Failure('invalid', `The evaluation ${path} has no question that is done.`, 'Let it run to its end first.');
+}
+
+/** Beside the run whose checkpoint is evaluated, else in the working directory. */
+function folderOf({ policy, name }: EvaluationSpec): string {
+	const safe = name.replace(/[^\w.-]+/g, '-');
+	const run = runOf(policy);
+	return run === null ? resolve('evaluations', safe) : join(run, 'annotations', 'evaluations', safe);
+}
+
+function runOf(policy: PolicySpec): string | null {
+	if (policy.kind === 'engine') return policy.run;
+	if (policy.kind !== 'checkpoint') return null;
+	const run = runOfCheckpoint(policy.folder);
+	return run === policy.folder ? null : run;
+}
+
+async function specOf(values: Values): Promise<EvaluationSpec> {
+	const { protocol, category, out } = values;
+	if (protocol !== undefined && !Object.hasOwn(protocols, protocol)) {
+		throw new Failure('invalid', `--protocol is "${protocol}".`, 'It can be r1.');
+	}
+	const preset = protocol === undefined ? null : protocols[protocol as keyof typeof protocols];
+	const problems = await problemsOf(values, 'held-out');
+	if (problems === undefined) {
+		throw new Failure('invalid', 'No questions are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
+	}
+	const policy = await policyOf(values);
+	const maxTokens = wholeNumber(values['max-tokens'], '--max-tokens');
+	const concurrency = wholeNumber(values.concurrency, '--concurrency');
+	return decodeOrThrow(
+		evaluationSpecSchema,
+		{
+			name: out === undefined ? nameOf(policy, problems) : basename(resolve(out)),
+			policy,
+			problems,
+			samples: wholeNumber(values.samples, '--samples') ?? preset?.samples ?? 1,
+			sampling: {
+				temperature: realNumber(values.temperature, '--temperature') ?? preset?.temperature ?? 1,
+				topP: realNumber(values['top-p'], '--top-p') ?? preset?.topP ?? 1,
+				...(maxTokens === undefined ? {} : { maxTokens }),
+			},
+			category: category ?? null,
+			...(concurrency === undefined ? {} : { concurrency }),
+			seed: wholeNumber(values.seed, '--seed') ?? 0,
+		},
+		'The evaluation',
+	);
+}
+
+/** Questions and checkpoint: several evaluations of a run lie beside each other. */
+function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): string {
+	const of =
+		problems.from === 'file' ? basename(problems.path).replace(/\.\w+$/, '') : `${problems.part}-${problems.from}`;
+	if (policy.kind === 'checkpoint') return `${of}-${basename(policy.folder)}`;
+	return policy.kind === 'openai' ? `${of}-${policy.model}` : of;
+}

@@ -1,0 +1,67 @@
+import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
+import type { MeanInterval } from '../core/evaluation/meanInterval.ts';
+import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
+import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
+
+/** Categories that are printed; `--json` has all. */
+const mostCategories = 20;
+
+const share = (value: number) => value.toFixed(3);
+const interval = ({ accuracy, low, high }: MeanInterval) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
+
+/** An evaluation for people: a line each. */
+export function evaluationLines({ policy, problems, done, total, report }: Evaluation): string[] {
+	const { samples, accuracy, passAtK, consAtK, truncated, unanswered, tokens, categories, calibration, byLength } =
+		report;
+	const [fewest, most] = samples;
+	const each = fewest === most ? `${most}` : `${fewest} to ${most}`;
+	const whole = done === total ? `${total}` : `${done} of ${total}`;
+	const method = accuracy.method === 'wilson' ? 'Wilson' : 'bootstrap over questions';
+	return [
+		`${policy} on ${problems}: ${whole} questions, ${each} ${most === 1 ? 'sample' : 'samples'} each`,
+		`  pass@1    ${interval(accuracy)}, 95 % interval by ${method}`,
+		...curve('pass', passAtK),
+		...curve('cons', consAtK),
+		`  tokens    ${tokens.all.toFixed(1)} a completion${apart(tokens)}`,
+		`  cut off   ${percent(truncated)}; without an answer ${percent(unanswered)}`,
+		...(byLength.length < 2
+			? []
+			: [
+					`  by length ${byLength.map(({ from, to, accuracy: own }) => `${from}${to === from ? '' : `-${to}`}: ${share(own)}`).join(', ')}`,
+				]),
+		...(calibration === null
+			? []
+			: [`  agreement with the majority as confidence: calibration error ${share(calibration.error)}`]),
+		...categories
+			.slice(0, mostCategories)
+			.map(
+				(row) => `  ${row.name}: ${interval(row)}, ${row.problems} ${row.problems === 1 ? 'question' : 'questions'}`,
+			),
+		...(categories.length > mostCategories ? [`  and ${categories.length - mostCategories} more kinds`] : []),
+	];
+}
+
+/** How it is against another evaluation. @param fell whether accuracy fell by more than the interval */
+export function baselineLines(paired: PairedComparison, fell: boolean): string[] {
+	if (paired.test === 'none') return [`  baseline  ${paired.reason}`];
+	const { first, second, difference, problems, p } = paired;
+	const sign = difference.mean < 0 ? '' : '+';
+	const change = `${sign}${share(difference.mean)} (${share(difference.low)} to ${share(difference.high)})`;
+	return [
+		`  baseline  ${share(first)}, now ${share(second)}: ${change} on ${problems} questions, p ${p < 0.001 ? '< 0.001' : p.toFixed(3)}`,
+		...(fell ? ['Accuracy fell by more than the interval.'] : []),
+	];
+}
+
+function curve(name: string, points: readonly CurvePoint[]): string[] {
+	if (points.length < 2) return [];
+	return [`  ${`${name}@k`.padEnd(10)}${points.map(({ k, accuracy }) => `${k}: ${share(accuracy)}`).join(', ')}`];
+}
+
+function apart({ right, wrong }: { readonly right: number | null; readonly wrong: number | null }): string {
+	return right === null || wrong === null ? '' : ` (right ones ${right.toFixed(1)}, wrong ones ${wrong.toFixed(1)})`;
+}
+
+function percent(value: number): string {
+	return `${(value * 100).toFixed(1)} %`;
+}

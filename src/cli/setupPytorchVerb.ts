@@ -1,0 +1,145 @@
+import { resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { environmentState } from '../environment/environmentState.ts';
+import { inGigabytes } from '../environment/machine/freeDisk.ts';
+import { folderVariable, ManagedFolder } from '../environment/managedFolder.ts';
+import { extraWords, setupExtras } from '../environment/setup/requirements.ts';
+import {
+	prepareSetup,
+	removeEnvironment,
+	type SetupOptions,
+	setUpEnvironment,
+} from '../environment/setup/setUpEnvironment.ts';
+import { installerWishes, planSentence, type SetupPlan } from '../environment/setup/setupPlan.ts';
+import { deviceWishes } from '../environment/setup/torchBuild.ts';
+
+import { type CliOutput, printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { parseArguments } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+import { packageVersion } from './versionVerb.ts';
+
+const options = {
+	python: { type: 'string' },
+	folder: { type: 'string' },
+	device: { type: 'string' },
+	installer: { type: 'string' },
+	'index-url': { type: 'string' },
+	'pip-argument': { type: 'string', multiple: true },
+	with: { type: 'string', multiple: true },
+	requirements: { type: 'string' },
+	plan: { type: 'boolean' },
+	again: { type: 'boolean' },
+	remove: { type: 'boolean' },
+} as const;
+
+export const setupPytorchVerb: Verb = {
+	name: 'setup-pytorch',
+	usage: '[--device WISH] [--with EXTRA]...',
+	summary: 'Make the Python environment of the PyTorch engine; Ctrl+C takes it back.',
+	options: [
+		['--python PATH', 'The Python to make it with (default: the best of this machine).'],
+		['--device WISH', 'auto, cpu, cuda or rocm: which build of torch (default: auto, by what the machine has).'],
+		['--with EXTRA', `Install more: ${setupExtras.map((extra) => `${extra} (${extraWords[extra]})`).join('; ')}.`],
+		['--installer NAME', 'auto, uv or pip (default: auto).'],
+		['--index-url URL', "The package index in place of the installer's own."],
+		['--pip-argument ARG', 'One more argument for pip or uv pip; may be given several times, as --pip-argument=ARG.'],
+		['--requirements FOLDER', 'Other versions: a folder with base.txt, ray.txt, gpu.txt, vllm.txt, qlora.txt, uv.txt.'],
+		['--folder FOLDER', `Where it lies (default: ${folderVariable} of the environment, else the data folder).`],
+		['--plan', 'Say what would be installed, and install nothing.'],
+		['--again', 'Make it anew although one is there.'],
+		['--remove', 'Remove it.'],
+	],
+	async run({ args, output }) {
+		const { values } = parseArguments('setup-pytorch', args, options, { names: [], least: 0, most: 0 });
+		const folder = ManagedFolder.at(values.folder === undefined ? null : resolve(values.folder));
+		const abort = new AbortController();
+		const stop = onInterrupt(() => abort.abort());
+		const choices: SetupOptions = {
+			folder,
+			version: await packageVersion(),
+			python: values.python ?? null,
+			requirements: values.requirements === undefined ? null : resolve(values.requirements),
+			extras: (values.with ?? [])
+				.flatMap((names) => names.split(','))
+				.map((name) => oneOf(name, setupExtras, '--with')),
+			choices: {
+				device: oneOf(values.device ?? 'auto', deviceWishes, '--device'),
+				installer: oneOf(values.installer ?? 'auto', installerWishes, '--installer'),
+				indexUrl: values['index-url'] ?? null,
+				pipArguments: values['pip-argument'] ?? [],
+			},
+			signal: abort.signal,
+		};
+		try {
+			if (values.remove) return await remove(folder, output);
+			if (values.plan) {
+				const { plan } = await prepareSetup(choices);
+				showPlan(plan, output);
+				for (const { program, args } of plan.commands) output.line(printable(`  ${[program, ...args].join(' ')}`));
+				return 0;
+			}
+			const state = await environmentState(folder, choices.requirements ?? null);
+			const missing =
+				state.kind === 'ready' ? choices.extras.filter((extra) => !state.record.extras.includes(extra)) : [];
+			if (state.kind === 'ready' && state.outdated.length === 0 && missing.length === 0 && !values.again) {
+				output.object({ kind: 'ready', python: state.python, environment: state.record });
+				output.line(`It is set up already: ${state.python}`);
+				output.line('reasoning-lab doctor looks at it; --again makes it anew.');
+				return 0;
+			}
+			return await setUp(choices, output);
+		} finally {
+			stop();
+		}
+	},
+};
+
+async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> {
+	let shown = '';
+	let printed = -1;
+	const result = await setUpEnvironment(choices, {
+		onPlan: (plan, log) => {
+			showPlan(plan, output);
+			output.line(`Log: ${log}`);
+			output.object({ kind: 'log', path: log });
+		},
+		onProgress: ({ message, fraction }) => {
+			if (message === shown) return;
+			shown = message;
+			output.object({ kind: 'progress', message, fraction: Math.round(fraction * 1000) / 1000 });
+			// Every package that is looked for is no line of its own.
+			const percent = Math.floor(fraction * 100);
+			if (percent === printed && message.includes(': ')) return;
+			printed = percent;
+			output.line(`${String(percent).padStart(3)} %  ${printable(message)}`);
+		},
+	});
+	const { python, record, seconds, log } = result;
+	output.object({ kind: 'ready', python, environment: record, seconds: Math.round(seconds * 10) / 10, log });
+	output.line(`Ready after ${Math.round(seconds)} s: ${python}`);
+	return 0;
+}
+
+async function remove(folder: ManagedFolder, output: CliOutput): Promise<number> {
+	const left = await removeEnvironment(folder);
+	output.object({ kind: 'removed', folder: folder.path, left });
+	output.line(`Removed from ${folder.path}.`);
+	if (left.length > 0) output.line(`In use by running programs and left: ${left.join(', ')}`);
+	return 0;
+}
+
+function showPlan(plan: SetupPlan, output: CliOutput): void {
+	const { commands, build, ...rest } = plan;
+	output.object({ kind: 'plan', ...rest, build, commands: commands.map(({ title }) => title) });
+	output.line(`${planSentence(plan)}.`);
+	output.line(`Into ${plan.folder}`);
+	if (plan.diskBytes > 5e9) output.line(`${inGigabytes(plan.diskBytes)} take a while.`);
+	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
+}
+
+function oneOf<T extends string>(text: string, known: readonly T[], option: string): T {
+	const found = known.find((name) => name === text);
+	if (found !== undefined) return found;
+	throw new Failure('invalid', `${option} is "${text}".`, `It is one of ${known.join(', ')}.`);
+}

@@ -1,0 +1,110 @@
+import { hashText, mix32 } from '../../../base/random.ts';
+import { wordsOf } from './words.ts';
+
+/** A test text and a training text share these words. */
+export interface Overlap {
+	/** The test text's number, as `add` got it. */
+	readonly test: number;
+	/** The shared words, joined by blanks. */
+	readonly words: string;
+	/** Where they begin in the training text, in words. */
+	readonly at: number;
+}
+
+/** Words of an overlap, and of the shortest test text that counts, as in DeepSeek-Coder (Guo et al. 2024, section 2.4). */
+export const overlapWords = 10;
+export const fewestWords = 3;
+
+interface Test {
+	readonly number: number;
+	readonly words: readonly string[];
+}
+
+interface Place {
+	/** Index among the tests. */
+	readonly test: number;
+	/** First word. */
+	readonly at: number;
+}
+
+/**
+ * Finds training texts that give a test away: those that share ten words in a row with a test text, or that hold a whole
+ * test text of three to nine words. A hit of the hash is held against the words, so nothing is found that is not there.
+ */
+export class ContaminationIndex {
+	readonly #tests: Test[] = [];
+	/** By length in words: hash of the words to where they stand. */
+	readonly #grams = new Map<number, Map<number, Place[]>>();
+	#tooShort = 0;
+
+	/** Test texts of fewer than three words, which cannot be looked for. */
+	get tooShort(): number {
+		return this.#tooShort;
+	}
+
+	get size(): number {
+		return this.#tests.length;
+	}
+
+	/** @param test its number, told in overlaps; several texts may have one */
+	add(text: string, test: number): void {
+		const words = wordsOf(text);
+		if (words.length < fewestWords) {
+			this.#tooShort++;
+			return;
+		}
+		const own = this.#tests.push({ number: test, words }) - 1;
+		const length = Math.min(overlapWords, words.length);
+		let grams = this.#grams.get(length);
+		if (grams === undefined) {
+			grams = new Map();
+			this.#grams.set(length, grams);
+		}
+		const hashes = words.map((word) => hashText(word));
+		for (let at = 0; at + length <= words.length; at++) {
+			const key = gramHash(hashes, at, length);
+			const places = grams.get(key);
+			if (places === undefined) grams.set(key, [{ test: own, at }]);
+			// A phrase that stands in many tests needs to be found once.
+			else if (places.length < 4) places.push({ test: own, at });
+		}
+	}
+
+	/** The first overlap of a training text with a test; null: there is none. */
+	find(text: string): Overlap | null {
+		const words = wordsOf(text);
+		if (words.length < fewestWords) return null;
+		const hashes = words.map((word) => hashText(word));
+		for (const [length, grams] of this.#grams) {
+			for (let at = 0; at + length <= words.length; at++) {
+				const place = grams
+					.get(gramHash(hashes, at, length))
+					?.find((candidate) => this.#same(words, at, length, candidate));
+				if (place === undefined) continue;
+				return {
+					test: (this.#tests[place.test] as Test).number,
+					words: words.slice(at, at + length).join(' '),
+					at,
+				};
+			}
+		}
+		return null;
+	}
+
+	#same(words: readonly string[], at: number, length: number, place: Place): boolean {
+		const test = this.#tests[place.test]?.words ?? [];
+		for (let i = 0; i < length; i++) if (words[at + i] !== test[place.at + i]) return false;
+		return true;
+	}
+}
+
+/** 53 bits of a hash over the hashes of words `at` to `at + length`. */
+function gramHash(hashes: readonly number[], at: number, length: number): number {
+	let low = 0x811c9dc5;
+	let high = 0x9e3779b9;
+	for (let i = at; i < at + length; i++) {
+		low = Math.imul(low ^ (hashes[i] as number), 0x01000193);
+		high = mix32(high ^ (hashes[i] as number));
+	}
+	return (high & 0x1fffff) * 4294967296 + (low >>> 0);
+}

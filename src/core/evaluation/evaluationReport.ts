@@ -1,0 +1,233 @@
+import { Random } from '../../base/random.ts';
+import { AnswerClasses } from '../search/answerClasses.ts';
+import { type Sampled, voteOfK } from '../search/comparison/subsets.ts';
+import { type MeanInterval, meanInterval } from './meanInterval.ts';
+import { passAtK } from './passAtK.ts';
+
+/** One completion of one question, judged. */
+export interface EvaluatedSample {
+	/** The question. */
+	readonly problem: number;
+	readonly correct: boolean;
+	/** What it states; null: nothing that can be read. */
+	readonly answer: string | null;
+	/** Of the completion, in tokens. */
+	readonly tokens: number;
+	/** It was cut before it came to its end. */
+	readonly truncated: boolean;
+	/** Kind of question, where the data names one. */
+	readonly category: string | null;
+}
+
+/** A value for each number of samples. */
+export interface CurvePoint extends MeanInterval {
+	readonly k: number;
+}
+
+export interface CategoryRow extends MeanInterval {
+	readonly name: string;
+	readonly problems: number;
+}
+
+export interface LengthBand {
+	/** Tokens, from and up to. */
+	readonly from: number;
+	readonly to: number;
+	readonly samples: number;
+	/** Share of right samples. */
+	readonly accuracy: number;
+}
+
+export interface CalibrationBin {
+	/** Confidence, from and up to. */
+	readonly from: number;
+	readonly to: number;
+	readonly problems: number;
+	/** Means over its questions. */
+	readonly confidence: number;
+	readonly accuracy: number;
+}
+
+export interface EvaluationReport {
+	readonly problems: number;
+	/** Of each question: fewest and most. */
+	readonly samples: readonly [fewest: number, most: number];
+	/** pass@1: the mean over questions of the mean over samples. */
+	readonly accuracy: MeanInterval;
+	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the fewest samples. */
+	readonly passAtK: readonly CurvePoint[];
+	/** Majority of k (cons@k, maj@k; Wang et al. 2023), the mean over subsets of the samples. */
+	readonly consAtK: readonly CurvePoint[];
+	/** Shares of all samples. */
+	readonly truncated: number;
+	readonly unanswered: number;
+	/** Tokens: means of all, of right and of wrong samples; null: there are none. */
+	readonly tokens: { readonly all: number; readonly right: number | null; readonly wrong: number | null };
+	/** Four bands with equally many samples each; fewer where lengths are alike. */
+	readonly byLength: readonly LengthBand[];
+	/** The most frequent first; empty where the data names none. */
+	readonly categories: readonly CategoryRow[];
+	/**
+	 * Confidence of a question is the share of its samples that agree with the majority, accuracy whether that is right.
+	 * null: with fewer than four samples a share says nothing.
+	 */
+	readonly calibration: { readonly bins: readonly CalibrationBin[]; readonly error: number } | null;
+}
+
+/** Where confidence comes in so few steps, bins say nothing. */
+const fewestForConfidence = 4;
+const bins = 10;
+const bands = 4;
+/** Categories of a table. */
+const mostCategories = 100;
+
+interface Question {
+	readonly samples: readonly EvaluatedSample[];
+	readonly classes: readonly Sampled[];
+	readonly share: number;
+}
+
+/** Everything that is told of an evaluation. @param samples of at least one question */
+export function evaluationReport(samples: readonly EvaluatedSample[]): EvaluationReport {
+	const byProblem = new Map<number, EvaluatedSample[]>();
+	for (const sample of samples) {
+		const own = byProblem.get(sample.problem);
+		if (own === undefined) byProblem.set(sample.problem, [sample]);
+		else own.push(sample);
+	}
+	const questions = [...byProblem.entries()].sort(([a], [b]) => a - b).map(([, own]) => questionOf(own));
+	const counts = questions.map((question) => question.samples.length);
+	const fewest = Math.min(...counts);
+	const ks = powersUpTo(fewest);
+	const random = Random.of('evaluation');
+	const curve = (value: (question: Question, k: number) => number): CurvePoint[] =>
+		ks.map((k) => ({ k, ...meanInterval(questions.map((question) => value(question, k))) }));
+	return {
+		problems: questions.length,
+		samples: [fewest, Math.max(...counts)],
+		accuracy: meanInterval(questions.map(({ share }) => share)),
+		passAtK: curve(({ samples: own }, k) => passAtK(own.length, own.filter(({ correct }) => correct).length, k)),
+		consAtK: curve(({ classes }, k) => voteOfK(classes, k, false, random)),
+		truncated: shareOf(samples, ({ truncated }) => truncated),
+		unanswered: shareOf(samples, ({ answer }) => answer === null),
+		tokens: {
+			all: meanTokens(samples) ?? 0,
+			right: meanTokens(samples.filter(({ correct }) => correct)),
+			wrong: meanTokens(samples.filter(({ correct }) => !correct)),
+		},
+		byLength: lengthBands(samples),
+		categories: categoriesOf(questions),
+		calibration: fewest < fewestForConfidence ? null : calibrationOf(questions),
+	};
+}
+
+function questionOf(samples: readonly EvaluatedSample[]): Question {
+	const classes = new AnswerClasses();
+	return {
+		samples,
+		classes: samples.map(({ correct, answer, truncated }) => ({
+			right: correct,
+			class: answer === null ? null : classes.of(answer),
+			final: !truncated || answer !== null,
+			score: null,
+		})),
+		share: shareOf(samples, ({ correct }) => correct),
+	};
+}
+
+/** 1, 2, 4, ... and the largest itself. */
+function powersUpTo(most: number): number[] {
+	const ks: number[] = [];
+	for (let k = 1; k < most; k *= 2) ks.push(k);
+	return [...ks, most];
+}
+
+function shareOf<T>(items: readonly T[], holds: (item: T) => boolean): number {
+	return items.length === 0 ? Number.NaN : items.filter(holds).length / items.length;
+}
+
+function meanTokens(samples: readonly EvaluatedSample[]): number | null {
+	return samples.length === 0 ? null : samples.reduce((sum, { tokens }) => sum + tokens, 0) / samples.length;
+}
+
+function lengthBands(samples: readonly EvaluatedSample[]): LengthBand[] {
+	const sorted = [...samples].sort((a, b) => a.tokens - b.tokens);
+	const made: LengthBand[] = [];
+	for (let b = 0, start = 0; b < bands && start < sorted.length; b++) {
+		let end = Math.max(start + 1, Math.round(((b + 1) * sorted.length) / bands));
+		// Samples of one length are in one band.
+		while (end < sorted.length && sorted[end]?.tokens === sorted[end - 1]?.tokens) end++;
+		const own = sorted.slice(start, end);
+		made.push({
+			from: own[0]?.tokens ?? 0,
+			to: own.at(-1)?.tokens ?? 0,
+			samples: own.length,
+			accuracy: shareOf(own, ({ correct }) => correct),
+		});
+		start = end;
+	}
+	return made;
+}
+
+function categoriesOf(questions: readonly Question[]): CategoryRow[] {
+	const shares = new Map<string, number[]>();
+	for (const { samples, share } of questions) {
+		const name = samples[0]?.category ?? null;
+		if (name === null) continue;
+		const own = shares.get(name);
+		if (own === undefined) shares.set(name, [share]);
+		else own.push(share);
+	}
+	return [...shares]
+		.sort((a, b) => b[1].length - a[1].length || (a[0] < b[0] ? -1 : 1))
+		.slice(0, mostCategories)
+		.map(([name, values]) => ({ name, problems: values.length, ...meanInterval(values) }));
+}
+
+/** Expected calibration error (Guo et al. 2017, eq. 3) of the share that agrees with the majority (Wang et al. 2023, section 3.3). */
+function calibrationOf(questions: readonly Question[]): EvaluationReport['calibration'] {
+	const sums = Array.from({ length: bins }, () => ({ problems: 0, confidence: 0, accuracy: 0 }));
+	for (const { classes } of questions) {
+		const { confidence, accuracy } = majorityOf(classes);
+		const bin = sums[Math.min(bins - 1, Math.floor(confidence * bins))] as (typeof sums)[number];
+		bin.problems++;
+		bin.confidence += confidence;
+		bin.accuracy += accuracy;
+	}
+	const error = sums.reduce((sum, bin) => sum + Math.abs(bin.confidence - bin.accuracy), 0) / questions.length;
+	return {
+		error,
+		bins: sums.flatMap(({ problems, confidence, accuracy }, b) =>
+			problems === 0
+				? []
+				: [
+						{
+							from: b / bins,
+							to: (b + 1) / bins,
+							problems,
+							confidence: confidence / problems,
+							accuracy: accuracy / problems,
+						},
+					],
+		),
+	};
+}
+
+/** Where several answers have as many votes, each is as likely the chosen one. */
+function majorityOf(samples: readonly Sampled[]): { confidence: number; accuracy: number } {
+	const votes = new Map<number, { all: number; right: number }>();
+	for (const { class: answer, right } of samples) {
+		if (answer === null) continue;
+		const vote = votes.get(answer) ?? { all: 0, right: 0 };
+		vote.all++;
+		if (right) vote.right++;
+		votes.set(answer, vote);
+	}
+	const most = Math.max(0, ...[...votes.values()].map(({ all }) => all));
+	const chosen = [...votes.values()].filter(({ all }) => all === most);
+	if (chosen.length === 0) return { confidence: 0, accuracy: 0 };
+	return {
+		confidence: most / samples.length,
+		accuracy: chosen.reduce((sum, { all, right }) => sum + right / all, 0) / chosen.length,
+	};
+}

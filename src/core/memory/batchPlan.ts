@@ -1,0 +1,106 @@
+import type { ResolvedStage } from '../recipe/resolvedRecipe.ts';
+import type { ModelShape } from './modelShape.ts';
+import { type BatchPlan, logitChunk } from './stageMemory.ts';
+
+/** Of the recipe, what decides how much is computed at once. */
+export interface BatchSettings {
+	/** Training processes, over all machines. */
+	readonly processes: number;
+	/** null: all rows of an update. */
+	readonly microBatch: number | null;
+	readonly gradientCheckpointing: boolean;
+	/** Longest row of stages that learn from given texts, in tokens. */
+	readonly maxLength: number;
+	readonly vllm: boolean;
+	/** Tokens of the longest prompt; null: not known. */
+	readonly promptTokens: number | null;
+	/** Tokens of the longest given text, prompt included; null: not known, and then `maxLength` counts. */
+	readonly textTokens: number | null;
+}
+
+/** Prompts of unknown length are taken to have this many tokens, and the estimate says so. */
+export const assumedPromptTokens = 256;
+
+/** Rows (of stages that learn from pairs: pairs) of an update in each process; null: the stage makes none here. */
+export function updateRows(stage: ResolvedStage, processes: number): number | null {
+	if (stage.type === 'value-model') return null;
+	const rows =
+		stage.type === 'grpo' || stage.type === 'rloo'
+			? Math.ceil((stage.prompts_per_step * stage.num_generations) / processes) / stage.steps_per_generation
+			: stage.batch_size / processes;
+	return Math.ceil(rows);
+}
+
+/** The largest divisor of an update's rows that is not larger than what was asked for, as the trainer takes it. */
+function microRows(rows: number, asked: number | null): number {
+	for (let size = Math.min(rows, asked ?? rows); size > 1; size--) if (rows % size === 0) return size;
+	return 1;
+}
+
+/** What a process computes at once in a stage of the pytorch and ray engines; null: the engines do not have the stage. */
+export function batchPlan(stage: ResolvedStage, settings: BatchSettings, shape: ModelShape): BatchPlan | null {
+	const { processes, microBatch, gradientCheckpointing } = settings;
+	const prompt = settings.promptTokens ?? assumedPromptTokens;
+	const text = Math.min(settings.maxLength, settings.textTokens ?? settings.maxLength);
+	const common = { gradientCheckpointing, reference: false, generation: null };
+	const update = updateRows(stage, processes);
+	if (update === null) return null;
+	switch (stage.type) {
+		case 'grpo':
+		case 'rloo': {
+			const batch = Math.ceil((stage.prompts_per_step * stage.num_generations) / processes);
+			const rows = microRows(update, microBatch);
+			const length = prompt + stage.max_completion_length;
+			return {
+				...common,
+				rows,
+				length,
+				passes: update / rows,
+				logits: { tokens: rows * stage.max_completion_length, classes: shape.vocabulary },
+				reference: stage.beta > 0,
+				generation: settings.vllm ? null : { rows: batch, prompt, length },
+			};
+		}
+		case 'sft':
+		case 'distill': {
+			const rows = microRows(update, microBatch);
+			const whole = 'loss_type' in (stage.trainer ?? {}) && stage.trainer?.loss_type !== 'chunked_nll';
+			const tokens = whole ? rows * text : Math.min(rows * text, logitChunk);
+			return {
+				...common,
+				rows,
+				length: text,
+				passes: update / rows,
+				logits: { tokens, classes: shape.vocabulary },
+			};
+		}
+		case 'dpo':
+		case 'reward-model': {
+			const pairs = microRows(update, microBatch);
+			const rows = 2 * pairs;
+			return {
+				...common,
+				rows,
+				length: text,
+				passes: update / pairs,
+				logits:
+					stage.type === 'dpo'
+						? { tokens: rows * text, classes: shape.vocabulary }
+						: { tokens: rows * text, classes: 1 },
+				reference: stage.type === 'dpo',
+			};
+		}
+		case 'process-reward-model': {
+			const rows = microRows(update, microBatch);
+			return {
+				...common,
+				rows,
+				length: text,
+				passes: update / rows,
+				logits: { tokens: rows * text, classes: 2 },
+			};
+		}
+		default:
+			return null;
+	}
+}

@@ -1,0 +1,222 @@
+import { Failure } from '../../base/failure.ts';
+import type { ResolvedPytorch, ResolvedRecipe, ResolvedStage } from '../recipe/resolvedRecipe.ts';
+import type { Arithmetic } from './activations.ts';
+import { assumedPromptTokens, batchPlan, updateRows } from './batchPlan.ts';
+import type { ReadShape } from './modelShape.ts';
+import { countAdapters, countParameters } from './parameterCounts.ts';
+import { type StageMemory, stageMemory } from './stageMemory.ts';
+
+/** What an estimate takes from model, data and machine. */
+export interface MemoryFacts {
+	readonly model: ReadShape;
+	/** Tokens of the longest prompt, and of the longest prompt with its worked solution; null: not known. */
+	readonly promptTokens: number | null;
+	readonly textTokens: number | null;
+	/** What the recipe would be computed on. */
+	readonly device: 'cpu' | 'cuda';
+	/** Bytes of one device: of the smallest GPU, or of the machine; null: not known here. */
+	readonly deviceBytes: number | null;
+}
+
+export interface StageEstimate extends StageMemory {
+	/** Place in the recipe, from 0. */
+	readonly stage: number;
+	readonly type: ResolvedStage['type'];
+	/** Rows of a forward and backward pass, and tokens of the longest. */
+	readonly rows: number;
+	readonly length: number;
+}
+
+/** What a recipe of the pytorch or ray engine will take, in bytes for each process. */
+export interface MemoryEstimate {
+	readonly parameters: number;
+	/** Those that are trained: all, or adapters. */
+	readonly trained: number;
+	readonly family: string;
+	readonly device: 'cpu' | 'cuda';
+	readonly processes: number;
+	readonly precision: 'float32' | 'bfloat16' | 'float16';
+	readonly attention: 'eager' | 'sdpa' | 'flash_attention_2';
+	readonly stages: readonly StageEstimate[];
+	/** Tensors at the highest peak of all stages. */
+	readonly tensors: number;
+	/** Beside tensors: what the device's driver and libraries take, and what an allocator leaves unused. Assumed. */
+	readonly overhead: number;
+	/** Set aside for vLLM in the same GPU. */
+	readonly vllm: number;
+	/** All together, on one device: of one process on a GPU, of all processes on the CPU. */
+	readonly total: number;
+	readonly deviceBytes: number | null;
+	/** null: the device's memory is not known. */
+	readonly fits: boolean | null;
+	/** What was assumed, a sentence each. */
+	readonly notes: readonly string[];
+	/** What to change so that it fits, in one sentence; null: nothing has to be, or nothing was found. */
+	readonly advice: string | null;
+}
+
+const gibibyte = 2 ** 30;
+/** Of a process: CUDA's context with the libraries' workspaces, or Python with torch; see docs/pytorch.md. */
+const fixedOverhead = { cuda: 0.7 * gibibyte, cpu: 0.6 * gibibyte } as const;
+/** Share of its tensors that PyTorch's caching allocator holds beside them on a GPU. */
+const fragmentation = 0.06;
+
+function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
+	return recipe.engine === 'ray' ? (recipe.ray?.workers ?? 1) : pytorch.processes;
+}
+
+/**
+ * The memory that a recipe takes. Throws `unsupported` for the embedded engine, whose models are small, and where no
+ * stage is one of the engine's.
+ */
+export function estimateRecipe(recipe: ResolvedRecipe, facts: MemoryFacts): MemoryEstimate {
+	const { pytorch } = recipe;
+	if (pytorch === undefined) {
+		throw new Failure(
+			'unsupported',
+			'The memory of a run is estimated for the pytorch and ray engines; the embedded engine takes models of 200 million parameters at most.',
+			'Set "engine": "pytorch" to see what that would take.',
+		);
+	}
+	const estimate = estimateOnce(recipe, pytorch, facts);
+	return estimate.fits === false ? { ...estimate, advice: adviceFor(recipe, pytorch, facts) } : estimate;
+}
+
+function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts): MemoryEstimate {
+	const { shape, family, known } = facts.model;
+	const { lora } = pytorch;
+	const processes = processesOf(recipe, pytorch);
+	const precision = pytorch.precision ?? (facts.device === 'cuda' ? 'bfloat16' : 'float32');
+	// Flash attention is taken where it is installed; without it more is needed.
+	const attention = pytorch.attention === 'auto' ? 'sdpa' : pytorch.attention;
+	const sharded = pytorch.strategy === 'fsdp' && processes > 1;
+	const how: Arithmetic = {
+		compute: precision === 'float32' ? 4 : 2,
+		attention,
+		adapters: lora?.r ?? 0,
+		padded: true,
+	};
+	const stages: StageEstimate[] = [];
+	for (const [index, stage] of recipe.stages.entries()) {
+		const plan = batchPlan(
+			stage,
+			{
+				processes,
+				microBatch: pytorch.microBatch,
+				gradientCheckpointing: pytorch.gradientCheckpointing,
+				maxLength: pytorch.maxLength,
+				vllm: pytorch.vllm !== null,
+				promptTokens: facts.promptTokens,
+				textTokens: pytorch.packing || 'data' in stage || 'pairs' in stage ? null : facts.textTokens,
+			},
+			shape,
+		);
+		if (plan === null) continue;
+		const memory = stageMemory(
+			shape,
+			how,
+			{
+				frozenBits:
+					lora === null
+						? null
+						: lora.quantize === '4bit'
+							? 4
+							: lora.quantize === '8bit'
+								? 8
+								: how.compute === 4
+									? 32
+									: 16,
+				shards: sharded ? processes : 1,
+				replicas: sharded ? 1 : processes,
+			},
+			plan,
+		);
+		stages.push({ ...memory, stage: index, type: stage.type, rows: plan.rows, length: plan.length });
+	}
+	if (stages.length === 0) {
+		throw new Failure('unsupported', 'None of the stages is one of the pytorch engine.', 'Correct the stages first.');
+	}
+	const tensors = Math.max(...stages.map(({ peak }) => peak));
+	const cuda = facts.device === 'cuda';
+	const overhead = Math.round(fixedOverhead[facts.device] + (cuda ? fragmentation * tensors : 0));
+	const colocated = pytorch.vllm?.mode === 'colocate' ? pytorch.vllm.memory : 0;
+	const vllm = Math.round(colocated * (facts.deviceBytes ?? 0));
+	const total = (tensors + overhead) * (cuda ? 1 : processes) + vllm;
+	return {
+		parameters: countParameters(shape).total,
+		trained: lora === null ? countParameters(shape).total : countAdapters(shape, lora.r),
+		family,
+		device: facts.device,
+		processes,
+		precision,
+		attention,
+		stages,
+		tensors,
+		overhead,
+		vllm,
+		total,
+		deviceBytes: facts.deviceBytes,
+		fits: facts.deviceBytes === null ? null : total <= facts.deviceBytes,
+		notes: notesOf(recipe, pytorch, facts, known),
+		advice: null,
+	};
+}
+
+function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts, known: boolean): string[] {
+	const notes: string[] = [];
+	const samples = recipe.stages.some(({ type }) => type === 'grpo' || type === 'rloo');
+	if (samples && facts.promptTokens === null) {
+		notes.push(
+			`Prompts are taken to have ${assumedPromptTokens} tokens: their length is not known before the data is read.`,
+		);
+	}
+	const reads = recipe.stages.some((stage) => 'data' in stage || 'pairs' in stage || 'labels' in stage);
+	if (reads || (recipe.stages.some(({ type }) => type === 'sft') && facts.textTokens === null)) {
+		notes.push(`Given texts are taken to be as long as "maxLength" (${pytorch.maxLength} tokens).`);
+	}
+	if (!known) notes.push(`The family "${facts.model.family}" is not known here: its blocks are taken for Llama's.`);
+	if (pytorch.lora !== null && pytorch.lora.targets !== 'all-linear') {
+		notes.push('Adapters are counted as if every matrix had one.');
+	}
+	if (pytorch.strategy === 'fsdp' || processesOf(recipe, pytorch) > 1) {
+		notes.push('What several processes share is calculated and was not measured.');
+	}
+	return notes;
+}
+
+type Change = { readonly words: string; readonly settings: Partial<ResolvedPytorch> };
+
+/** The first change of settings under which it fits: what costs least comes first. */
+function adviceFor(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: MemoryFacts): string {
+	const updates = recipe.stages
+		.map((stage) => updateRows(stage, processesOf(recipe, pytorch)))
+		.filter((rows) => rows !== null);
+	const rows = Math.min(Math.max(...updates), pytorch.microBatch ?? Number.POSITIVE_INFINITY);
+	const smaller: number[] = [];
+	for (let size = rows - 1; size >= 1; size--) {
+		if (updates.every((update) => update <= size || update % size === 0)) smaller.push(size);
+	}
+	const checkpointing = { gradientCheckpointing: true };
+	const lora = { r: 16, alpha: 32, dropout: 0, targets: 'all-linear', quantize: 'none' } as const;
+	const changes: Change[] = [
+		...smaller.map((microBatch) => ({ words: `"microBatch": ${microBatch}`, settings: { microBatch } })),
+		...[rows, ...smaller].map((microBatch) => ({
+			words: `"gradientCheckpointing": true${microBatch === rows ? '' : ` and "microBatch": ${microBatch}`}`,
+			settings: { ...checkpointing, microBatch },
+		})),
+		...(pytorch.lora === null
+			? [
+					{
+						words: '"lora": {}, "gradientCheckpointing": true and "microBatch": 1',
+						settings: { lora, ...checkpointing, microBatch: 1 },
+					},
+				]
+			: []),
+	];
+	for (const { words, settings } of changes) {
+		const changed = { ...pytorch, ...settings };
+		if (estimateOnce({ ...recipe, pytorch: changed }, changed, facts).fits)
+			return `It would fit with ${words} in "pytorch".`;
+	}
+	return 'No smaller batch makes it fit: take a smaller model, shorter completions, or a larger device.';
+}

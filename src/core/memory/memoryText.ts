@@ -1,0 +1,58 @@
+import type { MemoryEstimate, StageEstimate } from './estimateRecipe.ts';
+import type { MemoryMoment, MemoryPart } from './stageMemory.ts';
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `14.2 GiB` */
+export function bytesText(bytes: number): string {
+	let value = bytes;
+	let unit = 0;
+	while (value >= 1024 && unit < units.length - 1) {
+		value /= 1024;
+		unit++;
+	}
+	return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** What a part is called. */
+export const partWords: Readonly<Record<MemoryPart, string>> = {
+	weights: 'weights',
+	reference: 'reference model',
+	optimiser: 'optimiser',
+	gradients: 'gradients',
+	activations: 'activations',
+	logits: 'logits',
+	cache: 'keys and values',
+	buckets: 'gradient buckets',
+	gathered: 'gathered blocks',
+};
+
+const momentWords: Readonly<Record<MemoryMoment, string>> = {
+	backward: 'in the backward pass',
+	optimiser: 'in the update',
+	generation: 'while it samples',
+};
+
+/** `weights 1.8 GiB, optimiser 3.7 GiB, ...`: largest first. */
+export function partsText(parts: StageEstimate['parts']): string {
+	return (Object.entries(parts) as [MemoryPart, number][])
+		.sort(([, a], [, b]) => b - a)
+		.map(([part, bytes]) => `${partWords[part]} ${bytesText(bytes)}`)
+		.join(', ');
+}
+
+/** One line a stage: `Stage 2 (grpo): 14.2 GiB in the backward pass, 16 rows of 384 tokens`. */
+export function stageText({ stage, type, peak, moment, rows, length }: StageEstimate): string {
+	return `Stage ${stage + 1} (${type}): ${bytesText(peak)} ${momentWords[moment]}, ${rows} rows of ${length} tokens`;
+}
+
+/** What it comes to, in one sentence. */
+export function totalText({ total, device, processes, deviceBytes, fits }: MemoryEstimate): string {
+	const where = device === 'cuda' ? 'the GPU' : 'this machine';
+	const who = device === 'cuda' && processes > 1 ? 'Each process takes' : 'The run takes';
+	const about = `${who} about ${bytesText(total)}`;
+	if (deviceBytes === null) return `${about}.`;
+	return fits
+		? `${about}; ${where} has ${bytesText(deviceBytes)}.`
+		: `${about}, and ${where} has ${bytesText(deviceBytes)}: it does not fit.`;
+}

@@ -1,0 +1,156 @@
+import { type Arithmetic, backwardBytes, blockActivations, residualBytes } from './activations.ts';
+import type { ModelShape } from './modelShape.ts';
+import { countAdapters, countParameters } from './parameterCounts.ts';
+
+/** What takes memory. */
+export type MemoryPart =
+	| 'weights'
+	| 'reference'
+	| 'optimiser'
+	| 'gradients'
+	| 'activations'
+	| 'logits'
+	| 'cache'
+	| 'buckets'
+	| 'gathered';
+
+/** When a stage can be at its peak. */
+export type MemoryMoment = 'backward' | 'optimiser' | 'generation';
+
+/** How weights are kept: trained ones in float32, frozen ones in the precision or quantized. */
+export interface WeightsPlan {
+	/** Frozen weights under adapters are kept in this many bits: 32, 16, 8 or 4; null: all weights are trained. */
+	readonly frozenBits: 4 | 8 | 16 | 32 | null;
+	/** Training processes that share one model's weights, gradients and moments (FSDP; ZeRO stage 3), else 1. */
+	readonly shards: number;
+	/** Training processes with a whole model each, whose gradients are added up in buckets (DDP); 1: none. */
+	readonly replicas: number;
+}
+
+/** What a process computes at once in a stage. */
+export interface BatchPlan {
+	/** Sequences of one forward and backward pass. */
+	readonly rows: number;
+	/** Tokens of the longest. */
+	readonly length: number;
+	/** Passes before an update. */
+	readonly passes: number;
+	/** Rows and columns of the logits that a pass makes: tokens, and classes. */
+	readonly logits: { readonly tokens: number; readonly classes: number };
+	readonly gradientCheckpointing: boolean;
+	/** A second model, frozen. */
+	readonly reference: boolean;
+	/** Completions that are sampled at once, tokens of their prompts, and of both together; null: none are. */
+	readonly generation: { readonly rows: number; readonly prompt: number; readonly length: number } | null;
+}
+
+export interface StageMemory {
+	/** Bytes at the peak, by part; parts without any are left out. */
+	readonly parts: Readonly<Partial<Record<MemoryPart, number>>>;
+	/** The sum of the parts. */
+	readonly peak: number;
+	readonly moment: MemoryMoment;
+	/** Bytes at each moment. */
+	readonly moments: Readonly<Record<MemoryMoment, number>>;
+}
+
+/** Bits of a weight that bitsandbytes quantizes with its scales: NormalFloat with double quantization, or LLM.int8. */
+const quantizedBits = { 4: 4.127, 8: 8.03 } as const;
+
+/**
+ * Copies of the logits that are alive at the peak, each in float32: as divided by the temperature (or normalised), the
+ * gradients of its rows, those put together, and those of the chosen tokens.
+ */
+const logitCopies = 4;
+/** Tokens whose logits TRL makes at once in its default loss of sft. */
+export const logitChunk = 256;
+
+/**
+ * Memory of one process in a stage, in bytes, from its second update on. Weights, gradients and AdamW's two moments take
+ * 16 bytes a trained parameter in float32 (Rajbhandari et al. 2020, section 3.1; there in mixed precision with copies,
+ * here with autocast, which adds no gradients but a smaller copy of each matrix while a pass lasts); sharing them among
+ * processes divides them (there, stage 3).
+ */
+export function stageMemory(shape: ModelShape, how: Arithmetic, weights: WeightsPlan, batch: BatchPlan): StageMemory {
+	const counts = countParameters(shape);
+	const { frozenBits, shards, replicas } = weights;
+	const adapters = how.adapters > 0 ? countAdapters(shape, how.adapters) : 0;
+	const trained = frozenBits === null ? counts.total : adapters;
+	const frozen = frozenBits === null ? 0 : frozenBytes(counts, frozenBits);
+	const autocast = how.compute === 2;
+	const kept = {
+		weights: (frozen + 4 * trained) / shards,
+		// Under adapters the reference is the model without them.
+		reference: batch.reference && frozenBits === null ? (4 * counts.total) / shards : 0,
+		optimiser: (8 * trained) / shards,
+		// Beside the gradients, not in place of them.
+		buckets: replicas > 1 ? 4 * trained : 0,
+		// The block that is computed and the next, which is fetched meanwhile.
+		gathered: shards > 1 ? 2 * counts.block * how.compute : 0,
+	};
+	const gradients = (4 * trained) / shards;
+	// Autocast keeps the smaller copy of each trained matrix until the pass is over.
+	const copies = autocast ? 2 * (frozenBits === null ? counts.matrices + shape.vocabulary * shape.width : adapters) : 0;
+	const tokens = batch.rows * batch.length;
+	const block = blockActivations(shape, how, batch.length);
+	const between = batch.gradientCheckpointing ? residualBytes(shape, how) : block;
+	// The last norm keeps its input, what its weight multiplies, and what it gives.
+	const activations = copies + tokens * (shape.layers * between + 12 * shape.width);
+	const through = tokens * backwardBytes(shape, how);
+	const inBlock = through + (batch.gradientCheckpointing ? tokens * block : 0);
+	const logits = logitCopies * 4 * batch.logits.tokens * batch.logits.classes;
+	// Gradients of earlier passes are there from the start; those of this one grow while activations go.
+	const begun = batch.passes > 1 ? gradients : 0;
+	const end = copies + tokens * block + through;
+	const atStart: Parts =
+		logits >= inBlock
+			? { ...kept, gradients: begun, activations, logits }
+			: { ...kept, gradients: begun, activations: activations + inBlock };
+	const atEnd: Parts = { ...kept, gradients, activations: end };
+	const backward = sumOf(atStart) >= sumOf(atEnd) ? atStart : atEnd;
+	const number = frozenBits === null || frozenBits === 32 ? 4 : 2;
+	const moments: Record<MemoryMoment, Parts> = {
+		backward,
+		optimiser: { ...kept, gradients },
+		generation: batch.generation === null ? kept : { ...kept, ...generationParts(shape, number, batch.generation) },
+	};
+	const sums = Object.fromEntries(Object.entries(moments).map(([name, parts]) => [name, sumOf(parts)])) as Record<
+		MemoryMoment,
+		number
+	>;
+	const moment = (Object.keys(sums) as MemoryMoment[]).reduce((a, b) => (sums[b] > sums[a] ? b : a));
+	const parts = Object.fromEntries(
+		Object.entries(moments[moment])
+			.map(([name, bytes]) => [name, Math.round(bytes)] as const)
+			.filter(([, bytes]) => bytes > 0),
+	);
+	return { parts, peak: sumOf(parts), moment, moments: sums };
+}
+
+type Parts = Partial<Record<MemoryPart, number>>;
+
+function sumOf(parts: Parts): number {
+	return Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Matrices of blocks are quantized; embeddings, the output matrix and norms stay in 16 bits. */
+function frozenBytes(counts: ReturnType<typeof countParameters>, bits: 4 | 8 | 16 | 32): number {
+	if (bits === 16 || bits === 32) return (bits / 8) * counts.total;
+	return (quantizedBits[bits] / 8) * counts.matrices + 2 * (counts.total - counts.matrices);
+}
+
+/**
+ * Keys and values of every token in every block (grouped queries share them), the layer that is written having both its
+ * old and its new ones, and logits of the next token with what sampling makes of them; or, while the prompts are read all
+ * at once, their keys and values and one block's states. TRL samples outside of autocast, so all are numbers as the
+ * weights are.
+ */
+function generationParts(shape: ModelShape, number: 2 | 4, generation: NonNullable<BatchPlan['generation']>): Parts {
+	const { layers, width, feedForward, expertsPerToken, keyHeads, headWidth } = shape;
+	const { rows, prompt, length } = generation;
+	const token = 2 * number * keyHeads * headWidth * (layers + 1);
+	const states = number * (2 * width + Math.max(5 * width, (shape.gated ? 3 : 2) * feedForward * expertsPerToken));
+	const written: Parts = { cache: rows * length * token, logits: logitCopies * 4 * rows * shape.vocabulary };
+	const read: Parts = { cache: rows * prompt * token, activations: rows * prompt * states };
+	return sumOf(written) >= sumOf(read) ? written : read;
+}

@@ -1,0 +1,107 @@
+import type { Recipe, Stage } from '../../protocol/recipe.ts';
+import type { Report } from './pathFault.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
+
+/**
+ * Whole numbers of rows in every process. TRL cuts an update's rows into equal parts, and a generation batch must hold
+ * whole groups: with `generation_batch_size = per_device_train_batch_size x processes x (TRL's) steps_per_generation`,
+ * and TRL's steps_per_generation being ours times the gradient accumulation,
+ *
+ *     prompts_per_step x num_generations = microBatch x accumulation x processes x steps_per_generation
+ *
+ * or fewer rows than a microBatch, and of stages with a batch_size `batch_size = microBatch x accumulation x processes`.
+ */
+interface Update {
+	readonly index: number;
+	/** The key that says how many rows there are. */
+	readonly key: 'prompts_per_step' | 'batch_size';
+	readonly amount: number;
+	/** Rows for each unit of it. */
+	readonly rows: number;
+	/** Updates in which they are used. */
+	readonly parts: number;
+}
+
+function gcd(a: number, b: number): number {
+	return b === 0 ? a : gcd(b, a % b);
+}
+
+/** Training processes of a recipe for the pytorch or ray engine. */
+export function processesOf(recipe: Recipe): number {
+	return recipe.engine === 'ray'
+		? (recipe.ray?.workers ?? recipeDefaults.ray.workers)
+		: (recipe.pytorch?.processes ?? recipeDefaults.pytorch.processes);
+}
+
+function updateOf(stage: Stage, index: number): Update | null {
+	if (stage.type === 'value-model') return null;
+	if (stage.type === 'grpo' || stage.type === 'rloo') {
+		const defaults = recipeDefaults[stage.type];
+		return {
+			index,
+			key: 'prompts_per_step',
+			amount: stage.prompts_per_step ?? defaults.prompts_per_step,
+			rows: stage.num_generations ?? defaults.num_generations,
+			parts: stage.steps_per_generation ?? defaults.steps_per_generation,
+		};
+	}
+	const fallback = stage.type === 'process-reward-model' ? recipeDefaults.head : recipeDefaults[stage.type];
+	return { index, key: 'batch_size', amount: stage.batch_size ?? fallback.batch_size, rows: 1, parts: 1 };
+}
+
+/** `12 or 16`: the multiples of `unit` around a number, each between 1 and 65536. */
+function around(amount: number, unit: number): string {
+	const below = Math.floor(amount / unit) * unit;
+	return [below, below + unit].filter((one) => one >= 1 && one <= 65_536).join(' or ');
+}
+
+/** The divisors of `rows` nearest to a number. */
+function divisors(rows: number, near: number): string {
+	const all = Array.from({ length: Math.min(rows, 65_536) }, (_, i) => i + 1).filter((one) => rows % one === 0);
+	const below = all.findLast((one) => one < near);
+	const above = all.find((one) => one > near);
+	return [below, above].filter((one) => one !== undefined).join(' or ');
+}
+
+/** Batches that TRL could not share out over processes, updates and micro-batches. */
+export function checkBatches(recipe: Recipe, report: Report): void {
+	const processes = processesOf(recipe);
+	const micro = recipe.pytorch?.microBatch;
+	const perProcess: number[] = [];
+	for (const [i, stage] of recipe.stages.entries()) {
+		const update = updateOf(stage, i);
+		if (update === null) continue;
+		const { key, amount, rows, parts } = update;
+		const total = amount * rows;
+		if (total % (processes * parts) !== 0) {
+			const what =
+				key === 'batch_size' ? '"batch_size"' : `"prompts_per_step" x "num_generations" (${amount} x ${rows})`;
+			const by = [
+				...(parts > 1 ? [`${parts} updates ("steps_per_generation")`] : []),
+				...(processes > 1 ? [`${processes} ${recipe.engine === 'ray' ? 'workers' : 'processes'}`] : []),
+			];
+			const unit = (processes * parts) / gcd(processes * parts, rows);
+			report(
+				['stages', i, amount === defaultAmount(stage) && parts > 1 ? 'steps_per_generation' : key],
+				`${what} is ${total} rows, which ${by.join(' and ')} cannot share evenly: set "${key}" to ${around(amount, unit)}.`,
+			);
+			continue;
+		}
+		perProcess.push(total / (processes * parts));
+	}
+	if (micro === undefined) return;
+	// Where an update has fewer rows than that, all of them are taken at once.
+	const uneven = perProcess.filter((rows) => rows > micro && rows % micro !== 0);
+	if (uneven[0] === undefined) return;
+	report(
+		['pytorch', 'microBatch'],
+		`"microBatch" ${micro} does not divide the ${uneven[0]} rows of an update in each process: ` +
+			`choose ${divisors(uneven.reduce(gcd), micro)}.`,
+	);
+}
+
+function defaultAmount(stage: Stage): number | null {
+	return (stage.type === 'grpo' || stage.type === 'rloo') && stage.prompts_per_step === undefined
+		? recipeDefaults[stage.type].prompts_per_step
+		: null;
+}

@@ -1,0 +1,105 @@
+import { embeddedLossTypes, type GrpoStage, type HeadStage, type Recipe, type Stage } from '../../protocol/recipe.ts';
+import { dataFileKind } from './hubId.ts';
+import type { Report } from './pathFault.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
+
+/** Tokens that the embedded engine samples at most: its longest context. */
+const longestCompletion = 8192;
+const pytorchOnly = 'set "engine": "pytorch" or remove it.';
+
+const lackingStages: Readonly<Partial<Record<Stage['type'], string>>> = {
+	rloo: 'The stage "rloo"',
+	dpo: 'The stage "dpo"',
+	'reward-model': 'The stage "reward-model"',
+	distill: 'The stage "distill"',
+};
+
+/** What the embedded engine does not have, each with the engine that has it. */
+export function checkEmbedded(recipe: Recipe, report: Report): void {
+	const { model, dataset, template } = recipe;
+	for (const key of ['pytorch', 'ray'] as const) {
+		if (recipe[key] === undefined) continue;
+		report([key], `"${key}" is for the engine "${key}", and this recipe's is "embedded": set "engine" or remove it.`);
+	}
+	if ('path' in model) {
+		for (const key of ['revision', 'template'] as const) {
+			if (model[key] !== undefined)
+				report(['model', key], `"${key}" is about models of the pytorch engine: ${pytorchOnly}`);
+		}
+	}
+	if (typeof template === 'object') {
+		for (const key of ['chat', 'system'] as const) {
+			if (template[key] === undefined || template[key] === false) continue;
+			report(
+				['template', key],
+				`"${key}" needs a chat template, which models of the embedded engine lack: ${pytorchOnly}`,
+			);
+		}
+	}
+	if (!('task' in dataset)) {
+		for (const key of ['config', 'split'] as const) {
+			if (dataset[key] !== undefined)
+				report(['dataset', key], `"${key}" is about hub datasets, which the pytorch engine reads: ${pytorchOnly}`);
+		}
+		if (dataset.path === undefined && dataset.preset !== undefined) {
+			report(
+				['dataset', 'preset'],
+				`The embedded engine does not read the hub: add "path" with ${dataset.preset} as a JSONL file, or set "engine": "pytorch".`,
+			);
+		}
+		for (const key of ['path', 'heldOut'] as const) {
+			const kind = dataFileKind(dataset[key] ?? '');
+			if (kind === null || !['csv', 'tsv', 'parquet', 'arrow'].includes(kind)) continue;
+			report(
+				['dataset', key],
+				`The embedded engine reads JSONL, and "${dataset[key]}" is ${kind}: convert it, or set "engine": "pytorch".`,
+			);
+		}
+	}
+	for (const [i, stage] of recipe.stages.entries()) checkStage(stage, i, report);
+}
+
+function checkStage(stage: Stage, i: number, report: Report): void {
+	const lacking = lackingStages[stage.type];
+	if (lacking !== undefined) {
+		report(['stages', i, 'type'], `${lacking} is not in the embedded engine: set "engine": "pytorch".`);
+		return;
+	}
+	if (stage.trainer !== undefined) {
+		report(
+			['stages', i, 'trainer'],
+			`"trainer" holds options of TRL, which the embedded engine is not: ${pytorchOnly}`,
+		);
+	}
+	if ('max_completion_length' in stage && (stage.max_completion_length ?? 0) > longestCompletion) {
+		report(
+			['stages', i, 'max_completion_length'],
+			`"max_completion_length" is at most ${longestCompletion} in the embedded engine: lower it, or set "engine": "pytorch".`,
+		);
+	}
+	if (stage.type === 'grpo') {
+		const { loss_type } = stage;
+		if (loss_type !== undefined && !(embeddedLossTypes as readonly string[]).includes(loss_type)) {
+			report(
+				['stages', i, 'loss_type'],
+				`The embedded engine has no "loss_type" "${loss_type}": choose one of ${embeddedLossTypes.join(', ')}, or set "engine": "pytorch".`,
+			);
+		}
+		checkParts(stage, i, report);
+	} else if ((stage.type === 'value-model' || stage.type === 'process-reward-model') && stage.labels === undefined) {
+		checkParts(stage, i, report);
+	}
+}
+
+/** Updates of the embedded engine hold whole groups. */
+function checkParts(stage: GrpoStage | HeadStage, index: number, report: Report): void {
+	const defaults = stage.type === 'grpo' ? recipeDefaults.grpo : recipeDefaults.head;
+	const prompts = stage.prompts_per_step ?? defaults.prompts_per_step;
+	const parts = stage.steps_per_generation ?? defaults.steps_per_generation;
+	if (prompts % parts === 0) return;
+	report(
+		['stages', index, 'steps_per_generation'],
+		`"steps_per_generation" ${parts} does not split the ${prompts} groups of "prompts_per_step" evenly: ` +
+			`choose a divisor of ${prompts}.`,
+	);
+}

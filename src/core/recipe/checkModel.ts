@@ -1,0 +1,63 @@
+import type { GrpoStage, HeadStage, Recipe, RlooStage, Stage } from '../../protocol/recipe.ts';
+import type { Report } from './pathFault.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
+import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths.ts';
+
+/** The embedded engine's limit: about four times as many floats (weights, two moments, gradient) lie in memory. */
+export const maxParameters = 200_000_000;
+
+/** Parameters of a decoder of these sizes, its embedding and output matrices included. */
+export function countParameters(
+	shape: { readonly layers: number; readonly width: number; readonly feedForward: number; readonly context: number },
+	vocabulary: number,
+): number {
+	const { layers, width, feedForward, context } = shape;
+	const block = 4 * width * width + 2 * width * feedForward + 2 * width;
+	return 2 * vocabulary * width + context * width + layers * block + width;
+}
+
+/** max_completion_length of a stage, its default included. */
+export function completionLength(
+	stage: Pick<GrpoStage | HeadStage | RlooStage, 'max_completion_length'>,
+	lengths: SequenceLengths | null,
+): number {
+	const fallback = lengths === null ? recipeDefaults.fileCompletionLength : defaultCompletionLength(lengths);
+	return stage.max_completion_length ?? fallback;
+}
+
+/** Whether the policy writes completions in it. */
+function samples(stage: Stage): stage is GrpoStage | HeadStage | RlooStage {
+	return ['grpo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
+}
+
+/** Faults of the sizes of a new model. */
+export function checkModel(recipe: Recipe, lengths: SequenceLengths | null, report: Report): void {
+	const { model } = recipe;
+	if ('path' in model) return;
+	const { layers, width, heads, context } = model;
+	if (width % heads !== 0) {
+		const below = Math.floor(width / heads) * heads;
+		const choices = below >= 8 ? `${below} or ${below + heads}` : `${below + heads}`;
+		report(['model', 'width'], `"width" ${width} is not a multiple of "heads" ${heads}: choose ${choices}.`);
+	}
+	const completions = recipe.stages.flatMap((stage) =>
+		samples(stage) ? [completionLength(stage, lengths)] : lengths ? [lengths.completion] : [],
+	);
+	const needed = (lengths?.prompt ?? 2) + Math.max(1, ...completions);
+	if (context !== undefined && context < needed) {
+		report(
+			['model', 'context'],
+			`"context" ${context} is too short: prompt and completion take up to ${needed} tokens; ` +
+				`raise it to ${needed} or lower "max_completion_length".`,
+		);
+	}
+	const feedForward = model.feedForward ?? 4 * width;
+	const parameters = countParameters({ layers, width, feedForward, context: context ?? needed }, 128);
+	if (recipe.engine === 'embedded' && parameters > maxParameters) {
+		report(
+			['model'],
+			`A model of ${layers} layers of width ${width} has about ${Math.round(parameters / 1e6)} million parameters, and the ` +
+				`embedded engine takes ${maxParameters / 1e6} million at most: lower "width" or "layers".`,
+		);
+	}
+}

@@ -1,0 +1,70 @@
+import type { GrpoStage, HeadStage, ProcessStage, Recipe, RlooStage } from '../../protocol/recipe.ts';
+import type { StepSplit } from '../search/search.ts';
+import { stepRuleOf } from '../search/stepRule.ts';
+import { attempt, type PathFault, type Report } from './pathFault.ts';
+import { recipeDefaults } from './recipeDefaults.ts';
+
+/** Completions of one generation batch. */
+export const maxBatchRows = 65_536;
+
+/** Faults within each stage that hold for every engine. */
+export function checkStages(recipe: Recipe, report: Report): void {
+	for (const [i, stage] of recipe.stages.entries()) {
+		const warmup = stage.warmup_steps ?? 0;
+		if (warmup > stage.steps) {
+			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
+		}
+		if (stage.type === 'grpo' || stage.type === 'rloo') checkGroups(stage, i, report);
+		else if (stage.type === 'value-model' || stage.type === 'process-reward-model') checkHead(stage, i, report);
+	}
+}
+
+function checkHead(stage: HeadStage, index: number, report: Report): void {
+	if (stage.type === 'process-reward-model') checkSplit(stage, index, report);
+	const place = (key: string): PathFault['path'] => ['stages', index, key];
+	if (stage.labels !== undefined) {
+		for (const key of ['prompts_per_step', 'num_generations', 'completions', 'estimation'] as const) {
+			if (!(key in stage)) continue;
+			report(place(key), `"${key}" is about completions of the policy, but "labels" names a file: remove one of them.`);
+		}
+		return;
+	}
+	if (stage.batch_size !== undefined) {
+		report(place('batch_size'), '"batch_size" is about a file of labels: add "labels" or set "prompts_per_step".');
+	}
+	const defaults = { ...recipeDefaults.head, ...recipeDefaults[stage.type] };
+	const given = Object.fromEntries(Object.entries(stage).filter(([, value]) => value !== undefined));
+	const { prompts_per_step, num_generations } = { ...defaults, ...given };
+	checkBatch(index, prompts_per_step, num_generations, report);
+	const completions = stage.type === 'value-model' ? 1 : (stage.completions ?? recipeDefaults[stage.type].completions);
+	const rows = prompts_per_step * num_generations * completions;
+	if (completions > 1 && rows > maxBatchRows) {
+		report(
+			place('completions'),
+			`"prompts_per_step" x "num_generations" x "completions" is ${rows} for each step, more than ${maxBatchRows}: lower one of them.`,
+		);
+	}
+}
+
+function checkSplit(stage: ProcessStage, index: number, report: Report): void {
+	const split = stage.split ?? recipeDefaults['process-reward-model'].split;
+	if (split === 'completion') {
+		report(['stages', index, 'split'], '"split" is "completion", which leaves one step: choose lines, or a text.');
+		return;
+	}
+	attempt(report, ['stages', index, 'split'], () => stepRuleOf(split as StepSplit));
+}
+
+function checkGroups(stage: GrpoStage | RlooStage, index: number, report: Report): void {
+	const { num_generations, prompts_per_step } = { ...recipeDefaults[stage.type] };
+	checkBatch(index, stage.prompts_per_step ?? prompts_per_step, stage.num_generations ?? num_generations, report);
+}
+
+function checkBatch(index: number, prompts: number, generations: number, report: Report): void {
+	if (prompts * generations <= maxBatchRows) return;
+	report(
+		['stages', index, 'prompts_per_step'],
+		`"prompts_per_step" x "num_generations" is ${prompts * generations} completions per batch, ` +
+			`more than ${maxBatchRows}: lower one of them.`,
+	);
+}

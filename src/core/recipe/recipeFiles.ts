@@ -1,0 +1,36 @@
+import { hasHubDatasetForm, hasHubForm } from './hubId.ts';
+import type { ResolvedRecipe } from './resolvedRecipe.ts';
+
+/** A file or folder that a recipe names. */
+export interface RecipeFile {
+	/** The key that names it. */
+	readonly key: readonly (string | number)[];
+	/** Absolute. */
+	readonly path: string;
+	/** `any`: a folder will do, too. */
+	readonly kind: 'file' | 'any';
+}
+
+/** Everything that must be there before a run begins; reward files aside, which are copied with what they import. */
+export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
+	const { dataset, model, engine } = recipe;
+	const embedded = engine === 'embedded';
+	const files: RecipeFile[] = [];
+	const data = (path: string, ...key: (string | number)[]) => {
+		if (embedded || !hasHubDatasetForm(path)) files.push({ key, path, kind: embedded ? 'file' : 'any' });
+	};
+	if ('path' in dataset) {
+		data(dataset.path, 'dataset', 'path');
+		if (dataset.heldOut !== null) data(dataset.heldOut, 'dataset', 'heldOut');
+	}
+	if ('path' in model) {
+		if (embedded || !hasHubForm(model.path)) files.push({ key: ['model', 'path'], path: model.path, kind: 'any' });
+		if (model.template !== undefined) files.push({ key: ['model', 'template'], path: model.template, kind: 'file' });
+	}
+	for (const [i, stage] of recipe.stages.entries()) {
+		if ('labels' in stage && stage.labels !== null) data(stage.labels.path, 'stages', i, 'labels', 'path');
+		if ('pairs' in stage) data(stage.pairs.path, 'stages', i, 'pairs', 'path');
+		if ('data' in stage) data(stage.data.path, 'stages', i, 'data', 'path');
+	}
+	return files;
+}

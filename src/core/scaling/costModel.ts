@@ -1,0 +1,158 @@
+/*
+ * What a step of GRPO costs, from the size of the model and the numbers on the data sheet. An estimate for choosing machines:
+ * it knows nothing of kernels, of stragglers, or of completions that end early.
+ */
+
+export interface ModelShape {
+	readonly name: string;
+	readonly parameters: number;
+	readonly layers: number;
+	readonly width: number;
+	/** Heads that keys and values are kept for, and their size. */
+	readonly keyValueHeads: number;
+	readonly headWidth: number;
+}
+
+export interface Device {
+	readonly name: string;
+	/** Dense bfloat16 arithmetic, operations a second. */
+	readonly flops: number;
+	/** Of its memory, bytes a second. */
+	readonly bandwidth: number;
+	/** Bytes. */
+	readonly memory: number;
+	/** To its neighbours in the machine, bytes a second in one direction. */
+	readonly link: number;
+}
+
+export interface Workload {
+	readonly prompts: number;
+	/** Completions of a prompt. */
+	readonly group: number;
+	readonly promptTokens: number;
+	/** Of a completion, on average. */
+	readonly completionTokens: number;
+	/** Forward passes beside the update: 1 for the reference (beta > 0), 1 for old log-probabilities (several updates a batch). */
+	readonly scoringPasses: number;
+	readonly checkpointing: boolean;
+}
+
+/** Shares of what the data sheet promises that are reached. */
+export interface Efficiency {
+	/** Model FLOPs utilisation of forward and backward. */
+	readonly training: number;
+	/** Of the memory's bandwidth while decoding. */
+	readonly decoding: number;
+}
+
+/** Assumed for well-fed GPUs with vLLM; what a machine really reaches is measured by its first steps. */
+export const usualEfficiency: Efficiency = { training: 0.35, decoding: 0.6 };
+
+const bytesPerWeight = 2;
+
+/** Bytes of keys and values of one token, bfloat16: 2 x layers x heads x head width x 2. */
+export function keyValueBytes({ layers, keyValueHeads, headWidth }: ModelShape): number {
+	return 2 * layers * keyValueHeads * headWidth * bytesPerWeight;
+}
+
+/**
+ * Operations of a forward pass per token: 2 N (Kaplan et al. 2020, section 2.1) and 4 x layers x width x length for attention
+ * (Chowdhery et al. 2022, appendix B; causal attention does half of it). Forward and backward together are three times that.
+ */
+export function forwardFlops({ parameters, layers, width }: ModelShape, length: number): number {
+	return 2 * parameters + 4 * layers * width * length;
+}
+
+/**
+ * Tokens a second of one device that decodes `rows` sequences at once: each step reads all weights and all keys and values
+ * (memory), and does 2 N operations a row (arithmetic); the slower of the two counts (Pope et al. 2022, section 2).
+ */
+export function decodeRate(
+	model: ModelShape,
+	device: Device,
+	rows: number,
+	length: number,
+	efficiency: Efficiency = usualEfficiency,
+): number {
+	const read = model.parameters * bytesPerWeight + rows * length * keyValueBytes(model);
+	const reading = read / (device.bandwidth * efficiency.decoding);
+	const computing = (rows * forwardFlops(model, length)) / (device.flops * efficiency.training);
+	return rows / Math.max(reading, computing);
+}
+
+/**
+ * Bytes of weights, gradients and AdamW's moments on each of `devices`: 18 a parameter in mixed precision (float32 weights,
+ * a bfloat16 copy, float32 gradients, two float32 moments), shared out by FSDP (Rajbhandari et al. 2020, section 3; ZeRO-3).
+ */
+export function stateBytes({ parameters }: ModelShape, devices: number): number {
+	return (18 * parameters) / devices;
+}
+
+export interface StepCost {
+	/** Seconds. */
+	readonly generate: number;
+	readonly score: number;
+	readonly update: number;
+	/** Gathering and reducing weights and gradients between devices; overlapped in part, here not at all. */
+	readonly communicate: number;
+	readonly total: number;
+	/** Completion tokens a second, generated while generating, and trained over the whole step. */
+	readonly generated: number;
+	readonly trained: number;
+	/** Bytes a device: state, and the keys and values of its rows. Activations come on top. */
+	readonly memory: number;
+}
+
+/** One generation batch with one update, on `devices` that share rows and state. */
+export function stepCost(
+	model: ModelShape,
+	device: Device,
+	devices: number,
+	work: Workload,
+	efficiency: Efficiency = usualEfficiency,
+): StepCost {
+	const rows = work.prompts * work.group;
+	const length = work.promptTokens + work.completionTokens;
+	const completions = rows * work.completionTokens;
+	const tokens = rows * length;
+	const perDevice = Math.max(1, rows / devices);
+	// On average half of a completion is there.
+	const seen = work.promptTokens + work.completionTokens / 2;
+	const rate = decodeRate(model, device, perDevice, seen, efficiency) * Math.min(devices, rows);
+	const generate = completions / rate;
+	const pass = (tokens * forwardFlops(model, length)) / (devices * device.flops * efficiency.training);
+	const score = work.scoringPasses * pass;
+	const update = (work.checkpointing ? 4 : 3) * pass;
+	// All-gather for forward and backward, reduce-scatter of gradients: three times the weights.
+	const communicate =
+		devices === 1 ? 0 : (3 * model.parameters * bytesPerWeight * ((devices - 1) / devices)) / device.link;
+	const total = generate + score + update + communicate;
+	return {
+		generate,
+		score,
+		update,
+		communicate,
+		total,
+		generated: completions / generate,
+		trained: completions / total,
+		memory: stateBytes(model, devices) + perDevice * length * keyValueBytes(model),
+	};
+}
+
+const tera = 1e12;
+const giga = 1e9;
+
+export const knownModels: readonly ModelShape[] = [
+	{ name: '0.5B', parameters: 0.494 * giga, layers: 24, width: 896, keyValueHeads: 2, headWidth: 64 },
+	{ name: '1.5B', parameters: 1.54 * giga, layers: 28, width: 1536, keyValueHeads: 2, headWidth: 128 },
+	{ name: '7B', parameters: 7.62 * giga, layers: 28, width: 3584, keyValueHeads: 4, headWidth: 128 },
+	{ name: '32B', parameters: 32.8 * giga, layers: 64, width: 5120, keyValueHeads: 8, headWidth: 128 },
+];
+
+/** Of the makers' data sheets. */
+export const knownDevices: readonly Device[] = [
+	{ name: 'RTX 4090', flops: 165 * tera, bandwidth: 1.008 * tera, memory: 24 * giga, link: 25 * giga },
+	{ name: 'A100 80 GB', flops: 312 * tera, bandwidth: 2.039 * tera, memory: 80 * giga, link: 300 * giga },
+	{ name: 'H100 80 GB', flops: 989 * tera, bandwidth: 3.35 * tera, memory: 80 * giga, link: 450 * giga },
+	{ name: 'H200', flops: 989 * tera, bandwidth: 4.8 * tera, memory: 141 * giga, link: 450 * giga },
+];

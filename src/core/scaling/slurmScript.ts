@@ -1,0 +1,122 @@
+import { Failure } from '../../base/failure.ts';
+
+export interface SlurmOptions {
+	/** Of the job. */
+	readonly name: string;
+	/** The prepared run folder, on a file system that all nodes see. */
+	readonly run: string;
+	/** Folder of the built programs, seen by all nodes. */
+	readonly dist: string;
+	readonly node: string;
+	readonly python: string;
+	readonly nodes: number;
+	/** 0: on processors, one process a node. */
+	readonly gpusPerNode: number;
+	readonly cpusPerNode: number;
+	/** As Slurm takes it: minutes, or [days-]hours:minutes:seconds. */
+	readonly time: string;
+	readonly partition?: string;
+	readonly account?: string;
+	/** Memory of a node, such as 200G; default: Slurm's. */
+	readonly memory?: string;
+}
+
+/** How long before its time is over a job is told, in seconds: the batch ends and a checkpoint is written. */
+const warningSeconds = 300;
+const port = 29_500;
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Fails with `invalid` for what a line of #SBATCH cannot carry. */
+function directive(name: string, value: string | number): string {
+	const text = String(value);
+	if (!/^[\w.:@/=+,-]+$/.test(text)) {
+		throw new Failure('invalid', `--${name} is ${JSON.stringify(text)}, which a line of #SBATCH cannot carry.`);
+	}
+	return `#SBATCH --${name}=${text}`;
+}
+
+/**
+ * A script for sbatch: the run's driver on the first node, and torchrun on every node, whose rank 0 comes to it. Submitting it
+ * again goes on from the newest checkpoint, and so does a job that Slurm puts back into its queue.
+ */
+export function slurmScript(options: SlurmOptions): string {
+	const { name, run, dist, node, python, nodes, gpusPerNode, cpusPerNode, time, partition, account, memory } = options;
+	if (!/^(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+(:\d+(:\d+)?)?)$/.test(time)) {
+		throw new Failure('invalid', `--time is "${time}".`, 'Give minutes, or [days-]hours:minutes:seconds.');
+	}
+	const processes = Math.max(1, gpusPerNode);
+	const directives = [
+		directive('job-name', name.replace(/[^\w.-]+/g, '-')),
+		directive('nodes', nodes),
+		directive('ntasks-per-node', 1),
+		...(gpusPerNode > 0 ? [directive('gpus-per-node', gpusPerNode)] : []),
+		directive('cpus-per-task', cpusPerNode),
+		...(memory === undefined ? [] : [directive('mem', memory)]),
+		directive('time', time),
+		...(partition === undefined ? [] : [directive('partition', partition)]),
+		...(account === undefined ? [] : [directive('account', account)]),
+		directive('signal', `B:TERM@${warningSeconds}`),
+		'#SBATCH --requeue',
+	];
+	return `#!/bin/bash
+${directives.join('\n')}
+# Made by "reasoning-lab slurm". sbatch it from any folder; sbatch it again to go on from the newest checkpoint.
+set -euo pipefail
+
+RUN=${quoted(run)}
+DIST=${quoted(dist)}
+NODE=${quoted(node)}
+PYTHON=${quoted(python)}
+
+exec >> "$RUN/engine.log" 2>&1
+export PYTHONPATH="$DIST/trainer" PYTHONUNBUFFERED=1 TOKENIZERS_PARALLELISM=false HF_HUB_DISABLE_TELEMETRY=1
+export OMP_NUM_THREADS=${Math.max(1, Math.floor(cpusPerNode / processes))}
+export REASONING_LAB_PYTHON="$PYTHON"
+
+# The driver of the run: it holds the run folder, scores rewards, answers control requests. It prints where it listens.
+exchange=$(mktemp -d)
+mkfifo "$exchange/in" "$exchange/out"
+"$NODE" "$DIST/driver.js" --run "$RUN" --join --resume < "$exchange/in" > "$exchange/out" &
+driver=$!
+# It ends when this script does, whatever ends that: nobody else holds the other end of its input.
+exec 3> "$exchange/in" 4< "$exchange/out"
+rm -r "$exchange"
+if ! read -r announced <&4; then
+	wait "$driver" || exit $?
+	exit 0
+fi
+REASONING_LAB_TRAINER_SOCKET=$(sed -E 's/.*"socket":"([^"]*)".*/\\1/' <<< "$announced")
+REASONING_LAB_TRAINER_TOKEN=$(sed -E 's/.*"token":"([^"]*)".*/\\1/' <<< "$announced")
+export REASONING_LAB_TRAINER_SOCKET REASONING_LAB_TRAINER_TOKEN
+
+# Slurm says so before the time is over: the batch ends, and a checkpoint is written.
+trap 'kill -TERM "$driver" 2> /dev/null || true' TERM INT
+
+# Rank 0 must be on this node, where the driver is: so the ranks follow the nodes.
+MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | sed -n 1p)
+export MASTER_ADDR
+srun --kill-on-bad-exit=1 --export=ALL bash -c 'exec "$0" -m torch.distributed.run \\
+	--nnodes="$SLURM_NNODES" --node-rank="$SLURM_NODEID" --nproc-per-node=${processes} \\
+	--master-addr="$MASTER_ADDR" --master-port=${port} -m reasoning_lab_trainer' "$PYTHON" 3>&- 4<&- &
+trainer=$!
+
+# A signal ends a wait, not what is waited for.
+outcome() {
+	local status=0 again
+	while :; do
+		wait "$1" && status=0 || status=$?
+		kill -0 "$1" 2> /dev/null || break
+	done
+	# Where it ended just when a signal came, its status is still to be had.
+	if [ "$status" -gt 128 ]; then
+		wait "$1" 2> /dev/null && status=0 || { again=$?; [ "$again" -eq 127 ] || status=$again; }
+	fi
+	return "$status"
+}
+status=0
+outcome "$driver" || status=$?
+outcome "$trainer" || true
+exit "$status"
+`;
+}

@@ -1,0 +1,209 @@
+import { Failure } from '../base/failure.ts';
+import type { Metrics } from '../core/grpo/stepMetrics.ts';
+import type { ResolvedStage } from '../core/recipe/resolvedRecipe.ts';
+import {
+	type EvaluatedSample,
+	type Evaluation,
+	EvaluationJudge,
+	type EvaluationSettings,
+} from '../engine/shared/evaluation.ts';
+import { type CourseOptions, RunCourse, type Verdict } from '../engine/shared/runCourse.ts';
+import { type BatchScore, scoreBatch } from '../engine/shared/scoreBatch.ts';
+import { decode, type Schema } from '../protocol/decode.ts';
+import { checkpointAnswerSchema, evaluateAnswerSchema } from '../protocol/trainerLink.ts';
+import { runRollout } from './linkRollouts.ts';
+import type { Ending, OrderExchange } from './orderExchange.ts';
+import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';
+import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
+
+export interface DriverCourseOptions extends CourseOptions {
+	readonly orders: OrderExchange;
+	/** Longest prompt and completion of the model, in tokens. */
+	readonly context: number;
+	readonly versions: Readonly<Record<string, string>>;
+	/** The checkpoint of another run of this engine that this one begins from; null: there is none. */
+	readonly adopted: StartCheckpoint | null;
+}
+
+/** Completions that are judged at once. */
+const chunkRows = 1024;
+
+/** Stages in which the policy stays as it is: its held-out accuracy says nothing new. */
+const policyStands: readonly ResolvedStage['type'][] = ['reward-model', 'process-reward-model', 'value-model'];
+
+/** What a line of metrics.jsonl holds beside its values. */
+const reserved = ['step', 'time', 'stage', '__proto__'];
+
+/** The course of a run whose updates happen in a trainer. */
+export class DriverCourse extends RunCourse {
+	declare protected readonly options: DriverCourseOptions;
+	/** Updates done when the batch that is trained on began. */
+	#batchStart: number;
+	/** Of what was adopted; until the first update the weights are still its. */
+	readonly #first: number;
+
+	constructor(options: DriverCourseOptions) {
+		super(options);
+		this.#batchStart = options.progress.step;
+		this.#first = options.progress.step;
+		this.skipFinishedStages();
+	}
+
+	/** A stage begins, or goes on after a resume. */
+	async begin({ index, type, step }: LinkParams<'stage'>): Promise<Ending> {
+		const { progress } = this;
+		const stage = this.isOver ? null : this.stage();
+		if (stage?.type !== type || index !== progress.stageIndex || step !== progress.stageStep) {
+			const expected = stage === null ? 'none' : `${stage.type} (${progress.stageIndex}, step ${progress.stageStep})`;
+			throw contract(
+				new Failure('invalid', `It begins the stage ${type} (${index}, step ${step}) in place of ${expected}.`),
+			);
+		}
+		await this.beginStage(stage);
+		return this.#continue();
+	}
+
+	async update({ step, metrics, rollouts, batchEnds, tokens }: LinkParams<'step'>): Promise<Ending> {
+		const { progress } = this;
+		if (this.isOver || step !== progress.step + 1) {
+			throw contract(new Failure('invalid', `It reports step ${step} after step ${progress.step}.`));
+		}
+		progress.tokens = tokens;
+		if (rollouts !== undefined && rollouts.length > 0) {
+			const stray = rollouts.find((line) => line.step !== step);
+			if (stray) throw contract(new Failure('invalid', `It tells rollouts of step ${stray.step} at step ${step}.`));
+			// The trainer leaves out the batches that the recipe does not want to keep.
+			this.writeRollouts(step, rollouts.map(runRollout));
+		}
+		if (batchEnds) progress.generations++;
+		const stage = this.stage();
+		const because = progress.stageStep + 1 >= stage.steps ? 'steps' : 'until';
+		const verdict = await this.endUpdate({
+			metrics: Object.fromEntries(Object.entries(metrics).filter(([name]) => !reserved.includes(name))),
+			batchEnds,
+			batchStart: this.#batchStart,
+			...(policyStands.includes(stage.type) ? { evaluate: async (): Promise<Metrics> => ({}) } : {}),
+		});
+		if (batchEnds) this.#batchStart = progress.step;
+		return this.ending(verdict, because);
+	}
+
+	/** Scores a batch; where that is not to be, what the trainer is to do in its place. */
+	async score({ step, rows, known }: LinkParams<'rewards/score'>, turn: Turn): Promise<LinkResult<'rewards/score'>> {
+		const { progress, options } = this;
+		if (step !== progress.step) {
+			throw contract(new Failure('invalid', `It has rewards scored for step ${step} after step ${progress.step}.`));
+		}
+		const { scorers } = options.rewards;
+		for (const [name, values] of Object.entries(known ?? {})) {
+			if (values.length === rows.length && scorers.some(({ column }) => column.name === name)) continue;
+			throw contract(
+				new Failure('invalid', `It tells ${values.length} values of the reward "${name}" for ${rows.length} rows.`),
+			);
+		}
+		const instead = async (task: () => Promise<Verdict>) => ({
+			...(await turn(async () => this.ending(await task(), 'until'))),
+			rows: [],
+			metrics: {},
+		});
+		let scored: BatchScore;
+		try {
+			scored = await scoreBatch(scorers, rows as never, { step, signal: options.gate.interruptSignal }, known);
+		} catch (error) {
+			if (Failure.from(error).reason !== 'cancelled' || !options.gate.interruptSignal.aborted) throw error;
+			return instead(() => this.openGate());
+		}
+		for (const [column, lines] of scored.output) this.rewardWatch.noteOutput(column, lines);
+		const failure = this.rewardWatch.tooMany(scored.failures);
+		if (failure !== undefined) return instead(() => this.holdBatch(failure));
+		for (const each of scored.failures) this.rewardWatch.noteFailures(each);
+		const errors = scored.failures.map(({ column, failed }) => [`rewards/${column}/errors`, failed]);
+		return {
+			orders: [],
+			rows: scored.rows.map((row) => ({
+				...row,
+				rewards: { ...row.rewards },
+				errors: row.errors && { ...row.errors },
+			})),
+			metrics: { ...scored.metrics, ...Object.fromEntries(errors) },
+		};
+	}
+
+	/** Whether all stages are done. */
+	get isOver(): boolean {
+		return this.progress.stageIndex >= this.options.recipe.stages.length;
+	}
+
+	/** How an exchange ends; a run that is told to stop is saved before. */
+	async ending(verdict: Verdict, because: string): Promise<Ending> {
+		if (verdict === 'next') return this.#continue();
+		if (verdict === 'stage-over' || this.isOver) return { do: 'end-stage', because };
+		if (this.options.gate.stopRequest?.checkpoint) await this.checkpoint();
+		return { do: 'stop' };
+	}
+
+	#continue(): Ending {
+		return { do: 'continue', hyperparameters: { ...this.progress.hyperparameters } };
+	}
+
+	protected async evaluate(settings: EvaluationSettings): Promise<Evaluation> {
+		const { orders, rewards } = this.options;
+		const answer = await orders.give({ do: 'evaluate', ...settings, maxTokens: this.#longestCompletion() });
+		const { samples } = answered('evaluate', evaluateAnswerSchema, answer);
+		const judge = new EvaluationJudge(rewards, this.progress.step);
+		const sorted = samples.toSorted((a, b) => a.problem - b.problem || a.sample - b.sample);
+		for (let start = 0; start < sorted.length; start += chunkRows) {
+			await judge.add(sorted.slice(start, start + chunkRows) as EvaluatedSample[]);
+		}
+		return judge.result(settings);
+	}
+
+	/** What the stages that sample allow, or all of the context. */
+	#longestCompletion(): number {
+		const limits = this.options.recipe.stages.map((stage) =>
+			stage.type === 'grpo' || stage.type === 'rloo' ? stage.max_completion_length : 0,
+		);
+		return Math.max(...limits) || this.options.context;
+	}
+
+	protected async fillCheckpoint(folder: string): Promise<void> {
+		const { progress, options } = this;
+		const { id, name } = options.writer.record;
+		const state = await this.#writeState(folder);
+		await sealCheckpoint(folder, {
+			run: { id, name },
+			step: progress.step,
+			stage: { index: progress.stageIndex, step: progress.stageStep },
+			tokens: progress.tokens,
+			generations: progress.generations,
+			hyperparameters: progress.hyperparameters,
+			best: progress.best,
+			evaluatedAt: progress.evaluatedAt,
+			versions: { ...options.versions },
+			trainer: state,
+		});
+	}
+
+	/** What is taken over is taken over whole: a trainer that has not begun a stage has no optimiser to write. */
+	async #writeState(folder: string): Promise<Record<string, unknown>> {
+		const { adopted, orders } = this.options;
+		if (adopted !== null && this.progress.step === this.#first) {
+			await copyCheckpoint(adopted.folder, folder);
+			return { ...adopted.trainer };
+		}
+		return answered('checkpoint', checkpointAnswerSchema, await orders.give({ do: 'checkpoint', folder })).state;
+	}
+
+	/** The trainer prepares its stage itself. */
+	protected prepareStage(): void {}
+}
+
+/** Lets a task that gives orders go on while the trainer waits; resolves with the next orders. */
+export type Turn = (task: () => Promise<Ending>) => Promise<{ orders: LinkResult<'step'>['orders'] }>;
+
+function answered<T>(what: string, schema: Schema<T>, value: unknown): T {
+	const decoded = decode(schema, value);
+	if (decoded.ok) return decoded.value;
+	const fault = decoded.faults[0];
+	throw contract(new Failure('invalid', `Its answer to "${what}" is wrong at ${fault?.path}: ${fault?.message}.`));
+}

@@ -1,0 +1,326 @@
+import { createHash } from 'node:crypto';
+import { deferred } from '../base/async.ts';
+import { Failure, type Reason } from '../base/failure.ts';
+import { checkColumns, checkSolutions, checkStages } from '../engine/shared/dataChecks.ts';
+import type { OpenedRun, Training } from '../engine/shared/engineRun.ts';
+import { newModel } from '../engine/shared/newModel.ts';
+import { type Progress, startOfRun } from '../engine/shared/progress.ts';
+import { adopt, nothingBefore, recallAccuracy, takeUp } from '../engine/shared/runPast.ts';
+import type { JoinAnnouncement } from '../protocol/trainerLink.ts';
+import type { RecipeScorers } from '../rewards/createScorers.ts';
+import { type OpenedDataset, openDataset } from '../runs/openDataset.ts';
+import { rewardCopyPath } from '../runs/rewardCopies.ts';
+import { listCheckpoints } from '../runs/runReader.ts';
+import { DriverCourse } from './driverCourse.ts';
+import { driverVersions } from './driverVersions.ts';
+import { driverReads, linkProblems } from './linkProblems.ts';
+import { type Ending, OrderExchange } from './orderExchange.ts';
+import { RequestFolder } from './ray/requestFolder.ts';
+import { readStartCheckpoint, type StartCheckpoint } from './torchCheckpoint.ts';
+import { TrainerHost } from './trainerHost.ts';
+import { TrainerPolicy } from './trainerPolicy.ts';
+import {
+	checkTrainerVersion,
+	contract,
+	type LinkParams,
+	type LinkResult,
+	type TrainerHandlers,
+} from './trainerServer.ts';
+
+export interface DriverOptions {
+	/** The trainer is started by somebody else, who is told where to come to on standard output. */
+	readonly join: boolean;
+	/** Folder in which clients leave control requests as files; null: none. */
+	readonly requests: string | null;
+}
+
+/** What is read and loaded while the trainer starts. */
+interface Prepared {
+	/** null: the trainer reads the data itself. */
+	readonly dataset: OpenedDataset | null;
+	/** Where to go on; null: at the beginning. */
+	readonly start: StartCheckpoint | null;
+	/** Whether it is a checkpoint of this run. */
+	readonly own: boolean;
+	readonly rewards: RecipeScorers;
+	readonly progress: Progress;
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** How long a trainer may take to end by itself, in milliseconds. */
+const farewellMs = 20_000;
+
+/** A run that a trainer computes: this side holds everything that is written, judged and asked for. */
+export class DriverTraining implements Training {
+	readonly #run: OpenedRun;
+	readonly #options: DriverOptions;
+	readonly #orders = new OrderExchange();
+	readonly #outcome = deferred<'finished' | 'stopped'>();
+	#prepared: Promise<Prepared> | null = null;
+	#host: TrainerHost | null = null;
+	#requests: RequestFolder | null = null;
+	#introduced: LinkParams<'begin'> | null = null;
+	#opened: LinkParams<'data/opened'> | null = null;
+	#course: DriverCourse | null = null;
+	#policy: TrainerPolicy | null = null;
+	/** It will end by itself: it has been told to, or has said so. */
+	#farewell = false;
+
+	constructor(run: OpenedRun, options: DriverOptions) {
+		this.#run = run;
+		this.#options = options;
+		this.#outcome.promise.catch(() => undefined);
+	}
+
+	get progress(): Progress | null {
+		return this.#course?.progress ?? null;
+	}
+
+	get policy(): TrainerPolicy | null {
+		return this.#policy;
+	}
+
+	async train(): Promise<'finished' | 'stopped'> {
+		const { folder, writer, recipe, gate, controls } = this.#run;
+		// Nothing has been learned yet, and what is being loaded may be large: a stop does not wait for it.
+		const early = new Promise<'stopped'>((resolve) => {
+			const stop = () => {
+				if (this.#course === null) resolve('stopped');
+			};
+			gate.stopSignal.addEventListener('abort', stop, { once: true });
+			if (gate.stopSignal.aborted) stop();
+		});
+		const prepared = this.#prepare();
+		prepared.catch((error: unknown) => {
+			// Loading a reward may take long: a stop does not wait for it.
+			if (gate.stopRequest && Failure.from(error).reason === 'cancelled') this.#outcome.resolve('stopped');
+			else this.#outcome.reject(error);
+		});
+		this.#prepared = prepared;
+		const { join, requests } = this.#options;
+		this.#host = await TrainerHost.start({
+			folder,
+			id: writer.record.id,
+			recipe,
+			handlers: this.#handlers(),
+			log: folder,
+			joined: join,
+		});
+		if (join) {
+			const announcement: JoinAnnouncement = this.#host.address;
+			process.stdout.write(`${JSON.stringify(announcement)}\n`);
+			// Who started the trainer holds this end; with it gone, nobody will come.
+			process.stdin.resume().once('close', () => {
+				this.#outcome.reject(new Failure('unavailable', "The trainer's process is gone.", 'Resume the run.'));
+			});
+		}
+		if (requests !== null) this.#requests = new RequestFolder(requests, controls);
+		const lost = this.#host.lost(() => this.#standing()).then((why) => Promise.reject(why));
+		return await Promise.race([this.#outcome.promise, early, lost]);
+	}
+
+	async #prepare(): Promise<Prepared> {
+		const { recipe, rewards: loading, startPoint } = this.#run;
+		const dataset = (await driverReads(recipe.dataset)) ? await openDataset(recipe.dataset) : null;
+		if (dataset !== null) checkSolutions(recipe, dataset.source);
+		const point = await startPoint();
+		const start = point === null ? null : await readStartCheckpoint(point.folder);
+		if (start !== null) checkStages(start.folder, start.progress.stageIndex, recipe);
+		const rewards = await loading.loaded;
+		if (dataset !== null) checkColumns(rewards, dataset.source.training(recipe.seed, 0));
+		return { dataset, start, own: point?.own ?? false, rewards, progress: start?.progress ?? startOfRun() };
+	}
+
+	async #standing(): Promise<{ step: number | null; checkpoint: number | null }> {
+		const checkpoints = await listCheckpoints(this.#run.folder).catch(() => []);
+		return { step: this.#course?.progress.step ?? null, checkpoint: checkpoints.at(-1)?.step ?? null };
+	}
+
+	#handlers(): TrainerHandlers {
+		return {
+			begin: (params) => this.#begin(params),
+			'data/problems': async (params) => {
+				const { dataset } = await this.#ready();
+				const { recipe } = this.#run;
+				if (dataset === null) throw contract(new Failure('invalid', 'It asks for problems that it is to read itself.'));
+				return linkProblems(dataset.source, 'task' in recipe.dataset, recipe.seed, params);
+			},
+			'data/opened': (params) => this.#dataOpened(params),
+			ready: (params) => this.#turn(() => this.#begun(params)),
+			'rewards/score': (params) => this.#inCourse('rewards/score').score(params, (task) => this.#turn(task)),
+			stage: (params) => this.#turn(() => this.#inCourse('stage').begin(params)),
+			step: (params) => this.#turn(() => this.#inCourse('step').update(params)),
+			'run/orders': ({ answers, failing }) =>
+				failing ? this.#turn(() => this.#failing()) : this.#orders.open(answers),
+			alert: async ({ level, message }) => {
+				const { writer } = this.#run;
+				writer.log(`${level}: ${message}`);
+				await writer.appendEvent({ type: 'alert', level, message, step: this.#course?.progress.step ?? 0 });
+				return {};
+			},
+			fault: async ({ reason, message, action, stack }) => {
+				if (stack !== undefined) this.#run.writer.log(stack);
+				this.#farewell = true;
+				this.#outcome.reject(new Failure(reason as Reason, message, action));
+				return {};
+			},
+			finished: async () => {
+				const course = this.#inCourse('finished');
+				if (!course.isOver) throw contract(new Failure('invalid', 'It has finished before its stages were done.'));
+				this.#farewell = true;
+				this.#outcome.resolve('finished');
+				return {};
+			},
+		};
+	}
+
+	async #begin(params: LinkParams<'begin'>): Promise<LinkResult<'begin'>> {
+		checkTrainerVersion(params.protocol);
+		this.#introduced = params;
+		const { dataset, start, own, rewards, progress } = await this.#ready();
+		const { folder, writer, recipe } = this.#run;
+		const sized = 'path' in recipe.model ? null : recipe.model;
+		if (sized !== null && dataset === null) {
+			throw new Failure(
+				'unsupported',
+				'A new model takes its vocabulary from the data, which only a task or a JSONL file tells beforehand.',
+				'Name a trained model in "model", or write the data as JSONL.',
+			);
+		}
+		const made = sized === null || dataset === null ? null : newModel(recipe, sized, dataset.source);
+		return {
+			mode: 'train',
+			run: { id: writer.record.id, name: writer.record.name, folder },
+			recipe: { ...recipe },
+			columns: rewards.scorers.map(({ column: { name, weight, file } }) => ({
+				name,
+				weight,
+				file: file === null ? null : rewardCopyPath(folder, recipe, file),
+			})),
+			resume:
+				start === null
+					? null
+					: {
+							checkpoint: start.folder,
+							step: progress.step,
+							stage: { index: progress.stageIndex, step: progress.stageStep },
+							state: { ...start.trainer },
+							sameRun: own,
+						},
+			newModel: made === null ? null : { tokenizer: made.tokenizer.toTokenizerJson(), shape: { ...made.shape } },
+			problems: dataset !== null,
+		};
+	}
+
+	async #dataOpened(opened: LinkParams<'data/opened'>): Promise<LinkResult<'data/opened'>> {
+		this.#opened = opened;
+		const { writer } = this.#run;
+		const { leftOut, note } = opened;
+		const rows = leftOut === 1 ? '1 row was' : `${leftOut} rows were`;
+		if (leftOut > 0) {
+			await writer.appendEvent({
+				type: 'alert',
+				level: 'warning',
+				message: `${rows} left out${note ? `: ${note}` : '.'}`,
+			});
+		} else if (note) await writer.appendEvent({ type: 'alert', level: 'info', message: note });
+		return {};
+	}
+
+	/** The trainer has its weights: the run takes its turn and begins. */
+	async #begun({ context, totalSteps }: LinkParams<'ready'>): Promise<Ending> {
+		const run = this.#run;
+		const { writer, recipe, resume, gate } = run;
+		const { dataset, start, own, rewards, progress } = await this.#ready();
+		const { device, kind, versions } = this.#introduced as LinkParams<'begin'>;
+		const read = [dataset?.hash, this.#opened?.hash].filter((hash) => hash !== undefined);
+		await run.settleData(read.length === 1 ? (read[0] as string) : sha256(read.join('\0')));
+		const past = resume ? await takeUp(writer, own ? progress.step : null) : nothingBefore;
+		recallAccuracy(past, progress);
+		if (start !== null && !own) await adopt(writer, progress, { run: start.run.id, checkpoint: start.folder });
+		const all = { ...driverVersions(), ...versions };
+		await writer.updateRecord({ device, versions: all, ...(totalSteps === undefined ? {} : { totalSteps }) });
+		await writer.appendEvent({ type: 'device', took: kind, tried: [], asked: recipe.device });
+		// A cluster gives its devices out itself.
+		if (!this.#options.join && (await run.waitForDevice(kind, device))) return { do: 'stop' };
+		const columns = rewards.scorers.map(({ column: { name, weight } }) => ({ name, weight }));
+		await writer.updateRecord({ status: 'running', step: progress.step, rewards: columns });
+		await writer.appendEvent(
+			resume ? { type: 'resumed', attempt: writer.record.attempt, fromStep: progress.step } : { type: 'started' },
+		);
+		if (gate.stopSignal.aborted) return { do: 'stop' };
+		const course = new DriverCourse({
+			recipe,
+			rewards,
+			writer,
+			gate,
+			progress,
+			past,
+			checkpointAt: own ? progress.step : null,
+			orders: this.#orders,
+			context,
+			versions: all,
+			adopted: own || start?.engine !== 'pytorch' ? null : start,
+			onChanged: () => run.changed(),
+		});
+		this.#course = course;
+		this.#policy = new TrainerPolicy(this.#orders, (task) => gate.withLearner(task));
+		// A new run from another's checkpoint owns a copy of where it began, so that it can be resumed by itself.
+		if (start !== null && !own) await course.checkpoint();
+		return course.ending(await course.openGate(), 'steps');
+	}
+
+	/** The trainer cannot go on, but nothing is lost yet. Its own words come after. */
+	async #failing(): Promise<Ending> {
+		try {
+			await this.#course?.checkpoint();
+		} catch (error) {
+			this.#run.writer.log(`No checkpoint before the end: ${Failure.from(error)}`);
+		}
+		return { do: 'stop' };
+	}
+
+	#ready(): Promise<Prepared> {
+		return this.#prepared as Promise<Prepared>;
+	}
+
+	#inCourse(method: string): DriverCourse {
+		if (this.#course !== null) return this.#course;
+		throw contract(new Failure('invalid', `It asks ${method} before it is ready.`));
+	}
+
+	/** Does something while the trainer waits; what goes wrong ends the run. */
+	#turn(task: () => Promise<Ending>): Promise<LinkResult<'step'>> {
+		const question = this.#orders.open([]);
+		task().then(
+			(ending) => {
+				this.#orders.end(ending);
+				if (ending.do !== 'stop') return;
+				this.#farewell = true;
+				// A trainer that fails says why before it ends.
+				if (this.#run.gate.stopRequest) this.#outcome.resolve('stopped');
+			},
+			(error: unknown) => {
+				this.#outcome.reject(error);
+				this.#orders.close(Failure.from(error));
+			},
+		);
+		return question;
+	}
+
+	/** Device and lock are given back when nothing computes any more. */
+	async halt(): Promise<void> {
+		this.#requests?.dispose();
+		await this.#host?.end(this.#farewell ? farewellMs : 0);
+		this.#orders.close(new Failure('unavailable', 'The run has ended.'));
+	}
+
+	async dispose(): Promise<void> {
+		await this.halt();
+	}
+
+	abandon(): void {
+		this.#host?.kill();
+	}
+}

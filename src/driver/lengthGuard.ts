@@ -1,0 +1,65 @@
+import { Transform, type TransformCallback } from 'node:stream';
+import { Failure } from '../base/failure.ts';
+
+/** A header is one line or two. */
+const longestHeader = 8192;
+const headerEnd = Buffer.from('\r\n\r\n');
+
+/**
+ * Lets messages with Content-Length framing pass as they are, and ends with an error where a peer sends something else or a
+ * message that is too long to be read: nothing of it is kept.
+ */
+export class LengthGuard extends Transform {
+	readonly #longest: number;
+	/** The beginning of a header. */
+	#header: Buffer = Buffer.alloc(0);
+	/** Bytes of a body that are still to come. */
+	#body = 0;
+
+	/** @param longest bytes of a body */
+	constructor(longest: number) {
+		super();
+		this.#longest = longest;
+	}
+
+	override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+		try {
+			this.#read(chunk);
+		} catch (error) {
+			done(error as Error);
+			return;
+		}
+		done(null, chunk);
+	}
+
+	#read(chunk: Buffer): void {
+		let at = 0;
+		while (at < chunk.length) {
+			const skipped = Math.min(this.#body, chunk.length - at);
+			this.#body -= skipped;
+			at += skipped;
+			if (at === chunk.length) return;
+			const before = this.#header.length;
+			this.#header = Buffer.concat([this.#header, chunk.subarray(at, at + longestHeader + headerEnd.length)]);
+			const end = this.#header.indexOf(headerEnd);
+			if (end < 0) {
+				if (this.#header.length > longestHeader) throw new Failure('corrupt', 'It sent something that is no message.');
+				return;
+			}
+			this.#body = this.#lengthIn(this.#header.subarray(0, end).toString('latin1'));
+			at += end + headerEnd.length - before;
+			this.#header = Buffer.alloc(0);
+		}
+	}
+
+	#lengthIn(header: string): number {
+		const length = Number(/^content-length: *(\d{1,15}) *$/im.exec(header)?.[1] ?? Number.NaN);
+		if (Number.isNaN(length)) throw new Failure('corrupt', 'It sent a message without a length.');
+		if (length <= this.#longest) return length;
+		throw new Failure(
+			'unsupported',
+			`It sent a message of ${length} bytes; up to ${this.#longest} are read.`,
+			'Set "log": {"tokens": false} in the recipe, or make the generation batch smaller.',
+		);
+	}
+}

@@ -1,0 +1,49 @@
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { Problem } from '../core/dataset/problem.ts';
+import type { ProblemSource } from '../core/dataset/problemSource.ts';
+import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
+import type { LinkProblem } from '../protocol/trainerLink.ts';
+import { largestDataset } from '../runs/openDataset.ts';
+import type { LinkParams, LinkResult } from './trainerServer.ts';
+
+/** Whether the driver reads a dataset: generated problems, and files of lines that fit into memory. Else the trainer does. */
+export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
+	if ('task' in dataset) return true;
+	const { path, heldOut, preset } = dataset;
+	if (preset !== undefined) return false;
+	for (const file of heldOut === null ? [path] : [path, heldOut]) {
+		if (!isAbsolute(file) || !file.toLowerCase().endsWith('.jsonl')) return false;
+		const info = await stat(file).catch(() => null);
+		if (info !== null && info.size > largestDataset) return false;
+	}
+	return true;
+}
+
+/** So many problems an answer: a trainer asks for its next batches, not for all that there are. */
+const mostProblems = 100_000;
+
+/** Problems of one side of the split, as a trainer gets them. */
+export function linkProblems(
+	source: ProblemSource,
+	endless: boolean,
+	seed: number,
+	{ split, from, count }: LinkParams<'data/problems'>,
+): LinkResult<'data/problems'> {
+	const taken = Math.min(count, mostProblems);
+	if (split === 'training') {
+		const problems = Array.from({ length: taken }, (_, i) => linkProblem(source.training(seed, from + i), from + i));
+		return { problems, total: null };
+	}
+	return {
+		problems: source
+			.heldOut(from + taken)
+			.slice(from)
+			.map((problem, i) => linkProblem(problem, from + i)),
+		total: endless ? null : source.heldOut(Number.MAX_SAFE_INTEGER).length,
+	};
+}
+
+function linkProblem({ prompt, answer, solution, row }: Problem, index: number): LinkProblem {
+	return { index, prompt, answer, solution, row: { ...row } };
+}

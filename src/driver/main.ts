@@ -1,0 +1,32 @@
+import { Failure } from '../base/failure.ts';
+import { engineMain } from '../engine/shared/engineProcess.ts';
+import { engineOfRun } from '../runs/enginePrograms.ts';
+import { takeDriverArguments } from './driverArguments.ts';
+import { runRayEngine } from './ray/rayEngine.ts';
+import { runDriver } from './runDriver.ts';
+import { serveTorch } from './serveTorch.ts';
+
+/**
+ * The engine's process of recipes whose training runs in another program; the arguments of the embedded engine, and `--join
+ * [--requests <folder>]` where the trainer is started by somebody else.
+ */
+async function main(): Promise<void> {
+	const { options, rest } = takeDriverArguments(process.argv.slice(2), process.cwd());
+	await engineMain(async (args) => {
+		if (args.kind === 'serve') return serveTorch(args.checkpoint);
+		const engine = await engineOfRun(args.run);
+		if (engine === 'embedded') {
+			throw new Failure('unsupported', `${args.run} has no recipe of the pytorch or ray engine.`);
+		}
+		return engine === 'ray' && !options.join
+			? runRayEngine(args)
+			: runDriver(args, engine === 'ray' ? 'ray' : 'pytorch', options);
+	}, rest);
+}
+
+try {
+	await main();
+} catch (error) {
+	process.stderr.write(`${Failure.from(error).toString()}\n`);
+	process.exit(2);
+}

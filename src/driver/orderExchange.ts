@@ -1,0 +1,112 @@
+import type * as v from 'valibot';
+import { type Deferred, deferred } from '../base/async.ts';
+import { Failure, type Reason } from '../base/failure.ts';
+import type { Order, orderAnswerSchema } from '../protocol/trainerLink.ts';
+
+export type OrderAnswer = v.InferOutput<typeof orderAnswerSchema>;
+
+/** An order that is answered, before it has its number. */
+export type Wish = Order extends infer O ? (O extends { readonly id: number } ? Omit<O, 'id'> : never) : never;
+/** An order that ends an exchange. */
+export type Ending = Extract<Order, { readonly do: 'continue' | 'end-stage' | 'stop' }>;
+
+interface Orders {
+	readonly orders: Order[];
+}
+
+/** So often a trainer that waits hears that it still does, in milliseconds. */
+const defaultWaitMs = 30_000;
+
+/**
+ * The wishes of a driver and the answers of its trainer. The trainer asks (`open`) and gets the next wish as the answer; what
+ * came of it stands in its next question. Between the wishes it is kept waiting, and told so now and then.
+ */
+export class OrderExchange {
+	readonly #waitMs: number;
+	/** The trainer's question that has no answer yet. */
+	#question: Deferred<Orders> | null = null;
+	/** What it is answered with next. */
+	#next: Order[] = [];
+	readonly #given = new Map<number, Deferred<unknown>>();
+	/** Told to the trainer and not answered yet. */
+	#told: readonly number[] = [];
+	#lastId = 0;
+	#timer: NodeJS.Timeout | null = null;
+	#closed: Failure | null = null;
+
+	constructor(waitMs = defaultWaitMs) {
+		this.#waitMs = waitMs;
+	}
+
+	/** The trainer asks what to do next, and says what came of the orders before. */
+	open(answers: readonly OrderAnswer[]): Promise<Orders> {
+		if (this.#closed) return Promise.reject(this.#closed);
+		if (this.#question) return Promise.reject(new Failure('invalid', 'It asks for orders while it waits for them.'));
+		this.#take(answers);
+		if (this.#next.length > 0) return Promise.resolve(this.#answer());
+		const question = deferred<Orders>();
+		this.#question = question;
+		this.#timer = setTimeout(() => this.#send([{ do: 'wait' }]), this.#waitMs);
+		return question.promise;
+	}
+
+	/** Lets the trainer do something; resolves with its value. Rejects with its failure. */
+	give(wish: Wish): Promise<unknown> {
+		if (this.#closed) return Promise.reject(this.#closed);
+		const id = ++this.#lastId;
+		const done = deferred<unknown>();
+		this.#given.set(id, done);
+		this.#queue({ ...wish, id } as Order);
+		return done.promise;
+	}
+
+	/** The last word of an exchange. */
+	end(order: Ending): void {
+		if (!this.#closed) this.#queue(order);
+	}
+
+	/** Whoever waits hears why there is nothing to wait for. */
+	close(reason: Failure): void {
+		if (this.#closed) return;
+		this.#closed = reason;
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#question?.reject(reason);
+		this.#question = null;
+		for (const done of this.#given.values()) done.reject(reason);
+		this.#given.clear();
+	}
+
+	#queue(order: Order): void {
+		this.#next.push(order);
+		if (this.#question) this.#send(null);
+	}
+
+	#send(orders: Order[] | null): void {
+		const question = this.#question;
+		this.#question = null;
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#timer = null;
+		question?.resolve(orders === null ? this.#answer() : { orders });
+	}
+
+	#answer(): Orders {
+		const orders = this.#next.splice(0);
+		this.#told = orders.flatMap((order) => ('id' in order ? [order.id] : []));
+		return { orders };
+	}
+
+	#take(answers: readonly OrderAnswer[]): void {
+		for (const { id, value, error } of answers) {
+			const done = this.#given.get(id);
+			if (done === undefined) continue;
+			this.#given.delete(id);
+			if (error === undefined) done.resolve(value);
+			else done.reject(new Failure(error.reason as Reason, error.message, error.action));
+		}
+		for (const id of this.#told) {
+			this.#given.get(id)?.reject(new Failure('internal', 'The trainer did not answer an order.'));
+			this.#given.delete(id);
+		}
+		this.#told = [];
+	}
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+
+export interface Cluster {
+	/** Base of every request, without a slash at its end: `http://127.0.0.1:8265`. */
+	readonly address: string;
+	/** Sent to that address alone. */
+	readonly headers: Readonly<Record<string, string>>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const example = 'such as http://127.0.0.1:8265';
+
+/**
+ * The dashboard that jobs are submitted to: the recipe's `ray.address`, else RAY_ADDRESS.
+ * @throws `missing` when neither is set, `invalid` for an address that is not the dashboard's
+ */
+export function clusterAddress(fromRecipe: string | null, environment: Environment): string {
+	const written = fromRecipe ?? environment.RAY_ADDRESS?.trim() ?? '';
+	const source = fromRecipe === null ? 'RAY_ADDRESS' : 'ray.address of the recipe';
+	if (written === '') {
+		throw new Failure(
+			'missing',
+			'The recipe names no Ray cluster, and RAY_ADDRESS is not set.',
+			`Set "ray": {"address": ...} to the address of the cluster's dashboard, ${example}.`,
+		);
+	}
+	const refuse = (why: string) =>
+		new Failure('invalid', `${source} is "${written}": ${why}.`, `Name the cluster's dashboard, ${example}.`);
+	if (written === 'auto' || written === 'local')
+		throw refuse('jobs are submitted to a dashboard, which has an address');
+	if (written.startsWith('ray://')) throw refuse('that is the address of the Ray client, not of the dashboard');
+	// "head:8265" would be a URL with the scheme "head".
+	if (/^[\w.-]+:\d+$/.test(written)) throw refuse('that is a host and port, not an http address');
+	const url = URL.canParse(written) ? new URL(written) : null;
+	if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) throw refuse('it is no http address');
+	if (url.username !== '' || url.password !== '') throw refuse('it holds a password; set RAY_AUTH_TOKEN instead');
+	if (url.search !== '' || url.hash !== '') throw refuse('it has a query');
+	return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * What Ray's own command line sends along: RAY_JOB_HEADERS (a JSON object), and the token of RAY_AUTH_TOKEN,
+ * RAY_AUTH_TOKEN_PATH or, with RAY_AUTH_MODE=token, of ~/.ray/auth_token.
+ */
+export async function clusterHeaders(environment: Environment): Promise<Record<string, string>> {
+	const headers: Record<string, string> = {};
+	if (environment.RAY_JOB_HEADERS) {
+		let given: unknown;
+		try {
+			given = JSON.parse(environment.RAY_JOB_HEADERS);
+		} catch {
+			given = null;
+		}
+		if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+			throw new Failure('invalid', 'RAY_JOB_HEADERS is no JSON object of headers.');
+		}
+		for (const [name, value] of Object.entries(given)) headers[name] = String(value);
+	}
+	const token = await clusterToken(environment);
+	if (token !== '' && !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) {
+		headers.Authorization = `Bearer ${token}`;
+	}
+	return headers;
+}
+
+async function clusterToken(environment: Environment): Promise<string> {
+	if (environment.RAY_AUTH_TOKEN) return environment.RAY_AUTH_TOKEN.trim();
+	const path =
+		environment.RAY_AUTH_TOKEN_PATH ||
+		(environment.RAY_AUTH_MODE === 'token' ? join(homedir(), '.ray', 'auth_token') : '');
+	if (path === '') return '';
+	const text = await readFile(path, 'utf8').catch((error: unknown) => {
+		throw Failure.from(error, `Cannot read the token of the Ray cluster, ${path}`);
+	});
+	return text.trim();
+}

@@ -1,0 +1,76 @@
+import * as v from 'valibot';
+import { Failure, type Reason } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { failureOf } from '../../runs/launchEngine.ts';
+import { readJson } from '../../runs/safeFile.ts';
+import type { JobInfo } from './jobsApi.ts';
+import type { MirroredRun } from './runMirror.ts';
+
+export type JobEnd =
+	| { readonly status: 'finished' | 'stopped' }
+	| { readonly status: 'crashed'; readonly failure: Failure };
+
+const failedSchema = v.looseObject({
+	submission: v.string(),
+	reason: v.string(),
+	message: v.string(),
+	action: v.optional(v.string()),
+});
+
+/** Why a job gave up, as it has left it beside its run; null: it has left nothing. */
+export async function readFailed(sidecar: string, submission: string): Promise<Failure | null> {
+	const value = await readJson(sidecar, 'failed.json', 1 << 20).catch(() => null);
+	const decoded = decode(failedSchema, value);
+	if (!decoded.ok || decoded.value.submission !== submission) return null;
+	const { reason, message, action } = decoded.value;
+	return new Failure(reason as Reason, message, action);
+}
+
+const log = 'Look at engine.log in the run folder.';
+
+/** What a job that has ended means for its run. @param told why it gave up, where it has said so */
+export function jobEnd(
+	job: JobInfo,
+	record: MirroredRun | null,
+	facts: {
+		readonly told: Failure | null;
+		readonly stopAsked: boolean;
+		readonly address: string;
+		/** The job's own success is that of the run, which says nothing itself. */
+		readonly silent?: boolean;
+	},
+): JobEnd {
+	if (record?.status === 'finished' || record?.status === 'stopped') return { status: record.status };
+	if (job.status === 'STOPPED') {
+		if (facts.stopAsked) return { status: 'stopped' };
+		return {
+			status: 'crashed',
+			failure: new Failure(
+				'cancelled',
+				`The job was stopped on the cluster at ${facts.address}, not from here.`,
+				'Resume the run: it goes on from its newest checkpoint.',
+			),
+		};
+	}
+	if (facts.told !== null) return { status: 'crashed', failure: facts.told };
+	if (record?.error !== undefined) return { status: 'crashed', failure: failureOf(record.error) };
+	const words = (job.message ?? '').trim().split('\n').at(-1)?.slice(0, 500).replace(/\.$/, '') ?? '';
+	if (job.error_type === 'RUNTIME_ENV_SETUP_FAILURE') {
+		return {
+			status: 'crashed',
+			failure: new Failure(
+				'unavailable',
+				`The cluster could not prepare the job: ${words}.`,
+				'Check "pip" of the recipe\'s ray settings, and that the cluster reaches a package index.',
+			),
+		};
+	}
+	if (job.status === 'SUCCEEDED' && facts.silent) return { status: 'finished' };
+	if (job.status === 'SUCCEEDED') {
+		return { status: 'crashed', failure: new Failure('internal', 'The job ended before its run did.', log) };
+	}
+	const action = /JOB_SUPERVISOR/.test(job.error_type ?? '')
+		? 'A node of the cluster was lost. Resume the run: it goes on from its newest checkpoint.'
+		: log;
+	return { status: 'crashed', failure: new Failure('unavailable', `The job failed on the cluster: ${words}.`, action) };
+}

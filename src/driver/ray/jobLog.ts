@@ -1,0 +1,125 @@
+import { Failure } from '../../base/failure.ts';
+import type { JobsApi } from './jobsApi.ts';
+import { listenToTexts } from './textSocket.ts';
+
+/** A line for people may have this many characters; what the trainers print of progress can be long. */
+const longestText = 1 << 20;
+
+export interface JobLogOptions {
+	/** Between two readings of the whole log, where it cannot be followed; default 2000. */
+	readonly pollMs?: number;
+	/** False: never over a web socket. */
+	readonly socket?: boolean;
+}
+
+/** Follows what a job prints, each line once, over connections that may break. */
+export class JobLog {
+	readonly #api: JobsApi;
+	readonly #job: string;
+	readonly #onLine: (line: string) => Promise<void>;
+	readonly #pollMs: number;
+	#useSocket: boolean;
+	/** Lines that were told. */
+	#told = 0;
+
+	constructor(api: JobsApi, job: string, onLine: (line: string) => Promise<void>, options: JobLogOptions = {}) {
+		this.#api = api;
+		this.#job = job;
+		this.#onLine = onLine;
+		this.#pollMs = options.pollMs ?? 2000;
+		this.#useSocket = options.socket ?? true;
+	}
+
+	/** Follows until the signal fires; what goes wrong on the way is tried again. */
+	async follow(signal: AbortSignal): Promise<void> {
+		let rest = this.#pollMs;
+		while (!signal.aborted) {
+			const start = performance.now();
+			try {
+				if (this.#useSocket) await this.#overSocket(signal);
+				else await this.readAll(signal);
+				rest = this.#pollMs;
+			} catch (error) {
+				if (signal.aborted) return;
+				// A full disk is no matter of the connection.
+				if (Failure.from(error).reason === 'full') throw error;
+				rest = Math.min(rest * 2, 30_000);
+			}
+			// The whole log is read each time: a long one seldom.
+			await pause(Math.max(rest, this.#useSocket ? 0 : 10 * (performance.now() - start)), signal);
+		}
+	}
+
+	/** Tells what the log has more than was told. */
+	async readAll(signal?: AbortSignal): Promise<void> {
+		const text = await this.#api.logs(this.#job, signal);
+		const lines = text.split('\n');
+		if (lines.at(-1) === '') lines.pop();
+		await this.#tell(lines, 0);
+	}
+
+	/** @param first number of the first of these lines in the log */
+	async #tell(lines: readonly string[], first: number): Promise<void> {
+		for (const [i, line] of lines.entries()) {
+			if (first + i < this.#told) continue;
+			await this.#onLine(line);
+			this.#told = first + i + 1;
+		}
+	}
+
+	async #overSocket(signal: AbortSignal): Promise<void> {
+		const { headers } = this.#api.cluster;
+		let position = 0;
+		let pending = '';
+		let work: Promise<void> = Promise.resolve();
+		let failure: unknown = null;
+		const broken = new AbortController();
+		const onText = (text: string) => {
+			const lines = (pending + text).split('\n');
+			pending = lines.pop() ?? '';
+			if (pending.length > longestText) pending = '';
+			const first = position;
+			position += lines.length;
+			work = work
+				.then(() => this.#tell(lines, first))
+				.catch((error: unknown) => {
+					failure ??= error;
+					broken.abort();
+				});
+		};
+		let spoken = false;
+		let lost: unknown = null;
+		try {
+			spoken = await listenToTexts(this.#api.tailAddress(this.#job), {
+				headers,
+				signal: AbortSignal.any([signal, broken.signal]),
+				onText,
+			});
+		} catch (error) {
+			lost = error;
+		}
+		await work;
+		if (failure !== null || lost !== null) throw failure ?? lost;
+		if (spoken) return;
+		// A proxy that knows no web sockets, or a job that is not there: the log as a whole tells which.
+		await this.readAll(signal);
+		this.#useSocket = false;
+	}
+}
+
+/** Waits; a fired signal ends it. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+	return new Promise((resolve) => {
+		if (signal?.aborted) {
+			resolve();
+			return;
+		}
+		const done = () => {
+			clearTimeout(timer);
+			signal?.removeEventListener('abort', done);
+			resolve();
+		};
+		const timer = setTimeout(done, ms);
+		signal?.addEventListener('abort', done, { once: true });
+	});
+}

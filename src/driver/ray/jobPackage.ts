@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
+import { basename, isAbsolute, join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { openRegular } from '../../runs/safeFile.ts';
+import type { ClusterPlace } from './clusterPlace.ts';
+import { mapRecipePaths } from './recipePaths.ts';
+import { type ZipEntry, zipArchive } from './zipArchive.ts';
+
+/** Stands for the job's folder of data, which only the job knows. Read by `reasoning_lab_trainer/ray/place.py`. */
+export const dataPlaceholder = '{{data}}';
+
+/** Data and models up to this many bytes travel with the job; Ray takes packages of up to 500 MB. */
+const mostPacked = 128 << 20;
+
+/** What a recipe names beside the run: packed into the job, or expected on the cluster under the same path. */
+export interface JobAsset {
+	/** Absolute, on this machine. */
+	readonly origin: string;
+	/** `0/train.jsonl` below `data/`; null: it is too large and stays where it is. */
+	readonly packed: string | null;
+	readonly bytes: number;
+}
+
+/** job.json of the package: what the job does. Read by `reasoning_lab_trainer/ray/settings.py`. */
+export interface JobSettings {
+	readonly format: 1;
+	readonly id: string;
+	readonly submission: string;
+	readonly place: { readonly storage: string; readonly named: boolean; readonly nonce: string };
+	readonly resume: boolean;
+	/** A checkpoint of another run that this one begins from, with {@link dataPlaceholder} or as it is named here. */
+	readonly parentCheckpoint: string | null;
+	readonly workers: number;
+	readonly cpusPerWorker: number;
+	readonly gpusPerWorker: number;
+	readonly restarts: number;
+	readonly assets: readonly JobAsset[];
+}
+
+export interface JobPackage {
+	/** `_ray_pkg_<hash>.zip`: Ray names packages by their content. */
+	readonly name: string;
+	readonly bytes: Buffer;
+}
+
+export interface PackageOptions {
+	readonly run: string;
+	readonly id: string;
+	readonly submission: string;
+	readonly recipe: ResolvedRecipe;
+	readonly place: ClusterPlace;
+	readonly resume: boolean;
+	readonly parentCheckpoint: string | null;
+	/** dist/ of this program. */
+	readonly dist: string;
+	/** Further files, made from the recipe with the paths that its data has there. */
+	readonly extra?: (recipe: ResolvedRecipe) => Promise<readonly ZipEntry[]>;
+}
+
+/** Everything that a job needs: trainer, driver, reward hosts, recipe, copies of rewards, local data. */
+export async function jobPackage(options: PackageOptions): Promise<JobPackage> {
+	const { run, recipe, place } = options;
+	const ray = recipe.ray;
+	if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no settings of Ray.');
+	const assets = await findAssets(recipe, options.parentCheckpoint);
+	const moved = (path: string): string => {
+		const asset = assets.find(({ origin }) => origin === path);
+		return asset === undefined || asset.packed === null ? path : `${dataPlaceholder}/${asset.packed}`;
+	};
+	const settings: JobSettings = {
+		format: 1,
+		id: options.id,
+		submission: options.submission,
+		place: { storage: place.storage, named: place.named, nonce: place.nonce },
+		resume: options.resume,
+		parentCheckpoint: options.parentCheckpoint === null ? null : moved(options.parentCheckpoint),
+		workers: ray.workers,
+		cpusPerWorker: ray.cpusPerWorker,
+		gpusPerWorker: ray.gpusPerWorker ?? (recipe.device === 'cuda' ? 1 : 0),
+		restarts: ray.restarts,
+		assets,
+	};
+	const entries: ZipEntry[] = [
+		...(await programs(options.dist)),
+		{ path: 'job.json', bytes: Buffer.from(`${JSON.stringify(settings, null, '\t')}\n`) },
+		{
+			path: `run/${runFiles.recipe}`,
+			bytes: Buffer.from(`${JSON.stringify(clusterRecipe(recipe, moved), null, '\t')}\n`),
+		},
+		...((await options.extra?.(mapRecipePaths(recipe, moved))) ?? []),
+	];
+	for (const { path } of recipe.rewardFiles ?? []) {
+		entries.push({ path: `run/${path}`, bytes: await readRegular(run, path) });
+	}
+	for (const { origin, packed } of assets) {
+		if (packed === null) continue;
+		for await (const { path, bytes } of filesOf(origin)) {
+			entries.push({ path: `data/${packed}${path === '' ? '' : `/${path}`}`, bytes });
+		}
+	}
+	const bytes = await zipArchive(entries);
+	return { name: `_ray_pkg_${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}.zip`, bytes };
+}
+
+/**
+ * The recipe as the driver on the cluster runs it: of the pytorch engine, with the workers as its processes. Ray shares out
+ * the devices, so there is no queue.
+ */
+function clusterRecipe(recipe: ResolvedRecipe, moved: (path: string) => string): ResolvedRecipe {
+	const { ray, ...rest } = recipe;
+	const { pytorch } = recipe;
+	return {
+		...mapRecipePaths(rest, moved),
+		engine: 'pytorch',
+		whenBusy: 'share',
+		...(pytorch === undefined || ray === undefined ? {} : { pytorch: { ...pytorch, processes: ray.workers } }),
+	};
+}
+
+async function findAssets(recipe: ResolvedRecipe, parentCheckpoint: string | null): Promise<JobAsset[]> {
+	const paths = new Set<string>(parentCheckpoint === null ? [] : [parentCheckpoint]);
+	mapRecipePaths(recipe, (path) => {
+		if (isAbsolute(path)) paths.add(path);
+		return path;
+	});
+	const assets: JobAsset[] = [];
+	let packedBytes = 0;
+	for (const origin of paths) {
+		// What is not here may well be there: the job looks.
+		const bytes = await bytesOf(origin);
+		const inside = recipe.ray?.storage != null && origin.startsWith(`${recipe.ray.storage.replace(/[\\/]+$/, '')}/`);
+		const fits = bytes !== null && !inside && packedBytes + bytes <= mostPacked;
+		if (fits) packedBytes += bytes;
+		assets.push({ origin, packed: fits ? `${assets.length}/${basename(origin)}` : null, bytes: bytes ?? -1 });
+	}
+	return assets;
+}
+
+/** Of a file or of all files of a folder; null: it is not there. */
+async function bytesOf(path: string): Promise<number | null> {
+	const info = await stat(path).catch(() => null);
+	if (info === null) return null;
+	if (!info.isDirectory()) return info.size;
+	let sum = 0;
+	for (const entry of await readdir(path, { recursive: true, withFileTypes: true })) {
+		if (entry.isFile()) sum += (await stat(join(entry.parentPath, entry.name))).size;
+	}
+	return sum;
+}
+
+/** A file (path '') or the files of a folder, with paths relative to it. */
+async function* filesOf(root: string): AsyncGenerator<ZipEntry> {
+	if ((await stat(root)).isFile()) {
+		yield { path: '', bytes: await readFile(root) };
+		return;
+	}
+	yield* walk(root, '');
+}
+
+async function* walk(root: string, below: string): AsyncGenerator<ZipEntry> {
+	for (const { name } of await readdir(join(root, below), { withFileTypes: true })) {
+		const path = below === '' ? name : `${below}/${name}`;
+		// A file of a model folder may be a link into a cache.
+		const info = await stat(join(root, path)).catch(() => null);
+		if (info?.isFile()) yield { path, bytes: await readFile(join(root, path)) };
+		else if ((await lstat(join(root, path))).isDirectory()) yield* walk(root, path);
+	}
+}
+
+async function readRegular(root: string, path: string): Promise<Buffer> {
+	const handle = await openRegular(root, path);
+	try {
+		return await handle.readFile();
+	} finally {
+		await handle.close();
+	}
+}
+
+/** The trainer, the driver and the hosts of rewards, as they lie in dist/. */
+async function programs(dist: string): Promise<ZipEntry[]> {
+	const entries: ZipEntry[] = [];
+	const names = await readdir(dist).catch(() => [] as string[]);
+	if (!names.includes('driver.js') || !names.includes('trainer')) {
+		throw new Failure('missing', `${dist} lacks the programs that a job needs.`, 'Build or install them again.');
+	}
+	for (const name of names) {
+		if (/^(driver|rewardHost(-[\w-]+)?|decodingWorker)\.js$/.test(name)) {
+			entries.push({ path: `driver/${name}`, bytes: await readFile(join(dist, name)) });
+		}
+	}
+	for (const [folder, target] of [
+		['python', 'driver/python'],
+		['trainer', ''],
+	] as const) {
+		for await (const { path, bytes } of walk(join(dist, folder), '')) {
+			if (!/\.(py|json|txt)$/.test(path)) continue;
+			entries.push({ path: target === '' ? path : `${target}/${path}`, bytes });
+		}
+	}
+	return entries;
+}

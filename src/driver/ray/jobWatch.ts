@@ -1,0 +1,60 @@
+import { Failure } from '../../base/failure.ts';
+import { isFinal, type JobInfo, type JobsApi } from './jobsApi.ts';
+
+/** What is known of a job at one look. */
+export type JobSight =
+	| { readonly kind: 'there'; readonly job: JobInfo }
+	/** The cluster answers, and does not know it. */
+	| { readonly kind: 'gone' }
+	/** Nobody answers; `since` in milliseconds. */
+	| { readonly kind: 'unreachable'; readonly failure: Failure; readonly since: number };
+
+export interface JobWatchOptions {
+	/** Between two looks; default 2000. */
+	readonly pollMs?: number;
+	/** Between two looks at most while nobody answers; default 30000. */
+	readonly longestMs?: number;
+}
+
+/** Looks after a job: seldom while the cluster cannot be reached. */
+export class JobWatch {
+	readonly #api: JobsApi;
+	readonly #id: string;
+	readonly #pollMs: number;
+	readonly #longestMs: number;
+	#next = 0;
+	#rest: number;
+	#since: number | null = null;
+	#sight: JobSight | null = null;
+
+	constructor(api: JobsApi, id: string, { pollMs = 2000, longestMs = 30_000 }: JobWatchOptions = {}) {
+		this.#api = api;
+		this.#id = id;
+		this.#pollMs = pollMs;
+		this.#longestMs = longestMs;
+		this.#rest = pollMs;
+	}
+
+	get ended(): boolean {
+		return this.#sight?.kind === 'there' && isFinal(this.#sight.job.status);
+	}
+
+	/** What is known now; asks when it is time to. @param force ask now */
+	async look(force = false): Promise<JobSight | null> {
+		if (this.ended || (!force && Date.now() < this.#next)) return this.#sight;
+		try {
+			const job = await this.#api.job(this.#id);
+			this.#sight = job === null ? { kind: 'gone' } : { kind: 'there', job };
+			this.#since = null;
+			this.#rest = this.#pollMs;
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason !== 'unavailable') throw failure;
+			this.#since ??= Date.now();
+			this.#sight = { kind: 'unreachable', failure, since: this.#since };
+			this.#rest = Math.min(this.#longestMs, this.#rest * 2);
+		}
+		this.#next = Date.now() + this.#rest;
+		return this.#sight;
+	}
+}

@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process';
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import type { Cluster } from './clusterAddress.ts';
+import { type PlainResponse, plainRequest, TooLarge } from './plainRequest.ts';
+
+/** States of a job of Ray (`ray.job_submission.JobStatus`); the last three are final. */
+export const jobStates = ['PENDING', 'RUNNING', 'STOPPED', 'SUCCEEDED', 'FAILED'] as const;
+export type JobState = (typeof jobStates)[number];
+export const isFinal = (state: JobState): boolean => state !== 'PENDING' && state !== 'RUNNING';
+
+const jobSchema = v.looseObject({
+	status: v.picklist(jobStates),
+	submission_id: v.nullish(v.string()),
+	message: v.nullish(v.string()),
+	error_type: v.nullish(v.string()),
+	driver_exit_code: v.nullish(v.number()),
+	driver_node_id: v.nullish(v.string()),
+});
+export type JobInfo = v.InferOutput<typeof jobSchema>;
+
+export interface JobRequest {
+	readonly entrypoint: string;
+	readonly submission_id: string;
+	readonly runtime_env: Readonly<Record<string, unknown>>;
+	readonly metadata: Readonly<Record<string, string>>;
+}
+
+const versionSchema = v.looseObject({ ray_version: v.string() });
+const logsSchema = v.looseObject({ logs: v.string() });
+const stoppedSchema = v.looseObject({ stopped: v.boolean() });
+
+/** A request is given up after this long, in milliseconds; submitting waits for the cluster's own agents. */
+const patience = { usual: 30_000, submit: 120_000, upload: 600_000, last: 5000 };
+/** What an answer that says what went wrong is read of, in characters. */
+const longestWords = 2000;
+/** A log comes as one text. */
+const largestAnswer = 512 << 20;
+
+/**
+ * The Jobs API of a Ray cluster, which its dashboard serves (`ray[default]`): ray/dashboard/modules/job/job_head.py. Nothing
+ * is asked of anybody but the address that a person named: redirects are not followed.
+ */
+export class JobsApi {
+	readonly cluster: Cluster;
+
+	constructor(cluster: Cluster) {
+		this.cluster = cluster;
+	}
+
+	/** Version of Ray. Also how one finds out that this is a cluster that takes jobs. */
+	async version(signal?: AbortSignal): Promise<string> {
+		const answer = await this.#ask('GET', '/api/version', { signal });
+		return this.#read(answer, versionSchema).ray_version;
+	}
+
+	/** Whether the cluster has a package; it then also keeps it for a while. @param name `_ray_pkg_<hash>.zip` */
+	async hasPackage(name: string, signal?: AbortSignal): Promise<boolean> {
+		return (await this.#ask('GET', `/api/packages/gcs/${name}`, { signal, allow: [404] })).status === 200;
+	}
+
+	async putPackage(name: string, bytes: Buffer, signal?: AbortSignal): Promise<void> {
+		await this.#ask('PUT', `/api/packages/gcs/${name}`, { body: bytes, signal, patienceMs: patience.upload });
+	}
+
+	async submit(request: JobRequest, signal?: AbortSignal): Promise<void> {
+		const body = JSON.stringify(request);
+		await this.#ask('POST', '/api/jobs/', { body, signal, patienceMs: patience.submit });
+	}
+
+	/** null: the cluster does not know the job. */
+	async job(id: string, signal?: AbortSignal): Promise<JobInfo | null> {
+		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}`, { signal, allow: [404] });
+		return answer.status === 404 ? null : this.#read(answer, jobSchema);
+	}
+
+	/** All that the job has printed so far. */
+	async logs(id: string, signal?: AbortSignal): Promise<string> {
+		const patienceMs = patience.upload;
+		const answer = await this.#ask('GET', `/api/jobs/${encodeURIComponent(id)}/logs`, { signal, patienceMs });
+		return this.#read(answer, logsSchema).logs;
+	}
+
+	/** Ends the job: its processes are told, and killed soon after. false: it had ended, or is not known. */
+	async stop(id: string, signal?: AbortSignal): Promise<boolean> {
+		const answer = await this.#ask('POST', `/api/jobs/${encodeURIComponent(id)}/stop`, { signal, allow: [404] });
+		return answer.status === 404 ? false : this.#read(answer, stoppedSchema).stopped;
+	}
+
+	/** As `stop`, for a process that ends now: waits some seconds at most, and tells nothing. */
+	stopBeforeExit(id: string): void {
+		const { address, headers } = this.cluster;
+		const url = `${address}/api/jobs/${encodeURIComponent(id)}/stop`;
+		const script = `const { request } = await import(process.env.ASK_URL.startsWith('https') ? 'node:https' : 'node:http');
+request(process.env.ASK_URL, { method: 'POST', headers: JSON.parse(process.env.ASK_HEADERS) }, (answer) => answer.resume()).on('error', () => {}).end();`;
+		spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+			env: { ...process.env, ASK_URL: url, ASK_HEADERS: JSON.stringify(headers) },
+			stdio: 'ignore',
+			timeout: patience.last,
+		});
+	}
+
+	/** Where the log is told line by line, over a web socket. */
+	tailAddress(id: string): string {
+		return `${this.cluster.address}/api/jobs/${encodeURIComponent(id)}/logs/tail`;
+	}
+
+	async #ask(
+		method: string,
+		path: string,
+		options: {
+			readonly body?: string | Buffer;
+			readonly signal?: AbortSignal | undefined;
+			readonly allow?: readonly number[];
+			readonly patienceMs?: number;
+		},
+	): Promise<PlainResponse> {
+		const { address, headers } = this.cluster;
+		const { body, signal } = options;
+		const timeout = AbortSignal.timeout(options.patienceMs ?? patience.usual);
+		let answer: PlainResponse;
+		try {
+			answer = await plainRequest(address + path, {
+				method,
+				headers: typeof body === 'string' ? { ...headers, 'Content-Type': 'application/json' } : headers,
+				...(body === undefined ? {} : { body }),
+				signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+				largest: largestAnswer,
+			});
+		} catch (error) {
+			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			if (error instanceof TooLarge) {
+				throw new Failure('full', `The Ray cluster at ${address}: ${error.message}, to ${method} ${path}.`);
+			}
+			const why = timeout.aborted ? 'it did not answer in time' : causeOf(error);
+			throw new Failure(
+				'unavailable',
+				`The Ray cluster at ${address} cannot be reached: ${why}.`,
+				'Check the address, and that the cluster runs with its dashboard (pip install "ray[default]").',
+				{ cause: error },
+			);
+		}
+		const { status } = answer;
+		if ((status >= 200 && status < 300) || options.allow?.includes(status)) return answer;
+		throw this.#refused(answer, `${method} ${path}`);
+	}
+
+	#refused({ status, body }: PlainResponse, what: string): Failure {
+		const { address } = this.cluster;
+		if (status >= 300 && status < 400) {
+			return new Failure(
+				'denied',
+				`${address} sends requests on to another address, which is not followed.`,
+				'Name the address of the dashboard itself, or open a tunnel to it.',
+			);
+		}
+		const words = lastLine(body.toString('utf8'));
+		if (status === 401 || status === 403) {
+			return new Failure(
+				'denied',
+				`The Ray cluster at ${address} refuses the request: ${words || `status ${status}`}.`,
+				'Set RAY_AUTH_TOKEN to the token of the cluster.',
+			);
+		}
+		if (status === 404) {
+			return new Failure(
+				'unsupported',
+				`${address} does not answer ${what}: it serves no Jobs API.`,
+				'Name the dashboard of the cluster, and install "ray[default]" there.',
+			);
+		}
+		const reason = status >= 500 || status === 429 ? 'unavailable' : 'invalid';
+		return new Failure(
+			reason,
+			`The Ray cluster at ${address} answered ${status} to ${what}: ${words}.`,
+			'Look at the logs of its dashboard and job agents, then resume the run.',
+		);
+	}
+
+	#read<T>({ body }: PlainResponse, schema: v.GenericSchema<unknown, T>): T {
+		let value: unknown;
+		try {
+			value = JSON.parse(body.toString('utf8'));
+		} catch (error) {
+			throw new Failure(
+				'unavailable',
+				`${this.cluster.address} gave an answer that is no JSON.`,
+				"Check that it is the address of a Ray cluster's dashboard.",
+				{ cause: error },
+			);
+		}
+		const decoded = decode(schema, value);
+		if (decoded.ok) return decoded.value;
+		throw new Failure(
+			'version',
+			`${this.cluster.address} gave an answer that is not one of Ray's Jobs API: ${decoded.faults[0]?.message}.`,
+			'This program knows the Jobs API of Ray 2.x.',
+		);
+	}
+}
+
+function causeOf(error: unknown): string {
+	const { code, message } = error as { code?: string; message?: string };
+	if (code === 'ECONNREFUSED') return 'nothing listens there';
+	if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'its name is not known';
+	if (code === 'ECONNRESET' || code === 'EPIPE') return 'the connection was lost';
+	return (message || code || String(error)).replace(/\.$/, '');
+}
+
+/** A refusal is often a stack trace of Python, whose last line says what was wrong. */
+function lastLine(text: string): string {
+	const lines = text.slice(-longestWords).split('\n');
+	return (lines.findLast((line) => line.trim() !== '') ?? '').trim().replace(/\.$/, '');
+}

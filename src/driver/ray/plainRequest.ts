@@ -1,0 +1,46 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+
+export interface PlainResponse {
+	readonly status: number;
+	readonly body: Buffer;
+}
+
+export interface PlainRequest {
+	readonly method: string;
+	readonly headers: Readonly<Record<string, string>>;
+	readonly body?: string | Buffer;
+	readonly signal: AbortSignal;
+	/** An answer with more bytes is given up. */
+	readonly largest: number;
+}
+
+export class TooLarge extends Error {}
+
+/**
+ * One request and its whole answer, redirects as they are. Not `fetch`: that says of itself that it is a browser
+ * (Sec-Fetch-Mode), and Ray's dashboard takes nothing but GET from browsers.
+ */
+export function plainRequest(address: string, options: PlainRequest): Promise<PlainResponse> {
+	const { method, headers, body, signal, largest } = options;
+	const url = new URL(address);
+	const start = url.protocol === 'https:' ? requestHttps : requestHttp;
+	return new Promise((resolve, reject) => {
+		const length = body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+		// A connection of its own: one that was kept may have been closed by the other side just now.
+		const sent = start(url, { method, headers: { ...headers, ...length }, signal, agent: false }, (response) => {
+			const parts: Buffer[] = [];
+			let bytes = 0;
+			response.on('data', (part: Buffer) => {
+				bytes += part.length;
+				if (bytes > largest) response.destroy(new TooLarge(`the answer has more than ${largest} bytes`));
+				else parts.push(part);
+			});
+			response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(parts) }));
+			response.on('error', reject);
+			response.on('close', () => reject(new Error('the connection was lost')));
+		});
+		sent.on('error', reject);
+		sent.end(body);
+	});
+}

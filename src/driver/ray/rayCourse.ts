@@ -1,0 +1,424 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { Failure } from '../../base/failure.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import { readMetricsEnd } from '../../runs/runReader.ts';
+import type { RunWriter } from '../../runs/runWriter.ts';
+import { trainerEnvironment } from '../trainerEnvironment.ts';
+import { type ClusterPlace, clusterPlace, isShared, offerPlace } from './clusterPlace.ts';
+import { type JobEnd, jobEnd, readFailed } from './jobEnd.ts';
+import { JobLog, pause } from './jobLog.ts';
+import { jobPackage } from './jobPackage.ts';
+import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
+import { type JobSight, JobWatch } from './jobWatch.ts';
+import { type LogFrame, readFrame } from './logFrames.ts';
+import { type RayRecord, rayRecordOf } from './rayRecord.ts';
+import { RelayControl } from './relayControl.ts';
+import { FolderControl, type RemoteControl } from './requestFolder.ts';
+import { localEvent, type Mirror, type MirroredRun, RunMirror } from './runMirror.ts';
+import { ShadowFolder } from './shadowFolder.ts';
+import { VerlMirror } from './verl/verlMirror.ts';
+import { verlPayload } from './verl/verlPayload.ts';
+
+export interface RayCourseOptions {
+	readonly api: JobsApi;
+	readonly recipe: ResolvedRecipe;
+	readonly writer: RunWriter;
+	readonly resume: boolean;
+	readonly parentCheckpoint: string | null;
+	/** Folder of the built programs. */
+	readonly dist: string;
+	/** Fires when the run is to end. */
+	readonly stopSignal: AbortSignal;
+	readonly onChanged: () => void;
+	/** Between two looks at what is mirrored; default 500. */
+	readonly tickMs?: number;
+	/** Between two looks at the job; default 2000. */
+	readonly pollMs?: number;
+	/** How long the cluster's driver may take to end before the job is ended; default 300000. */
+	readonly stopMs?: number;
+}
+
+/** Lines of a job's log are kept up to this length. */
+const longestLine = 4000;
+/** A cluster that does not answer is told of after this long. */
+const quietMs = 5000;
+/** How long a cluster may take until it takes a job. */
+const submitMs = 180_000;
+/** A stop waits so long for a cluster that does not answer. */
+const unreachableMs = 15_000;
+
+/** A run on a Ray cluster, as its driver here sees it: the job is submitted, or found again, and mirrored until it ends. */
+export class RayCourse {
+	readonly #options: RayCourseOptions;
+	readonly #place: ClusterPlace;
+	readonly #shadow: ShadowFolder;
+	#request: JobRequest | null = null;
+	#ray: RayRecord | null = null;
+	#mirror: Mirror | null = null;
+	#control: RemoteControl | null = null;
+	#record: MirroredRun | null = null;
+	#told: Failure | null = null;
+	/** Why what the log tells could not be kept. */
+	#logFailure: unknown = null;
+	#stopping: Promise<void> | null = null;
+	/** When the run was told to end; null: it was not. */
+	#stopAsked: number | null = null;
+	/** The job was there before this driver. */
+	#found = false;
+	#unreachable = false;
+	#device = '';
+
+	constructor(options: RayCourseOptions) {
+		this.#options = options;
+		const { id } = options.writer.record;
+		this.#place = clusterPlace(options.recipe.ray?.storage ?? null, id);
+		this.#shadow = new ShadowFolder(join(clusterPlace(null, id).storage, `${id}.log`));
+	}
+
+	/** The way to the driver on the cluster. Fails with `unavailable` until there is one. */
+	get control(): RemoteControl {
+		if (this.#control !== null) return this.#control;
+		if (this.#isVerl) throw new Failure('unsupported', 'verl answers no requests while it trains.', 'Stop the run.');
+		throw new Failure('unavailable', 'The run has not begun on the cluster yet.', 'Ask again in a moment.');
+	}
+
+	/** Whether what is asked of the cluster's driver names folders that are seen here. */
+	get shared(): boolean {
+		return this.#ray?.shared === true;
+	}
+
+	get #isVerl(): boolean {
+		return this.#options.recipe.ray?.payload === 'verl';
+	}
+
+	/** Whether the run on the cluster has ended by itself, and has said so. */
+	get toldEnd(): boolean {
+		return this.#record?.status === 'finished' || this.#record?.status === 'stopped';
+	}
+
+	/** Brings the run here into step now, before an answer that says what has happened. */
+	async refresh(): Promise<void> {
+		await this.#sync(true);
+	}
+
+	/** From the submission to the end of the job. */
+	async run(): Promise<JobEnd> {
+		const { api, stopSignal, tickMs = 500 } = this.#options;
+		const version = await api.version(stopSignal);
+		await this.#options.writer.updateRecord({ versions: { ...this.#options.writer.record.versions, ray: version } });
+		if (!(await this.#findAgain())) await this.#submit();
+		const ray = this.#ray as RayRecord;
+		const watch = new JobWatch(api, ray.job, { pollMs: this.#options.pollMs ?? 2000 });
+		const end = new AbortController();
+		const log = new JobLog(api, ray.job, (line) => this.#takeLine(line), {
+			pollMs: this.#options.pollMs ?? 2000,
+		});
+		// What an earlier log told of steps that were done again is gone through before anything is mirrored.
+		await this.tidy();
+		if (this.#found) await log.readAll(stopSignal).catch(() => undefined);
+		const following = log.follow(end.signal).catch((error: unknown) => {
+			this.#logFailure = error;
+		});
+		try {
+			for (;;) {
+				if (this.#logFailure !== null) throw this.#logFailure;
+				const sight = await watch.look();
+				if (stopSignal.aborted) {
+					this.#stopAsked ??= Date.now();
+					this.#stopping ??= this.#stopRemote(end.signal);
+				}
+				await this.#sync(false);
+				await this.#tellSight(sight);
+				if (sight?.kind === 'gone') throw this.#lost();
+				if (sight?.kind === 'unreachable' && this.#stopAsked !== null) {
+					if (Date.now() - Math.max(sight.since, this.#stopAsked) > unreachableMs) throw this.#outOfReach();
+				}
+				if (sight?.kind === 'there' && isFinal(sight.job.status)) {
+					end.abort();
+					await following;
+					await log.readAll().catch(() => undefined);
+					await this.#sync(true);
+					const told = this.#told ?? (await readFailed(this.#place.sidecar, ray.job));
+					return jobEnd(sight.job, this.#record, {
+						told,
+						stopAsked: stopSignal.aborted,
+						address: ray.address,
+						silent: this.#isVerl,
+					});
+				}
+				await pause(tickMs);
+			}
+		} finally {
+			end.abort();
+			await following;
+			await this.#stopping?.catch(() => undefined);
+			await this.#mirror?.close();
+			await this.#shadow.close();
+		}
+	}
+
+	/** Removes what is needed only while the run may go on. */
+	async tidy(): Promise<void> {
+		await rm(this.#shadow.folder, { recursive: true, force: true }).catch(() => undefined);
+	}
+
+	/** Ends the job at once, before this process ends. */
+	abandon(): void {
+		if (this.#ray !== null) this.#options.api.stopBeforeExit(this.#ray.job);
+	}
+
+	/** A driver that was started again goes on with the job that runs. */
+	async #findAgain(): Promise<boolean> {
+		const { api, writer, resume } = this.#options;
+		const ray = rayRecordOf(writer.record);
+		if (!resume || ray === null) return false;
+		if (ray.address !== api.cluster.address) return false;
+		const job = await api.job(ray.job);
+		if (job === null || isFinal(job.status)) return false;
+		this.#found = true;
+		this.#ray = ray;
+		this.#request = { ...(await this.#prepare(ray.job, false)), submission_id: ray.job };
+		await this.#event('info', `Found the job ${ray.job} again, which goes on at ${ray.address}.`);
+		await this.#tellDevice(`ray (job ${job.status.toLowerCase()})`);
+		return true;
+	}
+
+	async #submit(): Promise<void> {
+		const { api, writer, resume, stopSignal } = this.#options;
+		const before = rayRecordOf(writer.record);
+		const submissions = (before?.submissions ?? 0) + 1;
+		const job = submissions === 1 ? writer.record.id : `${writer.record.id}-${submissions}`;
+		await offerPlace(this.#place);
+		const request = await this.#prepare(job, resume && before !== null);
+		this.#request = request;
+		const ray: RayRecord = {
+			address: api.cluster.address,
+			job,
+			submissions,
+			folder: before?.folder ?? null,
+			shared: null,
+			attempt: before?.attempt ?? 0,
+		};
+		// Before it is submitted: whoever comes after an end in between finds the job, or that there is none.
+		await this.#updateRay(ray);
+		await this.#offer(request, stopSignal);
+		await this.#event('info', `Submitted the job ${job} to ${ray.address}.`);
+		await this.#tellDevice('ray (job pending)');
+	}
+
+	/** A cluster that has just begun takes jobs a little later than requests. */
+	async #offer(request: JobRequest, signal: AbortSignal): Promise<void> {
+		const { api } = this.#options;
+		const deadline = Date.now() + submitMs;
+		for (let rest = 1000; ; rest = Math.min(rest * 2, 15_000)) {
+			try {
+				return await api.submit(request, signal);
+			} catch (error) {
+				if (!(error instanceof Failure) || error.reason !== 'unavailable' || Date.now() > deadline) throw error;
+				// Its answer was lost, and not the request.
+				if ((await api.job(request.submission_id, signal).catch(() => null)) !== null) return;
+				await pause(rest, signal);
+			}
+		}
+	}
+
+	async #prepare(job: string, resume: boolean): Promise<JobRequest> {
+		const { api, writer, recipe, parentCheckpoint, dist, stopSignal } = this.#options;
+		const ray = recipe.ray;
+		if (ray === undefined) throw new Failure('invalid', 'The recipe of this run has no settings of Ray.');
+		if (this.#isVerl && parentCheckpoint !== null) {
+			throw new Failure('unsupported', 'verl does not begin from a checkpoint of this lab.', 'Name it as the model.');
+		}
+		const notes: string[] = [];
+		const forVerl = async (placed: ResolvedRecipe) => {
+			const payload = await verlPayload(writer.folder, recipe, placed, { id: writer.record.id, submission: job });
+			notes.push(...payload.notes);
+			return payload.entries;
+		};
+		const files = await jobPackage({
+			run: writer.folder,
+			id: writer.record.id,
+			submission: job,
+			recipe,
+			place: this.#place,
+			resume,
+			parentCheckpoint,
+			dist,
+			...(this.#isVerl ? { extra: forVerl } : {}),
+		});
+		for (const note of this.#found ? [] : notes) await this.#event('info', note);
+		if (!(await api.hasPackage(files.name, stopSignal))) await api.putPackage(files.name, files.bytes, stopSignal);
+		return {
+			entrypoint: `python -m reasoning_lab_trainer.ray.${this.#isVerl ? 'verl_job' : 'job'}`,
+			submission_id: job,
+			metadata: { run: writer.record.id, name: recipe.name, by: 'reasoning-lab' },
+			runtime_env: {
+				working_dir: `gcs://${files.name}`,
+				...(ray.pip.length === 0 ? {} : { pip: ray.pip }),
+				env_vars: { ...jobEnvironment(recipe), ...ray.environment },
+			},
+		};
+	}
+
+	async #takeLine(line: string): Promise<void> {
+		const { writer } = this.#options;
+		const frame = readFrame(line);
+		if (frame !== null) return this.#takeFrame(frame);
+		const text = stripVTControlCharacters(line).trimEnd();
+		if (text !== '') writer.log(`job: ${text.slice(0, longestLine)}`);
+	}
+
+	async #takeFrame(frame: LogFrame): Promise<void> {
+		if (frame.k === 'failed') {
+			this.#told = new Failure(frame.reason as Failure['reason'], frame.message, frame.action);
+		} else if (frame.k === 'place') {
+			await this.#takePlace(frame.folder, false);
+		} else {
+			await this.#shadow.apply(frame);
+		}
+	}
+
+	/** It is known where the run lies on the cluster. */
+	async #takePlace(folder: string, shared: boolean): Promise<void> {
+		const { api } = this.#options;
+		const ray = this.#ray as RayRecord;
+		if (this.#mirror !== null) return;
+		this.#mirror = await this.#makeMirror(shared ? this.#place.run : this.#shadow.folder, shared);
+		if (!this.#isVerl) {
+			this.#control = shared
+				? new FolderControl(this.#place.sidecar)
+				: new RelayControl(api, this.#request as JobRequest, `${folder}.ray`);
+		}
+		const first = ray.folder === null;
+		await this.#updateRay({ ...ray, folder, shared });
+		if (!first) return;
+		const where = shared ? 'and is copied from there' : 'where its checkpoints stay; the rest is told by the log';
+		await this.#event('info', `The run lies in ${folder} on the cluster, ${where}.`);
+	}
+
+	async #makeMirror(folder: string, shared: boolean): Promise<Mirror> {
+		const { writer, recipe } = this.#options;
+		if (!this.#isVerl) return new RunMirror(folder, writer, { checkpoints: shared, attempt: this.#ray?.attempt ?? 0 });
+		const last = (await readMetricsEnd(writer.folder)).at(-1)?.step ?? -1;
+		const stage = recipe.stages[0]?.type ?? 'grpo';
+		return new VerlMirror(folder, writer, last, { temperature: recipe.evaluate.temperature, stage });
+	}
+
+	async #sync(thorough: boolean): Promise<void> {
+		const ray = this.#ray as RayRecord;
+		if (this.#mirror === null && (await isShared(this.#place, ray.job))) await this.#takePlace(this.#place.run, true);
+		const mirror = this.#mirror;
+		if (mirror === null) return;
+		const before = this.#record;
+		const record = await mirror.sync(thorough);
+		this.#record = record;
+		if (mirror.attempt !== this.#ray?.attempt) {
+			await this.#updateRay({ ...(this.#ray as RayRecord), attempt: mirror.attempt });
+		}
+		if (record !== null) await this.#tellStatus(record);
+		if (record !== null && JSON.stringify(record) !== JSON.stringify(before)) this.#options.onChanged();
+	}
+
+	/** Status and device, from what is known of the job and of the run there. */
+	async #tellSight(sight: JobSight | null): Promise<void> {
+		if (sight?.kind === 'unreachable') {
+			if (this.#unreachable || Date.now() - sight.since < quietMs) return;
+			this.#unreachable = true;
+			await this.#event(
+				'warning',
+				`${sight.failure.message} The job goes on there if the cluster lives; trying again.`,
+			);
+			await this.#tellDevice(`ray (cluster not reached since ${new Date(sight.since).toISOString()})`);
+			return;
+		}
+		if (this.#unreachable) {
+			this.#unreachable = false;
+			await this.#event('info', 'The Ray cluster answers again.');
+		}
+		const record = this.#record;
+		const status = sight?.kind === 'there' ? sight.job.status.toLowerCase() : 'running';
+		if (record === null) return this.#tellDevice(`ray (job ${status})`);
+		const lost = record.status === 'crashed';
+		await this.#tellDevice(lost ? 'ray (starts again after a loss)' : `ray: ${record.device}`);
+	}
+
+	/** Paused or at work, as the run on the cluster is; what it ends as is told when its job has ended. */
+	async #tellStatus({ status, pause: held }: MirroredRun): Promise<void> {
+		const { writer } = this.#options;
+		const shown = status === 'paused' ? 'paused' : 'running';
+		if (writer.record.status === shown && JSON.stringify(writer.record.pause) === JSON.stringify(held)) return;
+		await writer.updateRecord({ status: shown, pause: held });
+	}
+
+	async #tellDevice(device: string): Promise<void> {
+		if (device === this.#device) return;
+		this.#device = device;
+		const { writer, onChanged } = this.#options;
+		const { status } = writer.record;
+		await writer.updateRecord({ device, status: status === 'paused' ? 'paused' : 'running' });
+		onChanged();
+	}
+
+	/** Asks the run to end, and ends the job when it does not. */
+	async #stopRemote(end: AbortSignal): Promise<void> {
+		const { api, stopMs = 300_000 } = this.#options;
+		const { job } = this.#ray as RayRecord;
+		if (this.#control !== null && this.#record !== null) {
+			try {
+				const signal = AbortSignal.any([end, AbortSignal.timeout(stopMs)]);
+				await this.#control.ask('run/stop', { checkpoint: true }, signal);
+				return;
+			} catch (error) {
+				if (end.aborted) return;
+				await this.#event('warning', `The run did not end by itself: ${Failure.from(error).message} Its job is ended.`);
+			}
+		}
+		// Tried as long as the cluster is looked for, too: the loop ends when the job has.
+		for (let rest = 1000; !end.aborted; rest = Math.min(rest * 2, 30_000)) {
+			const done = await api.stop(job).then(
+				() => true,
+				(error: unknown) => Failure.from(error).reason !== 'unavailable',
+			);
+			if (done) return;
+			await pause(rest, end);
+		}
+	}
+
+	#outOfReach(): Failure {
+		const { address, job } = this.#ray as RayRecord;
+		return new Failure(
+			'unavailable',
+			`The Ray cluster at ${address} cannot be reached, so its job ${job} could not be stopped: it goes on if the cluster lives.`,
+			'Resume the run when the cluster is back: that finds the job again. Then stop it.',
+		);
+	}
+
+	#lost(): Failure {
+		const { address, job } = this.#ray as RayRecord;
+		return new Failure(
+			'unavailable',
+			`The Ray cluster at ${address} does not know the job ${job} any more: its head was lost or started anew.`,
+			'Resume the run: it goes on from its newest checkpoint.',
+		);
+	}
+
+	async #updateRay(ray: RayRecord): Promise<void> {
+		this.#ray = ray;
+		await this.#options.writer.updateRecord({ ray } as Partial<RunRecord>);
+	}
+
+	async #event(level: 'info' | 'warning', message: string): Promise<void> {
+		await this.#options.writer.appendEvent({ type: 'alert', level, message, ...localEvent });
+	}
+}
+
+/** Of what a trainer here would get: what keeps it silent, and off the network where the recipe names nothing there. */
+function jobEnvironment(recipe: ResolvedRecipe): Record<string, string> {
+	const own = trainerEnvironment({ recipe, folder: '', socket: '', token: '', environment: {} });
+	const place = /^(PYTHONPATH|PYTHONSAFEPATH|OMP_NUM_THREADS|REASONING_LAB_.*)$/;
+	const kept = Object.entries(own).filter(([name, value]) => value !== undefined && !place.test(name));
+	return { ...(Object.fromEntries(kept) as Record<string, string>), RAY_DEDUP_LOGS: '0', RAY_USAGE_STATS_ENABLED: '0' };
+}

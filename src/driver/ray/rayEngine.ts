@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { DiskReserve } from '../../engine/shared/diskReserve.ts';
+import type { EngineArguments } from '../../engine/shared/engineArguments.ts';
+import type { EngineProcess } from '../../engine/shared/engineProcess.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { ControlServer } from '../../rpc/controlServer.ts';
+import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
+import { openControl } from '../../runs/runControl.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { RunRegistry } from '../../runs/runRegistry.ts';
+import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
+import { clusterAddress, clusterHeaders } from './clusterAddress.ts';
+import type { JobEnd } from './jobEnd.ts';
+import { JobsApi } from './jobsApi.ts';
+import { rayControls } from './rayControls.ts';
+import { RayCourse, type RayCourseOptions } from './rayCourse.ts';
+
+type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
+
+export interface RayEngineOptions extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs'> {
+	readonly environment?: NodeJS.ProcessEnv;
+	/** Folder of the built programs; default: where this one lies. */
+	readonly dist?: string;
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+/** Answers on their way out get so long before the endpoint closes. */
+const farewellMs = 50;
+
+/** Beside this program, which is dist/driver.js; from source the folder of the last build. */
+function ownDist(): string {
+	const folder = dirname(fileURLToPath(import.meta.url));
+	return import.meta.url.endsWith('.ts') ? join(folder, '..', '..', '..', 'dist') : folder;
+}
+
+/**
+ * The process that stands for a run on a Ray cluster: it holds the run folder, its lock and its control endpoint, submits the
+ * job and mirrors what it writes. The job outlives it; resuming the run finds the job again.
+ */
+export function runRayEngine(args: RunArguments, options: RayEngineOptions = {}): EngineProcess {
+	const stop = new AbortController();
+	const crashed = deferred<never>();
+	crashed.promise.catch(() => undefined);
+	const run = new RayRun(args, options, stop, crashed.promise);
+	return {
+		stop: () => stop.abort(),
+		crash: (error) => crashed.reject(error),
+		abandon: () => run.abandon(),
+		exit: run.run(),
+	};
+}
+
+class RayRun {
+	readonly #args: RunArguments;
+	readonly #options: RayEngineOptions;
+	readonly #stop: AbortController;
+	readonly #crash: Promise<never>;
+	readonly #ended = deferred<void>();
+	#writer: RunWriter | null = null;
+	#reserve: DiskReserve | null = null;
+	#server: ControlServer | null = null;
+	#course: RayCourse | null = null;
+
+	constructor(args: RunArguments, options: RayEngineOptions, stop: AbortController, crash: Promise<never>) {
+		this.#args = args;
+		this.#options = options;
+		this.#stop = stop;
+		this.#crash = crash;
+	}
+
+	abandon(): void {
+		this.#course?.abandon();
+	}
+
+	async run(): Promise<number> {
+		const alive = setInterval(() => undefined, 1 << 30);
+		try {
+			const writer = await this.#open();
+			const end = await Promise.race([this.#follow(writer), this.#crash]);
+			if (end.status === 'crashed') throw end.failure;
+			await this.#end(writer, end.status);
+			return 0;
+		} catch (error) {
+			return await this.#fail(error);
+		} finally {
+			await this.#release();
+			clearInterval(alive);
+		}
+	}
+
+	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
+	async #open(): Promise<RunWriter> {
+		const { run, resume } = this.#args;
+		const isThere = await readRecord(run).then(
+			() => true,
+			(error: unknown) => {
+				if (error instanceof Failure && error.reason === 'missing') return false;
+				throw error;
+			},
+		);
+		this.#writer = resume && isThere ? await RunWriter.reopen(run) : await RunWriter.create(run, await this.#initial());
+		this.#reserve = await DiskReserve.take(run);
+		return this.#writer;
+	}
+
+	async #initial(): Promise<InitialRecord> {
+		const { run, parentCheckpoint } = this.#args;
+		const recipe = await readResolvedRecipe(run)
+			.then((value) => decodeResolvedRecipe(value, runFiles.recipe))
+			.catch(() => null);
+		return {
+			id: basename(run),
+			name: recipe?.name ?? basename(run),
+			engine: 'ray',
+			stage: null,
+			totalSteps: recipe === null ? null : recipe.stages.reduce((sum, stage) => sum + stage.steps, 0),
+			device: 'ray',
+			parent: parentCheckpoint === null ? null : { run: '', checkpoint: parentCheckpoint },
+			seeds: recipe === null ? {} : { recipe: recipe.seed },
+			versions: {},
+			hashes: { recipe: '', dataset: '', rewards: '' },
+		};
+	}
+
+	async #follow(writer: RunWriter): Promise<JobEnd> {
+		const { run, resume, parentCheckpoint } = this.#args;
+		const { environment = process.env } = this.#options;
+		const value = await readResolvedRecipe(run);
+		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
+		this.#server = await openControl(run, writer.record.id, {
+			serving: false,
+			handlers: rayControls({
+				run,
+				stop: () => this.#stop.abort(),
+				ended: this.#ended.promise,
+				status: () => writer.record,
+				course: () => this.#course,
+			}),
+		});
+		await this.#checkUnchanged(writer, value, recipe);
+		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
+		const address = clusterAddress(recipe.ray?.address ?? null, environment);
+		const api = new JobsApi({ address, headers: await clusterHeaders(environment) });
+		this.#course = new RayCourse({
+			api,
+			recipe,
+			writer,
+			resume,
+			parentCheckpoint,
+			dist: this.#options.dist ?? ownDist(),
+			stopSignal: this.#stop.signal,
+			onChanged: () => this.#server?.changed(),
+			...this.#options,
+		});
+		return await this.#course.run();
+	}
+
+	/** Recipe and rewards are those of the run's beginning. What data it read is known on the cluster. */
+	async #checkUnchanged(writer: RunWriter, value: unknown, recipe: ResolvedRecipe): Promise<void> {
+		const { run, resume } = this.#args;
+		const source = sha256(JSON.stringify(value) + hashRewards(value));
+		const before = writer.record.source;
+		if (resume && typeof before === 'string' && before !== source) {
+			throw new Failure(
+				'mismatch',
+				`The recipe.json or the reward files of the run ${run} have changed since it began.`,
+				'Put them back, or start a new run from a checkpoint.',
+			);
+		}
+		await checkRewardCopies(run, recipe);
+		await writer.updateRecord({ source } as Partial<RunRecord>);
+	}
+
+	/** The run on the cluster has told its end as an event; a job that was ended has not. */
+	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
+		const { step } = writer.record;
+		if (!this.#course?.toldEnd) await writer.appendEvent({ type: status, step, local: true });
+		await writer.updateRecord({ status, step, pause: undefined });
+		await this.#course?.tidy();
+	}
+
+	async #fail(error: unknown): Promise<number> {
+		const stopped = this.#stop.signal.aborted && error instanceof Failure && error.reason === 'cancelled';
+		const failure = Failure.from(error);
+		const writer = this.#writer;
+		if (writer !== null && stopped && writer.record.ray === undefined) {
+			// Told to stop before there was a job.
+			await this.#end(writer, 'stopped').catch(() => undefined);
+			return 0;
+		}
+		process.stderr.write(`${failure.toString()}\n`);
+		if (writer !== null) {
+			await this.#reserve?.release();
+			if (failure.reason === 'internal') writer.log(error instanceof Error ? `${error.stack}` : failure.message);
+			const { reason, message, action } = failure.toJSON();
+			const { step } = writer.record;
+			await Promise.allSettled([
+				writer.updateRecord({
+					status: 'crashed',
+					pause: undefined,
+					error: { reason, message, ...(action ? { action } : {}) },
+				}),
+				writer.appendEvent({ type: 'crashed', reason, message, step, local: true }),
+				writer.close(),
+			]);
+		}
+		return failure.reason === 'internal' ? 1 : 2;
+	}
+
+	async #release(): Promise<void> {
+		this.#ended.resolve();
+		this.#server?.changed();
+		if (this.#server && this.#server.clients > 0) {
+			await new Promise((resolve) => setTimeout(resolve, farewellMs));
+			for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+		}
+		this.#server?.dispose();
+		await this.#reserve?.release();
+		await this.#writer?.close().catch(() => undefined);
+	}
+}

@@ -1,0 +1,72 @@
+import { Failure } from '../../base/failure.ts';
+import type { ControlMethod, ControlParams, ControlResult } from '../../protocol/control.ts';
+import { pause } from './jobLog.ts';
+import { isFinal, type JobRequest, type JobsApi } from './jobsApi.ts';
+import { readFrame } from './logFrames.ts';
+import { answeredValue, type RemoteControl } from './requestFolder.ts';
+
+/** A request travels on a command line, which is limited. */
+const largestRequest = 96 << 10;
+
+/**
+ * Asks through small jobs, for where the storage of the cluster is not seen from here: each leaves one request in the folder
+ * on the cluster, waits for the answer and prints it.
+ */
+export class RelayControl implements RemoteControl {
+	readonly #api: JobsApi;
+	readonly #run: JobRequest;
+	/** The run's sidecar folder on the cluster. */
+	readonly #folder: string;
+	readonly #pollMs: number;
+	#count = 0;
+
+	/** @param run the job of the run: the relays take its package and environment */
+	constructor(api: JobsApi, run: JobRequest, folder: string, pollMs = 1000) {
+		this.#api = api;
+		this.#run = run;
+		this.#folder = folder;
+		this.#pollMs = pollMs;
+	}
+
+	async ask<M extends ControlMethod>(
+		method: M,
+		params: ControlParams<M>,
+		signal: AbortSignal,
+	): Promise<ControlResult<M>> {
+		const text = JSON.stringify({ folder: this.#folder, method, params });
+		const encoded = Buffer.from(text, 'utf8').toString('base64');
+		if (encoded.length > largestRequest) {
+			throw new Failure(
+				'unsupported',
+				`${method} with ${text.length} characters is too long for a cluster whose storage is not seen from here.`,
+				'Ask for less at once, or set ray.storage to a folder that this machine sees, too.',
+			);
+		}
+		const id = `${this.#run.submission_id}-ask-${Date.now().toString(36)}-${++this.#count}`;
+		await this.#api.submit(
+			{
+				...this.#run,
+				submission_id: id,
+				entrypoint: `python -m reasoning_lab_trainer.ray.relay ${encoded}`,
+				metadata: { ...this.#run.metadata, kind: 'control' },
+			},
+			signal,
+		);
+		try {
+			for (;;) {
+				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				await pause(this.#pollMs, signal);
+				const job = await this.#api.job(id, signal);
+				if (job === null) throw new Failure('unavailable', `The cluster has lost the request ${method}.`);
+				if (!isFinal(job.status)) continue;
+				for (const line of (await this.#api.logs(id, signal)).split('\n')) {
+					const frame = readFrame(line);
+					if (frame?.k === 'answer') return answeredValue(method, frame.answer);
+				}
+				throw new Failure('unavailable', `The cluster gave no answer to ${method}: ${job.message ?? job.status}.`);
+			}
+		} finally {
+			if (signal.aborted) await this.#api.stop(id).catch(() => undefined);
+		}
+	}
+}

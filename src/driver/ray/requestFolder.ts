@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Failure, type Reason } from '../../base/failure.ts';
+import { type ControlMethod, type ControlParams, type ControlResult, controlMethods } from '../../protocol/control.ts';
+import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
+import type { ControlHandlers } from '../../rpc/controlServer.ts';
+import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
+import { listFolder, readJson } from '../../runs/safeFile.ts';
+import { pause } from './jobLog.ts';
+
+/*
+ * Control requests as files, for an engine whose socket cannot be reached but whose storage can: `requests/ID.json` holds
+ * `{method, params}`, `answers/ID.json` then `{value}` or `{error}`. A request whose engine was lost is answered by the next
+ * one; one that nobody waits for any more is removed by who asked.
+ */
+
+const requestSchema = v.object({ method: v.string(), params: v.optional(v.unknown(), {}) });
+export const answerSchema = v.object({
+	value: v.optional(v.unknown()),
+	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
+});
+
+/** Prompts and completions may be long. */
+const largest = 256 << 20;
+const named = /^([\w-]{1,64})\.json$/;
+
+export interface RequestFolderOptions {
+	/** Between two looks, in milliseconds; default 300. */
+	readonly pollMs?: number;
+}
+
+/** Answers the requests in a folder until it is disposed. */
+export class RequestFolder extends Disposable {
+	readonly #folder: string;
+	readonly #handlers: ControlHandlers;
+	readonly #end = new AbortController();
+	readonly #taken = new Set<string>();
+
+	constructor(folder: string, handlers: ControlHandlers, { pollMs = 300 }: RequestFolderOptions = {}) {
+		super();
+		this.#folder = folder;
+		this.#handlers = handlers;
+		this.register(toDisposable(() => this.#end.abort()));
+		void this.#watch(pollMs);
+	}
+
+	async #watch(pollMs: number): Promise<void> {
+		const { signal } = this.#end;
+		while (!signal.aborted) {
+			for (const { name } of await listFolder(this.#folder, 'requests')) {
+				const id = named.exec(name)?.[1];
+				if (id === undefined || this.#taken.has(id) || signal.aborted) continue;
+				this.#taken.add(id);
+				void this.#answer(id);
+			}
+			await pause(pollMs, signal);
+		}
+	}
+
+	async #answer(id: string): Promise<void> {
+		const request = join(this.#folder, 'requests', `${id}.json`);
+		let answer: v.InferOutput<typeof answerSchema>;
+		try {
+			answer = { value: (await this.#handle(await readJson(this.#folder, `requests/${id}.json`, largest))) ?? {} };
+		} catch (error) {
+			answer = { error: Failure.from(error).toJSON() };
+		}
+		// The engine that comes after this one answers what this one could not.
+		if (this.disposed && answer.error !== undefined) return;
+		await ensureFolder(join(this.#folder, 'answers'))
+			.then(() => writeFileAtomic(join(this.#folder, 'answers', `${id}.json`), JSON.stringify(answer)))
+			.then(() => rm(request, { force: true }))
+			.catch(() => undefined);
+	}
+
+	async #handle(value: unknown): Promise<unknown> {
+		const { method, params } = decodeOrThrow(requestSchema, value, 'The request');
+		const handler = Object.hasOwn(controlMethods, method) ? this.#handlers[method as keyof ControlHandlers] : undefined;
+		if (handler === undefined) throw new Failure('unsupported', `The engine does not answer ${method}.`);
+		const schema = controlMethods[method as ControlMethod].params as unknown as Schema<never>;
+		const decoded = decode(schema, params);
+		if (!decoded.ok) {
+			const fault = decoded.faults[0];
+			throw new Failure('invalid', `${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message}.`);
+		}
+		return await (handler as (params: never, signal: AbortSignal) => Promise<unknown>)(decoded.value, this.#end.signal);
+	}
+}
+
+/** How a client reaches an engine that it has no socket to. */
+export interface RemoteControl {
+	ask<M extends ControlMethod>(method: M, params: ControlParams<M>, signal: AbortSignal): Promise<ControlResult<M>>;
+}
+
+/** The value of an answer, or its error as a Failure. */
+export function answeredValue<M extends ControlMethod>(method: M, answer: unknown): ControlResult<M> {
+	const { value, error } = decodeOrThrow(answerSchema, answer, `The answer to ${method}`);
+	if (error !== undefined) throw new Failure(error.reason as Reason, error.message, error.action);
+	const schema = controlMethods[method].result as unknown as Schema<ControlResult<M>>;
+	return decodeOrThrow(schema, value, `The answer to ${method}`);
+}
+
+/** Asks through a folder that both sides see. */
+export class FolderControl implements RemoteControl {
+	readonly #folder: string;
+	readonly #pollMs: number;
+
+	constructor(folder: string, { pollMs = 300 }: RequestFolderOptions = {}) {
+		this.#folder = folder;
+		this.#pollMs = pollMs;
+	}
+
+	async ask<M extends ControlMethod>(
+		method: M,
+		params: ControlParams<M>,
+		signal: AbortSignal,
+	): Promise<ControlResult<M>> {
+		const id = randomBytes(12).toString('hex');
+		const request = join(this.#folder, 'requests', `${id}.json`);
+		const answer = `answers/${id}.json`;
+		await ensureFolder(join(this.#folder, 'requests'));
+		await writeFileAtomic(request, JSON.stringify({ method, params }));
+		try {
+			for (;;) {
+				const found = await readJson(this.#folder, answer, largest).catch((error: unknown) => {
+					if (error instanceof Failure && error.reason === 'missing') return null;
+					throw error;
+				});
+				if (found !== null) return answeredValue(method, found);
+				if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+				await pause(this.#pollMs, signal);
+			}
+		} finally {
+			await rm(request, { force: true });
+			await rm(join(this.#folder, answer), { force: true });
+		}
+	}
+}

@@ -1,0 +1,245 @@
+import { join } from 'node:path';
+import { Sequencer } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type EventLine, eventLineSchema } from '../../protocol/eventLine.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import { AppendFile } from '../../runs/appendFile.ts';
+import { ensureFolder } from '../../runs/atomicFile.ts';
+import { FolderNews } from '../../runs/folderNews.ts';
+import { parseLine } from '../../runs/jsonLines.ts';
+import { LineTail } from '../../runs/lineTail.ts';
+import { rolloutPath, runFiles, stepName } from '../../runs/runFiles.ts';
+import { readEvents, readRecord } from '../../runs/runReader.ts';
+import type { RunWriter } from '../../runs/runWriter.ts';
+import { CheckpointMirror } from './checkpointMirror.ts';
+import { commonLines } from './commonLines.ts';
+import { copyRegular, sizeOf } from './copyRegular.ts';
+
+/** Marks events of a mirrored run that its driver here has written, not the one on the cluster. */
+export const localEvent = { local: true } as const;
+
+/** What of the mirrored run's record is taken over; the rest is about the process there. */
+const takenOver = ['stage', 'totalSteps', 'step', 'rewards', 'seeds', 'hashes'] as const;
+
+/** What is told of a run on the cluster, whoever writes it there. */
+export type MirroredRun = Pick<RunRecord, 'status' | 'device' | 'step' | 'pause' | 'error'>;
+
+/** Keeps the run here the same as what is written on the cluster. */
+export interface Mirror {
+	/** The attempt of the mirrored run that this one stands at. */
+	readonly attempt: number;
+	/** Takes over what is new. @returns null: there is nothing yet */
+	sync(thorough?: boolean): Promise<MirroredRun | null>;
+	close(): Promise<void>;
+}
+
+export interface MirrorOptions {
+	/** Whether checkpoints are copied, too; else they stay where they are. */
+	readonly checkpoints: boolean;
+	/** The attempt of the mirrored run up to which this one was brought into step before; 0: none. */
+	readonly attempt: number;
+}
+
+/**
+ * Follows a run folder that another driver writes, and keeps this run the same: bytes of metrics, every event once, whole
+ * files of rollouts and evaluations, checkpoints. When the other run goes back to a checkpoint, so does this one: what
+ * follows moves to superseded/, and the attempt grows. It can be begun again at any time; nothing is told twice.
+ */
+export class RunMirror implements Mirror {
+	readonly source: string;
+	readonly #writer: RunWriter;
+	readonly #run: string;
+	readonly #withCheckpoints: boolean;
+	readonly #copies: CheckpointMirror;
+	readonly #queue = new Sequencer();
+	#metricsFile: AppendFile;
+	#metrics: LineTail;
+	#events: LineTail;
+	#news: FolderNews;
+	/** Lines of metrics that are there already. */
+	#skip = 0;
+	#lastStep = -1;
+	/** Events that are there already, each with how often. */
+	#known = new Map<string, number>();
+	#aligned = false;
+	#attempt: number;
+	#copying: Promise<void> = Promise.resolve();
+	#copyFailure: unknown = null;
+
+	constructor(source: string, writer: RunWriter, options: MirrorOptions) {
+		this.source = source;
+		this.#writer = writer;
+		this.#run = writer.folder;
+		this.#withCheckpoints = options.checkpoints;
+		this.#attempt = options.attempt;
+		this.#copies = new CheckpointMirror(source, this.#run);
+		this.#metricsFile = new AppendFile(join(this.#run, runFiles.metrics));
+		this.#metrics = new LineTail(source, runFiles.metrics);
+		this.#events = new LineTail(source, runFiles.events);
+		this.#news = new FolderNews(source);
+	}
+
+	/** The attempt of the mirrored run that this one stands at. */
+	get attempt(): number {
+		return this.#attempt;
+	}
+
+	/**
+	 * Takes over what is new. Fails with what this disk fails with; a run that is not there yet is no failure.
+	 * @param thorough also wait for copies of checkpoints
+	 * @returns the mirrored run's record; null: there is none yet
+	 */
+	sync(thorough = false): Promise<RunRecord | null> {
+		return this.#queue.queue(() => this.#sync(thorough));
+	}
+
+	async #sync(thorough: boolean): Promise<RunRecord | null> {
+		const record = await readRecord(this.source).catch((error: unknown) => {
+			if (error instanceof Failure && error.reason === 'missing') return null;
+			throw error;
+		});
+		if (record === null) return null;
+		if (!this.#aligned || record.attempt !== this.#attempt) await this.#align(record);
+		// Rollouts first: a step whose metrics are seen has its rollouts.
+		await this.#takeRollouts(thorough);
+		await this.#takeMetrics();
+		await this.#takeEvents();
+		await this.#takeEvaluations(thorough);
+		await this.#takeCheckpoints(thorough);
+		await this.#takeRecord(record);
+		return record;
+	}
+
+	close(): Promise<void> {
+		return this.#queue.queue(async () => {
+			await this.#copying;
+			await this.#metricsFile.close();
+		});
+	}
+
+	/** Goes back to where both runs are the same. */
+	async #align(record: RunRecord): Promise<void> {
+		await this.#metricsFile.close();
+		await this.#copying;
+		const common = await commonLines(this.#run, this.source, runFiles.metrics);
+		const grown = this.#attempt !== 0 && record.attempt !== this.#attempt;
+		if (common.more || grown) {
+			const before = this.#writer.record.attempt;
+			await this.#writer.setAside(common.step);
+			await this.#writer.updateRecord({ attempt: Math.max(record.attempt, before + (grown ? 1 : 0)) });
+		}
+		this.#metricsFile = new AppendFile(join(this.#run, runFiles.metrics));
+		this.#metrics = new LineTail(this.source, runFiles.metrics);
+		this.#events = new LineTail(this.source, runFiles.events);
+		this.#news = new FolderNews(this.source);
+		this.#skip = common.lines;
+		this.#lastStep = common.step;
+		this.#known = new Map();
+		for (const event of await readEvents(this.#run)) {
+			if (event.local === true) continue;
+			const text = JSON.stringify(event);
+			this.#known.set(text, (this.#known.get(text) ?? 0) + 1);
+		}
+		this.#attempt = record.attempt;
+		this.#aligned = true;
+	}
+
+	async #takeMetrics(): Promise<void> {
+		for (;;) {
+			const portion = await this.#metrics.read();
+			if (portion === 'replaced') {
+				this.#aligned = false;
+				return;
+			}
+			if (portion === null) return;
+			const lines: string[] = [];
+			for (const line of portion) {
+				if (this.#skip > 0) {
+					this.#skip--;
+					continue;
+				}
+				const value = parseLine(line) as { readonly step?: unknown } | undefined;
+				if (typeof value?.step !== 'number' || value.step <= this.#lastStep) continue;
+				this.#lastStep = value.step;
+				lines.push(`${Buffer.from(line).toString('utf8')}\n`);
+			}
+			if (lines.length > 0) await this.#metricsFile.append(lines.join(''));
+		}
+	}
+
+	async #takeEvents(): Promise<void> {
+		for (;;) {
+			const portion = await this.#events.read();
+			if (portion === 'replaced') {
+				this.#aligned = false;
+				return;
+			}
+			if (portion === null) return;
+			for (const line of portion) {
+				const decoded = decode(eventLineSchema, parseLine(line));
+				if (decoded.ok) await this.#takeEvent(decoded.value);
+			}
+		}
+	}
+
+	async #takeEvent(event: EventLine): Promise<void> {
+		const text = JSON.stringify(event);
+		const known = this.#known.get(text) ?? 0;
+		if (known > 0) this.#known.set(text, known - 1);
+		else await this.#writer.appendEvent(event);
+	}
+
+	async #takeRollouts(thorough: boolean): Promise<void> {
+		for (const step of await this.#news.rollouts(thorough)) {
+			const name = `${runFiles.rollouts}/${stepName(step)}.jsonl`;
+			const size = await sizeOf(join(this.source, name));
+			// It was set aside meanwhile.
+			if (size === null || (await sizeOf(rolloutPath(this.#run, step))) === size) continue;
+			await copyRegular(this.source, this.#run, name).catch(unlessGone);
+		}
+	}
+
+	async #takeEvaluations(thorough: boolean): Promise<void> {
+		for (const { step, name } of await this.#news.evaluations(thorough)) {
+			if (!/^\w[\w.-]*$/.test(name)) continue;
+			const folder = `${runFiles.evaluations}/${stepName(step)}`;
+			await ensureFolder(join(this.#run, folder));
+			// The summary last: it says that the evaluation is whole.
+			for (const file of [`${folder}/${name}.jsonl`, `${folder}/${name}.json`]) {
+				await copyRegular(this.source, this.#run, file).catch(unlessGone);
+			}
+		}
+	}
+
+	/** In the background: a checkpoint may have many gigabytes. */
+	async #takeCheckpoints(thorough: boolean): Promise<void> {
+		if (this.#withCheckpoints) {
+			const checkpoints = await this.#news.checkpoints(thorough);
+			if (checkpoints !== null) {
+				this.#copying = this.#copies.sync(checkpoints).catch((error: unknown) => {
+					this.#copyFailure = error;
+				});
+			}
+		}
+		if (thorough) await this.#copying;
+		const failure = this.#copyFailure;
+		this.#copyFailure = null;
+		if (failure !== null) throw failure;
+	}
+
+	async #takeRecord(record: RunRecord): Promise<void> {
+		const mine = this.#writer.record;
+		const theirs = { ...record, versions: { ...mine.versions, ...record.versions } };
+		const changed = [...takenOver, 'versions' as const].filter(
+			(key) => JSON.stringify(mine[key]) !== JSON.stringify(theirs[key]),
+		);
+		if (changed.length === 0) return;
+		await this.#writer.updateRecord(Object.fromEntries(changed.map((key) => [key, theirs[key]])));
+	}
+}
+
+/** A file that is gone has been set aside or replaced: the next look tells. */
+function unlessGone(error: unknown): void {
+	if (!(error instanceof Failure) || error.reason !== 'missing') throw error;
+}

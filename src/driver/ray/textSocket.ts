@@ -1,0 +1,143 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Socket } from 'node:net';
+
+/*
+ * As much of RFC 6455 as a log needs: text from the server. Not the WebSocket of Node: that one asks for compression, and the
+ * proxy in Ray's dashboard hands the asking on to a server behind it whose compressed answers it then cannot read.
+ */
+
+const magic = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+/** Of one message. */
+const largest = 64 << 20;
+
+/** Cuts what a server sends into frames. */
+export class FrameReader {
+	#pending: Buffer = Buffer.alloc(0);
+
+	/** Frames that are whole now. Throws for what the protocol does not allow a server. */
+	push(chunk: Buffer): { readonly last: boolean; readonly opcode: number; readonly payload: Buffer }[] {
+		this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
+		const frames = [];
+		for (;;) {
+			const bytes = this.#pending;
+			if (bytes.length < 2) break;
+			const first = bytes[0] as number;
+			const second = bytes[1] as number;
+			if ((first & 0x70) !== 0) throw new Error('a frame has bits that nobody asked for');
+			if ((second & 0x80) !== 0) throw new Error('a frame of a server is masked');
+			let length = second & 0x7f;
+			let start = 2;
+			if (length === 126) {
+				if (bytes.length < 4) break;
+				length = bytes.readUInt16BE(2);
+				start = 4;
+			} else if (length === 127) {
+				if (bytes.length < 10) break;
+				length = Number(bytes.readBigUInt64BE(2));
+				start = 10;
+			}
+			if (length > largest) throw new Error(`a frame has ${length} bytes`);
+			if (bytes.length < start + length) break;
+			const payload = bytes.subarray(start, start + length);
+			frames.push({ last: (first & 0x80) !== 0, opcode: first & 0x0f, payload });
+			this.#pending = bytes.subarray(start + length);
+		}
+		return frames;
+	}
+}
+
+/** A control frame of a client, which is masked. */
+function controlFrame(opcode: number, payload: Buffer): Buffer {
+	const mask = randomBytes(4);
+	const masked = Buffer.from(payload.subarray(0, 125));
+	for (let i = 0; i < masked.length; i++) masked[i] = (masked[i] as number) ^ (mask[i % 4] as number);
+	return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | masked.length]), mask, masked]);
+}
+
+export interface TextSocketOptions {
+	readonly headers: Readonly<Record<string, string>>;
+	readonly signal: AbortSignal;
+	readonly onText: (text: string) => void;
+}
+
+/**
+ * Listens until the server or the signal ends it. Throws when there is no connection or it breaks.
+ * @returns false when the server answered, but not with a web socket
+ */
+export function listenToTexts(address: string, { headers, signal, onText }: TextSocketOptions): Promise<boolean> {
+	const url = new URL(address);
+	const key = randomBytes(16).toString('base64');
+	const start = url.protocol === 'https:' ? requestHttps : requestHttp;
+	return new Promise((resolve, reject) => {
+		const request = start(url, {
+			agent: false,
+			signal,
+			headers: {
+				...headers,
+				Connection: 'Upgrade',
+				Upgrade: 'websocket',
+				'Sec-WebSocket-Version': '13',
+				'Sec-WebSocket-Key': key,
+			},
+		});
+		request.on('error', reject);
+		request.on('response', (response) => {
+			response.resume();
+			resolve(false);
+		});
+		request.on('upgrade', (response, socket: Socket, head: Buffer) => {
+			const expected = createHash('sha1')
+				.update(key + magic)
+				.digest('base64');
+			if (response.headers['sec-websocket-accept'] !== expected) {
+				socket.destroy();
+				reject(new Error('the other side speaks no web socket'));
+				return;
+			}
+			signal.addEventListener('abort', () => socket.destroy(), { once: true });
+			receive(socket, head, onText).then(() => resolve(true), reject);
+		});
+		request.end();
+	});
+}
+
+function receive(socket: Socket, head: Buffer, onText: (text: string) => void): Promise<void> {
+	const reader = new FrameReader();
+	let message: Buffer[] = [];
+	let length = 0;
+	return new Promise((resolve, reject) => {
+		const take = (chunk: Buffer) => {
+			for (const { last, opcode, payload } of reader.push(chunk)) {
+				if (opcode === opcodes.ping) socket.write(controlFrame(opcodes.pong, payload));
+				else if (opcode === opcodes.close) {
+					socket.end(controlFrame(opcodes.close, payload));
+					resolve();
+				} else if (opcode !== opcodes.pong) {
+					message.push(payload);
+					length += payload.length;
+					if (length > largest) throw new Error(`a message has more than ${largest} bytes`);
+					if (!last) continue;
+					const text = Buffer.concat(message).toString('utf8');
+					message = [];
+					length = 0;
+					onText(text);
+				}
+			}
+		};
+		const guarded = (chunk: Buffer) => {
+			try {
+				take(chunk);
+			} catch (error) {
+				socket.destroy();
+				reject(error);
+			}
+		};
+		socket.on('data', guarded);
+		socket.on('error', reject);
+		socket.on('close', () => resolve());
+		if (head.length > 0) guarded(head);
+	});
+}

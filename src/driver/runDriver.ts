@@ -1,0 +1,19 @@
+import type { EngineProcess } from '../engine/shared/engineProcess.ts';
+import { type RunArguments, runWith } from '../engine/shared/engineRun.ts';
+import { type DriverOptions, DriverTraining } from './driverTraining.ts';
+import { driverVersions } from './driverVersions.ts';
+import { trainerExtensions } from './trainerPolicy.ts';
+
+/** Runs one run directory with a trainer. @param name of the engine that the recipe asks for */
+export function runDriver(args: RunArguments, name: 'pytorch' | 'ray', options: DriverOptions): EngineProcess {
+	return runWith(
+		{
+			name,
+			versions: driverVersions,
+			extensions: trainerExtensions,
+			heads: false,
+			open: (run) => new DriverTraining(run, options),
+		},
+		args,
+	);
+}

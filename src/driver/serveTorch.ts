@@ -1,0 +1,139 @@
+import { basename, dirname } from 'node:path';
+import { deferred, Sequencer } from '../base/async.ts';
+import { Failure, type Reason } from '../base/failure.ts';
+import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import type { EngineProcess } from '../engine/shared/engineProcess.ts';
+import { policyControls } from '../engine/shared/runControls.ts';
+import { runOfCheckpoint } from '../runs/prepareRun.ts';
+import { lockServed, openControl, servedId } from '../runs/runControl.ts';
+import { readResolvedRecipe } from '../runs/runReader.ts';
+import { OrderExchange } from './orderExchange.ts';
+import { readStartCheckpoint } from './torchCheckpoint.ts';
+import { TrainerHost } from './trainerHost.ts';
+import { TrainerPolicy } from './trainerPolicy.ts';
+import { checkTrainerVersion, contract, type TrainerHandlers } from './trainerServer.ts';
+
+/** How long a trainer may take to end by itself, in milliseconds. */
+const farewellMs = 5000;
+
+/** Answers `policy/*` with the weights of a checkpoint; trains and writes nothing. Ends when it is told to. */
+export function serveTorch(folder: string): EngineProcess {
+	const done = deferred<void>();
+	let host: TrainerHost | null = null;
+	const serve = async (): Promise<number> => {
+		const alive = setInterval(() => undefined, 1 << 30);
+		const orders = new OrderExchange();
+		const ready = deferred<void>();
+		ready.promise.catch(() => undefined);
+		try {
+			const start = await readStartCheckpoint(folder);
+			const recipe = await recipeOf(folder);
+			const lock = await lockServed(folder);
+			try {
+				const not = async (): Promise<never> => {
+					throw contract(new Failure('invalid', 'It trains a model that it is to serve.'));
+				};
+				const handlers: TrainerHandlers = {
+					begin: async ({ protocol }) => {
+						checkTrainerVersion(protocol);
+						const { step, stageIndex, stageStep } = start.progress;
+						return {
+							mode: 'serve',
+							run: { ...start.run, folder: runOfCheckpoint(folder) },
+							recipe: recipe === null ? null : { ...recipe },
+							columns: [],
+							resume: {
+								checkpoint: folder,
+								step,
+								stage: { index: stageIndex, step: stageStep },
+								state: { ...start.trainer },
+								sameRun: true,
+							},
+							newModel: null,
+							problems: false,
+						};
+					},
+					ready: async () => {
+						ready.resolve();
+						return orders.open([]);
+					},
+					'run/orders': ({ answers }) => orders.open(answers),
+					alert: async ({ level, message }) => {
+						process.stderr.write(`${level}: ${message}\n`);
+						return {};
+					},
+					fault: async ({ reason, message, action }) => {
+						done.reject(new Failure(reason as Reason, message, action));
+						return {};
+					},
+					'data/problems': not,
+					'data/opened': not,
+					'rewards/score': not,
+					stage: not,
+					step: not,
+					finished: not,
+				};
+				const trainer = await TrainerHost.start({
+					folder,
+					id: servedId,
+					// One process serves, whatever the run was trained with.
+					recipe: recipe?.pytorch ? { ...recipe, pytorch: { ...recipe.pytorch, processes: 1 } } : recipe,
+					handlers,
+					log: null,
+					joined: false,
+				});
+				host = trainer;
+				const lost = trainer.lost(async () => ({ step: null, checkpoint: null })).then((why) => Promise.reject(why));
+				const over = Promise.race([done.promise, lost]);
+				over.catch(() => undefined);
+				let farewell = 0;
+				try {
+					await Promise.race([ready.promise, over]);
+					const turns = new Sequencer();
+					const policy = new TrainerPolicy(orders, (task) => turns.queue(task));
+					const server = await openControl(folder, servedId, {
+						serving: true,
+						extensions: () => policy.extensions,
+						handlers: policyControls(() => policy, false),
+					});
+					process.stdout.write(`${JSON.stringify({ serving: folder, step: start.progress.step })}\n`);
+					try {
+						await over;
+						orders.end({ do: 'stop' });
+						farewell = farewellMs;
+					} finally {
+						server.dispose();
+					}
+				} finally {
+					await trainer.end(farewell);
+				}
+			} finally {
+				await lock.release();
+			}
+			return 0;
+		} catch (error) {
+			const failure = Failure.from(error);
+			process.stderr.write(`${failure.toString()}\n`);
+			return failure.reason === 'internal' ? 1 : 2;
+		} finally {
+			orders.close(new Failure('unavailable', `${basename(dirname(folder))} is not served any more.`));
+			clearInterval(alive);
+		}
+	};
+	return {
+		stop: () => done.resolve(),
+		crash: (error) => done.reject(error),
+		abandon: () => host?.kill(),
+		exit: serve(),
+	};
+}
+
+/** The recipe of the run that a checkpoint lies in, where it does. */
+async function recipeOf(checkpoint: string): Promise<ResolvedRecipe | null> {
+	const run = runOfCheckpoint(checkpoint);
+	if (run === checkpoint) return null;
+	return readResolvedRecipe(run)
+		.then((value) => decodeResolvedRecipe(value, run))
+		.catch(() => null);
+}

@@ -1,0 +1,88 @@
+import { Failure } from '../base/failure.ts';
+import type { TrainerExit } from './trainerProcess.ts';
+
+export interface EndContext {
+	/** Where the run stands; null: it has not begun. */
+	readonly step: number | null;
+	/** Of the newest checkpoint; null: there is none. */
+	readonly checkpoint: number | null;
+	/** Whether the system has killed for lack of memory meanwhile; null: it does not tell. */
+	readonly outOfMemory: boolean | null;
+}
+
+/** The line that says what was wrong: the error under a traceback, else the last line. */
+export function lastError(words: string): string {
+	const lines = words
+		.split('\n')
+		.map((line) => line.trimEnd())
+		.filter((line) => /\w/.test(line));
+	// torchrun's own last words say that a process of it failed, not why.
+	const error = lines
+		.map((line) => line.replace(/^\[rank\d+\]: ?/, ''))
+		.findLast((line) => /^(?!torch\.distributed\.elastic)[\w.]*(Error|Exception|Exit|Interrupt|Failure)\b/.test(line));
+	return (error ?? lines.at(-1) ?? '').trim().slice(0, 500);
+}
+
+/** Why a trainer ended that has not said so itself. */
+export function explainEnd({ code, signal, words }: TrainerExit, context: EndContext): Failure {
+	const { step, checkpoint } = context;
+	const when = step === null ? 'before it began to train' : `after step ${step}`;
+	const again =
+		step === null
+			? 'Start it again.'
+			: checkpoint === null
+				? 'The run has no checkpoint yet: a resume starts it again.'
+				: `A resume goes on from the checkpoint of step ${checkpoint}.`;
+	const killed = killedBy(signal, words);
+	if (killed === 'SIGKILL') {
+		const why = context.outOfMemory ? ' because the memory of the machine was used up' : '';
+		const less = 'Lower prompts_per_step, num_generations or pytorch.microBatch, or set pytorch.gradientCheckpointing';
+		return new Failure(
+			'unavailable',
+			`The trainer was killed ${when}${why} (SIGKILL).`,
+			context.outOfMemory
+				? `${less}. ${again}`
+				: `If the machine ran out of memory (its log says so): ${less.charAt(0).toLowerCase()}${less.slice(1)}. ${again}`,
+		);
+	}
+	if (killed !== null) {
+		const what = killed === 'SIGSEGV' || killed === 'SIGBUS' || killed === 'SIGABRT' || killed === 'SIGFPE';
+		return new Failure(
+			what ? 'internal' : 'unavailable',
+			`The trainer ${what ? 'crashed' : 'was ended'} ${when} (${killed}).`,
+			`${what ? 'What it said last is in engine.log in the run folder. ' : ''}${again}`,
+		);
+	}
+	if (step === null && (code === 126 || code === 127)) {
+		return new Failure(
+			'unavailable',
+			`The Python could not be started: ${lastError(words) || `status ${code}`}.`,
+			'Run Set Up PyTorch Engine, or name another Python.',
+		);
+	}
+	if (code === 2) {
+		// Refused before it could say so over the link: its last two lines are what and what to do.
+		const lines = words.split('\n').filter((line) => /\w/.test(line));
+		const [message = 'The trainer could not start.', action] = lines.slice(-2);
+		return new Failure('unavailable', message.slice(0, 500), action?.slice(0, 500) ?? again);
+	}
+	const error = lastError(words);
+	const how = code === 0 ? 'ended before its work was done' : `ended with status ${code}`;
+	return new Failure(
+		'internal',
+		`The trainer ${how}, ${when}${error === '' ? '' : `: ${error}`}`.replace(/[.]?$/, '.'),
+		`The whole story is in engine.log in the run folder. ${again}`,
+	);
+}
+
+/** The signal that ended it, or, under torchrun, one of its processes. */
+function killedBy(signal: NodeJS.Signals | null, words: string): string | null {
+	if (signal !== null) return signal;
+	// The other processes are ended by torchrun when one has failed.
+	const root = words.slice(Math.max(0, words.lastIndexOf('Root Cause')));
+	const said = /exitcode\s*:\s*-(\d+)/.exec(root)?.[1];
+	if (said === undefined) return null;
+	return (
+		{ 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 15: 'SIGTERM' }[said] ?? `signal ${said}`
+	);
+}

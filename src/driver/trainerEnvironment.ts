@@ -1,0 +1,69 @@
+import { isAbsolute } from 'node:path';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import { trainerEnvironment as names } from '../protocol/trainerLink.ts';
+
+/** Of this process's environment, what would change what a Python does or where it looks. */
+const leftOut = ['NODE_OPTIONS', 'ELECTRON_RUN_AS_NODE', 'PYTHONHOME', 'PYTHONSTARTUP', 'PYTHONINSPECT', 'PYTHONDEBUG'];
+
+/** Nobody is told what is trained here. */
+const silent = {
+	HF_HUB_DISABLE_TELEMETRY: '1',
+	DISABLE_TELEMETRY: '1',
+	DO_NOT_TRACK: '1',
+	TRANSFORMERS_NO_ADVISORY_WARNINGS: '1',
+	TRL_EXPERIMENTAL_SILENCE: '1',
+	VLLM_NO_USAGE_STATS: '1',
+	WANDB_MODE: 'disabled',
+	HF_HUB_DISABLE_PROGRESS_BARS: '1',
+};
+
+const offline = { HF_HUB_OFFLINE: '1', HF_DATASETS_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' };
+
+/** Whether a recipe names something that a hub has: a path that is not absolute is a hub id. */
+export function namesHub(recipe: Pick<ResolvedRecipe, 'dataset' | 'model' | 'stages'>): boolean {
+	const paths: unknown[] = [];
+	if ('path' in recipe.dataset) paths.push(recipe.dataset.path, recipe.dataset.heldOut);
+	if ('path' in recipe.model) paths.push(recipe.model.path);
+	for (const stage of recipe.stages) {
+		for (const part of Object.values(stage)) {
+			if (typeof part === 'object' && part !== null && 'path' in part) paths.push(part.path);
+		}
+	}
+	return paths.some((path) => typeof path === 'string' && !isAbsolute(path));
+}
+
+export interface TrainerEnvironmentOptions {
+	readonly recipe: ResolvedRecipe | null;
+	/** Folder with the package. */
+	readonly folder: string;
+	readonly socket: string;
+	readonly token: string;
+	/** Default: this process's own. */
+	readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** What a trainer gets of this process's environment: no telemetry, no network that the recipe does not name. */
+export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.ProcessEnv {
+	const { recipe, folder, socket, token, environment = process.env } = options;
+	const kept = Object.fromEntries(Object.entries(environment).filter(([name]) => !leftOut.includes(name)));
+	const processes = recipe?.pytorch?.processes ?? 1;
+	// As many threads as the run began with: a resume elsewhere computes the same.
+	const threads =
+		recipe === null ? {} : { OMP_NUM_THREADS: String(Math.max(1, Math.floor(recipe.workers / processes))) };
+	return {
+		...kept,
+		...silent,
+		...(recipe === null || !namesHub(recipe) ? offline : {}),
+		// What torch does not see it does not take.
+		...(recipe?.device === 'cpu' ? { CUDA_VISIBLE_DEVICES: '', ACCELERATE_USE_CPU: 'true' } : {}),
+		...threads,
+		PYTHONPATH: folder,
+		PYTHONSAFEPATH: '1',
+		PYTHONUNBUFFERED: '1',
+		PYTHONFAULTHANDLER: '1',
+		PYTHONDONTWRITEBYTECODE: '1',
+		TOKENIZERS_PARALLELISM: 'false',
+		[names.socket]: socket,
+		[names.token]: token,
+	};
+}

@@ -1,0 +1,125 @@
+import { Failure } from '../base/failure.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import { torchPython } from '../environment/torchPython.ts';
+import { trainerFolder } from '../environment/trainerFolder.ts';
+import { type EndContext, explainEnd } from './trainerEnd.ts';
+import { trainerEnvironment } from './trainerEnvironment.ts';
+import { memoryKills, TrainerProcess } from './trainerProcess.ts';
+import { type TrainerHandlers, TrainerServer } from './trainerServer.ts';
+
+export interface TrainerHostOptions {
+	/** Name the socket: the run's folder and id. */
+	readonly folder: string;
+	readonly id: string;
+	readonly recipe: ResolvedRecipe | null;
+	readonly handlers: TrainerHandlers;
+	/** Folder whose engine.log takes what the trainer prints; null: standard error does. */
+	readonly log: string | null;
+	/** The trainer is somebody else's, who comes to the socket. */
+	readonly joined: boolean;
+	/** How long it may take to introduce itself, in milliseconds; default 900000: PyTorch on a slow disk takes its time. */
+	readonly beginMs?: number;
+}
+
+/** How long a trainer whose connection is lost may take to end, in milliseconds. */
+const lastMs = 10_000;
+
+/** A trainer of this driver: the link to it, and its process unless somebody else has started it. */
+export class TrainerHost {
+	readonly #server: TrainerServer;
+	readonly #process: TrainerProcess | null;
+	readonly #killsBefore: number | null;
+	readonly #beginMs: number;
+	/** It has said that it will not ask any more, or was made to. */
+	#over = false;
+
+	private constructor(
+		server: TrainerServer,
+		process: TrainerProcess | null,
+		facts: { readonly killsBefore: number | null; readonly beginMs: number },
+	) {
+		this.#server = server;
+		this.#process = process;
+		this.#killsBefore = facts.killsBefore;
+		this.#beginMs = facts.beginMs;
+	}
+
+	/** Fails with `missing` where there is no Python to train with, `unavailable` where it does not start. */
+	static async start(options: TrainerHostOptions): Promise<TrainerHost> {
+		const { folder, id, recipe, handlers, log, joined, beginMs = 900_000 } = options;
+		const found = joined ? null : { python: (await torchPython()).python, folder: await trainerFolder() };
+		const server = await TrainerServer.listen({ folder, id, handlers });
+		if (found === null) return new TrainerHost(server, null, { killsBefore: null, beginMs });
+		try {
+			const { socket, token } = server;
+			const killsBefore = await memoryKills();
+			const process = await TrainerProcess.start({
+				...found,
+				processes: recipe?.pytorch?.processes ?? 1,
+				environment: trainerEnvironment({ recipe, folder: found.folder, socket, token }),
+				run: log,
+			});
+			return new TrainerHost(server, process, { killsBefore, beginMs });
+		} catch (error) {
+			server.dispose();
+			throw error;
+		}
+	}
+
+	get address(): { readonly socket: string; readonly token: string } {
+		return { socket: this.#server.socket, token: this.#server.token };
+	}
+
+	/** Resolves when there is no trainer any more, or none that keeps to the contract, with why. */
+	async lost(context: () => Promise<Omit<EndContext, 'outOfMemory'>>): Promise<Failure> {
+		const exited = this.#process?.exit.then(() => null) ?? new Promise<null>(() => undefined);
+		const first = await Promise.race([this.#server.gone, this.#late(), exited]);
+		if (first !== null && first.reason !== 'unavailable') return first;
+		if (this.#process === null) {
+			const { step, checkpoint } = await context();
+			return new Failure(
+				'unavailable',
+				`The trainer is gone: its connection was lost ${step === null ? 'before it began to train' : `after step ${step}`}.`,
+				checkpoint === null ? 'Start the run again.' : `A resume goes on from the checkpoint of step ${checkpoint}.`,
+			);
+		}
+		const late = new Promise<null>((resolve) => {
+			setTimeout(() => resolve(null), lastMs).unref();
+		});
+		if ((await Promise.race([this.#process.exit, late])) === null) this.#process.kill();
+		const exit = await this.#process.exit;
+		const kills = await memoryKills();
+		const outOfMemory = kills === null || this.#killsBefore === null ? null : kills > this.#killsBefore;
+		return explainEnd(exit, { ...(await context()), outOfMemory });
+	}
+
+	/** Resolves when the trainer has not introduced itself in time. */
+	async #late(): Promise<Failure> {
+		const begun = this.#server.begun.then(() => true);
+		const late = new Promise<false>((resolve) => {
+			setTimeout(() => resolve(false), this.#beginMs).unref();
+		});
+		if (await Promise.race([begun, late])) return new Promise(() => undefined);
+		return new Failure(
+			'timeout',
+			`The trainer has not begun to speak within ${Math.round(this.#beginMs / 1000)} seconds.`,
+			'Look at engine.log in the run folder, and run Doctor.',
+		);
+	}
+
+	/** Ends the trainer. @param graceMs how long it may take to do that itself */
+	async end(graceMs: number): Promise<void> {
+		if (this.#over) return;
+		this.#over = true;
+		if (this.#process !== null) await this.#process.end(graceMs);
+		else if (graceMs > 0) {
+			await Promise.race([this.#server.gone, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+		}
+		this.#server.dispose();
+	}
+
+	/** Ends it at once. */
+	kill(): void {
+		this.#process?.kill();
+	}
+}

@@ -1,0 +1,71 @@
+import { Failure } from '../base/failure.ts';
+import type { PolicyAnswers } from '../engine/shared/policyAnswers.ts';
+import { type ControlRequest, type ControlResult, controlExtensions, controlMethods } from '../protocol/control.ts';
+import { decode } from '../protocol/decode.ts';
+import type { OrderExchange } from './orderExchange.ts';
+
+/** Additions to `policy/generate` that a trainer has. */
+export const trainerExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
+
+/** What one request may ask for: training waits while it is answered. */
+const maxRows = 4096;
+
+/** Runs a task while training stands at a gate. */
+export type PolicyAccess = <T>(task: () => Promise<T>) => Promise<T>;
+
+/** `policy/generate` and `policy/score` by the trainer, between its steps. */
+export class TrainerPolicy implements PolicyAnswers {
+	readonly extensions = trainerExtensions;
+	readonly #orders: OrderExchange;
+	readonly #access: PolicyAccess;
+
+	constructor(orders: OrderExchange, access: PolicyAccess) {
+		this.#orders = orders;
+		this.#access = access;
+	}
+
+	async generate(
+		request: ControlRequest<'policy/generate'>,
+		signal?: AbortSignal,
+	): Promise<ControlResult<'policy/generate'>> {
+		const { n, maxTokens, seeds, prompts } = request;
+		for (const [name, list] of Object.entries({ n, maxTokens, seeds })) {
+			if (Array.isArray(list) && list.length !== prompts.length) {
+				throw new Failure(
+					'invalid',
+					`policy/generate: "${name}" has ${list.length} entries for ${prompts.length} prompts.`,
+				);
+			}
+		}
+		checkRows(Array.isArray(n) ? n.reduce((sum, count) => sum + count, 0) : n * prompts.length);
+		const value = await this.#access(() => {
+			// Nobody waits for it any more.
+			if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
+			return this.#orders.give({ do: 'generate', params: { ...request } });
+		});
+		return result('policy/generate', value);
+	}
+
+	async score(request: ControlRequest<'policy/score'>): Promise<ControlResult<'policy/score'>> {
+		const { prompts, completions } = request;
+		if (prompts.length !== completions.length) {
+			throw new Failure('invalid', `policy/score: ${prompts.length} prompts, but ${completions.length} completions.`);
+		}
+		checkRows(prompts.length);
+		const value = await this.#access(() => this.#orders.give({ do: 'score', params: { ...request } }));
+		return result('policy/score', value);
+	}
+}
+
+function checkRows(rows: number): void {
+	if (rows > maxRows) throw new Failure('invalid', `${rows} completions are too many for one request (${maxRows}).`);
+}
+
+function result<M extends 'policy/generate' | 'policy/score'>(method: M, value: unknown): ControlResult<M> {
+	const decoded = decode(controlMethods[method].result as never, value) as
+		| { readonly ok: true; readonly value: ControlResult<M> }
+		| { readonly ok: false; readonly faults: readonly { readonly path: string; readonly message: string }[] };
+	if (decoded.ok) return decoded.value;
+	const fault = decoded.faults[0];
+	throw new Failure('internal', `The trainer answered ${method} wrongly at ${fault?.path}: ${fault?.message}.`);
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { ProcessTree } from '../rewards/processTree.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { readLogFrom } from '../runs/runReader.ts';
+
+export interface TrainerProcessOptions {
+	/** The Python that has torch and TRL: a path, or a name on PATH. */
+	readonly python: string;
+	/** Training processes; with more than one torchrun starts them. */
+	readonly processes: number;
+	/** Folder with the package reasoning_lab_trainer. */
+	readonly folder: string;
+	readonly environment: NodeJS.ProcessEnv;
+	/** Its engine.log takes what the trainer prints; null: standard error does. */
+	readonly run: string | null;
+}
+
+export interface TrainerExit {
+	readonly code: number | null;
+	readonly signal: NodeJS.Signals | null;
+	/** The end of what it printed. */
+	readonly words: string;
+}
+
+/** What is kept of standard error in words, where there is no log. */
+const mostWords = 16 << 10;
+
+/**
+ * Starts the program next to a watcher: a shell that waits for the end of file descriptor 3, whose other end only the driver
+ * holds, and then kills the session. So no trainer outlives its driver, however that ends, and however busy the trainer is.
+ */
+const underWatch = '( (read _ <&3; kill -9 -$$) >/dev/null 2>&1 & ); exec "$@" 3<&-';
+
+/** The trainer as a process group of its own: it ends with its driver, and takes nothing along. */
+export class TrainerProcess {
+	readonly #child: ChildProcess;
+	readonly #tree: ProcessTree;
+	readonly exit: Promise<TrainerExit>;
+	#ended = false;
+
+	private constructor(child: ChildProcess, marker: string, words: () => Promise<string>) {
+		this.#child = child;
+		this.#tree = new ProcessTree(child.pid as number, marker);
+		this.exit = new Promise((resolve) => {
+			child.once('exit', (code, signal) => {
+				this.#ended = true;
+				void words()
+					.catch(() => '')
+					.then((text) => resolve({ code, signal, words: text }));
+			});
+		});
+	}
+
+	/** Fails with `unavailable` where the Python does not start. */
+	static async start(options: TrainerProcessOptions): Promise<TrainerProcess> {
+		const { python, processes, folder, environment, run } = options;
+		// What the trainer starts may leave its process group; its environment tells whose it is.
+		const marker = `REASONING_LAB_TRAINER_GROUP=${randomBytes(12).toString('hex')}`;
+		const [name = '', value = ''] = marker.split('=');
+		const log = run === null ? null : await open(join(run, runFiles.log), 'a');
+		try {
+			const start = log === null ? 0 : (await log.stat()).size;
+			const output = log === null ? ('pipe' as const) : log.fd;
+			const windows = process.platform === 'win32';
+			const command = trainerArguments(processes);
+			const watched = ['-c', underWatch, 'sh', python, ...command];
+			const child = spawn(windows ? python : '/bin/sh', windows ? command : watched, {
+				// A Python that has no -P looks for modules in the folder that it is started in.
+				cwd: folder,
+				detached: !windows,
+				windowsHide: true,
+				stdio: ['ignore', output, output, 'pipe'],
+				env: { ...environment, [name]: value },
+			});
+			let said = '';
+			for (const stream of [child.stdout, child.stderr]) {
+				stream?.setEncoding('utf8').on('data', (text: string) => {
+					said = (said + text).slice(-mostWords);
+					process.stderr.write(text);
+				});
+			}
+			for (const stream of child.stdio) stream?.on('error', () => undefined);
+			await new Promise<void>((resolve, reject) => {
+				child.once('spawn', resolve);
+				child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(python, error)));
+			});
+			return new TrainerProcess(child, marker, async () => (run === null ? said : readLogFrom(run, start)));
+		} finally {
+			await log?.close();
+		}
+	}
+
+	get pid(): number {
+		return this.#child.pid as number;
+	}
+
+	/** Waits for it to end by itself, then ends it with everything that it has started. */
+	async end(graceMs: number): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		await Promise.race([
+			this.exit,
+			new Promise((resolve) => {
+				timer = setTimeout(resolve, graceMs);
+			}),
+		]);
+		clearTimeout(timer);
+		await this.#tree.kill();
+		await this.exit;
+	}
+
+	/** Ends it at once. */
+	kill(): void {
+		if (this.#ended) return;
+		try {
+			process.kill(process.platform === 'win32' ? this.pid : -this.pid, 'SIGKILL');
+		} catch {
+			// It has ended.
+		}
+	}
+}
+
+function cannotStart(python: string, error: NodeJS.ErrnoException): Failure {
+	const why = error.code === 'ENOENT' ? 'it is not there' : error.message;
+	return new Failure(
+		'unavailable',
+		`The Python ${python} could not be started: ${why}.`,
+		'Run Set Up PyTorch Engine, or name another Python.',
+		{ cause: error },
+	);
+}
+
+function trainerArguments(processes: number): string[] {
+	const module = 'reasoning_lab_trainer';
+	if (processes === 1) return ['-m', module];
+	return ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(processes), '-m', module];
+}
+
+/** How much memory the system has killed processes for; null: it does not tell. Linux with control groups alone. */
+export async function memoryKills(): Promise<number | null> {
+	const text = await readFile('/sys/fs/cgroup/memory.events', 'utf8').catch(() => null);
+	const count = text === null ? undefined : /^oom_kill (\d+)$/m.exec(text)?.[1];
+	return count === undefined ? null : Number(count);
+}

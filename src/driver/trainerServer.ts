@@ -1,0 +1,198 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmod, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import type * as v from 'valibot';
+import { createMessageConnection, SocketMessageWriter, StreamMessageReader } from 'vscode-jsonrpc/node';
+import { deferred } from '../base/async.ts';
+import { Disposable, toDisposable } from '../base/disposable.ts';
+import { Failure } from '../base/failure.ts';
+import { decode } from '../protocol/decode.ts';
+import { type TrainerLinkMethod, trainerLinkMethods, trainerLinkVersion } from '../protocol/trainerLink.ts';
+import { toResponseError } from '../rpc/failureCodec.ts';
+import { controlLocation } from '../runs/runtimeFolder.ts';
+import { LengthGuard } from './lengthGuard.ts';
+
+export type LinkParams<M extends TrainerLinkMethod> = v.InferOutput<(typeof trainerLinkMethods)[M]['params']>;
+export type LinkResult<M extends TrainerLinkMethod> = v.InferInput<(typeof trainerLinkMethods)[M]['result']>;
+export type TrainerHandlers = {
+	readonly [M in TrainerLinkMethod]: (params: LinkParams<M>) => Promise<LinkResult<M>>;
+};
+
+export interface TrainerServerOptions {
+	/** Names the socket, with the folder: the run's id. */
+	readonly folder: string;
+	readonly id: string;
+	readonly handlers: TrainerHandlers;
+	/** Largest message in bytes. A text of JavaScript holds about 512 MB. */
+	readonly largest?: number;
+}
+
+/** A connection that has not begun by then is closed, in milliseconds. */
+const beginMs = 30_000;
+const largestMessage = 500_000_000;
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+/**
+ * Where the one trainer of a run comes to: a local socket in the user's runtime folder, and a token that only the trainer's
+ * environment holds. The caller holds the run's lock, so a socket that is there is a dead driver's.
+ */
+export class TrainerServer extends Disposable {
+	readonly socket: string;
+	readonly token = randomBytes(32).toString('base64url');
+	readonly #options: TrainerServerOptions;
+	readonly #server: Server;
+	readonly #sockets = new Set<Socket>();
+	readonly #gone = deferred<Failure>();
+	readonly #begun = deferred<void>();
+	/** The trainer's connection, once it has begun. */
+	#peer: Socket | null = null;
+
+	private constructor(options: TrainerServerOptions, socket: string) {
+		super();
+		this.#options = options;
+		this.socket = socket;
+		this.#server = createServer((connection) => this.#accept(connection));
+	}
+
+	static async listen(options: TrainerServerOptions): Promise<TrainerServer> {
+		const { socketPath } = await controlLocation(options.folder, `${options.id}/trainer`);
+		const server = new TrainerServer(options, socketPath);
+		const isFile = process.platform !== 'win32';
+		try {
+			if (isFile) await rm(socketPath, { force: true });
+			await new Promise<void>((resolve, reject) => {
+				server.#server.once('error', reject);
+				server.#server.listen(socketPath, () => {
+					server.#server.off('error', reject);
+					resolve();
+				});
+			});
+			if (isFile) await chmod(socketPath, 0o600);
+		} catch (error) {
+			server.dispose();
+			throw Failure.from(error, `Cannot listen on ${socketPath}`);
+		}
+		server.#server.on('error', () => undefined);
+		server.#server.unref();
+		server.register(
+			toDisposable(() => {
+				server.#server.close();
+				for (const connection of server.#sockets) connection.destroy();
+			}),
+		);
+		return server;
+	}
+
+	/** Resolves, with why, when the trainer's connection is lost or it broke the contract. */
+	get gone(): Promise<Failure> {
+		return this.#gone.promise;
+	}
+
+	/** Resolves when a trainer has shown the token. */
+	get begun(): Promise<void> {
+		return this.#begun.promise;
+	}
+
+	#accept(socket: Socket): void {
+		this.#sockets.add(socket);
+		const guard = new LengthGuard(this.#options.largest ?? largestMessage);
+		const connection = createMessageConnection(
+			new StreamMessageReader(socket.pipe(guard)),
+			new SocketMessageWriter(socket),
+			silent,
+		);
+		const late = setTimeout(() => socket.destroy(), beginMs);
+		late.unref();
+		const broken = (why: Failure) => {
+			if (socket === this.#peer) this.#gone.resolve(why);
+			socket.destroy();
+		};
+		guard.on('error', (error) => broken(contract(Failure.from(error))));
+		socket.on('error', () => socket.destroy());
+		socket.on('close', () => {
+			clearTimeout(late);
+			this.#sockets.delete(socket);
+			guard.destroy();
+			connection.dispose();
+			if (socket === this.#peer) this.#gone.resolve(new Failure('unavailable', 'The trainer is gone.'));
+		});
+		connection.onError(([error]) => {
+			// A trainer that was killed resets its connection: that is an end as any other, and how it ended is told by its process.
+			if (typeof (error as NodeJS.ErrnoException).code === 'string') socket.destroy();
+			else broken(contract(Failure.from(error)));
+		});
+		connection.onNotification(() => {
+			if (socket !== this.#peer) socket.destroy();
+		});
+		connection.onRequest(async (method, params) => {
+			try {
+				if (this.#peer === null) {
+					const begin = this.#begin(method, params);
+					clearTimeout(late);
+					this.#peer = socket;
+					this.#begun.resolve();
+					return await this.#options.handlers.begin(begin);
+				}
+				if (socket !== this.#peer) throw new Failure('busy', 'The run has a trainer already.');
+				if (!Object.hasOwn(trainerLinkMethods, method) || method === 'begin') {
+					throw new Failure('unsupported', `The driver does not know the request ${method}.`);
+				}
+				const known = method as Exclude<TrainerLinkMethod, 'begin'>;
+				const handler = this.#options.handlers[known] as (params: unknown) => Promise<unknown>;
+				return await handler(decoded(known, params));
+			} catch (error) {
+				const failure = Failure.from(error);
+				// The answer is on its way before the connection ends.
+				if (socket !== this.#peer) setTimeout(() => socket.end(() => socket.destroy()), 10);
+				else if (!this.disposed) this.#gone.resolve(failure);
+				return toResponseError(failure);
+			}
+		});
+		connection.listen();
+	}
+
+	#begin(method: string, params: unknown): LinkParams<'begin'> {
+		if (method !== 'begin') throw new Failure('denied', 'The first request must be begin.');
+		const begin = decoded('begin', params);
+		if (!timingSafeEqual(digest(begin.token), digest(this.token))) {
+			throw new Failure('denied', 'The token is not that of this run.');
+		}
+		return begin;
+	}
+}
+
+/** Fails with `version`: driver and trainer are of different releases. */
+export function checkTrainerVersion(protocol: number): void {
+	if (protocol === trainerLinkVersion) return;
+	const older = protocol < trainerLinkVersion;
+	throw new Failure(
+		'version',
+		`The driver speaks version ${trainerLinkVersion} of the trainer link, the trainer version ${protocol}.`,
+		older
+			? 'Update the package reasoning-lab-trainer where it is installed.'
+			: 'Update Reasoning Lab, or install the package reasoning-lab-trainer of its release.',
+	);
+}
+
+function decoded<M extends TrainerLinkMethod>(method: M, params: unknown): LinkParams<M> {
+	const result = decode(trainerLinkMethods[method].params as never, params ?? {}) as
+		| { readonly ok: true; readonly value: LinkParams<M> }
+		| { readonly ok: false; readonly faults: readonly { readonly path: string; readonly message: string }[] };
+	if (result.ok) return result.value;
+	const fault = result.faults[0];
+	throw contract(
+		new Failure(
+			'invalid',
+			`${method}: ${fault?.path ? `${fault.path}: ` : ''}${fault?.message ?? 'wrong parameters'}.`,
+		),
+	);
+}
+
+/** Something that no trainer does that keeps to the link: a fault of the program, or of another one in its place. */
+export function contract({ message, action }: Failure): Failure {
+	return new Failure('internal', `The trainer broke the contract. ${message}`, action);
+}
+
+/** What a trainer does wrong is answered to it, and ends its run. */
+const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };

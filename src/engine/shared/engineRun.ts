@@ -1,0 +1,338 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { deferred } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import type { EngineName, RunRecord } from '../../protocol/runRecord.ts';
+import type { ControlHandlers, ControlServer } from '../../rpc/controlServer.ts';
+import { acquireDevice } from '../../runs/deviceQueue.ts';
+import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
+import { openControl } from '../../runs/runControl.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import type { RunLock } from '../../runs/runLock.ts';
+import { listCheckpoints, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { RunRegistry } from '../../runs/runRegistry.ts';
+import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
+import { DiskReserve } from './diskReserve.ts';
+import type { EngineArguments } from './engineArguments.ts';
+import type { EngineProcess } from './engineProcess.ts';
+import type { PolicyAnswers } from './policyAnswers.ts';
+import type { Progress } from './progress.ts';
+import { runControls } from './runControls.ts';
+import { RunRewards } from './runRewards.ts';
+import { StepGate } from './stepGate.ts';
+
+export type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
+
+/** What tells one engine from another, whose runs are otherwise alike. */
+export interface EngineKind {
+	readonly name: EngineName;
+	/** What a run's numbers depend on and is known before its start. */
+	versions(): Record<string, string>;
+	/** Additions to `policy/generate` that it will have; heads are told when they are there. */
+	readonly extensions: readonly string[];
+	readonly heads: boolean;
+	open(run: OpenedRun): Training;
+}
+
+/** The part of an engine that computes. */
+export interface Training {
+	/** null until it is known where the run stands. */
+	readonly progress: Progress | null;
+	/** null until the weights are there. */
+	readonly policy: PolicyAnswers | null;
+	/** From the start to the end of the run. Throws what goes wrong. */
+	train(): Promise<'finished' | 'stopped'>;
+	/** Ends what computes in other processes, before device and lock are given back. */
+	halt?(): Promise<void>;
+	/** Gives back everything; nothing of it is left behind. */
+	dispose(): Promise<void>;
+	/** Ends at once what would outlive this process. */
+	abandon?(): void;
+}
+
+/** Where a run goes on. */
+export interface StartPoint {
+	/** Folder of the checkpoint. */
+	readonly folder: string;
+	/** Whether it is the run's own. */
+	readonly own: boolean;
+}
+
+/** A run whose lock is held, whose recipe and reward copies are checked and whose control endpoint answers. */
+export interface OpenedRun {
+	readonly folder: string;
+	readonly resume: boolean;
+	readonly recipe: ResolvedRecipe;
+	/** recipe.json as it is. */
+	readonly recipeValue: unknown;
+	readonly writer: RunWriter;
+	readonly gate: StepGate;
+	/** What clients may ask, for those that come on another way than the endpoint. */
+	readonly controls: ControlHandlers;
+	/** Their processes start while data, checkpoint and model are read. */
+	readonly rewards: RunRewards;
+	/** Keeps the hash of the data, or holds it against that of the run's beginning. */
+	settleData(hash: string): Promise<void>;
+	/** The newest own checkpoint of a resume, or the one that the run branches off from; null: from the recipe's beginning. */
+	startPoint(): Promise<StartPoint | null>;
+	/** Waits until no other run computes on the device. True: the run was told to stop before its turn came. */
+	waitForDevice(device: string, inWords: string): Promise<boolean>;
+	/** Tells clients that the files of the run have news. */
+	changed(): void;
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Answers on their way out get so long before the endpoint closes. */
+const farewellMs = 50;
+
+/** Runs one run directory from start-up to its end. Every failure ends in run.json and as one sentence on stderr. */
+export function runWith(kind: EngineKind, args: RunArguments): EngineProcess {
+	const gate = new StepGate();
+	const crashed = deferred<never>();
+	crashed.promise.catch(() => undefined);
+	const run = new EngineRun(kind, args, gate, crashed.promise);
+	return {
+		stop: () => gate.stop({ checkpoint: true }),
+		crash: (error) => crashed.reject(error),
+		abandon: () => run.abandon(),
+		exit: run.run(),
+	};
+}
+
+class EngineRun {
+	readonly #kind: EngineKind;
+	readonly #args: RunArguments;
+	readonly #gate: StepGate;
+	readonly #crash: Promise<never>;
+	readonly #ended = deferred<void>();
+	#writer: RunWriter | null = null;
+	#reserve: DiskReserve | null = null;
+	#server: ControlServer | null = null;
+	#device: RunLock | null = null;
+	#training: Training | null = null;
+	#rewards: RunRewards | null = null;
+	/** Told to resume, and there is something to resume. */
+	#resume = false;
+
+	constructor(kind: EngineKind, args: RunArguments, gate: StepGate, crash: Promise<never>) {
+		this.#kind = kind;
+		this.#args = args;
+		this.#gate = gate;
+		this.#crash = crash;
+	}
+
+	abandon(): void {
+		this.#training?.abandon?.();
+	}
+
+	async run(): Promise<number> {
+		// Nothing else may keep the process alive while it is paused.
+		const alive = setInterval(() => undefined, 1 << 30);
+		try {
+			const writer = await this.#open();
+			const outcome = await Promise.race([this.#train(writer), this.#crash]);
+			await this.#end(writer, outcome);
+			return 0;
+		} catch (error) {
+			return await this.#fail(error);
+		} finally {
+			await this.#release();
+			clearInterval(alive);
+		}
+	}
+
+	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
+	async #open(): Promise<RunWriter> {
+		const { run, resume } = this.#args;
+		const isThere = await readRecord(run).then(
+			() => true,
+			(error: unknown) => {
+				if (error instanceof Failure && error.reason === 'missing') return false;
+				throw error;
+			},
+		);
+		this.#resume = resume && isThere;
+		this.#writer = this.#resume ? await RunWriter.reopen(run) : await RunWriter.create(run, await this.#initial());
+		this.#reserve = await DiskReserve.take(run);
+		return this.#writer;
+	}
+
+	async #initial(): Promise<InitialRecord> {
+		const { run, parentCheckpoint } = this.#args;
+		const recipe = await readResolvedRecipe(run)
+			.then(
+				(value) => decodeResolvedRecipe(value, runFiles.recipe),
+				() => null,
+			)
+			.catch(() => null);
+		return {
+			id: basename(run),
+			name: recipe?.name ?? basename(run),
+			engine: this.#kind.name,
+			stage: null,
+			totalSteps: recipe === null ? null : recipe.stages.reduce((sum, stage) => sum + stage.steps, 0),
+			device: recipe?.device ?? 'auto',
+			parent: parentCheckpoint === null ? null : { run: '', checkpoint: parentCheckpoint },
+			seeds: recipe === null ? {} : { recipe: recipe.seed },
+			versions: this.#kind.versions(),
+			hashes: { recipe: '', dataset: '', rewards: '' },
+		};
+	}
+
+	async #train(writer: RunWriter): Promise<'finished' | 'stopped'> {
+		const { run } = this.#args;
+		const resume = this.#resume;
+		const value = await readResolvedRecipe(run);
+		const recipe = decodeResolvedRecipe(value, `${run}/${runFiles.recipe}`);
+		const hashes = { recipe: sha256(JSON.stringify(value)), rewards: hashRewards(value) };
+		const controls = runControls({
+			gate: this.#gate,
+			status: () => this.#status(),
+			policy: () => this.#training?.policy ?? null,
+			heads: this.#kind.heads,
+			ended: this.#ended.promise,
+		});
+		this.#server = await openControl(run, writer.record.id, {
+			serving: false,
+			extensions: () => this.#training?.policy?.extensions ?? this.#kind.extensions,
+			handlers: controls,
+		});
+		const first = !resume || writer.record.hashes.recipe === '';
+		if (!first) {
+			this.#checkUnchanged('recipe.json', writer.record.hashes.recipe, hashes.recipe);
+			this.#checkUnchanged('list of reward files', writer.record.hashes.rewards, hashes.rewards);
+		}
+		await checkRewardCopies(run, recipe);
+		this.#rewards = new RunRewards(run, recipe, this.#gate.stopSignal);
+		await new RunRegistry().add(run).catch((error: unknown) => writer.log(`registry: ${Failure.from(error).message}`));
+		this.#training = this.#kind.open({
+			folder: run,
+			resume,
+			recipe,
+			recipeValue: value,
+			writer,
+			gate: this.#gate,
+			controls,
+			rewards: this.#rewards,
+			settleData: async (dataset) => {
+				if (first) await writer.updateRecord({ hashes: { ...hashes, dataset } });
+				else this.#checkUnchanged('dataset', writer.record.hashes.dataset, dataset);
+			},
+			startPoint: () => this.#startPoint(writer),
+			waitForDevice: (device, inWords) => this.#waitForDevice(writer, recipe, device, inWords),
+			changed: () => this.#server?.changed(),
+		});
+		return await this.#training.train();
+	}
+
+	#status(): RunRecord {
+		const record = (this.#writer as RunWriter).record;
+		const live = record.status === 'running' || record.status === 'paused';
+		const progress = this.#training?.progress;
+		return live && progress ? { ...record, step: progress.step } : record;
+	}
+
+	#checkUnchanged(what: string, before: string, now: string): void {
+		if (before === now) return;
+		throw new Failure(
+			'mismatch',
+			`The ${what} of the run ${this.#args.run} has changed since it began.`,
+			'Put it back, or start a new run from a checkpoint.',
+		);
+	}
+
+	async #startPoint(writer: RunWriter): Promise<StartPoint | null> {
+		const { run, parentCheckpoint } = this.#args;
+		const resume = this.#resume;
+		const own = resume ? (await listCheckpoints(run)).at(-1) : undefined;
+		if (own !== undefined) return { folder: own.path, own: true };
+		if (resume && writer.record.parent !== null) {
+			throw new Failure(
+				'missing',
+				`${run} has no complete checkpoint to resume from.`,
+				`Start a new run from the checkpoint ${writer.record.parent.checkpoint} again.`,
+			);
+		}
+		return parentCheckpoint === null ? null : { folder: parentCheckpoint, own: false };
+	}
+
+	async #waitForDevice(writer: RunWriter, recipe: ResolvedRecipe, device: string, inWords: string): Promise<boolean> {
+		let waited = false;
+		try {
+			this.#device = await acquireDevice({
+				device,
+				whenBusy: recipe.whenBusy,
+				signal: this.#gate.stopSignal,
+				onWait: ({ pid }) => {
+					waited = true;
+					const message = `Waits for ${device}: process ${pid} computes on it.`;
+					const waiting = `waiting for ${device} (process ${pid})`;
+					void writer.updateRecord({ status: 'running', device: waiting }).catch(() => undefined);
+					void writer.appendEvent({ type: 'alert', level: 'info', message }).catch(() => undefined);
+					this.#server?.changed();
+				},
+			});
+		} catch (error) {
+			if (error instanceof Failure && error.reason === 'cancelled') return true;
+			throw error;
+		}
+		if (waited) await writer.updateRecord({ device: inWords });
+		return false;
+	}
+
+	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
+		const step = this.#training?.progress?.step ?? writer.record.step;
+		await writer.appendEvent({ type: status, step });
+		await writer.updateRecord({ status, step, pause: undefined });
+		this.#gate.close(new Failure('unavailable', `The run has ${status === 'finished' ? 'finished' : 'been stopped'}.`));
+	}
+
+	async #fail(error: unknown): Promise<number> {
+		const failure = Failure.from(error);
+		const writer = this.#writer;
+		process.stderr.write(`${failure.toString()}\n`);
+		this.#gate.close(new Failure('unavailable', `The run has ended: ${failure.message}`));
+		if (writer) {
+			// Makes room for the last words on a full disk.
+			await this.#reserve?.release();
+			if (failure.reason === 'internal') writer.log(error instanceof Error ? `${error.stack}` : failure.message);
+			const { reason, message, action } = failure.toJSON();
+			const step = this.#training?.progress?.step ?? writer.record.step;
+			const record = {
+				status: 'crashed',
+				step,
+				pause: undefined,
+				error: { reason, message, ...(action ? { action } : {}) },
+			} as const;
+			// Closed with the last words in one go: training that is still under way must not write after them.
+			await Promise.allSettled([
+				writer.updateRecord(record),
+				writer.appendEvent({ type: 'crashed', reason, message, step }),
+				writer.close(),
+			]);
+		}
+		return failure.reason === 'internal' ? 1 : 2;
+	}
+
+	async #release(): Promise<void> {
+		this.#ended.resolve();
+		this.#server?.changed();
+		if (this.#server && this.#server.clients > 0) await farewell();
+		this.#server?.dispose();
+		await this.#rewards?.close().catch(() => undefined);
+		await this.#training?.halt?.().catch(() => undefined);
+		await this.#reserve?.release();
+		await this.#device?.release().catch(() => undefined);
+		await this.#writer?.close().catch(() => undefined);
+		await this.#training?.dispose().catch(() => undefined);
+	}
+}
+
+/** Time is not enough: a process that did not run meanwhile has written nothing, so the event loop gets its turns, too. */
+async function farewell(): Promise<void> {
+	await new Promise((resolve) => setTimeout(resolve, farewellMs));
+	for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

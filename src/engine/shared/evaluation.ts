@@ -1,0 +1,68 @@
+import { estimateAccuracy } from '../../core/evaluation/interval.ts';
+import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import type { RecipeScorers } from '../../rewards/createScorers.ts';
+import { judgeOutcomes } from './judgeOutcomes.ts';
+
+export interface EvaluationSettings {
+	/** Names its files and metrics: `heldout`. */
+	readonly name: string;
+	readonly problems: number;
+	readonly samples: number;
+	/** 0: greedy. */
+	readonly temperature: number;
+}
+
+export interface Evaluation {
+	readonly summary: EvaluationSummary;
+	readonly lines: readonly EvaluationLine[];
+}
+
+/** One completion of an evaluation, before it was judged. */
+export interface EvaluatedSample extends ScoreRow {
+	/** Place of its problem in the evaluation. */
+	readonly problem: number;
+	readonly sample: number;
+}
+
+/** Judges the completions of one evaluation, portion by portion. Those to which accuracy does not apply are left out. */
+export class EvaluationJudge {
+	readonly #rewards: Pick<RecipeScorers, 'accuracy' | 'reload'>;
+	readonly #step: number;
+	readonly #lines: EvaluationLine[] = [];
+	readonly #correct = new Map<number, boolean[]>();
+
+	constructor(rewards: Pick<RecipeScorers, 'accuracy' | 'reload'>, step: number) {
+		this.#rewards = rewards;
+		this.#step = step;
+	}
+
+	async add(samples: readonly EvaluatedSample[]): Promise<void> {
+		const rows: ScoreRow[] = samples.map(({ problem: _, sample: __, ...row }) => row);
+		const values = await judgeOutcomes({ rewards: this.#rewards }, rows, this.#step);
+		for (const [i, { problem, sample, prompt, completion, answer, truncated }] of samples.entries()) {
+			const value = values[i] ?? null;
+			if (value === null) continue;
+			const correct = value === 1;
+			const others = this.#correct.get(problem);
+			if (others === undefined) this.#correct.set(problem, [correct]);
+			else others.push(correct);
+			this.#lines.push({ problem, sample, prompt, completion, answer, correct, truncated });
+		}
+	}
+
+	result({ name, samples, temperature }: EvaluationSettings): Evaluation {
+		const measured = [...this.#correct.values()];
+		return {
+			lines: this.#lines,
+			summary: {
+				name,
+				step: this.#step,
+				problems: measured.length,
+				samples,
+				temperature,
+				...estimateAccuracy(measured),
+			},
+		};
+	}
+}

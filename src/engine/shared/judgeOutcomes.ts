@@ -1,0 +1,25 @@
+import { Failure } from '../../base/failure.ts';
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import type { RecipeScorers } from '../../rewards/createScorers.ts';
+
+/** Right (1), wrong (0) or not to be judged (null), by the run's accuracy. `unavailable` when that cannot be had. */
+export async function judgeOutcomes(
+	{ rewards }: { readonly rewards: Pick<RecipeScorers, 'accuracy' | 'reload'> },
+	rows: readonly ScoreRow[],
+	step: number,
+	what = 'Held-out accuracy',
+): Promise<readonly (number | null)[]> {
+	for (let attempt = 1; ; attempt++) {
+		const { values, errors } = await rewards.accuracy.score(rows, { step });
+		const [first] = errors;
+		if (first === undefined) return values;
+		if (attempt === 2) {
+			throw new Failure(
+				'unavailable',
+				`${what} could not be measured at step ${step}: ${first.message}`,
+				'Resume the run once the cause is gone.',
+			);
+		}
+		rewards.reload();
+	}
+}

@@ -1,0 +1,69 @@
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { RunWriter } from '../../runs/runWriter.ts';
+import { explainHold } from './holdExplanation.ts';
+import { describeFailures, type RewardFailures } from './scoreBatch.ts';
+
+/** Tells people what the rewards of a run print and how they fail: in the log, in events and in the reason of a pause. */
+export class RewardWatch {
+	readonly #recipe: Pick<ResolvedRecipe, 'rewards' | 'scoring'>;
+	readonly #writer: RunWriter;
+	readonly #step: () => number;
+	/** By reward: how many batches it has failed in, without stopping the run. */
+	readonly #failing = new Map<string, number>();
+	/** Characters of output of rewards that still go to the log. */
+	#outputRoom = 1 << 20;
+
+	/** @param step the updates done, now */
+	constructor(recipe: Pick<ResolvedRecipe, 'rewards' | 'scoring'>, writer: RunWriter, step: () => number) {
+		this.#recipe = recipe;
+		this.#writer = writer;
+		this.#step = step;
+	}
+
+	/** The reward that failed on more rows than the recipe goes on with. */
+	tooMany(failures: readonly RewardFailures[]): RewardFailures | undefined {
+		return failures.find(({ failed, rows }) => failed > this.#recipe.scoring.pauseAbove * rows);
+	}
+
+	noteOutput(reward: string, lines: readonly string[]): void {
+		if (this.#outputRoom <= 0) return;
+		const kept: string[] = [];
+		for (const line of lines) {
+			if (this.#outputRoom <= 0) break;
+			kept.push(line);
+			this.#outputRoom -= line.length + 1;
+		}
+		if (this.#outputRoom <= 0) kept.push('(further output of rewards is left out)');
+		this.#writer.log(`output of the reward "${reward}":\n${kept.join('\n')}`);
+	}
+
+	/** The metric tells every batch; a person is told at powers of two. */
+	noteFailures(failures: RewardFailures): void {
+		const { column } = failures;
+		const batches = (this.#failing.get(column) ?? 0) + 1;
+		this.#failing.set(column, batches);
+		if ((batches & (batches - 1)) !== 0) return;
+		const more = batches === 1 ? '' : ` It has failed in ${batches} batches so far.`;
+		this.#alert('warning', failures, `${describeFailures(failures)}${more}`);
+	}
+
+	/** Why the run pauses. */
+	hold(failures: RewardFailures): NonNullable<RunRecord['pause']> {
+		const { message, action } = explainHold(failures, this.#recipe, this.#step());
+		this.#alert('error', failures, `${message} ${action}`);
+		return { message, action, time: Date.now() / 1000 };
+	}
+
+	#alert(level: 'warning' | 'error', failures: RewardFailures, message: string): void {
+		const { column, file, failed, rows, first } = failures;
+		this.#writer.log(`${level}: ${message}${first.stack === undefined ? '' : `\n${first.stack}`}`);
+		const place = {
+			...(first.index < 0 ? {} : { row: first.index }),
+			...(file === null ? {} : { file }),
+			...(first.line === undefined ? {} : { line: first.line }),
+		};
+		const event = { level, message, reward: column, failed, rows, kind: first.kind, ...place };
+		void this.#writer.appendEvent({ type: 'alert', ...event, step: this.#step() }).catch(() => undefined);
+	}
+}

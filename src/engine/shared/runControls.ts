@@ -1,0 +1,63 @@
+import { Failure } from '../../base/failure.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { ControlHandlers } from '../../rpc/controlServer.ts';
+import type { PolicyAnswers } from './policyAnswers.ts';
+import type { StepGate } from './stepGate.ts';
+
+export interface RunControlOptions {
+	readonly gate: StepGate;
+	/** The run as it is now. */
+	status(): RunRecord;
+	/** null until the weights are there. */
+	policy(): PolicyAnswers | null;
+	/** Whether the engine has heads that give values. */
+	readonly heads: boolean;
+	/** Resolves when the run has ended and said so in its record. */
+	readonly ended: Promise<void>;
+}
+
+/** The requests that the engine of a run answers; each answer comes when what was asked for has happened. */
+export function runControls(options: RunControlOptions): ControlHandlers {
+	const { gate, status } = options;
+	const policy = (): PolicyAnswers => {
+		const service = options.policy();
+		if (service) return service;
+		throw new Failure('unavailable', 'The engine is still starting.', 'Ask again in a moment.');
+	};
+	return {
+		'run/status': async () => status(),
+		'run/pause': async () => {
+			await gate.pause();
+			return status();
+		},
+		'run/resume': async () => {
+			await gate.resume();
+			return status();
+		},
+		'run/stop': async ({ checkpoint }) => {
+			gate.stop({ checkpoint });
+			await options.ended;
+			return status();
+		},
+		'run/checkpoint': async () => ({ path: await gate.checkpoint() }),
+		'run/setHyperparameters': async (changes) => ({ fromStep: await gate.setHyperparameters(changes) }),
+		...policyControls(policy, options.heads),
+	};
+}
+
+/** `policy/*` alone: what an engine answers that serves a checkpoint. */
+export function policyControls(policy: () => PolicyAnswers, heads: boolean): ControlHandlers {
+	return {
+		'policy/generate': async (params, signal) => policy().generate(params, signal),
+		'policy/score': async (params) => policy().score(params),
+		...(heads
+			? {
+					'policy/value': async (params) => {
+						const { value } = policy();
+						if (value === undefined) throw new Failure('unsupported', 'This engine has no heads.');
+						return value.call(policy(), params);
+					},
+				}
+			: {}),
+	};
+}

@@ -1,0 +1,352 @@
+import { Failure } from '../../base/failure.ts';
+import type { Metrics } from '../../core/grpo/stepMetrics.ts';
+import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { Hyperparameters } from '../../protocol/control.ts';
+import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import type { RecipeScorers } from '../../rewards/createScorers.ts';
+import type { RunWriter } from '../../runs/runWriter.ts';
+import type { Evaluation, EvaluationSettings } from './evaluation.ts';
+import type { Progress } from './progress.ts';
+import { RewardWatch } from './rewardWatch.ts';
+import type { Past, RecordedChange } from './runPast.ts';
+import type { RewardFailures } from './scoreBatch.ts';
+import type { GateHooks, StepGate } from './stepGate.ts';
+import { Stopwatch } from './stopwatch.ts';
+
+export interface CourseOptions {
+	readonly recipe: ResolvedRecipe;
+	readonly rewards: RecipeScorers;
+	readonly writer: RunWriter;
+	readonly gate: StepGate;
+	readonly progress: Progress;
+	/** What an earlier attempt recorded. */
+	readonly past: Past;
+	/** The step that the run directory has a checkpoint of, if this attempt starts from it. */
+	readonly checkpointAt: number | null;
+	/** The files of the run have news. */
+	onChanged(): void;
+}
+
+/** One optimiser update that has happened. */
+export interface UpdateReport {
+	readonly metrics: Metrics;
+	/** The last update of its batch; only there a run is evaluated, checkpointed, paused or ended. */
+	readonly batchEnds: boolean;
+	/** Updates done before the batch. */
+	readonly batchStart: number;
+	/** What is measured in place of held-out accuracy, where the policy stays as it is. */
+	evaluate?(): Promise<Metrics>;
+}
+
+/** What a stage's loop does next. */
+export type Verdict = 'next' | 'stage-over' | 'stop';
+
+/** Stages that tell what they start from, where the stage before did not measure it. */
+const measuredBefore: readonly ResolvedStage['type'][] = ['grpo', 'rloo', 'dpo'];
+
+/** Whether a multiple of `every` lies in (before, step]. */
+function passedMultiple(before: number, step: number, every: number): boolean {
+	return Math.floor(step / every) > Math.floor(before / every);
+}
+
+/** run.json need not be rewritten at every step of a fast run: a reader has the metrics. */
+const recordIntervalMs = 1000;
+
+/**
+ * The course of a run, whoever computes: what happens around the updates, in one order, so that a resume repeats it
+ * exactly. Who computes measures and fills checkpoints.
+ */
+export abstract class RunCourse implements GateHooks {
+	readonly progress: Progress;
+	readonly watch = new Stopwatch();
+	protected readonly options: CourseOptions;
+	protected readonly rewardWatch: RewardWatch;
+	#rollouts: Promise<void> = Promise.resolve();
+	#replay: readonly RecordedChange[];
+	/** Why the run pauses by itself; null: it does not. */
+	#hold: RunRecord['pause'] | null = null;
+	#recorded = 0;
+	/** The step whose checkpoint is there. */
+	#checkpointAt: number | null;
+	/** Of the last held-out evaluation of this process. */
+	#accuracy: number | null = null;
+
+	constructor(options: CourseOptions) {
+		this.options = options;
+		this.progress = options.progress;
+		this.rewardWatch = new RewardWatch(options.recipe, options.writer, () => options.progress.step);
+		this.#replay = options.past.replay.filter((change) => change.fromStep > options.progress.step);
+		this.#checkpointAt = options.checkpointAt;
+	}
+
+	/** Accuracy of the current weights; training does not notice it. */
+	protected abstract evaluate(settings: EvaluationSettings): Promise<Evaluation>;
+	/** Writes everything that a resume needs into an empty folder, state.json included. */
+	protected abstract fillCheckpoint(folder: string): Promise<void>;
+	/** Before the first update of a new stage. */
+	protected abstract prepareStage(stage: ResolvedStage): void;
+
+	/** The stage of the next update, as the recipe has it. */
+	protected stage(): ResolvedStage {
+		return this.options.recipe.stages[this.progress.stageIndex] as ResolvedStage;
+	}
+
+	/** The same with the changes that people made. */
+	protected stageInForce(): ResolvedStage {
+		return { ...this.stage(), ...this.progress.hyperparameters } as ResolvedStage;
+	}
+
+	/** Steps over stages that have had all their updates: a checkpoint of another recipe may lie beyond this one's. */
+	protected skipFinishedStages(): void {
+		const { progress, options } = this;
+		while (progress.stageIndex < options.recipe.stages.length && progress.stageStep >= this.stage().steps) {
+			this.#nextStage();
+		}
+	}
+
+	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
+	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure }: UpdateReport): Promise<Verdict> {
+		const { progress, watch, options } = this;
+		const stage = this.stage();
+		progress.step++;
+		progress.stageStep++;
+		await this.#rollouts;
+		const line: Metrics = { ...metrics, ...watch.take() };
+		let stageEnds: string | null = null;
+		let isBest = false;
+		if (batchEnds) {
+			stageEnds = progress.stageStep >= stage.steps ? 'steps' : null;
+			const outcome = await this.#measureIfDue(stage, stageEnds !== null, batchStart, measure);
+			if (outcome.reached) stageEnds ??= 'until';
+			isBest = outcome.isBest;
+			Object.assign(line, outcome.metrics, watch.take());
+		}
+		await this.#writeLine(stage.type, line);
+		if (!batchEnds) {
+			await options.gate.betweenUpdates();
+			return 'next';
+		}
+		const finished = stage.type;
+		if (stageEnds !== null) {
+			await options.writer.appendEvent({
+				type: 'stage-ended',
+				name: finished,
+				because: stageEnds,
+				step: progress.step,
+			});
+			this.#nextStage();
+		}
+		const due = passedMultiple(batchStart, progress.step, options.recipe.checkpoint.every);
+		if (due || isBest || stageEnds !== null) await this.checkpoint();
+		const verdict = await this.openGate();
+		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
+	}
+
+	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
+	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
+		this.#rollouts = this.options.writer.writeRollouts(step, lines);
+		// Awaited at the end of the update; until then a failure is not unhandled.
+		this.#rollouts.catch(() => undefined);
+	}
+
+	alert(level: 'info' | 'warning' | 'error', message: string): void {
+		const { writer } = this.options;
+		writer.log(`${level}: ${message}`);
+		void writer.appendEvent({ type: 'alert', level, message, step: this.progress.step }).catch(() => undefined);
+	}
+
+	async paused(): Promise<void> {
+		const { writer, onChanged } = this.options;
+		const hold = this.#hold;
+		const { step } = this.progress;
+		await writer.updateRecord({ status: 'paused', step, ...(hold === null ? {} : { pause: hold }) });
+		await writer.appendEvent({ type: 'paused', ...(hold === null ? {} : { because: 'rewards' }), step });
+		onChanged();
+	}
+
+	async continued(): Promise<void> {
+		const { writer, onChanged } = this.options;
+		await writer.updateRecord({ status: 'running', pause: undefined });
+		await writer.appendEvent({ type: 'continued', step: this.progress.step });
+		onChanged();
+	}
+
+	async checkpoint(): Promise<string> {
+		const { progress } = this;
+		const { writer, recipe, onChanged } = this.options;
+		// The weights have not changed since: replays take care of changed hyper-parameters.
+		if (this.#checkpointAt === progress.step) {
+			const last = (await writer.listCheckpoints()).find(({ step }) => step === progress.step);
+			if (last) return last.path;
+		}
+		const info = await this.watch.measure('checkpoint', async () => {
+			await this.fillCheckpoint(await writer.beginCheckpoint(progress.step));
+			const score = progress.evaluatedAt === progress.step ? this.#accuracy : null;
+			const written = await writer.commitCheckpoint(progress.step, { score });
+			await writer.pruneCheckpoints(recipe.checkpoint.keep);
+			return written;
+		});
+		this.#checkpointAt = progress.step;
+		await writer.appendEvent({
+			type: 'checkpoint',
+			path: `checkpoints/${info.path.split(/[\\/]/).at(-1)}`,
+			best: info.best,
+			step: progress.step,
+		});
+		onChanged();
+		return info.path;
+	}
+
+	async setHyperparameters(changes: Hyperparameters): Promise<number> {
+		const { recipe, writer, onChanged } = this.options;
+		const stage = recipe.stages[this.progress.stageIndex];
+		if (!stage) throw new Failure('unavailable', 'The run has no stage left whose hyper-parameters could change.');
+		for (const name of Object.keys(changes)) {
+			if (name in stage) continue;
+			throw new Failure('unsupported', `The ${stage.type} stage that runs now has no hyper-parameter "${name}".`);
+		}
+		const fromStep = this.progress.step + 1;
+		await writer.appendEvent({ type: 'hyperparameters', changes, fromStep, step: this.progress.step });
+		this.progress.hyperparameters = { ...this.progress.hyperparameters, ...changes };
+		onChanged();
+		return fromStep;
+	}
+
+	/** Pauses before a batch whose rewards failed on too many rows, until a person wants it tried again. */
+	async holdBatch(failures: RewardFailures): Promise<Verdict> {
+		this.#hold = this.rewardWatch.hold(failures);
+		this.options.gate.hold();
+		try {
+			return await this.openGate();
+		} finally {
+			this.#hold = null;
+			this.options.rewards.reload();
+		}
+	}
+
+	/** Does what was asked for between batches. */
+	async openGate(): Promise<Verdict> {
+		const isDue = (change: RecordedChange) => change.fromStep <= this.progress.step + 1;
+		for (const { changes } of this.#replay.filter(isDue)) {
+			this.progress.hyperparameters = { ...this.progress.hyperparameters, ...changes };
+		}
+		this.#replay = this.#replay.filter((change) => !isDue(change));
+		return (await this.options.gate.betweenBatches(this)) === 'stop' ? 'stop' : 'next';
+	}
+
+	protected async beginStage(stage: ResolvedStage): Promise<void> {
+		const { progress } = this;
+		const { recipe, writer, past, onChanged } = this.options;
+		// An upper bound: stages that ended early by a measured quantity have made it smaller.
+		const left = recipe.stages.slice(progress.stageIndex).reduce((sum, { steps }) => sum + steps, 0);
+		const totalSteps = progress.step - progress.stageStep + left;
+		await writer.updateRecord({ stage: stage.type, status: 'running', step: progress.step, totalSteps });
+		if (progress.stageStep === 0) {
+			const { stageIndex: index, step } = progress;
+			if (past.announcedStage !== index) {
+				await writer.appendEvent({ type: 'stage', name: stage.type, index, step });
+			}
+			this.prepareStage(stage);
+			if (measuredBefore.includes(stage.type)) await this.#evaluateBefore(stage);
+		}
+		onChanged();
+	}
+
+	async #evaluateBefore(stage: ResolvedStage): Promise<void> {
+		if (this.progress.evaluatedAt === this.progress.step) return;
+		const { metrics } = await this.#evaluate(this.#heldOut());
+		// A stage before that measures something else has told of this step; the evaluation's own file tells the rest.
+		if (this.options.writer.lastMetricsStep >= this.progress.step) return;
+		await this.#writeLine(stage.type, { ...metrics, ...this.watch.take() });
+	}
+
+	#nextStage(): void {
+		this.progress.stageIndex++;
+		this.progress.stageStep = 0;
+		this.progress.hyperparameters = {};
+	}
+
+	#heldOut(): EvaluationSettings {
+		const { problems, samples, temperature } = this.options.recipe.evaluate;
+		return { name: 'heldout', problems, samples, temperature };
+	}
+
+	/** The stage's own measure, where it has one, as often as held-out accuracy; else that. */
+	async #measureIfDue(
+		stage: ResolvedStage,
+		stageEnds: boolean,
+		batchStart: number,
+		measure: UpdateReport['evaluate'],
+	): Promise<{ metrics: Metrics; reached: boolean; isBest: boolean }> {
+		if (measure === undefined) return this.#evaluateIfDue(stage, stageEnds, batchStart);
+		const { every } = this.options.recipe.evaluate;
+		const due = stageEnds || passedMultiple(batchStart, this.progress.step, every);
+		return { metrics: due ? await this.watch.measure('evaluate', measure) : {}, reached: false, isBest: false };
+	}
+
+	/**
+	 * Held-out accuracy every `evaluate.every` steps, or every `until.every` in a stage that ends by it, and at the end of
+	 * a stage. A stage whose `until` asks for other settings than `evaluate` has its own measure beside it, `eval/until`.
+	 */
+	async #evaluateIfDue(
+		stage: ResolvedStage,
+		stageEnds: boolean,
+		batchStart: number,
+	): Promise<{ metrics: Metrics; reached: boolean; isBest: boolean }> {
+		const { progress } = this;
+		const passed = (every: number) => passedMultiple(batchStart, progress.step, every);
+		const heldOut = this.#heldOut();
+		const metrics: Metrics = {};
+		let reached = false;
+		let isBest = false;
+		const measureHeldOut = async () => {
+			const result = await this.#evaluate(heldOut);
+			Object.assign(metrics, result.metrics);
+			isBest = result.isBest;
+			return result.accuracy;
+		};
+		const { until } = stage;
+		if (until && (stageEnds || passed(until.every))) {
+			const same = until.problems === heldOut.problems && heldOut.samples === 1 && heldOut.temperature === 1;
+			if (same) {
+				reached = (await measureHeldOut()) >= until.heldOutAccuracy;
+			} else {
+				const own = await this.#evaluate({ name: 'until', problems: until.problems, samples: 1, temperature: 1 });
+				Object.assign(metrics, own.metrics);
+				reached = own.accuracy >= until.heldOutAccuracy;
+			}
+		}
+		const due = stageEnds || reached || (!until && passed(this.options.recipe.evaluate.every));
+		if (due && progress.evaluatedAt !== progress.step) await measureHeldOut();
+		return { metrics, reached, isBest };
+	}
+
+	async #evaluate(settings: EvaluationSettings): Promise<{ metrics: Metrics; accuracy: number; isBest: boolean }> {
+		const { progress } = this;
+		const { summary, lines } = await this.watch.measure('evaluate', () => this.evaluate(settings));
+		await this.options.writer.writeEvaluation(progress.step, settings.name, lines, summary);
+		const { accuracy, low, high } = summary;
+		let isBest = false;
+		if (settings.name === 'heldout') {
+			progress.evaluatedAt = progress.step;
+			this.#accuracy = accuracy;
+			isBest = accuracy > (progress.best?.accuracy ?? Number.NEGATIVE_INFINITY);
+			if (isBest) progress.best = { step: progress.step, accuracy };
+		}
+		const prefix = `eval/${settings.name}/accuracy`;
+		return { metrics: { [prefix]: accuracy, [`${prefix}_low`]: low, [`${prefix}_high`]: high }, accuracy, isBest };
+	}
+
+	async #writeLine(stage: string, values: Metrics): Promise<void> {
+		const { writer, onChanged } = this.options;
+		await writer.appendMetrics({ step: this.progress.step, time: Date.now() / 1000, stage, values });
+		const now = performance.now();
+		if (now - this.#recorded >= recordIntervalMs) {
+			this.#recorded = now;
+			// Not waited for: it says nothing that the metrics do not, and a full disk shows there.
+			writer.updateRecord({ step: this.progress.step }).catch(() => undefined);
+		}
+		onChanged();
+	}
+}

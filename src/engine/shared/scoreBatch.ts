@@ -1,0 +1,105 @@
+import { combineRewards } from '../../core/reward/combineRewards.ts';
+import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
+import type { RewardScorer } from '../../rewards/createScorers.ts';
+import type { RunnerScore } from '../../rewards/rewardRunner.ts';
+
+/** What a row earned. */
+export interface RowScore {
+	/** By column; null: does not apply, or failed. */
+	readonly rewards: Readonly<Record<string, number | null>>;
+	/** By column, why it failed; null: nothing did. */
+	readonly errors: Readonly<Record<string, string>> | null;
+	/** The weighted sum; null: no reward applied, or one of them failed, so that nobody knows the sum. */
+	readonly reward: number | null;
+}
+
+/** How one reward failed on a batch. */
+export interface RewardFailures {
+	readonly column: string;
+	readonly file: string | null;
+	/** Rows without a value, of how many. */
+	readonly failed: number;
+	readonly rows: number;
+	readonly first: ScoreError;
+}
+
+export interface BatchScore {
+	readonly rows: readonly RowScore[];
+	readonly failures: readonly RewardFailures[];
+	/** What the rewards printed, by column. */
+	readonly output: ReadonlyMap<string, readonly string[]>;
+	/** What Python rewards gave to TRL's `log_metric`, by its name. */
+	readonly metrics: Readonly<Record<string, number>>;
+}
+
+/** Of the names that rewards give to metrics: so many of a batch, so long. */
+const mostMetrics = 50;
+const longestName = 100;
+/** What else a line of metrics.jsonl holds. */
+const reservedNames = ['step', 'time', 'stage', '__proto__'];
+
+/** Longest message that a rollout carries, in UTF-16 code units. */
+const longestMessage = 500;
+
+/**
+ * Scores a batch with every reward, those of different processes side by side. Rejects with `cancelled` alone.
+ * @param known columns that somebody else has computed, one value a row
+ */
+export async function scoreBatch(
+	scorers: readonly RewardScorer[],
+	rows: readonly ScoreRow[],
+	options: { readonly step: number; readonly signal: AbortSignal },
+	known: Readonly<Record<string, readonly (number | null)[]>> = {},
+): Promise<BatchScore> {
+	const results = await Promise.all(
+		scorers.map((scorer): Promise<RunnerScore> => {
+			const { name } = scorer.column;
+			const values = Object.hasOwn(known, name) ? known[name] : undefined;
+			if (values === undefined) return scorer.score(rows, options);
+			return Promise.resolve({ values, errors: [], logs: [], durationMs: 0 });
+		}),
+	);
+	const rewards: Record<string, number | null>[] = rows.map(() => ({}));
+	const errors: (Record<string, string> | null)[] = rows.map(() => null);
+	const failures: RewardFailures[] = [];
+	const output = new Map<string, readonly string[]>();
+	const metrics: Record<string, number> = {};
+	for (const [k, { values, errors: faults, logs, metrics: logged = {} }] of results.entries()) {
+		const { name, file } = (scorers[k] as RewardScorer).column;
+		if (logs.length > 0) output.set(name, logs);
+		for (const [metric, value] of Object.entries(logged).slice(0, mostMetrics)) {
+			if (metric !== '' && metric.length <= longestName && !reservedNames.includes(metric)) metrics[metric] = value;
+		}
+		const whole = faults.find(({ index }) => index < 0);
+		const byRow = new Map(faults.map((fault) => [fault.index, fault]));
+		let failed = 0;
+		for (const [i, row] of rewards.entries()) {
+			const fault = byRow.get(i) ?? whole;
+			row[name] = fault === undefined ? (values[i] ?? null) : null;
+			if (fault === undefined) continue;
+			failed++;
+			errors[i] = { ...errors[i], [name]: fault.message.slice(0, longestMessage) };
+		}
+		const first = faults[0];
+		if (first !== undefined && failed > 0) failures.push({ column: name, file, failed, rows: rows.length, first });
+	}
+	const weights = scorers.map(({ column }) => column.weight);
+	return {
+		failures,
+		output,
+		metrics,
+		rows: rewards.map((row, i) => {
+			const values = scorers.map(({ column }) => row[column.name] ?? null);
+			const error = errors[i] ?? null;
+			return { rewards: row, errors: error, reward: error === null ? combineRewards(values, weights) : null };
+		}),
+	};
+}
+
+/** A sentence for people: which reward, on how many rows, why, and where. */
+export function describeFailures({ column, file, failed, rows, first }: RewardFailures): string {
+	const line = first.line === undefined ? '' : `, line ${first.line}`;
+	const where = file === null ? '' : ` (${file}${line})`;
+	const why = first.message.slice(0, longestMessage);
+	return `The reward "${column}"${where} failed on ${failed} of ${rows} rows: ${why}`.replace(/[.]?$/, '.');
+}

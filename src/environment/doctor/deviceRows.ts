@@ -1,0 +1,150 @@
+import { Failure } from '../../base/failure.ts';
+import type { CheckRow, PythonProbe, TorchFacts } from '../../protocol/torchEnvironment.ts';
+import { inGigabytes } from '../machine/freeDisk.ts';
+import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
+import { type DoctorFacts, row, setUp } from './doctorFacts.ts';
+
+/** The least NVIDIA driver of each major version of CUDA ("CUDA Compatibility", minor version compatibility). */
+const leastDrivers: Readonly<Record<number, { readonly linux: string; readonly win32: string }>> = {
+	11: { linux: '450.80.02', win32: '452.39' },
+	12: { linux: '525.60.13', win32: '528.33' },
+	13: { linux: '580', win32: '580' },
+};
+
+/** The build of torch against the driver, and each GPU. */
+export function deviceRows({ probe, machine }: DoctorFacts): CheckRow[] {
+	const torch = probe === null || probe instanceof Failure ? null : probe.torch;
+	if (torch === null) return driverRows(machine);
+	return [acceleratorRow(torch, machine), ...gpuRows(torch, machine), bf16Row(torch)];
+}
+
+/** Without a torch that says what it sees: what the machine has. */
+function driverRows({ nvidia, rocm, platform, arch }: MachineFacts): CheckRow[] {
+	if (nvidia !== null) {
+		const gpus = nvidia.gpus.map(({ name }) => name).join(', ') || nvidia.error || 'no GPU';
+		return [row('accelerator', 'GPU', 'unknown', `NVIDIA driver ${nvidia.driver}: ${gpus}`, setUp)];
+	}
+	if (rocm !== null) {
+		return [
+			row('accelerator', 'GPU', 'unknown', `ROCm ${rocm.version ?? ''}: ${rocm.gpus.join(', ') || 'no GPU'}`, setUp),
+		];
+	}
+	const mac = platform === 'darwin' && arch === 'arm64';
+	return [row('accelerator', 'GPU', 'unknown', mac ? 'that of the Mac (MPS)' : 'none was found')];
+}
+
+function acceleratorRow(torch: TorchFacts, machine: MachineFacts): CheckRow {
+	const { nvidia, rocm } = machine;
+	if (torch.cuda !== null) return cudaRow(torch, torch.cuda, machine);
+	if (torch.rocm !== null) {
+		const build = `ROCm ${torch.rocm} build`;
+		if (torch.cudaAvailable) return row('accelerator', 'ROCm', 'ok', `${build}, ROCm ${rocm?.version ?? 'unknown'}`);
+		const action = 'Look whether rocminfo lists the GPU, and whether you are in the groups render and video.';
+		return row('accelerator', 'ROCm', 'error', `${build}, but no GPU: ${torch.cudaError ?? 'none is seen'}`, action);
+	}
+	if (torch.mpsAvailable) return row('accelerator', 'MPS', 'ok', 'the GPU of the Mac can be used');
+	if (nvidia !== null && nvidia.gpus.length > 0) {
+		const found = `torch is the build for the processor, but there is an NVIDIA GPU (driver ${nvidia.driver})`;
+		return row('accelerator', 'CUDA', 'warning', found, `${setUp} It takes the CUDA build.`);
+	}
+	if (rocm !== null && rocm.gpus.length > 0) {
+		const found = `torch is the build for the processor, but there is an AMD GPU (${rocm.gpus[0]})`;
+		return row('accelerator', 'ROCm', 'warning', found, `${setUp} It takes the ROCm build.`);
+	}
+	const action = 'Small models train on the processor; for more see docs/scaling.md.';
+	return row('accelerator', 'GPU', 'ok', `none; torch computes on the processor (${torch.threads} threads)`, action);
+}
+
+function cudaRow(torch: TorchFacts, cuda: string, { nvidia, platform }: MachineFacts): CheckRow {
+	const build = `CUDA ${cuda} build`;
+	if (nvidia === null) {
+		const action = torch.cudaAvailable ? undefined : 'Install the NVIDIA driver, or use the build for the processor.';
+		const status = torch.cudaAvailable ? 'ok' : 'warning';
+		return row('accelerator', 'CUDA', status, `${build}, but no NVIDIA driver was found`, action);
+	}
+	const least = leastDrivers[versionNumbers(cuda)[0] ?? 0]?.[platform === 'win32' ? 'win32' : 'linux'];
+	if (least !== undefined && nvidia.driver !== '' && !torch.cudaAvailable && !atLeast(nvidia.driver, least)) {
+		return row(
+			...([
+				'accelerator',
+				'CUDA',
+				'error',
+				`${build} needs driver ${least}, and ${nvidia.driver} is installed`,
+			] as const),
+			`Update the driver, or: ${setUp} It takes a build that fits.`,
+		);
+	}
+	if (!torch.cudaAvailable) {
+		const why = torch.cudaError ?? nvidia.error ?? 'torch sees no GPU';
+		return row(
+			...(['accelerator', 'CUDA', 'error', `${build}, driver ${nvidia.driver}: ${why}`] as const),
+			'Look whether nvidia-smi lists the GPU, and whether CUDA_VISIBLE_DEVICES or a container hides it.',
+		);
+	}
+	const unfit = torch.gpus.filter(
+		({ capability }) => capability !== null && !compiledFor(capability, torch.architectures),
+	);
+	if (unfit.length > 0) {
+		const names = unfit.map(({ name, capability }) => `${name} (${capability})`).join(', ');
+		return row(
+			'accelerator',
+			'CUDA',
+			'error',
+			`${build} was not compiled for ${names}`,
+			`${setUp} It takes a build that fits.`,
+		);
+	}
+	return row('accelerator', 'CUDA', 'ok', `${build}, driver ${nvidia.driver}`);
+}
+
+/**
+ * Whether code for a GPU is in a build: compiled for its own major version and at most its minor one, or as PTX of at most
+ * its version (NVIDIA, "CUDA C++ Programming Guide", Binary and PTX compatibility).
+ */
+export function compiledFor(capability: string, architectures: readonly string[]): boolean {
+	if (architectures.length === 0) return true;
+	const [major = 0, minor = 0] = versionNumbers(capability);
+	return architectures.some((architecture) => {
+		const [, kind, digits = ''] = /^(sm|compute)_(\d+)/.exec(architecture) ?? [];
+		const [builtMajor, builtMinor] = [Number(digits.slice(0, -1)), Number(digits.slice(-1))];
+		if (kind === 'sm') return builtMajor === major && builtMinor <= minor;
+		return kind === 'compute' && (builtMajor < major || (builtMajor === major && builtMinor <= minor));
+	});
+}
+
+/** What runs need at least to be worth a start. */
+const littleShare = 0.5;
+
+function gpuRows(torch: TorchFacts, { nvidia, rocm }: MachineFacts): CheckRow[] {
+	return torch.gpus.map((gpu, index) => {
+		const smi = nvidia?.gpus[index];
+		const [total, free] = [gpu.total ?? smi?.total ?? null, gpu.free ?? smi?.free ?? null];
+		const id = `gpu-${index}`;
+		if (total === null || free === null) return row(id, `GPU ${index}`, 'unknown', `${gpu.name}, memory unknown`);
+		const found = `${gpu.name}, ${inGigabytes(free)} of ${inGigabytes(total)} free`;
+		if (free >= total * littleShare) return row(id, `GPU ${index}`, 'ok', found);
+		const tool = rocm !== null && nvidia === null ? 'rocm-smi' : 'nvidia-smi';
+		return row(id, `GPU ${index}`, 'warning', found, `Other programs use it: ${tool} lists them.`);
+	});
+}
+
+function bf16Row(torch: TorchFacts): CheckRow {
+	if (torch.bf16 === null) return row('bf16', 'bf16', 'unknown', 'torch does not say');
+	if (!torch.bf16) {
+		return row(
+			'bf16',
+			'bf16',
+			'warning',
+			'this GPU does not compute it',
+			'Set "precision": "f32" or "f16" in recipes.',
+		);
+	}
+	const slow = torch.gpus.length === 0 && !torch.mpsAvailable;
+	return row('bf16', 'bf16', 'ok', slow ? 'computed, but on most processors slower than f32' : 'computed');
+}
+
+/** Of a probe, whether a CUDA GPU can be used. */
+export function hasCuda(probe: PythonProbe | Failure | null): boolean {
+	if (probe === null || probe instanceof Failure) return false;
+	return probe.torch?.cuda != null && probe.torch.cudaAvailable;
+}

@@ -1,0 +1,20 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Bytes that this user may still write where a path lies or would lie; null: the system does not say. */
+export async function freeDisk(path: string): Promise<number | null> {
+	for (let folder = path; ; folder = dirname(folder)) {
+		try {
+			const { bavail, bsize } = await statfs(folder);
+			return bavail * bsize;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) return null;
+		}
+	}
+}
+
+/** `2.4 GB`, in units of 1000 as disks and package indexes have them. */
+export function inGigabytes(bytes: number): string {
+	if (bytes < 1e9) return `${Math.max(1, Math.round(bytes / 1e6))} MB`;
+	return `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+}

@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import { type PythonProbe, pythonProbeSchema } from '../../protocol/torchEnvironment.ts';
+import { lastWords } from '../../runs/launchEngine.ts';
+import { runProgram } from '../runProgram.ts';
+import { trainerFolder } from '../trainerFolder.ts';
+
+export interface ProbeOptions {
+	/** Ask torch for its build and its devices, which imports it: some seconds. */
+	readonly torch?: boolean;
+	/** Further imports to try, each in a process of its own: `vllm`, `trl: GRPOTrainer`. */
+	readonly imports?: readonly string[];
+	/** How long each import may take; default 120. */
+	readonly seconds?: number;
+	/** It is our own environment, so what is imported may be kept compiled. */
+	readonly own?: boolean;
+	readonly signal?: AbortSignal;
+}
+
+/** The import that stands for all of TRL: its modules are loaded on first use, so `trl` alone says little. */
+export const trlImport = 'trl: GRPOTrainer, GRPOConfig, SFTTrainer';
+
+/**
+ * What an interpreter and its environment have; a package that is broken is part of the answer. Fails with `unavailable`
+ * when the program cannot be started, `version` when it is a Python too old to answer, `timeout`, `cancelled`.
+ */
+export async function probePython(python: string, options: ProbeOptions = {}): Promise<PythonProbe> {
+	const { imports = [], seconds = 120, signal } = options;
+	const environment = options.own ? {} : { PYTHONDONTWRITEBYTECODE: '1' };
+	const program = join(await trainerFolder(), 'reasoning_lab_trainer', 'environment', 'probe.py');
+	const processes = imports.length + (options.torch ? 1 : 0);
+	const { stdout, stderr, code } = await runProgram(
+		python,
+		[
+			program,
+			...(options.torch ? ['--torch'] : []),
+			...imports.flatMap((name) => ['--import', name]),
+			...['--seconds', String(seconds)],
+		],
+		{ environment, limitMs: (60 + seconds * processes) * 1000, ...(signal === undefined ? {} : { signal }) },
+	);
+	if (code === 0) return decodeOrThrow(pythonProbeSchema, parse(stdout), `What ${python} says of itself`);
+	const version = await versionOf(python, signal);
+	if (version === null) {
+		const words = lastWords(stderr);
+		throw new Failure('unavailable', `${python} is no Python that works${words === '' ? '' : `: ${words}`}.`);
+	}
+	throw new Failure('version', `${python} is Python ${version}, which is too old.`, 'Python 3.10 or newer is needed.');
+}
+
+/** Of any Python, however old; null: it is none. */
+async function versionOf(python: string, signal: AbortSignal | undefined): Promise<string | null> {
+	const code = 'import sys; sys.stdout.write("%d.%d.%d" % sys.version_info[:3])';
+	const options = { limitMs: 20_000, ...(signal === undefined ? {} : { signal }) };
+	const { stdout } = await runProgram(python, ['-c', code], options);
+	return /^\d+\.\d+\.\d+$/.test(stdout) ? stdout : null;
+}
+
+function parse(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}

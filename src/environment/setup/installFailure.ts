@@ -1,0 +1,139 @@
+import { Failure, type Reason } from '../../base/failure.ts';
+
+interface Explanation {
+	readonly pattern: RegExp;
+	readonly reason: Reason;
+	/** `$1` stands for what the pattern caught. */
+	readonly message: string;
+	readonly action: string;
+}
+
+const again = 'Set up again: what has been downloaded whole is kept by the installer.';
+
+/** What installers say when they fail, the more telling first. */
+const explanations: readonly Explanation[] = [
+	{
+		pattern:
+			/No space left on device|os error 28|Errno 28\b|Disk quota exceeded|ENOSPC|There is not enough space on the disk/,
+		reason: 'full',
+		message: 'The disk is full.',
+		action: 'Free some space, or set another folder in reasoningLab.pytorch.folder, then set up again.',
+	},
+	{
+		pattern: /CERTIFICATE_VERIFY_FAILED|invalid peer certificate|UnknownIssuer|self.signed certificate/i,
+		reason: 'unavailable',
+		message: 'The certificate of the package index is not accepted.',
+		action: 'Name the certificate of your network in the variables PIP_CERT and SSL_CERT_FILE.',
+	},
+	{
+		pattern:
+			/\b(?:401 (?:Client )?(?:Error|Unauthorized)|403 (?:Client )?(?:Error|Forbidden)|User for .*: *$|status code 40[13])/m,
+		reason: 'denied',
+		message: 'The package index asks for a name and a password.',
+		action: 'Write them into the address of the index, or into ~/.netrc.',
+	},
+	{
+		pattern: /THESE PACKAGES DO NOT MATCH THE HASHES|Hash mismatch/i,
+		reason: 'corrupt',
+		message: 'A download differs from what the package index announced.',
+		action: 'Set up again; if it stays so, somebody changes what this machine downloads.',
+	},
+	{
+		pattern:
+			/(?:Wheel '([\w.-]+)' located at \S+ is invalid|has an invalid wheel|Failed to extract archive|unexpected end of file|IncompleteRead|IncompleteDownload|incomplete-download|Download failed due to not receiving|error decoding response body|invalid package format|Failed to read from zip file|BadZipFile|File is not a zip file|Invalid zip file|Failed to (?:read|unpack) .*\.whl|stream closed)/i,
+		reason: 'corrupt',
+		message: 'A download broke off or came damaged.',
+		action: again,
+	},
+	{
+		pattern:
+			/Temporary failure in name resolution|Name or service not known|getaddrinfo failed|failed to lookup address|dns error|nodename nor servname|NewConnectionError|Connection refused|Network is unreachable|Max retries exceeded|ConnectTimeoutError|ReadTimeoutError|error sending request|Failed to fetch|ProxyError|tunnel/i,
+		reason: 'unavailable',
+		message: 'The package index cannot be reached.',
+		action:
+			'Look at the network and at the proxy (HTTPS_PROXY), or name a mirror in reasoningLab.pytorch.indexUrl, then set up again.',
+	},
+	{
+		pattern: /satisfies the requirement ([^\s;(]+)[^\n]*\(from versions: none\)/,
+		reason: 'unavailable',
+		message: 'The package index shows no $1 at all.',
+		action:
+			'Look at its address, at the network and at the proxy (HTTPS_PROXY); some indexes hide what needs a name and a password.',
+	},
+	{
+		pattern:
+			/(?:No matching distribution found for|Could not find a version that satisfies the requirement) ([^\s;(]+)/,
+		reason: 'unsupported',
+		message: 'The package index has no $1 for this Python and this system.',
+		action: 'Choose another Python (3.12 has most builds), or another package index.',
+	},
+	{
+		pattern: /No solution found when resolving dependencies[^\n]*\n\s*(?:cause: )?([^\n]{0,300}?)\.?\n/,
+		reason: 'unsupported',
+		message: 'No set of packages fits together ($1).',
+		action: 'Choose another Python (3.12 has most builds), or another package index.',
+	},
+	{
+		pattern: /ResolutionImpossible|conflicting dependencies/,
+		reason: 'unsupported',
+		message: 'The package index has no set of packages that fit together.',
+		action: 'Choose another Python (3.12 has most builds), or another package index.',
+	},
+	{
+		pattern: /(?:Failed building wheel for|Failed to build:?) `?([\w.-]+)|subprocess-exited-with-error/,
+		reason: 'unsupported',
+		message: 'A package ($1) has no ready build for this Python and this system, and could not be built.',
+		action: 'Choose another Python: 3.12 has most builds.',
+	},
+	{
+		pattern: /ensurepip is not\s+available|No module named '?(?:ensurepip|venv)/,
+		reason: 'missing',
+		message: 'This Python cannot make virtual environments: its module venv or ensurepip is missing.',
+		action: 'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
+	},
+	{
+		pattern: /no such option|unrecognized arguments?|unexpected argument '([^']+)'|invalid value '/,
+		reason: 'invalid',
+		message: 'The installer does not know an argument that it was given.',
+		action: 'Look at the setting reasoningLab.pytorch.pipArguments.',
+	},
+	{
+		pattern: /Permission denied|Access is denied|Errno 13\b|os error 13\b/,
+		reason: 'denied',
+		message: 'A file of the environment or of the installer may not be written.',
+		action: 'Choose another folder in reasoningLab.pytorch.folder.',
+	},
+];
+
+/** Why a command of a set-up failed, from what it said. @param doing "Installing torch" */
+export function explainFailure(
+	doing: string,
+	lines: readonly string[],
+	how: { readonly code: number | null; readonly signal: string | null },
+): Failure {
+	const text = `${lines.join('\n')}\n`;
+	for (const { pattern, reason, message, action } of explanations) {
+		const match = pattern.exec(text);
+		if (match === null) continue;
+		const said = message.replace(' ($1)', match[1] ? ` (${match[1]})` : '').replace('$1', match[1] ?? '');
+		return new Failure(reason, `${doing} failed: ${lowerFirst(said)}`, action);
+	}
+	if (how.code === null) {
+		return new Failure(
+			'internal',
+			`${doing} failed: it was ended by ${how.signal}.`,
+			how.signal === 'SIGKILL' ? 'Perhaps the machine ran out of memory. Set up again.' : 'Set up again.',
+		);
+	}
+	const last = [...lines].reverse();
+	const words = (last.find((line) => /\berror\b/i.test(line)) ?? last.find((line) => line.trim() !== '') ?? '').trim();
+	return new Failure(
+		'internal',
+		`${doing} failed with status ${how.code}${words === '' ? '' : `: ${words.slice(0, 300)}`}`.replace(/[.]?$/, '.'),
+		'The log says more.',
+	);
+}
+
+function lowerFirst(text: string): string {
+	return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { trainerFolder } from '../trainerFolder.ts';
+
+/** What can be installed beside what every run needs. */
+export const setupExtras = ['ray', 'gpu', 'vllm', 'qlora'] as const;
+export type SetupExtra = (typeof setupExtras)[number];
+
+/** Those of some names that are extras, in the order in which they are installed. */
+export function knownExtras(names: readonly unknown[]): SetupExtra[] {
+	return setupExtras.filter((extra) => names.includes(extra));
+}
+
+export const extraWords: Readonly<Record<SetupExtra, string>> = {
+	ray: 'Ray: several workers, and clusters',
+	gpu: 'NVIDIA Management Library: memory, load and temperature of GPUs in the dashboard',
+	vllm: 'vLLM: faster generation on CUDA GPUs, on Linux',
+	qlora: 'bitsandbytes: models in 4 and 8 bits (QLoRA)',
+};
+
+/** The requirement files of a set-up. */
+export interface Requirements {
+	/** `base` and the extras, in the order in which they are installed. */
+	readonly files: readonly string[];
+	/** All their lines, `trl==1.13.0`. */
+	readonly pins: readonly string[];
+}
+
+/**
+ * Reads what a set-up installs. Fails with `missing`.
+ * @param folder of `base.txt`, `ray.txt` and so on; null: the trainer's own
+ */
+export async function readRequirements(
+	extras: readonly SetupExtra[],
+	folder: string | null = null,
+): Promise<Requirements> {
+	const place = folder ?? (await requirementsFolder());
+	const files = ['base', ...knownExtras(extras)].map((name) => join(place, `${name}.txt`));
+	const texts = await Promise.all(
+		files.map((file) =>
+			readFile(file, 'utf8').catch((error: unknown) => {
+				throw new Failure('missing', `Cannot read the requirements ${file}.`, undefined, { cause: error });
+			}),
+		),
+	);
+	return { files, pins: texts.flatMap(requirementLines) };
+}
+
+export async function requirementsFolder(): Promise<string> {
+	return join(await trainerFolder(), 'requirements');
+}
+
+/** The lines of a requirement file that name packages. */
+export function requirementLines(text: string): string[] {
+	return text
+		.split('\n')
+		.map((line) => line.replace(/\s*(^|\s)#.*$/, '').trim())
+		.filter((line) => line !== '' && !line.startsWith('-'));
+}
+
+/** `ray[default]==2.58.1` is the package `ray` with the pin `2.58.1`; null: any version. */
+export function pinOf(line: string): { readonly name: string; readonly version: string | null } {
+	const [, name = line, version = null] = /^([\w.-]+)(?:\[[^\]]*\])?\s*(?:==\s*([\w.+!]+))?/.exec(line) ?? [];
+	return { name: name.toLowerCase().replace(/[._]/g, '-'), version };
+}

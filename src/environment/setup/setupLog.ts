@@ -1,0 +1,65 @@
+import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { ensureFolder } from '../../runs/atomicFile.ts';
+
+/** Logs of set-ups that are kept. */
+const kept = 5;
+const named = /^setup-[\d-]+\.log$/;
+
+/** The log of one set-up: every command, all that it printed, and how it ended. Passwords in addresses are left out. */
+export class SetupLog {
+	readonly path: string;
+	readonly #file: FileHandle;
+	#writing: Promise<unknown> = Promise.resolve();
+
+	private constructor(path: string, file: FileHandle) {
+		this.path = path;
+		this.#file = file;
+	}
+
+	static async create(folder: string): Promise<SetupLog> {
+		await ensureFolder(folder);
+		const stamp = new Date()
+			.toISOString()
+			.replace(/[:.]/g, '-')
+			.replace(/[^\d-]/g, '-')
+			.replace(/-$/, '');
+		const path = join(folder, `setup-${stamp}.log`);
+		const log = new SetupLog(path, await open(path, 'a'));
+		for (const name of (await setupLogs(folder)).slice(kept)) await rm(join(folder, name), { force: true });
+		return log;
+	}
+
+	/** What cannot be written is lost: a full disk is told by what fills it. */
+	line(text: string): void {
+		const safe = withoutPasswords(text);
+		this.#writing = this.#writing.then(() => this.#file.appendFile(`${safe}\n`)).catch(() => undefined);
+	}
+
+	async close(): Promise<void> {
+		await this.#writing;
+		await this.#file.close().catch(() => undefined);
+	}
+}
+
+/** Names of the logs in a folder, the newest first. */
+export async function setupLogs(folder: string): Promise<string[]> {
+	const names = await readdir(folder).catch(() => [] as string[]);
+	return names
+		.filter((name) => named.test(name))
+		.sort()
+		.reverse();
+}
+
+/** The newest log. Fails with `missing`. */
+export async function newestSetupLog(folder: string): Promise<string> {
+	const [name] = await setupLogs(folder);
+	if (name !== undefined) return join(folder, name);
+	throw new Failure('missing', 'The PyTorch engine has not been set up here, so there is no log of it.');
+}
+
+/** A text with addresses that hold no name and no password. */
+export function withoutPasswords(text: string): string {
+	return text.replace(/(\/\/)[^/\s@'"]+@/g, '$1***@');
+}

@@ -1,0 +1,101 @@
+import { Failure } from '../../base/failure.ts';
+import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
+
+/** What a person asks for; `auto`: by what the machine has. */
+export const deviceWishes = ['auto', 'cpu', 'cuda', 'rocm'] as const;
+export type DeviceWish = (typeof deviceWishes)[number];
+
+/** Which build of torch is installed. */
+export interface TorchBuild {
+	readonly kind: 'cpu' | 'cuda' | 'rocm' | 'mps';
+	/** As uv's `--torch-backend` has it: `cpu`, `cu130`, `auto`; null: there is but one build for the system. */
+	readonly backend: string | null;
+	/** "the CUDA 13.0 build" */
+	readonly words: string;
+	/** Why this one, where it is not what one might expect. */
+	readonly notes: readonly string[];
+}
+
+/**
+ * CUDA builds of the pinned torch, the best first: the driver that each needs at least (NVIDIA, "CUDA Compatibility", minor
+ * version compatibility) and the compute capabilities that it was compiled for.
+ */
+export const cudaBuilds = [
+	{ backend: 'cu130', cuda: '13.0', driver: { linux: '580', win32: '580' }, least: 7.5, most: 99 },
+	{ backend: 'cu129', cuda: '12.9', driver: { linux: '570', win32: '570' }, least: 7.5, most: 99 },
+	{ backend: 'cu126', cuda: '12.6', driver: { linux: '525.60.13', win32: '528.33' }, least: 5, most: 9 },
+] as const;
+
+const oneBuild = 'the build for this system';
+
+/** Chooses the build. Fails with `unsupported` where PyTorch has none, or not the one that was asked for. */
+export function chooseTorchBuild(machine: MachineFacts, wish: DeviceWish = 'auto'): TorchBuild {
+	const { platform, arch, nvidia, rocm } = machine;
+	if (platform === 'darwin') {
+		if (arch !== 'arm64') {
+			throw new Failure('unsupported', 'PyTorch has no builds for Macs with Intel processors.', 'Use another machine.');
+		}
+		if (wish === 'cuda' || wish === 'rocm') {
+			throw new Failure('unsupported', `PyTorch has no ${wish.toUpperCase()} build for macOS.`, 'Choose auto or cpu.');
+		}
+		return { kind: wish === 'cpu' ? 'cpu' : 'mps', backend: null, words: oneBuild, notes: [] };
+	}
+	if (platform !== 'linux' && platform !== 'win32') {
+		throw new Failure('unsupported', `PyTorch has no builds for ${platform}.`, 'Use Linux, Windows or macOS.');
+	}
+	if (wish === 'cuda') return cudaBuild(machine, platform, true);
+	if (wish === 'rocm') {
+		if (platform !== 'linux')
+			throw new Failure('unsupported', 'PyTorch has no ROCm build for Windows.', 'Choose auto.');
+		return rocmBuild(rocm === null ? ['No ROCm was found on this machine.'] : []);
+	}
+	if (wish === 'auto' && nvidia !== null && nvidia.driver !== '') return cudaBuild(machine, platform, false);
+	if (wish === 'auto' && rocm !== null && rocm.gpus.length > 0) return rocmBuild([]);
+	const notes = rocm !== null && wish === 'auto' ? ['ROCm is installed, but shows no GPU.'] : [];
+	return cpuBuild(notes);
+}
+
+function cpuBuild(notes: readonly string[]): TorchBuild {
+	return { kind: 'cpu', backend: 'cpu', words: 'the build for the processor', notes };
+}
+
+function rocmBuild(notes: readonly string[]): TorchBuild {
+	return { kind: 'rocm', backend: 'auto', words: 'the ROCm build for this GPU', notes };
+}
+
+function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insisted: boolean): TorchBuild {
+	const [newest] = cudaBuilds;
+	const driver = nvidia?.driver ?? '';
+	if (driver === '') {
+		// Made here for another machine, such as a node of a cluster.
+		return build(newest, ['No NVIDIA driver was found on this machine.']);
+	}
+	const capabilities = (nvidia?.gpus ?? []).flatMap(({ capability }) =>
+		capability === null ? [] : [Number(versionNumbers(capability).slice(0, 2).join('.'))],
+	);
+	const fits = cudaBuilds.filter((candidate) => atLeast(driver, candidate.driver[platform]));
+	const chosen = fits.find(({ least, most }) =>
+		capabilities.every((capability) => capability >= least && Math.floor(capability) <= most),
+	);
+	if (chosen !== undefined) {
+		const notes =
+			chosen === newest ? [] : [`The NVIDIA driver ${driver} and its GPUs fit the CUDA ${chosen.cuda} build.`];
+		return build(chosen, notes);
+	}
+	const least = cudaBuilds.at(-1)?.driver[platform];
+	const why =
+		fits.length === 0
+			? `The NVIDIA driver ${driver} is too old for every CUDA build: ${least} is the least.`
+			: `No CUDA build is made for all GPUs of this machine (compute capability ${capabilities.join(', ')}).`;
+	if (insisted) throw new Failure('unsupported', why, fits.length === 0 ? 'Update the driver.' : 'Choose cpu.');
+	return cpuBuild([`${why} Training will use the processor.`]);
+}
+
+function build({ backend, cuda }: (typeof cudaBuilds)[number], notes: readonly string[]): TorchBuild {
+	return { kind: 'cuda', backend, words: `the CUDA ${cuda} build`, notes };
+}
+
+/** The build that a package index other than PyTorch's own has, which is what pip takes. */
+export function indexBuild({ platform }: MachineFacts): string | null {
+	return platform === 'linux' ? 'cu130' : platform === 'win32' ? 'cpu' : null;
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import * as v from 'valibot';
+import { Failure, type Reason } from '../base/failure.ts';
+import { decode } from '../protocol/decode.ts';
+
+export interface CliProgram {
+	/** dist/cli.js, and the Node program that runs it; null: this process's own. */
+	readonly cli: string;
+	readonly node: string | null;
+	/** The verb and its arguments; `--json` is added. */
+	readonly args: readonly string[];
+	readonly cwd: string;
+	/** Changes of the environment variables. */
+	readonly environment?: Readonly<Record<string, string>>;
+	readonly signal: AbortSignal;
+	/** Each object that it prints but for the last one of a failure. */
+	onObject(value: unknown): void;
+}
+
+const failureSchema = v.looseObject({
+	kind: v.literal('error'),
+	error: v.looseObject({ reason: v.string(), message: v.string(), action: v.optional(v.string()) }),
+});
+
+/**
+ * Runs a verb of the command line in a process of its own: for what is not to be in the extension host. Fails as the verb
+ * does, and with `cancelled` when the signal fires; then it takes back what it has made.
+ * @returns the last line that it said for people, for who misses a result
+ */
+export async function runCli(program: CliProgram): Promise<string> {
+	const { cli, node, args, cwd, signal, onObject } = program;
+	const { NODE_OPTIONS: _, ...environment } = process.env;
+	const child = spawn(node ?? process.execPath, [cli, ...args, '--json'], {
+		cwd,
+		env: {
+			...environment,
+			...(process.versions.electron === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' }),
+			...program.environment,
+		},
+		stdio: ['ignore', 'pipe', 'pipe'],
+		windowsHide: true,
+	});
+	const cancel = () => child.kill('SIGTERM');
+	signal.addEventListener('abort', cancel, { once: true });
+	if (signal.aborted) cancel();
+	let failure: Failure | null = null;
+	let complaint = '';
+	child.stderr.on('data', (chunk: Buffer) => {
+		complaint = `${complaint}${chunk.toString('utf8')}`.slice(-2000);
+	});
+	createInterface({ input: child.stdout }).on('line', (line) => {
+		const value = parse(line);
+		const failed = decode(failureSchema, value);
+		if (!failed.ok) return onObject(value);
+		const { reason, message, action } = failed.value.error;
+		failure = new Failure(reason as Reason, message, action);
+	});
+	try {
+		await new Promise<void>((resolve, reject) => {
+			child.once('error', (error) =>
+				reject(new Failure('unavailable', `The check could not be started: ${error.message}.`)),
+			);
+			child.once('close', () => resolve());
+		});
+	} finally {
+		signal.removeEventListener('abort', cancel);
+	}
+	if (signal.aborted) throw new Failure('cancelled', 'Cancelled.');
+	if (failure !== null) throw failure;
+	return complaint.trim().split('\n').at(-1) ?? '';
+}
+
+function parse(line: string): unknown {
+	try {
+		return JSON.parse(line);
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,95 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type FoundPython, findPythons } from '../../environment/pythons/findPythons.ts';
+import { namedInterpreter } from '../../environment/pythons/interpreter.ts';
+import { whyUnusable } from '../../environment/pythons/judgePython.ts';
+import { probePython } from '../../environment/pythons/probePython.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import { displayText } from '../runView.ts';
+import { pytorchSettings } from './pytorchSettings.ts';
+
+interface Needs {
+	readonly notices: Notices;
+	readonly selected: () => Promise<string | null>;
+}
+
+interface Choice extends vscode.QuickPickItem {
+	/** null: a file is browsed for; undefined: the managed environment. */
+	readonly python?: string | null;
+}
+
+/** *Choose PyTorch Interpreter*: a Python that is there and has torch and TRL, for people who look after theirs themselves. */
+export class InterpreterChooser {
+	readonly #needs: Needs;
+
+	constructor(needs: Needs) {
+		this.#needs = needs;
+	}
+
+	/** @returns what is chosen; undefined: nothing */
+	async run(): Promise<string | undefined> {
+		const found = await this.#find();
+		const ready = found.filter(hasTrainer).map(describe);
+		const others = found.filter((python) => !hasTrainer(python)).map(describe);
+		const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
+		const picked = await vscode.window.showQuickPick<Choice>(
+			[
+				{ label: '$(folder-opened) Browse...', description: 'a Python, or the one of an environment', python: null },
+				{ label: '$(sparkle) The managed environment', description: 'of Set Up PyTorch Engine', alwaysShow: true },
+				...(ready.length > 0 ? [separator('with torch and TRL'), ...ready] : []),
+				...(others.length > 0 ? [separator('without them'), ...others] : []),
+			],
+			{ title: 'Python of the PyTorch engine', placeHolder: 'Which one trains', matchOnDescription: true },
+		);
+		if (picked === undefined) return undefined;
+		if (picked.python === undefined) {
+			await pytorchSettings.setPython(null);
+			return 'managed';
+		}
+		const path = picked.python ?? (await browse());
+		if (path === undefined) return undefined;
+		return this.#take(path);
+	}
+
+	/** Every Python of this machine and of the workspace, for choosing. */
+	async #find(): Promise<FoundPython[]> {
+		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
+		const selected = await this.#needs.selected();
+		return withProgress({ title: 'Looking for Pythons' }, (signal) =>
+			findPythons({ folders, named: selected === null ? [] : [selected], signal }),
+		);
+	}
+
+	async #take(path: string): Promise<string | undefined> {
+		const python = await namedInterpreter(path, 'The choice');
+		const probe = await probePython(python);
+		const why = whyUnusable(probe);
+		if (why !== null) throw new Failure('unsupported', `${python} cannot be used: ${why}.`, 'Choose another one.');
+		const missing = ['torch', 'trl'].filter((name) => !probe.packages[name]);
+		await pytorchSettings.setPython(python);
+		if (missing.length === 0) return python;
+		const choose = { title: 'Choose Another', run: () => this.run() };
+		void this.#needs.notices.warning(`${python} has no ${missing.join(' and no ')}: install it there.`, [choose]);
+		return undefined;
+	}
+}
+
+const hasTrainer = ({ probe, unusable }: FoundPython): boolean =>
+	unusable === null && ['torch', 'trl'].every((name) => probe.packages[name]);
+
+function describe({ path, probe, unusable }: FoundPython): Choice {
+	const { torch, trl } = probe.packages;
+	const parts = [torch && `torch ${torch}`, trl && `TRL ${trl}`, unusable].filter(Boolean);
+	return {
+		label: `Python ${probe.python}`,
+		description: displayText(parts.join(', '), 120),
+		detail: path,
+		python: path,
+	};
+}
+
+async function browse(): Promise<string | undefined> {
+	const picked = await vscode.window.showOpenDialog({ title: 'Python of the PyTorch engine', openLabel: 'Use' });
+	return picked?.[0]?.fsPath;
+}

@@ -1,0 +1,60 @@
+import * as vscode from 'vscode';
+import type { MemoryEstimate } from '../../core/memory/estimateRecipe.ts';
+import { partsText, stageText, totalText } from '../../core/memory/memoryText.ts';
+import { estimateMemory } from '../../environment/estimateMemory.ts';
+import { resolveRecipeFile } from '../../runs/prepareRun.ts';
+import { withProgress } from '../progress.ts';
+import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import { displayText } from '../runView.ts';
+import { memoryReport } from './memoryReport.ts';
+
+/** *Estimate Memory* of a recipe, and the question before a start that would not fit. */
+export class MemoryCommand {
+	readonly #documents: ReadOnlyDocuments;
+
+	constructor(documents: ReadOnlyDocuments) {
+		this.#documents = documents;
+	}
+
+	/** Shows the estimate as a text. @returns it, which tests look at */
+	async show(recipe: vscode.Uri): Promise<MemoryEstimate> {
+		const { name, estimate } = await withProgress(
+			{ title: 'Estimating memory', why: 'model and data are looked at' },
+			(signal) => this.#estimate(recipe, signal),
+		);
+		await this.#documents.show('Memory.md', memoryReport(displayText(name), estimate), { preview: true });
+		return estimate;
+	}
+
+	/**
+	 * Whether a recipe may be started: it fits, nothing can be said, or the person wants it all the same. An estimate that
+	 * fails keeps nobody from a start, which says by itself what is wrong.
+	 */
+	async mayStart(recipe: vscode.Uri): Promise<boolean> {
+		const estimate = await this.#estimate(recipe).then(
+			(result) => result.estimate,
+			() => null,
+		);
+		if (estimate === null || estimate.fits !== false) return true;
+		const start = 'Start Anyway';
+		const show = 'Show Estimate';
+		const largest = estimate.stages.reduce((a, b) => (b.peak > a.peak ? b : a));
+		const answer = await vscode.window.showWarningMessage(
+			totalText(estimate),
+			{
+				modal: true,
+				detail: [`${stageText(largest)}: ${partsText(largest.parts)}.`, estimate.advice ?? ''].join('\n').trim(),
+			},
+			start,
+			show,
+		);
+		if (answer === show) await this.show(recipe);
+		return answer === start;
+	}
+
+	async #estimate(recipe: vscode.Uri, signal?: AbortSignal): Promise<{ name: string; estimate: MemoryEstimate }> {
+		const resolved = await resolveRecipeFile(recipe.fsPath);
+		const estimate = await estimateMemory(resolved, signal === undefined ? {} : { signal });
+		return { name: resolved.name, estimate };
+	}
+}

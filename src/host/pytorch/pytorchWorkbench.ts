@@ -1,0 +1,48 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import type { Notices } from '../notices.ts';
+import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import type { PythonInterpreter } from '../rewards/pythonInterpreter.ts';
+import { DoctorCommand } from './doctorCommand.ts';
+import { InterpreterChooser } from './interpreterChooser.ts';
+import { MemoryCommand } from './memoryCommand.ts';
+import { SetUpCommand } from './setUpCommand.ts';
+import { WindowTorchPython } from './windowTorchPython.ts';
+
+interface Needs {
+	readonly extension: vscode.Uri;
+	/** Of Reasoning Lab. */
+	readonly version: string;
+	readonly notices: Notices;
+	readonly documents: ReadOnlyDocuments;
+	/** Which Python the Python extension has selected. */
+	readonly interpreter: PythonInterpreter;
+}
+
+/** All about the environment of the PyTorch engine, of one window. */
+export class PytorchWorkbench extends Disposable {
+	readonly python: WindowTorchPython;
+	readonly setUp: SetUpCommand;
+	readonly chooser: InterpreterChooser;
+	readonly doctor: DoctorCommand;
+	readonly memory: MemoryCommand;
+
+	constructor({ extension, version, notices, documents, interpreter }: Needs) {
+		super();
+		const selected = () => interpreter.path(vscode.workspace.workspaceFolders?.[0]?.uri);
+		this.setUp = this.register(
+			new SetUpCommand({ version, notices, doctor: () => this.doctor.run(), choose: () => this.chooser.run() }),
+		);
+		this.chooser = new InterpreterChooser({ notices, selected });
+		this.python = new WindowTorchPython({ notices, selected, setUp: this.setUp, chooser: this.chooser });
+		this.memory = new MemoryCommand(documents);
+		this.doctor = new DoctorCommand({
+			extension,
+			notices,
+			documents,
+			selected,
+			setUp: this.setUp,
+			chooser: this.chooser,
+		});
+	}
+}

@@ -1,0 +1,158 @@
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { type EnvironmentState, environmentState } from '../../environment/environmentState.ts';
+import { ManagedFolder } from '../../environment/managedFolder.ts';
+import { knownExtras } from '../../environment/setup/requirements.ts';
+import {
+	prepareSetup,
+	removeEnvironment,
+	type SetupOptions,
+	type SetupResult,
+	setUpEnvironment,
+} from '../../environment/setup/setUpEnvironment.ts';
+import { newestSetupLog } from '../../environment/setup/setupLog.ts';
+import type { SetupPlan } from '../../environment/setup/setupPlan.ts';
+import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
+import { pytorchSettings } from './pytorchSettings.ts';
+import { type SetupAnswers, setupAnswers } from './setupAnswers.ts';
+import { askForExtras, askForPython, askToInstall, askWhatToDo } from './setupQuestions.ts';
+
+interface Needs {
+	readonly version: string;
+	readonly notices: Notices;
+	readonly doctor: () => unknown;
+	readonly choose: () => Promise<string | undefined>;
+}
+
+/** *Set Up PyTorch Engine*: says what it would install and how large it is, installs it with progress, and can be cancelled. */
+export class SetUpCommand extends Disposable {
+	readonly #needs: Needs;
+	readonly #abort = new AbortController();
+	/** Under way in this window. */
+	#running: Promise<string | undefined> | null = null;
+
+	constructor(needs: Needs) {
+		super();
+		this.#needs = needs;
+		// A window that closes takes back what it has begun.
+		this.register({ dispose: () => this.#abort.abort() });
+	}
+
+	/**
+	 * @param given answers to what would be asked
+	 * @returns the Python that trains now; undefined: none was set up
+	 */
+	run(given?: unknown): Promise<string | undefined> {
+		this.#running ??= this.#ask(setupAnswers(given)).finally(() => {
+			this.#running = null;
+		});
+		return this.#running;
+	}
+
+	async openLog(): Promise<void> {
+		const path = await newestSetupLog(ManagedFolder.at(pytorchSettings.folder()).logs);
+		await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
+	}
+
+	/** @param confirmed true: without asking */
+	async remove(confirmed?: unknown): Promise<void> {
+		const folder = ManagedFolder.at(pytorchSettings.folder());
+		if ((await folder.current()) === null) throw new Failure('missing', 'No PyTorch environment is set up.');
+		if (confirmed !== true) {
+			const detail = `${folder.environments}\n\nRuns and their checkpoints stay.`;
+			const question = 'Remove the environment of the PyTorch engine?';
+			if ((await vscode.window.showWarningMessage(question, { modal: true, detail }, 'Remove')) !== 'Remove') return;
+		}
+		await withProgress({ title: 'Removing the PyTorch environment' }, () => removeEnvironment(folder));
+		void this.#needs.notices.information('The PyTorch environment is removed.');
+	}
+
+	async #ask(answers: SetupAnswers): Promise<string | undefined> {
+		const folder = ManagedFolder.at(pytorchSettings.folder());
+		const state = await environmentState(folder, answers.requirements);
+		let extras = answers.extras ?? (state.kind === 'ready' ? knownExtras(state.record.extras) : []);
+		let python = answers.python;
+		if (state.kind === 'ready' && state.outdated.length === 0 && !answers.confirmed) {
+			const wish = await askWhatToDo(state.record);
+			if (wish === 'doctor') await this.#needs.doctor();
+			else if (wish === 'choose') return this.#needs.choose();
+			else if (wish === 'remove') await this.remove();
+			else if (wish === 'log') await this.openLog();
+			if (wish !== 'again') return undefined;
+		}
+		for (;;) {
+			const options: SetupOptions = {
+				...{ folder, version: this.#needs.version, choices: pytorchSettings.choices(), extras, python },
+				requirements: answers.requirements,
+			};
+			if (answers.confirmed) return this.#install(options);
+			const { plan } = await withProgress({ title: 'Looking for Python and GPUs' }, (signal) =>
+				prepareSetup({ ...options, signal }),
+			);
+			const wish = await askToInstall(plan, this.#notesOf(plan, state));
+			if (wish === 'install') return this.#install(options);
+			if (wish !== 'change') return undefined;
+			const chosen = await askForPython(plan.python);
+			if (chosen === undefined) return undefined;
+			python = chosen;
+			const more = await askForExtras(extras);
+			if (more === undefined) return undefined;
+			extras = more;
+		}
+	}
+
+	#notesOf(plan: SetupPlan, state: EnvironmentState): string[] {
+		const named = pytorchSettings.python();
+		return [
+			...plan.notes,
+			...(state.kind === 'ready' && state.outdated.length > 0
+				? [`The environment is of version ${state.record.version}; since then: ${state.outdated.join(', ')}.`]
+				: []),
+			...(named === null ? [] : [`The setting reasoningLab.pytorch.python, which names ${named}, is then emptied.`]),
+		];
+	}
+
+	async #install(options: SetupOptions): Promise<string | undefined> {
+		const { notices } = this.#needs;
+		const log = { title: 'Open Log', run: () => this.openLog() };
+		try {
+			const result = await this.#withProgress(options);
+			if (pytorchSettings.python() !== null) await pytorchSettings.setPython(null);
+			void notices.information(readySentence(result), [{ title: 'Doctor', run: () => this.#needs.doctor() }, log]);
+			return result.python;
+		} catch (error) {
+			// Until something was begun there is no log, and then the newest is another's.
+			const failure = Failure.from(error);
+			notices.failure(failure, failure.reason === 'busy' ? [] : [log]);
+			return undefined;
+		}
+	}
+
+	#withProgress(options: SetupOptions): Thenable<SetupResult> {
+		return vscode.window.withProgress(
+			{ location: vscode.ProgressLocation.Notification, title: 'Setting up the PyTorch engine', cancellable: true },
+			(progress, token) => {
+				const abort = new AbortController();
+				token.onCancellationRequested(() => abort.abort());
+				let before = 0;
+				return setUpEnvironment(
+					{ ...options, signal: AbortSignal.any([abort.signal, this.#abort.signal]) },
+					{
+						onProgress: ({ message, fraction }) => {
+							progress.report({ message, increment: 100 * (fraction - before) });
+							before = fraction;
+						},
+					},
+				);
+			},
+		);
+	}
+}
+
+function readySentence({ probe, seconds }: SetupResult): string {
+	const took = seconds < 90 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} minutes`;
+	const torch = probe.torch?.version ?? probe.packages.torch;
+	return `The PyTorch engine is set up${torch ? ` (torch ${torch})` : ''}, after ${took}.`;
+}

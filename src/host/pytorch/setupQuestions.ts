@@ -1,0 +1,58 @@
+import * as vscode from 'vscode';
+import { findPythons } from '../../environment/pythons/findPythons.ts';
+import { extraWords, type SetupExtra, setupExtras } from '../../environment/setup/requirements.ts';
+import { planSentence, type SetupPlan } from '../../environment/setup/setupPlan.ts';
+import type { ManagedEnvironment } from '../../protocol/torchEnvironment.ts';
+import { withProgress } from '../progress.ts';
+import { displayText } from '../runView.ts';
+
+/** What a person may want where an environment is there already. */
+export type SetupWish = 'doctor' | 'again' | 'choose' | 'log' | 'remove';
+
+export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish | undefined> {
+	const items: (vscode.QuickPickItem & { readonly wish: SetupWish })[] = [
+		{ label: '$(pulse) Look at It', description: 'Doctor', wish: 'doctor' },
+		{ label: '$(refresh) Make It Anew', description: 'the old one stays until the new one works', wish: 'again' },
+		{ label: '$(symbol-misc) Use Another Python', wish: 'choose' },
+		{ label: '$(output) Open Log', wish: 'log' },
+		{ label: '$(trash) Remove It', wish: 'remove' },
+	];
+	const title = `The PyTorch engine is set up (Python ${record.python}, ${record.build})`;
+	return (await vscode.window.showQuickPick(items, { title, placeHolder: 'What to do' }))?.wish;
+}
+
+/** The size is said before anything is downloaded. */
+export async function askToInstall(
+	plan: SetupPlan,
+	notes: readonly string[],
+): Promise<'install' | 'change' | undefined> {
+	const detail = [`${planSentence(plan)}.`, ...notes, `Into ${plan.folder}.`].map((line) => displayText(line, 500));
+	const answer = await vscode.window.showInformationMessage(
+		'Set up the PyTorch engine?',
+		{ modal: true, detail: detail.join('\n\n') },
+		'Install',
+		'Change...',
+	);
+	return answer === 'Install' ? 'install' : answer === 'Change...' ? 'change' : undefined;
+}
+
+/** @returns undefined: the person has turned away */
+export async function askForPython(current: string): Promise<string | undefined> {
+	const found = await withProgress({ title: 'Looking for Pythons' }, (signal) => findPythons({ signal }));
+	const items = found
+		.filter(({ unusable }) => unusable === null)
+		.map(({ path, probe }) => ({
+			...{ label: `Python ${probe.python}`, description: path === current ? 'chosen' : '', detail: path, path },
+		}));
+	const options = { title: 'Set up the PyTorch engine (1/2)', placeHolder: 'Which Python makes the environment' };
+	return (await vscode.window.showQuickPick(items, options))?.path;
+}
+
+/** @returns undefined: the person has turned away */
+export async function askForExtras(current: readonly string[]): Promise<readonly SetupExtra[] | undefined> {
+	const items = setupExtras.map((extra) => ({
+		...{ label: extra, description: extraWords[extra], picked: current.includes(extra), extra },
+	}));
+	const options = { title: 'Set up the PyTorch engine (2/2)', placeHolder: 'What else to install', canPickMany: true };
+	return (await vscode.window.showQuickPick(items, { ...options, canPickMany: true }))?.map(({ extra }) => extra);
+}

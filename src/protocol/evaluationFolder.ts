@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { policySpecSchema } from './policySpec.ts';
+import { samplingSpecSchema, searchSpecSchema } from './searchSpec.ts';
+import { problemsSpecSchema } from './strategyComparison.ts';
+
+/*
+ * An evaluation of a policy is a folder: `evaluation.json` says of what on what, `samples.jsonl` has one line for each
+ * question that is done, with all of its completions, and `report.json` what follows from them. See docs/evaluation.md.
+ */
+
+export const evaluationFormat = 1;
+
+export const evaluationFiles = {
+	evaluation: 'evaluation.json',
+	samples: 'samples.jsonl',
+	report: 'report.json',
+	lock: 'evaluation.lock',
+} as const;
+
+const whole = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+export const evaluationSpecSchema = v.object({
+	name: v.pipe(v.string(), v.minLength(1)),
+	policy: policySpecSchema,
+	problems: problemsSpecSchema,
+	/** Completions of each question. */
+	samples: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 1),
+	sampling: v.optional(samplingSpecSchema, {}),
+	/** Column that names the kind of a question; null: none does. */
+	category: v.optional(v.nullable(v.string()), null),
+	/** Around thinking and answer; default: the policy's own. */
+	tags: searchSpecSchema.entries.tags,
+	/** Questions under way at a time. */
+	concurrency: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1024)), 16),
+	seed: v.optional(whole, 0),
+});
+export type EvaluationSpec = v.InferOutput<typeof evaluationSpecSchema>;
+
+export const evaluationFileSchema = v.looseObject({
+	format: v.number(),
+	spec: evaluationSpecSchema,
+	/** Seconds since the epoch. */
+	created: v.number(),
+	/** What people call the questions, and how many there are. */
+	problems: v.object({ name: v.string(), count: whole, hash: v.string() }),
+	/** What answered: the policy's name of the model, a run and a step. */
+	policy: v.object({ name: v.string(), model: v.string() }),
+});
+export type EvaluationFile = v.InferOutput<typeof evaluationFileSchema>;
+
+/** One line of samples.jsonl: a question with all of its completions. */
+export const evaluatedQuestionSchema = v.looseObject({
+	problem: whole,
+	/** The same for the same question, whatever data it came from. */
+	key: v.string(),
+	prompt: v.string(),
+	answer: v.nullable(v.string()),
+	category: v.nullable(v.string()),
+	samples: v.array(
+		v.looseObject({
+			completion: v.string(),
+			answer: v.nullable(v.string()),
+			correct: v.boolean(),
+			tokens: v.number(),
+			truncated: v.boolean(),
+		}),
+	),
+});
+export type EvaluatedQuestion = v.InferOutput<typeof evaluatedQuestionSchema>;

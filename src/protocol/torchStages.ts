@@ -1,0 +1,65 @@
+import * as v from 'valibot';
+import { count, described, flag, real, text } from './recipeFields.ts';
+import { optimiser, pairsSchema, updates } from './stageFields.ts';
+
+/** Stages of the pytorch and ray engines that the embedded engine does not have. */
+
+export const rlooStageSchema = v.strictObject({
+	type: described(v.literal('rloo'), 'REINFORCE with a leave-one-out baseline (Ahmadian et al. 2024).'),
+	...optimiser,
+	num_generations: v.optional(count('Completions per prompt (default 8).', 2, 1024)),
+	prompts_per_step: v.optional(count('Prompts per generation batch (default 16).', 1, 65_536)),
+	steps_per_generation: v.optional(
+		count('Parts into which a generation batch is split, one update each (default 1).', 1, 1024),
+	),
+	num_iterations: v.optional(count('Passes over each generation batch (default 1).', 1, 64)),
+	max_completion_length: v.optional(
+		count('Longest completion in tokens (default: what the task needs; 64 for a file).', 1, 131_072),
+	),
+	temperature: v.optional(real('Sampling temperature (default 1).', 0.01, 100)),
+	beta: v.optional(real('Weight of the KL term in the reward (default 0).', 0, 1000)),
+	epsilon: v.optional(real('Lower clip range of the ratio (default 0.2).', 0, 1)),
+	epsilon_high: v.optional(real('Upper clip range of the ratio (default: epsilon).', 0, 100)),
+	mask_truncated_completions: v.optional(flag('Leave truncated completions out of the loss (default false).')),
+});
+
+export const dpoStageSchema = v.strictObject({
+	type: described(v.literal('dpo'), 'Direct preference optimisation on pairs (Rafailov et al. 2023).'),
+	...updates,
+	pairs: pairsSchema,
+	batch_size: v.optional(count('Pairs per update (default 64).', 1, 65_536)),
+	beta: v.optional(real('How far the policy may leave its reference: larger is nearer (default 0.1).', 0, 1000)),
+});
+
+export const rewardModelStageSchema = v.strictObject({
+	type: described(v.literal('reward-model'), 'A reward model from pairs (Bradley-Terry).'),
+	...updates,
+	pairs: pairsSchema,
+	batch_size: v.optional(count('Pairs per update (default 64).', 1, 65_536)),
+});
+
+export const distillStageSchema = v.strictObject({
+	type: described(
+		v.literal('distill'),
+		"A teacher's completions are imitated: those of a file, or what remains of them after rejection by the rewards.",
+	),
+	...optimiser,
+	data: described(
+		v.strictObject({
+			path: text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.'),
+			split: v.optional(text('Split of a hub dataset (default "train").')),
+			prompt: v.optional(text('Name of the prompt column (default "prompt").')),
+			completion: v.optional(text('Name of the completion column (default "completion").')),
+			answer: v.optional(text('Name of the answer column (default "answer"), where completions are rejected.')),
+		}),
+		"The teacher's completions.",
+	),
+	minReward: v.optional(
+		real(
+			'Completions whose reward by the rewards of this recipe is below it are left out (default: none is).',
+			-1e6,
+			1e6,
+		),
+	),
+	batch_size: v.optional(count('Completions per update (default 64).', 1, 65_536)),
+});

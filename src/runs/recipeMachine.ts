@@ -1,0 +1,23 @@
+import { stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { ambiguousPaths, type Machine } from '../core/recipe/machine.ts';
+import type { Recipe } from '../protocol/recipe.ts';
+
+/**
+ * This machine for a recipe in a folder. A text such as `models/small` is a path where it exists, or where `models` does
+ * (so that a folder that was misspelled is missed here); else it is a hub id.
+ */
+export async function machineOf(recipe: Recipe, folder: string): Promise<Machine> {
+	const there = new Set<string>();
+	for (const text of ambiguousPaths(recipe)) {
+		const path = resolve(folder, text);
+		const found = async (place: string) => (await stat(place).catch(() => null)) !== null;
+		if ((await found(path)) || (text.includes('/') && (await found(dirname(path))))) there.add(path);
+	}
+	return {
+		cores: availableParallelism(),
+		resolvePath: (relative) => resolve(folder, relative),
+		exists: (path) => there.has(path),
+	};
+}

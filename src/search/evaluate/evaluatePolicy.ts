@@ -1,0 +1,250 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { Random } from '../../base/random.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
+import {
+	type EvaluatedSample,
+	type EvaluationReport,
+	evaluationReport,
+} from '../../core/evaluation/evaluationReport.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
+import { searchSpecSchema } from '../../protocol/searchSpec.ts';
+import { samplingStrategy } from '../compare/sampling.ts';
+import { OpenSearch } from '../openSearch.ts';
+import { openProblemSet, type ProblemFault } from '../problemSet.ts';
+import type { SearchContext } from '../searchContext.ts';
+import { createVerdict, type Verdict } from '../verdicts.ts';
+import { EvaluationFolder, hashOfProblems } from './evaluationFolder.ts';
+
+export interface EvaluationProgress {
+	/** Questions that are done, of so many. */
+	readonly done: number;
+	readonly total: number;
+	readonly seconds: number;
+	/** Share of right samples so far. */
+	readonly accuracy: number;
+}
+
+export interface EvaluateOptions {
+	readonly spec: EvaluationSpec;
+	/** Made if missing; an evaluation that is there goes on. */
+	readonly folder: string;
+	readonly context: SearchContext;
+	/** Ends it with what is there; it can go on. */
+	readonly signal?: AbortSignal;
+	readonly onProgress?: (progress: EvaluationProgress) => void;
+	/** Hears of questions that cannot be read, or have no answer to judge by: they are left out. */
+	readonly onFault?: (fault: ProblemFault) => void;
+}
+
+export interface Evaluation {
+	readonly policy: string;
+	readonly model: string;
+	readonly problems: string;
+	/** Questions that are done, of so many. */
+	readonly done: number;
+	readonly total: number;
+	readonly report: EvaluationReport;
+	readonly questions: readonly EvaluatedQuestion[];
+}
+
+const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
+/** Questions in a row without a completion after which the policy is taken for gone. */
+const mostFailures = 8;
+
+/**
+ * Samples completions of every question and judges them by the built-in accuracy reward, in a folder that keeps what is
+ * done: who starts it again goes on, and gets the same samples. Fails with `invalid` for questions without answers, as
+ * `OpenSearch.open` and `EvaluationFolder.open` do, and with `unavailable` when the policy fails again and again. When the
+ * signal fires it resolves with what is there, or fails with `cancelled` when that is nothing.
+ */
+export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluation> {
+	const { spec, context, signal, folder: path } = options;
+	const set = await openProblemSet(spec.problems, context.policies.folder);
+	const problems = await judgeable(set.problems(options.onFault ?? (() => undefined)), set.name, options.onFault);
+	const { policy, sampling, tags, concurrency, seed, samples } = spec;
+	const search = await OpenSearch.open(
+		v.parse(searchSpecSchema, {
+			...{ policy, sampling, concurrency: Math.min(256, concurrency), seed },
+			...(tags === undefined ? {} : { tags }),
+			strategy: 'self-consistency',
+			params: { n: samples },
+			split: 'completion',
+		}),
+		context,
+		signal,
+	);
+	try {
+		const { name, model } = search.policy;
+		const folder = await EvaluationFolder.open(path, {
+			spec,
+			created: Math.floor(Date.now() / 1000),
+			problems: { name: set.name, count: problems.length, hash: hashOfProblems(problems) },
+			policy: { name, model },
+		});
+		try {
+			const verdict = await createVerdict(tags ?? search.policy.tags ?? defaultTags, set.task, path);
+			await new Sampling(options, problems, search, verdict, folder).run();
+			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
+			if (questions.length === 0)
+				throw new Failure('cancelled', 'The evaluation was ended before a question was done.');
+			const report = evaluationReport(samplesOf(questions));
+			await folder.writeReport(report);
+			return {
+				policy: name,
+				model,
+				problems: set.name,
+				done: questions.length,
+				total: problems.length,
+				report,
+				questions,
+			};
+		} finally {
+			await folder.close();
+		}
+	} finally {
+		search.dispose();
+	}
+}
+
+/** The samples of questions as reports count them. */
+export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
+	return questions.flatMap(({ problem, category, samples }) =>
+		samples.map(({ correct, answer, tokens, truncated }) => ({
+			problem,
+			category,
+			correct,
+			answer,
+			tokens,
+			truncated,
+		})),
+	);
+}
+
+async function judgeable(
+	all: AsyncIterable<Problem>,
+	name: string,
+	onFault: EvaluateOptions['onFault'],
+): Promise<Problem[]> {
+	const problems: Problem[] = [];
+	let read = 0;
+	for await (const problem of all) {
+		read++;
+		if (problem.answer !== null) problems.push(problem);
+		else onFault?.({ line: read, message: 'has no answer to judge by' });
+	}
+	if (problems.length > 0) return problems;
+	throw new Failure(
+		'invalid',
+		read === 0 ? `${name} has no question.` : `No question of ${name} has an answer to judge by.`,
+		'Name the column of the answer with --answer.',
+	);
+}
+
+class Sampling {
+	readonly #options: EvaluateOptions;
+	readonly #problems: readonly Problem[];
+	readonly #search: OpenSearch;
+	readonly #verdict: Verdict;
+	readonly #folder: EvaluationFolder;
+	readonly #began = performance.now();
+	#failed = 0;
+	#right = 0;
+	#samples = 0;
+	#failure: Failure | null = null;
+
+	constructor(
+		options: EvaluateOptions,
+		problems: readonly Problem[],
+		search: OpenSearch,
+		verdict: Verdict,
+		folder: EvaluationFolder,
+	) {
+		this.#options = options;
+		this.#problems = problems;
+		this.#search = search;
+		this.#verdict = verdict;
+		this.#folder = folder;
+		for (const question of folder.questions.values()) this.#count(question);
+	}
+
+	async run(): Promise<void> {
+		const waiting = this.#problems.flatMap((_, i) => (this.#folder.questions.has(i) ? [] : [i])).values();
+		this.#tell();
+		const workers = Math.min(this.#options.spec.concurrency, this.#problems.length);
+		await Promise.all(Array.from({ length: workers }, () => this.#work(waiting)));
+		if (this.#failure !== null) throw this.#failure;
+	}
+
+	/** Takes one question after the other; all who do share the iterator. */
+	async #work(waiting: Iterator<number>): Promise<void> {
+		for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
+			if (this.#failure !== null || this.#options.signal?.aborted) return;
+			try {
+				await this.#sample(next.value);
+			} catch (error) {
+				this.#failure ??= Failure.from(error);
+			}
+		}
+	}
+
+	async #sample(number: number): Promise<void> {
+		const { spec, signal } = this.#options;
+		const { prompt, answer, row, key } = this.#problems[number] as Problem;
+		const problem = { prompt, answer, row: { ...row } };
+		const { outcome, tree, message } = await this.#search.run({
+			problem,
+			strategy: samplingStrategy([]),
+			seed: Random.of(spec.seed, 'evaluate', number).uint32(),
+			...(signal === undefined ? {} : { signal }),
+		}).result;
+		if (outcome.stop === 'stopped') return;
+		if (outcome.stop === 'policy') {
+			if (++this.#failed >= mostFailures) {
+				const why = message ?? 'it wrote nothing';
+				throw new Failure(
+					'unavailable',
+					`${this.#failed} questions in a row have no completion: ${why}`,
+					'See that the policy answers, then start the evaluation again: it goes on.',
+				);
+			}
+			return;
+		}
+		this.#failed = 0;
+		const category = spec.category === null ? null : row[spec.category];
+		const question: EvaluatedQuestion = {
+			problem: number,
+			key,
+			prompt,
+			answer,
+			category: category === null || category === undefined ? null : String(category).slice(0, 200),
+			samples: tree.nodes
+				.filter(({ parents }) => parents[0] === 0)
+				.map((node) => ({
+					completion: node.text,
+					answer: node.answer,
+					correct: this.#verdict(problem, tree.textOf(node.id)) === 1,
+					tokens: node.tokens ?? 0,
+					truncated: node.finish === 'length',
+				})),
+		};
+		await this.#folder.add(question);
+		this.#count(question);
+		this.#tell();
+	}
+
+	#count({ samples }: EvaluatedQuestion): void {
+		this.#samples += samples.length;
+		this.#right += samples.filter(({ correct }) => correct).length;
+	}
+
+	#tell(): void {
+		this.#options.onProgress?.({
+			done: this.#folder.questions.size,
+			total: this.#problems.length,
+			seconds: (performance.now() - this.#began) / 1000,
+			accuracy: this.#samples === 0 ? Number.NaN : this.#right / this.#samples,
+		});
+	}
+}

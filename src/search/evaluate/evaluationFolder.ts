@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { basename, join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import type { Problem } from '../../core/dataset/problem.ts';
+import type { EvaluationReport } from '../../core/evaluation/evaluationReport.ts';
+import { decode, decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type EvaluatedQuestion,
+	type EvaluationFile,
+	type EvaluationSpec,
+	evaluatedQuestionSchema,
+	evaluationFileSchema,
+	evaluationFiles,
+	evaluationFormat,
+} from '../../protocol/evaluationFolder.ts';
+import { AppendFile } from '../../runs/appendFile.ts';
+import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
+import { fileLines } from '../../runs/fileLines.ts';
+import { formatLine } from '../../runs/jsonLines.ts';
+import { RunLock } from '../../runs/runLock.ts';
+import { readJson } from '../../runs/safeFile.ts';
+
+/** What is said of an evaluation when it begins. */
+export type NewEvaluation = Pick<EvaluationFile, 'spec' | 'created' | 'problems' | 'policy'>;
+
+/** What decides about samples; the rest only says how fast they come. */
+function decisive({ name: _, concurrency: __, ...spec }: EvaluationSpec): string {
+	return JSON.stringify(spec);
+}
+
+export const hashOfProblems = (problems: readonly Problem[]): string => {
+	const hash = createHash('sha256');
+	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));
+	return hash.digest('hex');
+};
+
+/** The folder of an evaluation while one process writes it. */
+export class EvaluationFolder {
+	readonly path: string;
+	/** By number of the question. */
+	readonly questions: Map<number, EvaluatedQuestion>;
+	readonly #lock: RunLock;
+	readonly #samples: AppendFile;
+
+	private constructor(path: string, lock: RunLock, questions: Map<number, EvaluatedQuestion>) {
+		this.path = path;
+		this.questions = questions;
+		this.#lock = lock;
+		this.#samples = new AppendFile(join(path, evaluationFiles.samples));
+	}
+
+	/**
+	 * Makes the folder, or goes on with it. Fails with `busy` while another process writes to it, and with `mismatch` when it
+	 * holds another evaluation, or the questions have changed.
+	 */
+	static async open(path: string, file: NewEvaluation): Promise<EvaluationFolder> {
+		await ensureFolder(path);
+		const lock = await RunLock.acquire(join(path, evaluationFiles.lock), `The evaluation ${basename(path)}`);
+		try {
+			const known = await readEvaluation(path);
+			if (known === null) {
+				const whole: EvaluationFile = { format: evaluationFormat, ...file };
+				await writeFileAtomic(join(path, evaluationFiles.evaluation), `${JSON.stringify(whole, null, '\t')}\n`);
+				return new EvaluationFolder(path, lock, new Map());
+			}
+			const same = decisive(known.spec) === decisive(file.spec) && known.policy.model === file.policy.model;
+			if (!same || known.problems.hash !== file.problems.hash) {
+				const what = same ? 'of other questions' : 'with another specification or policy';
+				throw new Failure('mismatch', `${path} holds an evaluation ${what}.`, 'Name another folder with --out.');
+			}
+			return new EvaluationFolder(path, lock, await readQuestions(path, file.problems.count));
+		} catch (error) {
+			await lock.release();
+			throw error;
+		}
+	}
+
+	/** On disk when it resolves. */
+	async add(question: EvaluatedQuestion): Promise<void> {
+		await this.#samples.append(formatLine(question));
+		this.questions.set(question.problem, question);
+	}
+
+	async writeReport(report: EvaluationReport): Promise<void> {
+		await writeFileAtomic(join(this.path, evaluationFiles.report), `${JSON.stringify(report, null, '\t')}\n`);
+	}
+
+	async close(): Promise<void> {
+		await this.#samples.close().catch(() => undefined);
+		await this.#lock.release();
+	}
+}
+
+/** What a folder says that it evaluates; null: it is no evaluation's. Fails with `version`, `invalid`. */
+export async function readEvaluation(path: string): Promise<EvaluationFile | null> {
+	const value = await readJson(path, evaluationFiles.evaluation).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return null;
+		throw error;
+	});
+	if (value === null) return null;
+	const file = decodeOrThrow(evaluationFileSchema, value, join(path, evaluationFiles.evaluation));
+	if (file.format <= evaluationFormat) return file;
+	throw new Failure('version', `${path} was written by a newer version.`, 'Update Reasoning Lab.');
+}
+
+/** The questions of an evaluation that are done; a line that is torn or none is left out. */
+export async function readQuestions(path: string, count: number): Promise<Map<number, EvaluatedQuestion>> {
+	const questions = new Map<number, EvaluatedQuestion>();
+	for await (const value of fileLines(path, evaluationFiles.samples)) {
+		const decoded = decode(evaluatedQuestionSchema, value);
+		if (decoded.ok && decoded.value.problem < count) questions.set(decoded.value.problem, decoded.value);
+	}
+	return questions;
+}

@@ -1,0 +1,45 @@
+"""
+`python -m reasoning_lab_trainer`: started by the driver, alone or by torchrun, with socket and token in the
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from .failure import Failure
+from .link.client import Link
+from .link.messages import SOCKET_VARIABLE, TOKEN_VARIABLE
+from .link.transport import connect
+
+USAGE = f"The trainer is started by an engine, which puts {SOCKET_VARIABLE} and {TOKEN_VARIABLE} into its environment."
+
+
+def main() -> int:
+    """The exit status; see `course.run.run`."""
+    socket = os.environ.get(SOCKET_VARIABLE)
+    token = os.environ.pop(TOKEN_VARIABLE, None)
+    if not socket or not token:
+        print(USAGE, file=sys.stderr)
+        return 2
+    try:
+        from .course.environment import joined_world
+        from .course.run import run
+    except ImportError as error:
+        print(f"The Python {sys.executable} lacks what training needs: {error}.", file=sys.stderr)
+        print("Run Set Up PyTorch Engine, or install reasoning-lab-trainer into it.", file=sys.stderr)
+        return 2
+    world = joined_world()
+    link = None
+    if world.main:
+        try:
+            link = Link(connect(socket))
+        except Failure as failure:
+            print(failure, file=sys.stderr)
+            return 2
+    return run(link, token, world)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,232 @@
+"""
+Checkpoint folders. At the top lies the policy, as any program of Hugging Face loads it; below `trainer/` what else an
+exact resume needs: optimizer, scheduler, scaler, random states of every rank, the trainer's state, and reference
+weights.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import Trainer
+
+from ..failure import Failure
+from ..models.heads import save_head
+from .fence import random_state, set_random_state
+
+if TYPE_CHECKING:
+    from .context import Context
+
+TRAINER = "trainer"
+"""Folder of a checkpoint with what only a resume reads."""
+
+REFERENCE = "reference.safetensors"
+
+STATE = 1
+"""Version of what `checkpoint` answers as state."""
+
+COUNTERS = ("_total_train_tokens", "entropy_coef", "_last_world_entropy")
+"""
+Attributes of TRL's trainers that are told in metrics or change by themselves, and that no checkpoint of theirs holds.
+"""
+
+
+def boundary_of(trainer: Trainer) -> dict[str, Any]:
+    """
+    What a checkpoint holds beside weights and optimizer, as it is now; made at every gate, so that it costs next to
+    nothing.
+    """
+    return {
+        "random": random_state(),
+        "tokens": trainer.state.num_input_tokens_seen,
+        "step": trainer.state.global_step,
+        "epoch": trainer.state.epoch,
+        "counters": {
+            name: value
+            for name in COUNTERS
+            if isinstance(value := getattr(trainer, name, None), (int, float)) and not isinstance(value, bool)
+        },
+    }
+
+
+def write_checkpoint(context: Context, folder: str) -> dict[str, Any]:
+    """
+    Fills `folder` with the run as it was at the last gate; every rank calls it. Returns what the driver keeps for the
+    resume. Raises Failure `full` where the disk is.
+    """
+    active = context.active
+    boundary = context.boundary
+    root = Path(folder)
+    try:
+        if context.world.main:
+            root.mkdir(parents=True, exist_ok=True)
+        context.world.barrier()
+        save_models(context, root)
+        if active is not None and boundary is not None:
+            save_trainer(context, active.trainer, boundary, root / TRAINER)
+        context.world.barrier()
+    except OSError as error:
+        if error.errno == 28:
+            raise Failure("full", f"No space is left for the checkpoint {folder}.", "Free some space.") from error
+        raise
+    stage = None if active is None else active.stage
+    return {
+        "version": STATE,
+        "stage": None if stage is None else {"index": stage.index, "type": stage.type, "step": stage.step},
+        "firstProblem": 0 if stage is None else stage.first_problem,
+        "firstStep": 0 if stage is None else stage.first_step,
+        "problemsUsed": 0 if stage is None else stage.problems_used,
+        "tokens": context.tokens,
+        "tokensBefore": context.tokens_before,
+        "processes": context.world.size,
+        "heads": sorted(context.heads),
+        "memory": context.memory,
+    }
+
+
+def save_models(context: Context, root: Path) -> None:
+    """Policy and heads; the weights of one that is sharded over the ranks are gathered first."""
+    trainer = None if context.active is None else context.active.trainer
+    trained = None if trainer is None else trainer.accelerator.unwrap_model(trainer.model)
+    gathered = None
+    if trainer is not None and trainer.is_fsdp_enabled:
+        gathered = trainer.accelerator.get_state_dict(trainer.model)
+    if not context.world.main:
+        return
+    policy = context.policy
+    policy.save(root, gathered if trained is policy.model else None)
+    for name, head in context.heads.items():
+        save_head(head, policy.tokenizer, root / name, gathered if trained is head else None)
+
+
+def save_trainer(context: Context, trainer: Any, boundary: dict[str, Any], folder: Path) -> None:
+    """What an exact resume needs beside the weights."""
+    if context.world.main:
+        folder.mkdir(exist_ok=True)
+    context.world.barrier()
+    trainer._save_optimizer_and_scheduler(str(folder))
+    trainer._save_scaler(str(folder))
+    torch.save(packed_random_state(boundary["random"]), folder / f"random_{context.world.rank}.pt")
+    save_reference(context, trainer, folder)
+    if not context.world.main:
+        return
+    state = trainer.state
+    now = (state.global_step, state.epoch, state.num_input_tokens_seen)
+    state.global_step, state.epoch, state.num_input_tokens_seen = (
+        boundary["step"],
+        boundary["epoch"],
+        boundary["tokens"],
+    )
+    try:
+        state.save_to_json(str(folder / "trainer_state.json"))
+    finally:
+        state.global_step, state.epoch, state.num_input_tokens_seen = now
+    (folder / "counters.json").write_text(json.dumps(boundary["counters"]))
+
+
+def reference_weights(trainer: Any) -> dict[str, torch.Tensor]:
+    """
+    Of the reference policy that a trainer keeps: a model of its own, or a frozen copy of the adapters; empty: it keeps
+    none.
+    """
+    reference = getattr(trainer, "ref_model", None)
+    if reference is not None:
+        return trainer.accelerator.get_state_dict(reference)
+    return adapter_reference(trainer.accelerator.unwrap_model(trainer.model))
+
+
+def adapter_reference(model: Any) -> dict[str, torch.Tensor]:
+    """The frozen copy of its adapters that TRL has made in a model; empty: there is none."""
+    if "ref" not in getattr(model, "peft_config", {}):
+        return {}
+    return {name: value.detach() for name, value in model.named_parameters() if ".ref." in name}
+
+
+def save_reference(context: Context, trainer: Any, folder: Path) -> None:
+    """Reference weights, where there are any: they cannot be made again from what is trained."""
+    path = folder / REFERENCE
+    before = context.reference_file
+    # They stay the same for the whole stage unless TRL mixes the policy into them.
+    fixed = not getattr(trainer.args, "sync_ref_model", False)
+    if fixed and before is not None and before[0] is trainer and linked(before[1], path, context.world.main):
+        return
+    weights = reference_weights(trainer)
+    if not weights:
+        return
+    if context.world.main:
+        # Tied weights are two names of one tensor, which safetensors refuses.
+        save_file({name: value.detach().cpu().clone().contiguous() for name, value in weights.items()}, path)
+    context.reference_file = (trainer, path)
+
+
+def reference_file(checkpoint: str | Path) -> Path | None:
+    """Reference weights of a checkpoint; None: it has none."""
+    path = Path(checkpoint) / TRAINER / REFERENCE
+    return path if path.is_file() else None
+
+
+def load_reference(own: dict[str, torch.Tensor], path: Path) -> None:
+    """Puts the reference weights of a checkpoint into tensors of their names. Raises Failure `mismatch`."""
+    saved = load_file(path)
+    if set(own) != set(saved) or any(own[name].shape != saved[name].shape for name in own):
+        raise Failure("mismatch", f"The reference weights in {path} are those of another model.", "Begin a new run.")
+    with torch.no_grad():
+        for name, value in own.items():
+            value.copy_(saved[name])
+
+
+def linked(before: Path, path: Path, main: bool) -> bool:
+    """Whether the file of an earlier checkpoint serves once more, as a second name of the same bytes or as a copy."""
+    if not before.is_file():
+        return False
+    if main:
+        try:
+            os.link(before, path)
+        except OSError:
+            shutil.copyfile(before, path)
+    return True
+
+
+def load_counters(trainer: Any, folder: str | Path) -> None:
+    path = Path(folder) / "counters.json"
+    if not path.is_file():
+        return
+    for name, value in json.loads(path.read_text()).items():
+        if name in COUNTERS and hasattr(trainer, name) and isinstance(value, (int, float)):
+            setattr(trainer, name, value)
+
+
+def load_random_state(folder: str | Path, context: Context) -> None:
+    """Of this rank. With another number of processes there is none to go on with, which is said."""
+    path = Path(folder) / f"random_{context.world.rank}.pt"
+    if not path.is_file():
+        context.alert(
+            "warning",
+            "The checkpoint holds no random states for this number of processes: what is sampled from here on differs "
+            "from what the run before would have sampled.",
+        )
+        return
+    set_random_state(unpacked_random_state(torch.load(path, map_location="cpu", weights_only=True)))
+
+
+def packed_random_state(state: dict[str, Any]) -> dict[str, Any]:
+    """The same of plain numbers and tensors, which torch loads without running code."""
+    name, keys, place, has_gauss, gauss = state["numpy"]
+    return {**state, "numpy": [name, torch.from_numpy(keys.astype(np.int64)), place, has_gauss, gauss]}
+
+
+def unpacked_random_state(state: dict[str, Any]) -> dict[str, Any]:
+    name, keys, place, has_gauss, gauss = state["numpy"]
+    version, internal, gauss_next = state["python"]
+    return {
+        **state,
+        "python": (version, tuple(internal), gauss_next),
+        "numpy": (name, keys.numpy().astype(np.uint32), place, has_gauss, gauss),
+    }

@@ -1,0 +1,236 @@
+"""Everything that belongs to one run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from transformers import PrinterCallback, ProgressCallback, Trainer
+
+from ..failure import Failure
+from ..gpu.metrics import device_metrics
+from ..gpu.sampler import DeviceSampler
+from ..link.client import Link
+from ..link.messages import Assignment, Order, ScoredRow, ScoreRow
+from ..models.policy import unpatch
+from . import checkpoint
+from .callback import GateCallback, StageEnded
+from .faults import is_out_of_memory, out_of_memory
+from .gate import Gate
+from .opening import make_whole
+from .stage import RunStopped, Stage
+from .stopwatch import Stopwatch
+from .world import World
+
+if TYPE_CHECKING:
+    from ..data.problems import Problems
+    from ..models.policy import Policy
+    from ..trl.in_process_rewards import InProcessRewards
+
+
+@dataclass
+class Active:
+    """What trains now."""
+
+    stage: Stage
+    trainer: Trainer
+
+
+class Context:
+    """What a stage function asks of the run. `policy` and `problems` are there before the first stage."""
+
+    policy: Policy
+    problems: Problems
+
+    def __init__(self, link: Link | None, world: World, assignment: Assignment, scratch: Path) -> None:
+        self.link = link
+        self.world = world
+        self.assignment = assignment
+        self.recipe: dict[str, Any] = assignment["recipe"] or {}
+        self.scratch = scratch
+        """A folder of this process alone, removed at its end."""
+        self.heads: dict[str, Any] = {}
+        self.memory: dict[str, Any] = {}
+        """What stages keep in checkpoints beside weights: values of JSON."""
+        self.active: Active | None = None
+        self.boundary: dict[str, Any] | None = None
+        """State as of the last gate where a batch ended; None once an update after it has touched the weights."""
+        self.updating = False
+        """Whether the optimiser is at work, so that the weights are neither old nor new."""
+        self.reference_file: tuple[Any, Path] | None = None
+        self.tokens = 0
+        self.tokens_before = 0
+        """Of the stages before the one that runs."""
+        self.stopwatch = Stopwatch()
+        self.first_step = 0
+        """Updates of the stages before the one that runs."""
+        self.first_problem = 0
+        self.in_process_rewards: InProcessRewards | None = None
+        self._device_sampler: DeviceSampler | None = None
+        self._told: set[str] = set()
+        self.gate = Gate(link, world, self._perform)
+        self._performers: dict[str, Callable[[Order], Any]] = {}
+        self.score_metrics: dict[str, float | None] = {}
+        """Of the last batch that was scored: what rewards logged, and how many rows each failed on."""
+
+    def alert(self, level: str, message: str) -> None:
+        """Tells people; rank 0 speaks for all."""
+        if self.world.main and self.link is not None:
+            self.link.call("alert", {"level": level, "message": message})
+        elif self.world.main:
+            print(f"{level}: {message}", file=sys.stderr)
+
+    def told_once(self, what: str) -> bool:
+        """Whether this is the first time that it is asked about `what`."""
+        first = what not in self._told
+        self._told.add(what)
+        return first
+
+    def at_boundary(self, trainer: Trainer) -> None:
+        """Remembers what a checkpoint of this moment holds."""
+        self.boundary = checkpoint.boundary_of(trainer)
+
+    def score(
+        self,
+        rows: Sequence[ScoreRow],
+        step: int,
+        known: dict[str, list[float | None]] | None = None,
+    ) -> list[ScoredRow]:
+        """
+        Rewards of rows, in one request to the driver; every rank passes its own rows, as many as every other, and gets
+        those. Waits while a failing reward is mended. Raises RunStopped where the run is to end instead.
+        """
+        gathered = self.world.gather((list(rows), known or {}))
+        all_rows = [row for of_rank, _ in gathered for row in of_rank]
+        all_known = {name: [value for _, values in gathered for value in values[name]] for name in (known or {})}
+        while True:
+            params: dict[str, Any] = {"step": step, "rows": all_rows}
+            if all_known:
+                params["known"] = all_known
+            answer = self.gate.ask("rewards/score", params)
+            orders: list[Order] = answer.get("orders") or []
+            if not orders:
+                break
+            verdict = self.gate.obey(orders)
+            if verdict.decision != "continue":
+                raise RunStopped if verdict.decision == "stop" else StageEnded
+        scored: list[ScoredRow] = answer.get("rows") or []
+        expected = len(rows) * self.world.size
+        if len(scored) != expected:
+            raise Failure("internal", f"The driver scored {len(scored)} of {expected} rows.")
+        self.score_metrics = dict(answer.get("metrics") or {})
+        own = self.world.rank * len(rows)
+        return scored[own : own + len(rows)]
+
+    def train(self, stage: Stage, trainer: Trainer) -> None:
+        """
+        Trains until the stage is over, going on with the optimiser where the run was resumed in this stage. Raises
+        RunStopped where the driver wants no further update, and Failure.
+        """
+        trainer.lab = self
+        callback = GateCallback(self, stage, trainer)
+        trainer.add_callback(callback)
+        # What is told goes over the link.
+        trainer.remove_callback(PrinterCallback)
+        trainer.remove_callback(ProgressCallback)
+        self.active = Active(stage, trainer)
+        try:
+            trainer.train(resume_from_checkpoint=self._resume_folder(stage))
+        except StageEnded:
+            pass
+        except RunStopped:
+            raise
+        except BaseException as error:
+            failure = error if isinstance(error, Failure) else None
+            if is_out_of_memory(error):
+                failure = out_of_memory(error, self.recipe, stage.settings, f'stage {stage.index + 1} ("{stage.type}")')
+            if failure is None:
+                raise
+            self._offer_checkpoint(trainer)
+            raise failure from error
+        finally:
+            unpatch(trainer.accelerator.unwrap_model(trainer.model))
+            self.active = None
+            self.boundary = None
+            self.updating = False
+            self.tokens_before = self.tokens
+        if callback.stopped:
+            raise RunStopped
+        if stage.index + 1 < len(self.recipe["stages"]):
+            make_whole(self, trainer)
+
+    def _resume_folder(self, stage: Stage) -> str | None:
+        resume = self.assignment["resume"]
+        if resume is None or stage.step == 0 or resume["stage"]["index"] != stage.index:
+            return None
+        folder = Path(resume["checkpoint"]) / checkpoint.TRAINER
+        if folder.is_dir():
+            return str(folder)
+        self.alert("warning", "The checkpoint holds no optimiser: it begins anew, with the schedule of the stage.")
+        return None
+
+    def _offer_checkpoint(self, trainer: Trainer) -> None:
+        """
+        After an error that left weights, optimiser and random states as they were at the last gate, the driver may save
+        them.
+        """
+        if self.boundary is None or self.updating or self.world.size > 1 or self.link is None:
+            return
+        trainer.model.zero_grad(set_to_none=True)
+        free_memory()
+        try:
+            self.gate.pass_through("run/orders", {"answers": [], "failing": True})
+        except Failure as failure:
+            print(f"No checkpoint could be written: {failure}", file=sys.stderr)
+
+    @property
+    def steps_done(self) -> int:
+        """Updates of the run."""
+        return self.first_step if self.active is None else self.active.stage.first_step + self.active.stage.step
+
+    def start_device_sampler(self) -> None:
+        """Begins to look at the GPUs of all processes."""
+        self._device_sampler = DeviceSampler.start()
+
+    def close(self) -> None:
+        if self._device_sampler is not None:
+            self._device_sampler.close()
+
+    def add_device_metrics(self, metrics: dict[str, float | None]) -> None:
+        """Adds what the run's devices did since the step before; every rank calls it."""
+        if self._device_sampler is None:
+            return
+        takes = self.world.gather(self._device_sampler.take())
+        metrics.update(device_metrics(takes))
+
+    def next_stage(self, stage: Stage) -> None:
+        """The stage is over: the next one begins behind its steps and problems."""
+        self.first_step = stage.first_step + stage.step
+        self.first_problem = stage.first_problem + stage.problems_used
+
+    def perform_with(self, do: str, perform: Callable[[Order], Any]) -> None:
+        """Registers who does an order."""
+        self._performers[do] = perform
+
+    def _perform(self, order: Order) -> Any:
+        do = order["do"]
+        if do == "checkpoint":
+            return {"state": checkpoint.write_checkpoint(self, order["folder"])}
+        perform = self._performers.get(do)
+        if perform is None:
+            raise Failure("unsupported", f"The trainer does not know the order {do!r}.", "Update the trainer.")
+        return perform(order)
+
+
+def free_memory() -> None:
+    """Gives back what torch holds of the device."""
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,66 @@
+"""What an error of torch means to a person."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import torch
+
+from ..failure import Failure
+
+LACK_OF_MEMORY = re.compile(
+    r"out of memory|can't allocate memory|not enough memory|CUBLAS_STATUS_ALLOC_FAILED|std::bad_alloc", re.IGNORECASE
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error is that of a device or machine without room; torch has no class for that of the processor."""
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    return isinstance(error, RuntimeError) and LACK_OF_MEMORY.search(str(error)) is not None
+
+
+def out_of_memory(error: BaseException, recipe: dict[str, Any], stage: dict[str, Any], where: str) -> Failure:
+    """Says what to change in the recipe, the cheapest first."""
+    pytorch = recipe.get("pytorch") or {}
+    advice: list[str] = []
+    micro = pytorch.get("microBatch")
+    rows = rows_of_update(stage)
+    if micro is None or micro > 1:
+        less = max(1, (micro or rows or 2) // 2)
+        advice.append(f'"microBatch": {less} (now {"all rows of an update" if micro is None else micro})')
+    if not pytorch.get("gradientCheckpointing"):
+        advice.append('"gradientCheckpointing": true')
+    length = stage.get("max_completion_length")
+    if length is not None:
+        advice.append(f"a smaller max_completion_length (now {length})")
+    elif pytorch.get("maxLength"):
+        advice.append(f'a smaller "maxLength" (now {pytorch["maxLength"]})')
+    if not pytorch.get("lora"):
+        advice.append('"lora": {}')
+    place = "The GPU has" if torch.cuda.is_available() else "The machine has"
+    detail = " ".join(str(error).split())[:300]
+    return Failure(
+        "full",
+        f"{place} not enough memory for {where}. ({detail})",
+        f"Set in the recipe's pytorch block, the first of these that helps: {'; '.join(advice)}."
+        if advice
+        else "Take a smaller model or a larger device.",
+    )
+
+
+def rows_of_update(stage: dict[str, Any]) -> int | None:
+    """Rows that one update of a stage learns from."""
+    if "prompts_per_step" in stage:
+        return stage["prompts_per_step"] * stage["num_generations"] // stage.get("steps_per_generation", 1)
+    return stage.get("batch_size")
+
+
+def described(error: BaseException) -> Failure:
+    """Any other error, as the last words of the trainer."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, OSError) and error.errno == 28:
+        return Failure("full", f"The disk is full: {error}.", "Free some space, then resume the run.")
+    return Failure("internal", f"{type(error).__name__}: {error}")

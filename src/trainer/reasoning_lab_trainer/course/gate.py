@@ -1,0 +1,96 @@
+"""Where the driver's wishes are heard and done, on all ranks together."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ..failure import Failure
+from ..link.client import Link
+from ..link.messages import Order
+from .fence import fenced
+from .world import World
+
+Decision = Literal["continue", "end-stage", "stop"]
+
+
+@dataclass
+class Verdict:
+    """How an exchange of orders ended."""
+
+    decision: Decision
+    hyperparameters: dict[str, float] = field(default_factory=dict)
+    """Those in force, with `continue`."""
+
+
+class Gate:
+    """
+    Every rank passes it at the same places. Rank 0 asks the driver; what it wants is broadcast, and each rank does its
+    part. Nothing that is done here draws from the random streams of training.
+    """
+
+    def __init__(self, link: Link | None, world: World, perform: Callable[[Order], Any]) -> None:
+        self._link = link
+        self._world = world
+        self._perform = perform
+
+    def ask(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """
+        The driver's answer, on every rank. `params` counts on rank 0 alone, where a function is called for them. Raises
+        its Failure on all ranks.
+        """
+        answer: dict[str, Any] | None = None
+        refusal: Failure | None = None
+        if self._world.main and self._link is not None:
+            try:
+                answer = self._link.call(method, params() if callable(params) else params)
+            except Failure as failure:
+                refusal = failure
+            except Exception as unexpected:
+                # The other ranks wait for what comes now.
+                refusal = Failure("internal", f"{method} cannot be asked: {type(unexpected).__name__}: {unexpected}")
+        if self._world.size > 1:
+            told = self._world.broadcast(
+                (answer, None if refusal is None else (refusal.reason, refusal.message, refusal.action))
+            )
+            answer = told[0]
+            if told[1] is not None:
+                refusal = Failure(*told[1])
+        if refusal is not None:
+            raise refusal
+        return answer if answer is not None else {}
+
+    def pass_through(self, method: str, params: dict[str, Any] | Callable[[], dict[str, Any]]) -> Verdict:
+        """Asks by a method whose answer holds orders, and obeys them."""
+        return self.obey(self.ask(method, params).get("orders", []))
+
+    def obey(self, orders: list[Order]) -> Verdict:
+        """Does what is wanted and asks for more, until it says how to go on."""
+        while True:
+            answers: list[dict[str, Any]] = []
+            for order in orders:
+                do = order.get("do")
+                if do == "continue":
+                    return Verdict("continue", order.get("hyperparameters") or {})
+                if do in ("end-stage", "stop"):
+                    return Verdict(do)
+                if do != "wait":
+                    answers.append(self._answer(order))
+            orders = self.ask("run/orders", {"answers": answers}).get("orders", [])
+
+    def _answer(self, order: Order) -> dict[str, Any]:
+        try:
+            with fenced():
+                return {"id": order.get("id", 0), "value": self._perform(order)}
+        except Failure as failure:
+            error = {"reason": failure.reason, "message": failure.message}
+            if failure.action is not None:
+                error["action"] = failure.action
+        except Exception as unexpected:
+            # A client's wish that cannot be fulfilled must not end the training.
+            traceback.print_exc(file=sys.stderr)
+            error = {"reason": "internal", "message": f"{type(unexpected).__name__}: {unexpected}"}
+        return {"id": order.get("id", 0), "error": error}

@@ -1,0 +1,109 @@
+"""Changes of hyper-parameters while a stage runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers import Trainer
+
+
+class Hyperparameters:
+    """
+    Those of a trainer that may change between two generation batches. Only what differs from what is in force is
+    touched, so that being told the same again changes no bit.
+    """
+
+    def __init__(self, trainer: Trainer) -> None:
+        self._trainer = trainer
+        self._told: dict[str, float] = {}
+
+    def apply(self, values: dict[str, float]) -> list[str]:
+        """Takes over `values`; sentences about what cannot be taken over."""
+        refused: list[str] = []
+        for name, value in values.items():
+            if self._told.get(name) == value:
+                continue
+            self._told[name] = value
+            setter = getattr(self, f"_set_{name}", None)
+            sentence = f"This stage has no {name}." if setter is None else setter(value)
+            if sentence is not None:
+                refused.append(sentence)
+        return refused
+
+    def _set_learning_rate(self, value: float) -> None:
+        """The peak rate: the schedule goes on as it would, from the place where it is."""
+        trainer = self._trainer
+        scheduler = trainer.lr_scheduler
+        if value == trainer.args.learning_rate and self._peak() == value:
+            return
+        trainer.args.learning_rate = value
+        groups = trainer.optimizer.param_groups
+        lambdas = getattr(scheduler, "lr_lambdas", None)
+        for i, group in enumerate(groups):
+            before = group.get("initial_lr", group["lr"])
+            if lambdas is not None:
+                group["lr"] = value * lambdas[i](scheduler.last_epoch)
+            else:
+                group["lr"] = value if before == 0 else group["lr"] * (value / before)
+            group["initial_lr"] = value
+        if hasattr(scheduler, "base_lrs"):
+            scheduler.base_lrs = [value] * len(groups)
+        if hasattr(scheduler, "_last_lr"):
+            scheduler._last_lr = [group["lr"] for group in groups]
+
+    def _peak(self) -> float | None:
+        rates = getattr(self._trainer.lr_scheduler, "base_lrs", None)
+        return rates[0] if rates else None
+
+    def _set_beta(self, value: float) -> str | None:
+        trainer: Any = self._trainer
+        if not hasattr(trainer, "beta"):
+            return "This stage has no beta."
+        if value == trainer.beta:
+            return None
+        adapters = hasattr(trainer.accelerator.unwrap_model(trainer.model), "peft_config")
+        reference = hasattr(trainer, "ref_model")
+        if value != 0 and reference and trainer.ref_model is None and not adapters:
+            return (
+                f"beta stays {trainer.beta:g}: the stage began with beta 0, so it keeps no reference model to measure "
+                "the KL divergence from. Start a run with a small beta to change it later."
+            )
+        trainer.beta = value
+        trainer.args.beta = value
+        self._liger("beta", value)
+        return None
+
+    def _set_epsilon(self, value: float) -> str | None:
+        trainer: Any = self._trainer
+        if not hasattr(trainer, "epsilon_low"):
+            return "This stage has no epsilon."
+        trainer.epsilon_low = value
+        self._liger("epsilon_low", value)
+        return None
+
+    def _set_epsilon_high(self, value: float) -> str | None:
+        trainer: Any = self._trainer
+        if not hasattr(trainer, "epsilon_high"):
+            return "This stage has no epsilon_high."
+        trainer.epsilon_high = value
+        self._liger("epsilon_high", value)
+        return None
+
+    def _set_temperature(self, value: float) -> str | None:
+        """Of sampling and of the log-probabilities that the loss is made of."""
+        trainer: Any = self._trainer
+        if not hasattr(trainer, "generation_config") and not hasattr(trainer, "vllm_generation"):
+            return "This stage samples nothing."
+        trainer.temperature = value
+        if hasattr(trainer, "generation_config"):
+            trainer.generation_config.temperature = value
+            trainer.generation_kwargs["temperature"] = value
+        if hasattr(trainer, "vllm_generation"):
+            trainer.vllm_generation.temperature = value
+        self._liger("temperature", value)
+        return None
+
+    def _liger(self, name: str, value: float) -> None:
+        loss = getattr(self._trainer, "liger_loss", None)
+        if loss is not None:
+            setattr(loss, name, value)

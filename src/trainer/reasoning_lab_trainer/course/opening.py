@@ -1,0 +1,47 @@
+"""How the policy of a run comes into memory, at its beginning and between stages that share it among GPUs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..models.load import load_policy
+from ..models.policy import Policy
+from .faults import is_out_of_memory, out_of_memory
+from .versions import device_kind
+
+if TYPE_CHECKING:
+    from .context import Context
+
+
+def open_policy(context: Context) -> Policy:
+    """Weights of the checkpoint where there is one, else of the recipe. Raises Failure."""
+    resume = context.assignment["resume"]
+    folder = None if resume is None else resume["checkpoint"]
+    try:
+        return load_policy(context.recipe, context.assignment["newModel"], torch.device(device_kind()), folder)
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise out_of_memory(error, context.recipe, {}, "the weights") from error
+        raise
+
+
+def make_whole(context: Context, trainer: Any) -> None:
+    """
+    Puts a whole model in the place of one whose parts lie on all ranks: the next stage copies it, and lays it out anew.
+    Every rank calls it.
+    """
+    policy, world = context.policy, context.world
+    if not trainer.is_fsdp_enabled or trainer.accelerator.unwrap_model(trainer.model) is not policy.model:
+        return
+    policy.forget_reference()
+    trained: dict[str, torch.Tensor] = trainer.accelerator.get_state_dict(trainer.model)
+    fresh = open_policy(context).model
+    own = fresh.state_dict()
+    with torch.no_grad():
+        for name in world.broadcast(sorted(trained) if world.main else None):
+            # One after the other, so that no rank holds all of it twice.
+            value = world.broadcast(trained[name].cpu() if world.main else None)
+            own[name].copy_(value)
+    policy.model = fresh

@@ -1,0 +1,84 @@
+"""From the first word to the last: what a training process does."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any
+
+from .. import __version__
+from ..failure import Failure
+from ..link.client import Link
+from ..link.messages import PROTOCOL, Assignment
+from ..trl.version import check_version
+from .faults import described
+from .stage import RunStopped
+from .versions import device_in_words, device_kind, versions
+from .world import World
+
+
+def run(link: Link | None, token: str, world: World) -> int:
+    """
+    Does what the driver assigns; every rank calls it, and rank 0 alone has a link. Returns the exit status: 0 where the
+    run is done or stopped, 2 for a failure that a person can do something about, 1 for a fault of the program.
+    """
+    try:
+        assignment = begin(link, token, world)
+        check_version()
+        # Everything is loaded now: an update may replace the folder that it is loaded from.
+        from .training import work
+
+        work(link, world, assignment)
+        return 0
+    except RunStopped:
+        return 0
+    except Exception as error:
+        return last_words(link, error)
+
+
+def begin(link: Link | None, token: str, world: World) -> Assignment:
+    """Introduces the trainer; the assignment is the same on every rank."""
+    answer: Any = None
+    failure: Failure | None = None
+    if link is not None:
+        try:
+            answer = link.call(
+                "begin",
+                {
+                    "protocol": PROTOCOL,
+                    "token": token,
+                    "pid": os.getpid(),
+                    "processes": world.size,
+                    "versions": versions(__version__),
+                    "device": device_in_words(world.size),
+                    "kind": device_kind(),
+                },
+            )
+        except Failure as refused:
+            failure = refused
+    answer, reason = world.broadcast(
+        (answer, None if failure is None else (failure.reason, failure.message, failure.action))
+    )
+    if reason is not None:
+        raise Failure(*reason)
+    return answer
+
+
+def last_words(link: Link | None, error: Exception) -> int:
+    """Tells driver and log why the trainer ends."""
+    failure = described(error)
+    unexpected = failure is not error and failure.reason == "internal"
+    stack = "".join(traceback.format_exception(error))
+    print(stack if unexpected else f"{failure.reason}: {failure}", file=sys.stderr, flush=True)
+    if link is not None:
+        fault: dict[str, Any] = {"reason": failure.reason, "message": failure.message}
+        if failure.action is not None:
+            fault["action"] = failure.action
+        if unexpected:
+            fault["stack"] = stack[-20_000:]
+        try:
+            link.call("fault", fault)
+        except Failure as gone:
+            print(f"{gone}", file=sys.stderr)
+    return 1 if unexpected else 2

@@ -1,0 +1,54 @@
+"""Where the time of a step goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+
+class Stopwatch:
+    """Seconds by phase, each counted once: a phase that begins inside another one is taken out of it."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = {}
+        self._open: list[str] = []
+        self._since = 0.0
+
+    def begin(self, phase: str) -> None:
+        self._account()
+        self._open.append(phase)
+
+    def end(self) -> None:
+        # What a GPU was told to do in this phase belongs to it, though it may not be done yet.
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        self._account()
+        self._open.pop()
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        self.begin(name)
+        try:
+            yield
+        finally:
+            self.end()
+
+    def take(self) -> dict[str, float]:
+        """Seconds since the last time, by phase."""
+        self._account()
+        seconds, self._seconds = self._seconds, {}
+        return seconds
+
+    def clear(self) -> None:
+        """Forgets what is open: of a step that was given up."""
+        self._open.clear()
+
+    def _account(self) -> None:
+        now = time.perf_counter()
+        if self._open:
+            phase = self._open[-1]
+            self._seconds[phase] = self._seconds.get(phase, 0.0) + now - self._since
+        self._since = now

@@ -1,0 +1,133 @@
+"""What a trainer does once it knows its assignment: open model and data, then stage after stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+
+from ..data.problems import open_problems
+from ..failure import Failure
+from ..link.client import Link
+from ..link.messages import Assignment
+from ..models.heads import make_head
+from ..policy.orders import take_orders
+from ..trl.in_process_rewards import open_in_process_rewards
+from ..trl.stages import check_stages, run_stage
+from ..trl.version import other_version
+from .context import Context
+from .opening import open_policy
+from .stage import Stage
+from .versions import device_kind
+from .world import World
+
+NO_RECIPE: dict[str, Any] = {
+    "seed": 0,
+    "model": {},
+    "template": {"prompt": "{prompt}", "think": None, "answer": None},
+    "stages": [],
+}
+"""Of a checkpoint that lies in no run: as much as serving it needs."""
+
+
+def work(link: Link | None, world: World, assignment: Assignment) -> None:
+    """All that is assigned. Raises Failure, and RunStopped where the driver wanted no more."""
+    with TemporaryDirectory(prefix="reasoning-lab-") as scratch:
+        context = Context(link, world, assignment, Path(scratch))
+        if assignment["mode"] == "serve":
+            serve(context)
+        else:
+            train(context)
+
+
+def train(context: Context) -> None:
+    """All stages of the recipe, from where the run was left."""
+    stages = context.recipe["stages"]
+    check_stages(context.recipe)
+    check_device(context.recipe)
+    note = other_version()
+    if note is not None:
+        context.alert("info", note)
+    open_models(context)
+    open_data(context)
+    context.in_process_rewards = open_in_process_rewards(context)
+    take_orders(context)
+    verdict = context.gate.pass_through("ready", lambda: ready_params(context))
+    if verdict.decision == "stop":
+        return
+    context.start_device_sampler()
+    try:
+        for stage in stages_left(context, stages):
+            run_stage(context, stage)
+            context.next_stage(stage)
+    finally:
+        context.close()
+    context.gate.ask("finished", {})
+
+
+def serve(context: Context) -> None:
+    """Answers orders for the policy until the driver wants no more."""
+    context.recipe = context.recipe or NO_RECIPE
+    # Nobody asks what judges it.
+    context.policy = open_policy(context)
+    if not getattr(context.policy.model, "is_quantized", False):
+        context.policy.model.to(torch.device(device_kind()))
+    take_orders(context)
+    context.gate.pass_through("ready", lambda: ready_params(context))
+
+
+def check_device(recipe: dict[str, Any]) -> None:
+    """Raises Failure `unavailable` where the recipe names a GPU and there is none."""
+    asked = recipe.get("device", "auto")
+    found = device_kind()
+    if asked in ("auto", "cpu", found):
+        return
+    raise Failure(
+        "unavailable",
+        f'The recipe asks for the device "{asked}", and torch {torch.__version__} finds {found} alone here.',
+        'Set "device" to "auto", or install a build of torch for your GPU: run Set Up PyTorch Engine.',
+    )
+
+
+def open_models(context: Context) -> None:
+    """Policy and heads: weights of the checkpoint where there is one, else of the recipe."""
+    context.policy = open_policy(context)
+    resume = context.assignment["resume"]
+    if resume is not None:
+        for name in resume["state"].get("heads") or []:
+            context.heads[name] = make_head(context.policy, name, context.recipe, Path(resume["checkpoint"]) / name)
+
+
+def open_data(context: Context) -> None:
+    context.problems = open_problems(context)
+
+
+def ready_params(context: Context) -> dict[str, Any]:
+    policy = context.policy
+    return {"parameters": policy.parameters, "trained": policy.trained, "context": policy.context}
+
+
+def stages_left(context: Context, stages: list[dict[str, Any]]) -> Iterator[Stage]:
+    """The stages that are still to do; each begins where the one before has ended."""
+    resume = context.assignment["resume"]
+    first = 0 if resume is None else resume["stage"]["index"]
+    state = {} if resume is None else resume["state"]
+    context.memory = dict(state.get("memory") or {})
+    ended = (state.get("stage") or {}).get("index", first) < first
+    # Written at the very end of a stage: the driver names the next one, the state is of the one before.
+    context.tokens = context.tokens_before = int(state.get("tokens" if ended else "tokensBefore") or 0)
+    context.first_problem = int(state.get("firstProblem") or 0) + (int(state.get("problemsUsed") or 0) if ended else 0)
+    context.first_step = 0 if resume is None else resume["step"] - resume["stage"]["step"]
+    for index in range(first, len(stages)):
+        done = resume["stage"]["step"] if resume is not None and index == first else 0
+        if done >= int(stages[index]["steps"]):
+            # A checkpoint at the very end of a stage.
+            stage = Stage(index, stages[index]["type"], stages[index], done, context.first_step, context.first_problem)
+            stage.problems_used = int(state.get("problemsUsed") or 0)
+            context.tokens = context.tokens_before = int(state.get("tokens") or 0)
+            context.next_stage(stage)
+            continue
+        yield Stage(index, stages[index]["type"], stages[index], done, context.first_step, context.first_problem)

@@ -1,0 +1,53 @@
+"""With what and on what the trainer computes."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import torch
+
+PACKAGES = ("torch", "trl", "transformers", "accelerate", "datasets", "peft", "vllm", "bitsandbytes", "ray")
+
+
+def versions(own: str) -> dict[str, str]:
+    """What the numbers of a run depend on."""
+    known = {"python": platform.python_version(), "reasoning-lab-trainer": own}
+    known |= {package: found for package in PACKAGES if (found := installed(package)) is not None}
+    if torch.version.cuda is not None and torch.cuda.is_available():
+        known["cuda"] = torch.version.cuda
+    if torch.version.hip is not None:
+        known["rocm"] = torch.version.hip
+    return known
+
+
+def installed(package: str) -> str | None:
+    """Its version; None: it is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def device_kind() -> Literal["cpu", "cuda", "mps"]:
+    """What training computes on: what torch finds, unless accelerate was told to use the processor."""
+    if os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"):
+        return "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def device_in_words(processes: int) -> str:
+    """For run.json: `cuda (2 x NVIDIA H200)`, `cpu (2 threads)`."""
+    kind = device_kind()
+    if kind == "cuda":
+        name = torch.cuda.get_device_name(torch.cuda.current_device())
+        return f"cuda ({processes} x {name})" if processes > 1 else f"cuda ({name})"
+    if kind == "mps":
+        return "mps"
+    threads = torch.get_num_threads()
+    words = "1 thread" if threads == 1 else f"{threads} threads"
+    return f"cpu ({processes} x {words})" if processes > 1 else f"cpu ({words})"

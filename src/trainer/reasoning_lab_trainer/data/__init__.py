@@ -1,0 +1,1 @@
+"""What is trained on: problems, pairs, labelled steps, a teacher's completions."""

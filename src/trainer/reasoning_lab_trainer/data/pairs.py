@@ -1,0 +1,104 @@
+"""Pairs of a better and a worse completion, of `dpo` and `reward-model`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..failure import Failure
+from ..models.template import Prompt, PromptTemplate
+from .conversations import Cells
+from .source import Numbered, Source, read_rows
+from .split import held_out, prompt_key
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+PairRow = dict[str, Any]
+"""`prompt`, `chosen`, `rejected`: all texts or all messages, as TRL takes them."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    name: str
+    training: list[PairRow]
+    held_out: list[PairRow]
+    """Never trained on: a share of the prompts, by their hash."""
+
+
+def open_pairs(context: Context, spec: dict[str, Any], prompted: bool) -> Pairs:
+    """
+    The pairs of a resolved stage. Prompts stand as the policy sees them; with a chat template a text is the user's
+    message. Without a prompt column the texts are whole, which only a reward model takes (`prompted`: False). Raises
+    what `read_rows` raises, and `invalid` naming file, row and column.
+    """
+    source = Source(spec["path"], None, spec["split"])
+    numbered = read_rows(source)
+    template = context.policy.template
+    has_prompts = spec["prompt"] in numbered[0].row
+    cells = Cells(source, "pairs")
+    if prompted and not has_prompts:
+        cells.column(numbered[0], "prompt", spec["prompt"])
+    pairs = [_pair(one, spec, cells, template, has_prompts) for one in numbered]
+    same = sum(pair["chosen"] == pair["rejected"] for pair in pairs)
+    if same == len(pairs):
+        raise Failure("invalid", f"{source.name}: both completions of every pair are the same.", "Correct the columns.")
+    # Two equal completions teach nothing, and their accuracy would be counted as wrong.
+    pairs = [pair for pair in pairs if pair["chosen"] != pair["rejected"]]
+    if same > 0:
+        context.alert("warning", f"{source.name}: {same} pairs whose completions are the same are left out.")
+    tests = held_out([prompt_key(key_of(pair)) for pair in pairs], spec["heldOutShare"])
+    training = [pair for pair, test in zip(pairs, tests, strict=True) if not test]
+    held = [pair for pair, test in zip(pairs, tests, strict=True) if test]
+    if not training:
+        raise Failure(
+            "invalid",
+            f"{source.name} leaves no pair to train on: all {len(held)} are held out.",
+            'Add pairs, or lower "heldOutShare" of "pairs".',
+        )
+    if not held:
+        context.alert(
+            "info", f"{source.name} has too few prompts to hold some out: nothing is measured beside training."
+        )
+    return Pairs(source.name, training, held)
+
+
+def key_of(pair: PairRow) -> str:
+    """What decides on which side a pair falls: its prompt; of whole texts the better one."""
+    prompt: Prompt = pair["prompt"] or pair["chosen"]
+    return prompt if isinstance(prompt, str) else "\n".join(message["content"] for message in prompt)
+
+
+def _pair(
+    numbered: Numbered, spec: dict[str, Any], cells: Cells, template: PromptTemplate, has_prompts: bool
+) -> PairRow:
+    chosen = cells.said(numbered, "chosen", spec["chosen"])
+    rejected = cells.said(numbered, "rejected", spec["rejected"])
+    if isinstance(chosen, list) != isinstance(rejected, list):
+        raise cells.fault(numbered, "mixes texts and messages", "Write both completions in the same form.")
+    prompt: Prompt
+    if has_prompts:
+        prompt = cells.said(numbered, "prompt", spec["prompt"])
+    elif isinstance(chosen, list):
+        prompt, chosen, rejected = _shared(chosen, rejected)
+    else:
+        prompt = ""
+    if isinstance(prompt, list) and isinstance(chosen, str):
+        chosen, rejected = _assistant(chosen), _assistant(rejected)
+    elif isinstance(prompt, str) and (isinstance(chosen, list) or (template.chat and has_prompts)):
+        prompt = template.converse(prompt)
+        if isinstance(chosen, str):
+            chosen, rejected = _assistant(chosen), _assistant(rejected)
+    return {"prompt": prompt, "chosen": chosen, "rejected": rejected}
+
+
+def _assistant(text: Prompt) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": str(text)}]
+
+
+def _shared(chosen: Prompt, rejected: Prompt) -> tuple[Prompt, Prompt, Prompt]:
+    """Whole conversations: what both begin with is the prompt."""
+    same = 0
+    while same < min(len(chosen), len(rejected)) - 1 and chosen[same] == rejected[same]:
+        same += 1
+    return list(chosen[:same]), list(chosen[same:]), list(rejected[same:])

@@ -1,0 +1,125 @@
+"""How rows of known datasets are read: `src/core/dataset/presets.ts`, whose table lies here as `presets.json`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Literal
+
+Reading = Literal["columns", "hashes", "boxed", "code", "countdown"]
+
+MISSING = object()
+"""Of a part that a row does not have."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    prompt: str = "prompt"
+    answer: str = "answer"
+    solution: str = "solution"
+    reading: Reading = "columns"
+
+    @staticmethod
+    def of(dataset: dict[str, Any]) -> Columns:
+        """Of a resolved `dataset` of a recipe."""
+        preset = dataset.get("preset")
+        reading: Reading = "columns" if preset is None else presets()[preset]["reading"]
+        return Columns(dataset["prompt"], dataset["answer"], dataset["solution"], reading)
+
+    @property
+    def needed(self) -> list[tuple[str, str]]:
+        """Role and name of the columns that every row must have."""
+        roles = [("prompt", self.prompt), ("answer", self.answer)]
+        return roles[:1] if self.reading == "code" else roles
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """The table of known datasets."""
+    return json.loads((files(__package__) / "presets.json").read_text("utf-8"))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the roles of a row hold, as it stands; `MISSING` where there is nothing."""
+
+    prompt: Any
+    answer: Any
+    solution: Any
+    row: dict[str, Any]
+
+
+_CALCULATOR = re.compile(r"<<[^<>]*>>")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+
+
+def row_parts(row: dict[str, Any], columns: Columns) -> Parts:
+    """Prompt, answer and solution of a row that has the columns that are needed."""
+    prompt = row.get(columns.prompt, MISSING)
+    answer = row.get(columns.answer, MISSING)
+    solution = row.get(columns.solution, MISSING)
+    if columns.reading == "hashes":
+        if not isinstance(answer, str):
+            return Parts(prompt, answer, MISSING, row)
+        worked, mark, stated = answer.rpartition("####")
+        if not mark:
+            return Parts(prompt, MISSING, MISSING, row)
+        return Parts(prompt, _THOUSANDS.sub("", stated.strip()), _CALCULATOR.sub("", worked).strip(), row)
+    if columns.reading == "boxed":
+        boxes = boxed(answer) if isinstance(answer, str) else []
+        return Parts(prompt, boxes[-1].strip() if boxes else MISSING, solution, row)
+    if columns.reading == "code":
+        tests = row.get("test_list")
+        if isinstance(prompt, str) and tests and isinstance(tests, list) and all(isinstance(t, str) for t in tests):
+            prompt = f"{prompt}\n\nYour code should pass these tests:\n" + "\n".join(tests)
+        return Parts(prompt, None, solution, row)
+    if columns.reading == "countdown":
+        whole = isinstance(prompt, list) and all(type(number) is int for number in prompt)
+        asked = (
+            f"Using the numbers {', '.join(map(str, prompt))}, make an expression that equals {answer}. "
+            "You can use + - * / and parentheses, and each number exactly once."
+            if whole
+            else MISSING
+        )
+        return Parts(asked, answer, solution, {**row, "numbers": prompt if whole else None, "target": answer})
+    return Parts(prompt, answer, solution, row)
+
+
+_BOX = re.compile(r"\\{1,2}(?:boxed|fbox)(?![a-zA-Z])\s*(?=[{0-9])")
+_DEEPEST = 240
+
+
+def boxed(text: str) -> list[str]:
+    r"""What stands in every `\boxed{…}` and `\fbox{…}` that is not inside another and is closed."""
+    found: list[str] = []
+    at = 0
+    while (match := _BOX.search(text, at)) is not None:
+        start = match.end()
+        at = start
+        if text[start] != "{":
+            found.append(text[start])
+            continue
+        end = _group_end(text, start)
+        if end >= 0:
+            found.append(text[start + 1 : end])
+            at = end + 1
+    return found
+
+
+def _group_end(text: str, start: int) -> int:
+    depth, i = 0, start
+    while i < len(text):
+        character = text[i]
+        if character == "\\":
+            i += 1
+        elif character == "{":
+            depth += 1
+            if depth > _DEEPEST:
+                return -1
+        elif character == "}":
+            depth -= 1
+            if depth == 0:
+                return i
+        i += 1
+    return -1

@@ -1,0 +1,224 @@
+"""The problems of a run: the driver's, or those of a file or hub dataset that is read here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..failure import Failure
+from ..link.messages import Problem
+from .answers import gold_text
+from .hashing import Epochs, Random
+from .presets import MISSING, Columns, row_parts
+from .source import Numbered, Source, plain, read_rows, word_of_place
+from .split import held_out, prompt_key
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+CHUNK = 4096
+"""Problems of one request to the driver."""
+
+
+class Problems(ABC):
+    """Where a run's problems come from. The n-th training problem is always the same, so a cursor is one number."""
+
+    total: int | None
+    """Training problems of an epoch; None: they never run out."""
+
+    @abstractmethod
+    def training(self, start: int, count: int) -> list[Problem]:
+        """Those at places `start` up to `start + count` of the stream; rows come in epochs, each shuffled anew."""
+
+    @abstractmethod
+    def held_out(self, count: int) -> list[Problem]:
+        """The first `count` of a fixed list that no seed changes; fewer where there are fewer."""
+
+
+class DriverProblems(Problems):
+    """Asked of the driver; every rank must ask for the same at the same time."""
+
+    def __init__(self, ask: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
+        self._ask = ask
+        self._held_out: list[Problem] = []
+        self.total = self._part("training", 0, 0)["total"]
+
+    def _part(self, split: str, start: int, count: int) -> dict[str, Any]:
+        return self._ask("data/problems", {"split": split, "from": start, "count": count})
+
+    def training(self, start: int, count: int) -> list[Problem]:
+        found: list[Problem] = []
+        while len(found) < count:
+            part = self._part("training", start + len(found), min(CHUNK, count - len(found)))["problems"]
+            if not part:
+                raise Failure("internal", f"The driver has no training problem {start + len(found)}.")
+            found += part
+        return found
+
+    def held_out(self, count: int) -> list[Problem]:
+        if len(self._held_out) < count:
+            self._held_out = self._part("heldout", 0, count)["problems"]
+        return self._held_out[:count]
+
+
+class RowProblems(Problems):
+    """The rows of a dataset, in the embedded engine's own order."""
+
+    def __init__(self, name: str, training: Sequence[Problem], held: Sequence[Problem], seed: int) -> None:
+        if not training or not held:
+            side, other = ("train on", "held out") if not training else ("hold out", "trained on")
+            raise Failure(
+                "invalid",
+                f"The dataset {name} leaves no row to {side}: all are {other}.",
+                'Add rows, change "heldOutShare", or name a "heldOut" file with other prompts.',
+            )
+        self.total = len(training)
+        self._training = training
+        self._epochs = Epochs(len(training), seed)
+        self._held = Random("held-out").shuffle(list(held))
+
+    @property
+    def held_out_total(self) -> int:
+        return len(self._held)
+
+    def training(self, start: int, count: int) -> list[Problem]:
+        return [self._training[self._epochs.at(place)] for place in range(start, start + count)]
+
+    def held_out(self, count: int) -> list[Problem]:
+        return self._held[:count]
+
+
+@dataclass(frozen=True)
+class _Read:
+    key: str
+    problem: Problem
+
+
+def read_problems(source: Source, columns: Columns) -> list[_Read]:
+    """All problems of a source. Raises what `read_rows` raises, and `invalid` with the first row that is none."""
+    return [_read(numbered, source, columns) for numbered in read_rows(source)]
+
+
+def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
+    row = numbered.row
+
+    def fault(message: str, action: str) -> Failure:
+        return Failure("invalid", f"{source.name}, {word_of_place(source)} {numbered.number}, {message}.", action)
+
+    for role, column in columns.needed:
+        if column not in row:
+            others = ", ".join(list(row)[:8])
+            raise fault(
+                f'has no column "{column}" ({f"it has {others}" if others else "it has none"})',
+                f'Name the column in the recipe\'s dataset: "{role}".',
+            )
+    parts = row_parts(row, columns)
+    if not isinstance(parts.prompt, str):
+        if columns.reading == "countdown":
+            raise fault(f'has a "{columns.prompt}" that is no list of whole numbers', "Write the numbers as a list.")
+        raise fault(f'has a "{columns.prompt}" that is not a text', "Write the prompt as a text.")
+    if not prompt_key(parts.prompt):
+        raise fault(f'has an empty "{columns.prompt}"', "Write a prompt or remove the row.")
+    if parts.answer is MISSING:
+        mark = '"####" before its answer' if columns.reading == "hashes" else "\\boxed{} around its answer"
+        raise fault(
+            f'has an "{columns.answer}" without {mark}', 'Correct the row, or name its columns without "preset".'
+        )
+    answer = gold_text(parts.answer)
+    if answer is None and parts.answer is not None:
+        raise fault(
+            f'has an "{columns.answer}" that cannot be compared',
+            "Write the answer as a text or a number, or null if it is unknown.",
+        )
+    solution = None if parts.solution is MISSING else parts.solution
+    if solution is not None and not isinstance(solution, str):
+        raise fault(f'has a "{columns.solution}" that is not a text', "Write the solution as a text or leave it out.")
+    problem: Problem = {
+        "index": numbered.number - 1,
+        "prompt": parts.prompt,
+        "answer": answer,
+        "solution": solution,
+        "row": plain(parts.row),
+    }
+    return _Read(prompt_key(parts.prompt), problem)
+
+
+def split_rows(rows: Sequence[_Read], held_rows: Sequence[_Read] | None, share: float) -> tuple[list, list]:
+    """
+    Training and held-out problems: those of a held-out file if there is one (their prompts leave the training rows),
+    else a share by the hash of the prompt. The held-out side has each prompt once.
+    """
+    if held_rows is None:
+        tests = held_out([row.key for row in rows], share)
+        candidates = [row for row, test in zip(rows, tests, strict=True) if test]
+    else:
+        keys = {row.key for row in held_rows}
+        tests = [row.key in keys for row in rows]
+        candidates = list(held_rows)
+    unique: dict[str, _Read] = {}
+    # As in TypeScript: of equal prompts the first row counts, at the place of the last.
+    for row in reversed(candidates):
+        unique[row.key] = row
+    training = [row.problem for row, test in zip(rows, tests, strict=True) if not test]
+    return training, [row.problem for row in reversed(unique.values())]
+
+
+def sources_of(dataset: dict[str, Any]) -> tuple[Source, Source | None]:
+    """Where the problems of a resolved recipe lie, and those that are held out."""
+    source = Source(dataset["path"], dataset.get("config"), dataset.get("split") or "train")
+    named = dataset.get("heldOut")
+    if named is None:
+        return source, None
+    held = Source(named)
+    # Beside an id of the hub a bare word is one of its splits.
+    if source.on_hub and held.kind is None and "/" not in named:
+        return source, Source(source.path, source.config, named)
+    return source, held
+
+
+def open_row_problems(recipe: dict[str, Any]) -> RowProblems:
+    """Reads the dataset of a resolved recipe. Raises the Failures of `read_problems`."""
+    dataset = recipe["dataset"]
+    columns = Columns.of(dataset)
+    source, held_source = sources_of(dataset)
+    rows = read_problems(source, columns)
+    held_rows = None if held_source is None else read_problems(held_source, columns)
+    training, held = split_rows(rows, held_rows, dataset["heldOutShare"])
+    return RowProblems(source.name, training, held, recipe["seed"])
+
+
+def open_problems(context: Context) -> Problems:
+    """
+    The problems of the run; every rank calls it. What is read here is told to the driver (`data/opened`). Raises the
+    Failures of reading.
+    """
+    if context.assignment["problems"]:
+        return DriverProblems(context.gate.ask)
+    # One process reads and, of the hub, downloads; the others find it in the cache.
+    problems = open_row_problems(context.recipe) if context.world.main else None
+    context.world.barrier()
+    problems = problems or open_row_problems(context.recipe)
+    context.gate.ask(
+        "data/opened",
+        lambda: {
+            "hash": problems_hash(problems),
+            "training": problems.total,
+            "heldOut": problems.held_out_total,
+            "leftOut": 0,
+        },
+    )
+    return problems
+
+
+def problems_hash(problems: RowProblems) -> str:
+    """SHA-256 of all problems, so that two runs can be told to have had the same data."""
+    digest = hashlib.sha256()
+    for side in (problems._training, problems.held_out(problems.held_out_total)):
+        for problem in side:
+            digest.update(json.dumps(problem, sort_keys=True).encode())
+        digest.update(b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,247 @@
+"""Rows of a file or of a dataset of the hub, as they are."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+
+from ..failure import Failure
+from ..models.hub import hub_failure
+from ..models.tokenizer import first_line
+
+Row = dict[str, Any]
+
+KINDS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow", "txt")
+_NAME = re.compile(rf"\.({'|'.join(KINDS)})(\.(gz|zst))?$", re.IGNORECASE)
+_HUB = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+
+csv.field_size_limit(2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Source:
+    path: str
+    """A file, or an id of the hub."""
+    config: str | None = None
+    split: str = "train"
+
+    @property
+    def kind(self) -> str | None:
+        """Of a file, by its name; None: it has no ending that is known."""
+        found = _NAME.search(self.path)
+        return found.group(1).lower() if found else None
+
+    @property
+    def on_hub(self) -> bool:
+        # Paths of this machine are absolute in a resolved recipe.
+        return self.kind is None and _HUB.match(self.path) is not None
+
+    @property
+    def name(self) -> str:
+        """For sentences."""
+        return f"{self.path} ({self.split})" if self.on_hub else self.path
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A row and where it stands: a line of a text file, else its number; both from 1."""
+
+    number: int
+    row: Row
+
+
+def read_rows(source: Source) -> list[Numbered]:
+    """
+    All rows of a source. Raises `missing`, `invalid` (empty, unreadable, unknown ending; naming the line where a line
+    is at fault), `unavailable` (the hub cannot be reached) and `denied`.
+    """
+    rows = _from_hub(source) if source.on_hub else _from_file(source)
+    if not rows:
+        raise Failure("invalid", f"{source.name} has no rows.", "Name a file or a split that has some.")
+    return rows
+
+
+def word_of_place(source: Source) -> str:
+    """How a row's number is called."""
+    return "line" if source.kind in ("jsonl", "txt") else "row"
+
+
+def _from_file(source: Source) -> list[Numbered]:
+    path = Path(source.path)
+    if path.is_dir():
+        raise Failure("invalid", f"{path} is a folder, not a file of data.", "Name one of its files.")
+    if not path.is_file():
+        raise Failure("missing", f"There is no file {path}.", 'Correct the "path".')
+    kind = source.kind
+    if kind is None:
+        raise Failure(
+            "invalid",
+            f"{path} has no ending that says what it holds.",
+            f"Name it .{', .'.join(KINDS[:-1])}, by what it is.",
+        )
+    try:
+        if path.stat().st_size == 0:
+            return []
+        if kind == "parquet":
+            return _of_table(datasets.Dataset.from_parquet(str(path), keep_in_memory=True).data.table)
+        if kind == "arrow":
+            return _of_table(datasets.Dataset.from_file(str(path)).data.table)
+        text = _text_of(path)
+    except Failure:
+        raise
+    except PermissionError as error:
+        raise Failure(
+            "denied", f"{path} cannot be read: no permission.", "Give yourself the right to read it."
+        ) from error
+    except (OSError, ValueError, EOFError, pa.ArrowException, datasets.exceptions.DatasetGenerationError) as error:
+        cause = error.__cause__ or error
+        raise Failure(
+            "invalid", f"{path} is not a readable {kind} file: {first_line(cause)}.", "Write it again."
+        ) from error
+    if kind in ("csv", "tsv"):
+        return _of_csv(text, path, "\t" if kind == "tsv" else ",")
+    if kind == "json":
+        return _of_json(text, path)
+    return _of_lines(text, path)
+
+
+def _text_of(path: Path) -> str:
+    raw = path.read_bytes()
+    if path.suffix.lower() == ".gz":
+        raw = gzip.decompress(raw)
+    elif path.suffix.lower() == ".zst":
+        raise Failure("unsupported", f"{path} is compressed by zstd.", "Unpack it, or compress it by gzip.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise Failure("invalid", f"{path}, line {line}, is not UTF-8.", "Save the file as UTF-8.") from error
+
+
+def _of_lines(text: str, path: Path) -> list[Numbered]:
+    rows: list[Numbered] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError as error:
+            raise Failure(
+                "invalid", f"{path}, line {number}, is not JSON.", "Write one JSON object on each line."
+            ) from error
+        if not isinstance(value, dict):
+            raise Failure(
+                "invalid", f"{path}, line {number}, is not a JSON object.", "Write one JSON object on each line."
+            )
+        rows.append(Numbered(number, value))
+    return rows
+
+
+def _of_json(text: str, path: Path) -> list[Numbered]:
+    advice = "Write a list of objects, or one object with a list of them."
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        # Lines of objects under the name .json are common.
+        try:
+            return _of_lines(text, path)
+        except Failure:
+            raise Failure("invalid", f"{path} is not JSON ({first_line(error)}).", advice) from error
+    if isinstance(value, dict):
+        lists = [held for held in value.values() if isinstance(held, list)]
+        value = lists[0] if len(lists) == 1 else [value]
+    if not isinstance(value, list):
+        raise Failure("invalid", f"{path} holds no list of rows.", advice)
+    for number, row in enumerate(value, 1):
+        if not isinstance(row, dict):
+            raise Failure("invalid", f"{path}, row {number}, is not an object.", advice)
+    return [Numbered(number, row) for number, row in enumerate(value, 1)]
+
+
+def _of_csv(text: str, path: Path, delimiter: str) -> list[Numbered]:
+    """Cells stay texts: "007" is no number."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows: list[Numbered] = []
+    names: list[str] | None = None
+    try:
+        for cells in reader:
+            if not cells:
+                continue
+            if names is None:
+                names = cells
+                if len(set(names)) < len(names):
+                    raise Failure("invalid", f"{path} names a column twice in its first line.", "Rename one of them.")
+            elif len(cells) != len(names):
+                raise Failure(
+                    "invalid",
+                    f"{path}, line {reader.line_num}, has {len(cells)} cells, its first line {len(names)}.",
+                    "Put cells with commas or line breaks between quotation marks.",
+                )
+            else:
+                rows.append(Numbered(len(rows) + 1, dict(zip(names, cells, strict=True))))
+    except csv.Error as error:
+        raise Failure(
+            "invalid", f"{path}, line {reader.line_num}, is not CSV: {error}.", "Close its quotes."
+        ) from error
+    return rows
+
+
+def _of_table(table: pa.Table) -> list[Numbered]:
+    return [Numbered(number, row) for number, row in enumerate(table.to_pylist(), 1)]
+
+
+def _from_hub(source: Source) -> list[Numbered]:
+    try:
+        loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
+    except Exception as error:
+        raise _hub_dataset_failure(error, source) from error
+    return _of_table(loaded.with_format("arrow")[:])
+
+
+def _hub_dataset_failure(error: Exception, source: Source) -> Failure:
+    text = first_line(error)
+    if isinstance(error, datasets.exceptions.DatasetNotFoundError) and "gated" not in text.lower():
+        if datasets.config.HF_HUB_OFFLINE:
+            return hub_failure(ConnectionError("offline mode"), "dataset", source.path)
+        return Failure(
+            "missing",
+            f"There is no dataset {source.path}: neither a file on this machine nor an id on the Hugging Face hub.",
+            "Correct the path, or log in with `hf auth login` if it is private.",
+        )
+    if "BuilderConfig" in text or "Config name is missing" in text:
+        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "config" of the dataset.')
+    if "split" in text.lower():
+        return Failure("missing", f"The dataset {source.path}: {text}.", 'Set "split" of the dataset.')
+    if "scripts are no longer supported" in text:
+        return Failure(
+            "unsupported",
+            f"The dataset {source.path} is made by code of its own, which this engine does not run.",
+            "Take a copy of it in Parquet.",
+        )
+    return hub_failure(error, "dataset", source.path)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: what JSON lacks becomes a text, and numbers that are none become null."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(held) for key, held in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(held) for held in value]
+    if isinstance(value, (bytes, bytearray)):
+        return f"{len(value)} bytes"
+    return str(value)

@@ -1,0 +1,77 @@
+"""Solutions whose steps are labelled right or wrong, of `process-reward-model`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..failure import Failure
+from .conversations import Cells
+from .source import Numbered, Source, read_rows
+from .split import held_out, prompt_key
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+FORM = 'Write {"prompt", "completions": [steps], "labels": [true, false or 0 to 1]} on each line.'
+
+
+@dataclass(frozen=True)
+class Steps:
+    name: str
+    training: list[dict[str, Any]]
+    """`prompt`, `completions` (texts of the steps) and `labels` (whether each is right), as TRL takes them."""
+    held_out: list[dict[str, Any]]
+
+
+def open_steps(context: Context, spec: dict[str, Any]) -> Steps:
+    """
+    The labelled steps of a resolved stage; prompts stand as the policy sees them. TRL learns two classes: a label
+    between 0 and 1 counts as right from 0.5 on, which is told. Raises what `read_rows` raises, and `invalid` naming
+    file and line.
+    """
+    source = Source(spec["path"])
+    cells = Cells(source, "labels")
+    rows: list[dict[str, Any]] = []
+    soft = 0
+    for numbered in read_rows(source):
+        row, between = _row(numbered, cells)
+        rows.append(row)
+        soft += between
+    if soft > 0:
+        context.alert(
+            "info",
+            f"{source.name}: {soft} labels lie between 0 and 1; TRL has two classes, so 0.5 and more count as right.",
+        )
+    tests = held_out([prompt_key(row["prompt"]) for row in rows], spec["heldOutShare"])
+    training = [row for row, test in zip(rows, tests, strict=True) if not test]
+    held = [row for row, test in zip(rows, tests, strict=True) if test]
+    if not training:
+        raise Failure(
+            "invalid",
+            f"{source.name} leaves no solution to train on: all {len(held)} are held out.",
+            'Add solutions, or lower "heldOutShare" of "labels".',
+        )
+    if not held:
+        context.alert("info", f"{source.name} has too few prompts to hold some out.")
+    return Steps(source.name, training, held)
+
+
+def _row(numbered: Numbered, cells: Cells) -> tuple[dict[str, Any], int]:
+    prompt = cells.column(numbered, "prompt", "prompt")
+    steps = cells.column(numbered, "completions", "completions")
+    labels = cells.column(numbered, "labels", "labels")
+    if not isinstance(prompt, str) or not prompt:
+        raise cells.fault(numbered, 'has a "prompt" that is not a text', FORM)
+    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) for step in steps):
+        raise cells.fault(numbered, 'has "completions" that are no list of texts', FORM)
+    if not isinstance(labels, list) or not all(_is_label(label) for label in labels):
+        raise cells.fault(numbered, 'has "labels" that are not true, false or 0 to 1', FORM)
+    if len(labels) != len(steps):
+        raise cells.fault(numbered, f"has {len(labels)} labels for {len(steps)} steps", FORM)
+    between = sum(0 < label < 1 for label in labels)
+    return {"prompt": prompt, "completions": steps, "labels": [bool(label >= 0.5) for label in labels]}, between
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, (int, float)) and 0 <= value <= 1)

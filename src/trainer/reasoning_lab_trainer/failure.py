@@ -1,0 +1,42 @@
+"""The one error class that reaches people."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+Reason = Literal[
+    "invalid",
+    "missing",
+    "exists",
+    "busy",
+    "unsupported",
+    "denied",
+    "full",
+    "corrupt",
+    "mismatch",
+    "version",
+    "unavailable",
+    "timeout",
+    "cancelled",
+    "internal",
+]
+"""Why something could not be done; the same closed union as in `src/base/failure.ts`."""
+
+reasons: frozenset[str] = frozenset(get_args(Reason))
+
+
+class Failure(Exception):
+    """A sentence that says what and where (`message`), and one that says what to do about it (`action`)."""
+
+    def __init__(self, reason: Reason, message: str, action: str | None = None) -> None:
+        super().__init__(message)
+        self.reason: Reason = reason
+        self.message = message
+        self.action = action
+
+    def __reduce__(self) -> tuple[type[Failure], tuple[Reason, str, str | None]]:
+        # Workers of a cluster hand it on.
+        return (type(self), (self.reason, self.message, self.action))
+
+    def __str__(self) -> str:
+        return self.message if self.action is None else f"{self.message} {self.action}"

@@ -1,0 +1,1 @@
+"""The connection to the driver: the trainer asks, the driver answers."""

@@ -1,0 +1,57 @@
+"""Requests to the driver, one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..failure import Failure, reasons
+from .framing import ByteStream, MessageReader, encode
+
+GONE = "The driver is gone."
+
+
+class Link:
+    """The one connection of a trainer: `call` returns when the driver has done what was asked for."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._reader = MessageReader(stream)
+        self._last = 0
+
+    def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """
+        The driver's result. Raises the Failure that it answered with, and `unavailable` where it is gone.
+        """
+        self._last += 1
+        data = encode({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
+        try:
+            self._stream.write(data)
+        except OSError as error:
+            raise Failure("unavailable", GONE) from error
+        while True:
+            answer = self._reader.read()
+            if answer is None:
+                raise Failure("unavailable", GONE)
+            if answer.get("id") != self._last or "method" in answer:
+                # Notifications, and what nobody waits for.
+                continue
+            if answer.get("error") is not None:
+                raise failure_of(answer["error"], method)
+            result = answer.get("result")
+            return result if isinstance(result, dict) else {}
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def failure_of(error: Any, method: str) -> Failure:
+    """What the `error` of a JSON-RPC answer says."""
+    error = error if isinstance(error, dict) else {}
+    data = error.get("data")
+    data = data if isinstance(data, dict) else {}
+    reason = data.get("reason")
+    message = data.get("message") or error.get("message") or f"The driver refused {method}."
+    action = data.get("action")
+    return Failure(
+        reason if reason in reasons else "internal", str(message), action if isinstance(action, str) else None
+    )

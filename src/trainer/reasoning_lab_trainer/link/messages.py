@@ -1,0 +1,79 @@
+"""What goes over the link, as `src/protocol/trainerLink.ts` has it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+PROTOCOL = 1
+
+SOCKET_VARIABLE = "REASONING_LAB_TRAINER_SOCKET"
+TOKEN_VARIABLE = "REASONING_LAB_TRAINER_TOKEN"
+
+
+class Problem(TypedDict):
+    """One problem, before any template."""
+
+    index: int
+    prompt: str
+    answer: Any
+    solution: str | None
+    row: dict[str, Any]
+
+
+class RunName(TypedDict):
+    id: str
+    name: str
+    folder: str
+
+
+class StagePlace(TypedDict):
+    """`step`: updates of this stage that are done."""
+
+    index: int
+    step: int
+
+
+class Resume(TypedDict):
+    checkpoint: str
+    step: int
+    stage: StagePlace
+    state: dict[str, Any]
+    sameRun: bool
+
+
+class Column(TypedDict):
+    name: str
+    weight: float
+    file: str | None
+
+
+class Assignment(TypedDict):
+    """What the trainer has to begin with."""
+
+    mode: Literal["train", "serve"]
+    run: RunName
+    recipe: dict[str, Any] | None
+    columns: list[Column]
+    resume: Resume | None
+    newModel: dict[str, Any] | None
+    problems: bool
+
+
+Order = dict[str, Any]
+"""`do` names it; see `orderSchema`."""
+
+
+class ScoreRow(TypedDict, total=False):
+    prompt: str
+    completion: str
+    answer: Any
+    row: dict[str, Any]
+    truncated: bool
+    completionIds: list[int]
+    messages: dict[str, list[Any]]
+
+
+class ScoredRow(TypedDict):
+    rewards: dict[str, float | None]
+    errors: dict[str, str] | None
+    reward: float | None

@@ -1,0 +1,59 @@
+"""How a local socket or a named pipe is opened."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import BinaryIO
+
+from ..failure import Failure
+from .framing import ByteStream
+
+
+class SocketStream:
+    """A Unix domain socket."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.connect(path)
+
+    def read(self, most: int) -> bytes:
+        try:
+            return self._socket.recv(most)
+        except ConnectionError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class PipeStream:
+    """A named pipe of Windows, which opens like a file."""
+
+    def __init__(self, path: str) -> None:
+        self._file: BinaryIO = open(path, "r+b", buffering=0)  # noqa: SIM115
+
+    def read(self, most: int) -> bytes:
+        try:
+            return self._file.read(most) or b""
+        except OSError:
+            return b""
+
+    def write(self, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[self._file.write(view) or 0 :]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def connect(path: str) -> ByteStream:
+    """The driver's socket, or on Windows its pipe. Raises Failure `unavailable`."""
+    try:
+        return PipeStream(path) if sys.platform == "win32" else SocketStream(path)
+    except OSError as error:
+        raise Failure("unavailable", f"The driver cannot be reached at {path}: {error}.") from error

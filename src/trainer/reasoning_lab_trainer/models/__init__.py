@@ -1,0 +1,1 @@
+"""Models, tokenizers and templates: what is trained."""

@@ -1,0 +1,72 @@
+"""Folders and hub ids, and what to say when neither is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import huggingface_hub.errors as hub_errors
+
+from ..failure import Failure
+
+
+def is_folder(path: str) -> bool:
+    return Path(path).is_dir()
+
+
+def looks_like_path(path: str) -> bool:
+    """Whether a person meant a place on this machine: hub ids are `name` or `owner/name`."""
+    return path.startswith(("/", "./", "../", "~", "\\")) or path.count("/") > 1 or "\\" in path or ":" in path
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    at: BaseException | None = error
+    while at is not None and at not in found and len(found) < 16:
+        found.append(at)
+        at = at.__cause__ or at.__context__
+    return found
+
+
+def _says(chain: list[BaseException], *texts: str) -> bool:
+    return any(text in str(error) for error in chain for text in texts)
+
+
+def hub_failure(error: BaseException, what: str, path: str) -> Failure:
+    """What to say of an error that a loader of Hugging Face raised. `what`: model, tokenizer, dataset, ..."""
+    chain = _chain(error)
+
+    def has(*names: str) -> bool:
+        classes = tuple(kind for kind in (getattr(hub_errors, name, None) for name in names) if kind is not None)
+        return any(isinstance(at, classes) for at in chain)
+
+    action = f"Download it on a machine that has access, and give the folder's path in place of {path}."
+    if _says(chain, "trust_remote_code"):
+        return Failure(
+            "unsupported",
+            f"The {what} {path} needs code of its own, which this engine does not run.",
+            "Take one whose architecture the installed transformers has.",
+        )
+    if has("GatedRepoError"):
+        return Failure(
+            "denied",
+            f"The {what} {path} is gated on the Hugging Face hub.",
+            "Ask for access on its page, then log in with `hf auth login`.",
+        )
+    if has("LocalEntryNotFoundError", "OfflineModeIsEnabled") or _says(
+        chain, "couldn't connect", "Couldn't reach", "offline mode", "OfflineMode", "Connection", "Temporary failure"
+    ):
+        return Failure(
+            "unavailable",
+            f"The {what} {path} is not on this machine, and the Hugging Face hub cannot be reached.",
+            action,
+        )
+    if has("RevisionNotFoundError"):
+        return Failure("missing", f"The {what} {path} has no such revision.", 'Correct "revision".')
+    if has("RepositoryNotFoundError", "HFValidationError") or _says(chain, "not a valid model identifier"):
+        return Failure(
+            "missing",
+            f"There is no {what} {path}: neither a folder on this machine nor an id on the Hugging Face hub.",
+            "Correct the path, or log in with `hf auth login` if it is private.",
+        )
+    text = str(error).strip().splitlines() or [type(error).__name__]
+    return Failure("invalid", f"The {what} {path} cannot be loaded: {text[0].strip().rstrip('.')[:300]}.")

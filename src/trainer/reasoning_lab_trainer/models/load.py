@@ -1,0 +1,295 @@
+"""Opens the policy of a run: a new model, a folder, a hub id, or a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from peft import LoraConfig, PeftConfig, PeftModel, get_peft_model
+from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, PreTrainedConfig, PreTrainedModel
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+
+from ..failure import Failure
+from .embedded import LabForCausalLM
+from .hub import hub_failure, is_folder, looks_like_path
+from .lab_checkpoint import config_of, is_lab_checkpoint, load_lab_checkpoint
+from .memory import check_memory
+from .policy import ADAPTER, Policy
+from .precision import attention_of, precision_of, weights_dtype
+from .template import PromptTemplate
+from .tokenizer import first_line, lab_tokenizer, load_tokenizer, set_chat_template
+
+ADAPTERS = "adapter_config.json"
+
+NO_LIMIT = 1_048_576
+"""Context of a model whose configuration names none."""
+
+
+def load_policy(
+    recipe: dict[str, Any], new_model: dict[str, Any] | None, device: torch.device, checkpoint: str | None = None
+) -> Policy:
+    """
+    The policy of a resolved recipe, on the CPU (quantized ones: on the device): weights of `checkpoint` where one is
+    given, else of the recipe's model. `new_model` is the assignment's `newModel`. Every error is a Failure.
+    """
+    model_spec: dict[str, Any] = recipe["model"]
+    template = PromptTemplate.of(recipe)
+    path = checkpoint or model_spec.get("path")
+    revision = None if checkpoint else model_spec.get("revision")
+    if path is None:
+        if new_model is None:
+            raise Failure("internal", "A new model was asked for without its sizes.")
+        model, tokenizer = _make(new_model, recipe["seed"]), lab_tokenizer(new_model["tokenizer"])
+        _set_attention(model, recipe, device)
+        name = "a new model"
+    else:
+        name = path
+        if looks_like_path(path) and not is_folder(path):
+            raise Failure("missing", f"There is no model folder {path}.", 'Correct "path" of "model".')
+        if is_folder(path) and is_lab_checkpoint(Path(path)):
+            model = _open_lab(path, recipe, device)
+            tokenizer = lab_tokenizer((Path(path) / "tokenizer.json").read_text("utf-8"), f"{path}/tokenizer.json")
+        else:
+            if not (Path(path) / ADAPTERS).is_file():
+                _check_class(_read_config(path, revision), path)
+            tokenizer = load_tokenizer(path, revision)
+            model = _open(path, revision, recipe, device)
+    _check_vocabulary(model, len(tokenizer), name)
+    set_chat_template(tokenizer, template, recipe)
+    model.config.use_cache = True
+    adapted = _with_adapters(model, recipe, name)
+    return Policy(adapted, tokenizer, template, name, context_of(model.config))
+
+
+def context_of(config: PreTrainedConfig) -> int:
+    """Longest sequence in tokens that a model takes."""
+    text = config.get_text_config()
+    for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+        value = getattr(text, key, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return NO_LIMIT
+
+
+def _make(new_model: dict[str, Any], seed: int) -> PreTrainedModel:
+    """A new model; its weights depend on sizes and seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return LabForCausalLM(config_of(new_model["shape"]))
+
+
+def _open_lab(path: str, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
+    """The policy of a checkpoint of the embedded engine."""
+    model = load_lab_checkpoint(Path(path), weights_dtype(recipe, precision_of(recipe, device)))
+    _set_attention(model, recipe, device)
+    return model
+
+
+def _set_attention(model: PreTrainedModel, recipe: dict[str, Any], device: torch.device) -> None:
+    """Of the embedded engine's architecture; its heads may be too narrow for flash attention: only when asked."""
+    asked = (recipe.get("pytorch") or {}).get("attention", "auto")
+    if asked != "auto":
+        model.set_attn_implementation(attention_of(recipe, device, precision_of(recipe, device)))
+
+
+def _open(path: str, revision: str | None, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
+    """The causal language model of a folder or hub id; one with adapters gets them back."""
+    adapter = Path(path) / ADAPTERS
+    if not adapter.is_file():
+        return _open_whole(path, revision, recipe, device)
+    base = _adapter_base(adapter, recipe)
+    if is_lab_checkpoint(Path(base)):
+        model = _open_lab(base, recipe, device)
+    else:
+        model = _open_whole(base, recipe["model"].get("revision"), recipe, device)
+    trained = (recipe.get("pytorch") or {}).get("lora") is not None
+    try:
+        adapted = PeftModel.from_pretrained(model, path, adapter_name=ADAPTER, is_trainable=trained)
+    except Exception as error:
+        raise Failure(
+            "mismatch", f"The adapters in {path} do not fit the model {base}: {first_line(error)}.", None
+        ) from error
+    return adapted if trained else adapted.merge_and_unload()
+
+
+def _adapter_base(file: Path, recipe: dict[str, Any]) -> str:
+    try:
+        config = PeftConfig.from_pretrained(str(file.parent))
+    except Exception as error:
+        raise Failure("corrupt", f"{file} cannot be read: {first_line(error)}.", "Take another checkpoint.") from error
+    lora = (recipe.get("pytorch") or {}).get("lora")
+    if lora is not None and getattr(config, "r", lora["r"]) != lora["r"]:
+        raise Failure(
+            "mismatch",
+            f"The adapters in {file.parent} have rank {config.r}, the recipe's {lora['r']}.",
+            f'Set "r" of "lora" to {config.r}.',
+        )
+    base = config.base_model_name_or_path
+    if not base or (looks_like_path(base) and not is_folder(base)):
+        raise Failure(
+            "missing",
+            f"The adapters in {file.parent} belong to the model {base or '(unnamed)'}, which is not there.",
+            "Put the model back, or merge the adapters where it is.",
+        )
+    return base
+
+
+def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
+    file = Path(path) / "config.json"
+    if is_folder(path):
+        if not file.is_file():
+            raise Failure(
+                "missing",
+                f"The folder {path} is not a model: it has no config.json.",
+                "Name a folder that `save_pretrained` wrote, or a checkpoint of a run (<run>/checkpoints/step_000100).",
+            )
+        try:
+            raw = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise Failure("corrupt", f"{file} is not JSON.", "Take another model folder.") from error
+        kind = raw.get("model_type") if isinstance(raw, dict) else None
+        if not isinstance(kind, str):
+            raise Failure("invalid", f'{file} names no "model_type".', "Take a folder that `save_pretrained` wrote.")
+        if kind not in CONFIG_MAPPING:
+            own = " and brings code of its own, which this engine does not run" if raw.get("auto_map") else ""
+            raise Failure(
+                "unsupported",
+                f'The model {path} is a "{kind}", which the installed transformers does not have{own}.',
+                "Update transformers, or take a model of another architecture.",
+            )
+    try:
+        return AutoConfig.from_pretrained(path, revision=revision, trust_remote_code=False)
+    except Exception as error:
+        raise hub_failure(error, "model", path) from error
+
+
+def _check_class(config: PreTrainedConfig, path: str) -> None:
+    """Raises `mismatch` for anything but a model that continues text."""
+    named = config.architectures or []
+    generates = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+    wrong = named and not any(name.endswith(generates) for name in named)
+    if config.is_encoder_decoder or wrong or type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+        what = named[0] if named else f'"{config.model_type}"'
+        raise Failure(
+            "mismatch",
+            f"The model {path} is a {what}, which does not continue text from left to right.",
+            "Take a causal language model (its config.json names a class that ends in ForCausalLM).",
+        )
+
+
+def _quantization(recipe: dict[str, Any], dtype: torch.dtype) -> BitsAndBytesConfig | None:
+    """Of QLoRA (Dettmers et al. 2023): 4-bit NormalFloat with double quantization, computing in `dtype`."""
+    kind = ((recipe.get("pytorch") or {}).get("lora") or {}).get("quantize", "none")
+    if kind == "none":
+        return None
+    if find_spec("bitsandbytes") is None:
+        raise Failure(
+            "unavailable",
+            f"Loading weights in {kind} needs the package bitsandbytes, which is not installed.",
+            'Install it into the engine\'s environment, or set "quantize" of "lora" to "none".',
+        )
+    if kind == "8bit":
+        return BitsAndBytesConfig(load_in_8bit=True)
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=dtype,
+    )
+
+
+def _open_whole(path: str, revision: str | None, recipe: dict[str, Any], device: torch.device) -> PreTrainedModel:
+    precision = precision_of(recipe, device)
+    dtype = weights_dtype(recipe, precision)
+    config = _read_config(path, revision)
+    check_memory(config, recipe, device, path)
+    quantization = _quantization(recipe, dtype)
+    options = {} if quantization is None else {"quantization_config": quantization, "device_map": {"": device}}
+    try:
+        model, report = AutoModelForCausalLM.from_pretrained(
+            path,
+            revision=revision,
+            config=config,
+            dtype=dtype,
+            attn_implementation=attention_of(recipe, device, precision),
+            trust_remote_code=False,
+            output_loading_info=True,
+            **options,
+        )
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:
+        raise _load_failure(error, path) from error
+    missing = sorted(report.get("missing_keys") or [])
+    if missing:
+        # They would be random numbers, and nobody would know.
+        raise Failure(
+            "mismatch",
+            f"The weights of {path} lack {len(missing)} of its model's tensors, such as {missing[0]}.",
+            "Take a folder whose weights belong to its config.json.",
+        )
+    return model
+
+
+def _load_failure(error: Exception, path: str) -> Failure:
+    text = str(error)
+    if "size mismatch" in text or "mismatched" in text.lower():
+        return Failure(
+            "mismatch",
+            f"The weights of {path} have other shapes than its config.json says.",
+            "Take a folder whose weights belong to its config.json.",
+        )
+    if "Error no file named" in text:
+        return Failure("missing", f"The model folder {path} has no weights.", "Copy its .safetensors files there, too.")
+    if is_folder(path) and ("safetensors" in text.lower() or "header" in text.lower() or "pytorch_model" in text):
+        return Failure("corrupt", f"The weights of {path} cannot be read: {first_line(error)}.", "Copy them again.")
+    return hub_failure(error, "model", path)
+
+
+def _check_vocabulary(model: PreTrainedModel | PeftModel, tokens: int, name: str) -> None:
+    rows = model.get_input_embeddings().weight.shape[0]
+    if tokens > rows:
+        raise Failure(
+            "mismatch",
+            f"The tokenizer of {name} has {tokens} tokens, its model {rows}.",
+            "Put the model's own tokenizer beside it.",
+        )
+
+
+def _with_adapters(
+    model: PreTrainedModel | PeftModel, recipe: dict[str, Any], name: str
+) -> PreTrainedModel | PeftModel:
+    lora = (recipe.get("pytorch") or {}).get("lora")
+    if lora is None or isinstance(model, PeftModel):
+        return model
+    targets = lora["targets"]
+    if isinstance(targets, list):
+        known = {module.rpartition(".")[2] for module, _ in model.named_modules()}
+        unknown = [target for target in targets if target.rpartition(".")[2] not in known]
+        if unknown:
+            linear = sorted({n.rpartition(".")[2] for n, m in model.named_modules() if isinstance(m, torch.nn.Linear)})
+            raise Failure(
+                "invalid",
+                f'The model {name} has no module "{unknown[0]}", which "targets" of "lora" names.',
+                f"It has {', '.join(linear)}.",
+            )
+    with torch.random.fork_rng():
+        torch.manual_seed(recipe["seed"])
+        return get_peft_model(model, lora_config(lora, "CAUSAL_LM"), adapter_name=ADAPTER)
+
+
+def lora_config(lora: dict[str, Any], task: str) -> LoraConfig:
+    """Adapters (Hu et al. 2021) of a resolved recipe; `task`: CAUSAL_LM, SEQ_CLS or TOKEN_CLS."""
+    return LoraConfig(
+        r=lora["r"],
+        lora_alpha=lora["alpha"],
+        lora_dropout=lora["dropout"],
+        target_modules=lora["targets"],
+        # The new output of a head is trained as a whole, by peft's own choice.
+        exclude_modules=None if task == "CAUSAL_LM" else ["score", "classifier"],
+        task_type=task,
+    )

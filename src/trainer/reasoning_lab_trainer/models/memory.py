@@ -1,0 +1,66 @@
+"""Whether a model can fit at all, before its weights are read."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, PreTrainedConfig
+
+from ..failure import Failure
+
+GIB = 2**30
+
+
+def parameters_of(config: PreTrainedConfig) -> int:
+    """Number of parameters of the model of a configuration; makes no tensor."""
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def least_bytes(parameters: int, recipe: dict[str, Any]) -> int:
+    """
+    What weights, gradients and AdamW's moments take at the least: 16 bytes a parameter in f32; of a model under
+    adapters the frozen weights alone. Activations come on top.
+    """
+    lora = (recipe.get("pytorch") or {}).get("lora")
+    if lora is None:
+        return parameters * 16
+    return int(parameters * {"none": 2.0, "8bit": 1.0, "4bit": 0.5}[lora.get("quantize", "none")])
+
+
+def total_bytes(device: torch.device) -> int | None:
+    """Memory of the device; None where it cannot be told."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_properties(device).total_memory
+    if device.type == "cpu" and hasattr(os, "sysconf"):
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def check_memory(config: PreTrainedConfig, recipe: dict[str, Any], device: torch.device, what: str) -> None:
+    """Raises `full` for a model whose weights and optimiser alone are larger than the device's memory."""
+    total = total_bytes(device)
+    if total is None:
+        return
+    settings = recipe.get("pytorch") or {}
+    parameters = parameters_of(config)
+    shared = int(os.environ.get("WORLD_SIZE", "1")) if settings.get("strategy") == "fsdp" else 1
+    needed = least_bytes(parameters, recipe) // shared
+    if needed <= total:
+        return
+    lora = settings.get("lora")
+    advice = (
+        'Train adapters ("lora" of "pytorch"), share the model ("strategy": "fsdp"), or take a smaller model.'
+        if lora is None
+        else 'Set "quantize" of "lora" to "4bit", or take a smaller model.'
+    )
+    parts = "weights, gradients and optimiser" if lora is None else "frozen weights"
+    raise Failure(
+        "full",
+        f"The model {what} has {parameters / 1e9:.2f} billion parameters; its {parts} alone take"
+        f" {needed / GIB:.1f} GiB, and {device.type} has {total / GIB:.1f} GiB.",
+        advice,
+    )

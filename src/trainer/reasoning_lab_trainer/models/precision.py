@@ -1,0 +1,62 @@
+"""In which numbers a model is kept and computed, and by which attention."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, Literal
+
+import torch
+
+from ..failure import Failure
+
+Precision = Literal["float32", "bfloat16", "float16"]
+
+
+def precision_of(recipe: dict[str, Any], device: torch.device) -> Precision:
+    """
+    Arithmetic of training. As in TRL, weights that are trained stay in f32 (autocast computes in the precision), and
+    frozen ones (under adapters) are kept in the precision itself. Raises `unsupported` for what the device cannot do.
+    """
+    asked: Precision | None = (recipe.get("pytorch") or {}).get("precision")
+    if asked is None:
+        return "bfloat16" if device.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
+    if asked == "float16" and device.type != "cuda":
+        raise Failure(
+            "unsupported", f"Precision float16 needs a CUDA GPU, not {device.type}.", 'Set "precision" to "float32".'
+        )
+    if asked == "bfloat16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise Failure(
+            "unsupported",
+            f"{torch.cuda.get_device_name(device)} has no bfloat16.",
+            'Set "precision" of "pytorch" to "float16" or "float32".',
+        )
+    return asked
+
+
+def weights_dtype(recipe: dict[str, Any], precision: Precision) -> torch.dtype:
+    """The numbers in which weights are loaded."""
+    return getattr(torch, precision) if (recipe.get("pytorch") or {}).get("lora") else torch.float32
+
+
+def attention_of(recipe: dict[str, Any], device: torch.device, precision: Precision) -> str:
+    """
+    The implementation of attention by its Hugging Face name; `auto` takes flash attention where it works, else
+    PyTorch's own (sdpa). Raises `unsupported`.
+    """
+    asked: str = (recipe.get("pytorch") or {}).get("attention", "auto")
+    lacks = _no_flash_attention(device, precision)
+    if asked == "auto":
+        return "sdpa" if lacks else "flash_attention_2"
+    if asked == "flash_attention_2" and lacks:
+        raise Failure("unsupported", f"flash_attention_2 does not work here: {lacks}.", 'Set "attention" to "sdpa".')
+    return asked
+
+
+def _no_flash_attention(device: torch.device, precision: Precision) -> str | None:
+    if device.type != "cuda":
+        return f"it needs a CUDA GPU, not {device.type}"
+    if precision == "float32":
+        return "it needs precision bfloat16 or float16"
+    if find_spec("flash_attn") is None:
+        return "the package flash-attn is not installed"
+    return None

@@ -1,0 +1,60 @@
+"""How a problem is put to the policy; the same as `src/core/text/template.ts`, and chats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+Message = dict[str, str]
+Prompt = str | list[Message]
+"""What TRL takes as a prompt: a text, or a conversation that goes through the chat template."""
+
+
+@dataclass(frozen=True)
+class PromptTemplate:
+    prompt: str
+    """Text around the problem; `{prompt}` stands for it."""
+    think: tuple[str, str] | None
+    answer: tuple[str, str] | None
+    chat: bool = False
+    system: str | None = None
+
+    @staticmethod
+    def of(recipe: dict[str, Any]) -> PromptTemplate:
+        """The template of a resolved recipe."""
+        spec = recipe["template"]
+        return PromptTemplate(
+            prompt=spec["prompt"],
+            think=tuple(spec["think"]) if spec["think"] else None,
+            answer=tuple(spec["answer"]) if spec["answer"] else None,
+            chat=bool(spec.get("chat", False)),
+            system=spec.get("system"),
+        )
+
+    def render(self, problem: str) -> str:
+        return self.prompt.replace("{prompt}", readable(problem))
+
+    def ask(self, problem: str) -> Prompt:
+        """The problem as TRL gets it, beside `reply`."""
+        return self.converse(self.render(problem)) if self.chat else self.render(problem)
+
+    def converse(self, text: str) -> list[Message]:
+        system = [] if self.system is None else [{"role": "system", "content": self.system}]
+        return [*system, {"role": "user", "content": text}]
+
+    def reply(self, completion: str) -> Prompt:
+        """A completion as TRL gets it, beside `ask`."""
+        return [{"role": "assistant", "content": completion}] if self.chat else completion
+
+    def worked(self, solution: str, answer: str) -> str:
+        """
+        The completion that a worked problem teaches, without end of sequence. Without answer tags the answer is what
+        follows the thinking; without think tags the solution is left out.
+        """
+        thought = "" if self.think is None else f"{self.think[0]}{solution}{self.think[1]}"
+        return f"{thought}{answer}" if self.answer is None else f"{thought}{self.answer[0]}{answer}{self.answer[1]}"
+
+
+def readable(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which JSON may hold and no tokenizer takes."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

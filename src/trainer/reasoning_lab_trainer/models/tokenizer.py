@@ -1,0 +1,110 @@
+"""Tokenizers: the recipe's own, made in TypeScript, and those of model folders and the hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from ..failure import Failure
+from .hub import hub_failure, is_folder
+from .template import PromptTemplate
+
+PAD, BOS, EOS = "<pad>", "<bos>", "<eos>"
+"""The first three tokens of every vocabulary that `src/core/text/tokenizer.ts` makes."""
+
+
+def lab_tokenizer(text: str, what: str = "tokenizer.json") -> PreTrainedTokenizerFast:
+    """The tokenizer of a `tokenizer.json` that `renderTokenizerJson` wrote."""
+    try:
+        tokenizer = Tokenizer.from_str(text)
+    except Exception as error:  # tokenizers raises Exception itself
+        raise Failure("corrupt", f"{what} is not a tokenizer ({error}).", "Take another checkpoint.") from error
+    for id, token in enumerate((PAD, BOS, EOS)):
+        if tokenizer.token_to_id(token) != id:
+            raise Failure("invalid", f"{what} is not of this engine: token {id} is not {token}.")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        pad_token=PAD,
+        bos_token=BOS,
+        eos_token=EOS,
+        clean_up_tokenization_spaces=False,
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def load_tokenizer(path: str, revision: str | None = None) -> PreTrainedTokenizerBase:
+    """
+    The tokenizer of a model folder or hub id, with a padding token.
+    Raises `missing` where a folder has none, and what `hub_failure` says of a hub id.
+    """
+    folder = Path(path)
+    if is_folder(path) and not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise Failure(
+            "missing",
+            f"The model folder {path} has no tokenizer: none of {', '.join(TOKENIZER_FILES)} is there.",
+            "Save the model's tokenizer into the folder (tokenizer.save_pretrained).",
+        )
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, revision=revision, trust_remote_code=False)
+    except Failure:
+        raise
+    except Exception as error:
+        raise hub_failure(error, "tokenizer", path) from error
+    if tokenizer.eos_token_id is None:
+        raise Failure(
+            "invalid",
+            f"The tokenizer of {path} has no end-of-sequence token, so no completion would ever end.",
+            'Set "eos_token" in its tokenizer_config.json.',
+        )
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer
+
+
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tekken.json")
+
+
+def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTemplate, recipe: dict[str, Any]) -> None:
+    """
+    Takes the recipe's Jinja file in place of the tokenizer's chat template, and tries the template where problems go
+    through it. Raises `missing` and `invalid`, naming the key of the recipe.
+    """
+    file = recipe["model"].get("template")
+    if file is not None:
+        try:
+            tokenizer.chat_template = Path(file).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Failure(
+                "missing",
+                f"The chat template {file} cannot be read ({error}).",
+                'Name a Jinja file in "model.template".',
+            ) from error
+    if not template.chat:
+        return
+    if tokenizer.chat_template is None:
+        what = recipe["model"].get("path", "the new model")
+        raise Failure(
+            "missing",
+            f"The tokenizer of {what} has no chat template, and the recipe puts problems through one.",
+            'Name a Jinja file in "model.template", or set "chat" of "template" to false.',
+        )
+    try:
+        asked = tokenizer.apply_chat_template(template.converse("1+1="), add_generation_prompt=True, tokenize=False)
+    except Exception as error:
+        where = "" if file is None else f" {file}"
+        raise Failure(
+            "invalid",
+            f"The chat template{where} does not take the messages of the recipe: {first_line(error)}.",
+            'Leave out "system" where the template has no such role, or name another file in "model.template".',
+        ) from error
+    if "1+1=" not in asked:
+        raise Failure("invalid", "The chat template leaves out the user's message.", "Correct the Jinja file.")
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, short enough for a sentence and without its full stop."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0].strip().rstrip(".")[:300]

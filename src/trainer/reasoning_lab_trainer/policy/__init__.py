@@ -1,0 +1,1 @@
+"""Answers about the policy: completions and log-probabilities, beside training."""

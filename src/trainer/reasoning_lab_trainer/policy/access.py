@@ -1,0 +1,100 @@
+"""The policy's model, made ready for being asked and given back as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..failure import Failure
+from ..models.precision import precision_of
+from ..models.template import readable
+from ..models.tokenizer import first_line
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+
+@contextmanager
+def asked(context: Context) -> Iterator[Any]:
+    """The whole model in evaluation mode, in training's arithmetic; every rank enters and leaves together."""
+    model = context.policy.model
+    active = context.active
+    trainer = None if active is None else active.trainer
+    holds_policy = trainer is not None and trainer.accelerator.unwrap_model(trainer.model) is model
+    checkpointing = bool(getattr(model, "is_gradient_checkpointing", False))
+    training = [module for module in model.modules() if module.training]
+    with ExitStack() as stack:
+        if trainer is not None:
+            stack.enter_context(trainer.accelerator.autocast())
+            if holds_policy and trainer.is_fsdp_enabled:
+                stack.enter_context(whole(trainer.model_wrapped))
+        else:
+            stack.enter_context(arithmetic(context, model))
+        stack.enter_context(torch.no_grad())
+        model.eval()
+        if checkpointing:
+            model.gradient_checkpointing_disable()
+        try:
+            yield model
+        finally:
+            if checkpointing:
+                model.gradient_checkpointing_enable(
+                    gradient_checkpointing_kwargs=getattr(trainer.args, "gradient_checkpointing_kwargs", None)
+                )
+            for module in training:
+                module.training = True
+
+
+@contextmanager
+def whole(model: Any) -> Iterator[None]:
+    """
+    Every rank has all weights of a model whose parts lie on all (FSDP2), so that each can ask it as often as it wants.
+    All enter and leave together.
+    """
+    from torch.distributed.fsdp import FSDPModule
+
+    parts = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    for part in parts:
+        part.set_reshard_after_forward(False, recurse=False)
+        part.unshard()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.reshard()
+            part.set_reshard_after_forward(True, recurse=False)
+
+
+def arithmetic(context: Context, model: Any) -> Any:
+    """That of the recipe, where no trainer has set it up."""
+    device = next(model.parameters()).device
+    precision = precision_of(context.recipe, device)
+    if device.type != "cuda" or precision == "float32":
+        return nullcontext()
+    return torch.autocast(device.type, getattr(torch, precision))
+
+
+def encode_prompt(tokenizer: Any, text: str) -> list[int]:
+    """
+    Ids of a text that the policy goes on from, as TRL encodes a prompt: with what the tokenizer puts before a text,
+    unless it stands there already (a rendered conversation).
+    """
+    begins = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
+    text = readable(text)
+    try:
+        ids: list[int] = tokenizer(text, add_special_tokens=not begins)["input_ids"]
+    except Exception as error:
+        raise Failure(
+            "invalid",
+            f"The text {text[:80]!r} cannot be turned into tokens: {first_line(error)}.",
+            "Use only characters that the model's vocabulary has.",
+        ) from error
+    # An end of sequence behind it would be the end of what is to be gone on with.
+    if ids and ids[-1] == tokenizer.eos_token_id and not text.endswith(tokenizer.eos_token or "\0"):
+        ids = ids[:-1]
+    if not ids and tokenizer.bos_token_id is not None:
+        ids = [tokenizer.bos_token_id]
+    return ids

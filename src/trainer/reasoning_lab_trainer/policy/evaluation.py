@@ -1,0 +1,59 @@
+"""Completions of held-out problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..trl.rewards import text_of_prompt
+from .access import asked, encode_prompt
+from .sampler import Manner, Sampler, Wish
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+
+def evaluate(context: Context, order: dict[str, Any]) -> dict[str, Any]:
+    """
+    Samples of held-out problems, shared by all ranks, which call it together. Their random streams hang on seed, step
+    and problem alone, so that training does not notice them and a resumed run measures the same.
+    """
+    policy, world = context.policy, context.world
+    problems = context.problems.held_out(order["problems"])
+    step = context.steps_done
+    seed = context.recipe["seed"]
+    prompts = [text_of_prompt(policy.tokenizer, policy.template.ask(problem["prompt"])) for problem in problems]
+    encoded = [encode_prompt(policy.tokenizer, prompt) for prompt in prompts]
+    left_out = sum(len(ids) >= policy.context for ids in encoded)
+    if left_out > 0 and context.told_once("held-out problems"):
+        context.alert(
+            "warning",
+            f"{left_out} of {len(problems)} held-out problems have {policy.context} tokens or more, which is all that "
+            "the model takes. They are left out of evaluations.",
+        )
+    mine = [
+        (place, sample)
+        for place in range(world.rank, len(problems), world.size)
+        if 0 < len(encoded[place]) < policy.context
+        for sample in range(order["samples"])
+    ]
+    wishes = [
+        Wish(encoded[place], f"{seed}/{order['name']}/{step}/{place}/{sample}", order["maxTokens"])
+        for place, sample in mine
+    ]
+    with asked(context) as model:
+        samples = Sampler(model, policy.tokenizer, policy.context).sample(wishes, Manner(order["temperature"]))
+        own = [
+            {
+                "problem": place,
+                "sample": number,
+                "prompt": prompts[place],
+                "completion": policy.tokenizer.decode(sample.tokens, skip_special_tokens=True),
+                "answer": problems[place]["answer"],
+                "row": problems[place]["row"],
+                "truncated": not sample.ended,
+            }
+            for (place, number), sample in zip(mine, samples, strict=True)
+        ]
+        gathered = [line for of_rank in world.gather(own) for line in of_rank]
+    gathered.sort(key=lambda line: (line["problem"], line["sample"]))
+    return {"samples": gathered}

@@ -1,0 +1,154 @@
+"""
+The entry point of a job on a Ray cluster: finds the place of the run, brings there what it needs, trains under Ray
+Train, and says why it could not.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from ..failure import Failure
+from .frames import FolderStream, StreamThread, print_frame
+from .place import Place, announce, find_place, placed, prepare, read_failed, read_json, write_failed
+from .settings import Settings, read_settings
+from .worker import PASSING, train
+
+
+def main() -> int:
+    """The exit status: 0 finished or stopped, 2 refused or failed for a reason that a person can act on."""
+    package = Path.cwd()
+    place: Place | None = None
+    settings: Settings | None = None
+    stream: StreamThread | None = None
+    try:
+        settings = read_settings(package)
+        place = find_place(settings)
+        prepare(settings, place, package)
+        announce(settings, place)
+        if not place.shared:
+            print_frame({"k": "place", "folder": str(place.run)})
+            stream = StreamThread(FolderStream(place.run))
+        fit(settings, place)
+        check_outcome(place, settings)
+        return 0
+    except Exception as error:
+        failure = failure_of(error, place, settings)
+        if failure.reason == "internal":
+            traceback.print_exc()
+        print(f"{failure}", file=sys.stderr, flush=True)
+        told = {"reason": failure.reason, "message": failure.message}
+        if failure.action is not None:
+            told["action"] = failure.action
+        print_frame({"k": "failed", **told})
+        if place is not None and settings is not None:
+            write_failed(place, settings.submission, failure)
+        return 2
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def fit(settings: Settings, place: Place) -> None:
+    """Trains on the workers; Ray replaces those that are lost, `restarts` times at most."""
+    try:
+        import ray
+        from ray.train import FailureConfig, RunConfig, ScalingConfig
+        from ray.train.torch import TorchTrainer
+    except ImportError as error:
+        raise Failure(
+            "missing",
+            f"The nodes of the cluster lack what the job needs: {error}.",
+            'Install "ray[default,train]" and torch there, or name them in "pip" of the recipe\'s ray settings.',
+        ) from error
+    ray.init(log_to_driver=True)
+    warn_of_resources(settings, ray.cluster_resources())
+    gpus = settings.gpus_per_worker
+    resources = {"CPU": settings.cpus_per_worker, **({"GPU": gpus} if gpus > 0 else {})}
+    trainer = TorchTrainer(
+        train,
+        train_loop_config={
+            "run": str(place.run),
+            "sidecar": str(place.sidecar),
+            "shared": place.shared,
+            "submission": settings.submission,
+            "nonce": settings.nonce,
+            "parent_checkpoint": placed_checkpoint(settings, place),
+        },
+        scaling_config=ScalingConfig(num_workers=settings.workers, use_gpu=gpus > 0, resources_per_worker=resources),
+        run_config=RunConfig(
+            name=settings.submission,
+            storage_path=str(place.sidecar / "train"),
+            failure_config=FailureConfig(max_failures=settings.restarts),
+        ),
+    )
+    trainer.fit()
+
+
+def placed_checkpoint(settings: Settings, place: Place) -> str | None:
+    return None if settings.parent_checkpoint is None else str(placed(settings.parent_checkpoint, place))
+
+
+def warn_of_resources(settings: Settings, has: dict[str, Any]) -> None:
+    """A cluster may still grow, so this is no failure."""
+    for name, each in (("CPU", settings.cpus_per_worker), ("GPU", settings.gpus_per_worker)):
+        wanted = each * settings.workers
+        if wanted > has.get(name, 0):
+            print(
+                f"The run asks for {wanted:g} {name} and the cluster has {has.get(name, 0):g}: "
+                "it waits until there are more.",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
+def error_of(place: Place) -> Failure | None:
+    """What the run says of its own end; None where it has not failed."""
+    record = read_json(place.run / "run.json") or {}
+    error = record.get("error")
+    if record.get("status") != "crashed" or not isinstance(error, dict):
+        return None
+    return Failure(error.get("reason", "internal"), error.get("message", "The run crashed."), error.get("action"))
+
+
+def check_outcome(place: Place, settings: Settings) -> None:
+    failure = read_failed(place, settings.submission) or error_of(place)
+    if failure is not None:
+        raise failure
+    status = (read_json(place.run / "run.json") or {}).get("status")
+    if status not in ("finished", "stopped"):
+        raise Failure("internal", f"The workers have ended, but the run says that it is {status}.")
+
+
+def failure_of(error: Exception, place: Place | None, settings: Settings | None) -> Failure:
+    """The run's own words, else those of Ray."""
+    if isinstance(error, Failure):
+        return error
+    own: Failure | None = None
+    if place is not None and settings is not None:
+        own = read_failed(place, settings.submission) or error_of(place)
+    if own is not None and own.reason not in PASSING:
+        return own
+    lost = getattr(error, "worker_failures", None)
+    if isinstance(lost, dict):
+        words = "; ".join(f"rank {rank}: {last_line(str(failure))}" for rank, failure in sorted(lost.items()))
+        again = (
+            'Resume the run, which goes on from its newest checkpoint; "restarts" says how often workers are replaced.'
+        )
+        return Failure(
+            "unavailable",
+            "Workers of the run ended more often than they are replaced. "
+            + (words[:600] if own is None else own.message),
+            (own and own.action) or again,
+        )
+    return own or Failure("internal", f"{type(error).__name__}: {last_line(str(error))[:400]}")
+
+
+def last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

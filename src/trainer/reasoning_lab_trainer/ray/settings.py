@@ -1,0 +1,66 @@
+"""What the job is to do: job.json of its package, as `src/driver/ray/jobPackage.ts` writes it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..failure import Failure
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file or folder that the recipe names: packed below `data/`, or (None) expected here under its own path."""
+
+    origin: str
+    packed: str | None
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """
+    `storage`: where the run is to lie, as the machine of the driver names it; `nonce`: how it is known to be the same
+    folder.
+    """
+
+    id: str
+    submission: str
+    storage: str
+    named: bool
+    nonce: str
+    resume: bool
+    parent_checkpoint: str | None
+    workers: int
+    cpus_per_worker: float
+    gpus_per_worker: float
+    restarts: int
+    assets: tuple[Asset, ...]
+
+
+def read_settings(package: Path) -> Settings:
+    """Reads job.json of a package. Raises Failure `version`, `invalid`."""
+    try:
+        value: dict[str, Any] = json.loads((package / "job.json").read_text("utf-8"))
+        if value["format"] != FORMAT:
+            raise Failure("version", f"The job has format {value['format']}, this trainer knows {FORMAT}.")
+        return Settings(
+            id=value["id"],
+            submission=value["submission"],
+            storage=value["place"]["storage"],
+            named=value["place"]["named"],
+            nonce=value["place"]["nonce"],
+            resume=value["resume"],
+            parent_checkpoint=value["parentCheckpoint"],
+            workers=value["workers"],
+            cpus_per_worker=value["cpusPerWorker"],
+            gpus_per_worker=value["gpusPerWorker"],
+            restarts=value["restarts"],
+            assets=tuple(Asset(asset["origin"], asset["packed"], asset["bytes"]) for asset in value["assets"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure("invalid", f"job.json of the job's package cannot be read: {error}.") from error

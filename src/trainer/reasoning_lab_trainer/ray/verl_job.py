@@ -1,0 +1,132 @@
+"""
+The entry point of a job that trains with verl: brings rows and rewards to where the run lies, and starts
+`verl.trainer.main_ppo` with the settings that the recipe was translated into.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..failure import Failure
+from .frames import FolderStream, StreamThread, names_in, print_frame
+from .place import Place, announce, find_place, prepare, write_failed
+from .settings import Settings, read_settings
+
+RUN = "{{run}}"
+"""Stands for the folder of the run; as in `src/driver/ray/verl/verlOverrides.ts`."""
+
+
+def main() -> int:
+    """The exit status: 0 where verl has done all its steps, 2 otherwise."""
+    package = Path.cwd()
+    settings: Settings | None = None
+    place: Place | None = None
+    stream: StreamThread | None = None
+    try:
+        settings = read_settings(package)
+        place = find_place(settings)
+        bring(settings, place, package)
+        announce(settings, place)
+        if not place.shared:
+            print_frame({"k": "place", "folder": str(place.run)})
+            log = f"metrics/{settings.submission}.jsonl"
+            stream = StreamThread(FolderStream(place.run, growing=(log,), whole=generations))
+        run_verl(settings, place, package)
+        return 0
+    except Exception as error:
+        failure = error if isinstance(error, Failure) else Failure("internal", f"{type(error).__name__}: {error}")
+        if failure is not error:
+            traceback.print_exc()
+        print(f"{failure}", file=sys.stderr, flush=True)
+        told = {"reason": failure.reason, "message": failure.message}
+        if failure.action is not None:
+            told["action"] = failure.action
+        print_frame({"k": "failed", **told})
+        if place is not None and settings is not None:
+            write_failed(place, settings.submission, failure)
+        return 2
+    finally:
+        if stream is not None:
+            stream.close()
+
+
+def bring(settings: Settings, place: Place, package: Path) -> None:
+    """Rows as Parquet, and the rewards; what a job before has brought stays. Raises Failure `missing`."""
+    if importlib.util.find_spec("verl") is None:
+        raise Failure(
+            "missing",
+            "The nodes of the cluster have no verl.",
+            'Install verl and vLLM there, or name them in "pip" of the recipe\'s ray settings.',
+        )
+    if not settings.resume:
+        prepare(settings, place, package)
+    elif not (place.run / "recipe.json").exists():
+        raise Failure("missing", f"The run to resume is not in {place.run} on the cluster any more.", "Start it again.")
+    for name in ("rollouts", "validation", "metrics", "checkpoints", "data"):
+        (place.run / name).mkdir(exist_ok=True)
+    for source in (package / "payload").glob("*.py"):
+        if not (place.run / source.name).exists():
+            shutil.copyfile(source, place.run / source.name)
+    for name in ("train", "validation"):
+        target = place.run / "data" / f"{name}.parquet"
+        if not target.exists():
+            write_parquet(package / "payload" / f"{name}.jsonl", target)
+
+
+def write_parquet(source: Path, target: Path) -> None:
+    """Rows of JSONL as verl reads them."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with source.open(encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file if line.strip()]
+    aside = target.with_suffix(".tmp")
+    pq.write_table(pa.Table.from_pylist(rows), aside)
+    os.replace(aside, target)
+
+
+def run_verl(settings: Settings, place: Place, package: Path) -> None:
+    """Raises Failure where verl does not end well."""
+    arguments = json.loads((package / "payload" / "arguments.json").read_text("utf-8"))
+    data = str(place.data)
+    arguments = [value.replace(RUN, str(place.run)).replace("{{data}}", data) for value in arguments]
+    log = place.run / "metrics" / f"{settings.submission}.jsonl"
+    # verl opens its log anew: a file a job, so that what was told before stays.
+    environment = {**os.environ, "VERL_FILE_LOGGER_PATH": str(log)}
+    status = subprocess.run(
+        [sys.executable, "-m", "verl.trainer.main_ppo", *arguments], env=environment, check=False
+    ).returncode
+    if status != 0:
+        raise Failure(
+            "internal", f"verl ended with status {status}.", "engine.log in the run folder holds what it printed."
+        )
+
+
+def generations(root: Path) -> Iterator[str]:
+    """Files of rollouts and of validation that verl has finished: each is written at once, before the next one."""
+    for folder in ("rollouts", "validation"):
+        for name in names_in(root / folder):
+            if not re.fullmatch(r"\d{1,15}\.jsonl", name):
+                continue
+            path = f"{folder}/{name}"
+            try:
+                with (root / path).open("rb") as file:
+                    file.seek(-1, os.SEEK_END)
+                    whole = file.read(1) == b"\n"
+            except OSError:
+                continue
+            if whole:
+                yield path
+
+
+if __name__ == "__main__":
+    sys.exit(main())

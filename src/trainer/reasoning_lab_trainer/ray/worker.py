@@ -1,0 +1,119 @@
+"""What each worker of Ray Train does: rank 0 starts the driver, then all go through the trainer's normal course."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..failure import Failure
+from .cluster_driver import ClusterDriver
+from .place import Place, read_json, write_failed, write_whole
+
+PASSING = frozenset({"internal", "unavailable", "timeout"})
+"""Reasons of an end that may not come again on other workers; the rest would."""
+
+
+def train(config: dict[str, Any]) -> None:
+    """The function that Ray Train runs on every worker, once an attempt."""
+    import ray.train
+
+    rank = ray.train.get_context().get_world_rank()
+    place = Place(Path(config["run"]), Path(config["sidecar"]), config["shared"])
+    driver: ClusterDriver | None = None
+    try:
+        if rank == 0:
+            driver = start_driver(place, config)
+        # Before anything is loaded: an attempt that is not worth it ends everywhere.
+        if not everywhere(driver is not None):
+            return
+        note_worker(place, rank)
+        run_course(rank, driver)
+    finally:
+        if driver is not None:
+            driver.close()
+
+
+def start_driver(place: Place, config: dict[str, Any]) -> ClusterDriver | None:
+    """The driver of this attempt; None where nothing is left to do, or it would end as an attempt before it did."""
+    submission = config["submission"]
+    if not decide(place, submission):
+        return None
+    try:
+        check_visible(place, config["nonce"])
+        program = Path(__file__).parents[2] / "driver" / "driver.js"
+        return ClusterDriver(program, place, config["parent_checkpoint"])
+    except Failure as failure:
+        if failure.reason in PASSING:
+            raise
+        write_failed(place, submission, failure)
+        return None
+
+
+def run_course(rank: int, driver: ClusterDriver | None) -> None:
+    """The trainer's normal course, as `python -m reasoning_lab_trainer` has it."""
+    from ..course.environment import joined_world
+    from ..course.run import run
+    from ..link.client import Link
+    from ..link.transport import connect
+
+    link = None if driver is None else Link(connect(driver.socket))
+    try:
+        status = run(link, "" if driver is None else driver.token, joined_world())
+    finally:
+        if link is not None:
+            link.close()
+    if status:
+        raise Failure("internal", f"The trainer of rank {rank} ended with status {status}.")
+
+
+def check_visible(place: Place, nonce: str) -> None:
+    """The storage is one folder for all nodes, or the checkpoints of one are lost with it."""
+    found = read_json(place.sidecar / "place.json") or {}
+    if found.get("nonce") == nonce:
+        return
+    raise Failure(
+        "missing",
+        f"The node {socket.gethostname()} does not see {place.run}, where the head has put the run.",
+        'Set "storage" of the recipe\'s ray settings to a folder that all nodes of the cluster see.',
+    )
+
+
+def note_worker(place: Place, rank: int) -> None:
+    """Which process is which rank, for people who look after a cluster."""
+    note = {"rank": rank, "pid": os.getpid(), "host": socket.gethostname()}
+    try:
+        (place.sidecar / "workers").mkdir(exist_ok=True)
+        write_whole(place.sidecar / "workers" / f"{rank}.json", json.dumps(note))
+    except OSError as error:
+        print(f"Rank {rank} could not note its process: {error}.", file=sys.stderr, flush=True)
+
+
+def decide(place: Place, submission: str) -> bool:
+    """Whether an attempt is worth it: not where one of this job before it ended for a reason that stays."""
+    mark = place.sidecar / f"{submission}.begun"
+    if not mark.exists():
+        mark.touch()
+        return True
+    record = read_json(place.run / "run.json") or {}
+    if record.get("status") in ("finished", "stopped"):
+        return False
+    error = record.get("error")
+    return not (record.get("status") == "crashed" and isinstance(error, dict) and error.get("reason") not in PASSING)
+
+
+def everywhere(value: bool | None) -> bool:
+    """What rank 0 passes, on every rank."""
+    import torch.distributed as dist
+
+    if not dist.is_initialized() or dist.get_world_size() == 1:
+        return bool(value)
+    box: list[bool | None] = [value]
+    import torch
+
+    device = torch.device("cuda", torch.cuda.current_device()) if dist.get_backend() == "nccl" else torch.device("cpu")
+    dist.broadcast_object_list(box, src=0, device=device)
+    return bool(box[0])

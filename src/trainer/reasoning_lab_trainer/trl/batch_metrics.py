@@ -1,0 +1,36 @@
+"""Metrics of a generation batch that TRL does not log, by the names of docs/metrics.md."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+
+def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> dict[str, float | None]:
+    """
+    Of `rewards` [completions, columns] of all processes, NaN where a column does not apply. Deviations are those of
+    samples (n - 1); the reward is TRL's weighted sum of what applies.
+    """
+    table = rewards.detach().double().cpu()
+    total = (table * weights.double().cpu().unsqueeze(0)).nansum(dim=1)
+    total[torch.isnan(table).all(dim=1)] = math.nan
+    valid = total[~torch.isnan(total)]
+    metrics: dict[str, float | None] = {
+        "reward_max": number(valid.max()) if len(valid) else None,
+        "reward_min": number(valid.min()) if len(valid) else None,
+    }
+    if len(total) % group == 0:
+        groups = total.view(-1, group)
+        counts = (~torch.isnan(groups)).sum(dim=1)
+        mean = torch.nanmean(groups, dim=1, keepdim=True)
+        variance = torch.nansum((groups - mean) ** 2, dim=1) / (counts - 1)
+        deviations = variance[counts > 1].sqrt()
+        metrics["group_reward_std"] = number(deviations.mean()) if len(deviations) else None
+    return metrics
+
+
+def number(value: Any) -> float | None:
+    value = float(value)
+    return value if math.isfinite(value) else None

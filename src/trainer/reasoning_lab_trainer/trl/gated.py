@@ -1,0 +1,64 @@
+"""TRL's trainers with what the engine needs of any of them: checked gradients, and a resume that is exact."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from transformers import Trainer
+
+from ..course import checkpoint
+from ..failure import Failure
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+T = TypeVar("T", bound=type[Trainer])
+
+SKIPPED_UPDATES = 20
+"""Updates in a row that float16's scaler may skip before that is called a failure; it halves its scale each time."""
+
+
+class Gated:
+    """To be mixed into a trainer of transformers, before it. `lab` is set by `Context.train`."""
+
+    lab: Context
+    _skipped = 0
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        """As in transformers; an update that would spoil the weights is refused before it is made."""
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        value = float(norm)
+        finite = value == value and abs(value) != float("inf")
+        if getattr(self.accelerator, "scaler", None) is not None:
+            # float16: the scaler leaves out such updates by itself.
+            self._skipped = 0 if finite else self._skipped + 1
+            finite = self._skipped < SKIPPED_UPDATES
+        if not finite:
+            raise Failure(
+                "invalid",
+                f"The gradient of update {self.state.global_step + 1} of this stage is {value}: "
+                "the loss is no number any more. The weights are those of the update before.",
+                "Resume with a lower learning_rate, a smaller max_grad_norm or more warmup_steps; with float16, use "
+                '"precision": "bfloat16" or "float32".',
+            )
+        return norm
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        """The weights are those of the checkpoint already: they were loaded with the model."""
+
+    def _load_rng_state(self, checkpoint_folder: str | None) -> None:
+        """Of this rank, as the gate had it when the checkpoint was written."""
+        if checkpoint_folder is not None:
+            checkpoint.load_random_state(checkpoint_folder, self.lab)
+
+    def _load_optimizer_and_scheduler(self, checkpoint_folder: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint_folder)
+        if checkpoint_folder is not None:
+            checkpoint.load_counters(self, checkpoint_folder)
+
+
+@functools.cache
+def gated(base: T) -> T:
+    """A trainer of TRL with gate, metrics and control; what it computes is what `base` computes."""
+    return type(f"Gated{base.__name__}", (Gated, base), {})

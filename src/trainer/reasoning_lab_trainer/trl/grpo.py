@@ -1,0 +1,30 @@
+"""The stage `grpo`: group relative policy optimisation (Shao et al. 2024) by TRL's GRPOTrainer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl import GRPOConfig, GRPOTrainer
+
+from .sampling import Sampling
+from .sampling_stage import run_sampling_stage
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+    from ..course.stage import Stage
+
+
+class LabGRPOTrainer(Sampling, GRPOTrainer):
+    """GRPOTrainer whose batches are seen."""
+
+
+def run_stage(context: Context, stage: Stage) -> None:
+    settings = stage.settings
+    run_sampling_stage(
+        context,
+        stage,
+        LabGRPOTrainer,
+        GRPOConfig,
+        loss_type=settings["loss_type"],
+        scale_rewards=settings["scale_rewards"],
+    )

@@ -1,0 +1,116 @@
+"""Python reward files that run inside the trainer, where the recipe says so: quicker, and without limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..course.fence import fenced
+from ..failure import Failure
+from ..link.messages import Column, ScoreRow
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+
+HOST = "_reward_host"
+"""The package of the reward hosts, which loads reward files and calls them as TRL would."""
+
+
+def open_in_process_rewards(context: Context) -> InProcessRewards | None:
+    """Loads the Python files among the recipe's rewards; None where they run in hosts. Raises Failure."""
+    if (context.recipe.get("pytorch") or {}).get("rewards") != "in-process":
+        return None
+    columns = [
+        column
+        for column in context.assignment["columns"]
+        if column["file"] is not None and Path(column["file"]).suffix == ".py"
+    ]
+    return InProcessRewards(columns) if columns else None
+
+
+class InProcessRewards:
+    """
+    What a reward does here the trainer does: one that never returns hangs it, and one that raises ends the run. Only
+    the random numbers of training are kept from it.
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._files = host_module("reward_file")
+        self._scoring = host_module("scoring")
+        self._trainer = host_module("trainer")
+        loaded: dict[str, dict[str, Any]] = {}
+        self._rewards: list[tuple[Column, Any]] = []
+        for column in columns:
+            path = column["file"] or ""
+            if path not in loaded:
+                loaded[path] = self._load(path)
+            self._rewards.append((column, reward_of(loaded[path], column)))
+
+    def score(self, rows: Sequence[ScoreRow], step: int) -> tuple[dict[str, list[float | None]], dict[str, float]]:
+        """Values of each column, and means of what rewards logged. Raises Failure where a reward does."""
+        known: dict[str, list[float | None]] = {}
+        metrics = self._trainer.Metrics()
+        for column, reward in self._rewards:
+            given = self._scoring.arguments(reward, list(rows), step, metrics)
+            try:
+                with fenced():
+                    returned = self._scoring.call(reward, given)
+            except Exception as error:
+                fault = self._scoring.fault_of(error, column["file"])
+                raise failed(column, fault["message"], fault.get("line")) from error
+            values, errors = self._scoring.check(returned, len(rows))
+            if errors:
+                raise failed(column, errors[0]["message"], None)
+            known[column["name"]] = values
+        return known, metrics.means()
+
+    def _load(self, path: str) -> dict[str, Any]:
+        try:
+            with fenced():
+                return self._files.load(path)
+        except self._files.LoadFault as fault:
+            line = f", line {fault.data['line']}" if "line" in fault.data else ""
+            raise Failure(
+                "invalid", f"The reward file {path}{line}: {fault.data['message']}.", fault.data.get("action")
+            ) from fault
+
+
+def reward_of(rewards: dict[str, Any], column: Column) -> Any:
+    """The function of a column, which is named after it, or, where that name was taken, after file and function."""
+    name = column["name"]
+    found = rewards.get(name) or rewards.get(name.rpartition(".")[2])
+    if found is None:
+        raise Failure("missing", f'The reward file {column["file"]} has no reward "{name}".')
+    return found
+
+
+def failed(column: Column, message: str, line: int | None) -> Failure:
+    place = f"{column['file']}, line {line}" if line is not None else f"{column['file']}"
+    return Failure(
+        "invalid",
+        f'The reward "{column["name"]}" ({place}) failed inside the trainer: {message}.',
+        'Correct it, or set "rewards" of "pytorch" to "hosts", where a failing reward pauses the run.',
+    )
+
+
+def host_module(name: str) -> ModuleType:
+    """A module of the reward hosts' package, which lies beside this one. Raises Failure `missing`."""
+    try:
+        return import_module(f"{HOST}.{name}")
+    except ModuleNotFoundError:
+        pass
+    beside = Path(__file__).resolve().parents[3]
+    for folder in (beside / "python", beside / "rewards" / "python"):
+        if (folder / HOST).is_dir():
+            sys.path.append(os.fspath(folder))
+            return import_module(f"{HOST}.{name}")
+    raise Failure(
+        "missing",
+        "Rewards cannot run inside this trainer: the package of the reward hosts is not beside it.",
+        'Set "rewards" of the recipe\'s "pytorch" to "hosts".',
+    )

@@ -1,0 +1,178 @@
+"""The `trainer` block of a stage: TRL's own options, checked against the TRL that is installed."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import enum
+import types
+import typing
+from typing import Any
+
+from ..failure import Failure
+
+RUN_FOLDER = "the run directory has its own place and form"
+ENGINE = "the engine sees to it"
+
+ELSEWHERE: dict[str, str] = {
+    "max_steps": '"steps" of the stage',
+    "num_train_epochs": '"steps" of the stage',
+    "optim": 'AdamW by "adam_beta1", "adam_beta2" and "adam_epsilon"',
+    "warmup_ratio": '"warmup_steps" of the stage',
+    "per_device_train_batch_size": '"microBatch" of "pytorch"',
+    "per_device_eval_batch_size": '"microBatch" of "pytorch"',
+    "gradient_accumulation_steps": 'the batch of the stage and "microBatch" of "pytorch"',
+    "generation_batch_size": '"prompts_per_step" x "num_generations"',
+    "auto_find_batch_size": '"microBatch" of "pytorch"',
+    "seed": '"seed" of the recipe',
+    "data_seed": '"seed" of the recipe',
+    "bf16": '"precision" of "pytorch"',
+    "fp16": '"precision" of "pytorch"',
+    "use_cpu": '"device" of the recipe',
+    "gradient_checkpointing": '"gradientCheckpointing" of "pytorch"',
+    "packing": '"packing" of "pytorch"',
+    "max_length": '"maxLength" of "pytorch"',
+    "step_separator": '"separator" of "labels"',
+    "fsdp": '"strategy" of "pytorch"',
+    "reward_weights": '"weight" of each reward',
+    "use_vllm": '"vllm" of "pytorch"',
+    "vllm_mode": '"vllm" of "pytorch"',
+    "vllm_server_base_url": '"vllm" of "pytorch"',
+    "vllm_server_host": '"vllm" of "pytorch"',
+    "vllm_server_port": '"vllm" of "pytorch"',
+    "vllm_gpu_memory_utilization": '"vllm" of "pytorch"',
+    "vllm_tensor_parallel_size": '"vllm" of "pytorch"',
+    "chat_template_path": '"template" of "model"',
+    "model_init_kwargs": '"model" and "pytorch" of the recipe',
+    "trust_remote_code": "code of a model's own is not run",
+    "save_strategy": '"checkpoint" of the recipe',
+    "save_steps": '"checkpoint" of the recipe',
+    "save_total_limit": '"checkpoint" of the recipe',
+    "eval_strategy": '"evaluate" of the recipe',
+    "eval_steps": '"evaluate" of the recipe',
+    "do_eval": '"evaluate" of the recipe',
+    "do_train": ENGINE,
+    "do_predict": ENGINE,
+    "output_dir": RUN_FOLDER,
+    "logging_dir": RUN_FOLDER,
+    "run_name": '"name" of the recipe',
+    "report_to": RUN_FOLDER,
+    "logging_strategy": RUN_FOLDER,
+    "logging_steps": RUN_FOLDER,
+    "push_to_hub": RUN_FOLDER,
+    "shuffle_dataset": 'the order of problems follows from "seed"',
+    "train_sampling_strategy": 'the order of rows follows from "seed"',
+    "resume_from_checkpoint": "runs are resumed by the driver",
+    "ignore_data_skip": ENGINE,
+    "restore_callback_states_from_checkpoint": ENGINE,
+    "load_best_model_at_end": "the best checkpoint is kept beside the newest",
+    "remove_unused_columns": ENGINE,
+    "precompute_ref_log_probs": "the reference is kept, so that a resume has the same one",
+    "deepspeed": '"strategy" of "pytorch"',
+}
+"""TRL's names of what the engine sets itself, each with where a recipe says it."""
+
+
+def place_of(index: int, stage: dict[str, Any]) -> str:
+    """A stage, for sentences."""
+    return f'Stage {index + 1} ("{stage["type"]}")'
+
+
+def trainer_options(
+    config_class: type, given: dict[str, Any] | None, stage: dict[str, Any], where: str
+) -> dict[str, Any]:
+    """
+    The block as keyword arguments of `config_class`. `stage`: the settings of the stage, whose own keys must not be
+    said twice; `where`: for sentences. Raises `invalid` for unknown names, wrong types, and names that belong
+    elsewhere.
+    """
+    known = {field.name: field for field in dataclasses.fields(config_class) if field.init}
+    hints = typing.get_type_hints(config_class)
+    options: dict[str, Any] = {}
+    for name, value in (given or {}).items():
+        if name in stage and name != "trainer":
+            raise _fault(where, name, "is a key of the stage itself", 'Move it out of "trainer".')
+        if name in ELSEWHERE:
+            raise _fault(where, name, f"has another place in a recipe: {ELSEWHERE[name]}", 'Remove it from "trainer".')
+        if name not in known:
+            near = difflib.get_close_matches(name, known.keys() - ELSEWHERE.keys(), n=1)
+            raise _fault(
+                where,
+                name,
+                f"is no option of {config_class.__name__} of the TRL that is installed",
+                f'Did you mean "{near[0]}"?' if near else "Look at TRL's documentation, or update TRL.",
+            )
+        hint = hints.get(name, Any)
+        if not fits(value, hint):
+            raise _fault(where, name, f"must be {words_of(hint)}, not {_shown(value)}", "Correct its value.")
+        options[name] = value
+    return options
+
+
+def make_config(config_class: type, options: dict[str, Any], where: str) -> Any:
+    """The configuration; what TRL itself refuses is said in one sentence."""
+    try:
+        return config_class(**options)
+    except Failure:
+        raise
+    except (ValueError, TypeError, NotImplementedError, ImportError) as error:
+        text = " ".join(str(error).split()).rstrip(".")
+        raise Failure(
+            "invalid", f"{where}: TRL refuses these options: {text[:400]}.", 'Correct the stage or its "trainer" block.'
+        ) from error
+
+
+def _fault(where: str, name: str, what: str, action: str) -> Failure:
+    return Failure("invalid", f'{where}: "{name}" of "trainer" {what}.', action)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """
+    Whether a value of JSON can be what a type hint of TRL asks for; hints that are not understood ask for nothing.
+    """
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is typing.Literal:
+        return value in parts
+    if hint is type(None):
+        return value is None
+    if hint is bool:
+        return isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    if hint is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if hint is str:
+        return isinstance(value, str)
+    if hint is list or origin is list:
+        return isinstance(value, list) and all(fits(held, parts[0]) for held in value if parts)
+    if hint is dict or origin is dict:
+        return isinstance(value, dict)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return value in [member.value for member in hint]
+    return True
+
+
+def words_of(hint: Any) -> str:
+    """A type hint for people."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(words_of(part) for part in parts))
+    if origin is typing.Literal:
+        return " or ".join(repr(part) for part in parts)
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return " or ".join(repr(member.value) for member in hint)
+    names = {bool: "true or false", int: "a whole number", float: "a number", str: "a text", type(None): "null"}
+    if hint in names:
+        return names[hint]
+    if hint is list or origin is list:
+        return f"a list, each {words_of(parts[0])}" if parts else "a list"
+    if hint is dict or origin is dict:
+        return "an object"
+    return str(hint)

@@ -1,0 +1,61 @@
+"""Texts of single tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+REPLACEMENT = "\ufffd"
+
+
+class Pieces:
+    """
+    What each token of a completion adds to its text. A token that is a part of a character adds nothing; the one that
+    completes the character adds it.
+    """
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._known: dict[int, str] = {}
+        self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
+
+    def of(self, ids: list[int]) -> list[str]:
+        """One text a token; special tokens as they are written."""
+        pieces = [self._piece(token) for token in ids]
+        if not any(REPLACEMENT in piece for piece in pieces):
+            return pieces
+        return self._joined(ids, pieces)
+
+    def _piece(self, token: int) -> str:
+        piece = self._known.get(token)
+        if piece is None:
+            piece = self._known[token] = self._after_another(token)
+        return piece
+
+    def _after_another(self, token: int) -> str:
+        # Some tokenizers drop the space before the first word of a text; behind another token it stays.
+        alone = self._decode([token])
+        twice = self._decode([token, token])
+        rest = twice[len(alone) :] if twice.startswith(alone) else alone
+        return rest if rest.strip() == alone.strip() and rest else alone
+
+    def _joined(self, ids: list[int], pieces: list[str]) -> list[str]:
+        """
+        Parts of characters are decoded together, from the first such token to the one that completes the character.
+        """
+        joined: list[str] = []
+        start: int | None = None
+        for place, piece in enumerate(pieces):
+            if start is None and REPLACEMENT not in piece:
+                joined.append(piece)
+                continue
+            start = place if start is None else start
+            whole = self._decode(ids[start : place + 1])
+            if REPLACEMENT in whole and place + 1 < len(ids) and place - start < 8:
+                joined.append("")
+                continue
+            joined.append(whole)
+            start = None
+        return joined
+
+    def _decode(self, ids: list[int]) -> str:
+        return self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)

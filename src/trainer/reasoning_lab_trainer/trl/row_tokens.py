@@ -1,0 +1,125 @@
+"""Rows as tokens: how long they are, what is too long, and what of them is imitated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from datasets import Dataset
+
+from ..failure import Failure
+from ..models.tokenizer import first_line
+from .rows_stage import longest_row
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+    from ..models.policy import Policy
+
+IGNORED = -100
+"""Label of a token that is not learned."""
+
+
+def encoded(policy: Policy, texts: Sequence[str], what: str, special: bool = True) -> list[list[int]]:
+    """
+    Tokens of each text; `special`: with those that the tokenizer adds to a text. Raises `invalid` for a symbol that the
+    vocabulary lacks, naming it; `what`: what the texts are, for the sentence.
+    """
+    if not texts:
+        return []
+    try:
+        return policy.tokenizer(list(texts), add_special_tokens=special)["input_ids"]
+    except Exception as error:
+        lacking = next((symbol for text in texts for symbol in dict.fromkeys(text) if not known(policy, symbol)), None)
+        if lacking is not None:
+            raise Failure(
+                "invalid",
+                f"{what} hold the symbol {lacking!r} (U+{ord(lacking):04X}), which the vocabulary of the model lacks.",
+                "Use only characters that the training data has, or a model with a larger vocabulary.",
+            ) from error
+        raise Failure("invalid", f"{what} cannot be turned into tokens: {first_line(error)}.") from error
+
+
+def known(policy: Policy, symbol: str) -> bool:
+    try:
+        policy.tokenizer(symbol)
+    except Exception:
+        return False
+    return True
+
+
+def text_of(policy: Policy, prompt: Any, completion: Any = None) -> str:
+    """What the model reads: of messages what the chat template makes of them; of a text that ends, its end too."""
+    if isinstance(prompt, str):
+        if completion is None:
+            return prompt
+        end = policy.tokenizer.eos_token
+        return prompt + completion + ("" if completion.endswith(end) else end)
+    return policy.tokenizer.apply_chat_template(
+        [*prompt, *(completion or [])], tokenize=False, add_generation_prompt=completion is None
+    )
+
+
+def row_ids(policy: Policy, rows: Sequence[dict[str, Any]], reply: str | None, what: str) -> list[list[int]]:
+    """Tokens of each row's prompt, or of prompt and reply, as TRL's trainers make them."""
+    ids: list[list[int]] = [[]] * len(rows)
+    for chat in (False, True):
+        # A chat template writes special tokens itself.
+        places = [place for place, row in enumerate(rows) if isinstance(row["prompt"], list) == chat]
+        texts = [text_of(policy, rows[place]["prompt"], rows[place][reply] if reply else None) for place in places]
+        for place, tokens in zip(places, encoded(policy, texts, what, special=not chat), strict=True):
+            ids[place] = tokens
+    return ids
+
+
+def fitting(context: Context, rows: list[dict[str, Any]], replies: Sequence[str], what: str) -> list[dict[str, Any]]:
+    """
+    The rows whose prompt leaves room for a completion; tells how many are left out and how many will be cut. `replies`:
+    the columns that follow the prompt.
+    """
+    policy, longest = context.policy, longest_row(context)
+    prompts = row_ids(policy, rows, None, f"Prompts of {what}")
+    kept = [row for row, tokens in zip(rows, prompts, strict=True) if len(tokens) < longest]
+    whole = [row_ids(policy, kept, reply, f"Completions of {what}") for reply in replies]
+    cut = sum(any(len(tokens) > longest for tokens in together) for together in zip(*whole, strict=True))
+    tell(context, what, len(rows), len(kept), cut)
+    return kept
+
+
+def imitated(context: Context, rows: list[dict[str, Any]], what: str, packing: bool) -> Dataset:
+    """
+    Prompts and completions as tokens and labels, the completion and its end alone learned: what TRL's SFTTrainer makes
+    of them one by one, made of all at once. Rows that are too long are cut, unless they are packed.
+    """
+    policy, longest = context.policy, longest_row(context)
+    prompts = row_ids(policy, rows, None, f"Prompts of {what}")
+    whole = row_ids(policy, rows, "completion", f"Completions of {what}")
+    ids: list[list[int]] = []
+    labels: list[list[int]] = []
+    cut = 0
+    for prompt, tokens in zip(prompts, whole, strict=True):
+        if len(prompt) >= longest:
+            continue
+        cut += len(tokens) > longest
+        kept = tokens if packing else tokens[:longest]
+        ids.append(kept)
+        labels.append([*[IGNORED] * len(prompt), *kept[len(prompt) :]])
+    tell(context, what, len(rows), len(ids), cut)
+    return Dataset.from_dict({"input_ids": ids, "labels": labels})
+
+
+def tell(context: Context, what: str, rows: int, kept: int, cut: int) -> None:
+    """Says what is left out and cut. Raises `invalid` where nothing is left."""
+    longest = longest_row(context)
+    if kept < rows:
+        context.alert(
+            "warning",
+            f"{what}: {rows - kept} of {rows} rows are left out: their prompt alone has {longest} tokens or more.",
+        )
+    if cut > 0:
+        context.alert("warning", f"{what}: {cut} of {kept} rows are longer than {longest} tokens and are cut.")
+    if kept == 0:
+        raise Failure(
+            "invalid",
+            f"{what}: every prompt has {longest} tokens or more, so that no completion can follow.",
+            'Raise "maxLength" of "pytorch" or take a model with a longer context.',
+        )

@@ -1,0 +1,111 @@
+"""
+What the stages share that learn from rows which are there before training: sft, distill, dpo and the reward models.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from datasets import Dataset
+from transformers import Trainer
+
+from ..course.fence import fenced
+from ..data.hashing import Epochs
+from ..failure import Failure
+from .gated import Gated
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+    from ..course.stage import Stage
+
+MOST_ROWS = 1_000_000
+"""Rows that are laid out ahead; a longer stage goes through them again from the first."""
+
+T = TypeVar("T", bound=type[Trainer])
+
+
+class Measured(Gated):
+    """To be mixed into a trainer, before it: measures its held-out rows at the rhythm of the recipe's evaluations."""
+
+    measure_every = 0
+    problems_per_batch: int | None = None
+    """Training problems of an update, where they come from the stream of problems."""
+
+    def step_report(self) -> dict[str, Any]:
+        """Metrics beside those of the update, with `eval/` before their names; every rank calls it."""
+        step = self.state.global_step  # type: ignore[attr-defined]
+        due = self.measure_every > 0 and (step % self.measure_every == 0 or step >= self.args.max_steps)  # type: ignore[attr-defined]
+        if not due or not self.eval_dataset:  # type: ignore[attr-defined]
+            return {}
+        with self.lab.stopwatch.phase("evaluate"), fenced():
+            measured = self.evaluate()  # type: ignore[attr-defined]
+        self.model.train()  # type: ignore[attr-defined]
+        silent = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "eval_num_tokens", "epoch")
+        return {
+            "metrics": {
+                f"eval/{name.removeprefix('eval_')}": value for name, value in measured.items() if name not in silent
+            }
+        }
+
+
+@functools.cache
+def measured(base: T) -> T:
+    """A trainer of TRL with gate, metrics, control and measures of held-out rows."""
+    return type(f"Lab{base.__name__}", (Measured, base), {})  # type: ignore[return-value]
+
+
+def batch_options(context: Context, stage: Stage) -> dict[str, Any]:
+    """
+    `batch_size` of the stage as TRL's micro-batches and accumulation. Raises `invalid` where processes cannot share
+    it.
+    """
+    rows = int(stage.settings["batch_size"])
+    size = context.world.size
+    share, rest = divmod(rows, size)
+    if rest or share == 0:
+        raise Failure(
+            "invalid",
+            f'Stage {stage.index + 1} ("{stage.type}"): a batch of {rows} rows cannot be shared by {size} processes.',
+            f'Set "batch_size" to a multiple of {size}.',
+        )
+    asked = (context.recipe.get("pytorch") or {}).get("microBatch") or share
+    micro = next(count for count in range(min(asked, share), 0, -1) if share % count == 0)
+    return {
+        "per_device_train_batch_size": micro,
+        "per_device_eval_batch_size": micro,
+        "gradient_accumulation_steps": share // micro,
+        # Rows lie in the order of training.
+        "train_sampling_strategy": "sequential",
+    }
+
+
+def longest_row(context: Context) -> int:
+    """Of the recipe, or what the model takes."""
+    return min((context.recipe.get("pytorch") or {}).get("maxLength", 1024), context.policy.context)
+
+
+def lay_out(trainer: Any, context: Context, stage: Stage, order: list[int] | None = None) -> None:
+    """
+    Puts the trainer's rows, which TRL has prepared, into the order of training: `order`, or epochs, each shuffled anew
+    by seed and stage. Raises `invalid` where no row is left.
+    """
+    rows = len(trainer.train_dataset)
+    if rows == 0:
+        raise Failure(
+            "invalid",
+            f'Stage {stage.index + 1} ("{stage.type}") has no row to learn from: none is shorter than'
+            f" {longest_row(context)} tokens.",
+            'Raise "maxLength" of "pytorch", or take shorter rows or a model with a longer context.',
+        )
+    if order is None:
+        needed = min(stage.steps * int(stage.settings["batch_size"]), max(rows, MOST_ROWS))
+        epochs = Epochs(rows, context.recipe["seed"], stage.type, stage.index)
+        order = [epochs.at(place) for place in range(needed)]
+    trainer.train_dataset = trainer.train_dataset.select(order)
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Dataset:
+    """Rows as TRL takes them."""
+    return Dataset.from_list(list(rows))

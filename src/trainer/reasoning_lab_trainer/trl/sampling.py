@@ -1,0 +1,168 @@
+"""
+What TRL's trainers that sample (GRPO, RLOO) know and tell no callback: the whole generation batch with groups,
+rewards and advantages, and the log-probabilities and entropies of the forward passes that they make anyway.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from datasets import Dataset
+
+from ..failure import Failure
+from .batch_metrics import reward_metrics
+from .gated import Gated
+from .pieces import Pieces
+from .rewards import RewardColumns, text_of_prompt
+from .rollouts import GenerationBatch
+from .row_tokens import encoded
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+    from ..course.stage import Stage
+
+ROWS = "lab_rows"
+"""Key of a batch's own tensor with the places of its rows: TRL shuffles and splits it with the others."""
+
+
+class Sampling(Gated):
+    """Mixed into GRPOTrainer or RLOOTrainer, before it. It computes nothing that the trainer would not compute."""
+
+    def begin_sampling(self, context: Context, stage: Stage, columns: RewardColumns) -> None:
+        """Once, after the trainer was made."""
+        self.lab = context
+        self.lab_stage = stage
+        self.columns = columns
+        self.problems_per_batch: int = self.args.generation_batch_size // self.num_generations
+        self._pieces = Pieces(context.policy.tokenizer)
+        self._batch: GenerationBatch | None = None
+        self._report: dict[str, float | None] | None = None
+        self._throughput: dict[str, float] = {}
+        self._rows: torch.Tensor | None = None
+        self._generating = False
+        self._forwards: list[torch.Tensor] = []
+        vllm = getattr(self, "vllm_generation", None)
+        if vllm is not None:
+            vllm.sync_weights = self._timed("weights", vllm.sync_weights)
+
+    def _timed(self, phase: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            with self.lab.stopwatch.phase(phase):
+                return function(*args, **kwargs)
+
+        return timed
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        posed = self._posed(inputs)
+        self._forwards = []
+        self._generating = True
+        try:
+            output = super()._generate_and_score_completions(posed)
+        finally:
+            self._generating = False
+        columns, forwards = self.columns, self._forwards
+        # In their order: the policy before the batch (not always needed), then the reference.
+        reference = forwards.pop() if self.beta != 0.0 and forwards else None
+        self._batch = GenerationBatch(
+            inputs=posed,
+            first_row=self.accelerator.process_index * len(posed),
+            completions=columns.completions,
+            completion_ids=columns.completion_ids,
+            scored=columns.scored,
+            advantages=output["advantages"],
+            sampling=output.get("sampling_per_token_logps"),
+            old=forwards.pop() if forwards else None,
+            reference=reference,
+        )
+        output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
+        return output
+
+    def _posed(self, inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The problems that a generation batch stands for; the dataset holds their places alone."""
+        context, first = self.lab, self.lab_stage.first_problem
+        places = [int(row["problem"]) for row in inputs]
+        # The whole batch, of all processes: they ask for it together.
+        start = first + (places[0] - first) // self.problems_per_batch * self.problems_per_batch
+        problems = context.problems.training(start, self.problems_per_batch)
+        ask = context.policy.template.ask
+        return [
+            {"prompt": ask(problem["prompt"]), "answer": problem["answer"], "row": problem["row"]}
+            for problem in (problems[place - start] for place in places)
+        ]
+
+    def _generate(self, prompts: list[Any]) -> Any:
+        since = time.perf_counter()
+        with self.lab.stopwatch.phase("generate"):
+            generated = super()._generate(prompts)
+        seconds = max(time.perf_counter() - since, 1e-9)
+        rows = len(prompts) * self.accelerator.num_processes
+        length = self._metrics["train"]["completions/mean_length"][-1]
+        self._throughput = {"throughput/completions": rows / seconds, "throughput/tokens": rows * length / seconds}
+        return generated
+
+    def _tokenize_prompts(self, prompts: list[Any]) -> Any:
+        """As in TRL; a prompt that the model cannot read, or that leaves no room for an answer, is named."""
+        policy = self.lab.policy
+        try:
+            tokenized = super()._tokenize_prompts(prompts)
+        except Exception:
+            encoded(policy, [text_of_prompt(policy.tokenizer, prompt) for prompt in prompts], "Prompts")
+            raise
+        lengths = [len(ids) for ids in tokenized[0]]
+        longest = max(lengths)
+        if longest + self.max_completion_length > policy.context:
+            prompt = text_of_prompt(policy.tokenizer, prompts[lengths.index(longest)])
+            raise Failure(
+                "invalid",
+                f"The prompt {prompt[:80]!r} has {longest} tokens; with {self.max_completion_length} of a completion "
+                f"that is more than the {policy.context} that {policy.name} takes.",
+                "Lower max_completion_length, leave long problems out, or take a model with a longer context.",
+            )
+        return tokenized
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        with self.lab.stopwatch.phase("reward"):
+            rewards = super()._calculate_rewards(*args, **kwargs)
+        self._report = reward_metrics(rewards, self.reward_weights, self.num_generations)
+        return rewards
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        self._rows = inputs.get(ROWS)
+        return super().compute_loss(model, inputs, *args, **kwargs)
+
+    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
+        if self._generating:
+            with self.lab.stopwatch.phase("logprobs"):
+                result = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+            self._forwards.append(result[0])
+            return result
+        result = super()._get_per_token_logps_and_entropies(*args, **kwargs)
+        logprobs, entropies = result[0], result[1]
+        if self._batch is not None and self._rows is not None and entropies is not None:
+            self._batch.forward.append((self._rows, logprobs.detach(), entropies.detach()))
+        return result
+
+    def step_report(self) -> dict[str, Any]:
+        """Rollouts and metrics of a generation batch, with its first update; every rank calls it."""
+        batch, report = self._batch, self._report
+        self._batch = self._report = None
+        if batch is None or report is None:
+            return {}
+        context, stage = self.lab, self.lab_stage
+        own: dict[str, Any] = {"metrics": {**report, **self._throughput, **context.score_metrics}}
+        update = self.state.global_step
+        updates = self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
+        log = context.recipe["log"]
+        if (update - 1) // max(1, updates) % log["rolloutsEvery"] == 0:
+            step = stage.first_step + update
+            lines = batch.lines(step, stage.type, self.num_generations, log["tokens"], self._pieces)
+            own["rollouts"] = [line for of_rank in context.world.gather(lines) for line in of_rank]
+        return own
+
+
+def place_dataset(first: int, count: int) -> Dataset:
+    """Places of training problems, in the order in which they are put; TRL repeats each for its group."""
+    return Dataset.from_dict({"problem": list(range(first, first + count))})

@@ -1,0 +1,103 @@
+"""A stage of a trainer that samples and scores its own batches."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ..failure import Failure
+from .arguments import training_arguments
+from .references import reference_made_for, restore_adapters, saved_reference
+from .rewards import RewardColumns
+from .sampling import place_dataset
+
+if TYPE_CHECKING:
+    from ..course.context import Context
+    from ..course.stage import Stage
+
+
+def run_sampling_stage(context: Context, stage: Stage, trainer_class: Any, config_class: Any, **own: Any) -> None:
+    """Makes the trainer and trains. `own`: options of its configuration that no other such trainer has."""
+    columns = RewardColumns(context, stage.first_step)
+    if not columns.functions:
+        raise Failure("invalid", f'The stage "{stage.type}" needs at least one reward.', 'Add one to "rewards".')
+    arguments = training_arguments(
+        context, stage, config_class, **sampling_options(context, stage), reward_weights=columns.weights, **own
+    )
+    prompts = stage.settings["prompts_per_step"]
+    updates = stage.settings["num_iterations"] * stage.settings["steps_per_generation"]
+    batches = -(-stage.steps // updates)
+    saved = saved_reference(context, stage)
+    with reference_made_for(context, saved, trainer_class.__bases__[1].__module__):
+        trainer = trainer_class(
+            model=context.policy.model,
+            reward_funcs=columns.functions,
+            args=arguments,
+            train_dataset=place_dataset(stage.first_problem, batches * prompts),
+            processing_class=context.policy.tokenizer,
+        )
+    trainer.begin_sampling(context, stage, columns)
+    restore_adapters(context, saved)
+    try:
+        context.train(stage, trainer)
+    finally:
+        context.policy.forget_reference()
+
+
+def sampling_options(context: Context, stage: Stage) -> dict[str, Any]:
+    """
+    A generation batch of the recipe in TRL's terms: TRL counts parts of a batch by forward passes, the recipe by
+    updates.
+    """
+    settings = stage.settings
+    rows = settings["prompts_per_step"] * settings["num_generations"]
+    per_update, rest = divmod(rows, settings["steps_per_generation"] * context.world.size)
+    if rest:
+        raise Failure(
+            "invalid",
+            f'Stage {stage.index + 1} ("{stage.type}") samples {rows} completions, which cannot be shared by '
+            f"{settings['steps_per_generation']} update(s) and {context.world.size} process(es).",
+            "Change prompts_per_step, so that they can.",
+        )
+    asked = (context.recipe.get("pytorch") or {}).get("microBatch") or per_update
+    micro = next(size for size in range(min(asked, per_update), 0, -1) if per_update % size == 0)
+    accumulated = per_update // micro
+    return {
+        "per_device_train_batch_size": micro,
+        "gradient_accumulation_steps": accumulated,
+        "steps_per_generation": settings["steps_per_generation"] * accumulated,
+        "num_generations": settings["num_generations"],
+        "num_iterations": settings["num_iterations"],
+        "max_completion_length": settings["max_completion_length"],
+        "temperature": settings["temperature"],
+        "beta": settings["beta"],
+        "epsilon": settings["epsilon"],
+        "epsilon_high": settings["epsilon_high"],
+        "mask_truncated_completions": settings["mask_truncated_completions"],
+        # Problems come in the order in which they are put.
+        "shuffle_dataset": False,
+        **vllm_options(context),
+    }
+
+
+def vllm_options(context: Context) -> dict[str, Any]:
+    """Generation by vLLM in TRL's terms. Raises Failure `unavailable` without the package."""
+    vllm = (context.recipe.get("pytorch") or {}).get("vllm")
+    if vllm is None:
+        return {}
+    if find_spec("vllm") is None:
+        raise Failure(
+            "unavailable",
+            "The recipe generates with vLLM, which is not installed in this Python.",
+            'Install it into the engine\'s environment (pip install "trl[vllm]"), or take "vllm" out of '
+            'the recipe\'s "pytorch".',
+        )
+    options: dict[str, Any] = {"use_vllm": True, "vllm_mode": vllm["mode"]}
+    if vllm["mode"] == "server":
+        if vllm["server"]:
+            options["vllm_server_base_url"] = vllm["server"]
+    else:
+        options["vllm_gpu_memory_utilization"] = vllm["memory"]
+        options["vllm_tensor_parallel_size"] = vllm["tensorParallel"]
+        options["vllm_max_model_length"] = context.policy.context if context.policy.context < 1_000_000 else None
+    return options

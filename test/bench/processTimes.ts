@@ -1,0 +1,29 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Of Linux, everywhere: USER_HZ. */
+const ticksPerSecond = 100;
+
+/** Of a process and of its children that have ended and were waited for. Null: it is gone, or there is no /proc. */
+async function ticksOf(pid: number): Promise<number | null> {
+	const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+	if (stat === null) return null;
+	// The name in parentheses may hold anything.
+	const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+	return [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0);
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+	const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
+	const lists = await Promise.all(
+		tasks.map((task) => readFile(`/proc/${pid}/task/${task}/children`, 'utf8').catch(() => '')),
+	);
+	return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+}
+
+/** User and system seconds of a process and all that it started; null where the system does not tell. */
+export async function treeSeconds(root: number): Promise<number | null> {
+	const own = await ticksOf(root);
+	if (own === null) return null;
+	const children = await Promise.all((await childrenOf(root)).map(treeSeconds));
+	return own / ticksPerSecond + children.reduce<number>((sum, seconds) => sum + (seconds ?? 0), 0);
+}

@@ -1,0 +1,198 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pythonVariable } from '../../src/environment/torchPython.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { type EngineRun, runEngine } from './engineRun.ts';
+import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
+import { plainOf } from './plainRecipe.ts';
+import { type PlainRun, runPlain } from './plainRun.ts';
+import { figuresOfPlain, figuresOfRun, medianStep, type StepFigures, stepMeasurements } from './stepFigures.ts';
+
+/** The addition recipe: 800 thousand parameters, 16 prompts x 8 completions a batch, one update each. */
+const common = {
+	device: 'cpu',
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 3 },
+	evaluate: { every: 100_000, problems: 16 },
+	checkpoint: { every: 100_000 },
+};
+
+/** Enough that completions have the form and length of solutions. */
+const coldStart = {
+	...common,
+	seed: 1,
+	model: { layers: 4, width: 128, heads: 4, context: 48 },
+};
+const imitation = { type: 'sft', learning_rate: 1e-3, warmup_steps: 20, batch_size: 64, adam_beta2: 0.98 };
+
+const prompts = 16;
+const group = 8;
+const rows = prompts * group;
+
+const grpo = {
+	type: 'grpo',
+	learning_rate: 1e-4,
+	num_generations: group,
+	prompts_per_step: prompts,
+	max_completion_length: 38,
+	epsilon_high: 0.28,
+	adam_beta2: 0.98,
+};
+
+interface Lengths {
+	readonly coldStart: number;
+	/** After so many steps the groups of what is learned already are dead. */
+	readonly learned: number;
+	/** Of a run that counts, and of one that finds out how TRL is fastest here (0: it is not asked). */
+	readonly run: number;
+	readonly trial: number;
+	/** Steps of each run that do not count. */
+	readonly warmUp: number;
+}
+const full: Lengths = { coldStart: 180, learned: 150, run: 28, trial: 12, warmUp: 4 };
+const tiny: Lengths = { coldStart: 20, learned: 2, run: 4, trial: 0, warmUp: 1 };
+
+const withKl = { ...grpo, beta: 0.02, skip_dead_groups: false };
+/** Groups without advantage are left out where the engine can: they change nothing at beta 0. */
+const withoutKl = { ...grpo, beta: 0 };
+
+/** How torch is run: as is fastest. */
+interface Setting {
+	readonly threads: number;
+	readonly attention: string;
+}
+
+/** Everything that the parts of the bench share. */
+class Comparison {
+	readonly folder: string;
+	readonly python: string;
+	#count = 0;
+
+	constructor(folder: string, python: string) {
+		this.folder = folder;
+		this.python = python;
+	}
+
+	embedded(recipe: object): Promise<EngineRun> {
+		return runEngine(this.folder, `embedded-${++this.#count}`, recipe);
+	}
+
+	/** The same recipe by the pytorch engine. Only one engine has `skip_dead_groups`: the other computes them all. */
+	pytorch(recipe: { stages: readonly object[] }, { threads, attention }: Setting): Promise<EngineRun> {
+		const stages = recipe.stages.map((stage) => ({ ...stage, skip_dead_groups: undefined }));
+		return runEngine(
+			this.folder,
+			`pytorch-${++this.#count}`,
+			{ ...recipe, stages, pytorch: { attention } },
+			{ engine: 'pytorch', workers: threads, environment: { [pythonVariable]: this.python } },
+		);
+	}
+
+	/** The same by a plain script. */
+	async plain(recipe: object, model: string, { threads, attention }: Setting): Promise<PlainRun> {
+		const same = await plainOf(this.folder, recipe);
+		const rewards = 'addition_rewards.py:accuracy,format';
+		return runPlain(this.folder, { ...same, python: this.python, model, rewards, threads, attention });
+	}
+}
+
+async function lastCheckpoint(run: EngineRun): Promise<string> {
+	const checkpoints = join(run.folder, 'checkpoints');
+	return join(checkpoints, (await readdir(checkpoints)).sort().at(-1) as string);
+}
+
+/** Tries the plain script with one thread and with all, and with torch's attention and its plain form. */
+async function fastest(comparison: Comparison, model: string, lengths: Lengths): Promise<Setting> {
+	const cores = availableParallelism();
+	if (lengths.trial === 0) return { threads: cores, attention: 'sdpa' };
+	const threads = [...new Set([1, cores])];
+	const settings = threads.flatMap((n) => ['sdpa', 'eager'].map((attention) => ({ threads: n, attention })));
+	const trial = { ...common, seed: 1, model: { path: model }, stages: [{ ...withKl, steps: lengths.trial }] };
+	const tried: { setting: Setting; seconds: number }[] = [];
+	for (const setting of settings) {
+		const run = await comparison.plain(trial, model, setting);
+		const seconds = medianStep(figuresOfPlain(run, rows, lengths.warmUp));
+		console.log(`  TRL, ${setting.threads} thread(s), attention ${setting.attention}: ${seconds.toFixed(3)} s a step`);
+		tried.push({ setting, seconds });
+	}
+	return tried.reduce((a, b) => (b.seconds < a.seconds ? b : a)).setting;
+}
+
+/** One number a step: equal lists mean that two programs have computed the same. */
+function losses(lines: readonly Readonly<Record<string, unknown>>[]): string {
+	return JSON.stringify(lines.map((line) => line.loss).filter((loss) => typeof loss === 'number'));
+}
+
+function ratios(of: readonly StepFigures[], against: readonly StepFigures[]): number[] {
+	return of.map((figures, i) => medianStep(figures) / medianStep(against[i] as StepFigures));
+}
+
+async function compare(comparison: Comparison, rounds: number, lengths: Lengths): Promise<Measurement[]> {
+	const { coldStart: imitated, learned: learnedSteps, run: steps, warmUp } = lengths;
+	const cold = await lastCheckpoint(
+		await comparison.embedded({ ...coldStart, stages: [{ ...imitation, steps: imitated }] }),
+	);
+	const setting = await fastest(comparison, cold, lengths);
+	const learning = { ...common, seed: 1, model: { path: cold }, stages: [{ ...withoutKl, steps: learnedSteps }] };
+	const learned = await lastCheckpoint(await comparison.embedded(learning));
+
+	const kl = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[], plain: [] as StepFigures[] };
+	const free = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[] };
+	for (let round = 1; round <= rounds; round++) {
+		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
+		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
+		const told: string[] = [];
+		const turns = [
+			async () => {
+				const trained = await comparison.pytorch(first, setting);
+				kl.pytorch.push(figuresOfRun(trained, rows, warmUp));
+				told.push(losses(trained.metrics));
+			},
+			async () => {
+				const trained = await comparison.plain(first, cold, setting);
+				kl.plain.push(figuresOfPlain(trained, rows, warmUp));
+				told.push(losses(trained.steps));
+			},
+			async () => kl.embedded.push(figuresOfRun(await comparison.embedded(first), rows, warmUp)),
+			async () => free.embedded.push(figuresOfRun(await comparison.embedded(second), rows, warmUp)),
+			async () => free.pytorch.push(figuresOfRun(await comparison.pytorch(second, setting), rows, warmUp)),
+		];
+		// Forth and back, so that what changes on the machine meanwhile meets nobody always first.
+		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
+		const same = told[0] === told[1] ? 'equal, bit for bit' : 'not equal';
+		console.log(`  round ${round}: the losses of engine and plain script are ${same}`);
+	}
+	const overhead = ratios(kl.pytorch, kl.plain).map((ratio) => 100 * (ratio - 1));
+	return [
+		{ name: 'trainer-overhead', unit: '%', samples: overhead },
+		{ name: 'trainer-overhead/threads', unit: '', samples: [setting.threads] },
+		...stepMeasurements('trainer-overhead/engine', kl.pytorch),
+		...stepMeasurements('trainer-overhead/plain', kl.plain),
+		{ name: 'embedded-vs-trl', unit: 'times as fast', samples: ratios(kl.pytorch, kl.embedded) },
+		...stepMeasurements('embedded-vs-trl/embedded', kl.embedded),
+		...stepMeasurements('embedded-vs-trl/pytorch', kl.pytorch),
+		{ name: 'embedded-vs-trl-beta0', unit: 'times as fast', samples: ratios(free.pytorch, free.embedded) },
+		...stepMeasurements('embedded-vs-trl-beta0/embedded', free.embedded),
+		...stepMeasurements('embedded-vs-trl-beta0/pytorch', free.pytorch),
+	];
+}
+
+async function run({ rounds, tiny: smallest }: BenchOptions): Promise<Measurement[]> {
+	const found = await findTestPython(console.log);
+	if ('missing' in found) throw new NotHere(`There is no Python with torch and TRL: ${found.missing}.`);
+	const folder = await mkdtemp(join(tmpdir(), 'rl-bench-'));
+	try {
+		return await compare(new Comparison(folder, found.python), rounds, smallest ? tiny : full);
+	} finally {
+		await rm(folder, { recursive: true, force: true });
+	}
+}
+
+export const bench: Bench = {
+	title:
+		'3-digit addition, 4 layers of width 128, 16 prompts x 8 completions, one update a batch, float32 on the processor: ' +
+		"what the engine's trainer adds to a plain GRPOTrainer script, and the same recipe by both engines; at beta 0 from a " +
+		`policy after ${full.learned} steps, where the embedded engine skips dead groups`,
+	run,
+};

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { skip as noBrowser } from '../support/chromium.ts';
+import { type RayCluster, startRayCluster } from '../support/rayCluster.ts';
+import { violations } from './accessibility.ts';
+import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+
+const found = await findTestPython(console.log);
+const python = 'python' in found ? found.python : '';
+const skip = noBrowser || ('missing' in found && process.env.CI === undefined ? found.missing : false);
+
+/** The first torch of a process takes its time on a busy machine. */
+const patience = 180;
+
+const recipe = (name: string, steps: number, more: object) => ({
+	format: 1,
+	name,
+	seed: 1,
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 32, heads: 2 },
+	rewards: [{ use: 'format' }],
+	stages: [
+		{ type: 'grpo', steps, num_generations: 4, prompts_per_step: 2, max_completion_length: 12, learning_rate: 1e-3 },
+	],
+	evaluate: { every: 1000, problems: 4 },
+	checkpoint: { every: 1000, keep: 2 },
+	...more,
+});
+
+test('recipes of the PyTorch engine and of a Ray cluster run from the editor', { skip }, async (t) => {
+	const cluster = { opened: null as RayCluster | null };
+	t.after(() => cluster.opened?.stop());
+	const lab = await Laboratory.open(t, 'pytorch-runs', {
+		env: { REASONING_LAB_TORCH_PYTHON: undefined, OMP_NUM_THREADS: '1' },
+	});
+	const step = inOrder(t);
+	lab.write('torch.recipe.json', recipe('torch', 20_000, { engine: 'pytorch' }));
+	const workbench = await lab.workbench();
+	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
+	let run = '';
+
+	await step('without an environment the start offers to set one up', async () => {
+		await workbench.openFile('torch.recipe.json');
+		await workbench.command('Reasoning Lab: Start Run');
+		await workbench
+			.announcements()
+			.filter({ hasText: /Set Up PyTorch Engine|no Python/i })
+			.first()
+			.waitFor();
+		assert.deepEqual(lab.runs(), [], 'nothing was started');
+	});
+
+	await step('Doctor says what is there and what to do', async () => {
+		lab.write('.vscode/settings.json', { 'reasoningLab.pytorch.python': python });
+		const found = workbench.page
+			.locator('.view-line')
+			.filter({ hasText: /\|\sTRL/ })
+			.first();
+		// The change of the setting takes its time to arrive.
+		await waitUntil(
+			async () => {
+				await workbench.command('Reasoning Lab: Doctor');
+				return found.waitFor({ timeout: 60_000 }).then(
+					() => true,
+					() => false,
+				);
+			},
+			'Doctor has found TRL',
+			patience,
+		);
+		await workbench.screenshot('doctor');
+	});
+
+	await step('a recipe of the PyTorch engine starts from the palette, and its dashboard follows', async () => {
+		await workbench.openFile('torch.recipe.json');
+		await workbench.command('Reasoning Lab: Start Run');
+		await waitUntil(() => lab.runs().length === 1, 'the run has a folder', patience);
+		[run = ''] = lab.runs();
+		await waitUntil(() => stepsOf(run).length > 3, 'it makes steps', patience);
+		assert.equal(recordOf(run).engine, 'pytorch');
+		const page = await dashboard();
+		await page.status(/running/);
+		await page.legend('Reward').filter({ hasText: /\d/ }).waitFor();
+		await page.card('Time per phase').waitFor();
+		assert.deepEqual(await violations(page.frame), []);
+		await workbench.screenshot('pytorch-dashboard');
+	});
+
+	await step('pause, rollouts with their tokens, continue', async () => {
+		const page = await dashboard();
+		await page.action('Pause').click();
+		await page.status(/paused/);
+		await page.action('Rollouts').click();
+		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+		await rollouts.cards().first().waitFor();
+		const file = join(run, 'rollouts', `step_${String(await rollouts.openStep()).padStart(6, '0')}.jsonl`);
+		const lines = readLines<{ group: number; tokens?: { logprob: number[] } }>(file);
+		assert.deepEqual([...new Set(lines.map(({ group }) => group))].length, 2, 'all groups of the batch');
+		assert.ok(
+			lines.every(({ tokens }) => (tokens?.logprob.length ?? 0) > 0),
+			'with log-probabilities',
+		);
+		await workbench.screenshot('pytorch-rollouts');
+		await workbench.runAction(/^torch, /, /Open Dashboard/);
+		await (await dashboard()).action('Continue').click();
+		await (await dashboard()).status(/running/);
+	});
+
+	await step('stop writes a checkpoint, resume goes on from it', async () => {
+		const { pid } = recordOf(run);
+		await (await dashboard()).action('Stop').click();
+		await (await dashboard()).status(/stopped/);
+		await waitUntil(() => !isAlive(pid), 'the engine has ended');
+		const { step: stopped } = recordOf(run);
+		await (await dashboard()).action('Resume').click();
+		await waitUntil(() => recordOf(run).step > stopped, 'the resumed run makes steps', patience);
+		assert.equal(recordOf(run).attempt, 2);
+		await (await dashboard()).action('Stop').click();
+		await (await dashboard()).status(/stopped/);
+		const steps = stepsOf(run);
+		assert.deepEqual(
+			steps.filter((one) => one > 0),
+			Array.from({ length: steps.at(-1) ?? 0 }, (_, i) => i + 1),
+			'no step is missing or doubled',
+		);
+	});
+
+	await step('the same recipe as a job of a Ray cluster is submitted, followed and stopped', async () => {
+		cluster.opened = await startRayCluster({ python });
+		const { address } = cluster.opened;
+		lab.write('cluster.recipe.json', recipe('cluster', 20_000, { engine: 'ray', ray: { address } }));
+		await workbench.openFile('cluster.recipe.json');
+		await workbench.command('Reasoning Lab: Start Run');
+		await waitUntil(() => lab.runs().length === 2, 'the run has a folder', patience);
+		const job = lab.runs()[1] ?? '';
+		await waitUntil(() => stepsOf(job).length > 2, 'its steps come here', patience);
+		assert.equal(recordOf(job).engine, 'ray');
+		await workbench.openSideBar();
+		await workbench
+			.run(/^cluster, /)
+			.first()
+			.waitFor();
+		await workbench.runAction(/^cluster, /, /Open Dashboard/);
+		const page = await dashboard();
+		await page.status(/running/);
+		await workbench.screenshot('ray-dashboard');
+		await workbench.runAction(/^cluster, /, /Stop/);
+		await workbench
+			.run(/^cluster, .*stopped/)
+			.first()
+			.waitFor({ timeout: patience * 1000 });
+		await waitUntil(
+			async () => {
+				const jobs = (await (await fetch(`${address}/api/jobs/`)).json()) as { status: string }[];
+				return jobs.every(({ status }) => status !== 'RUNNING' && status !== 'PENDING');
+			},
+			'nothing of it goes on there',
+			patience,
+		);
+	});
+});

@@ -1,0 +1,5 @@
+/** Writes the trainer's table of known datasets; a unit test fails while it is not current. */
+import { writeFileSync } from 'node:fs';
+import { presetsText } from './presetsFile.ts';
+
+writeFileSync(new URL('../../src/trainer/reasoning_lab_trainer/data/presets.json', import.meta.url), presetsText());

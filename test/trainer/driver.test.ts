@@ -1,0 +1,199 @@
+/** A run of the real trainer behind the real driver: controlled, stopped, killed, resumed, read and served. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Lab } from '../../src/lab/lab.ts';
+import type { ControlClient } from '../../src/rpc/controlClient.ts';
+import {
+	listCheckpoints,
+	readEvaluationLines,
+	readEvaluations,
+	readMetrics,
+	readRecord,
+	readRollouts,
+} from '../../src/runs/runReader.ts';
+import { ServedCheckpoint } from '../../src/runs/servedCheckpoint.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { connected, stepWritten } from '../unit/driver/driverPlace.ts';
+import { eventually, Workplace } from '../unit/engine/engineProcess.ts';
+import { readOutcome } from '../unit/engine/runOutcome.ts';
+
+const execute = promisify(execFile);
+const found = await findTestPython(console.log);
+const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
+const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+const embedded = fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url));
+
+/** Dense: every completion earns something between 0 and 1, and a little more of it is a little better. */
+const denseReward = `export const ones = ({ completion }: { completion: string }) => share(completion);
+const share = (text: string) => (text === '' ? 0 : (text.split('1').length - 1) / text.length);
+`;
+const share = (text: string) => (text === '' ? 0 : (text.split('1').length - 1) / text.length);
+
+const recipe = {
+	name: 'driven',
+	engine: 'pytorch',
+	device: 'cpu',
+	seed: 7,
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 2 },
+	model: { layers: 1, width: 32, heads: 2 },
+	rewards: [{ file: 'ones.reward.ts' }],
+	stages: [
+		{ type: 'sft', steps: 6, learning_rate: 1e-3, batch_size: 16 },
+		{
+			type: 'grpo',
+			steps: 30,
+			num_generations: 4,
+			prompts_per_step: 4,
+			steps_per_generation: 2,
+			max_completion_length: 12,
+			learning_rate: 1e-2,
+		},
+	],
+	evaluate: { every: 10, problems: 24 },
+	checkpoint: { every: 4, keep: 3 },
+};
+
+/** The training process of a driver. */
+async function trainerOf(pid: number): Promise<number> {
+	const { stdout } = await execute('ps', ['axww', '-o', 'pid=,ppid=,command='], { maxBuffer: 64 << 20 });
+	const line = stdout
+		.split('\n')
+		.map((text) => text.trim().split(/\s+/))
+		.find(([, parent, ...command]) => Number(parent) === pid && command.includes('reasoning_lab_trainer'));
+	assert.ok(line, `process ${pid} has a trainer`);
+	return Number(line[0]);
+}
+
+describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
+	const place = await Workplace.make(driver);
+	after(() => place[Symbol.asyncDispose]());
+	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
+	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward);
+
+	/** Pauses before the first step, changes a hyper-parameter there, and lets it go on. */
+	const begun = async (run: string, meanwhile: (client: ControlClient) => Promise<void> = async () => {}) => {
+		const engine = place.start('--run', run);
+		const client = await connected(run);
+		assert.equal((await client.request('run/pause', {})).step, 0);
+		assert.deepEqual(await client.request('run/setHyperparameters', { learning_rate: 3e-2 }), { fromStep: 1 });
+		await meanwhile(client);
+		await client.request('run/resume', {});
+		return { engine, client };
+	};
+
+	const whole = (async () => {
+		const run = await place.prepare(recipe, 'whole');
+		const { engine, client } = await begun(run, async (paused) => {
+			const asked = { prompts: ['12+34=', '5+6='], n: 2, maxTokens: 5, logprobs: true, seed: 3 };
+			const { completions } = await paused.request('policy/generate', asked);
+			assert.deepEqual(
+				completions.map((list) => list.length),
+				[2, 2],
+			);
+			assert.deepEqual((await paused.request('policy/generate', asked)).completions, completions);
+			const { logprobs } = await paused.request('policy/score', { prompts: ['12+34='], completions: ['46'] });
+			assert.equal(logprobs[0]?.length, 2);
+			assert.ok(logprobs[0]?.every((logprob) => logprob < 0 && logprob > -20));
+			const { path } = await paused.request('run/checkpoint', {});
+			assert.equal((await listCheckpoints(run)).at(-1)?.path, path);
+		});
+		client.dispose();
+		const { code, stderr } = await engine.exit;
+		assert.equal(code, 0, stderr);
+		return run;
+	})();
+	whole.catch(() => undefined);
+
+	it('is told what to do while it trains, finishes, and its held-out reward has risen', async () => {
+		const run = await whole;
+		const record = await readRecord(run);
+		assert.deepEqual([record.status, record.step, record.engine], ['finished', 36, 'pytorch']);
+		assert.ok(record.versions.trl);
+		const metrics = await readMetrics(run);
+		assert.equal(metrics[0]?.values.learning_rate, 3e-2, 'the changed learning rate is in force');
+		assert.equal(metrics[6]?.values.learning_rate, 1e-2, 'and ends with its stage');
+		const reward = async (step: number) => {
+			const lines = await readEvaluationLines(run, step, 'heldout');
+			return lines.reduce((sum, { completion }) => sum + share(completion), 0) / lines.length;
+		};
+		const steps = (await readEvaluations(run)).map(({ step }) => step);
+		assert.deepEqual(steps, [6, 10, 20, 30, 36]);
+		const [before, now] = [await reward(6), await reward(36)];
+		assert.ok(now > before + 0.2, `held-out reward ${before} before GRPO, ${now} after it`);
+	});
+
+	it('is an ordinary run to the views: rollouts by group, and the index of the lab', async () => {
+		const run = await whole;
+		const rollouts = await readRollouts(run, 7);
+		assert.equal(rollouts.length, 16);
+		assert.deepEqual([...new Set(rollouts.map(({ group }) => group))], [0, 1, 2, 3]);
+		for (const { tokens, rewards, completion } of rollouts) {
+			assert.ok(Math.abs((rewards.ones as number) - share(completion as string)) < 1e-6);
+			assert.equal(tokens?.logprob.length, tokens?.text.length);
+		}
+		const lab = await Lab.open({ storage: null });
+		try {
+			await lab.setRuns([run]);
+			await lab.index(run);
+			const { rows } = await lab.sql({ sql: 'select count(*), count(distinct step) from rollouts', limit: 1 });
+			assert.deepEqual(rows[0]?.map(Number), [15 * 16, 15]);
+		} finally {
+			await lab.close();
+		}
+	});
+
+	it('ends the same when it is stopped, its trainer is killed, and it is resumed', async () => {
+		const run = await place.prepare(recipe, 'broken');
+		const { engine, client: first } = await begun(run);
+		// What its newest checkpoint was written at is the end of a stage.
+		await eventually(async () => ((await listCheckpoints(run)).at(-1)?.step ?? 0) >= 6, 'the checkpoint of step 6');
+		process.kill(await trainerOf(engine.process.pid as number), 'SIGKILL');
+		first.dispose();
+		assert.equal((await engine.exit).code, 2);
+		assert.match((await readRecord(run)).error?.message ?? '', /The trainer was killed after step \d+.*SIGKILL/);
+
+		const again = place.start('--run', run, '--resume');
+		const client = await connected(run);
+		await stepWritten(run, 11);
+		const stopped = await client.request('run/stop', { checkpoint: true });
+		assert.equal(stopped.status, 'stopped');
+		client.dispose();
+		assert.equal((await again.exit).code, 0);
+		assert.equal((await listCheckpoints(run)).at(-1)?.step, stopped.step);
+
+		const last = await place.run('--run', run, '--resume');
+		assert.equal(last.code, 0, last.stderr);
+		assert.equal((await readRecord(run)).attempt, 3);
+		const [mine, theirs] = [await readOutcome(run), await readOutcome(await whole)];
+		assert.deepEqual(mine.metrics, theirs.metrics);
+		assert.deepEqual(mine.rollouts, theirs.rollouts);
+		assert.deepEqual(mine.evaluations, theirs.evaluations);
+		assert.equal(mine.weights, theirs.weights);
+		assert.equal(mine.optimizer, theirs.optimizer);
+	});
+
+	it('its checkpoints answer as they did', async () => {
+		const run = await whole;
+		const checkpoint = (await listCheckpoints(run)).at(-1)?.path as string;
+		assert.match(await readFile(join(checkpoint, 'state.json'), 'utf8'), /"engine": "pytorch"/);
+		const served = await ServedCheckpoint.open(checkpoint, {
+			engine: embedded,
+			name: 'test',
+			environment: place.environment,
+		});
+		try {
+			const asked = { prompts: ['12+34='], n: 8, maxTokens: 12, seed: 1 };
+			const { completions } = await served.client.request('policy/generate', asked);
+			const mean = (completions[0] ?? []).reduce((sum, { text }) => sum + share(text), 0) / 8;
+			assert.ok(mean > 0.3, `it has learned: ${mean}`);
+		} finally {
+			served.dispose();
+		}
+	});
+});

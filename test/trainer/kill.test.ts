@@ -1,0 +1,108 @@
+/** A trainer that is killed at any moment: the run that is resumed is the run that nobody disturbed. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Random } from '../../src/base/random.ts';
+import { readMetrics, readRecord } from '../../src/runs/runReader.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { type Engine, Workplace } from '../unit/engine/engineProcess.ts';
+
+const found = await findTestPython(console.log);
+const missing = 'missing' in found && process.env.CI === undefined ? found.missing : false;
+const skip = process.platform === 'win32' ? 'needs signals' : missing;
+const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+
+const updates = { learning_rate: 3e-3, lr_scheduler_type: 'linear' };
+const sampled = { ...updates, prompts_per_step: 4, num_generations: 4, max_completion_length: 8, beta: 0.02 };
+const recipe = {
+	name: 'killed',
+	engine: 'pytorch',
+	device: 'cpu',
+	seed: 11,
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 32, heads: 2 },
+	pytorch: { microBatch: 4 },
+	stages: [
+		{ type: 'sft', steps: 6, batch_size: 8, ...updates },
+		{ type: 'grpo', steps: 10, steps_per_generation: 2, num_iterations: 2, ...sampled },
+		{ type: 'rloo', steps: 4, ...sampled },
+	],
+	evaluate: { every: 6, problems: 8 },
+	checkpoint: { every: 2, keep: 3 },
+};
+
+/** Everything that a clock has no part in. */
+async function told(run: string): Promise<{ metrics: object[]; rollouts: Record<string, string> }> {
+	const metrics = (await readMetrics(run)).map(({ step, stage, values }) => ({
+		step,
+		stage,
+		values: Object.fromEntries(
+			Object.entries(values).filter(([name]) => !/^(time|throughput|gpu)\/|^step_time$/.test(name)),
+		),
+	}));
+	const rollouts: Record<string, string> = {};
+	for (const name of await readdir(join(run, 'rollouts'))) {
+		rollouts[name] = await readFile(join(run, 'rollouts', name), 'utf8');
+	}
+	return { metrics, rollouts };
+}
+
+/** The trainer that a driver has started. */
+function trainerOf(engine: Engine): number | null {
+	const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+	for (const line of lines) {
+		const [pid, parent] = line.trim().split(/\s+/);
+		if (Number(parent) === engine.process.pid && line.includes('reasoning_lab_trainer')) return Number(pid);
+	}
+	return null;
+}
+
+describe('a trainer that is killed', { skip, timeout: 280_000 }, async () => {
+	const place = await Workplace.make(driver);
+	after(() => place[Symbol.asyncDispose]());
+	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
+
+	it('goes on from its last checkpoint, and every number is what it would have been', async (t) => {
+		const seed = process.env.KILL_SEED ?? String(Date.now());
+		t.diagnostic(`KILL_SEED=${seed}`);
+		const random = Random.of('kill', seed);
+		const whole = await place.prepare(recipe, 'whole');
+		const undisturbed = place.run('--run', whole);
+		const killed = await place.prepare(recipe, 'killed');
+		let resume: string[] = [];
+		for (let kill = 0; kill < 2; kill++) {
+			const engine = place.start('--run', killed, ...resume);
+			let over = false;
+			engine.exit.then(() => {
+				over = true;
+			});
+			const before = (await readMetrics(killed)).length;
+			const until = before + 1 + Math.floor(random.next() * 7);
+			while (!over && (await readMetrics(killed)).length < until) await setTimeout(50);
+			// Somewhere in a step: what it does then is left to chance, which the result must not show.
+			await setTimeout(random.next() * 150);
+			const pid = trainerOf(engine);
+			if (pid !== null) process.kill(pid, 'SIGKILL');
+			const { code, stderr } = await engine.exit;
+			const { status, error } = await readRecord(killed);
+			assert.equal(code, 2, stderr);
+			assert.equal(status, 'crashed');
+			assert.match(error?.message ?? '', /killed after step \d+/);
+			resume = ['--resume'];
+		}
+		const last = await place.run('--run', killed, '--resume');
+		assert.equal(last.code, 0, last.stderr);
+		const plain = await undisturbed;
+		assert.equal(plain.code, 0, plain.stderr);
+		const [expected, got] = [await told(whole), await told(killed)];
+		assert.equal(expected.metrics.length, 20);
+		assert.deepEqual(got.metrics, expected.metrics);
+		assert.deepEqual(got.rollouts, expected.rollouts);
+		assert.equal((await readRecord(killed)).attempt, 3);
+	});
+});

@@ -1,0 +1,272 @@
+"""Datasets: read as the embedded engine reads them, and what is said of files that cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import fails
+from reasoning_lab_trainer.data.answers import gold_text
+from reasoning_lab_trainer.data.hashing import Random, hash_text, hash_texts
+from reasoning_lab_trainer.data.presets import Columns, boxed, presets
+from reasoning_lab_trainer.data.problems import (
+    DriverProblems,
+    RowProblems,
+    open_row_problems,
+    problems_hash,
+    read_problems,
+)
+from reasoning_lab_trainer.data.source import Source, _hub_dataset_failure, plain, read_rows
+from reasoning_lab_trainer.data.split import held_out, prompt_key
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "fixtures" / "trainer" / "split.json").read_text("utf-8"))
+
+ROWS: list[dict[str, Any]] = [{"q": f"{n}+1=", "a": n + 1, "s": f"one more than {n}"} for n in range(30)]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    """A file of rows in the form that its name says."""
+    kind = path.suffix
+    if kind == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif kind == ".csv":
+        path.write_text("\n".join([",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]))
+    elif kind == ".json":
+        path.write_text(json.dumps(rows))
+    elif kind == ".gz":
+        path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    return path
+
+
+def dataset(path: Path | str, **more: Any) -> dict[str, Any]:
+    return {
+        "path": str(path),
+        "prompt": "q",
+        "answer": "a",
+        "solution": "s",
+        "heldOut": None,
+        "heldOutShare": 0.2,
+        **more,
+    }
+
+
+class TestGolden:
+    """Number for number what TypeScript computes."""
+
+    def test_hashes(self) -> None:
+        texts = [json.loads(one["text"]) for one in GOLDEN["texts"]]
+        assert [hash_text(text, 5) for text in texts] == [one["hash"] for one in GOLDEN["texts"]]
+        assert hash_texts(texts, 5).tolist() == [one["hash"] for one in GOLDEN["texts"]]
+        assert [prompt_key(text) for text in texts] == [one["key"] for one in GOLDEN["texts"]]
+        assert held_out([prompt_key(text) for text in texts], 0.3) == [one["heldOut"] for one in GOLDEN["texts"]]
+        assert hash_texts([], 5).dtype == np.uint32
+
+    def test_random(self) -> None:
+        random = Random(3, "golden", 12)
+        assert [random.uint32() for _ in range(12)] == GOLDEN["random"]
+        assert [random.below(10) for _ in range(12)] == GOLDEN["below"]
+        assert Random("order").shuffle(list(range(20))) == GOLDEN["shuffled"]
+
+    def test_numbers(self) -> None:
+        for one in GOLDEN["numbers"]:
+            assert gold_text(one["number"]) == one["text"], one
+            assert gold_text(float(one["number"])) == one["text"], one
+
+    @pytest.mark.parametrize("place", [0, 1])
+    def test_splits_and_orders(self, tmp_path: Path, recipe: dict[str, Any], place: int) -> None:
+        golden = GOLDEN["sources"][place]
+        path = write(tmp_path / "rows.jsonl", GOLDEN["rows"])
+        held = golden["heldOut"]
+        recipe["seed"] = golden["seed"]
+        recipe["dataset"] = {
+            "path": str(path),
+            "prompt": "prompt",
+            "answer": "answer",
+            "solution": "solution",
+            "heldOut": None if held is None else str(write(tmp_path / "held.jsonl", held)),
+            "heldOutShare": golden["share"],
+        }
+        problems = open_row_problems(recipe)
+        assert [one["prompt"] for one in problems.training(0, 90)] == golden["training"]
+        assert [one["prompt"] for one in problems.training(50, 5)] == golden["training"][50:55]
+        found = [{"prompt": one["prompt"], "answer": one["answer"]} for one in problems.held_out(100)]
+        assert found == golden["held"]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv", "rows.parquet", "rows.jsonl.gz"])
+def test_every_kind_of_file_has_the_same_problems(tmp_path: Path, recipe: dict[str, Any], name: str) -> None:
+    recipe["dataset"] = dataset(write(tmp_path / name, ROWS))
+    problems = open_row_problems(recipe)
+    assert isinstance(problems, RowProblems)
+    assert problems.total + problems.held_out_total == 30
+    first = problems.training(0, 1)[0]
+    assert first["answer"] == str(int(first["prompt"].split("+")[0]) + 1)
+    assert first["solution"].startswith("one more")
+    assert set(first["row"]) == {"q", "a", "s"}
+    json.dumps(first)
+    recipe["dataset"] = dataset(write(tmp_path / "other.jsonl", ROWS))
+    assert [one["prompt"] for one in open_row_problems(recipe).training(0, 40)] == [
+        one["prompt"] for one in problems.training(0, 40)
+    ]
+    assert len(problems_hash(problems)) == 64
+
+
+@pytest.mark.parametrize("name", list(presets()))
+def test_known_datasets_are_read_as_in_typescript(tmp_path: Path, name: str) -> None:
+    preset = presets()[name]
+    columns = Columns.of({**preset, "preset": name})
+    example = preset["example"]
+    for file in ("rows.jsonl", "rows.parquet"):
+        (read,) = read_problems(Source(str(write(tmp_path / file, [example["row"]]))), columns)
+        problem = read.problem
+        assert {key: problem[key] for key in ("prompt", "answer", "solution")} == example["problem"]
+        assert set(example["row"]) <= set(problem["row"])
+
+
+def test_boxes() -> None:
+    assert boxed(r"\boxed{1} and \fbox{\frac{1}{2}} \boxed 5 \boxed{open \boxedx{3}") == ["1", r"\frac{1}{2}", "5"]
+    assert boxed(r"\boxed{a\}b}") == [r"a\}b"]
+
+
+def test_values_that_json_lacks() -> None:
+    assert plain({"a": float("nan"), "b": b"123", 3: (1, 2)}) == {"a": None, "b": "3 bytes", "3": [1, 2]}
+
+
+class TestBadFiles:
+    def read(self, path: Path | str, **more: Any) -> Any:
+        return read_problems(Source(str(path)), Columns("q", "a", "s", **more))
+
+    def test_missing(self, tmp_path: Path) -> None:
+        with fails("missing", "no file", "gone.jsonl"):
+            self.read(tmp_path / "gone.jsonl")
+        with fails("invalid", "is a folder"):
+            self.read(tmp_path)
+
+    @pytest.mark.parametrize("name", ["e.jsonl", "e.json", "e.csv", "e.parquet"])
+    def test_empty(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).write_bytes(b"")
+        with fails("invalid", name, "has no rows"):
+            self.read(tmp_path / name)
+
+    def test_headers_alone(self, tmp_path: Path) -> None:
+        (tmp_path / "e.csv").write_text("q,a\n")
+        with fails("invalid", "has no rows"):
+            self.read(tmp_path / "e.csv")
+
+    def test_one_row(self, tmp_path: Path, recipe: dict[str, Any]) -> None:
+        recipe["dataset"] = dataset(write(tmp_path / "one.jsonl", ROWS[:1]))
+        with fails("invalid", "leaves no row to", "heldOutShare"):
+            open_row_problems(recipe)
+
+    def test_missing_column(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "rows.parquet", [{"question": "1", "label": 2, "s": ""}])
+        with fails("invalid", "rows.parquet, row 1", 'no column "q"', "question, label, s", '"prompt"'):
+            self.read(path)
+
+    def test_wrong_cells(self, tmp_path: Path) -> None:
+        for row, words in (
+            ({"q": 3, "a": 1}, 'a "q" that is not a text'),
+            ({"q": " ", "a": 1}, 'an empty "q"'),
+            ({"q": "x", "a": [1]}, "cannot be compared"),
+            ({"q": "x", "a": float("inf")}, "cannot be compared"),
+            ({"q": "x", "a": 1, "s": 5}, 'a "s" that is not a text'),
+        ):
+            with fails("invalid", "rows.jsonl, line 1", words):
+                self.read(write(tmp_path / "rows.jsonl", [row]))
+        with fails("invalid", 'without "####"'):
+            self.read(write(tmp_path / "rows.jsonl", [{"q": "x", "a": "six"}]), reading="hashes")
+
+    def test_not_json(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.jsonl"
+        path.write_text('{"q": "1", "a": 1}\n\n{broken\n')
+        with fails("invalid", "line 3, is not JSON"):
+            self.read(path)
+        path.write_text("[1]\n")
+        with fails("invalid", "line 1, is not a JSON object"):
+            self.read(path)
+        path.write_bytes(b'{"q": "1", "a": 1}\n\xff\xfe\n')
+        with fails("invalid", "line 2, is not UTF-8"):
+            self.read(path)
+        other = tmp_path / "rows.json"
+        other.write_text("{broken")
+        with fails("invalid", "rows.json is not JSON"):
+            self.read(other)
+        other.write_text('[{"q": "1", "a": 1}, 5]')
+        with fails("invalid", "row 2, is not an object"):
+            self.read(other)
+        other.write_text('{"version": 1, "data": [{"q": "1", "a": 1}]}')
+        assert len(self.read(other)) == 1
+
+    def test_bad_csv(self, tmp_path: Path) -> None:
+        path = tmp_path / "rows.csv"
+        path.write_text("q,a\n1,2,3\n")
+        with fails("invalid", "line 2, has 3 cells, its first line 2"):
+            self.read(path)
+        path.write_text('q,a\n"1,2\n')
+        with fails("invalid", "is not CSV"):
+            self.read(path)
+        path.write_text("q,q\n1,2\n")
+        with fails("invalid", "a column twice"):
+            self.read(path)
+        path.write_text('q,a\n"one, two\nthree",007\n')
+        assert self.read(path)[0].problem["prompt"] == "one, two\nthree"
+        assert self.read(path)[0].problem["answer"] == "007"
+
+    def test_unreadable_parquet(self, tmp_path: Path) -> None:
+        path = write(tmp_path / "rows.parquet", ROWS)
+        path.write_bytes(path.read_bytes()[:200])
+        with fails("invalid", "rows.parquet is not a readable parquet file"):
+            self.read(path)
+
+    def test_unknown_ending(self, tmp_path: Path) -> None:
+        (tmp_path / "rows.xlsx").write_bytes(b"PK")
+        with fails("invalid", "no ending that says", ".parquet"):
+            self.read(tmp_path / "rows.xlsx")
+
+    def test_hub_unreachable(self) -> None:
+        with fails("unavailable", "nobody/no-such-data", "hub cannot be reached", "Download"):
+            read_rows(Source("nobody/no-such-data"))
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "words"),
+    [
+        (ValueError("BuilderConfig 'x' not found. Available: ['main']"), "missing", 'Set "config"'),
+        (ValueError("Unknown split \"trian\". Should be one of ['train']."), "missing", 'Set "split"'),
+        (RuntimeError("Dataset scripts are no longer supported, but found x.py"), "unsupported", "Parquet"),
+        (ConnectionError("Couldn't reach 'x' on the Hub"), "unavailable", "cannot be reached"),
+        (OSError("Something else."), "invalid", "Something else"),
+    ],
+)
+def test_hub_errors_are_one_sentence(error: Exception, reason: str, words: str) -> None:
+    failure = _hub_dataset_failure(error, Source("owner/name"))
+    assert failure.reason == reason
+    assert words in str(failure)
+    assert "owner/name" in failure.message
+
+
+def test_driver_problems_are_asked_in_parts() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        assert method == "data/problems"
+        asked.append((params["from"], params["count"]))
+        made = [{"index": params["from"] + n, "prompt": "p"} for n in range(params["count"])]
+        return {"problems": made, "total": None}
+
+    problems = DriverProblems(ask)
+    assert problems.total is None
+    assert [one["index"] for one in problems.training(10, 9000)] == list(range(10, 9010))
+    assert asked[1:] == [(10, 4096), (4106, 4096), (8202, 808)]
+    assert len(problems.held_out(5)) == 5
+    asked.clear()
+    assert len(problems.held_out(3)) == 3
+    assert asked == []

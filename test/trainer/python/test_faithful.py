@@ -1,0 +1,70 @@
+"""What the engine trains is what TRL trains: losses, rewards, KL and weights are equal, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from plain_trl import train_plainly
+from reasoning_lab_trainer.course.run import run
+from reasoning_lab_trainer.course.world import World
+from safetensors.torch import load_file
+from scripted_driver import ScriptedDriver
+from tiny_model import grpo_stage, make_model, recipe, rloo_stage
+
+SEED = 3
+STEPS = 10
+
+STAGES: dict[str, tuple[dict[str, Any], int | None]] = {
+    "grpo": (grpo_stage(STEPS, beta=0.02), None),
+    "grpo in micro-batches, several updates a batch": (
+        grpo_stage(STEPS, beta=0.02, steps_per_generation=2, num_iterations=2, loss_type="grpo", warmup_steps=4),
+        2,
+    ),
+    "rloo": (rloo_stage(STEPS, beta=0.02), None),
+}
+
+TIMES = ("step_time",)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return make_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_equals_plain_trl(name: str, model: str, tmp_path: Path) -> None:
+    stage, micro = STAGES[name]
+    plain, weights = train_plainly(model, stage, SEED, tmp_path / "plain", micro)
+    checkpoint = tmp_path / "checkpoint"
+
+    def orders(method: str, params: dict[str, Any]) -> list[dict[str, Any]] | None:
+        last = method == "step" and params["step"] == STEPS
+        # In between, the policy is asked, which must leave no trace.
+        asks = method == "step" and params["step"] == 4
+        if last:
+            return [{"do": "checkpoint", "id": 1, "folder": str(checkpoint)}]
+        if asks:
+            order = {"do": "evaluate", "id": 2, "name": "heldout", "problems": 3, "samples": 1}
+            return [{**order, "temperature": 1, "maxTokens": 4}, {"do": "wait"}]
+        return None
+
+    driver = ScriptedDriver(recipe(model, [stage], seed=SEED, pytorch={"microBatch": micro}), orders=orders)
+    assert run(driver.link, "token", World()) == 0
+    driver.close()
+    assert len(driver.steps) == len(plain) == STEPS
+    for line, step in zip(plain, driver.steps, strict=True):
+        ours = step["metrics"]
+        for key, value in line.items():
+            if key in TIMES:
+                continue
+            if isinstance(value, float) and not math.isfinite(value):
+                value = None
+            assert ours[key] == value, f"{key} of step {step['step']}"
+    assert not any("error" in answer for answer in driver.answers), driver.answers
+    trained = load_file(checkpoint / "model.safetensors")
+    for key, value in weights.items():
+        assert torch.equal(trained[key], value), key

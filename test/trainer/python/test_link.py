@@ -1,0 +1,85 @@
+"""Messages between trainer and driver, whatever is in them and however their bytes arrive."""
+
+from __future__ import annotations
+
+import json
+import socket
+
+import pytest
+from conftest import fails
+from reasoning_lab_trainer.link.client import Link
+from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, encode
+
+
+class Bytes:
+    """A stream that gives its bytes in pieces of one size."""
+
+    def __init__(self, data: bytes, piece: int) -> None:
+        self.data, self.piece = data, piece
+
+    def read(self, most: int) -> bytes:
+        taken, self.data = self.data[: self.piece], self.data[self.piece :]
+        return taken
+
+    def write(self, data: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
+def test_reads_messages_in_any_pieces(piece: int) -> None:
+    messages = [{"id": 1, "result": {"text": "é\u2028🙂\0" * 300}}, {"id": 2, "result": {}}]
+    reader = MessageReader(Bytes(b"".join(encode(message) for message in messages), piece))
+    assert [reader.read(), reader.read(), reader.read()] == [*messages, None]
+
+
+def test_writes_what_json_can_hold() -> None:
+    body = encode({"a": float("nan"), "b": [1.5, float("-inf")], "c": "\ud800 half of a pair"}).partition(b"\r\n\r\n")[
+        2
+    ]
+    assert json.loads(body) == {"a": None, "b": [1.5, None], "c": "\ud800 half of a pair"}
+    assert b"NaN" not in body
+
+
+def test_refuses_what_is_no_message() -> None:
+    with fails("corrupt", "no message"):
+        MessageReader(Bytes(b"x" * (HEADER_BYTES + 1), 4096)).read()
+    with fails("corrupt", "without a length"):
+        MessageReader(Bytes(b"Hello: you\r\n\r\n", 4096)).read()
+    with fails("corrupt", "without a length"):
+        MessageReader(Bytes(b"Content-Length: 99999999999999\r\n\r\n", 4096)).read()
+    with fails("corrupt", "not JSON"):
+        MessageReader(Bytes(b"Content-Length: 2\r\n\r\n{x", 4096)).read()
+
+
+def test_tells_what_the_driver_refuses_and_that_it_is_gone() -> None:
+    refusal = {
+        "code": -31000,
+        "message": "no",
+        "data": {"reason": "full", "message": "The disk is full.", "action": "Go."},
+    }
+    answers = encode({"method": "noise"}) + encode({"id": 1, "error": refusal})
+    link = Link(Bytes(answers, 64))
+    with fails("full", "The disk is full.", "Go."):
+        link.call("step", {})
+    with fails("unavailable", "gone"):
+        link.call("step", {})
+
+
+def test_carries_a_large_batch() -> None:
+    here, there = socket.socketpair()
+    import threading
+
+    from scripted_driver import SocketOfPair
+
+    big = {"rows": ["0123456789" * 1000] * 3000}
+
+    def echo() -> None:
+        stream = SocketOfPair(there)
+        message = MessageReader(stream).read() or {}
+        stream.write(encode({"id": message["id"], "result": message["params"]}))
+
+    thread = threading.Thread(target=echo)
+    thread.start()
+    assert Link(SocketOfPair(here)).call("echo", big) == big
+    thread.join()

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { Failure } from '../../src/base/failure.ts';
+import { environmentState } from '../../src/environment/environmentState.ts';
+import { ManagedFolder } from '../../src/environment/managedFolder.ts';
+import { programOf } from '../../src/environment/pythons/interpreter.ts';
+import {
+	removeEnvironment,
+	type SetupOptions,
+	type SetupProgress,
+	setUpEnvironment,
+} from '../../src/environment/setup/setUpEnvironment.ts';
+import type { SetupPlan } from '../../src/environment/setup/setupPlan.ts';
+import { removeUnusedEnvironments } from '../../src/environment/setup/unusedEnvironments.ts';
+import { torchPython } from '../../src/environment/torchPython.ts';
+import { tinyTorch, tinyTrl, writeWheel } from '../support/wheels.ts';
+import { basePython } from './basePython.ts';
+
+const python = await basePython();
+const skip = python === null ? 'no Python that makes environments was found' : false;
+let work: string;
+let wheels: string;
+
+/** Wheels of a few hundred bytes stand for torch and TRL: what is installed is real, and so is who installs it. */
+before(async () => {
+	work = await mkdtemp(join(tmpdir(), 'rl-s-'));
+	wheels = join(work, 'wheels');
+	await mkdir(wheels);
+	for (const version of ['2.13.0', '2.14.0'])
+		await writeWheel(wheels, 'torch', version, { 'torch/__init__.py': tinyTorch });
+	await writeWheel(wheels, 'trl', '1.13.0', { 'trl/__init__.py': tinyTrl });
+});
+after(() => rm(work, { recursive: true, force: true, maxRetries: 5 }));
+
+async function requirements(...pins: string[]): Promise<string> {
+	const folder = await mkdtemp(join(work, 'r-'));
+	await writeFile(join(folder, 'base.txt'), `# What a test installs\n${pins.join('\n')}\n`);
+	return folder;
+}
+
+async function options(changes: Partial<SetupOptions> & { readonly pins?: string[]; readonly links?: string } = {}) {
+	const { pins = ['torch==2.13.0', 'trl==1.13.0'], links = wheels, ...rest } = changes;
+	return {
+		...{ folder: new ManagedFolder(await mkdtemp(join(work, 'f-'))), version: '9.9.9', python, extras: [] },
+		requirements: await requirements(...pins),
+		choices: {
+			...({ device: 'cpu', installer: 'pip', indexUrl: null } as const),
+			pipArguments: ['--no-index', '--find-links', links],
+		},
+		...rest,
+	} satisfies SetupOptions;
+}
+
+const environments = (folder: ManagedFolder) => readdir(folder.environments);
+const newestLog = async (folder: ManagedFolder) =>
+	readFile(join(folder.logs, (await readdir(folder.logs)).sort().at(-1) ?? ''), 'utf8');
+
+describe('setting up the PyTorch engine', { skip }, () => {
+	it('installs what is pinned, and is in use from the moment when it works', async () => {
+		const setup = await options();
+		const { folder } = setup;
+		// What a killed set-up has left.
+		await mkdir(join(folder.environments, 'left', 'bin'), { recursive: true });
+		await assert.rejects(torchPython({ folder: folder.path, variables: {} }), { reason: 'missing' });
+		const progress: SetupProgress[] = [];
+		const plans: SetupPlan[] = [];
+		const result = await setUpEnvironment(setup, {
+			onPlan: (plan) => plans.push(plan),
+			onProgress: (news) => progress.push(news),
+		});
+		assert.deepEqual(await torchPython({ folder: folder.path, variables: {} }), {
+			...{ python: result.python, source: 'managed' },
+		});
+		assert.equal(result.probe.torch?.version, '2.13.0+cpu');
+		assert.deepEqual(result.record.pins, ['torch==2.13.0', 'trl==1.13.0']);
+		assert.deepEqual(await environments(folder), [result.record.folder]);
+		const state = await environmentState(folder, setup.requirements);
+		assert.ok(state.kind === 'ready' && state.outdated.length === 0);
+		const shares = progress.map(({ fraction }) => fraction);
+		assert.deepEqual(
+			shares,
+			shares.toSorted((a, b) => a - b),
+		);
+		assert.equal(shares.at(-1), 1);
+		assert.ok(progress.some(({ message }) => message.startsWith('Installing torch')));
+		assert.equal(plans.length, 1);
+		const log = await newestLog(folder);
+		assert.match(
+			log,
+			/-m venv .*\n[\s\S]*-m pip install .* torch==2\.13\.0 .*\n[\s\S]*Successfully installed torch-2\.13\.0/,
+		);
+		assert.match(log, /Ready after/);
+
+		// An update brings another pin.
+		const newer = await requirements('torch==2.14.0', 'trl==1.13.0');
+		const outdated = await environmentState(folder, newer);
+		assert.deepEqual(outdated.kind === 'ready' && outdated.outdated, ['torch 2.13.0 -> 2.14.0']);
+	});
+
+	it('removes an older environment when nothing runs in it', async () => {
+		const folder = new ManagedFolder(await mkdtemp(join(work, 'f-')));
+		const older = join(folder.environments, 'older');
+		execFileSync(python as string, ['-m', 'venv', '--without-pip', older]);
+		const running = spawn(programOf(older), ['-c', 'print("up", flush=True); input()'], {
+			stdio: ['pipe', 'pipe', 'inherit'],
+		});
+		await once(running.stdout, 'data');
+		assert.deepEqual(await removeUnusedEnvironments(folder.environments, null), ['older']);
+		running.stdin.end('\n');
+		await once(running, 'exit');
+		assert.deepEqual(await removeEnvironment(folder), []);
+		assert.deepEqual(await environments(folder), []);
+	});
+
+	it('takes back what does not work, and leaves what was in use', async () => {
+		const broken = await mkdtemp(join(work, 'b-'));
+		await writeWheel(broken, 'torch', '2.13.0', {
+			'torch/__init__.py': 'raise ImportError("libcudart.so.13 is missing")',
+		});
+		const setup = await options({ pins: ['torch==2.13.0'], links: broken });
+		const inUse = await inUseOf(setup.folder);
+		await assert.rejects(setUpEnvironment(setup), {
+			...{ reason: 'corrupt', message: /importing torch failed with ImportError: libcudart\.so\.13 is missing/ },
+		});
+		assert.deepEqual(await environments(setup.folder), ['used']);
+		assert.equal((await torchPython({ folder: setup.folder.path, variables: {} })).python, inUse);
+		assert.match(await newestLog(setup.folder), /Failed: What was installed does not work/);
+
+		// A download that broke off.
+		const half = await mkdtemp(join(work, 'h-'));
+		const wheel = await writeWheel(half, 'trl', '1.13.0', { 'trl/__init__.py': tinyTrl });
+		await truncate(wheel, Math.floor((await stat(wheel)).size / 2));
+		const torn = { ...setup, requirements: await requirements('trl==1.13.0') };
+		const choices = { ...setup.choices, pipArguments: ['--no-index', '--find-links', half] };
+		await assert.rejects(setUpEnvironment({ ...torn, choices }), {
+			reason: 'corrupt',
+			message: /broke off or came damaged/,
+		});
+		assert.deepEqual(await environments(setup.folder), ['used']);
+	});
+
+	it('is cancelled with all its processes, and meanwhile nobody else sets up', async (context) => {
+		const index = await silentIndex(context);
+		const abort = new AbortController();
+		const setup = await options({ pins: ['torch==2.13.0'], signal: abort.signal });
+		const choices = { ...setup.choices, indexUrl: index.url, pipArguments: ['--no-cache-dir', '--retries', '0'] };
+		const work = setUpEnvironment({ ...setup, choices });
+		const settled = work.then(
+			() => null,
+			(error: unknown) => Failure.from(error),
+		);
+		const asked = await Promise.race([index.asked, settled]);
+		assert.ok(asked !== null && !(asked instanceof Failure), String(asked));
+		await assert.rejects(setUpEnvironment(setup), { reason: 'busy', message: /is setting up the PyTorch engine/ });
+		const [name] = await environments(setup.folder);
+		assert.ok(name);
+		const closed = once(asked, 'close');
+		abort.abort();
+		assert.equal((await settled)?.reason, 'cancelled');
+		// Its process was ended: the connection is closed.
+		await closed;
+		assert.deepEqual(await environments(setup.folder), []);
+		const log = await newestLog(setup.folder);
+		assert.match(log, /Cancelled\.\n$/);
+		assert.doesNotMatch(log, /secret/);
+	});
+
+	it('says that the disk is too small before it begins, and that it is full', async (context) => {
+		const disk = await smallDisk(context, '64m');
+		if (disk === null) return;
+		const large = await options({
+			folder: new ManagedFolder(join(disk, 'a')),
+			pins: ['torch==2.13.0', 'transformers'],
+		});
+		await assert.rejects(setUpEnvironment(large), {
+			...{ reason: 'full', message: /^The set-up needs about 1\.0 GB in .*, and 67 MB are free\.$/ },
+		});
+		const heavy = await mkdtemp(join(work, 'w-'));
+		await writeWheel(heavy, 'heavy', '1.0', { 'heavy/data.bin': Buffer.alloc(80e6) });
+		const full = await options({ folder: new ManagedFolder(join(disk, 'b')), pins: ['heavy==1.0'], links: heavy });
+		await assert.rejects(setUpEnvironment(full), {
+			reason: 'full',
+			message: /the disk is full/,
+			action: /Free some space/,
+		});
+		assert.deepEqual(await environments(full.folder), []);
+	});
+});
+
+/** An environment that is in use. @returns its Python */
+async function inUseOf(folder: ManagedFolder): Promise<string> {
+	const place = join(folder.environments, 'used');
+	execFileSync(python as string, ['-m', 'venv', '--without-pip', place]);
+	const record = { format: 1, folder: 'used', version: '1', made: 1, python: '3', build: 'cpu', installer: 'pip' };
+	await writeFile(folder.recordFile, JSON.stringify({ ...record, extras: [], pins: [] }));
+	return programOf(place);
+}
+
+/** A package index that lists torch, and never sends it. */
+async function silentIndex(
+	context: TestContext,
+): Promise<{ readonly url: string; readonly asked: Promise<ServerResponse> }> {
+	let tell: (response: ServerResponse) => void;
+	const asked = new Promise<ServerResponse>((resolve) => {
+		tell = resolve;
+	});
+	const server = createServer((request, response) => {
+		if (request.url?.endsWith('.whl')) {
+			response.writeHead(200, { 'Content-Length': '1000000' });
+			response.write('PK');
+			tell(response);
+			return;
+		}
+		const file = 'torch-2.13.0-py3-none-any.whl';
+		response.writeHead(200, { 'Content-Type': 'text/html' });
+		response.end(`<!DOCTYPE html><a href="/${file}">${file}</a>`);
+	});
+	server.listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	context.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return { url: `http://me:secret@127.0.0.1:${(server.address() as AddressInfo).port}/simple`, asked };
+}
+
+async function smallDisk(context: TestContext, size: string): Promise<string | null> {
+	const folder = await mkdtemp(join(work, 'd-'));
+	try {
+		execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder], { stdio: 'pipe' });
+	} catch {
+		context.skip('no small file system can be mounted here');
+		return null;
+	}
+	context.after(() => execFileSync('umount', ['-l', folder]));
+	return folder;
+}

@@ -1,0 +1,108 @@
+/** Every stage that learns from rows, through the real driver and trainer, from a checkpoint of the embedded engine on. */
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
+import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { labCheckpoint } from '../support/labCheckpoint.ts';
+import { Workplace } from '../unit/engine/engineProcess.ts';
+
+const found = await findTestPython(console.log);
+const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
+const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
+
+const sums = Array.from(
+	{ length: 100 },
+	(_, i) => [`${Math.floor(i / 10)}+${i % 10}=`, Math.floor(i / 10) + (i % 10)] as const,
+);
+const worked = (prompt: string, sum: number) => `<think>${prompt}${sum}</think><answer>${sum}</answer>`;
+
+describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () => {
+	const place = await Workplace.make(driver);
+	after(() => place[Symbol.asyncDispose]());
+	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
+	place.environment.OMP_NUM_THREADS = '1';
+	place.environment.HF_HUB_OFFLINE = '1';
+
+	const write = async (name: string, rows: readonly object[]) => {
+		await writeFile(join(place.folder, name), rows.map((row) => JSON.stringify(row)).join('\n'));
+		return name;
+	};
+	const common = { steps: 4, learning_rate: 3e-3, batch_size: 16 };
+	const recipe = {
+		name: 'stages',
+		engine: 'pytorch',
+		device: 'cpu',
+		seed: 7,
+		whenBusy: 'share',
+		dataset: { task: 'addition', digits: 1 },
+		model: { path: labCheckpoint },
+		evaluate: { every: 4, problems: 12 },
+		checkpoint: { every: 50 },
+	};
+
+	it('train one after the other, are measured, and leave checkpoints that later runs go on from', async () => {
+		const pairs = await write(
+			'pairs.jsonl',
+			sums.map(([prompt, sum]) => ({ prompt, chosen: worked(prompt, sum), rejected: `<answer>${sum}</answer>` })),
+		);
+		const teacher = await write(
+			'teacher.jsonl',
+			sums.map(([prompt, sum]) => ({ prompt, completion: worked(prompt, sum + (sum % 2)), answer: sum })),
+		);
+		const steps = await write(
+			'steps.jsonl',
+			sums.map(([prompt, sum]) => ({
+				prompt,
+				completions: [`${prompt}${sum}`, `${sum}`],
+				labels: [true, sum % 2 === 0],
+			})),
+		);
+		const run = await place.prepare({
+			...recipe,
+			stages: [
+				{ type: 'sft', ...common, until: { heldOutAccuracy: 1, every: 2, problems: 8 } },
+				{ type: 'distill', ...common, data: { path: teacher }, minReward: 1 },
+				{ type: 'dpo', ...common, pairs: { path: pairs }, trainer: { loss_type: ['ipo'] } },
+				{ type: 'reward-model', ...common, pairs: { path: pairs } },
+				{ type: 'process-reward-model', ...common, labels: { path: steps, separator: ';' } },
+			],
+		});
+		const exit = await place.run('--run', run);
+		const record = await readRecord(run);
+		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify(record.error)}`);
+		assert.equal(record.status, 'finished');
+		const metrics = await readMetrics(run);
+		assert.deepEqual(
+			metrics.map(({ step, stage }) => [step, stage]),
+			['sft', 'distill', 'dpo', 'reward-model', 'process-reward-model'].flatMap((stage, i) =>
+				[1, 2, 3, 4].map((step) => [4 * i + step, stage]),
+			),
+		);
+		const at = (step: number) => metrics[step - 1]?.values ?? {};
+		for (const name of ['loss', 'grad_norm', 'learning_rate', 'entropy', 'mean_token_accuracy', 'num_tokens']) {
+			assert.equal(typeof at(1)[name], 'number', name);
+			assert.equal(typeof at(5)[name], 'number', name);
+		}
+		for (const name of ['loss', 'rewards/margins', 'rewards/accuracies', 'eval/rewards/accuracies']) {
+			assert.equal(typeof at(12)[name], 'number', name);
+		}
+		for (const name of ['loss', 'accuracy', 'margin', 'eval/accuracy', 'eval/margin']) {
+			assert.equal(typeof at(16)[name], 'number', name);
+		}
+		for (const name of ['loss', 'eval/accuracy', 'eval/loss']) assert.equal(typeof at(20)[name], 'number', name);
+		assert.ok((await readEvaluations(run)).some(({ step, problems }) => step === 12 && problems > 0));
+		const said = (await readEvents(run)).map((event) => String((event as { message?: unknown }).message ?? ''));
+		assert.ok(
+			said.some((text) => /50 of 100 completions have a reward of at least 1/.test(text)),
+			said.join('\n'),
+		);
+		const last = (await listCheckpoints(run)).at(-1)?.path as string;
+		for (const file of ['config.json', 'model.safetensors', 'tokenizer.json', 'reward-model', 'process-reward-model']) {
+			assert.ok(existsSync(join(last, file)), file);
+		}
+	});
+});

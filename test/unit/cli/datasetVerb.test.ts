@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { root } from '../../scripts/paths.ts';
+
+const run = (...args: string[]) =>
+	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'dataset', ...args]);
+
+const jsonl = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
+
+test('a dataset is described, its duplicates and what gives a test away are named', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const data = join(folder, 'train.jsonl');
+	const tests = join(folder, 'test.jsonl');
+	const question = 'A train leaves the station at noon and goes forty miles an hour until it stops for water.';
+	await writeFile(
+		data,
+		jsonl([
+			{ question: 'How many legs have three cats?', answer: 12 },
+			{ question: 'how many legs have three cats', answer: '12' },
+			{ question: `Read this. ${question.toUpperCase()} When?`, answer: '3 pm', solution: 'At \u001b[31m3.' },
+		]),
+	);
+	await writeFile(tests, jsonl([{ question, answer: '2' }]));
+	const clean = await run('check', data, '--prompt', 'question');
+	assert.match(clean.stdout, /^train\.jsonl: 3 rows, 2 distinct, /);
+	assert.match(clean.stdout, /whole number 2, text 1/);
+	assert.match(clean.stdout, /The same: 1 group\n {2}rows 1, 2: "How many legs have three cats\?"/);
+
+	const found = await run('check', data, '--prompt', 'question', '--against', tests).then(
+		() => assert.fail('an overlap ends with a status'),
+		(error: { code: number; stdout: string }) => error,
+	);
+	assert.equal(found.code, 1);
+	assert.match(found.stdout, /Against test\.jsonl \(1 rows\): 1 rows overlap/);
+	assert.match(found.stdout, /row 3 has of test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/);
+	const json = JSON.parse(
+		(await run('check', data, '--prompt', 'question', '--against', tests, '--json').catch((error) => error)).stdout,
+	);
+	assert.deepEqual(json.duplicates.exact, [[0, 1]]);
+	assert.equal(json.contaminated[0].row, 2);
+});
+
+test('bad input ends with a sentence', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const data = join(folder, 'one.jsonl');
+	await writeFile(data, jsonl([{ prompt: 'only one row', answer: 1 }]));
+	assert.match((await run('check', data)).stdout, /^one\.jsonl: 1 row, 1 distinct/);
+	await assert.rejects(run('mend', data), /dataset cannot "mend"/);
+	await assert.rejects(run('check', data, '--prompt', 'question'), /one\.jsonl, line 1, has no column "question"/);
+	await assert.rejects(run('check', join(folder, 'gone.jsonl')), /does not exist/);
+});

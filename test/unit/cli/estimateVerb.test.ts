@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { estimateVerb } from '../../../src/cli/estimateVerb.ts';
+import { memoryFacts } from '../../../src/runs/memoryFacts.ts';
+import { resolveRecipeFile } from '../../../src/runs/prepareRun.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+const config = {
+	...{ model_type: 'qwen2', hidden_size: 896, num_hidden_layers: 24, num_attention_heads: 14, num_key_value_heads: 2 },
+	...{ intermediate_size: 4864, vocab_size: 151_936, tie_word_embeddings: true },
+};
+const recipe = {
+	name: 'sums',
+	engine: 'pytorch',
+	dataset: { task: 'addition' },
+	model: { path: './model' },
+	stages: [{ type: 'grpo', steps: 4, learning_rate: 1e-6, max_completion_length: 512 }],
+};
+
+async function folderOf(context: TestContext, changes: object = {}): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'est-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	await mkdir(join(folder, 'model'));
+	await writeFile(join(folder, 'model', 'config.json'), JSON.stringify(config));
+	await writeFile(join(folder, 'a.recipe.json'), JSON.stringify({ ...recipe, ...changes }));
+	return folder;
+}
+
+test('the memory of a recipe is told by stage and part, and what would fit', { timeout: 120_000 }, async (context) => {
+	const place = await Workplace.make(context, await folderOf(context));
+	const large = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
+	assert.equal(large.status, 1, large.stderr);
+	assert.match(large.stdout, /^sums: 494 million parameters \(qwen2\)\n1 process on cuda, bfloat16, attention sdpa\n/);
+	assert.match(
+		large.stdout,
+		/Stage 1 \(grpo\): \d+ GiB in the backward pass, 128 rows of 515 tokens\n {2}logits \d+ GiB, /,
+	);
+	assert.match(
+		large.stdout,
+		/the GPU has 80\.0 GiB: it does not fit\.\nIt would fit with "microBatch": \d+ in "pytorch"\./,
+	);
+	const change = `pytorch.microBatch=${/"microBatch": (\d+)/.exec(large.stdout)?.[1]}`;
+	const small = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80', '--set', change, '--json');
+	assert.equal(small.status, 0, small.stderr);
+	const [line] = objects(small.stdout);
+	assert.deepEqual([line?.kind, line?.fits, line?.parameters], ['estimate', true, 494_032_768]);
+});
+
+test('bad input is told', { timeout: 120_000 }, async (context) => {
+	const folder = await folderOf(context);
+	const run = (...args: string[]) => {
+		const quiet = { object() {}, line() {}, note() {}, draw() {}, isTerminal: false };
+		return estimateVerb.run({ output: quiet as never, args, engine: '' });
+	};
+	const file = join(folder, 'a.recipe.json');
+	await assert.rejects(run(file, '--gpu', 'large'), { reason: 'invalid', message: /--gpu is "large"/ });
+	await assert.rejects(run(join(folder, 'none.recipe.json')), { reason: 'missing' });
+	await assert.rejects(run(file, '--set', 'engine="embedded"', '--set', 'model={"layers":1,"width":16,"heads":2}'), {
+		reason: 'unsupported',
+	});
+	await writeFile(join(folder, 'model', 'config.json'), '{}');
+	await assert.rejects(run(file), { reason: 'invalid', message: /config\.json has no "hidden_size"/ });
+	await rm(join(folder, 'model', 'config.json'));
+	await assert.rejects(run(file), { reason: 'invalid', message: /it has no config\.json/ });
+	await assert.rejects(run(file, '--set', 'model.path="none/of-these"'), {
+		reason: 'missing',
+		message: /not in the cache/,
+	});
+});
+
+test('models are found in the cache of the hub, as checkpoints, and behind adapters', async (context) => {
+	const folder = await folderOf(context);
+	const cache = join(folder, 'cache', 'models--Qwen--Small');
+	await mkdir(join(cache, 'refs'), { recursive: true });
+	await mkdir(join(cache, 'snapshots', 'abc123'), { recursive: true });
+	await writeFile(join(cache, 'refs', 'main'), 'abc123\n');
+	await writeFile(join(cache, 'snapshots', 'abc123', 'config.json'), JSON.stringify(config));
+	const facts = async (model: string) => {
+		const resolved = await resolveRecipeFile(join(folder, 'a.recipe.json'), {
+			set: [{ path: ['model', 'path'], value: model }],
+		});
+		return memoryFacts(resolved, { HF_HUB_CACHE: join(folder, 'cache') });
+	};
+	assert.equal((await facts('Qwen/Small')).model.shape.width, 896);
+	await mkdir(join(folder, 'adapted'));
+	await writeFile(
+		join(folder, 'adapted', 'adapter_config.json'),
+		JSON.stringify({ base_model_name_or_path: 'Qwen/Small' }),
+	);
+	assert.equal((await facts('./adapted')).model.family, 'qwen2');
+	// Refs that lead elsewhere are not followed.
+	await writeFile(join(cache, 'refs', 'main'), '../../../model');
+	await assert.rejects(facts('Qwen/Small'), { reason: 'missing' });
+	await mkdir(join(folder, 'step'));
+	const shape = { vocabulary: 20, context: 50, width: 32, heads: 4, layers: 2, feedForward: 128 };
+	await writeFile(join(folder, 'step', 'state.json'), JSON.stringify({ format: 1, shape }));
+	const own = await facts('./step');
+	assert.deepEqual([own.model.family, own.model.shape.positions], ['reasoning-lab', 50]);
+	// One token a character: 8 of the prompt and the one that begins it.
+	assert.equal(own.promptTokens, 9);
+});

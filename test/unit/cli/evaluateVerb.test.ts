@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { objects, Workplace } from './cliFixtures.ts';
+
+/** A pupil who knows the answers to half of the questions, and to the others in a share of the samples. */
+const pupil = (known: number) => ({
+	name: 'a pupil',
+	rules: Array.from({ length: 12 }, (_, i) => ({
+		prompt: `q${i} is what number?`,
+		say:
+			i < known
+				? [`<think>sure</think><answer>${i}</answer>`]
+				: ['<think>well</think><answer>7000</answer>', '<think>well</think><answer>8000</answer>'],
+	})),
+});
+
+async function placeWith(context: Parameters<typeof Workplace.make>[0]): Promise<Workplace> {
+	const place = await Workplace.make(context);
+	const rows = Array.from({ length: 12 }, (_, i) => ({
+		prompt: `q${i} is what number?`,
+		answer: i,
+		subject: i % 3 === 0 ? 'numbers' : 'words',
+	}));
+	rows.push({ prompt: 'q99 has no answer', answer: null as unknown as number, subject: 'none' });
+	await writeFile(join(place.folder, 'questions.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+	await writeFile(join(place.folder, 'good.json'), JSON.stringify(pupil(9)));
+	await writeFile(join(place.folder, 'bad.json'), JSON.stringify(pupil(2)));
+	return place;
+}
+
+describe('reasoning-lab evaluate', () => {
+	it('measures a policy, goes on where it was cut, and tells a fall below a baseline', async (context) => {
+		const place = await placeWith(context);
+		const asked = ['--dataset', 'questions.jsonl', '--samples', '4', '--category', 'subject'];
+		const first = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good');
+		assert.equal(first.status, 0, first.stderr);
+		assert.match(first.stdout, /question 13 is left out: it has no answer to judge by\./);
+		assert.match(first.stdout, /a pupil on questions\.jsonl: 12 questions, 4 samples each/);
+		assert.match(first.stdout, /pass@1 {4}0\.750 \(0\.\d+ to 0\.\d+\), 95 % interval by Wilson/);
+		assert.match(first.stdout, /pass@k {4}1: 0\.750, 2: 0\.750, 4: 0\.750/);
+		assert.match(first.stdout, /words: 0\.750 .*8 questions\n {2}numbers: 0\.750 .*4 questions/);
+
+		// Five questions and half of a sixth: as a process that was killed leaves it.
+		const samples = join(place.folder, 'good/samples.jsonl');
+		const lines = readFileSync(samples, 'utf8').trimEnd().split('\n');
+		assert.equal(lines.length, 12);
+		writeFileSync(samples, `${lines.slice(0, 5).join('\n')}\n${lines[5]?.slice(0, 40)}`);
+		const again = await place.run(context, 'evaluate', '--policy', 'good.json', ...asked, '--out', 'good', '--json');
+		const told = objects(again.stdout);
+		assert.deepEqual(
+			told
+				.filter(({ kind }) => kind === 'progress')
+				.map(({ done }) => done)
+				.at(0),
+			5,
+			'it begins with what is there',
+		);
+		const whole = readFileSync(samples, 'utf8').trimEnd().split('\n');
+		const byProblem = (list: readonly string[]) =>
+			list
+				.filter((line) => line.endsWith('}'))
+				.map((line) => JSON.parse(line) as { problem: number })
+				.sort((a, b) => a.problem - b.problem);
+		assert.deepEqual(byProblem(whole), byProblem(lines), 'the same samples as without the kill');
+
+		const worse = await place.run(
+			context,
+			'evaluate',
+			...['--policy', 'bad.json', ...asked, '--out', 'bad', '--baseline', 'good'],
+		);
+		assert.equal(worse.status, 1);
+		assert.match(worse.stdout, /baseline {2}0\.750, now 0\.167: -0\.583 \(.*\) on 12 questions/);
+		assert.match(worse.stdout, /Accuracy fell by more than the interval\./);
+		const better = await place.run(
+			context,
+			'evaluate',
+			...['--policy', 'good.json', ...asked, '--out', 'good', '--baseline', 'bad'],
+		);
+		assert.equal(better.status, 0, better.stdout);
+	});
+
+	it('ends bad input with a sentence', async (context) => {
+		const place = await placeWith(context);
+		const run = (...args: string[]) => place.run(context, 'evaluate', ...args);
+		// Each is a process of its own.
+		const cases: readonly (readonly [string[], RegExp])[] = [
+			[['--policy', 'good.json'], /No questions are named\..*--dataset/],
+			[['--policy', 'good.json', '--dataset', 'questions.jsonl', '--baseline', '.'], /holds no evaluation/],
+		];
+		for (const [args, words] of cases) {
+			const { status, stderr } = await run(...args);
+			assert.equal(status, 2, args.join(' '));
+			assert.match(stderr, words);
+		}
+		const same = ['--dataset', 'questions.jsonl', '--out', 'one'];
+		assert.equal((await run('--policy', 'good.json', ...same)).status, 0);
+		const other = await run('--policy', 'good.json', ...same, '--samples', '2');
+		assert.equal(other.status, 2);
+		assert.match(other.stderr, /holds an evaluation with another specification or policy/);
+	});
+});

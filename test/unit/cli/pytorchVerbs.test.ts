@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { findPythons } from '../../../src/environment/pythons/findPythons.ts';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { doctorLineSchema } from '../../../src/protocol/torchEnvironment.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+const pythons = (await findPythons()).filter(({ unusable }) => unusable === null);
+const skip = pythons.length === 0 ? 'no Python was found' : false;
+
+describe('reasoning-lab setup-pytorch', () => {
+	it('plans without doing anything', { skip }, async (context) => {
+		const work = await Workplace.make(context);
+		const folder = join(work.folder, 'torch');
+		const args = ['setup-pytorch', '--plan', '--json', '--device', 'cpu', '--with', 'ray,qlora', '--folder', folder];
+		const { status, stdout, stderr } = await work.run(context, ...args);
+		assert.equal(status, 0, stderr);
+		const [plan = {}] = objects(stdout);
+		assert.equal(plan.kind, 'plan');
+		assert.ok(Number(plan.downloadBytes) > 1e8 && Number(plan.diskBytes) > 1e9);
+		assert.ok(String(plan.folder).startsWith(folder));
+		assert.match(String(plan.commands), /^Making the virtual environment,/);
+	});
+
+	it('refuses what it does not know, and a Python that cannot be used', async (context) => {
+		const work = await Workplace.make(context);
+		for (const [args, words] of [
+			[['--device', 'tpu'], /--device is "tpu"\. It is one of auto, cpu, cuda, rocm/],
+			[['--plan', '--python', '/nowhere/python'], /names \/nowhere\/python, which is not there/],
+		] as const) {
+			const { status, stderr } = await work.run(context, 'setup-pytorch', '--folder', work.folder, ...args);
+			assert.deepEqual([status, words.test(stderr)], [2, true], stderr);
+		}
+	});
+});
+
+describe('reasoning-lab doctor', () => {
+	it('prints a row a line, says what to do, and exits with 1 where something is missing', async (context) => {
+		const work = await Workplace.make(context);
+		const { status, stdout, stderr } = await work.run(context, 'doctor', '--quick', '--json');
+		assert.equal(status, 1, stderr);
+		const lines = objects(stdout).map((line) => decodeOrThrow(doctorLineSchema, line, 'a line'));
+		const python = lines.find((line) => line.kind === 'row' && line.id === 'python');
+		assert.ok(python?.kind === 'row' && python.status === 'error');
+		assert.match(python.action ?? '', /setup-pytorch/);
+		assert.equal(lines.at(-1)?.kind, 'report');
+		const people = await work.run(context, 'doctor', '--quick');
+		assert.match(people.stdout, /^Python +ERROR +No Python environment with PyTorch is set up\.\n +Run Set Up/);
+		assert.match(people.stdout, /\n\d+ errors, \d+ warnings\n$/);
+	});
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Random } from '../../../../src/base/random.ts';
+import { type EvaluatedSample, evaluationReport } from '../../../../src/core/evaluation/evaluationReport.ts';
+import { meanInterval } from '../../../../src/core/evaluation/meanInterval.ts';
+import { pairedBootstrap } from '../../../../src/core/evaluation/pairedTest.ts';
+
+/** One question a text: its answers, of which "1" is right; "-" states none. */
+function samplesOf(...questions: readonly string[]): EvaluatedSample[] {
+	return questions.flatMap((answers, problem) =>
+		[...answers].map((answer, i) => ({
+			problem,
+			correct: answer === '1',
+			answer: answer === '-' ? null : answer,
+			tokens: 10 * (i + 1),
+			truncated: answer === '-',
+			category: problem % 2 === 0 ? 'even' : null,
+		})),
+	);
+}
+
+const near = (actual: number | undefined, expected: number) =>
+	assert.ok(Math.abs((actual ?? Number.NaN) - expected) < 1e-12, `${actual} is not ${expected}`);
+
+/** All subsets of k of n places. */
+function* subsets(n: number, k: number, from = 0): Iterable<number[]> {
+	if (k === 0) {
+		yield [];
+		return;
+	}
+	for (let i = from; i <= n - k; i++) for (const rest of subsets(n, k - 1, i + 1)) yield [i, ...rest];
+}
+
+describe('a report of an evaluation', () => {
+	test('pass@k and cons@k are the means over all subsets of k samples', () => {
+		const questions = ['1123', '2213', '1--2', '22-1'];
+		const report = evaluationReport(samplesOf(...questions));
+		assert.deepEqual(
+			report.passAtK.map(({ k }) => k),
+			[1, 2, 4],
+		);
+		for (const [i, { k }] of report.passAtK.entries()) {
+			let pass = 0;
+			let cons = 0;
+			for (const answers of questions) {
+				const all = [...subsets(4, k)];
+				for (const places of all) {
+					const drawn = places.map((place) => answers[place] as string);
+					pass += Number(drawn.includes('1')) / all.length;
+					// Where answers are even, that of the first sample counts, and each is as likely the first.
+					const stated = drawn.filter((answer) => answer !== '-');
+					const votes = [...new Set(stated)].map((answer) => stated.filter((other) => other === answer).length);
+					const most = Math.max(0, ...votes);
+					const even = [...new Set(stated)].filter((_, v) => votes[v] === most);
+					cons += even.length === 0 ? 0 : Number(even.includes('1')) / even.length / all.length;
+				}
+			}
+			near(report.passAtK[i]?.accuracy, pass / questions.length);
+			near(report.consAtK[i]?.accuracy, cons / questions.length);
+		}
+		near(report.accuracy.accuracy, (2 + 1 + 1 + 1) / 16);
+		near(report.passAtK[0]?.accuracy, report.accuracy.accuracy);
+		assert.equal(report.accuracy.method, 'wilson');
+	});
+
+	test('shares, lengths, categories and calibration by hand', () => {
+		const report = evaluationReport(samplesOf('1111', '2221', '1122'));
+		near(report.truncated, 0);
+		near(report.tokens.all, 25);
+		near(report.tokens.right ?? Number.NaN, (100 + 40 + 30) / 7);
+		assert.deepEqual(
+			report.byLength.map(({ from, to, samples, accuracy }) => [from, to, samples, accuracy]),
+			[
+				[10, 10, 3, 2 / 3],
+				[20, 20, 3, 2 / 3],
+				[30, 30, 3, 1 / 3],
+				[40, 40, 3, 2 / 3],
+			],
+		);
+		assert.deepEqual(
+			report.categories.map(({ name, problems, accuracy }) => [name, problems, accuracy]),
+			[['even', 2, 0.75]],
+		);
+		// Confidences 1, 0.75 and 0.5; accuracies 1, 0 and, of two answers that are even, 0.5.
+		near(report.calibration?.error ?? Number.NaN, 0.75 / 3);
+		assert.deepEqual(
+			report.calibration?.bins.map(({ from, problems, accuracy }) => [from, problems, accuracy]),
+			[
+				[0.5, 1, 0.5],
+				[0.7, 1, 0],
+				[0.9, 1, 1],
+			],
+		);
+	});
+
+	test('one sample of each question has neither curve nor calibration', () => {
+		const report = evaluationReport(samplesOf('1', '2', '-'));
+		assert.deepEqual(
+			report.passAtK.map(({ k }) => k),
+			[1],
+		);
+		assert.equal(report.calibration, null);
+		near(report.unanswered, 1 / 3);
+		near(report.truncated, 1 / 3);
+		assert.equal(evaluationReport(samplesOf('2')).tokens.right, null);
+	});
+});
+
+describe('the interval of a mean over questions', () => {
+	test('covers the truth in 93 to 97 of 100 cases, also where questions have several samples', () => {
+		const simulate = (p: number, samples: number, seed: number) => {
+			const random = Random.of(seed, 'coverage');
+			const times = 300;
+			let covered = 0;
+			for (let t = 0; t < times; t++) {
+				const values = Array.from({ length: 200 }, () => {
+					// Questions differ: half are harder than the mean by as much as the others are easier.
+					const own = samples === 1 ? p : random.next() < 0.5 ? p - 0.15 : p + 0.15;
+					let right = 0;
+					for (let s = 0; s < samples; s++) if (random.next() < own) right++;
+					return right / samples;
+				});
+				const { low, high } = pairedBootstrap(values, random, 300);
+				if (low <= p && p <= high) covered++;
+			}
+			return covered / times;
+		};
+		for (const [p, samples] of [
+			[0.2, 1],
+			[0.5, 1],
+			[0.8, 1],
+			[0.35, 4],
+		] as const) {
+			const coverage = simulate(p, samples, 11);
+			assert.ok(coverage >= 0.93 && coverage <= 0.97, `p ${p}, ${samples} samples: ${coverage}`);
+		}
+	});
+
+	test('is Wilson below fifty questions and where all are alike, else the bootstrap of the questions', () => {
+		assert.equal(meanInterval(Array.from({ length: 49 }, (_, i) => i % 2)).method, 'wilson');
+		assert.equal(meanInterval(Array.from({ length: 50 }, (_, i) => i % 2)).method, 'bootstrap');
+		const all = meanInterval(new Array(100).fill(1));
+		assert.equal(all.method, 'wilson');
+		assert.equal(all.high, 1);
+		assert.ok(all.low > 0.95 && all.low < 1, `${all.low}`);
+		const once = meanInterval(Array.from({ length: 80 }, (_, i) => (i % 3) / 2));
+		assert.deepEqual(meanInterval(Array.from({ length: 80 }, (_, i) => (i % 3) / 2)), once, 'the same each time');
+	});
+});

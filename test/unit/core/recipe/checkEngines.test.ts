@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
+
+const sizes = { layers: 1, width: 16, heads: 2 };
+const grpo = { type: 'grpo', steps: 4, learning_rate: 1e-4 };
+const sft = { type: 'sft', steps: 4, learning_rate: 1e-4 };
+const pairs = { path: 'pairs.jsonl' };
+const tags = { prompt: '{prompt}', think: null, answer: null };
+
+const base = { name: 'a', dataset: { task: 'addition' }, model: sizes, rewards: [{ use: 'accuracy' }], stages: [grpo] };
+const hub = { model: { path: 'Qwen/Qwen2.5-0.5B' } };
+
+/** `path: message` of every fault of the recipe with these changes. */
+function faults(changes: object): string[] {
+	const parsed = parseRecipe(JSON.stringify({ ...base, ...changes }, null, '\t'));
+	return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
+}
+
+type Case = readonly [changes: object, fault: RegExp];
+
+/** One fault each, of the key that it is about, as a sentence. */
+function each(engine: string, cases: readonly Case[]): void {
+	for (const [changes, fault] of cases) {
+		it(`${engine}: ${fault.source}`, () => {
+			const found = faults({ engine, ...changes });
+			assert.equal(found.length, 1, JSON.stringify(found));
+			assert.match(found[0] as string, fault);
+			assert.match(found[0] as string, /\.$/);
+		});
+	}
+}
+
+describe('what the embedded engine lacks', () => {
+	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
+	each('embedded', [
+		[
+			stage({ type: 'rloo' }),
+			/^stages\[0\]\.type: The stage "rloo" is not in the embedded engine: set "engine": "pytorch"/,
+		],
+		[stage({ type: 'dpo', pairs }), /^stages\[0\]\.type: The stage "dpo"/],
+		[stage({ type: 'reward-model', pairs }), /^stages\[0\]\.type: The stage "reward-model"/],
+		[stage({ type: 'distill', data: pairs }), /^stages\[0\]\.type: The stage "distill"/],
+		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* choose one of grpo, bnpo, dr_grpo, dapo/],
+		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" holds options of TRL/],
+		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
+		[{ pytorch: {} }, /^pytorch: "pytorch" is for the engine "pytorch"/],
+		[{ ray: {} }, /^ray: "ray" is for the engine "ray"/],
+		[{ template: { ...tags, chat: true } }, /^template\.chat: "chat" needs a chat template/],
+		[{ model: { path: 'm', template: 'chat.jinja' } }, /^model\.template: .* set "engine": "pytorch"/],
+		[{ model: { path: 'm', revision: 'main' } }, /^model\.revision/],
+		[{ dataset: { path: 'train.parquet' } }, /^dataset\.path: The embedded engine reads JSONL, and .* is parquet/],
+		[{ dataset: { path: 'a.jsonl', heldOut: 'test.csv' } }, /^dataset\.heldOut: .* is csv/],
+		[{ dataset: { path: 'a.jsonl', split: 'train' } }, /^dataset\.split/],
+		[{ dataset: { preset: 'gsm8k' } }, /^dataset\.preset: .* add "path" with gsm8k as a JSONL file/],
+		[{ dataset: { prompt: 'q' } }, /^dataset: "dataset" names no data: add "task", "path" or "preset"/],
+	]);
+
+	it('leaves alone what it has', () => {
+		assert.deepEqual(
+			faults({ dataset: { path: 'gsm.jsonl', preset: 'gsm8k' }, template: { ...tags, chat: false } }),
+			[],
+		);
+	});
+});
+
+describe('what the pytorch engine lacks', () => {
+	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
+	const pytorch = (settings: object, more: object = hub) => ({ ...more, pytorch: settings });
+	each('pytorch', [
+		[{ stages: [{ ...sft, type: 'value-model' }] }, /^stages\[0\]\.type: TRL trains no value model/],
+		[
+			{ stages: [{ ...sft, type: 'process-reward-model' }] },
+			/^stages\[0\]\.type: .* add "labels", or set "engine": "embedded"/,
+		],
+		[{ device: 'webgpu' }, /^device: PyTorch does not compute on "webgpu"/],
+		[{ workers: 2 }, /^workers: "workers" are threads of the embedded engine/],
+		[stage({ dynamic_sampling: true }), /^stages\[0\]\.dynamic_sampling: TRL has no/],
+		[stage({ max_resamples: 2 }), /^stages\[0\]\.max_resamples/],
+		[stage({ skip_dead_groups: true }), /^stages\[0\]\.skip_dead_groups: TRL computes groups without advantage/],
+		[stage({ control: 'shuffle' }), /^stages\[0\]\.control: TRL permutes no advantages/],
+		[stage({ loss_type: 'luspo' }), /^stages\[0\]\.loss_type: .*"importance_sampling_level": "sequence"/],
+		[stage({ trainer: { beta: 0.1 } }), /^stages\[0\]\.trainer\.beta: "beta" is a key of the stage itself/],
+		[stage({ trainer: { bf16: true } }), /^stages\[0\]\.trainer\.bf16: .*"precision" of "pytorch"/],
+		[stage({ trainer: { output_dir: '/tmp' } }), /^stages\[0\]\.trainer\.output_dir: .* the run directory/],
+		[{ template: { ...tags, chat: true } }, /^template\.chat: .* a new model lacks/],
+		[{ ...hub, template: { ...tags, system: 'x' } }, /^template\.system: .* add "chat": true/],
+		[{ dataset: { path: 'train.parquet' } }, /^model: A new model makes its vocabulary of a task or of a JSONL file/],
+		[{ dataset: { preset: 'gsm8k' } }, /^model: A new model/],
+		[{ ray: {} }, /^ray: "ray" is for the engine "ray"/],
+		[pytorch({ strategy: 'fsdp' }), /^pytorch\.strategy: .* raise "processes"/],
+		[pytorch({ precision: 'float16' }, { ...hub, device: 'cpu' }), /^pytorch\.precision: "float16" needs a GPU/],
+		[pytorch({ attention: 'flash_attention_2' }, { ...hub, device: 'cpu' }), /^pytorch\.attention: .* choose sdpa/],
+		[pytorch({ attention: 'flash_attention_2', precision: 'float32' }), /^pytorch\.attention: .* bfloat16 or float16/],
+		[pytorch({ lora: { quantize: '4bit' } }, { ...hub, device: 'cpu' }), /^pytorch\.lora\.quantize: .* needs a GPU/],
+		[pytorch({ lora: { quantize: '4bit' } }, {}), /^pytorch\.lora\.quantize: .* this model is new/],
+		[pytorch({ rewards: 'in-process' }), /^pytorch\.rewards: .* Python reward files/],
+		[pytorch({ packing: true }), /^pytorch\.packing: .* sft and distill/],
+		[pytorch({ vllm: {} }, {}), /^pytorch\.vllm: .* does not know the architecture/],
+		[pytorch({ vllm: {} }, { ...hub, device: 'cpu' }), /^pytorch\.vllm: "vllm" needs a GPU/],
+		[pytorch({ vllm: {} }, { ...hub, stages: [sft] }), /^pytorch\.vllm: .* stages grpo and rloo/],
+		[pytorch({ vllm: { mode: 'server' } }), /^pytorch\.vllm\.mode: "server" needs an address/],
+		[pytorch({ vllm: { mode: 'server', server: 'gpu1' } }), /^pytorch\.vllm\.server: .* not "gpu1"/],
+		[pytorch({ vllm: { server: 'http://gpu1:8000' } }), /^pytorch\.vllm\.server: "server" is for "mode": "server"/],
+		[pytorch({ vllm: { mode: 'server', server: 'http://gpu1:8000', memory: 0.5 } }), /^pytorch\.vllm\.memory/],
+		[
+			pytorch({ processes: 4, vllm: { tensorParallel: 3 } }),
+			/^pytorch\.vllm\.tensorParallel: .* does not divide the 4/,
+		],
+	]);
+
+	it('leaves alone what it has', () => {
+		const good = [
+			hub,
+			{ ...hub, dataset: { preset: 'gsm8k' } },
+			{ device: 'cuda' },
+			stage({ type: 'rloo' }),
+			stage({ loss_type: 'cispo', skip_dead_groups: false }),
+			stage({ loss_type: 'luspo', trainer: { importance_sampling_level: 'sequence' } }),
+			{ stages: [{ ...sft, type: 'process-reward-model', labels: { path: 'steps.jsonl' } }] },
+			{
+				stages: [
+					{ ...sft, type: 'dpo', pairs },
+					{ ...sft, type: 'reward-model', pairs },
+					{ ...sft, type: 'distill', data: pairs },
+				],
+			},
+			pytorch({ processes: 2, strategy: 'fsdp', lora: { r: 8 }, vllm: { tensorParallel: 2 } }),
+			pytorch({ rewards: 'in-process' }, { rewards: [{ file: 'a.reward.py' }] }),
+		];
+		for (const changes of good) assert.deepEqual(faults({ engine: 'pytorch', ...changes }), []);
+	});
+});
+
+describe('batches that TRL can share out', () => {
+	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
+	each('pytorch', [
+		[
+			{ ...stage({ prompts_per_step: 5, num_generations: 4 }), pytorch: { processes: 8 } },
+			/^stages\[0\]\.prompts_per_step: "prompts_per_step" x "num_generations" \(5 x 4\) is 20 rows, which 8 processes cannot share evenly: set "prompts_per_step" to 4 or 6\./,
+		],
+		[
+			stage({ prompts_per_step: 4, num_generations: 2, steps_per_generation: 3 }),
+			/ is 8 rows, which 3 updates \("steps_per_generation"\) cannot share evenly: set "prompts_per_step" to 3 or 6\./,
+		],
+		[
+			{ stages: [{ ...sft, batch_size: 10 }], pytorch: { processes: 4 } },
+			/^stages\[0\]\.batch_size: "batch_size" is 10 rows, which 4 processes .* set "batch_size" to 8 or 12\./,
+		],
+		[
+			{ ...stage({ prompts_per_step: 3, num_generations: 4 }), pytorch: { microBatch: 5 } },
+			/^pytorch\.microBatch: "microBatch" 5 does not divide the 12 rows of an update in each process: choose 4 or 6\./,
+		],
+		// One number for all stages: 24 rows of sft, 16 of grpo.
+		[
+			{
+				stages: [
+					{ ...sft, batch_size: 24 },
+					{ ...grpo, prompts_per_step: 2 },
+				],
+				pytorch: { microBatch: 3 },
+			},
+			/^pytorch\.microBatch: .* the 16 rows .* choose 2 or 4\./,
+		],
+	]);
+
+	it('may be smaller than a micro-batch', () => {
+		const stages = [
+			{ ...sft, batch_size: 16 },
+			{ ...grpo, prompts_per_step: 16 },
+		];
+		assert.deepEqual(faults({ engine: 'pytorch', stages, pytorch: { microBatch: 32 } }), []);
+	});
+
+	it('of Ray by its workers', () => {
+		const found = faults({ engine: 'ray', ray: { workers: 3 }, ...stage({ prompts_per_step: 4, num_generations: 2 }) });
+		assert.match(found.join(), /which 3 workers cannot share evenly: set "prompts_per_step" to 3 or 6/);
+		assert.deepEqual(faults({ engine: 'ray', ray: { workers: 4 }, ...stage({ prompts_per_step: 4 }) }), []);
+	});
+
+	it('need no whole groups in an update, as the embedded engine does', () => {
+		const odd = stage({ prompts_per_step: 3, num_generations: 4, steps_per_generation: 2 });
+		assert.deepEqual(faults({ engine: 'pytorch', ...odd }), []);
+		assert.match(faults({ engine: 'embedded', ...odd }).join(), /divisor of 3/);
+	});
+});
+
+describe('settings of the ray engine', () => {
+	each('ray', [
+		[{ pytorch: { processes: 2 } }, /^pytorch\.processes: .* it is "workers" of "ray"/],
+		[{ ray: { address: 'ray://head:10001' } }, /^ray\.address: .*"http:\/\/127.0.0.1:8265" \(ray:\/\/ is/],
+		[{ ray: { gpusPerWorker: 1 }, device: 'cpu' }, /^ray\.gpusPerWorker: .* asks for GPUs/],
+		[{ ray: { gpusPerWorker: 0 }, device: 'cuda' }, /^ray\.gpusPerWorker: .* is 0/],
+		[{ ray: { verl: { 'trainer.n': 1 } } }, /^ray\.verl: .* "payload": "verl"/],
+		[{ ...hub, ray: { payload: 'verl' }, stages: [sft] }, /^stages\[0\]\.type: verl is given the stages grpo and rloo/],
+		[{ ray: { payload: 'verl' } }, /^model: verl does not know/],
+		[{ pytorch: { strategy: 'fsdp' } }, /^pytorch\.strategy: .* raise "workers" of "ray"/],
+	]);
+
+	it('need no block of their own: the environment names the cluster', () => {
+		assert.deepEqual(faults({ engine: 'ray' }), []);
+	});
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, it } from 'node:test';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { ScriptedPlace } from './driverPlace.ts';
+
+const place = await ScriptedPlace.make();
+after(() => place[Symbol.asyncDispose]());
+
+const changes = {
+	dataset: { task: 'addition', digits: 1 },
+	stages: [{ type: 'grpo', steps: 4, num_generations: 2, prompts_per_step: 1, learning_rate: 1e-3 }],
+	evaluate: { every: 2, problems: 4 },
+	checkpoint: { every: 2, keep: 2 },
+};
+
+/** What a trainer does, and what its run then says. */
+const faults: [fault: string, reason: string, message: RegExp, action: RegExp][] = [
+	['token', 'internal', /status 1, before it began.*The token is not that of this run/, /engine\.log/],
+	['version', 'version', /version 1 of the trainer link, the trainer version 2/, /Update Reasoning Lab/],
+	['refuse', 'internal', /before it began to train: Install it/, /Start it again/],
+	['deaf', 'internal', /did not answer an order/, /./],
+	['order', 'internal', /broke the contract\. It reports step 6 after step 0/, /./],
+	['garbage@3', 'internal', /broke the contract\. It sent something that is no message/, /./],
+	['huge@3', 'internal', /a message of 900000000 bytes/, /"log"/],
+	['raise@3', 'internal', /status 1, after step 2: ValueError: the loss is odd/, /checkpoint of step 2/],
+	['leave@3', 'internal', /ended before its work was done, after step 2/, /checkpoint of step 2/],
+	['SIGSEGV@4', 'internal', /crashed after step 3 \(SIGSEGV\)/, /engine\.log/],
+	['SIGKILL@1', 'unavailable', /killed after step 0.*SIGKILL/, /no checkpoint yet/],
+	['fault@3', 'unsupported', /^No such thing\.$/, /^Do another\.$/],
+	['full', 'full', /No space is left/, /Free some/],
+	['link', 'invalid', /cannot hold "leak"/, /./],
+];
+
+for (const [fault, reason, message, action] of faults) {
+	it(`a trainer that does "${fault}" ends its run with why, and leaves nothing behind`, async () => {
+		const run = await place.prepare(changes);
+		place.fault = fault;
+		const exit = await place.run('--run', run);
+		assert.equal(exit.code, reason === 'internal' ? 1 : 2, exit.stderr);
+		const { status, error, step } = await readRecord(run);
+		assert.equal(status, 'crashed');
+		assert.equal(error?.reason, reason, error?.message);
+		assert.match(error?.message ?? '', message);
+		assert.match(error?.action ?? '-', action);
+		assert.equal((await readEvents(run)).at(-1)?.type, 'crashed');
+		const at = fault.split('@')[1];
+		if (at !== undefined) {
+			assert.equal(step, Number(at) - 1);
+			assert.equal((await readMetrics(run)).at(-1)?.step, Number(at) - 1);
+		}
+		if (fault.startsWith('raise')) {
+			assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /Traceback[\s\S]*ValueError: the loss is odd/);
+		}
+		for (const checkpoint of await listCheckpoints(run)) assert.equal(checkpoint.step % 2, 0);
+		assert.deepEqual(await place.trainers(), []);
+	});
+}
+
+it('a Python that is not there, and none at all, are refused with what to do', async () => {
+	for (const [python, message] of [
+		[join(place.folder, 'nowhere'), /nowhere/],
+		[join(place.folder, 'not-a-program'), /not-a-program/],
+	] as const) {
+		const other = await ScriptedPlace.make();
+		try {
+			other.python = python;
+			const refused = await other.run('--run', await other.prepare(changes));
+			assert.equal(refused.code, 2);
+			assert.match(refused.stderr, message);
+		} finally {
+			await other[Symbol.asyncDispose]();
+		}
+	}
+});

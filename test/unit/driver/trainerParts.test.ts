@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { Buffer } from 'node:buffer';
+import { Readable } from 'node:stream';
+import { it } from 'node:test';
+import { takeDriverArguments } from '../../../src/driver/driverArguments.ts';
+import { LengthGuard } from '../../../src/driver/lengthGuard.ts';
+import { explainEnd, lastError } from '../../../src/driver/trainerEnd.ts';
+import { namesHub, trainerEnvironment } from '../../../src/driver/trainerEnvironment.ts';
+
+async function through(text: string, portion: number): Promise<string> {
+	const bytes = Buffer.from(text, 'latin1');
+	const chunks = Array.from({ length: Math.ceil(bytes.length / portion) }, (_, i) =>
+		bytes.subarray(i * portion, (i + 1) * portion),
+	);
+	const passed: Buffer[] = [];
+	for await (const chunk of Readable.from(chunks).pipe(new LengthGuard(100))) passed.push(chunk as Buffer);
+	return Buffer.concat(passed).toString('latin1');
+}
+
+/** Errors of the source do not come through a pipe, those of the guard do. */
+async function refusal(text: string, portion: number): Promise<string> {
+	return through(text, portion).then(
+		() => 'passed',
+		(error: Error) => error.message,
+	);
+}
+
+it('messages pass the guard however they are cut; what is too long or no message does not', async () => {
+	const message = (body: string) => `Content-Length: ${body.length}\r\nContent-Type: x\r\n\r\n${body}`;
+	const text = message('{"a":1}') + message('x'.repeat(100)) + message('') + message('Content-Length: 999\r\n\r\n');
+	for (const portion of [1, 2, 3, 7, 64, 1000]) {
+		assert.equal(await through(text, portion), text);
+		assert.match(await refusal(message('ok') + message('x'.repeat(101)), portion), /101 bytes; up to 100/);
+		assert.match(await refusal('Content-Lenght: 3\r\n\r\nabc', portion), /without a length/);
+		assert.match(await refusal('no message '.repeat(1000), portion), /no message/);
+	}
+});
+
+it('the end of a trainer is explained by signal, status and its last words', () => {
+	const at = { step: 12, checkpoint: 10, outOfMemory: null };
+	const killed = explainEnd({ code: null, signal: 'SIGKILL', words: '' }, { ...at, outOfMemory: true });
+	assert.match(killed.message, /killed after step 12 because the memory of the machine was used up/);
+	assert.match(killed.action ?? '', /^Lower prompts_per_step.*checkpoint of step 10/);
+	// As torchrun tells it: what the other processes were ended by does not count.
+	const torchrun = (exitcode: string) => `[rank1]: ValueError: rank 1 is odd
+torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
+Failures:
+[1]:
+  exitcode  : -15 (pid: 6)  (SIGTERM)
+Root Cause (first observed failure):
+[0]:
+  exitcode  : ${exitcode} (pid: 7)`;
+	assert.match(explainEnd({ code: 1, signal: null, words: torchrun('-9') }, at).message, /SIGKILL/);
+	assert.match(
+		explainEnd({ code: 1, signal: null, words: torchrun('1') }, at).message,
+		/status 1, after step 12: ValueError: rank 1 is odd/,
+	);
+	assert.equal(explainEnd({ code: null, signal: 'SIGSEGV', words: '' }, at).reason, 'internal');
+	const traceback = `Traceback (most recent call last):
+  File "x.py", line 1, in <module>
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB
+[rank0]: and more`;
+	assert.match(
+		explainEnd({ code: 1, signal: null, words: traceback }, at).message,
+		/status 1, after step 12: torch\.OutOfMemoryError: CUDA out of memory/,
+	);
+	const refused = explainEnd(
+		{ code: 2, signal: null, words: 'The Python /x lacks what training needs: No module named torch.\nRun Set Up.\n' },
+		{ step: null, checkpoint: null, outOfMemory: null },
+	);
+	assert.deepEqual(
+		[refused.message, refused.action],
+		['The Python /x lacks what training needs: No module named torch.', 'Run Set Up.'],
+	);
+	assert.equal(lastError(''), '');
+});
+
+it('a trainer gets no telemetry, no stray Python settings, and the network where a hub id is named', () => {
+	const recipe = {
+		workers: 6,
+		pytorch: { processes: 4 },
+		dataset: { path: '/data/a.jsonl', heldOut: null },
+		model: { path: '/models/a' },
+		stages: [{ type: 'dpo', pairs: { path: '/data/pairs.jsonl' } }],
+	} as never;
+	const environment = { PATH: '/bin', PYTHONHOME: '/elsewhere', NODE_OPTIONS: '--inspect', OMP_NUM_THREADS: '64' };
+	const options = { folder: '/trainer', socket: '/s', token: 't', environment };
+	const local = trainerEnvironment({ ...options, recipe });
+	assert.equal(local.PYTHONHOME, undefined);
+	assert.equal(local.NODE_OPTIONS, undefined);
+	assert.equal(local.PATH, '/bin');
+	assert.equal(local.PYTHONPATH, '/trainer');
+	assert.equal(local.HF_HUB_DISABLE_TELEMETRY, '1');
+	assert.equal(local.HF_HUB_OFFLINE, '1');
+	assert.equal(local.OMP_NUM_THREADS, '1');
+	const hub = { ...(recipe as object), stages: [{ type: 'dpo', pairs: { path: 'trl-lib/pairs' } }] } as never;
+	assert.equal(namesHub(recipe), false);
+	assert.equal(namesHub(hub), true);
+	assert.equal(trainerEnvironment({ ...options, recipe: hub }).HF_HUB_OFFLINE, undefined);
+});
+
+it("the driver's own arguments are taken out of those of every engine", () => {
+	assert.deepEqual(takeDriverArguments(['--run', 'r', '--join', '--resume', '--requests', 'q'], '/w'), {
+		options: { join: true, requests: '/w/q' },
+		rest: ['--run', 'r', '--resume'],
+	});
+	assert.throws(() => takeDriverArguments(['--requests', 'q'], '/w'), { reason: 'invalid' });
+	assert.throws(() => takeDriverArguments(['--join', '--requests'], '/w'), { reason: 'invalid' });
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseNvidiaSmi } from '../../../src/environment/machine/nvidia.ts';
+import { parseRocmInfo } from '../../../src/environment/machine/rocm.ts';
+import { chooseTorchBuild } from '../../../src/environment/setup/torchBuild.ts';
+import { machine, withNvidia } from './machines.ts';
+
+describe('the build of torch', () => {
+	it('is that of the processor where there is no GPU, and says why where a driver is too old', () => {
+		assert.deepEqual(chooseTorchBuild(machine()).backend, 'cpu');
+		const old = chooseTorchBuild(withNvidia('470.199.02', '8.0'));
+		assert.equal(old.backend, 'cpu');
+		assert.match(old.notes[0] ?? '', /driver 470\.199\.02 is too old .* 525\.60\.13 is the least/);
+		assert.throws(() => chooseTorchBuild(withNvidia('470.199.02', '8.0'), 'cuda'), { reason: 'unsupported' });
+	});
+
+	it('fits driver and GPUs', () => {
+		const cases: [driver: string, capabilities: string[], backend: string][] = [
+			['580.65.06', ['9.0'], 'cu130'],
+			['595.10', ['12.0', '8.6'], 'cu130'],
+			// Pascal and Volta are in no build for CUDA 13.
+			['580.65.06', ['7.0'], 'cu126'],
+			['550.54.15', ['8.0'], 'cu126'],
+			['525.60.13', ['6.1'], 'cu126'],
+			// Blackwell is in no build for CUDA 12.6.
+			['575.51.03', ['10.0'], 'cu129'],
+			// An old nvidia-smi does not say what a GPU can.
+			['550.54.15', [], 'cu126'],
+			// Kepler, and a pair that no build is for.
+			['535.10', ['3.5'], 'cpu'],
+			['535.10', ['10.0'], 'cpu'],
+		];
+		for (const [driver, capabilities, backend] of cases) {
+			assert.equal(chooseTorchBuild(withNvidia(driver, ...capabilities)).backend, backend, `${driver} ${capabilities}`);
+		}
+		assert.equal(chooseTorchBuild(withNvidia('580.1', '9.0'), 'cpu').backend, 'cpu');
+		assert.match(chooseTorchBuild(machine(), 'cuda').notes[0] ?? '', /No NVIDIA driver/);
+	});
+
+	it('is ROCm where rocminfo lists a GPU, MPS on a Mac, and nothing where PyTorch has none', () => {
+		const rocm = { version: '7.2.0', gpus: ['gfx942 AMD Instinct MI300X'] };
+		assert.deepEqual(chooseTorchBuild(machine({ rocm })).kind, 'rocm');
+		assert.equal(chooseTorchBuild(machine({ rocm: { ...rocm, gpus: [] } })).kind, 'cpu');
+		const mac = { platform: 'darwin', arch: 'arm64' } as const;
+		assert.deepEqual(chooseTorchBuild(machine(mac)), {
+			...{ kind: 'mps', backend: null, words: 'the build for this system', notes: [] },
+		});
+		for (const [facts, wish] of [
+			[{ platform: 'darwin', arch: 'x64' }, 'auto'],
+			[{ platform: 'darwin', arch: 'arm64' }, 'cuda'],
+			[{ platform: 'win32' }, 'rocm'],
+			[{ platform: 'freebsd' }, 'auto'],
+		] as const) {
+			assert.throws(() => chooseTorchBuild(machine(facts), wish), { reason: 'unsupported' });
+		}
+	});
+});
+
+describe('what drivers print', () => {
+	it('of nvidia-smi is its GPUs, with what an old one does not say left open', () => {
+		const text = '580.65.06, NVIDIA H200, 143771, 143167, 9.0\n580.65.06, NVIDIA A2, 15356, [N/A], 8.6\n';
+		assert.deepEqual(parseNvidiaSmi(text), {
+			driver: '580.65.06',
+			gpus: [
+				{ name: 'NVIDIA H200', total: 143_771 * 2 ** 20, free: 143_167 * 2 ** 20, capability: '9.0' },
+				{ name: 'NVIDIA A2', total: 15_356 * 2 ** 20, free: null, capability: '8.6' },
+			],
+			error: null,
+		});
+		assert.equal(parseNvidiaSmi('470.1, Tesla K80, 11441, 11438\n')?.gpus[0]?.capability, null);
+		assert.equal(parseNvidiaSmi("NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"), null);
+	});
+
+	it('of rocminfo is its GPUs, and not the processor', () => {
+		const text = [
+			'ROCk module is loaded',
+			'*******\nAgent 1\n*******\n  Name:                    AMD EPYC 9654\n  Marketing Name:          AMD EPYC 9654',
+			'*******\nAgent 2\n*******\n  Name:                    gfx942\n  Marketing Name:          AMD Instinct MI300X\n  ISA Info:',
+			'    ISA 1\n      Name:                    amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-',
+		].join('\n');
+		assert.deepEqual(parseRocmInfo(text), ['gfx942 AMD Instinct MI300X']);
+	});
+});

@@ -1,0 +1,80 @@
+import { describeMetric } from '../../src/core/metrics/catalogue.ts';
+import type { MetricUnit } from '../../src/core/metrics/metricInfo.ts';
+import type { ChartBand, ChartLine, ChartSpec } from '../lib/charts/chartSpec.ts';
+
+/** Charts that belong together. */
+export interface ChartGroup {
+	readonly id: string;
+	readonly title: string;
+	readonly charts: readonly ChartSpec[];
+}
+
+const unitLabels: Readonly<Record<MetricUnit, string>> = {
+	number: '',
+	share: '',
+	seconds: 's',
+	tokens: 'tokens',
+	nats: 'nats',
+	// Their titles and ticks say it.
+	rate: '',
+	bytes: '',
+	celsius: '\u00b0C',
+	watts: 'W',
+};
+
+/** Names of a run's metrics, each to be put into one chart. */
+export class Names {
+	readonly #all: ReadonlySet<string>;
+	readonly #left: Set<string>;
+
+	constructor(names: readonly string[]) {
+		this.#all = new Set(names);
+		this.#left = new Set(names);
+	}
+
+	has(name: string): boolean {
+		return this.#all.has(name);
+	}
+
+	/** These names, if they are there; they are then placed. */
+	take(...names: readonly string[]): string[] {
+		return names.filter((name) => this.#left.delete(name));
+	}
+
+	/** All that match and are not placed yet, in the order in which they were written first. */
+	match(pattern: RegExp): string[] {
+		return this.take(...[...this.#left].filter((name) => pattern.test(name)));
+	}
+}
+
+export const lineOf = (metric: string, colour: number): ChartLine => ({
+	metric,
+	label: describeMetric(metric).title,
+	colour,
+});
+
+export type ChartOptions = Partial<Pick<ChartSpec, 'bands' | 'kind' | 'size' | 'span'>>;
+
+/** A chart of some lines; none without any. */
+export function chart(id: string, title: string, lines: readonly ChartLine[], options: ChartOptions = {}): ChartSpec[] {
+	const first = lines[0];
+	if (!first) return [];
+	const { unit } = describeMetric(first.metric);
+	const bands: readonly ChartBand[] = options.bands ?? [];
+	return [{ ...options, id, title, kind: options.kind ?? 'lines', lines, bands, unit, unitLabel: unitLabels[unit] }];
+}
+
+/** A chart of one metric, if the run has it. */
+export function single(names: Names, metric: string, title = describeMetric(metric).title): ChartSpec[] {
+	return together(metric, title, names.take(metric));
+}
+
+/** One chart of several metrics. */
+export function together(id: string, title: string, metrics: readonly string[]): ChartSpec[] {
+	return chart(id, title, metrics.map(lineOf));
+}
+
+/** A chart for each metric that matches and is not placed yet. */
+export function each(names: Names, pattern: RegExp): ChartSpec[] {
+	return names.match(pattern).flatMap((name) => chart(name, describeMetric(name).title, [lineOf(name, 0)]));
+}

@@ -1,0 +1,127 @@
+import type { IDisposable } from '../../src/base/disposable.ts';
+import type { ChartLine, ColumnSource } from '../lib/charts/chartSpec.ts';
+import { element, fill, setText } from '../lib/dom.ts';
+import { formatCount } from '../lib/format.ts';
+import type { Theme } from '../lib/theme.ts';
+
+/** What each part of a stack took, of all of it. */
+export interface Shares {
+	/** By metric: what it took a row, and its share of the whole, 0 to 1. */
+	readonly parts: ReadonlyMap<string, { readonly mean: number; readonly share: number }>;
+	/** Rows in which any part has a value. */
+	readonly rows: number;
+}
+
+/** Shares of parts over rows `from` to `to` (excluded). Pure. */
+export function sharesOf(metrics: readonly string[], source: ColumnSource, from: number, to: number): Shares {
+	const sums = metrics.map(() => 0);
+	const any = new Uint8Array(Math.max(0, to - from));
+	metrics.forEach((name, i) => {
+		const column = source.column(name);
+		if (column === undefined) return;
+		const end = Math.min(to, column.length);
+		let sum = 0;
+		for (let row = from; row < end; row++) {
+			const value = column[row] as number;
+			// Neither NaN nor a negative number is a length that something may take.
+			if (!(value >= 0)) continue;
+			sum += value;
+			any[row - from] = 1;
+		}
+		sums[i] = sum;
+	});
+	let rows = 0;
+	for (let i = 0; i < any.length; i++) rows += any[i] as number;
+	const total = sums.reduce((sum, value) => sum + value, 0);
+	return {
+		parts: new Map(
+			metrics.flatMap((name, i) => {
+				const sum = sums[i] as number;
+				return sum > 0 ? [[name, { mean: sum / rows, share: sum / total }] as const] : [];
+			}),
+		),
+		rows,
+	};
+}
+
+/** Rows that are added up in less than a moment. */
+const manyRows = 20_000;
+
+export interface ShareNeeds {
+	readonly source: ColumnSource;
+	readonly theme: () => Theme;
+	/** The lines that are on. */
+	readonly lines: () => readonly ChartLine[];
+	/** Other shares are to be shown. */
+	readonly onChange: () => void;
+}
+
+/** Shares as one bar with what they are of beside it. What the bar shows is told in words elsewhere. */
+export class ShareBar implements IDisposable {
+	readonly element: HTMLElement;
+	readonly #bar = element('div', { class: 'share-bar', aria: { hidden: true } });
+	readonly #caption = element('p', { class: 'chart-caption' });
+	readonly #needs: ShareNeeds;
+	#inView: Shares | null = null;
+	#timer: ReturnType<typeof setTimeout> | undefined;
+	#key = '';
+
+	constructor(needs: ShareNeeds) {
+		this.#needs = needs;
+		this.element = element('div', { class: 'shares' }, this.#bar, this.#caption);
+	}
+
+	/** The view moved, or rows came. Many rows are added up when it rests, so that it stays quick while it moves. */
+	drawn(from: number, to: number): void {
+		clearTimeout(this.#timer);
+		const measure = (): void => {
+			this.#inView = this.#of(from, to);
+			this.#needs.onChange();
+		};
+		if (to - from <= manyRows) measure();
+		else this.#timer = setTimeout(measure, 120);
+	}
+
+	/**
+	 * Shows the shares of a row, or the mean of what is in view.
+	 *
+	 * @param step of the row
+	 * @returns what it shows; null: nothing is known yet
+	 */
+	show(row: number | null, step: number | undefined): Shares | null {
+		const shares = row === null ? this.#inView : this.#of(row, row + 1);
+		if (shares === null) return null;
+		this.#draw(shares);
+		setText(this.#caption, row === null ? `mean of ${formatCount(shares.rows)} steps in view` : `step ${step ?? ''}`);
+		return shares;
+	}
+
+	dispose(): void {
+		clearTimeout(this.#timer);
+	}
+
+	#of(from: number, to: number): Shares {
+		const metrics = this.#needs.lines().map((line) => line.metric);
+		return sharesOf(metrics, this.#needs.source, from, to);
+	}
+
+	#draw(shares: Shares): void {
+		const theme = this.#needs.theme();
+		const segments = this.#needs.lines().flatMap(({ metric, colour }) => {
+			const share = shares.parts.get(metric)?.share ?? 0;
+			return share > 0 ? [{ share, colour: theme.series[colour % theme.series.length] ?? theme.foreground }] : [];
+		});
+		const key = JSON.stringify(segments.map(({ share, colour }) => [share.toFixed(4), colour]));
+		if (key === this.#key) return;
+		this.#key = key;
+		fill(
+			this.#bar,
+			...segments.map(({ share, colour }) => {
+				const segment = element('span', { class: 'share-segment' });
+				segment.style.flexGrow = String(share);
+				segment.style.background = colour;
+				return segment;
+			}),
+		);
+	}
+}
