@@ -5,6 +5,7 @@ import { Failure } from '../base/failure.ts';
 import { goldText } from '../core/dataset/answer.ts';
 import type { Verdict } from '../core/math/comparePlainNumbers.ts';
 import { parseTrace, soleAnswer } from '../core/trace/parseTrace.ts';
+import { r1Tags } from '../core/trace/trace.ts';
 import { createMathComparer, type MathComparer } from '../rewards/mathVerifier.ts';
 import { LineSplitter, parseLine } from '../runs/jsonLines.ts';
 import { printable } from './cliOutput.ts';
@@ -16,9 +17,6 @@ const pairSchema = v.looseObject({
 	gold: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
 	prediction: v.nullable(v.union([v.string(), v.number(), v.boolean()])),
 });
-
-/** Those of the template `r1`. */
-const tags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
 
 const words: Readonly<Record<string, string>> = { '1': 'right', '0': 'wrong', null: 'undecided' };
 
@@ -65,8 +63,8 @@ export const rewardMathVerb: Verb = {
 
 /** A completion with answer tags is judged by its one answer section, as in training; all else by its last stated answer. */
 function judge(compare: MathComparer, gold: string, prediction: string): Verdict {
-	if (!prediction.includes(tags.answer[0])) return compare(gold, prediction);
-	const answer = soleAnswer(parseTrace(prediction, tags), tags);
+	if (!prediction.includes(r1Tags.answer[0])) return compare(gold, prediction);
+	const answer = soleAnswer(parseTrace(prediction));
 	const verdict = compare(gold, answer ?? '', { sole: true });
 	if (answer !== null || verdict.value === null) return verdict;
 	return { value: 0, reason: 'The completion has no answer section, or several.' };

@@ -3,7 +3,7 @@ import type { PolicyCapabilities } from '../core/search/policy.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
 import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { needsOf } from '../core/search/strategy.ts';
-import type { TraceTags } from '../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../core/trace/trace.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
 import { OpenSearch } from './openSearch.ts';
@@ -18,8 +18,6 @@ export interface ReasonerOptions {
 	/** Ends opening. */
 	readonly signal?: AbortSignal;
 }
-
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
 /**
  * Opens a policy and its scorers, and solves problems with them by any strategy that they suffice for: what `solve` and the
@@ -51,7 +49,7 @@ class SearchReasoner implements Reasoner {
 		this.name = policy.name;
 		this.model = policy.model;
 		this.capabilities = policy.capabilities;
-		this.tags = spec.tags ?? policy.tags ?? defaultTags;
+		this.tags = spec.tags ?? policy.tags ?? r1Tags;
 		this.strategy = spec.strategy;
 		this.budget = spec.budget;
 		this.#require(strategyOf(spec.strategy), strategyParams(strategyOf(spec.strategy), spec.params));

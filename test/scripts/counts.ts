@@ -5,6 +5,8 @@ export interface Counts {
 	passed: number;
 	failed: number;
 	skipped: number;
+	/** Names of the failed ones, with file and line, where they are known. */
+	failures?: readonly string[];
 }
 
 /** Writes to the file that test.ts named, if it did. */

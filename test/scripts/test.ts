@@ -121,6 +121,8 @@ const scratch = mkdtempSync(join(tmpdir(), 't-'));
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const timings: string[] = [];
 const failed = new Set<string>();
+/** Said again at the end: what failed may stand thousands of lines above. */
+const failures: string[] = [];
 
 let browser: Record<string, string> = {};
 if (chosen.some(({ name }) => ['unit', 'integration', 'e2e'].includes(name))) {
@@ -158,11 +160,16 @@ for (const phase of chosen) {
 	total.passed += counts.passed;
 	total.failed += counts.failed;
 	total.skipped += counts.skipped;
-	if (counts.failed > 0) failed.add(phase.name);
+	if (counts.failed > 0) {
+		failed.add(phase.name);
+		const names = counts.failures ?? [];
+		failures.push(...(names.length > 0 ? names.map((name) => `${phase.name}: ${name}`) : [phase.name]));
+	}
 }
 
 async function runParts(phase: Phase, parts: readonly Part[]): Promise<Counts> {
 	const sum: Counts = { passed: 0, failed: 0, skipped: 0 };
+	const failures: string[] = [];
 	for (const { name, command } of parts) {
 		const attempt = () => runPhase({ name, command, timeoutSeconds: phase.timeoutSeconds }, phase.name === 'e2e');
 		let counts = await attempt();
@@ -173,8 +180,9 @@ async function runParts(phase: Phase, parts: readonly Part[]): Promise<Counts> {
 		sum.passed += counts.passed;
 		sum.failed += counts.failed;
 		sum.skipped += counts.skipped;
+		failures.push(...(counts.failures ?? []));
 	}
-	return sum;
+	return { ...sum, failures };
 }
 
 async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbose = false): Promise<Counts> {
@@ -218,6 +226,7 @@ if (left.length > 0) {
 	total.failed++;
 }
 rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+if (failures.length > 0) console.log(`\nFailed:\n${failures.map((name) => `  ✖ ${name}`).join('\n')}`);
 console.log(`\n${timings.join(', ')}`);
 console.log(`Logs and screenshots: ${relative(root, artifacts)}/`);
 console.log(summary(total));

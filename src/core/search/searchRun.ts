@@ -3,7 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../protocol/treeLog.ts';
 import { treeLogFormat } from '../../protocol/treeLog.ts';
 import { loadLatexParser } from '../math/latexParser.ts';
-import type { TraceTags } from '../trace/trace.ts';
+import { r1Tags, type TraceTags } from '../trace/trace.ts';
 import { equivalentAnswers } from './answerClasses.ts';
 import { BudgetMeter, type SearchTotals } from './budgetMeter.ts';
 import { bestFinal, chooser, judgeFinals, votedFinal } from './choice.ts';
@@ -77,7 +77,6 @@ export interface SearchHandle {
 }
 
 export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
 /** Runs a search to its end, which is an `end` event whatever happens to the policy and the scorers. */
 export function runSearch(options: SearchOptions): Promise<SearchResult> {
@@ -114,7 +113,7 @@ class SearchRun {
 		const strategy =
 			typeof this.#options.strategy === 'string' ? strategyOf(this.#options.strategy) : this.#options.strategy;
 		const params = strategyParams(strategy, this.#options.params);
-		const rule = stepRuleOf(this.#options.split ?? 'lines', this.#options.tags ?? defaultTags);
+		const rule = stepRuleOf(this.#options.split ?? 'lines', this.#options.tags ?? r1Tags);
 		this.#checkNeeds(strategy, params, rule === null);
 		const log = resume === undefined ? null : readLog(resume.events, this.#tree);
 		if (log !== null) {
@@ -217,7 +216,7 @@ class SearchRun {
 			budget,
 			...(same ? {} : { strategy: strategy.name }),
 			params,
-			tags: this.#options.tags ?? defaultTags,
+			tags: this.#options.tags ?? r1Tags,
 		});
 		for (const event of events) {
 			this.#emit(event);
@@ -244,7 +243,7 @@ class SearchRun {
 			guide,
 			judge: judge ?? guide,
 			sampling: { ...defaultSampling, ...sampling },
-			tags: tags ?? defaultTags,
+			tags: tags ?? r1Tags,
 			rule,
 			concurrency: atOnce,
 			seed,

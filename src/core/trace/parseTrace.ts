@@ -1,6 +1,13 @@
-import type { Span, TagMark, Trace, TraceFault, TraceFaultReason, TraceTags } from './trace.ts';
+import {
+	r1Tags,
+	type Span,
+	type TagMark,
+	type Trace,
+	type TraceFault,
+	type TraceFaultReason,
+	type TraceTags,
+} from './trace.ts';
 
-const r1Tags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 const maxFaults = 100;
 
 /** What a completion of the template must show, in order. */

@@ -2,6 +2,12 @@ import type { Template } from '../text/template.ts';
 
 export type TraceTags = Pick<Template, 'think' | 'answer'>;
 
+/** Those of the template `r1`; the default wherever neither a recipe nor a policy names others. */
+export const r1Tags = {
+	think: ['<think>', '</think>'],
+	answer: ['<answer>', '</answer>'],
+} as const satisfies TraceTags;
+
 /** Offsets are UTF-16 code units of the completion; `end` is exclusive. */
 export interface Span {
 	readonly start: number;

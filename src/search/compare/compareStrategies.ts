@@ -10,7 +10,7 @@ import {
 import { summariseComparison } from '../../core/search/comparison/summariseComparison.ts';
 import type { SearchResult } from '../../core/search/searchRun.ts';
 import type { TreeNode } from '../../core/search/searchTree.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
 import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../protocol/searchSpec.ts';
 import {
 	type ComparedProblem,
@@ -54,7 +54,6 @@ export interface CompareOptions {
 	readonly summaryMs?: number;
 }
 
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 /** Failures in a row, and for each search that is under way, after which the policy or the scorer is taken for gone. */
 const mostFailures = 8;
 
@@ -130,7 +129,7 @@ async function openSearches({ spec, context, signal }: CompareOptions, plan: Com
 			if (point.shared !== null || strategies.has(point.strategy)) continue;
 			strategies.set(point.strategy, keep(await OpenSearch.open(strategySpec(spec, point), context, signal)));
 		}
-		const tags = spec.tags ?? samples.policy.tags ?? defaultTags;
+		const tags = spec.tags ?? samples.policy.tags ?? r1Tags;
 		return { policy: samples.policy.name, tags, samples, scorers, strategies, dispose };
 	} catch (error) {
 		dispose();

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
@@ -22,6 +21,7 @@ import {
 } from '../../runs/comparisonFolder.ts';
 import { formatLine } from '../../runs/jsonLines.ts';
 import { RunLock } from '../../runs/runLock.ts';
+import { hashOfProblems } from '../hashOfProblems.ts';
 
 /** What decides about results; the rest only says how fast they come. */
 function decisive({ name: _, searches: __, concurrency: ___, trees: ____, ...spec }: ComparisonSpec): string {
@@ -68,7 +68,12 @@ export class ComparisonFolder {
 			if (known === null) {
 				const found = await problems();
 				await writeFileAtomic(join(path, comparisonFiles.problems), lines(found));
-				const file: ComparisonFile = { format: comparisonFormat, spec, problemsHash: hashOf(found), created: now };
+				const file: ComparisonFile = {
+					format: comparisonFormat,
+					spec,
+					problemsHash: hashOfProblems(found),
+					created: now,
+				};
 				await writeFileAtomic(join(path, comparisonFiles.comparison), `${JSON.stringify(file, null, '\t')}\n`);
 				return new ComparisonFolder(path, lock, found, {
 					table: new ComparisonTable(found.length),
@@ -83,7 +88,7 @@ export class ComparisonFolder {
 				);
 			}
 			const found = await readComparedProblems(path);
-			if (hashOf(found) !== known.problemsHash) {
+			if (hashOfProblems(found) !== known.problemsHash) {
 				throw new Failure('corrupt', `${path}: ${comparisonFiles.problems} is not what the comparison began with.`);
 			}
 			return new ComparisonFolder(path, lock, found, await readResults(path, found.length));
@@ -164,10 +169,4 @@ async function readResults(path: string, problems: number): Promise<ReadResults>
 		else table.add(result);
 	}
 	return { table, unreadable };
-}
-
-function hashOf(problems: readonly ComparedProblem[]): string {
-	const hash = createHash('sha256');
-	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));
-	return hash.digest('hex');
 }

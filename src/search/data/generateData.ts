@@ -5,7 +5,7 @@ import type { Problem } from '../../core/dataset/problem.ts';
 import type { Right } from '../../core/search/export/treeFacts.ts';
 import type { SearchResult } from '../../core/search/searchRun.ts';
 import type { SearchTree } from '../../core/search/searchTree.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
 import { type DataExport, type DataSpec, labelExports } from '../../protocol/dataSpec.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
@@ -46,7 +46,6 @@ export interface GeneratedData extends DataRunProgress {
 	readonly bytes: Readonly<Record<string, number>>;
 }
 
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 /** Failures in a row, beside those under way, after which the policy or the scorer is taken for gone. */
 const mostFailures = 8;
 
@@ -113,7 +112,7 @@ async function openSearches({ spec, context, signal }: GenerateOptions): Promise
 			judge: null,
 		});
 		const steps = !labels ? null : once ? search : await open(stepSpec);
-		const tags = spec.search.tags ?? opened[0]?.policy.tags ?? defaultTags;
+		const tags = spec.search.tags ?? opened[0]?.policy.tags ?? r1Tags;
 		return { search, steps, tags, dispose };
 	} catch (error) {
 		dispose();

@@ -7,15 +7,16 @@ import {
 	type EvaluationReport,
 	evaluationReport,
 } from '../../core/evaluation/evaluationReport.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { r1Tags } from '../../core/trace/trace.ts';
 import type { EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { samplingStrategy } from '../compare/sampling.ts';
+import { hashOfProblems } from '../hashOfProblems.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
 import type { SearchContext } from '../searchContext.ts';
 import { createVerdict, type Verdict } from '../verdicts.ts';
-import { EvaluationFolder, hashOfProblems } from './evaluationFolder.ts';
+import { EvaluationFolder } from './evaluationFolder.ts';
 
 export interface EvaluationProgress {
 	/** Questions that are done, of so many. */
@@ -49,7 +50,6 @@ export interface Evaluation {
 	readonly questions: readonly EvaluatedQuestion[];
 }
 
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 /** Questions in a row without a completion after which the policy is taken for gone. */
 const mostFailures = 8;
 
@@ -84,7 +84,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			policy: { name, model },
 		});
 		try {
-			const verdict = await createVerdict(tags ?? search.policy.tags ?? defaultTags, set.task, path);
+			const verdict = await createVerdict(tags ?? search.policy.tags ?? r1Tags, set.task, path);
 			await new Sampling(options, problems, search, verdict, folder).run();
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
 			if (questions.length === 0)

@@ -1,7 +1,5 @@
-import { createHash } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
-import type { Problem } from '../../core/dataset/problem.ts';
 import type { EvaluationReport } from '../../core/evaluation/evaluationReport.ts';
 import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import {
@@ -27,12 +25,6 @@ export type NewEvaluation = Pick<EvaluationFile, 'spec' | 'created' | 'problems'
 function decisive({ name: _, concurrency: __, ...spec }: EvaluationSpec): string {
 	return JSON.stringify(spec);
 }
-
-export const hashOfProblems = (problems: readonly Problem[]): string => {
-	const hash = createHash('sha256');
-	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));
-	return hash.digest('hex');
-};
 
 /** The folder of an evaluation while one process writes it. */
 export class EvaluationFolder {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import type { ScoreItem, Scorer } from '../../core/search/scorer.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { ScorerSpec } from '../../protocol/searchSpec.ts';
@@ -18,8 +18,6 @@ const fileSchema = v.object({
 	name: v.optional(v.nullable(v.string()), null),
 });
 const builtInSchema = v.looseObject({ use: v.pipe(v.string(), v.minLength(1)), name: v.optional(v.string()) });
-
-const defaultTags: TraceTags = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] };
 
 /** Built-in rewards bound themselves (programs, servers, comparisons): their process gets long limits. */
 const builtInLimits = { batchMs: 1_800_000, rowMs: 300_000 } as const;
@@ -40,7 +38,7 @@ export async function openRewardScorer(
 	signal?: AbortSignal,
 ): Promise<OpenScorer> {
 	const { search } = context;
-	const tags = context.spec.tags ?? context.policy.tags ?? defaultTags;
+	const tags = context.spec.tags ?? context.policy.tags ?? r1Tags;
 	const { file, entry, wanted } = namedBy(spec);
 	const environment = { ...(search.environment ?? process.env) } as NodeJS.ProcessEnv;
 	const python = file?.endsWith('.py') === true;

@@ -1,0 +1,9 @@
+import { createHash } from 'node:crypto';
+import type { Problem } from '../core/dataset/problem.ts';
+
+/** SHA-256 of what decides about a list of questions: prompts and right answers in their order. */
+export function hashOfProblems(problems: readonly Pick<Problem, 'prompt' | 'answer'>[]): string {
+	const hash = createHash('sha256');
+	for (const { prompt, answer } of problems) hash.update(JSON.stringify([prompt, answer]));
+	return hash.digest('hex');
+}
