@@ -21,8 +21,8 @@ interface Phase {
 	readonly needs?: readonly string[];
 	readonly timeoutSeconds: number;
 	/**
-	 * Parts that are run one by one in a workbench. One that fails is tried a second time, and says so: a click can miss
-	 * where a busy machine lets a list or a picker move under it.
+	 * Parts that are run one by one, each with the time of the phase. One that fails is tried a second time, and says so: a
+	 * click can miss where a busy machine lets a list or a picker move under it, and a cluster can be slow to come up.
 	 */
 	readonly parts?: readonly Part[];
 }
@@ -51,8 +51,9 @@ const phases: readonly Phase[] = [
 	{
 		name: 'trainer',
 		command: patient(nodeTests('trainer', 1, 'test/trainer/*.test.ts')),
+		parts: filesOf('trainer'),
 		needs: ['build'],
-		timeoutSeconds: 1800,
+		timeoutSeconds: 600,
 	},
 	{
 		name: 'integration',
@@ -64,18 +65,23 @@ const phases: readonly Phase[] = [
 	{
 		name: 'e2e',
 		command: nodeTests('e2e', 1, 'test/e2e/**/*.test.ts'),
-		parts: readdirSync(join(root, 'test/e2e'))
-			.filter((file) => file.endsWith('.test.ts'))
-			.map((file) => file.slice(0, -'.test.ts'.length))
-			.map((name) => ({ name, command: patient(nodeTests(`e2e-${name}`, 1, `test/e2e/${name}.test.ts`)) })),
+		parts: filesOf('e2e'),
 		needs: ['build'],
 		timeoutSeconds: 900,
 	},
 ];
 
-/** torch and Ray take their time on a busy machine. */
+/** A part for each file of tests. */
+function filesOf(phase: string): Part[] {
+	return readdirSync(join(root, 'test', phase))
+		.filter((file) => file.endsWith('.test.ts'))
+		.map((file) => file.slice(0, -'.test.ts'.length))
+		.map((name) => ({ name, command: patient(nodeTests(`${phase}-${name}`, 1, `test/${phase}/${name}.test.ts`)) }));
+}
+
+/** torch and Ray take their time on a busy machine. Less than the time of the phase: so it is said which test hung. */
 function patient([program, ...args]: [string, ...string[]]): [string, ...string[]] {
-	return [program, ...args.map((argument) => argument.replace(/^--test-timeout=.*/, '--test-timeout=900000'))];
+	return [program, ...args.map((argument) => argument.replace(/^--test-timeout=.*/, '--test-timeout=560000'))];
 }
 
 /** @param concurrency files that run at once */
@@ -171,11 +177,11 @@ async function runParts(phase: Phase, parts: readonly Part[]): Promise<Counts> {
 	const sum: Counts = { passed: 0, failed: 0, skipped: 0 };
 	const failures: string[] = [];
 	for (const { name, command } of parts) {
-		const attempt = () => runPhase({ name, command, timeoutSeconds: phase.timeoutSeconds }, phase.name === 'e2e');
-		let counts = await attempt();
+		const attempt = (verbose: boolean) => runPhase({ name, command, timeoutSeconds: phase.timeoutSeconds }, verbose);
+		let counts = await attempt(phase.name === 'e2e');
 		if (counts.failed > 0) {
 			console.log(`↻ ${name} failed and is tried a second time`);
-			counts = await attempt();
+			counts = await attempt(true);
 		}
 		sum.passed += counts.passed;
 		sum.failed += counts.failed;
