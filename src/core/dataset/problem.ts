@@ -31,6 +31,8 @@ export interface Task {
 	readonly maxAnswerLength: number;
 	/** A problem from the whole space, training and held-out alike. */
 	sample(random: Random): Required<Problem> & { readonly answer: string; readonly solution: string };
+	/** Plain text for pretraining: a sentence or two that ask for nothing. Absent: the task knows none. */
+	text?(random: Random): string;
 	/** Whether the answer (without tags) is right; surrounding white space does not matter. */
 	verify(question: Question, answer: string): boolean;
 }

@@ -18,6 +18,8 @@ export interface ProblemSource {
 	training(seed: number, index: number): Problem;
 	/** The first n of a fixed list that does not depend on any seed; fewer when the source has fewer. */
 	heldOut(n: number): readonly Problem[];
+	/** The index-th plain text under a seed, for pretraining; absent: the source has none. */
+	text?(seed: number, index: number): string;
 	/** null: accuracy does not apply (the gold answer is absent). */
 	verify(question: Question, answer: string): boolean | null;
 }

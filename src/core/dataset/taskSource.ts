@@ -8,6 +8,7 @@ export function taskSource(task: Task): ProblemSource {
 	// The list of any length begins with the list of a smaller one.
 	let longest: readonly Problem[] = [];
 	let asked = 0;
+	const text = task.text?.bind(task);
 	return {
 		name: task.name,
 		symbols: task.symbols,
@@ -23,6 +24,7 @@ export function taskSource(task: Task): ProblemSource {
 			}
 			return longest.slice(0, n);
 		},
+		...(text === undefined ? {} : { text: (seed: number, index: number) => text(Random.of(seed, 'text', index)) }),
 		verify: (question, answer) => task.verify(question, answer),
 	};
 }
