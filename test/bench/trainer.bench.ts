@@ -120,8 +120,14 @@ async function fastest(comparison: Comparison, model: string, lengths: Lengths):
 }
 
 /** One number a step: equal lists mean that two programs have computed the same. */
-function losses(lines: readonly Readonly<Record<string, unknown>>[]): string {
-	return JSON.stringify(lines.map((line) => line.loss).filter((loss) => typeof loss === 'number'));
+function losses(lines: readonly Readonly<Record<string, unknown>>[]): number[] {
+	return lines.map((line) => line.loss).filter((loss) => typeof loss === 'number');
+}
+
+function likeness(a: readonly number[], b: readonly number[]): string {
+	if (a.length !== b.length) return `of ${a.length} and ${b.length} steps`;
+	const first = a.findIndex((loss, i) => loss !== b[i]);
+	return first < 0 ? 'equal, bit for bit' : `equal up to step ${first}, then ${a[first]} and ${b[first]}`;
 }
 
 function ratios(of: readonly StepFigures[], against: readonly StepFigures[]): number[] {
@@ -142,7 +148,7 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 	for (let round = 1; round <= rounds; round++) {
 		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
 		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
-		const told: string[] = [];
+		const told: number[][] = [];
 		const turns = [
 			async () => {
 				const trained = await comparison.pytorch(first, setting);
@@ -160,7 +166,7 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		];
 		// Forth and back, so that what changes on the machine meanwhile meets nobody always first.
 		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
-		const same = told[0] === told[1] ? 'equal, bit for bit' : 'not equal';
+		const same = likeness(told[0] ?? [], told[1] ?? []);
 		console.log(`  round ${round}: the losses of engine and plain script are ${same}`);
 	}
 	const overhead = ratios(kl.pytorch, kl.plain).map((ratio) => 100 * (ratio - 1));
