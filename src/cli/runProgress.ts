@@ -55,7 +55,7 @@ export class RunProgress {
 
 	/** The metric that the sparkline draws. */
 	get shown(): string {
-		return this.#stage === 'sft' || this.#stage in headOfStage ? 'loss' : 'reward';
+		return this.#stage === 'pretrain' || this.#stage === 'sft' || this.#stage in headOfStage ? 'loss' : 'reward';
 	}
 
 	get stage(): string {

@@ -10,6 +10,7 @@ const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes
 
 /** Of stages that do not compute with all of them. */
 const ofStage: Readonly<Record<string, readonly (keyof Hyperparameters)[]>> = {
+	pretrain: ['learning_rate'],
 	sft: ['learning_rate'],
 	distill: ['learning_rate'],
 	dpo: ['learning_rate', 'beta'],

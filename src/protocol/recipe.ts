@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
+import { pretrainStageSchema } from './imitationStages.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
@@ -227,6 +228,7 @@ export const headOfStage = { 'value-model': 'value', 'process-reward-model': 'pr
 export const stageSchema = v.variant(
 	'type',
 	[
+		pretrainStageSchema,
 		sftStageSchema,
 		grpoStageSchema,
 		valueModelStageSchema,
@@ -236,7 +238,7 @@ export const stageSchema = v.variant(
 		rewardModelStageSchema,
 		distillStageSchema,
 	],
-	'must be a stage of type "sft", "grpo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
+	'must be a stage of type "pretrain", "sft", "grpo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
 );
 
 export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
@@ -280,7 +282,7 @@ export const recipeSchema = v.strictObject({
 	),
 	stages: described(
 		v.pipe(v.array(stageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
-		'What is done, in order: a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
+		'What is done, in order: a base model from texts (pretrain), a cold start by imitation (sft), reinforcement learning (grpo), heads that search is guided by (value-model, process-reward-model). Steps are numbered through.',
 	),
 	evaluate: v.optional(
 		described(
@@ -318,6 +320,7 @@ export type Recipe = v.InferOutput<typeof recipeSchema>;
 export type TaskDataset = v.InferOutput<typeof taskDatasetSchema>;
 export type FileDataset = v.InferOutput<typeof fileDatasetSchema>;
 export type RewardSpec = v.InferOutput<typeof rewardSchema>;
+export type PretrainStage = v.InferOutput<typeof pretrainStageSchema>;
 export type SftStage = v.InferOutput<typeof sftStageSchema>;
 export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
 export type ValueModelStage = v.InferOutput<typeof valueModelStageSchema>;
@@ -329,5 +332,5 @@ export type RewardModelStage = v.InferOutput<typeof rewardModelStageSchema>;
 export type DistillStage = v.InferOutput<typeof distillStageSchema>;
 /** Stages that the embedded engine does not have. */
 export type TorchStage = RlooStage | DpoStage | RewardModelStage | DistillStage;
-export type Stage = SftStage | GrpoStage | HeadStage | TorchStage;
+export type Stage = PretrainStage | SftStage | GrpoStage | HeadStage | TorchStage;
 export type TemplateSpec = v.InferOutput<typeof templateSchema>;

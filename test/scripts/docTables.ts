@@ -206,6 +206,8 @@ export function recipeTables(): Record<string, string> {
 		split: keyTable(option(pick(process.properties?.split, 'split'), 'text')),
 		labels: keyTable(pick(value.properties?.labels, 'labels')),
 		until: keyTable(pick(sft.properties?.until, 'until')),
+		pretrain: keyTable(kind('pretrain'), own(kind('pretrain'))),
+		corpus: keyTable(pick(kind('pretrain').properties?.corpus, 'corpus')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
 		rloo: keyTable(kind('rloo'), own(kind('rloo'))),

@@ -25,6 +25,11 @@ function addDefaults(schema: Schema, defaults: Readonly<Record<string, unknown>>
 
 const stageSnippets = [
 	{
+		label: 'Base model (pretrain)',
+		description: 'The next token of whole texts, with a few worked solutions among them',
+		body: { type: 'pretrain', steps: 1000, learning_rate: 0.001, batch_size: 64, workedShare: 0.05 },
+	},
+	{
 		label: 'Cold start (sft)',
 		description: 'Imitation of worked solutions until the format is learned',
 		body: { type: 'sft', steps: 200, until: { heldOutAccuracy: 0.3 }, learning_rate: 0.001, batch_size: 64 },
@@ -75,6 +80,7 @@ const stageSnippets = [
 
 /** What the keys of each kind of stage are where it says nothing. */
 const ownDefaults = {
+	pretrain: recipeDefaults.pretrain,
 	sft: recipeDefaults.sft,
 	grpo: recipeDefaults.grpo,
 	rloo: recipeDefaults.rloo,
@@ -88,6 +94,7 @@ const ownDefaults = {
 /** And those of the objects in a stage. */
 const innerDefaults = {
 	until: recipeDefaults.until,
+	corpus: recipeDefaults.corpus,
 	labels: recipeDefaults.labels,
 	pairs: recipeDefaults.pairs,
 	data: recipeDefaults.teacherData,

@@ -8,6 +8,7 @@ import { policyMetrics } from './groups/policyMetrics.ts';
 import { preferenceMetrics } from './groups/preferenceMetrics.ts';
 import { rewardMetrics } from './groups/rewardMetrics.ts';
 import { speedMetrics } from './groups/speedMetrics.ts';
+import { textMetrics } from './groups/textMetrics.ts';
 import type { MetricEntry } from './metricEntry.ts';
 import type { MetricContext, MetricInfo } from './metricInfo.ts';
 import { ownName } from './ownName.ts';
@@ -22,6 +23,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...lengthMetrics,
 	...optimiserMetrics,
 	...speedMetrics,
+	...textMetrics,
 };
 
 /** Every fixed name, in the order in which they are shown. */

@@ -2,6 +2,7 @@ import type { LossType } from '../../protocol/recipe.ts';
 
 /** Every kind of stage. */
 export const stageTypes = [
+	'pretrain',
 	'sft',
 	'grpo',
 	'rloo',

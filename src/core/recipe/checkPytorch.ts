@@ -170,6 +170,9 @@ function checkRay(recipe: Recipe, report: Report): void {
 function checkStage(stage: Stage, i: number, report: Report): void {
 	const place = (key: string) => ['stages', i, key];
 	switch (stage.type) {
+		case 'pretrain':
+			report(place('type'), 'The stage "pretrain" is the embedded engine\'s: set "engine": "embedded", or take "sft".');
+			return;
 		case 'value-model':
 			report(place('type'), 'TRL trains no value model: set "engine": "embedded", or take "process-reward-model".');
 			return;

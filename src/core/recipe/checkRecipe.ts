@@ -3,6 +3,7 @@ import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkBatches } from './checkBatches.ts';
 import { checkEmbedded } from './checkEmbedded.ts';
+import { checkImitation } from './checkImitation.ts';
 import { checkModel } from './checkModel.ts';
 import { checkPytorch } from './checkPytorch.ts';
 import { checkRewards } from './checkRewards.ts';
@@ -24,6 +25,7 @@ export function checkRecipe(recipe: Recipe): PathFault[] {
 	checkDataset(recipe, report);
 	checkRewards(recipe, template, report);
 	checkStages(recipe, report);
+	checkImitation(recipe, task, report);
 	checkModel(recipe, lengths, report);
 	if (recipe.engine === 'embedded') checkEmbedded(recipe, report);
 	else {

@@ -10,6 +10,8 @@ export const recipeDefaults = {
 		adam_epsilon: 1e-8,
 	},
 	until: { every: 20, problems: 256 },
+	pretrain: { batch_size: 64, workedShare: 0.05 },
+	corpus: { text: 'text', heldOutShare: 0.05 },
 	sft: { batch_size: 64 },
 	grpo: {
 		num_generations: 8,

@@ -28,6 +28,7 @@ export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 		if (model.template !== undefined) files.push({ key: ['model', 'template'], path: model.template, kind: 'file' });
 	}
 	for (const [i, stage] of recipe.stages.entries()) {
+		if ('corpus' in stage && stage.corpus !== null) data(stage.corpus.path, 'stages', i, 'corpus', 'path');
 		if ('labels' in stage && stage.labels !== null) data(stage.labels.path, 'stages', i, 'labels', 'path');
 		if ('pairs' in stage) data(stage.pairs.path, 'stages', i, 'pairs', 'path');
 		if ('data' in stage) data(stage.data.path, 'stages', i, 'data', 'path');

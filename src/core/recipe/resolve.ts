@@ -68,7 +68,7 @@ function resolveModel(
 	const completions = stages.flatMap((stage) =>
 		'max_completion_length' in stage ? [stage.max_completion_length] : [],
 	);
-	const teaches = stages.some((stage) => stage.type === 'sft');
+	const teaches = stages.some(({ type }) => type === 'sft' || type === 'pretrain');
 	return {
 		layers: model.layers,
 		width: model.width,

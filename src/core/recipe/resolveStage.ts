@@ -48,6 +48,17 @@ export function resolveStage(
 		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine) };
 	}
 	const until = stage.until === undefined ? null : filled(recipeDefaults.until, stage.until);
+	if (stage.type === 'pretrain') {
+		const { corpus } = stage;
+		return {
+			...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.pretrain }, stage),
+			until,
+			corpus:
+				corpus === undefined
+					? null
+					: { ...filled(recipeDefaults.corpus, corpus), path: machine.resolvePath(corpus.path) },
+		};
+	}
 	if (stage.type === 'distill') {
 		const data = filled(recipeDefaults.teacherData, stage.data);
 		return {

@@ -34,6 +34,15 @@ const optimiser = {
 	trainer: v.optional(v.record(v.string(), v.unknown())),
 };
 
+const resolvedPretrain = v.strictObject({
+	type: v.literal('pretrain'),
+	...optimiser,
+	/** null: the texts of the dataset itself. */
+	corpus: v.nullable(v.strictObject({ path: v.string(), text: v.string(), heldOutShare: v.number() })),
+	workedShare: v.number(),
+	batch_size: positive,
+});
+
 const resolvedSft = v.strictObject({ type: v.literal('sft'), ...optimiser, batch_size: positive });
 
 const resolvedGrpo = v.strictObject({
@@ -285,6 +294,7 @@ export const resolvedRecipeSchema = v.strictObject({
 	),
 	stages: v.array(
 		v.variant('type', [
+			resolvedPretrain,
 			resolvedSft,
 			resolvedGrpo,
 			resolvedValueModel,
@@ -302,6 +312,7 @@ export const resolvedRecipeSchema = v.strictObject({
 
 export type ResolvedRecipe = v.InferOutput<typeof resolvedRecipeSchema>;
 export type ResolvedStage = ResolvedRecipe['stages'][number];
+export type ResolvedPretrainStage = v.InferOutput<typeof resolvedPretrain>;
 export type ResolvedSftStage = v.InferOutput<typeof resolvedSft>;
 export type ResolvedGrpoStage = v.InferOutput<typeof resolvedGrpo>;
 export type ResolvedValueModelStage = v.InferOutput<typeof resolvedValueModel>;

@@ -28,6 +28,7 @@ export function mapRecipePaths(recipe: ResolvedRecipe, map: (path: string) => st
 			if (stage.type === 'value-model' || stage.type === 'process-reward-model') {
 				return { ...stage, labels: at(stage.labels) };
 			}
+			if (stage.type === 'pretrain') return { ...stage, corpus: at(stage.corpus) };
 			if (stage.type === 'dpo' || stage.type === 'reward-model') return { ...stage, pairs: at(stage.pairs) };
 			if (stage.type === 'distill') return { ...stage, data: at(stage.data) };
 			return stage;

@@ -23,16 +23,18 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
 /**
  * The sizes of the model and its vocabulary: from the recipe and the data, or, when weights are taken over, from their
  * checkpoint, after it was checked that it fits. Throws `mismatch` when it does not.
+ * @param texts besides those of the dataset, whose characters a new model must know
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,
 	source: ProblemSource,
 	weights: StoredCheckpoint | null,
+	texts: readonly string[] = [],
 ): ModelAndTokenizer {
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
 		if (wanted === null) throw new Failure('internal', 'A model folder was not opened.');
-		const { shape, tokenizer } = newModel(recipe, wanted, source);
+		const { shape, tokenizer } = newModel(recipe, wanted, source, texts);
 		return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 	}
 	const built = vocabularyFor(recipe, source);

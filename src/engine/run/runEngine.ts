@@ -10,6 +10,7 @@ import type { Progress } from '../shared/progress.ts';
 import { adopt, nothingBefore, recallAccuracy, takeUp } from '../shared/runPast.ts';
 import { readCheckpoint } from './checkpointFolder.ts';
 import { openLabelFiles } from './heads/labelFile.ts';
+import { openImitationFiles } from './imitation/imitationFiles.ts';
 import { PolicyService, policyExtensions } from './policyService.ts';
 import { type StartedTraining, startTraining } from './startTraining.ts';
 import { TrainingRun } from './trainingRun.ts';
@@ -53,7 +54,9 @@ class EmbeddedTraining implements Training {
 		const { recipe, resume, writer, gate } = run;
 		const dataset = await openDataset(recipe.dataset);
 		const labels = await openLabelFiles(recipe);
-		await run.settleData(labels.hash === null ? dataset.hash : sha256(dataset.hash + labels.hash));
+		const imitation = await openImitationFiles(recipe);
+		const files = [labels.hash, imitation.hash].filter((hash) => hash !== null);
+		await run.settleData(files.length === 0 ? dataset.hash : sha256(dataset.hash + files.join('')));
 		const start = await run.startPoint();
 		const checkpoint = start === null ? null : await readCheckpoint(start.folder);
 		const branches = start !== null && !start.own;
@@ -63,6 +66,7 @@ class EmbeddedTraining implements Training {
 			checkpoint,
 			rewards: run.rewards.loaded,
 			labels,
+			imitation,
 			onLeftOut: (count, why) => {
 				const rows = count === 1 ? '1 row was' : `${count} rows were`;
 				void writer

@@ -11,6 +11,7 @@ import type { UpdateReport, Verdict } from '../shared/runCourse.ts';
 import type { RewardFailures } from '../shared/scoreBatch.ts';
 import type { Stopwatch } from '../shared/stopwatch.ts';
 import type { LabelledSteps } from './heads/labelFile.ts';
+import type { ImitationParts } from './imitation/imitationParts.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 
 /** What a run trains with; all of it is there before the first step. */
@@ -24,6 +25,7 @@ export interface TrainingParts {
 	readonly rewards: RecipeScorers;
 	/** Files of labelled steps by the number of the stage that learns from them. */
 	readonly labels: ReadonlyMap<number, LabelledSteps>;
+	readonly imitation: ImitationParts;
 }
 
 export type { Verdict };

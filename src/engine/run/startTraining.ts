@@ -6,7 +6,7 @@ import type { OpenedDataset } from '../../runs/openDataset.ts';
 import type { Learner } from '../learner.ts';
 import { parameterSpecs } from '../model/parameters.ts';
 import { createLearner } from '../ortLearner.ts';
-import { checkColumns, checkSolutions, checkStages } from '../shared/dataChecks.ts';
+import { checkColumns, checkSolutions, checkStages, checkTexts } from '../shared/dataChecks.ts';
 import { type Progress, startOfRun } from '../shared/progress.ts';
 import {
 	readCheckpoint,
@@ -18,6 +18,8 @@ import {
 	storedReference,
 } from './checkpointFolder.ts';
 import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
+import type { ImitationFiles } from './imitation/imitationFiles.ts';
+import { imitationParts } from './imitation/imitationParts.ts';
 import { ProblemFeed } from './problemFeed.ts';
 import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';
 import type { TrainingParts } from './stageHost.ts';
@@ -38,6 +40,7 @@ export interface StartOptions {
 	readonly onLeftOut: (count: number, why: string) => void;
 	/** What stages learn from besides the dataset. */
 	readonly labels: LabelTexts;
+	readonly imitation: ImitationFiles;
 }
 
 function progressOf({ state }: StoredCheckpoint): Progress {
@@ -78,6 +81,7 @@ function check({ recipe, dataset }: StartOptions): void {
 			throw new Failure('unsupported', `The embedded engine has no loss_type "${stage.loss_type}".`, action);
 		}
 	}
+	checkTexts(recipe, dataset.source);
 	checkSolutions(recipe, dataset.source);
 }
 
@@ -112,9 +116,10 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	check(options);
 	const { source } = dataset;
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
-	const model = resolveModel(recipe, source, weights);
+	const model = resolveModel(recipe, source, weights, options.imitation.texts);
 	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);
+	const imitation = imitationParts(recipe, source, options.imitation, model, options.onLeftOut);
 	const learner = await makeLearner(recipe, model, weights);
 	if (weights !== null) {
 		for (const [name, flat] of storedHeads(weights, learner.headParameters)) learner.addHead(name, flat);
@@ -145,6 +150,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			template: recipe.template,
 			rewards: await rewardsFor(options, learner),
 			labels,
+			imitation,
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),
 		vocabulary: model.vocabulary,

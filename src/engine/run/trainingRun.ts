@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type {
 	ResolvedGrpoStage,
 	ResolvedHeadStage,
+	ResolvedPretrainStage,
 	ResolvedSftStage,
 	ResolvedStage,
 } from '../../core/recipe/resolvedRecipe.ts';
@@ -13,6 +14,7 @@ import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
 import { runHeadStage } from './heads/headStage.ts';
+import { runPretrainStage } from './imitation/pretrainStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
@@ -53,6 +55,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 
 	#runStage({ type }: ResolvedStage): Promise<Verdict> {
 		switch (type) {
+			case 'pretrain': {
+				const texts = this.parts.imitation.texts.get(this.progress.stageIndex) ?? null;
+				return runPretrainStage(this, () => this.stageInForce() as ResolvedPretrainStage, texts);
+			}
 			case 'sft':
 				return runSftStage(this, () => this.stageInForce() as ResolvedSftStage);
 			case 'grpo':

@@ -5,10 +5,24 @@ import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
 import { missingColumns } from '../../rewards/missingColumns.ts';
 
-/** Refuses a cold start on data that has no worked solution. */
+/** Refuses pretraining on a dataset that has no texts of its own. */
+export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, text }: ProblemSource): void {
+	if (text !== undefined) return;
+	for (const stage of stages) {
+		if (stage.type !== 'pretrain' || stage.corpus !== null || stage.workedShare === 1) continue;
+		throw new Failure(
+			'invalid',
+			`The dataset ${name} has no plain texts, which the pretrain stage learns from.`,
+			'Name a "corpus" in the stage, or set its "workedShare" to 1: worked solutions alone.',
+		);
+	}
+}
+
+/** Refuses to imitate worked solutions of data that has none. */
 export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, source: ProblemSource): void {
 	const { hasSolutions, name } = source;
-	if (!hasSolutions && recipe.stages.some((stage) => stage.type === 'sft')) {
+	const stage = recipe.stages.find((one) => one.type === 'sft' || (one.type === 'pretrain' && one.workedShare > 0));
+	if (!hasSolutions && stage !== undefined) {
 		let worked = false;
 		for (let i = 0; i < 10_000 && !worked; i++) {
 			const { solution, answer } = source.training(recipe.seed, i);
@@ -17,8 +31,10 @@ export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, 
 		if (!worked) {
 			throw new Failure(
 				'invalid',
-				`The dataset ${name} has no worked solutions, which the sft stage learns from.`,
-				'Name their column as "solution" in the recipe\'s dataset, or leave out the sft stage.',
+				`The dataset ${name} has no worked solutions, which the ${stage.type} stage learns from.`,
+				stage.type === 'sft'
+					? 'Name their column as "solution" in the recipe\'s dataset, or leave out the sft stage.'
+					: 'Name their column as "solution" in the recipe\'s dataset, or set "workedShare" to 0 in the stage.',
 			);
 		}
 	}

@@ -1,6 +1,7 @@
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.ts';
+import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
 import type { ModelShape } from '../learner.ts';
@@ -11,17 +12,29 @@ export interface NewModel {
 }
 
 /** The vocabulary that template and data need. */
-export function vocabularyFor(recipe: Pick<ResolvedRecipe, 'template'>, source: ProblemSource): Tokenizer {
-	return buildTokenizer(recipe.template, source.symbols);
+export function vocabularyFor(
+	recipe: Pick<ResolvedRecipe, 'template'>,
+	source: ProblemSource,
+	texts: readonly string[] = [],
+): Tokenizer {
+	const characters = texts.length === 0 ? source.symbols : withoutTags([...source.symbols, ...texts], recipe.template);
+	return buildTokenizer(recipe.template, characters);
 }
 
-/** Sizes and vocabulary of a model that a recipe asks for by sizes. */
+/** A tag in a text is one token, and its characters need no place of their own. */
+function* withoutTags(texts: readonly string[], template: ResolvedRecipe['template']): Generator<string> {
+	const tags = templateTags(template).sort((a, b) => b.length - a.length);
+	for (const text of texts) yield tags.reduce((rest, tag) => rest.split(tag).join(''), text);
+}
+
+/** Sizes and vocabulary of a model that a recipe asks for by sizes. @param texts besides those of the dataset */
 export function newModel(
 	recipe: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	wanted: Exclude<ResolvedRecipe['model'], { path: string }>,
 	source: ProblemSource,
+	texts: readonly string[] = [],
 ): NewModel {
-	const tokenizer = vocabularyFor(recipe, source);
+	const tokenizer = vocabularyFor(recipe, source, texts);
 	const { width, heads, layers, feedForward } = wanted;
 	const context = wanted.context ?? contextNeeded(recipe, source);
 	return { tokenizer, shape: { vocabulary: tokenizer.size, context, width, heads, layers, feedForward } };
@@ -36,6 +49,6 @@ function contextNeeded(
 	const limits = stages.flatMap((stage) =>
 		samples(stage.type) && 'max_completion_length' in stage ? [stage.max_completion_length] : [],
 	);
-	const teaches = stages.some((stage) => stage.type === 'sft');
+	const teaches = stages.some(({ type }) => type === 'sft' || type === 'pretrain');
 	return contextFor(sequenceLengths(source, template), limits, teaches);
 }

@@ -37,6 +37,8 @@ export interface UpdateReport {
 	readonly batchStart: number;
 	/** What is measured in place of held-out accuracy, where the policy stays as it is. */
 	evaluate?(): Promise<Metrics>;
+	/** What is measured beside held-out accuracy, whenever that is. */
+	also?(): Promise<Metrics>;
 }
 
 /** What a stage's loop does next. */
@@ -106,7 +108,7 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
-	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure }: UpdateReport): Promise<Verdict> {
+	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure, also }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, options } = this;
 		const stage = this.stage();
 		progress.step++;
@@ -120,7 +122,9 @@ export abstract class RunCourse implements GateHooks {
 			const outcome = await this.#measureIfDue(stage, stageEnds !== null, batchStart, measure);
 			if (outcome.reached) stageEnds ??= 'until';
 			isBest = outcome.isBest;
-			Object.assign(line, outcome.metrics, watch.take());
+			const measured = also !== undefined && progress.evaluatedAt === progress.step;
+			const beside = measured ? await watch.measure('evaluate', also) : {};
+			Object.assign(line, outcome.metrics, beside, watch.take());
 		}
 		await this.#writeLine(stage.type, line);
 		if (!batchEnds) {

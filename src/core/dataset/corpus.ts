@@ -1,0 +1,65 @@
+import { Failure } from '../../base/failure.ts';
+import { specialTokens } from '../text/tokenizer.ts';
+import { promptKey } from './datasetRows.ts';
+import { isHeldOut } from './split.ts';
+
+/** Whole texts to learn, and those that only measure. */
+export interface Corpus {
+	readonly training: readonly string[];
+	readonly heldOut: readonly string[];
+}
+
+export interface CorpusSettings {
+	/** The name of its file tells the form: `.txt` has one text a line, anything else is JSONL. */
+	readonly path: string;
+	/** Column of a JSONL file. */
+	readonly text: string;
+	/** Share of the texts, by a hash, that only measure. */
+	readonly heldOutShare: number;
+}
+
+/**
+ * The texts of a corpus file; blank lines are none. Texts that are the same fall on one side of the split. Throws `invalid` with
+ * the first faulty line, or when nothing is left to learn.
+ */
+export function parseCorpus(content: string, { path, text: column, heldOutShare }: CorpusSettings): Corpus {
+	const plain = /\.txt$/i.test(path);
+	const training: string[] = [];
+	const heldOut: string[] = [];
+	for (const [i, written] of content.split('\n').entries()) {
+		const line = i === 0 && written.startsWith('\uFEFF') ? written.slice(1) : written;
+		if (line.trim() === '') continue;
+		const fault = (what: string, action: string) => new Failure('invalid', `${path}, line ${i + 1}, ${what}.`, action);
+		const text = plain ? line.replace(/\r$/, '') : textOf(line, column, fault);
+		if (text.trim() === '') continue;
+		const reserved = specialTokens.find((token) => text.includes(token));
+		if (reserved) throw fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+		(isHeldOut(promptKey(text), heldOutShare) ? heldOut : training).push(text);
+	}
+	if (training.length === 0) {
+		throw new Failure(
+			'invalid',
+			heldOut.length === 0
+				? `${path} has no texts.`
+				: `${path} leaves no text to learn: all ${heldOut.length} are held out.`,
+			plain ? 'Write one text on each line.' : `Write one JSON object with a "${column}" on each line.`,
+		);
+	}
+	return { training, heldOut };
+}
+
+function textOf(line: string, column: string, fault: (what: string, action: string) => Failure): string {
+	let value: unknown;
+	try {
+		value = JSON.parse(line);
+	} catch {
+		throw fault('is not JSON', 'Write one JSON object on each line, or name the file .txt.');
+	}
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+		throw fault('is not a JSON object', 'Write one JSON object on each line, or name the file .txt.');
+	}
+	const text = (value as Record<string, unknown>)[column];
+	if (typeof text === 'string') return text;
+	const what = Object.hasOwn(value, column) ? `has a "${column}" that is not a text` : `has no column "${column}"`;
+	throw fault(what, 'Name the column in the stage\'s corpus: "text".');
+}

@@ -1,0 +1,59 @@
+import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
+import type { ResolvedPretrainStage } from '../../../core/recipe/resolvedRecipe.ts';
+import type { Sequence } from '../../learner.ts';
+import type { StageHost, Verdict } from '../stageHost.ts';
+import { imitationUpdate } from './imitationUpdate.ts';
+import type { PretrainTexts } from './pretrainTexts.ts';
+
+/** How many of the first n rows are worked solutions: evenly spread, and no random number is drawn for it. */
+const workedOf = (n: number, share: number) => Math.floor(n * share);
+
+/** The rows of an update: texts by their number in the run, worked solutions from the problem feed. */
+function nextRows(host: StageHost, stage: ResolvedPretrainStage, texts: PretrainTexts | null): Sequence[] {
+	const { feed } = host.parts;
+	const share = texts === null ? 1 : stage.workedShare;
+	const first = host.progress.step * stage.batch_size;
+	const isWorked = (n: number) => workedOf(n + 1, share) > workedOf(n, share);
+	const places = Array.from({ length: stage.batch_size }, (_, i) => first + i);
+	const worked = feed.nextWorked(places.filter(isWorked).length);
+	return places.map((n) =>
+		isWorked(n)
+			? { tokens: (worked.shift() as (typeof worked)[number]).tokens, promptLength: 1 }
+			: (texts as PretrainTexts).at(n - workedOf(n, share)),
+	);
+}
+
+/** Mean negative log-probability of the tokens of texts that are never trained on, and its exponential. */
+async function heldOutLoss(host: StageHost, texts: PretrainTexts): Promise<Metrics> {
+	const { learner, recipe } = host.parts;
+	const rows = texts.heldOut(recipe.evaluate.problems);
+	if (rows.length === 0) return {};
+	let sum = 0;
+	let count = 0;
+	for (const row of await learner.logprobs(rows, 'policy', 1)) {
+		for (const logprob of row) sum -= logprob;
+		count += row.length;
+	}
+	const loss = sum / count;
+	return { 'eval/text/loss': metricValue(loss), 'eval/text/perplexity': metricValue(Math.exp(loss)) };
+}
+
+/**
+ * Pretraining: the next token of whole texts, bos to eos, mixed with worked solutions in the share `workedShare`, whose prompts
+ * are learned like the rest.
+ * @param texts null: there are worked solutions alone
+ */
+export async function runPretrainStage(
+	host: StageHost,
+	stage: () => ResolvedPretrainStage,
+	texts: PretrainTexts | null,
+): Promise<Verdict> {
+	for (;;) {
+		const start = performance.now();
+		const settings = stage();
+		const rows = nextRows(host, settings, texts);
+		const also = texts === null ? undefined : () => heldOutLoss(host, texts);
+		const verdict = await imitationUpdate(host, settings, rows, start, also);
+		if (verdict !== 'next') return verdict;
+	}
+}
