@@ -20,4 +20,5 @@ def sole_answer(completion: str) -> int | None:
 
 
 def format(completions: list[str], **_: object) -> list[float]:
-    return [float(FORM.fullmatch(completion) is not None) for completion in completions]
+    matches = (FORM.fullmatch(completion) for completion in completions)
+    return [float(match is not None and match[2].strip() != "") for match in matches]
