@@ -10,7 +10,15 @@ import { distillStageSchema, dpoStageSchema, rewardModelStageSchema, rlooStageSc
 
 export { type SchedulerName, schedulerNames } from './stageFields.ts';
 
-export const taskNames = ['addition', 'arithmetic', 'countdown', 'base-conversion', 'string', 'modular'] as const;
+export const taskNames = [
+	'addition',
+	'arithmetic',
+	'countdown',
+	'base-conversion',
+	'string',
+	'modular',
+	'bilingual',
+] as const;
 export type TaskName = (typeof taskNames)[number];
 
 /** Datasets that are known by name; `src/core/dataset/presets.ts` says what each is. */
@@ -18,6 +26,9 @@ export const presetNames = ['gsm8k', 'math', 'aime', 'humaneval', 'mbpp', 'count
 export type PresetName = (typeof presetNames)[number];
 
 export const operationNames = ['reverse', 'sort', 'both'] as const;
+export const kindNames = ['reasoning', 'general', 'both'] as const;
+export const solutionLanguages = ['en', 'ru', 'mixed'] as const;
+export const solutionStyles = ['full', 'varied'] as const;
 
 export const taskDatasetSchema = v.strictObject({
 	task: choice(
@@ -34,6 +45,13 @@ export const taskDatasetSchema = v.strictObject({
 	length: v.optional(count('string: length of the word.', 1, 64)),
 	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
 	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
+	kinds: v.optional(choice(kindNames, 'bilingual: sums (reasoning), words turned round (general), or both.')),
+	language: v.optional(
+		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed: of each word by itself.'),
+	),
+	style: v.optional(
+		choice(solutionStyles, 'bilingual: all solutions worked out, or some too brief and some with a slip put right.'),
+	),
 });
 
 export const fileDatasetSchema = v.strictObject({

@@ -2,6 +2,7 @@ import type { TaskDataset } from '../../protocol/recipe.ts';
 import { type AdditionSettings, additionTask } from './additionTask.ts';
 import { type ArithmeticSettings, arithmeticTask } from './arithmeticTask.ts';
 import { type BaseConversionSettings, baseConversionTask } from './baseConversionTask.ts';
+import { type BilingualSettings, bilingualTask } from './bilingualTask.ts';
 import { type CountdownSettings, countdownTask } from './countdownTask.ts';
 import { type ModularSettings, modularTask } from './modularTask.ts';
 import type { Task } from './problem.ts';
@@ -24,5 +25,7 @@ export function createTask(dataset: TaskDataset): Task {
 			return stringTask(settings as StringSettings);
 		case 'modular':
 			return modularTask(settings as ModularSettings);
+		case 'bilingual':
+			return bilingualTask(settings as BilingualSettings);
 	}
 }

@@ -3,10 +3,13 @@ import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
 import {
 	deviceNames,
 	estimationNames,
+	kindNames,
 	lossTypes,
 	operationNames,
 	presetNames,
 	schedulerNames,
+	solutionLanguages,
+	solutionStyles,
 	taskNames,
 } from '../../protocol/recipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
@@ -204,6 +207,9 @@ const resolvedTask = v.strictObject({
 	length: v.optional(positive),
 	operation: v.optional(v.picklist(operationNames)),
 	modulus: v.optional(positive),
+	kinds: v.optional(v.picklist(kindNames)),
+	language: v.optional(v.picklist(solutionLanguages)),
+	style: v.optional(v.picklist(solutionStyles)),
 });
 
 const resolvedFile = v.strictObject({

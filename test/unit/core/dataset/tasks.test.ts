@@ -5,6 +5,7 @@ import { Random } from '../../../../src/base/random.ts';
 import { createTask } from '../../../../src/core/dataset/createTask.ts';
 import type { TaskProblem } from '../../../../src/core/dataset/problem.ts';
 import { heldOutProblems, isHeldOut, sampleTraining } from '../../../../src/core/dataset/split.ts';
+import { taskSource } from '../../../../src/core/dataset/taskSource.ts';
 import type { TaskDataset } from '../../../../src/protocol/recipe.ts';
 
 const variants: TaskDataset[] = [
@@ -26,6 +27,10 @@ const variants: TaskDataset[] = [
 	{ task: 'modular' },
 	{ task: 'modular', terms: 6, modulus: 97 },
 	{ task: 'modular', terms: 3, modulus: 2 },
+	{ task: 'bilingual' },
+	{ task: 'bilingual', digits: 1, language: 'ru' },
+	{ task: 'bilingual', digits: 4, kinds: 'both', style: 'full', language: 'en' },
+	{ task: 'bilingual', kinds: 'general' },
 ];
 
 /** Checks each `left=right` of the worked thinking by itself, with a calculator that knows nothing of the generator. */
@@ -133,6 +138,72 @@ describe('worked thinking', () => {
 		);
 		assert.equal(find({ task: 'modular', terms: 1, modulus: 7 }, '5;+3%7=').solution, '5+3=8>1');
 		assert.equal(find({ task: 'string', length: 2 }, 'r:ab=').solution, 'a1b2;b2a1');
+	});
+
+	it('in two languages is right in each step but a slip, which the next step puts right', () => {
+		const task = createTask({ task: 'bilingual', digits: 3 });
+		const seen = { brief: 0, full: 0, slip: 0 };
+		for (let i = 0; i < 600; i++) {
+			const { prompt, solution, answer } = task.sample(Random.of('bilingual', i));
+			const brief = /^\p{L}+ (\d+)$/u.exec(solution);
+			if (brief !== null) {
+				assert.equal(brief[1], answer);
+				seen.brief++;
+				continue;
+			}
+			const steps = solution.split(';');
+			const sums = steps.map((step) => step.replace(/^(wait |стоп )?\p{L}+ /u, ''));
+			const wrong = sums.findIndex((sum) => !calculates(sum));
+			assert.equal(wrong >= 0, /wait|стоп/.test(solution), prompt);
+			if (wrong >= 0) {
+				assert.match(steps[wrong + 1] as string, /^(wait|стоп) /);
+				assert.equal(sums[wrong + 1]?.split('=')[0], sums[wrong]?.split('=')[0]);
+				sums.splice(wrong, 1);
+			}
+			seen[wrong < 0 ? 'full' : 'slip']++;
+			assert.ok(sums.every(calculates), solution);
+			assert.equal(sums.length, 3);
+			const last = sums.map((sum) => sum.split('=')[1] as string);
+			assert.equal(`${last[2]}${last[1]?.at(-1)}${last[0]?.at(-1)}`, answer);
+		}
+		assert.ok(seen.brief > 180 && seen.full > 180 && seen.slip > 40, JSON.stringify(seen));
+	});
+
+	it('in two languages keeps to the language and the kind that it is asked for', () => {
+		const samples = (dataset: Omit<TaskDataset, 'task'>) => {
+			const task = createTask({ task: 'bilingual', ...dataset });
+			return Array.from({ length: 200 }, (_, i) => task.sample(Random.of('languages', i)));
+		};
+		const cyrillic = /\p{Script=Cyrillic}/u;
+		for (const { solution } of samples({ language: 'en', kinds: 'both' })) assert.doesNotMatch(solution, cyrillic);
+		for (const { solution } of samples({ language: 'ru', style: 'full' })) assert.doesNotMatch(solution, /[a-z]/);
+		const mixed = samples({ style: 'full' }).filter(
+			({ solution }) => cyrillic.test(solution) && /[a-z]/.test(solution),
+		);
+		assert.ok(mixed.length > 100, 'most solutions of three columns mix');
+		for (const { prompt, row } of samples({ kinds: 'general' })) {
+			assert.match(prompt, /^reverse [a-z]{4}:$/);
+			assert.equal(row.category, 'general');
+		}
+		const [turned] = samples({ kinds: 'general', language: 'en' });
+		assert.equal(turned?.answer, [...(turned?.row.word as string)].reverse().join(''));
+		assert.ok(turned?.solution.endsWith(`back ${[...turned.answer].join()}`));
+		assert.throws(() => createTask({ task: 'bilingual', digits: 5 }), { reason: 'invalid', message: /5 digits/ });
+	});
+
+	it('comes with plain text in both alphabets that asks for nothing', () => {
+		const source = taskSource(createTask({ task: 'bilingual' }));
+		const known = new Set(source.symbols);
+		const texts = Array.from({ length: 300 }, (_, i) => source.text?.(7, i) as string);
+		assert.equal(source.text?.(7, 3), texts[3]);
+		assert.notDeepEqual(texts[3], source.text?.(8, 3));
+		for (const text of texts) for (const symbol of text) assert.ok(known.has(symbol), text);
+		for (const text of texts) assert.doesNotMatch(text, /add|reverse|:/);
+		assert.ok(texts.filter((text) => /\p{Script=Cyrillic}/u.test(text)).length > 90);
+		assert.ok(texts.filter((text) => /[a-z]/.test(text)).length > 90);
+		for (const text of texts.filter((one) => one.includes('='))) {
+			assert.ok(calculates(text.replace(/^\p{L}+ /u, '').replace('.', '')), text);
+		}
 	});
 
 	it('agrees with the columns of the answer: the last digits of addition, read backwards, are the sum', () => {

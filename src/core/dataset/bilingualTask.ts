@@ -1,0 +1,163 @@
+import { Failure } from '../../base/failure.ts';
+import type { Random } from '../../base/random.ts';
+import { answersEqual } from './answer.ts';
+import type { Task, TaskProblem } from './problem.ts';
+import { digitSymbols } from './settings.ts';
+
+/** Words of the two languages: for the columns from the right, for what else a solution says, and for plain sentences. */
+const languages = {
+	en: {
+		columns: ['ones', 'tens', 'hundreds', 'thousands'],
+		briefly: 'briefly',
+		wait: 'wait',
+		letters: 'letters',
+		back: 'back',
+		who: ['the cat', 'the dog', 'a bird', 'the fox', 'my aunt', 'a boy'],
+		does: ['sees', 'likes', 'finds', 'calls', 'paints'],
+		what: ['a tree', 'the moon', 'a road', 'the sea', 'an apple', 'the house'],
+	},
+	ru: {
+		columns: ['единицы', 'десятки', 'сотни', 'тысячи'],
+		briefly: 'сразу',
+		wait: 'стоп',
+		letters: 'буквы',
+		back: 'назад',
+		who: ['кот', 'пёс', 'птица', 'лиса', 'тётя', 'мальчик'],
+		does: ['видит', 'любит', 'ищет', 'зовёт', 'рисует'],
+		what: ['дерево', 'луну', 'дорогу', 'море', 'яблоко', 'дом'],
+	},
+} as const;
+type Language = keyof typeof languages;
+const bothLanguages = Object.keys(languages) as Language[];
+
+const alphabet = [...'abcdefghijklmnopqrstuvwxyz'];
+/** Letters of a word that is turned round. */
+const wordLetters = 4;
+
+export interface BilingualSettings {
+	/** Of each summand, exactly. */
+	readonly digits: number;
+	readonly kinds: 'reasoning' | 'general' | 'both';
+	/** Of worked solutions; `mixed`: of each word of them by itself. */
+	readonly language: Language | 'mixed';
+	/** `varied`: some are too brief to be worked out, and some have a slip that is noticed and put right. */
+	readonly style: 'full' | 'varied';
+}
+
+interface Column {
+	/** Place from the right. */
+	readonly place: number;
+	/** `1+8+4=` */
+	readonly sum: string;
+	readonly value: number;
+}
+
+function columnsOf(a: number, b: number, digits: number): Column[] {
+	let carry = 0;
+	return Array.from({ length: digits }, (_, place) => {
+		const [x, y] = [a, b].map((number) => Math.floor(number / 10 ** place) % 10) as [number, number];
+		const value = carry + x + y;
+		const sum = `${place === 0 ? '' : `${carry}+`}${x}+${y}=`;
+		carry = value > 9 ? 1 : 0;
+		return { place, sum, value };
+	});
+}
+
+/**
+ * Two kinds of problems with worked solutions in two alphabets, and plain sentences in both: what a base model can be
+ * pretrained on that mixes its languages. Reasoning: `add 285 149:` with its columns from the right,
+ * `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`.
+ * A slip is `tens 1+8+4=12;wait tens 1+8+4=13`.
+ */
+export function bilingualTask({ digits, kinds, language, style }: BilingualSettings): Task {
+	const places = languages.en.columns.length;
+	if (digits > places) {
+		throw new Failure(
+			'invalid',
+			`The task "bilingual" has no words for ${digits} digits.`,
+			`Set "digits" to ${places}.`,
+		);
+	}
+	const low = digits === 1 ? 0 : 10 ** (digits - 1);
+	const high = 10 ** digits - 1;
+	const wordsOf = (random: Random) => languages[language === 'mixed' ? random.pick(bothLanguages) : language];
+
+	function addition(random: Random): TaskProblem {
+		const a = random.between(low, high);
+		const b = random.between(low, high);
+		const total = String(a + b);
+		const manner = style === 'full' ? 'full' : random.pick(['brief', 'brief', 'brief', 'full', 'full', 'full', 'slip']);
+		let solution = `${wordsOf(random).briefly} ${total}`;
+		if (manner !== 'brief') {
+			const columns = columnsOf(a, b, digits);
+			const slip = manner === 'slip' ? random.int(digits) : -1;
+			const told = columns.flatMap(({ place, sum, value }) => {
+				const right = `${wordsOf(random).columns[place]} ${sum}${value}`;
+				if (place !== slip) return [right];
+				// Its neighbour is what a slip of one makes of it.
+				const wrong = value === 0 ? 1 : value + (random.int(2) === 0 ? 1 : -1);
+				return [`${wordsOf(random).columns[place]} ${sum}${wrong}`, `${wordsOf(random).wait} ${right}`];
+			});
+			solution = told.join(';');
+		}
+		return {
+			prompt: `add ${a} ${b}:`,
+			answer: total,
+			solution,
+			key: a < b ? `${a}+${b}` : `${b}+${a}`,
+			row: { a, b, category: 'reasoning' },
+		};
+	}
+
+	function reversal(random: Random): TaskProblem {
+		const word = Array.from({ length: wordLetters }, () => random.pick(alphabet));
+		const back = word.toReversed();
+		const text = word.join('');
+		return {
+			prompt: `reverse ${text}:`,
+			answer: back.join(''),
+			solution: `${wordsOf(random).letters} ${word.join()};${wordsOf(random).back} ${back.join()}`,
+			key: text,
+			row: { word: text, category: 'general' },
+		};
+	}
+
+	function fact(random: Random): string {
+		const place = random.int(digits);
+		const [x, y, carry] = [random.int(10), random.int(10), random.int(2)];
+		const sum = place === 0 ? `${x}+${y}=${x + y}` : `${carry}+${x}+${y}=${carry + x + y}`;
+		return `${languages[random.pick(bothLanguages)].columns[place]} ${sum}.`;
+	}
+
+	function sentence(random: Random): string {
+		const { who, does, what } = languages[random.pick(bothLanguages)];
+		return `${random.pick(who)} ${random.pick(does)} ${random.pick(what)}.`;
+	}
+
+	const said = Object.values(languages).flatMap((words) => Object.values(words).flat());
+	const longest = (of: (words: (typeof languages)[Language]) => string) =>
+		Math.max(...Object.values(languages).map((words) => of(words).length));
+	// `1+9+9=19` after its word; the first column has no carry; between columns a semicolon.
+	const columnLength = (place: number) =>
+		longest(({ columns }) => columns[place] as string) + 1 + (place === 0 ? 6 : 8) + (place === 0 ? 0 : 1);
+	const columnLengths = Array.from({ length: digits }, (_, place) => columnLength(place));
+	const slipLength = Math.max(...columnLengths) + longest(({ wait }) => wait) + 2;
+	const reasons = kinds !== 'general';
+	const general = kinds !== 'reasoning';
+	const added = columnLengths.reduce((sum, length) => sum + length, 0) + (style === 'varied' ? slipLength : 0);
+	const reversed = longest(({ letters }) => letters) + longest(({ back }) => back) + 3 + 2 * (2 * wordLetters - 1);
+	return {
+		name: 'bilingual',
+		symbols: [...new Set([...digitSymbols, ...alphabet, ...' +=;:,.', ...said.join('')])],
+		maxPromptLength: Math.max(reasons ? 6 + 2 * digits : 0, general ? 9 + wordLetters : 0),
+		maxSolutionLength: Math.max(reasons ? added : 0, general ? reversed : 0),
+		maxAnswerLength: Math.max(reasons ? digits + 1 : 0, general ? wordLetters : 0),
+		sample(random: Random): TaskProblem {
+			const adds = kinds === 'both' ? random.int(2) === 0 : kinds === 'reasoning';
+			return adds ? addition(random) : reversal(random);
+		},
+		text: (random) => (random.int(3) === 0 ? fact(random) : sentence(random)),
+		verify: ({ answer, row }, given) =>
+			answer !== null && (row.category === 'general' ? given.trim() === answer : answersEqual(answer, given)),
+	};
+}
