@@ -185,9 +185,9 @@ describe('worked thinking', () => {
 			assert.match(prompt, /^reverse [a-z]{4}:$/);
 			assert.equal(row.category, 'general');
 		}
-		const [turned] = samples({ kinds: 'general', language: 'en' });
-		assert.equal(turned?.answer, [...(turned?.row.word as string)].reverse().join(''));
-		assert.ok(turned?.solution.endsWith(`back ${[...turned.answer].join()}`));
+		const turned = samples({ kinds: 'general', language: 'en' })[0] as TaskProblem;
+		assert.equal(turned.answer, [...(turned.row.word as string)].reverse().join(''));
+		assert.ok(turned.solution.endsWith(`back ${[...turned.answer].join()}`));
 		assert.throws(() => createTask({ task: 'bilingual', digits: 5 }), { reason: 'invalid', message: /5 digits/ });
 	});
 
