@@ -67,8 +67,8 @@ describe('a recipe', () => {
 		[
 			'a wrong stage',
 			'"type": "sft"',
-			'"type": "ppo"',
-			[7, 5, 'stages[0].type', /must be a stage of type "sft", "grpo", "rloo", "dpo", .*, not "ppo": did you mean/],
+			'"type": "pdo"',
+			[7, 5, 'stages[0].type', /must be a stage of type .*"sft", "grpo", .*, not "pdo": did you mean/],
 		],
 		[
 			'a wrong shape',
