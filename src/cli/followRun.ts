@@ -1,4 +1,5 @@
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import { learnsFromRewards } from '../protocol/stageKinds.ts';
 import { claimsLife } from '../runs/runStatus.ts';
 import { RunTail, type RunTailEvent } from '../runs/runTail.ts';
 import { type CliOutput, printable } from './cliOutput.ts';
@@ -61,7 +62,7 @@ export function followRun(folder: string, output: CliOutput, options: FollowOpti
 				if (text !== null) say(paint('dim', text));
 			}
 			// In the cold start they come every few steps; there the display's own figure is enough.
-		} else if (event.kind === 'evaluations' && synced && progress.stage === 'grpo') {
+		} else if (event.kind === 'evaluations' && synced && learnsFromRewards(progress.stage)) {
 			for (const { name, step, accuracy, low, high } of event.summaries) {
 				say(`${name} at step ${step}: ${accuracy.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`);
 			}

@@ -89,6 +89,14 @@ export interface GrpoRow extends Sequence {
 	readonly refLogprobs: PerToken | null;
 }
 
+export interface RlooRow extends Sequence {
+	/** Of the row; loss = sum over rows of weight * rowLoss. 0: no token of it counts. */
+	readonly weight: number;
+	readonly advantage: number;
+	/** Log-probabilities under the policy that sampled; null: the current policy's own, detached (ratio exactly 1). */
+	readonly oldLogprobs: PerToken | null;
+}
+
 /** A completion with what its beginnings are worth. */
 export interface ValueRow extends Sequence {
 	/** In 0..1: entry 0 is of the prompt alone, entry t of the first t completion tokens. */
@@ -122,6 +130,9 @@ export interface GrpoSettings {
 	readonly beta: number;
 	readonly temperature: number;
 }
+
+/** Of the losses that hold the new policy against the one that sampled. */
+export type RatioSettings = Pick<GrpoSettings, 'epsilonLow' | 'epsilonHigh' | 'temperature'>;
 
 export interface UpdateResult {
 	readonly loss: number;
@@ -163,6 +174,8 @@ export interface Learner {
 	updateSft(rows: readonly SftRow[], optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** An empty list of rows is an update with a zero gradient: moments decay, weight decay applies. */
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	/** The same with ratios of whole completions. */
+	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** The current weights become the reference. */
 	setReference(): void;
 	readonly hasReference: boolean;

@@ -21,6 +21,8 @@ import type {
 	OptimiserSettings,
 	ParameterSpec,
 	PerToken,
+	RatioSettings,
+	RlooRow,
 	Sample,
 	SampleRequest,
 	Sequence,
@@ -105,6 +107,24 @@ interface UpdateInputs<Row extends Sequence> {
 	readonly scalars: GradientJob['scalars'];
 }
 
+/** Whether the rows of an update come with old log-probabilities. */
+function haveOld(rows: readonly { readonly oldLogprobs: PerToken | null }[]): boolean {
+	const old = rows.some((row) => row.oldLogprobs !== null);
+	if (old && rows.some((row) => row.oldLogprobs === null)) {
+		throw new Failure('invalid', 'Either all rows of an update have old log-probabilities, or none.');
+	}
+	return old;
+}
+
+function ratioBounds({ epsilonLow, epsilonHigh }: RatioSettings): Record<string, number> {
+	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
+}
+
+/** 1 for each completion token of a row that counts, else 0. */
+function countedTokens({ tokens, promptLength, weight }: RlooRow): PerToken {
+	return new Float32Array(tokens.length - promptLength).fill(weight === 0 ? 0 : 1);
+}
+
 class OrtLearner implements Learner {
 	readonly shape: ModelShape;
 	readonly parameters: readonly ParameterSpec[];
@@ -166,11 +186,8 @@ class OrtLearner implements Learner {
 	}
 
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
-		const old = rows.some((row) => row.oldLogprobs !== null);
+		const old = haveOld(rows);
 		const kl = settings.beta !== 0;
-		if (old && rows.some((row) => row.oldLogprobs === null)) {
-			throw new Failure('invalid', 'Either all rows of an update have old log-probabilities, or none.');
-		}
 		if (kl && rows.some((row) => row.refLogprobs === null)) {
 			throw new Failure('invalid', 'With beta above 0 every row needs reference log-probabilities.');
 		}
@@ -184,9 +201,26 @@ class OrtLearner implements Learner {
 			}),
 			perRow: (part) => ({ advantages: Float32Array.from(part, (row) => row.advantage) }),
 			scalars: {
-				...(old ? { 'ratio low': 1 - settings.epsilonLow, 'ratio high': 1 + settings.epsilonHigh } : {}),
+				...(old ? ratioBounds(settings) : {}),
 				...(kl ? { beta: settings.beta } : {}),
 			},
+		});
+	}
+
+	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+		const old = haveOld(rows);
+		return this.#update(rows, optimiser, {
+			variant: { kind: 'rloo', old },
+			temperature: settings.temperature,
+			perToken: (part, batch) => ({
+				weights: packPerToken(part, (i) => countedTokens(part[i] as RlooRow), batch),
+				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, batch) } : {}),
+			}),
+			perRow: (part) => ({
+				advantages: Float32Array.from(part, (row) => row.advantage),
+				'row weights': Float32Array.from(part, (row) => row.weight),
+			}),
+			scalars: old ? ratioBounds(settings) : {},
 		});
 	}
 

@@ -348,7 +348,5 @@ export type RlooStage = v.InferOutput<typeof rlooStageSchema>;
 export type DpoStage = v.InferOutput<typeof dpoStageSchema>;
 export type RewardModelStage = v.InferOutput<typeof rewardModelStageSchema>;
 export type DistillStage = v.InferOutput<typeof distillStageSchema>;
-/** Stages that the embedded engine does not have. */
-export type TorchStage = RlooStage | DpoStage | RewardModelStage | DistillStage;
-export type Stage = PretrainStage | SftStage | GrpoStage | HeadStage | TorchStage;
+export type Stage = v.InferOutput<typeof stageSchema>;
 export type TemplateSpec = v.InferOutput<typeof templateSchema>;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { count, described, flag, real, text } from './recipeFields.ts';
 import { optimiser, pairsSchema, updates } from './stageFields.ts';
 
-/** Stages of the pytorch and ray engines that the embedded engine does not have. */
+/** Further stages: of policies that are there. */
 
 export const rlooStageSchema = v.strictObject({
 	type: described(v.literal('rloo'), 'REINFORCE with a leave-one-out baseline (Ahmadian et al. 2024).'),

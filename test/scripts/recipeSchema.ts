@@ -48,8 +48,8 @@ const stageSnippets = [
 	},
 	{
 		label: 'Leave-one-out REINFORCE (rloo)',
-		description: 'pytorch: a simpler baseline than a group norm, with the KL term in the reward',
-		body: { type: 'rloo', steps: 400, learning_rate: 0.000001 },
+		description: 'A simpler baseline than a group norm, with the KL term in the reward',
+		body: { type: 'rloo', steps: 400, learning_rate: 0.0001 },
 	},
 	{
 		label: 'Preferences (dpo)',

@@ -1,4 +1,5 @@
 import type { DashboardAction, DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 
 /** A sentence about the run as a whole, with what can be done. */
 export interface RunNotice {
@@ -149,7 +150,7 @@ function beforeRewards(run: DashboardRun): boolean {
 	if (run.stage !== 'sft' && run.stage !== 'distill') return false;
 	const at = run.stages.findLastIndex((stage) => stage.name === run.stage);
 	// A recipe that cannot be read is taken for the usual one.
-	return at < 0 || run.stages.slice(at + 1).some(({ type }) => type === 'grpo' || type === 'rloo');
+	return at < 0 || run.stages.slice(at + 1).some(({ type }) => learnsFromRewards(type));
 }
 
 function sentence(message: string, action: string | null): string {

@@ -7,6 +7,7 @@ import {
 	type PromptRow,
 } from '../../src/protocol/microscopeMessages.ts';
 import { tokenValues } from '../../src/protocol/rolloutsMessages.ts';
+import { learnsFromRewards } from '../../src/protocol/stageKinds.ts';
 import { LiveRegion } from '../lib/a11y.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
@@ -234,7 +235,7 @@ export class App extends Disposable {
 		const waiting = run.status === 'starting' || run.status === 'running' || run.status === 'paused';
 		const foreign = (run.trainer ?? null) !== null;
 		const heads = run.stage === 'value-model' || run.stage === 'process-reward-model';
-		const cold = waiting && !foreign && run.stage !== 'grpo' && !heads;
+		const cold = waiting && !foreign && !learnsFromRewards(run.stage) && !heads;
 		const stage =
 			run.stage === null
 				? ''

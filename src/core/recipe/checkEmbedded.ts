@@ -1,4 +1,11 @@
-import { embeddedLossTypes, type GrpoStage, type HeadStage, type Recipe, type Stage } from '../../protocol/recipe.ts';
+import {
+	embeddedLossTypes,
+	type GrpoStage,
+	type HeadStage,
+	type Recipe,
+	type RlooStage,
+	type Stage,
+} from '../../protocol/recipe.ts';
 import { dataFileKind } from './hubId.ts';
 import type { Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
@@ -8,7 +15,6 @@ const longestCompletion = 8192;
 const pytorchOnly = 'set "engine": "pytorch" or remove it.';
 
 const lackingStages: Readonly<Partial<Record<Stage['type'], string>>> = {
-	rloo: 'The stage "rloo"',
 	dpo: 'The stage "dpo"',
 	'reward-model': 'The stage "reward-model"',
 	distill: 'The stage "distill"',
@@ -77,7 +83,8 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 			`"max_completion_length" is at most ${longestCompletion} in the embedded engine: lower it, or set "engine": "pytorch".`,
 		);
 	}
-	if (stage.type === 'grpo') {
+	if (stage.type === 'rloo') checkParts(stage, i, report);
+	else if (stage.type === 'grpo') {
 		const { loss_type } = stage;
 		if (loss_type !== undefined && !(embeddedLossTypes as readonly string[]).includes(loss_type)) {
 			report(
@@ -92,8 +99,8 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 }
 
 /** Updates of the embedded engine hold whole groups. */
-function checkParts(stage: GrpoStage | HeadStage, index: number, report: Report): void {
-	const defaults = stage.type === 'grpo' ? recipeDefaults.grpo : recipeDefaults.head;
+function checkParts(stage: GrpoStage | HeadStage | RlooStage, index: number, report: Report): void {
+	const defaults = stage.type === 'grpo' || stage.type === 'rloo' ? recipeDefaults[stage.type] : recipeDefaults.head;
 	const prompts = stage.prompts_per_step ?? defaults.prompts_per_step;
 	const parts = stage.steps_per_generation ?? defaults.steps_per_generation;
 	if (prompts % parts === 0) return;

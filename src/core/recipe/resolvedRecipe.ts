@@ -13,6 +13,7 @@ import {
 	taskNames,
 } from '../../protocol/recipe.ts';
 import { trainingEngines } from '../../protocol/runRecord.ts';
+import { learnsFromRewards } from '../../protocol/stageKinds.ts';
 import { attentionNames, precisionNames, rewardPlaces, strategyNames } from '../../protocol/torchRecipe.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 
@@ -329,8 +330,12 @@ export type ResolvedRewardModelStage = v.InferOutput<typeof resolvedRewardModel>
 export type ResolvedDistillStage = v.InferOutput<typeof resolvedDistill>;
 export type ResolvedPytorch = v.InferOutput<typeof resolvedPytorch>;
 export type ResolvedRay = v.InferOutput<typeof resolvedRay>;
-/** Stages that only the pytorch and ray engines have. */
-export type ResolvedTorchStage = ResolvedRlooStage | ResolvedDpoStage | ResolvedRewardModelStage | ResolvedDistillStage;
+/** Stages in which the policy learns from rewards of its own completions. */
+export type ReinforcedStage = ResolvedGrpoStage | ResolvedRlooStage;
+
+export function isReinforced(stage: ResolvedStage): stage is ReinforcedStage {
+	return learnsFromRewards(stage.type);
+}
 export type ResolvedHeadStage = ResolvedValueModelStage | ResolvedProcessStage;
 export type ResolvedDataset = ResolvedRecipe['dataset'];
 export type ResolvedModel = ResolvedRecipe['model'];

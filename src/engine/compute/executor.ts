@@ -3,13 +3,13 @@ import type { ModelShape } from '../learner.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,
-	type GradientVariant,
 	gradientName,
 	gradientProgram,
 	logprobsProgram,
 	prefillProgram,
 	valueGradientProgram,
 	valuesProgram,
+	variantName,
 } from '../model/programs.ts';
 import type { Graph } from '../onnx/graph.ts';
 import { adamW, addGradients } from './adamW.ts';
@@ -183,10 +183,6 @@ export class Executor {
 		}
 		return session;
 	}
-}
-
-function variantName(variant: GradientVariant): string {
-	return variant.kind === 'sft' ? 'sft' : `grpo${variant.old ? ' old' : ''}${variant.kl ? ' kl' : ''}`;
 }
 
 function floats(tensor: Tensor | undefined): Float32Array<ArrayBuffer> {

@@ -27,7 +27,7 @@ export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
 export interface GrpoInputs {
 	/** [rows, tokens]; 0 where a position does not count. */
 	readonly weights: Value;
-	/** [rows, 1] */
+	/** [rows, 1], or [rows, tokens] where each token has its own. */
 	readonly advantages: Value;
 	/** [rows, tokens]; absent: the current log-probabilities, detached. */
 	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
@@ -54,4 +54,28 @@ export function grpoLoss(logprobs: Value, inputs: GrpoInputs): Value {
 		tokenLoss = add(tokenLoss, multiply(subtract(subtract(exp(r), r), 1), reference.beta));
 	}
 	return total(multiply(tokenLoss, weights));
+}
+
+export interface SequenceInputs {
+	/** [rows, tokens]: 1 where a token counts, else 0. */
+	readonly mask: Value;
+	/** [rows, 1] */
+	readonly weights: Value;
+	/** [rows, 1] */
+	readonly advantages: Value;
+	/** [rows, tokens]; absent: the current log-probabilities, detached. */
+	readonly old?: { readonly logprobs: Value; readonly low: Value; readonly high: Value };
+}
+
+/**
+ * sum over rows of weight * -min(ratio A, clip(ratio, low, high) A) with the ratio of whole completions, exp of the sum over
+ * tokens of logprob - old: RLOO (Ahmadian et al. 2024, equation 7) as TRL 1.13 clips it.
+ */
+export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }: SequenceInputs): Value {
+	const counts = cast(mask, 'bool');
+	const difference = subtract(logprobs, old?.logprobs ?? logprobs.detach());
+	const ratio = exp(reduceSum(where(counts, difference, logprobs.graph.scalar(0)), [1]));
+	const surrogate = multiply(ratio, advantages);
+	const bound = old ? minimum(surrogate, multiply(clip(ratio, old.low, old.high), advantages)) : surrogate;
+	return negate(total(multiply(bound, weights)));
 }

@@ -7,7 +7,7 @@ import { leadingRows, tail } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
-import { grpoLoss, sftLoss, valueLoss } from './losses.ts';
+import { grpoLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
@@ -31,7 +31,15 @@ export type GradientVariant =
 			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; else the ratio is exactly 1. */;
 			readonly old: boolean;
 			readonly kl: boolean;
-	  };
+	  }
+	/** Ratios of whole completions. */
+	| { readonly kind: 'rloo'; readonly old: boolean };
+
+export function variantName(variant: GradientVariant): string {
+	return Object.entries(variant)
+		.flatMap(([name, value]) => (name === 'kind' ? [value as string] : value === true ? [name] : []))
+		.join(' ');
+}
 
 export const gradientName = (parameter: string): string => `gradient ${parameter}`;
 export const cacheName = (part: 'keys' | 'values', layer: number): string => `${part} ${layer}`;
@@ -79,10 +87,46 @@ export function logprobsProgram(shape: ModelShape): Graph {
 	return graph;
 }
 
+/** The loss of a variant, whose inputs it adds. */
+function lossOf(variant: GradientVariant, logprobs: Value, weights: Value): Value {
+	const { graph } = logprobs;
+	const old = () => ({
+		logprobs: graph.input('old logprobs', ['rows', 'kept']),
+		low: graph.input('ratio low', []),
+		high: graph.input('ratio high', []),
+	});
+	switch (variant.kind) {
+		case 'sft':
+			return sftLoss(logprobs, weights);
+		case 'grpo':
+			return grpoLoss(logprobs, {
+				weights,
+				advantages: graph.input('advantages', ['rows', 1]),
+				...(variant.old ? { old: old() } : {}),
+				...(variant.kl
+					? {
+							reference: {
+								logprobs: graph.input('reference logprobs', ['rows', 'kept']),
+								beta: graph.input('beta', []),
+							},
+						}
+					: {}),
+			});
+		case 'rloo':
+			return sequenceLoss(logprobs, {
+				mask: weights,
+				weights: graph.input('row weights', ['rows', 1]),
+				advantages: graph.input('advantages', ['rows', 1]),
+				...(variant.old ? { old: old() } : {}),
+			});
+	}
+}
+
 /**
  * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
- * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta. Outputs:
- * loss [], logprobs and entropies [rows, kept], and the gradient of each parameter.
+ * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for RLOO
+ * weights that are 0 or 1, row weights [rows, 1] and the same. Outputs: loss [], logprobs and entropies [rows, kept], and
+ * the gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,
@@ -94,32 +138,7 @@ export function gradientProgram(
 	const distribution = logDistribution(shape, parameters, graph);
 	const logprobs = logprobsOfTargets(shape, distribution);
 	const weights = graph.input('weights', ['rows', 'kept']);
-	let loss: Value;
-	if (variant.kind === 'sft') {
-		loss = sftLoss(logprobs, weights);
-	} else {
-		loss = grpoLoss(logprobs, {
-			weights,
-			advantages: graph.input('advantages', ['rows', 1]),
-			...(variant.old
-				? {
-						old: {
-							logprobs: graph.input('old logprobs', ['rows', 'kept']),
-							low: graph.input('ratio low', []),
-							high: graph.input('ratio high', []),
-						},
-					}
-				: {}),
-			...(variant.kl
-				? {
-						reference: {
-							logprobs: graph.input('reference logprobs', ['rows', 'kept']),
-							beta: graph.input('beta', []),
-						},
-					}
-				: {}),
-		});
-	}
+	const loss = lossOf(variant, logprobs, weights);
 	const all = gradients(loss, parameters.all);
 	graph.output('loss', loss);
 	graph.output('logprobs', logprobs);

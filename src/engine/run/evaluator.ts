@@ -1,3 +1,4 @@
+import { isReinforced } from '../../core/recipe/resolvedRecipe.ts';
 import type { Sample } from '../learner.ts';
 import { type Evaluation, EvaluationJudge, type EvaluationSettings } from '../shared/evaluation.ts';
 import type { TrainingParts } from './stageHost.ts';
@@ -5,9 +6,9 @@ import type { TrainingParts } from './stageHost.ts';
 /** Completions that are sampled at once. */
 const chunkRows = 1024;
 
-/** Longest completion of an evaluation: what the grpo stages allow, or all of the context. A row ends with its context anyway. */
+/** Longest completion of an evaluation: what the stages of reinforcement learning allow, or all of the context. A row ends with its context anyway. */
 function completionLimit({ recipe, learner }: TrainingParts): number {
-	const wanted = recipe.stages.map((stage) => (stage.type === 'grpo' ? stage.max_completion_length : 0));
+	const wanted = recipe.stages.map((stage) => (isReinforced(stage) ? stage.max_completion_length : 0));
 	return Math.max(...wanted) || learner.shape.context;
 }
 

@@ -1,9 +1,20 @@
-import { type Advantages, computeAdvantages } from '../../core/grpo/advantages.ts';
-import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
+import { Failure } from '../../base/failure.ts';
+import { computeAdvantages } from '../../core/grpo/advantages.ts';
 import type { Sample } from '../learner.ts';
 import { type BatchScore, type RewardFailures, type RowScore, scoreBatch } from '../shared/scoreBatch.ts';
 import type { PosedProblem } from './problemFeed.ts';
-import type { StageHost } from './stageHost.ts';
+import type { StageHost, Verdict } from './stageHost.ts';
+
+/** How a stage samples: what its type has of these settings. */
+export interface SamplingStage {
+	readonly type: string;
+	readonly prompts_per_step: number;
+	readonly num_generations: number;
+	readonly max_completion_length: number;
+	readonly temperature: number;
+	readonly dynamic_sampling?: boolean;
+	readonly max_resamples?: number;
+}
 
 /** One sampled and scored completion. */
 export interface Rollout extends RowScore {
@@ -16,7 +27,6 @@ export interface Rollout extends RowScore {
 export interface GenerationBatch {
 	/** The rows of a group lie together. */
 	readonly rollouts: readonly Rollout[];
-	readonly advantages: Advantages;
 	/** Completions that were sampled for it, those that dynamic sampling left out included. */
 	readonly sampled: number;
 	/** Their completion tokens. */
@@ -39,7 +49,7 @@ export class ScoringFailed extends Error {
 
 async function sampleGroups(
 	host: StageHost,
-	stage: ResolvedGrpoStage,
+	stage: SamplingStage,
 	round: number,
 ): Promise<{ rows: Rollout[]; failures: readonly RewardFailures[]; metrics: BatchScore['metrics'] }> {
 	const { parts, progress, watch } = host;
@@ -86,6 +96,26 @@ async function sampleGroups(
 }
 
 /**
+ * The next batch of a stage. A batch whose rewards failed on too many rows is tried again once a person wants it, one that
+ * was given up for a request from outside after that; `stop`: it is not.
+ */
+export async function nextGeneration(host: StageHost, stage: () => SamplingStage): Promise<GenerationBatch | 'stop'> {
+	for (;;) {
+		let verdict: Verdict;
+		try {
+			return await sampleBatch(host, stage());
+		} catch (error) {
+			// The weights are those of before: sampled again, the batch is the same.
+			if (error instanceof ScoringFailed) verdict = await host.holdBatch(error.failures);
+			else if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
+				verdict = await host.openGate();
+			} else throw error;
+		}
+		if (verdict === 'stop') return 'stop';
+	}
+}
+
+/**
  * Samples and scores one generation batch: `prompts_per_step` groups of `num_generations` completions. With dynamic
  * sampling (DAPO, Yu et al. 2025, section 3.2) groups whose rewards are all equal are replaced by groups of further
  * rounds, `max_resamples` rounds at most; what is then still missing is filled with dead groups.
@@ -93,7 +123,7 @@ async function sampleGroups(
  * @throws {ScoringFailed} when a reward fails on more rows than the recipe goes on with; `cancelled` when the run is to
  * stop. Then the counters are those of before, so that the same batch can be sampled again.
  */
-export async function sampleBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<GenerationBatch> {
+export async function sampleBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const { progress, parts } = host;
 	const { cursor } = parts.feed;
 	const { tokens } = progress;
@@ -106,7 +136,7 @@ export async function sampleBatch(host: StageHost, stage: ResolvedGrpoStage): Pr
 	}
 }
 
-async function takeBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<GenerationBatch> {
+async function takeBatch(host: StageHost, stage: SamplingStage): Promise<GenerationBatch> {
 	const size = stage.num_generations;
 	const deadOf = (rows: readonly Rollout[]) =>
 		computeAdvantages(
@@ -137,17 +167,12 @@ async function takeBatch(host: StageHost, stage: ResolvedGrpoStage): Promise<Gen
 		const isDead = deadOf(rows);
 		for (const [g, gone] of isDead.entries()) {
 			const group = rows.slice(g * size, (g + 1) * size);
-			if (stage.dynamic_sampling && gone) dead.push(...group);
+			if (stage.dynamic_sampling === true && gone) dead.push(...group);
 			else live.push(...group);
 		}
-		if (!stage.dynamic_sampling || live.length >= wanted || round >= stage.max_resamples) break;
+		if (stage.dynamic_sampling !== true || live.length >= wanted || round >= (stage.max_resamples ?? 0)) break;
 	}
 	host.progress.generations++;
 	const rollouts = [...live, ...dead].slice(0, wanted);
-	const advantages = computeAdvantages(
-		rollouts.map((row) => row.reward),
-		size,
-		stage.scale_rewards,
-	);
-	return { rollouts, advantages, sampled, sampledTokens, errors, metrics };
+	return { rollouts, sampled, sampledTokens, errors, metrics };
 }

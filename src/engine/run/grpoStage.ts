@@ -1,13 +1,12 @@
-import { Failure } from '../../base/failure.ts';
+import { computeAdvantages } from '../../core/grpo/advantages.ts';
 import { learningRateAt } from '../../core/grpo/learningRate.ts';
-import { rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
 import { type Metrics, metricValue, updateMetrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { GrpoRow, PerToken, UpdateResult } from '../learner.ts';
-import { type GenerationBatch, ScoringFailed, sampleBatch } from './generationBatch.ts';
-import { rolloutLines } from './rolloutLines.ts';
+import { addBatchMetrics, BarrenWatch, writeBatch } from './batchReport.ts';
+import { nextGeneration } from './generationBatch.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from './stageHost.ts';
-import { type Part, partition, trainingRows, weigh } from './trainingRow.ts';
+import { type Part, partition, shuffled, trainingRows, weigh } from './trainingRow.ts';
 
 /**
  * Old log-probabilities are the training graph's own. The first update needs none (ratio exactly 1); if more follow, the
@@ -83,97 +82,46 @@ async function update(
 	};
 }
 
-/** How far the sampler's log-probabilities are from the training graph's, over the rows of a first update. */
-function samplingDifference(part: Part, logprobs: readonly PerToken[]): Metrics {
-	let sum = 0;
-	let count = 0;
-	let largest = 0;
-	for (const [i, { row }] of part.kept.entries()) {
-		const graph = logprobs[i] as PerToken;
-		for (let t = 0; t < graph.length; t++) {
-			const difference = Math.abs((graph[t] as number) - (row.rollout.sample.logprobs[t] as number));
-			sum += difference;
-			count++;
-			if (difference > largest) largest = difference;
-		}
-	}
-	return {
-		'sampling/sampling_logp_difference/mean': count === 0 ? null : sum / count,
-		'sampling/sampling_logp_difference/max': count === 0 ? null : largest,
-	};
-}
-
-/** So many batches without any advantage are worth a word. */
-const barrenBatches = 10;
-
 /**
  * Group relative policy optimisation (DeepSeekMath, Shao et al. 2024): sample a batch of groups, score it, and make
  * `num_iterations` passes of `steps_per_generation` updates over it. One step is one optimiser update.
  */
 export async function runGrpoStage(host: StageHost, stageInForce: () => ResolvedGrpoStage): Promise<Verdict> {
 	const { parts, progress, watch } = host;
-	let barren = 0;
+	const barren = new BarrenWatch(host);
 	for (;;) {
 		let start = performance.now();
-		const stage = stageInForce();
-		// A run without KL keeps no reference; one that gets a KL term on the way takes the policy of that moment.
-		if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
+		let stage = stageInForce();
 		const batchStart = progress.step;
-		let batch: GenerationBatch;
-		try {
-			batch = await sampleBatch(host, stage);
-		} catch (error) {
-			// The weights are those of before: sampled again, the batch is the same.
-			if (error instanceof ScoringFailed) {
-				if ((await host.holdBatch(error.failures)) === 'stop') return 'stop';
-				continue;
-			}
-			if (error instanceof Failure && error.reason === 'cancelled' && host.interrupt.aborted) {
-				if ((await host.openGate()) === 'stop') return 'stop';
-				continue;
-			}
-			throw error;
-		}
-		barren = batch.advantages.dead.every((dead) => dead) ? barren + 1 : 0;
-		if (barren === barrenBatches) {
-			const message = `In ${barren} batches in a row every group had equal rewards, so nothing was learned.`;
-			host.alert('warning', `${message} The problems may be too hard or too easy, or the rewards too coarse.`);
-		}
-		const rows = trainingRows(stage, batch, parts.recipe.seed, progress.generations);
-		const weighed = weigh(stage, partition(rows, stage.steps_per_generation, parts.recipe.seed, progress.generations));
+		const batch = await nextGeneration(host, () => {
+			stage = stageInForce();
+			// A run without KL keeps no reference; one that gets a KL term on the way takes the policy of that moment.
+			if (stage.beta > 0 && !parts.learner.hasReference) parts.learner.setReference();
+			return stage;
+		});
+		if (batch === 'stop') return 'stop';
+		const advantages = computeAdvantages(
+			batch.rollouts.map(({ reward }) => reward),
+			stage.num_generations,
+			stage.scale_rewards,
+		);
+		barren.note(advantages.dead);
+		const { seed } = parts.recipe;
+		const values =
+			stage.control === 'shuffle' ? shuffled(advantages.values, seed, progress.generations) : advantages.values;
+		const rows = trainingRows(stage, batch, values);
+		const weighed = weigh(stage, partition(rows, stage.steps_per_generation, seed, progress.generations));
 		const updates = Math.min(stage.num_iterations * weighed.length, stage.steps - progress.stageStep);
 		await prepareLogprobs(host, stage, updates > 1 ? weighed : weighed.slice(0, 1));
-		if ((progress.generations - 1) % parts.recipe.log.rolloutsEvery === 0) {
-			// Made now, written meanwhile: the updates that follow change what the lines are made of.
-			host.writeRollouts(batchStart + 1, [...rolloutLines(host, stage, rows)]);
-		}
+		writeBatch(host, stage, rows);
 		const generateSeconds = watch.seconds('generate');
 		for (let u = 0; u < updates; u++) {
 			const part = weighed[u % weighed.length] as Part;
 			const { metrics, result } = await update(host, stage, part, learningRateAt(stage, progress.stageStep));
 			if (u === 0) {
 				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
-				Object.assign(
-					metrics,
-					// A reward cannot write over a metric of the run: those of the update are there, the others come after.
-					Object.fromEntries(Object.entries(batch.metrics).filter(([name]) => !Object.hasOwn(metrics, name))),
-					rolloutMetrics(
-						rows.map(({ rollout, length }) => ({
-							rewards: rollout.rewards,
-							reward: rollout.reward,
-							length,
-							truncated: rollout.sample.truncated,
-						})),
-						parts.rewards.scorers.map(({ column }) => column.name),
-						batch.advantages.dead,
-					),
-					Object.fromEntries([...batch.errors].map(([name, failed]) => [`rewards/${name}/errors`, failed])),
-					samplingDifference(part, result.logprobs),
-					{
-						'throughput/completions': batch.sampled / generateSeconds,
-						'throughput/tokens': batch.sampledTokens / generateSeconds,
-					},
-				);
+				const graph = part.kept.map(({ row }, i) => ({ row, logprobs: result.logprobs[i] as PerToken }));
+				addBatchMetrics(host, metrics, { batch, rows, dead: advantages.dead, generateSeconds, graph });
 			}
 			metrics.num_tokens = progress.tokens;
 			metrics.step_time = (performance.now() - start) / 1000;

@@ -1,6 +1,6 @@
-import type { ResolvedGrpoStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { PerToken } from '../learner.ts';
+import type { SamplingStage } from './generationBatch.ts';
 import type { StageHost } from './stageHost.ts';
 import type { TrainingRow } from './trainingRow.ts';
 
@@ -17,7 +17,7 @@ function extraOf(errors: Readonly<Record<string, string>> | null, length: number
 /** The rollouts of a generation batch, as rollouts/step_N.jsonl holds them. */
 export function* rolloutLines(
 	host: StageHost,
-	stage: ResolvedGrpoStage,
+	stage: SamplingStage,
 	rows: readonly TrainingRow[],
 ): Generator<RolloutLine> {
 	const { tokenizer, recipe } = host.parts;

@@ -18,17 +18,19 @@ export interface TrainingRow {
 	refLogprobs: PerToken | null;
 }
 
-/** The rows of a batch; under `control: shuffle` with their advantages permuted. */
+/** Advantages in another order: under `control: shuffle`. */
+export function shuffled(advantages: Float64Array, seed: number, generation: number): number[] {
+	const order = [...advantages];
+	Random.of(seed, 'control', generation).shuffle(order);
+	return order;
+}
+
+/** The rows of a batch with their advantages. */
 export function trainingRows(
-	stage: ResolvedGrpoStage,
+	stage: { readonly mask_truncated_completions: boolean },
 	batch: GenerationBatch,
-	seed: number,
-	generation: number,
+	advantages: ArrayLike<number>,
 ): TrainingRow[] {
-	const advantages = [...batch.advantages.values];
-	if (stage.control === 'shuffle') {
-		Random.of(seed, 'control', generation).shuffle(advantages);
-	}
 	return batch.rollouts.map((rollout, i) => ({
 		rollout,
 		advantage: advantages[i] as number,
@@ -40,12 +42,7 @@ export function trainingRows(
 }
 
 /** Cuts the batch into the parts of `steps_per_generation`, shuffled as TRL does when there are several. */
-export function partition(
-	rows: readonly TrainingRow[],
-	parts: number,
-	seed: number,
-	generation: number,
-): TrainingRow[][] {
+export function partition<Row>(rows: readonly Row[], parts: number, seed: number, generation: number): Row[][] {
 	const order = [...rows];
 	if (parts > 1) Random.of(seed, 'parts', generation).shuffle(order);
 	return Array.from({ length: parts }, (_, p) =>

@@ -1,10 +1,12 @@
 import { Failure } from '../../base/failure.ts';
-import type {
-	ResolvedGrpoStage,
-	ResolvedHeadStage,
-	ResolvedPretrainStage,
-	ResolvedSftStage,
-	ResolvedStage,
+import {
+	isReinforced,
+	type ResolvedGrpoStage,
+	type ResolvedHeadStage,
+	type ResolvedPretrainStage,
+	type ResolvedRlooStage,
+	type ResolvedSftStage,
+	type ResolvedStage,
 } from '../../core/recipe/resolvedRecipe.ts';
 import { headOfStage } from '../../protocol/recipe.ts';
 import type { Evaluation, EvaluationSettings } from '../shared/evaluation.ts';
@@ -15,6 +17,7 @@ import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
 import { runHeadStage } from './heads/headStage.ts';
 import { runPretrainStage } from './imitation/pretrainStage.ts';
+import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
@@ -63,6 +66,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runSftStage(this, () => this.stageInForce() as ResolvedSftStage);
 			case 'grpo':
 				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
+			case 'rloo':
+				return runRlooStage(this, () => this.stageInForce() as ResolvedRlooStage);
 			case 'value-model':
 			case 'process-reward-model': {
 				const labels = this.parts.labels.get(this.progress.stageIndex) ?? null;
@@ -89,7 +94,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		const { learner } = this.parts;
 		learner.resetOptimiser();
 		if (stage.type in headOfStage) learner.addHead(headOfStage[(stage as ResolvedHeadStage).type]);
-		if (stage.type === 'grpo' && stage.beta > 0) learner.setReference();
+		if (isReinforced(stage) && stage.beta > 0) learner.setReference();
 	}
 
 	protected evaluate(settings: EvaluationSettings): Promise<Evaluation> {

@@ -1,5 +1,5 @@
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
-import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { isReinforced, type ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.ts';
 import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
@@ -45,10 +45,7 @@ function contextNeeded(
 	{ template, stages }: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	source: ProblemSource,
 ): number {
-	const samples = (type: string) => type === 'grpo' || type === 'rloo';
-	const limits = stages.flatMap((stage) =>
-		samples(stage.type) && 'max_completion_length' in stage ? [stage.max_completion_length] : [],
-	);
+	const limits = stages.flatMap((stage) => (isReinforced(stage) ? [stage.max_completion_length] : []));
 	const teaches = stages.some(({ type }) => type === 'sft' || type === 'pretrain');
 	return contextFor(sequenceLengths(source, template), limits, teaches);
 }

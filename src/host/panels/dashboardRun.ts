@@ -3,6 +3,7 @@ import type { Failure } from '../../base/failure.ts';
 import type { DashboardAction, DashboardRun, DashboardStage } from '../../protocol/dashboardMessages.ts';
 import { decode } from '../../protocol/decode.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
+import { learnsFromRewards } from '../../protocol/stageKinds.ts';
 import { type EngineFacts, engineFactsOf, engineWaitOf } from '../../runs/engineFacts.ts';
 import { displayText } from '../runView.ts';
 
@@ -35,7 +36,9 @@ export function stagesOf(recipe: unknown): DashboardStage[] {
 		lossType: stage.loss_type === undefined ? null : displayText(stage.loss_type, 40),
 		beta: stage.beta ?? null,
 		scaleRewards: stage.scale_rewards === undefined ? null : displayText(stage.scale_rewards, 40),
-		updatesPerBatch: stage.type === 'grpo' ? (stage.num_iterations ?? 1) * (stage.steps_per_generation ?? 1) : null,
+		updatesPerBatch: learnsFromRewards(stage.type)
+			? (stage.num_iterations ?? 1) * (stage.steps_per_generation ?? 1)
+			: null,
 		numGenerations: stage.num_generations ?? null,
 	}));
 }

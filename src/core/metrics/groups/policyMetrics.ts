@@ -10,8 +10,10 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		group: 'policy',
 		better: null,
 		over: `mean over ${update}`,
-		explanation:
-			'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never below 0.',
+		explanation: ({ stage }) =>
+			stage === 'rloo'
+				? 'How far the policy has moved from the reference, by the k1 estimator log policy - log reference, over the whole generation batch. It is taken from the reward, and may be below 0.'
+				: 'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never below 0.',
 		healthy: `grows slowly from 0 and stays below ${limit('klMean')}`,
 		rises: 'The policy moves away. In jumps: the learning rate is too high, or a few tokens became very unlikely.',
 		falls: 'The KL term pulls back towards the reference.',

@@ -35,8 +35,8 @@ describe('what the embedded engine lacks', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	each('embedded', [
 		[
-			stage({ type: 'rloo' }),
-			/^stages\[0\]\.type: The stage "rloo" is not in the embedded engine: set "engine": "pytorch"/,
+			stage({ type: 'rloo', prompts_per_step: 6, steps_per_generation: 4 }),
+			/^stages\[0\]\.steps_per_generation: .* does not split the 6 groups/,
 		],
 		[stage({ type: 'dpo', pairs }), /^stages\[0\]\.type: The stage "dpo"/],
 		[stage({ type: 'reward-model', pairs }), /^stages\[0\]\.type: The stage "reward-model"/],

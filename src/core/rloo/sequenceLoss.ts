@@ -1,0 +1,49 @@
+import { mean } from '../grpo/advantages.ts';
+import { type ClipRange, clipSide } from '../grpo/clippedLoss.ts';
+import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
+
+/** One row of an update, rows that were left out of it included; arrays have one entry per completion token. */
+export interface SequenceRow {
+	/** Truncated under `mask_truncated_completions`: its tokens count nowhere. */
+	readonly masked: boolean;
+	readonly advantage: number;
+	/** Under the policy before the update; of a row that was left out the sampler's serve. */
+	readonly logprobs: ArrayLike<number>;
+	/** null: the same as `logprobs` (first update of a batch). */
+	readonly oldLogprobs: ArrayLike<number> | null;
+	readonly entropies: ArrayLike<number>;
+}
+
+function total(values: ArrayLike<number>): number {
+	let sum = 0;
+	for (let t = 0; t < values.length; t++) sum += values[t] as number;
+	return sum;
+}
+
+/**
+ * Metrics of one update of RLOO by TRL 1.13's names and definitions (`RLOOTrainer._compute_loss`): `entropy` is a mean over
+ * unmasked tokens; a ratio is that of a whole completion, so `clip_ratio/*` are shares of completions.
+ */
+export function sequenceMetrics(rows: readonly SequenceRow[], range: ClipRange): Metrics {
+	let tokens = 0;
+	let entropy = 0;
+	const low: number[] = [];
+	const high: number[] = [];
+	for (const { masked, advantage, logprobs, oldLogprobs, entropies } of rows) {
+		const ratioIsOne = masked || oldLogprobs === null;
+		const side = ratioIsOne ? null : clipSide(total(logprobs), total(oldLogprobs), advantage, range);
+		low.push(side === 'low' ? 1 : 0);
+		high.push(side === 'high' ? 1 : 0);
+		if (masked) continue;
+		tokens += entropies.length;
+		entropy += total(entropies);
+	}
+	return {
+		entropy: metricValue(entropy / tokens),
+		'clip_ratio/low_mean': metricValue(mean(low)),
+		'clip_ratio/low_min': metricValue(Math.min(...low)),
+		'clip_ratio/high_mean': metricValue(mean(high)),
+		'clip_ratio/high_max': metricValue(Math.max(...high)),
+		'clip_ratio/region_mean': metricValue(mean(low) + mean(high)),
+	};
+}

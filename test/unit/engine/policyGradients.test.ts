@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Random } from '../../../src/base/random.ts';
+import { causalMask } from '../../../src/engine/compute/causalMask.ts';
+import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
+import {
+	type GradientVariant,
+	gradientName,
+	gradientProgram,
+	variantName,
+} from '../../../src/engine/model/programs.ts';
+import { differenceError, distance, type Feed, Program, somePlaces, tinyShape } from './computeHarness.ts';
+
+/**
+ * Losses of RLOO, PPO and DPO in double precision: the value against the formula over the log-probabilities, the gradient
+ * against the formula's derivative carried through the model (the gradient of sum of coefficient * logprob, which the test
+ * of the SFT loss holds against finite differences), and against central differences of the loss itself.
+ */
+
+const rows = 4;
+const tokens = 6;
+/** Tokens before those that are predicted. */
+const first = 2;
+/** First completion token (as a target) and end of each row's completion. */
+const spans = [
+	[1, 6],
+	[2, 4],
+	[0, 5],
+	[1, 3],
+] as const;
+
+const counts = (i: number): boolean => {
+	const [from, to] = spans[Math.floor(i / tokens)] as readonly [number, number];
+	return i % tokens >= from && i % tokens < to;
+};
+const rowOf = (i: number): number => Math.floor(i / tokens);
+const everywhere = Array.from({ length: rows * tokens }, (_, i) => i);
+const specs = parameterSpecs(tinyShape);
+const random = Random.of('policy gradients', 5);
+// Larger than initial weights, so that every path matters.
+const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
+const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
+
+const text: Record<string, Feed> = {
+	tokens: { shape: [rows, first + tokens], values: ids(first + tokens), type: 'int32' },
+	first: { shape: [1], values: [first], type: 'int64' },
+	targets: { shape: [rows, tokens], values: ids(tokens), type: 'int32' },
+	mask: { shape: [first + tokens, first + tokens], values: Array.from(causalMask(first + tokens)) },
+	'inverse temperature': { shape: [], values: [1 / 0.8] },
+};
+
+const perToken = (value: (i: number) => number, elsewhere = 0): Feed => ({
+	shape: [rows, tokens],
+	values: everywhere.map((i) => (counts(i) ? value(i) : elsewhere)),
+});
+const perRow = (values: readonly number[]): Feed => ({ shape: [rows, 1], values });
+const scalar = (value: number): Feed => ({ shape: [], values: [value] });
+
+function parameterFeeds(values: readonly number[]): Record<string, Feed> {
+	let offset = 0;
+	return Object.fromEntries(
+		specs.map(({ name, shape }) => {
+			const start = offset;
+			offset += elementCount(shape);
+			return [name, { shape, values: values.slice(start, offset) }];
+		}),
+	);
+}
+
+const gradientOf = (result: Record<string, number[]>) => specs.flatMap(({ name }) => result[gradientName(name)] ?? []);
+const sft = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+const weighed = (coefficients: readonly number[]) =>
+	sft.run({
+		...parameterFeeds(flat),
+		...text,
+		weights: { shape: [rows, tokens], values: coefficients.map((c) => -c) },
+	});
+/** Under the parameters of the test. */
+const logprobs = (await weighed(everywhere.map(() => 0))).logprobs as number[];
+
+/** A loss and its derivative by each log-probability. */
+interface Formula {
+	readonly loss: number;
+	readonly coefficients: readonly number[];
+}
+
+interface Case {
+	readonly variant: GradientVariant;
+	readonly told?: string;
+	readonly inputs: Readonly<Record<string, Feed>>;
+	readonly formula: Formula;
+	/** False: what is detached has no finite differences. */
+	readonly differences?: boolean;
+}
+
+const low = 0.8;
+const high = 1.28;
+const bounds = { 'ratio low': scalar(low), 'ratio high': scalar(high) };
+/** Ratios below, within and above the bounds in turn. */
+const ratios = [0.6, 0.95, 1.1, 1.6];
+const clamp = (ratio: number) => Math.min(Math.max(ratio, low), high);
+/** -min(ratio A, clip(ratio) A) and its derivative by log ratio. */
+const clipped = (ratio: number, advantage: number) => {
+	const [free, bound] = [ratio * advantage, clamp(ratio) * advantage];
+	return { loss: -Math.min(free, bound), slope: free <= bound ? -free : 0 };
+};
+
+const rowAdvantages = [1.1, -0.8, -0.4, 0.9];
+
+function rloo(old: boolean, weights: readonly number[]): Case {
+	// The ratio of a whole row is spread over its tokens.
+	const length = (row: number) => everywhere.filter((i) => rowOf(i) === row && counts(i)).length;
+	const ratioOf = (row: number) => (old ? (ratios[row] as number) : 1);
+	const perRowLoss = rowAdvantages.map((a, row) => clipped(ratioOf(row), a));
+	return {
+		variant: { kind: 'rloo', old },
+		told: `rows ${weights.join(', ')}`,
+		inputs: {
+			weights: perToken((i) => (weights[rowOf(i)] === 0 ? 0 : 1)),
+			'row weights': perRow(weights),
+			advantages: perRow(rowAdvantages),
+			...(old
+				? {
+						...bounds,
+						'old logprobs': perToken(
+							(i) => (logprobs[i] as number) - Math.log(ratioOf(rowOf(i))) / length(rowOf(i)),
+							1e3,
+						),
+					}
+				: {}),
+		},
+		formula: {
+			loss: weights.reduce((sum, w, row) => sum + w * (perRowLoss[row]?.loss as number), 0),
+			coefficients: everywhere.map((i) =>
+				counts(i) ? (weights[rowOf(i)] as number) * (perRowLoss[rowOf(i)]?.slope as number) : 0,
+			),
+		},
+		differences: old,
+	};
+}
+
+const cases: readonly Case[] = [
+	rloo(false, [0.25, 0.25, 0.25, 0.25]),
+	rloo(true, [0.25, 0.25, 0.25, 0.25]),
+	rloo(true, [0.3, 0, 0.3, 0.3]),
+];
+
+for (const { variant, told, inputs, formula, differences } of cases) {
+	test(`${variantName(variant)}: loss and gradient are those of the formula${told ? ` (${told})` : ''}`, async () => {
+		const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
+		const at = (values: readonly number[]) => program.run({ ...parameterFeeds(values), ...text, ...inputs });
+		const result = await at(flat);
+		const gradient = gradientOf(result);
+		assert.ok(Math.abs((result.loss?.[0] as number) - formula.loss) < 1e-11, `${result.loss?.[0]} ${formula.loss}`);
+		const expected = gradientOf(await weighed(formula.coefficients));
+		const largest = expected.reduce((n, x) => Math.max(n, Math.abs(x)), 0);
+		assert.ok(largest > 1e-3);
+		assert.ok(distance(gradient, expected) < 1e-10 * largest, `${distance(gradient, expected) / largest}`);
+		if (differences !== false) {
+			let offset = 0;
+			const places = specs.flatMap(({ shape }) => {
+				const size = elementCount(shape);
+				offset += size;
+				return somePlaces(size, 4, random).map((i) => offset - size + i);
+			});
+			const error = await differenceError(flat, gradient, places, async (x) => (await at(x)).loss?.[0] as number);
+			assert.ok(error < 1e-5, `relative error ${error}`);
+		}
+		// Training runs in single precision, with operators of the runtime's own.
+		const single = await Program.compile(gradientProgram(tinyShape, variant));
+		const rounded = gradientOf(await single.run({ ...parameterFeeds(flat), ...text, ...inputs }));
+		assert.ok(distance(rounded, gradient) < 1e-5 * largest, `${distance(rounded, gradient) / largest}`);
+	});
+}
