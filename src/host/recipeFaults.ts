@@ -1,12 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { findNodeAtLocation, parse, parseTree } from 'jsonc-parser';
+import { compileStage, placeholders } from '../core/pipeline/compileStage.ts';
 import { hasHubDatasetForm, hasHubForm } from '../core/recipe/hubId.ts';
 import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
-import { type Recipe, recipeSchema } from '../protocol/recipe.ts';
+import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema, referenceOf } from '../protocol/pipelineRecipe.ts';
+import type { Recipe } from '../protocol/recipe.ts';
 import { trainingEngines } from '../protocol/runRecord.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
 
@@ -16,8 +18,8 @@ const syntax = { allowTrailingComma: true };
 export async function faultsBeyondSchema(text: string, path: string): Promise<RecipeFault[]> {
 	if (text.trim() === '') return [];
 	const parsed = parseRecipe(text);
-	if (parsed.ok) return await missingFiles(parsed.recipe, text, path);
-	return decode(recipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
+	if (parsed.ok) return await missingOf(parsed, text, path);
+	return decode(pipelineRecipeSchema, parse(text, [], syntax)).ok ? [...parsed.faults] : [];
 }
 
 /** The engine that a recipe names, whatever else is wrong with it; null: none that is known. */
@@ -28,29 +30,67 @@ export function recipeEngine(text: string): (typeof trainingEngines)[number] | n
 	return trainingEngines.find((known) => known === engine) ?? null;
 }
 
+export interface CheckedRecipe {
+	/** null: it has faults. Of a pipeline its first stage. */
+	readonly recipe: Recipe | null;
+	/** Where its stages have names. */
+	readonly pipeline: PipelineRecipe | null;
+	readonly faults: readonly RecipeFault[];
+}
+
 /** All that keeps a recipe from being started; empty when nothing does. */
-export async function faultsOf(text: string, path: string): Promise<{ recipe: Recipe | null; faults: RecipeFault[] }> {
+export async function faultsOf(text: string, path: string): Promise<CheckedRecipe> {
 	const parsed = parseRecipe(text);
-	if (!parsed.ok) return { recipe: null, faults: [...parsed.faults] };
-	return { recipe: parsed.recipe, faults: await missingFiles(parsed.recipe, text, path) };
+	if (!parsed.ok) return { recipe: null, pipeline: null, faults: parsed.faults };
+	return { recipe: parsed.recipe, pipeline: parsed.pipeline, faults: await missingOf(parsed, text, path) };
+}
+
+type Key = readonly (string | number)[];
+
+async function missingOf(
+	{ recipe, pipeline }: { readonly recipe: Recipe; readonly pipeline: PipelineRecipe | null },
+	text: string,
+	path: string,
+): Promise<RecipeFault[]> {
+	if (pipeline === null) return missingFiles(recipe, text, path);
+	const faults = new Map<string, RecipeFault>();
+	for (const [i, stage] of pipeline.stages.entries()) {
+		if (isRunnerStage(stage.type)) continue;
+		const compiled = compileStage(pipeline, stage, placeholders(pipeline, stage));
+		/** Where a key of the compiled recipe stands in the pipeline; null: another stage makes what it names. */
+		const place = ([head, ...rest]: Key): Key | null => {
+			if (head === 'stages') return referenceOf(stage[rest[1] as string]) ? null : ['stages', i, ...rest.slice(1)];
+			if (head === 'model' && stage.from !== undefined) return null;
+			return stage[head as string] === undefined ? [head as string, ...rest] : ['stages', i, head as string, ...rest];
+		};
+		for (const fault of await missingFiles(compiled, text, path, place)) faults.set(fault.path, fault);
+	}
+	return [...faults.values()];
 }
 
 /** To look for a share of another machine is to ask that machine: not before a person starts the run. */
 const isShare = (path: string) => /^[\\/]{2}/.test(path);
 
 /** Files that the recipe names and that are not there. */
-async function missingFiles(recipe: Recipe, text: string, recipePath: string): Promise<RecipeFault[]> {
+async function missingFiles(
+	recipe: Recipe,
+	text: string,
+	recipePath: string,
+	place: (key: Key) => Key | null = (key) => key,
+): Promise<RecipeFault[]> {
 	const folder = dirname(recipePath);
 	const resolved = resolveRecipe(recipe, await machineOf(recipe, folder));
 	const faults: RecipeFault[] = [];
 	for (const { key, path, kind } of recipeFiles(resolved)) {
+		const written = place(key);
+		if (written === null) continue;
 		const name = valueAt(recipe, key);
 		if (isShare(name) || isShare(path)) continue;
 		// Where the cluster sees it and this machine does not.
 		if (recipe.engine === 'ray' && isAbsolute(name)) continue;
 		const there = await stat(path).catch(() => null);
 		if (there !== null && (kind === 'any' || there.isFile())) continue;
-		faults.push({ ...placeOf(text, [...key]), path: formatPath(key), message: missing(name, recipe, key) });
+		faults.push({ ...placeOf(text, [...written]), path: formatPath(written), message: missing(name, recipe, key) });
 	}
 	return faults;
 }

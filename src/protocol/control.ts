@@ -63,6 +63,8 @@ export const controlMethods = {
 	'run/pause': { params: empty, result: runRecordSchema },
 	'run/resume': { params: empty, result: runRecordSchema },
 	'run/stop': { params: v.object({ checkpoint: v.boolean() }), result: runRecordSchema },
+	/** Of a pipeline's runner: stops the running stage with a checkpoint; answered when the pipeline has stopped. */
+	'pipeline/stop': { params: empty, result: empty },
 	'run/checkpoint': { params: empty, result: v.object({ path: v.string() }) },
 	'run/setHyperparameters': { params: hyperparametersSchema, result: v.object({ fromStep: v.number() }) },
 	'policy/generate': {

@@ -43,6 +43,14 @@ export const problemsSpecSchema = v.variant('from', [
 		part: v.optional(parts, 'held-out'),
 		limit: v.optional(count(1e6)),
 	}),
+	/** Problems of a dataset as a run's recipe.json has it: every default filled in, paths absolute. */
+	v.object({
+		from: v.literal('dataset'),
+		dataset: record,
+		seed: v.optional(v.number(), 1),
+		part: v.optional(parts, 'held-out'),
+		limit: v.optional(count(1e6)),
+	}),
 ]);
 export type ProblemsSpec = v.InferOutput<typeof problemsSpecSchema>;
 

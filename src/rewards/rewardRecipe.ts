@@ -58,7 +58,7 @@ async function searchRecipes(folders: readonly string[]): Promise<string[]> {
 
 /** A recipe as a run would have it. Fails with `missing`, `denied`, `invalid`. */
 export async function readRewardRecipe(path: string): Promise<ResolvedRecipe> {
-	const recipe = await readRecipeFile(path);
+	const { recipe } = await readRecipeFile(path);
 	return resolveRecipe(recipe, await machineOf(recipe, dirname(path)));
 }
 

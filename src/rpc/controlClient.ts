@@ -27,6 +27,7 @@ const patience: Record<ControlMethod, number> = {
 	'run/pause': 600_000,
 	'run/resume': 60_000,
 	'run/stop': 600_000,
+	'pipeline/stop': 600_000,
 	'run/checkpoint': 600_000,
 	'run/setHyperparameters': 60_000,
 	'policy/generate': 600_000,

@@ -7,7 +7,7 @@ import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { decodeResolvedRecipe, resolveRecipe, withEngineSettings } from '../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
-import { readRecipeFile, requireFile } from './recipeFile.ts';
+import { readRunRecipe, requireFile } from './recipeFile.ts';
 import { machineOf } from './recipeMachine.ts';
 import { applyOverrides, type RecipeOverride, shuffleOverrides } from './recipeOverrides.ts';
 import { type RewardCopies, readRewardCopies, writeRewardCopies } from './rewardCopies.ts';
@@ -28,7 +28,8 @@ export interface PreparedRun {
 	readonly recipe: ResolvedRecipe;
 }
 
-function changed(value: unknown, changes: RecipeChanges): unknown {
+/** The value of a recipe with the changes that a person asks for. */
+export function changed(value: unknown, changes: RecipeChanges): unknown {
 	return applyOverrides(value, [
 		...(changes.seed === undefined ? [] : [{ path: ['seed'], value: changes.seed }]),
 		...(changes.control === 'shuffle' ? shuffleOverrides(value) : []),
@@ -43,7 +44,7 @@ function changed(value: unknown, changes: RecipeChanges): unknown {
 export async function resolveRecipeFile(recipePath: string, changes: RecipeChanges = {}): Promise<ResolvedRecipe> {
 	const path = resolve(recipePath);
 	const plain = Object.values(changes).every((change) => change === undefined);
-	const written = await readRecipeFile(path, plain ? undefined : (value) => changed(value, changes));
+	const written = await readRunRecipe(path, plain ? undefined : (value) => changed(value, changes));
 	try {
 		return resolveRecipe(written, await machineOf(written, dirname(path)));
 	} catch (error) {
@@ -98,7 +99,8 @@ export async function prepareChild(
 	};
 }
 
-async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
+/** Fails with `missing` or `invalid` for a file that the recipe names and that is not there. @param path of the recipe */
+export async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
 	for (const { key, path: file, kind } of recipeFiles(recipe)) {
 		// On a cluster it may lie where only the cluster's machines see it.
 		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
@@ -116,11 +118,29 @@ function isInside(path: string, folder: string): boolean {
 }
 
 async function makeRunFolder(runs: string, copies: RewardCopies): Promise<PreparedRun> {
-	const { recipe } = copies;
+	const folder = await makeNewFolder(runs, copies.recipe.name, (made) => writeRunFiles(made, copies));
+	return { folder, recipe: copies.recipe };
+}
+
+/** What a run's folder holds before its engine begins. */
+export async function writeRunFiles(folder: string, copies: RewardCopies): Promise<void> {
+	await writeRewardCopies(folder, copies);
+	await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(copies.recipe, null, '\t')}\n`);
+}
+
+/**
+ * Makes `<runs>/<name>-<time>-<4 hex>` with what `fill` writes; nothing stays when that fails.
+ * @returns its real path
+ */
+export async function makeNewFolder(
+	runs: string,
+	name: string,
+	fill: (folder: string) => Promise<void>,
+): Promise<string> {
 	try {
 		await ensureFolder(runs);
 		for (;;) {
-			const folder = join(runs, `${recipe.name}-${timestamp(new Date())}-${randomBytes(2).toString('hex')}`);
+			const folder = join(runs, `${name}-${timestamp(new Date())}-${randomBytes(2).toString('hex')}`);
 			try {
 				await mkdir(folder);
 			} catch (error) {
@@ -128,13 +148,12 @@ async function makeRunFolder(runs: string, copies: RewardCopies): Promise<Prepar
 				throw error;
 			}
 			try {
-				await writeRewardCopies(folder, copies);
-				await writeFileAtomic(join(folder, runFiles.recipe), `${JSON.stringify(recipe, null, '\t')}\n`);
+				await fill(folder);
 			} catch (error) {
 				await rm(folder, { recursive: true, force: true }).catch(() => undefined);
 				throw error;
 			}
-			return { folder: await realpath(folder), recipe };
+			return await realpath(folder);
 		}
 	} catch (error) {
 		throw Failure.from(error, `Cannot make a run folder in ${runs}`);

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type ParseError, parse } from 'jsonc-parser';
 import { Failure } from '../base/failure.ts';
-import { parseRecipe, parseRecipeOrThrow } from '../core/recipe/parseRecipe.ts';
+import { type ParsedRecipe, parseRecipe, recipeOrThrow } from '../core/recipe/parseRecipe.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 
 /** A recipe is written by hand. */
@@ -24,21 +24,35 @@ async function readText(path: string): Promise<string> {
 	}
 }
 
+/** A recipe that was read; where its stages have names it is a pipeline. */
+export type ReadRecipe = Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'>;
+
 /**
  * Reads and checks a recipe file. Fails with `missing`, `denied`, or `invalid` naming the line.
  * @param change applied to the recipe's value before it is checked
  */
-export async function readRecipeFile(path: string, change?: (value: unknown) => unknown): Promise<Recipe> {
+export async function readRecipeFile(path: string, change?: (value: unknown) => unknown): Promise<ReadRecipe> {
 	const text = await readText(path);
-	if (change === undefined) return parseRecipeOrThrow(text, path);
+	if (change === undefined) return recipeOrThrow(text, path);
 	const errors: ParseError[] = [];
 	const value: unknown = parse(text, errors, { allowTrailingComma: true });
-	if (errors.length > 0) return parseRecipeOrThrow(text, path);
+	if (errors.length > 0) return recipeOrThrow(text, path);
 	const parsed = parseRecipe(JSON.stringify(change(value), null, 1) ?? '');
-	if (parsed.ok) return parsed.recipe;
+	if (parsed.ok) return parsed;
 	const fault = parsed.faults[0];
 	const where = fault?.path ? ` at ${fault.path}` : '';
 	throw new Failure('invalid', `${path}, with the given changes${where}: ${fault?.message}`);
+}
+
+/** As {@link readRecipeFile}, of one run. Fails with `unsupported` for a pipeline. */
+export async function readRunRecipe(path: string, change?: (value: unknown) => unknown): Promise<Recipe> {
+	const { recipe, pipeline } = await readRecipeFile(path, change);
+	if (pipeline === null) return recipe;
+	throw new Failure(
+		'unsupported',
+		`${path} is a pipeline: its stages have names, and each is a run of its own.`,
+		'Start it with reasoning-lab run, or take the names away.',
+	);
 }
 
 /** Fails with `missing` when a file that the recipe names is not there. */

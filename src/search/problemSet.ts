@@ -6,6 +6,8 @@ import { parseDatasetLine, promptKey } from '../core/dataset/datasetRows.ts';
 import type { Problem } from '../core/dataset/problem.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
+import { type ResolvedDataset, resolvedRecipeSchema } from '../core/recipe/resolvedRecipe.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
 import type { SearchProblem } from '../protocol/treeLog.ts';
@@ -66,20 +68,34 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 		case 'run': {
 			const run = resolve(folder, spec.run);
 			const recipe = decodeResolvedRecipe(await readResolvedRecipe(run), `The recipe of ${basename(run)}`);
-			const { source } = await openDataset(recipe.dataset);
-			const task = 'task' in recipe.dataset ? (recipe.dataset as TaskDataset) : null;
-			const limit = spec.limit ?? (task === null ? Number.POSITIVE_INFINITY : defaultTaskProblems);
-			const heldOut = spec.part === 'held-out';
-			return {
-				name: `${heldOut ? 'held-out problems' : 'training problems'} of ${basename(run)}`,
-				task,
-				problems: () =>
-					heldOut
-						? listed(source.heldOut(limit === Number.POSITIVE_INFINITY ? 1e9 : limit))
-						: distinct(trainingProblems(source, recipe.seed), limit),
-			};
+			return datasetProblems(recipe.dataset, recipe.seed, spec, basename(run));
+		}
+		case 'dataset': {
+			const dataset = decodeOrThrow(resolvedRecipeSchema.entries.dataset, spec.dataset, 'The dataset');
+			const name = 'task' in dataset ? dataset.task : basename(dataset.path);
+			return datasetProblems(dataset, spec.seed, spec, name);
 		}
 	}
+}
+
+async function datasetProblems(
+	dataset: ResolvedDataset,
+	seed: number,
+	spec: { readonly part: 'held-out' | 'training'; readonly limit?: number | undefined },
+	of: string,
+): Promise<ProblemSet> {
+	const { source } = await openDataset(dataset);
+	const task = 'task' in dataset ? (dataset as TaskDataset) : null;
+	const limit = spec.limit ?? (task === null ? Number.POSITIVE_INFINITY : defaultTaskProblems);
+	const heldOut = spec.part === 'held-out';
+	return {
+		name: `${heldOut ? 'held-out problems' : 'training problems'} of ${of}`,
+		task,
+		problems: () =>
+			heldOut
+				? listed(source.heldOut(limit === Number.POSITIVE_INFINITY ? 1e9 : limit))
+				: distinct(trainingProblems(source, seed), limit),
+	};
 }
 
 async function* listed(problems: readonly Problem[]): AsyncIterable<Problem> {

@@ -11,6 +11,7 @@ import { type MetricInfo, type MetricUnit, metricGroups } from '../../src/core/m
 import { probes } from '../../src/core/reward/audit/probes.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import { builtInRewardNames } from '../../src/protocol/builtInRewards.ts';
+import { envelopeKeys } from '../../src/protocol/pipelineRecipe.ts';
 import { taskNames } from '../../src/protocol/recipe.ts';
 import { formats } from '../../src/runs/importers/formats.ts';
 import { exportTables } from './exportExamples.ts';
@@ -65,8 +66,11 @@ function values(schema: Schema): string {
 			return 'list';
 		case 'object':
 			return 'object';
-		default:
-			return (schema.anyOf ?? []).some(({ type }) => type === 'null') ? '`["open", "close"]` or `null`' : 'see below';
+		default: {
+			const options = schema.anyOf ?? [];
+			if (options.some(({ type }) => type === 'null')) return '`["open", "close"]` or `null`';
+			return options.length > 0 && options.every(({ type }) => type === 'object') ? 'object' : 'see below';
+		}
 	}
 }
 
@@ -159,13 +163,19 @@ export function recipeTables(): Record<string, string> {
 	const sft = kind('sft');
 	const grpo = kind('grpo');
 	const pytorch = property('pytorch');
-	const common = Object.keys(sft.properties ?? {}).filter((key) => key !== 'type' && grpo.properties?.[key]);
+	const outer = new Set<string>(envelopeKeys);
+	const common = Object.keys(sft.properties ?? {}).filter(
+		(key) => key !== 'type' && !outer.has(key) && grpo.properties?.[key],
+	);
 	const value = kind('value-model');
 	const process = kind('process-reward-model');
 	const ofHeads = Object.keys(value.properties ?? {}).filter(
-		(key) => !common.includes(key) && key !== 'type' && key !== 'num_generations',
+		(key) => !common.includes(key) && !outer.has(key) && key !== 'type' && key !== 'num_generations',
 	);
-	const own = (stage: Schema) => Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key));
+	const own = (stage: Schema) =>
+		Object.keys(stage.properties ?? {}).filter((key) => !common.includes(key) && !outer.has(key));
+	/** What a key holds that may also name another stage of a pipeline. */
+	const orStage = (stage: Schema, key: string) => option(pick(stage.properties?.[key], key), 'path');
 	const rewards = pick(property('rewards').items as Schema | undefined, 'rewards');
 	const file = option(rewards, 'file');
 	return {
@@ -204,7 +214,7 @@ export function recipeTables(): Record<string, string> {
 			own(process).filter((key) => key !== 'type' && !ofHeads.includes(key)),
 		),
 		split: keyTable(option(pick(process.properties?.split, 'split'), 'text')),
-		labels: keyTable(pick(value.properties?.labels, 'labels')),
+		labels: keyTable(orStage(value, 'labels')),
 		until: keyTable(pick(sft.properties?.until, 'until')),
 		pretrain: keyTable(kind('pretrain'), own(kind('pretrain'))),
 		corpus: keyTable(pick(kind('pretrain').properties?.corpus, 'corpus')),
@@ -213,9 +223,9 @@ export function recipeTables(): Record<string, string> {
 		rloo: keyTable(kind('rloo'), own(kind('rloo'))),
 		dpo: keyTable(kind('dpo'), own(kind('dpo'))),
 		'reward-model': keyTable(kind('reward-model'), own(kind('reward-model'))),
-		pairs: keyTable(pick(kind('dpo').properties?.pairs, 'pairs')),
+		pairs: keyTable(orStage(kind('dpo'), 'pairs')),
 		distill: keyTable(kind('distill'), own(kind('distill'))),
-		data: keyTable(pick(kind('distill').properties?.data, 'data')),
+		data: keyTable(orStage(kind('distill'), 'data')),
 		pytorch: keyTable(pytorch),
 		lora: keyTable(pick(pytorch.properties?.lora, 'lora')),
 		vllm: keyTable(pick(pytorch.properties?.vllm, 'vllm')),
@@ -224,6 +234,24 @@ export function recipeTables(): Record<string, string> {
 		evaluate: keyTable(property('evaluate')),
 		checkpoint: keyTable(property('checkpoint')),
 		log: keyTable(property('log')),
+	};
+}
+
+/** Tables by the name of their place in docs/pipelines.md. */
+export function pipelineTables(): Record<string, string> {
+	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
+	const stages = pick(pick(schema.properties?.stages, 'stages').items as Schema | undefined, 'entry of "stages"');
+	const kind = (type: string) =>
+		pick(
+			optionsOf(stages).find((one) => one.properties?.type?.const === type),
+			type,
+		);
+	const own = (stage: Schema) =>
+		Object.keys(stage.properties ?? {}).filter((key) => !(envelopeKeys as readonly string[]).includes(key));
+	return {
+		envelope: keyTable(kind('sft'), [...envelopeKeys]),
+		search: keyTable(kind('search'), own(kind('search'))),
+		evaluate: keyTable(kind('evaluate'), own(kind('evaluate'))),
 	};
 }
 
@@ -394,4 +422,5 @@ export const tabled: readonly (readonly [path: string, tables: () => Record<stri
 	['docs/exports.md', exportTables],
 	['docs/queries.md', queryTables],
 	['docs/search.md', searchTables],
+	['docs/pipelines.md', pipelineTables],
 ];

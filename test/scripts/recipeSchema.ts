@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import { recipeDefaults } from '../../src/core/recipe/recipeDefaults.ts';
 import { builtInInfos } from '../../src/core/reward/builtInInfos.ts';
 import type { BuiltInRewardName } from '../../src/protocol/builtInRewards.ts';
-import { recipeSchema } from '../../src/protocol/recipe.ts';
+import { isRunnerStage, pipelineRecipeSchema } from '../../src/protocol/pipelineRecipe.ts';
 
 /** A JSON schema object, as far as it is changed here. */
 interface Schema {
@@ -76,6 +76,16 @@ const stageSnippets = [
 		description: 'How good each step is, by completions that go on behind it',
 		body: { type: 'process-reward-model', steps: 200, split: 'lines', learning_rate: 0.0005 },
 	},
+	{
+		label: 'Data of searches (search)',
+		description: 'A stage of a pipeline: searches with the policy of another stage, whose results are training data',
+		body: { name: 'search', type: 'search', from: '', strategy: 'best-of-n', export: ['completions'] },
+	},
+	{
+		label: 'Evaluation (evaluate)',
+		description: 'A stage of a pipeline: pass@1, pass@k and cons@k of the policy of another stage',
+		body: { name: 'evaluate', type: 'evaluate', from: '', problems: 256, samples: 4 },
+	},
 ];
 
 /** What the keys of each kind of stage are where it says nothing. */
@@ -89,6 +99,8 @@ const ownDefaults = {
 	distill: recipeDefaults.distill,
 	'value-model': { ...recipeDefaults.head, ...recipeDefaults['value-model'] },
 	'process-reward-model': { ...recipeDefaults.head, ...recipeDefaults['process-reward-model'] },
+	search: recipeDefaults.search,
+	evaluate: recipeDefaults.evaluateStage,
 } as const;
 
 /** And those of the objects in a stage. */
@@ -118,7 +130,7 @@ const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({
 
 /** The text of media/schemas/recipe.schema.json: completion, hover and errors of recipes, from the decoder that reads them. */
 export function recipeSchemaText(): string {
-	const schema = toJsonSchema(recipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
+	const schema = toJsonSchema(pipelineRecipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
 	const properties = schema.properties ?? {};
 	const stages = properties.stages?.items;
 	if (!stages) throw new Error('The recipe schema has no list of stages any more.');
@@ -126,8 +138,11 @@ export function recipeSchemaText(): string {
 	for (const stage of kinds) {
 		const type = stage.properties?.type?.const as keyof typeof ownDefaults;
 		if (!(type in ownDefaults)) throw new Error(`The defaults of the stage "${type}" are not known here.`);
-		addDefaults(stage, { ...recipeDefaults.optimiser, ...ownDefaults[type] });
-		for (const [key, defaults] of Object.entries(innerDefaults)) addDefaults(stage.properties?.[key] ?? {}, defaults);
+		addDefaults(stage, { ...(isRunnerStage(type) ? {} : recipeDefaults.optimiser), ...ownDefaults[type] });
+		for (const [key, defaults] of Object.entries(innerDefaults)) {
+			const property = stage.properties?.[key] ?? {};
+			for (const option of property.anyOf ?? property.oneOf ?? [property]) addDefaults(option, defaults);
+		}
 	}
 	const { pytorch } = properties;
 	addDefaults(pytorch ?? {}, recipeDefaults.pytorch);

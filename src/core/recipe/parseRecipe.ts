@@ -1,7 +1,11 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
+import { type PipelineRecipe, pipelineRecipeSchema } from '../../protocol/pipelineRecipe.ts';
 import { type Recipe, recipeSchema } from '../../protocol/recipe.ts';
+import { compileStage, placeholders } from '../pipeline/compileStage.ts';
+import { orderStages } from '../pipeline/pipelineGraph.ts';
+import { checkPipeline, type WrittenRecipe } from './checkPipeline.ts';
 import { checkRecipe, type PathFault } from './checkRecipe.ts';
 import { explainFaults } from './explainFaults.ts';
 
@@ -20,7 +24,13 @@ export interface RecipeFault {
 }
 
 export type ParsedRecipe =
-	| { readonly ok: true; readonly recipe: Recipe }
+	| {
+			readonly ok: true;
+			/** Of a pipeline its first stage as a recipe: what verifies rewards needs no more. */
+			readonly recipe: Recipe;
+			/** Where the stages have names; such a recipe is run as a pipeline. */
+			readonly pipeline: PipelineRecipe | null;
+	  }
 	| { readonly ok: false; readonly faults: readonly RecipeFault[] };
 
 const maxLength = 1_000_000;
@@ -101,11 +111,23 @@ export function parseRecipe(text: string): ParsedRecipe {
 	const doubled: { node: Node; fault: PathFault }[] = [];
 	const value = treeValue(root, [], doubled);
 	const faults = doubled.map(({ node, fault }) => ({ fault, node }));
-	for (const fault of explainFaults(recipeSchema, value)) faults.push({ fault, node: nodeAt(root, fault.path) });
-	const decoded = decode(recipeSchema, value);
+	const add = (found: readonly PathFault[]) => {
+		for (const fault of found) faults.push({ fault, node: nodeAt(root, fault.path) });
+	};
+	add(explainFaults(pipelineRecipeSchema, value));
+	const decoded = decode(pipelineRecipeSchema, value);
 	if (decoded.ok && faults.length === 0) {
-		for (const fault of checkRecipe(decoded.value)) faults.push({ fault, node: nodeAt(root, fault.path) });
-		if (faults.length === 0) return { ok: true, recipe: decoded.value };
+		const checked = checkPipeline(decoded.value as WrittenRecipe);
+		if (checked.kind !== 'recipe') add(checked.faults);
+		if (checked.kind === 'pipeline' && faults.length === 0) {
+			return { ok: true, recipe: firstStage(checked.pipeline), pipeline: checked.pipeline };
+		}
+		// Without names a recipe is what engines read.
+		const plain = checked.kind === 'recipe' ? decode(recipeSchema, value) : null;
+		if (plain?.ok) {
+			add(checkRecipe(plain.value));
+			if (faults.length === 0) return { ok: true, recipe: plain.value, pipeline: null };
+		} else if (plain !== null) add(explainFaults(recipeSchema, value));
 	}
 	if (!decoded.ok && faults.length === 0) {
 		// The explanation missed what the decoder saw: its own words, without a place, are better than none.
@@ -122,6 +144,13 @@ export function parseRecipe(text: string): ParsedRecipe {
 	};
 }
 
+function firstStage(pipeline: PipelineRecipe): Recipe {
+	const ordered = orderStages(pipeline.stages);
+	const stages = ordered.ok ? ordered.stages : pipeline.stages;
+	const stage = stages[0] as PipelineRecipe['stages'][number];
+	return compileStage(pipeline, stage, placeholders(pipeline, stage));
+}
+
 function lineStarts(text: string): number[] {
 	const starts = [0];
 	for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
@@ -129,10 +158,13 @@ function lineStarts(text: string): number[] {
 }
 
 /** As {@link parseRecipe}, but throws `invalid` with the first fault; `what` names the file. */
-export function parseRecipeOrThrow(text: string, what: string): Recipe {
+export function recipeOrThrow(text: string, what: string): Omit<Extract<ParsedRecipe, { readonly ok: true }>, 'ok'> {
 	const parsed = parseRecipe(text);
-	if (parsed.ok) return parsed.recipe;
+	if (parsed.ok) return parsed;
 	const [fault] = parsed.faults;
 	const others = parsed.faults.length > 1 ? ` (${parsed.faults.length - 1} more)` : '';
 	throw new Failure('invalid', `${what}, line ${fault?.line}, column ${fault?.column}: ${fault?.message}${others}`);
 }
+
+/** The recipe of {@link recipeOrThrow}. */
+export const parseRecipeOrThrow = (text: string, what: string): Recipe => recipeOrThrow(text, what).recipe;

@@ -63,7 +63,7 @@ test('a table without a place, and a place without a table, are refused', () => 
 });
 
 test('the recipes in the documents have no fault', () => {
-	for (const path of ['README.md', 'docs/recipe.md']) {
+	for (const path of ['README.md', 'docs/recipe.md', 'docs/pipelines.md']) {
 		const blocks = [...read(path).matchAll(/^```jsonc\n([\s\S]*?)^```/gm)];
 		assert.ok(blocks.length > 0, path);
 		for (const [, text] of blocks) {

@@ -1,0 +1,83 @@
+import {
+	type CheckpointChoice,
+	isRunnerStage,
+	type NamedStage,
+	type ReferenceKey,
+	referenceKeys,
+	referenceOf,
+} from '../../protocol/pipelineRecipe.ts';
+
+/** What a stage takes of another. */
+export interface StageInput {
+	/** `from`, a key that names data or a teacher, or `skipIf`, which takes only a number. */
+	readonly key: 'from' | ReferenceKey | 'skipIf';
+	readonly stage: string;
+	readonly checkpoint: CheckpointChoice;
+}
+
+/** Stages that sample from a policy and leave it as it is: they have no checkpoint to start from. */
+export const makesCheckpoint = (type: string): boolean => !isRunnerStage(type) && type !== 'rejection-sampling';
+
+/** Everything that a stage takes of others, in the order of its keys. */
+export function inputsOf(stage: NamedStage): StageInput[] {
+	const inputs: StageInput[] = [];
+	const from = referenceOf(stage.from);
+	if (from !== null) inputs.push({ key: 'from', ...from });
+	for (const key of Object.keys(referenceKeys) as ReferenceKey[]) {
+		const value = stage[key];
+		const reference = typeof value === 'object' ? referenceOf(value) : null;
+		if (reference !== null) inputs.push({ key, ...reference });
+	}
+	if (stage.skipIf !== undefined) inputs.push({ key: 'skipIf', stage: stage.skipIf.stage, checkpoint: 'last' });
+	return inputs;
+}
+
+/** Names of the stages that one waits for, each once. */
+export function dependenciesOf(stage: NamedStage): string[] {
+	return [...new Set(inputsOf(stage).map((input) => input.stage))];
+}
+
+export type Ordered =
+	| { readonly ok: true; readonly stages: readonly NamedStage[] }
+	/** The names along the cycle; the first one is the last one's, too, and not repeated. */
+	| { readonly ok: false; readonly cycle: readonly string[] };
+
+/**
+ * Stages in an order in which each comes after those that it waits for; of several that could come next, the one that is
+ * written first. Names that no stage has are passed over.
+ */
+export function orderStages(stages: readonly NamedStage[]): Ordered {
+	const left = new Map(stages.map((stage) => [stage.name, stage]));
+	const ordered: NamedStage[] = [];
+	while (left.size > 0) {
+		const next = [...left.values()].find((stage) => dependenciesOf(stage).every((name) => !left.has(name)));
+		if (next === undefined) return { ok: false, cycle: cycleIn(left) };
+		left.delete(next.name);
+		ordered.push(next);
+	}
+	return { ok: true, stages: ordered };
+}
+
+/** Each of the stages waits for another of them: following that leads into a cycle. */
+function cycleIn(left: ReadonlyMap<string, NamedStage>): string[] {
+	const path: string[] = [];
+	let at = left.values().next().value as NamedStage;
+	while (!path.includes(at.name)) {
+		path.push(at.name);
+		const next = dependenciesOf(at).find((name) => left.has(name)) as string;
+		at = left.get(next) as NamedStage;
+	}
+	return path.slice(path.indexOf(at.name));
+}
+
+/** All stages that wait for one, directly or through others. */
+export function behind(stages: readonly NamedStage[], name: string): Set<string> {
+	const found = new Set<string>();
+	for (let before = -1; before !== found.size; ) {
+		before = found.size;
+		for (const stage of stages) {
+			if (dependenciesOf(stage).some((other) => other === name || found.has(other))) found.add(stage.name);
+		}
+	}
+	return found;
+}

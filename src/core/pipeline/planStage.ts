@@ -1,0 +1,104 @@
+import { Failure } from '../../base/failure.ts';
+import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
+import {
+	type NamedStage,
+	type PipelineRecipe,
+	type ReferenceKey,
+	referenceKeys,
+} from '../../protocol/pipelineRecipe.ts';
+import type { StageArtefacts, StageStart } from './compileStage.ts';
+import { startOf } from './compileStage.ts';
+import { inputsOf } from './pipelineGraph.ts';
+
+/** How the run of a stage stands: `none` has begun, one is at work, one has finished, or one can go on. */
+export type StageRun = 'none' | 'live' | 'finished' | 'resumable';
+
+/**
+ * What is done about a stage whose inputs are there.
+ * - `keep`: it has finished and nothing of it has changed
+ * - `begin`: there is nothing yet; `again`: what there is belongs to other inputs, or came to nothing, and is set aside
+ * - `follow`: its run is at work; `take`: it has finished since somebody looked; `resume`: it goes on where it was
+ */
+export type StagePlan = 'keep' | 'begin' | 'again' | 'follow' | 'take' | 'resume';
+
+/** @param hash of the stage's inputs as they are now */
+export function planStage(state: StageState | undefined, run: StageRun, hash: string): StagePlan {
+	if (state === undefined || state.inputHash === null) return run === 'none' ? 'begin' : 'again';
+	if (state.inputHash !== hash) return run === 'none' && state.status !== 'finished' ? 'begin' : 'again';
+	if (state.status === 'finished') return 'keep';
+	if (run === 'live') return 'follow';
+	// Its run came to its end, and what it made was not enough: the same run would end the same way.
+	if (run === 'finished') return state.status === 'failed' ? 'again' : 'take';
+	return run === 'resumable' ? 'resume' : 'begin';
+}
+
+/** The states of other stages, as a stage looks at them. */
+export type StatesByName = ReadonlyMap<string, StageState>;
+
+const skippedNames = (states: StatesByName) =>
+	new Set([...states.values()].filter(({ status }) => status === 'skipped').map(({ name }) => name));
+
+/** Why a stage is left out; null: it is not. Those that it waits for have finished or were skipped. */
+export function skipReason(stage: NamedStage, states: StatesByName): string | null {
+	const { skipIf } = stage;
+	if (skipIf !== undefined) {
+		const accuracy = states.get(skipIf.stage)?.accuracy ?? null;
+		if (accuracy !== null && accuracy >= skipIf.heldOutAccuracy) {
+			return `held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, at least ${skipIf.heldOutAccuracy}`;
+		}
+	}
+	for (const { key, stage: other } of inputsOf(stage)) {
+		if (key === 'from' || key === 'skipIf' || states.get(other)?.status !== 'skipped') continue;
+		return `its ${key} would come from ${other}, which was skipped`;
+	}
+	return null;
+}
+
+/** Why a stage has not begun, in words; null: nothing keeps it. */
+export function waitReason(state: StageState, states: StatesByName): string | null {
+	if (state.status !== 'waiting') return null;
+	const open = state.after.filter((name) => !['finished', 'skipped'].includes(states.get(name)?.status ?? 'waiting'));
+	if (open.length === 0) return null;
+	const words = open.map((name) => {
+		const status = states.get(name)?.status;
+		return status === 'failed' || status === 'stopped' ? `${name}, which has ${status}` : name;
+	});
+	return `waits for ${words.join(' and ')}`.replace('has stopped', 'was stopped');
+}
+
+const checkpointKind = (choice: 'last' | 'best'): OutputKind[] =>
+	// Nothing measured: the last one is all that there is.
+	choice === 'best' ? ['best-checkpoint', 'last-checkpoint'] : ['last-checkpoint'];
+
+/**
+ * What a stage takes of those before it, as paths. Fails with `missing` where one has not made what is taken of it.
+ * @param pathOf the absolute path of a stage's output
+ */
+export function artefactsOf(
+	recipe: PipelineRecipe,
+	stage: NamedStage,
+	states: StatesByName,
+	pathOf: (stage: string, output: string) => string,
+): StageArtefacts {
+	const find = (name: string, kinds: readonly OutputKind[], key: string): string => {
+		const outputs = states.get(name)?.outputs ?? [];
+		const found = kinds.map((kind) => outputs.find((output) => output.kind === kind)).find((one) => one !== undefined);
+		if (found !== undefined) return pathOf(name, found.path);
+		const what = kinds.includes('last-checkpoint') ? 'no checkpoint' : `no ${kinds[0]}`;
+		throw new Failure(
+			'missing',
+			`"${key}" of the stage "${stage.name}" takes them of "${name}", which has made ${what}.`,
+			'Name a stage that makes them, or let that one make them.',
+		);
+	};
+	const from = startOf(recipe, stage, skippedNames(states));
+	const start: StageStart =
+		'model' in from ? from : { checkpoint: find(from.input.stage, checkpointKind(from.input.checkpoint), 'from') };
+	const paths: Partial<Record<ReferenceKey, string>> = {};
+	for (const { key, stage: other, checkpoint } of inputsOf(stage)) {
+		if (key === 'from' || key === 'skipIf') continue;
+		const kind = referenceKeys[key];
+		paths[key] = find(other, kind === 'checkpoint' ? checkpointKind(checkpoint) : [kind], key);
+	}
+	return { start, paths };
+}

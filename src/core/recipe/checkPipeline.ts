@@ -1,0 +1,188 @@
+import {
+	type DataKind,
+	dataKinds,
+	type EvaluateStage,
+	envelopeKeys,
+	isRunnerStage,
+	type NamedStage,
+	type PipelineRecipe,
+	type PipelineStage,
+	type ReferenceKey,
+	referenceKeys,
+	referenceOf,
+	type SearchStage,
+	stageNamePattern,
+} from '../../protocol/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipe.ts';
+import { compileStage, placeholders, runNameOf, startOf } from '../pipeline/compileStage.ts';
+import { inputsOf, makesCheckpoint, orderStages } from '../pipeline/pipelineGraph.ts';
+import type { StepSplit } from '../search/search.ts';
+import { stepRuleOf } from '../search/stepRule.ts';
+import { checkRecipe } from './checkRecipe.ts';
+import { attempt, type PathFault, type Report } from './pathFault.ts';
+import { suggest } from './suggest.ts';
+
+/** A recipe that was decoded, before it is known whether its stages have names. */
+export type WrittenRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly PipelineStage[] };
+
+export type PipelineCheck =
+	/** No stage has a name, and none needs one. */
+	| { readonly kind: 'recipe' }
+	| { readonly kind: 'pipeline'; readonly pipeline: PipelineRecipe; readonly faults: readonly PathFault[] }
+	| { readonly kind: 'faults'; readonly faults: readonly PathFault[] };
+
+/** Tells a pipeline from a recipe, and finds the faults of its names, of its graph and of each of its stages. */
+export function checkPipeline(recipe: WrittenRecipe): PipelineCheck {
+	const faults: PathFault[] = [];
+	const report: Report = (path, message) => faults.push({ path, message });
+	if (!recipe.stages.some(({ name }) => name !== undefined)) {
+		for (const [i, stage] of recipe.stages.entries()) checkUnnamed(stage, i, report);
+		return faults.length === 0 ? { kind: 'recipe' } : { kind: 'faults', faults };
+	}
+	checkNames(recipe, report);
+	if (faults.length > 0) return { kind: 'faults', faults };
+	const pipeline = recipe as PipelineRecipe;
+	for (const [i, stage] of pipeline.stages.entries()) checkInputs(pipeline, stage, i, report);
+	if (faults.length === 0) checkCycle(pipeline, report);
+	if (faults.length === 0) for (const [i, stage] of pipeline.stages.entries()) checkStage(pipeline, stage, i, report);
+	return { kind: 'pipeline', pipeline, faults: distinct(faults) };
+}
+
+function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
+	const advice = 'give every stage a "name"';
+	if (isRunnerStage(stage.type)) {
+		report(['stages', i, 'type'], `The stage "${stage.type}" is a part of pipelines: ${advice}.`);
+	}
+	for (const key of envelopeKeys) {
+		if (stage[key] === undefined) continue;
+		report(['stages', i, key], `"${key}" of a stage is a key of pipelines, and no stage has a name: ${advice}.`);
+	}
+	for (const key of Object.keys(referenceKeys)) {
+		if (typeof stage[key] !== 'object' || referenceOf(stage[key]) === null) continue;
+		report(['stages', i, key], `"${key}" names another stage, and no stage has a name: ${advice}, or a "path" here.`);
+	}
+}
+
+function checkNames(recipe: WrittenRecipe, report: Report): void {
+	const seen = new Map<string, string>();
+	for (const [i, { name }] of recipe.stages.entries()) {
+		if (name === undefined) {
+			report(['stages', i], `Entry ${i + 1} of "stages" has no "name", and others have: name all stages, or none.`);
+			continue;
+		}
+		if (!stageNamePattern.test(name) || /^pipeline\./i.test(name)) {
+			report(
+				['stages', i, 'name'],
+				`"name" of a stage names its folder: take letters, digits, "-", "_" and "." between them, 40 at most, not "${name.slice(0, 80)}".`,
+			);
+			continue;
+		}
+		// Some disks take capitals and small letters for the same.
+		const other = seen.get(name.toLowerCase());
+		if (other !== undefined) {
+			report(['stages', i, 'name'], `Two stages are called "${other}": give each its own "name".`);
+		}
+		seen.set(name.toLowerCase(), name);
+		if (runNameOf(recipe, { name }).length > 80) {
+			report(['stages', i, 'name'], '"name" of the recipe and of the stage are together longer than 79: shorten one.');
+		}
+	}
+}
+
+function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
+	const names = recipe.stages.map(({ name }) => name);
+	if (stage.from !== undefined && stage.model !== undefined) {
+		report(['stages', i, 'model'], '"from" says where the stage starts, and so does "model": remove one of them.');
+	}
+	for (const { key, stage: name } of inputsOf(stage)) {
+		const path: PathFault['path'] = ['stages', i, key];
+		const other = recipe.stages.find((one) => one.name === name);
+		if (other === undefined) {
+			const near = suggest(name, names);
+			const advice = near === null ? `the stages are ${names.join(', ')}` : `did you mean "${near}"?`;
+			report(path, `"${key}" names the stage "${name.slice(0, 80)}", and there is none: ${advice}${near ? '' : '.'}`);
+			continue;
+		}
+		if (name === stage.name) {
+			report(path, `"${key}" of the stage "${name}" names that stage itself: name another one.`);
+			continue;
+		}
+		const fault = inputFault(key, other);
+		if (fault !== null) report(path, fault);
+	}
+}
+
+/** Why a stage does not have what is taken of it; null: it has. */
+function inputFault(key: 'from' | 'skipIf' | ReferenceKey, other: NamedStage): string | null {
+	const what = `"${key}" names the stage "${other.name}"`;
+	if (key === 'skipIf') {
+		if (other.type === 'evaluate' || makesCheckpoint(other.type)) return null;
+		return `${what}, which measures no held-out accuracy: name a stage that trains or evaluates.`;
+	}
+	const kind = key === 'from' ? 'checkpoint' : referenceKeys[key];
+	if (kind === 'checkpoint') {
+		if (makesCheckpoint(other.type)) return null;
+		return `${what}, which is of type "${other.type}" and trains nothing: name a stage that trains.`;
+	}
+	const made = dataOf(other);
+	if (made.includes(kind)) return null;
+	if (made.length === 0) {
+		return `${what}, which is of type "${other.type}" and makes no data: name a search or a rejection-sampling stage.`;
+	}
+	const advice = other.type === 'search' ? `add "${kind}" to its "export"` : 'name another stage';
+	return `${what}, which makes ${made.join(' and ')}, not ${kind}: ${advice}.`;
+}
+
+/** Kinds of data that a stage makes. */
+export function dataOf(stage: PipelineStage): readonly DataKind[] {
+	if (stage.type === 'search') return (stage as unknown as SearchStage).export ?? ['completions'];
+	// What its settings leave of these, its run tells.
+	return stage.type === 'rejection-sampling' ? dataKinds : [];
+}
+
+function checkCycle(recipe: PipelineRecipe, report: Report): void {
+	const ordered = orderStages(recipe.stages);
+	if (ordered.ok) return;
+	const [first] = ordered.cycle;
+	const i = recipe.stages.findIndex(({ name }) => name === first);
+	const path = [...ordered.cycle, first].join(' -> ');
+	report(['stages', i, 'name'], `The stages wait for each other in a cycle (${path}): take one of these inputs away.`);
+}
+
+function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
+	const own = isRunnerStage(stage.type);
+	if (own) checkRunnerStage(recipe, stage, i, report);
+	const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
+	for (const { path, message } of checkRecipe(compiled)) {
+		const [head, ...rest] = path;
+		if (head === 'stages') report(['stages', i, ...rest.slice(1)], message);
+		// What the stage says itself stands there; the name is checked with the recipe's.
+		else if (head !== 'name' && stage[head as string] !== undefined) report(['stages', i, ...path], message);
+		else report(path, message);
+	}
+}
+
+function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
+	const start = startOf(recipe, stage, new Set());
+	if ('model' in start && !('path' in start.model)) {
+		report(['stages', i], `The stage "${stage.name}" needs a policy: add "from" with a stage that trains, or "model".`);
+	}
+	if (stage.type === 'search') {
+		const { split } = stage as unknown as SearchStage;
+		if (split !== undefined) attempt(report, ['stages', i, 'split'], () => stepRuleOf(split as StepSplit));
+		return;
+	}
+	const { category } = stage as unknown as EvaluateStage;
+	const dataset = stage.dataset ?? recipe.dataset;
+	if (category !== undefined && 'task' in dataset) {
+		report(
+			['stages', i, 'category'],
+			'"category" names a column of a file, and problems of a task have none: remove it.',
+		);
+	}
+}
+
+/** A fault of the whole recipe is found with each stage. */
+function distinct(faults: readonly PathFault[]): PathFault[] {
+	return [...new Map(faults.map((fault) => [JSON.stringify([fault.path, fault.message]), fault])).values()];
+}

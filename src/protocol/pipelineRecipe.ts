@@ -1,0 +1,260 @@
+import * as v from 'valibot';
+import {
+	fileDatasetSchema,
+	modelSchema,
+	type Recipe,
+	recipeSchema,
+	rewardSchema,
+	stageSchema,
+	taskDatasetSchema,
+	templateSchema,
+} from './recipe.ts';
+import { choice, count, described, real, text } from './recipeFields.ts';
+
+/*
+ * A pipeline is a recipe whose stages have names: each stage then carries an envelope beside its own keys, which says where
+ * it starts and what it learns from. It is compiled to one ordinary recipe of one stage each; engines know nothing of it.
+ * See docs/pipelines.md.
+ */
+
+export const checkpointChoices = ['last', 'best'] as const;
+export type CheckpointChoice = (typeof checkpointChoices)[number];
+
+/** Names a folder: no separators, no "~", which marks a folder that was set aside. */
+export const stageNamePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9_-])?$/;
+
+const stageName = (words: string) => text(words);
+
+const checkpointOf = v.strictObject({
+	stage: stageName('Name of the stage.'),
+	checkpoint: v.optional(choice(checkpointChoices, 'Its last checkpoint, or its best (default last).')),
+});
+
+/** What a stage of a pipeline has beside its own keys. */
+export const envelope = {
+	name: v.optional(text('Name of the stage in its pipeline, and of its folder; all stages have one, or none has.')),
+	from: v.optional(
+		described(
+			v.union(
+				[stageName('Name of the stage.'), checkpointOf],
+				'must be the name of a stage or {"stage", "checkpoint"}',
+			),
+			'The stage whose checkpoint this one starts from (default: its own "model", else that of the recipe).',
+		),
+	),
+	model: v.optional(described(modelSchema, 'In place of the model of the recipe, where "from" does not say.')),
+	dataset: v.optional(
+		described(
+			v.union([taskDatasetSchema, fileDatasetSchema], 'must be {"task": ...}, {"path": ...} or {"preset": ...}'),
+			'In place of the dataset of the recipe.',
+		),
+	),
+	rewards: v.optional(
+		described(
+			v.pipe(v.array(rewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
+			'In place of the rewards of the recipe.',
+		),
+	),
+	template: v.optional(described(templateSchema, 'In place of the template of the recipe.')),
+	evaluate: v.optional(
+		described(recipeSchema.entries.evaluate.wrapped, 'What differs from the evaluations of the recipe.'),
+	),
+	seed: v.optional(count('In place of the seed of the recipe.', 0, 4294967295)),
+	skipIf: v.optional(
+		described(
+			v.strictObject({
+				stage: stageName('Name of the stage whose held-out accuracy decides.'),
+				heldOutAccuracy: real('The accuracy from which on the stage is skipped.', 0, 1),
+			}),
+			'Leaves the stage out where another one is good enough; what starts from it then starts from where it would have.',
+		),
+	),
+};
+export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
+
+/** Kinds of data that stages make, and the file of each in `data/` of the stage. */
+export const dataKinds = ['completions', 'pairs', 'labels'] as const;
+export type DataKind = (typeof dataKinds)[number];
+
+/** The keys of a stage that may name another stage, and what they take of it. */
+export const referenceKeys = {
+	data: 'completions',
+	pairs: 'pairs',
+	labels: 'labels',
+	teacher: 'checkpoint',
+} as const satisfies Readonly<Record<string, DataKind | 'checkpoint'>>;
+export type ReferenceKey = keyof typeof referenceKeys;
+
+const sampled = {
+	temperature: v.optional(real('Sampling temperature (default 1).', 0, 100)),
+	top_p: v.optional(real('Share of probability that is sampled from (default 1).', 0, 1)),
+	max_completion_length: v.optional(
+		count('Longest completion in tokens (default: what the context allows).', 1, 131_072),
+	),
+	concurrency: v.optional(count('Requests under way at a time (default 16).', 1, 256)),
+};
+
+const scorer = (words: string) =>
+	v.optional(
+		described(
+			v.union([v.string(), v.record(v.string(), v.unknown())], 'must be the name of a scorer or {"use", ...}'),
+			words,
+		),
+	);
+
+export const parts = ['training', 'held-out'] as const;
+
+export const searchStageSchema = v.strictObject({
+	type: described(v.literal('search'), 'Searches with a policy, whose results are training data.'),
+	strategy: v.optional(text('A strategy by its name (default self-consistency).')),
+	params: v.optional(described(v.record(v.string(), v.unknown()), 'Parameters of the strategy.')),
+	guide: scorer('What gives values to thoughts: value, process, majority, self-evaluation, ..., or {"use", ...}.'),
+	judge: scorer('What chooses among what is final (default: the guide).'),
+	split: v.optional(
+		described(
+			v.union([v.string(), v.strictObject({ text: text('The text that ends a step.') })], 'must be a rule or {"text"}'),
+			'Where a step ends (default lines).',
+		),
+	),
+	budget: v.optional(
+		described(
+			v.strictObject({
+				nodes: v.optional(count('Nodes of a tree.')),
+				tokens: v.optional(count('Tokens of a search.')),
+				simulations: v.optional(count('Simulations of a search.')),
+			}),
+			'What a search may use up.',
+		),
+	),
+	problems: v.optional(count('Problems that are searched (default 200).', 1, 1_000_000)),
+	part: v.optional(choice(parts, 'Which problems of the dataset (default training).')),
+	export: v.optional(
+		described(
+			v.pipe(v.array(choice(dataKinds, 'A kind of data.')), v.minLength(1, 'needs at least one kind of data')),
+			'What is written: completions, pairs, labels (default: completions).',
+		),
+	),
+	keep: v.optional(
+		choice(
+			['best', 'correct', 'all'],
+			'Which solutions of a search (default correct, where a gold answer can tell; else best).',
+		),
+	),
+	most: v.optional(count('Solutions of one problem at most (default 4).', 1, 1024)),
+	least: v.optional(real('Solutions of at least this reward.', -1e6, 1e6)),
+	span: v.optional(choice(['step', 'completion'], 'pairs: what is compared (default completion).')),
+	pairs_per_problem: v.optional(count('pairs: of one node at most (default 1).', 1, 64)),
+	margin: v.optional(real('pairs: least difference of the values (default 0).', 0)),
+	solutions: v.optional(count('labels: solutions of a problem whose steps are labelled (default 1).', 1, 1000)),
+	completions: v.optional(count('labels: completions from each step (default 8).', 1, 1000)),
+	searches: v.optional(count('Problems under way at a time (default 64).', 1, 4096)),
+	...sampled,
+});
+
+export const evaluateStageSchema = v.strictObject({
+	type: described(v.literal('evaluate'), 'Measures a policy: pass@1, pass@k, cons@k with intervals.'),
+	problems: v.optional(count('Questions (default 256).', 1, 1_000_000)),
+	part: v.optional(choice(parts, 'Which problems of the dataset (default held-out).')),
+	samples: v.optional(count('Completions of each question (default 1).', 1, 1024)),
+	protocol: v.optional(
+		choice(['r1'], 'r1: temperature 0.6, top_p 0.95 and 16 samples, where they are not given (DeepSeek-R1).'),
+	),
+	category: v.optional(text('Column that names the kind of a question.')),
+	...sampled,
+});
+export type SearchStage = v.InferOutput<typeof searchStageSchema>;
+export type EvaluateStage = v.InferOutput<typeof evaluateStageSchema>;
+
+/** A schema as far as it is looked into here. */
+interface Part {
+	readonly type: string;
+	readonly wrapped?: Part;
+	readonly entries?: Readonly<Record<string, v.GenericSchema>>;
+	readonly options?: readonly Part[];
+}
+
+/** Another stage in place of a path; the keys beside the path stay. */
+function orStage(schema: v.GenericSchema, key: ReferenceKey): v.GenericSchema {
+	const outer = schema as unknown as Part;
+	const inner = outer.type === 'optional' ? (outer.wrapped as Part) : outer;
+	const plain = inner.type === 'union' ? (inner.options ?? []) : [inner];
+	const { path: _, ...rest } = plain.find(({ entries }) => entries?.path !== undefined)?.entries ?? {};
+	const reference = v.strictObject({
+		stage: stageName(
+			referenceKeys[key] === 'checkpoint'
+				? 'The stage whose checkpoint this is.'
+				: `The stage that makes these ${referenceKeys[key]}.`,
+		),
+		...(referenceKeys[key] === 'checkpoint' ? { checkpoint: checkpointOf.entries.checkpoint } : {}),
+		...rest,
+	});
+	const description = v.getDescription(schema as never) ?? v.getDescription(inner as never);
+	const union = v.union(
+		[...plain, reference] as unknown as v.GenericSchema[],
+		'must be {"path", ...}, or {"stage", ...} in a pipeline',
+	);
+	const whole = description === undefined ? union : described(union, description);
+	return outer.type === 'optional' ? v.optional(whole) : whole;
+}
+
+/** The schema of a stage with the envelope of pipelines. */
+function enveloped(stage: v.GenericSchema): v.GenericSchema {
+	const entries = { ...(stage as unknown as Part).entries };
+	for (const key of Object.keys(referenceKeys) as ReferenceKey[]) {
+		if (entries[key] !== undefined) entries[key] = orStage(entries[key], key);
+	}
+	return v.strictObject({ ...entries, ...envelope });
+}
+
+/** Every stage that a recipe may have, with or without a name. */
+const stageSchemas = [...stageSchema.options, searchStageSchema, evaluateStageSchema] as readonly v.GenericSchema[];
+
+/** Types of the stages that a pipeline's runner does itself; the others are done by engines. */
+export const runnerStages = ['search', 'evaluate'] as const;
+export type RunnerStage = (typeof runnerStages)[number];
+export const isRunnerStage = (type: string): type is RunnerStage => (runnerStages as readonly string[]).includes(type);
+
+type Envelope = {
+	readonly [K in keyof typeof envelope]?: v.InferOutput<NonNullable<(typeof envelope)[K]>>;
+};
+
+/** A stage of a pipeline: its envelope, and the keys of its type, some of which may name other stages. */
+export interface PipelineStage extends Envelope {
+	readonly type: string;
+	readonly [key: string]: unknown;
+}
+
+const pipelineStageSchema = v.variant(
+	'type',
+	stageSchemas.map(enveloped) as never,
+	`must be a stage of type ${stageSchemas.map(typeOf).join(', ')}`,
+) as unknown as v.GenericSchema<unknown, PipelineStage>;
+
+function typeOf(stage: v.GenericSchema): string {
+	const type = (stage as unknown as Part).entries?.type as { readonly literal?: unknown } | undefined;
+	return `"${String(type?.literal)}"`;
+}
+
+/** A recipe with or without names of its stages: what a person may write. */
+export const pipelineRecipeSchema = v.strictObject({
+	...recipeSchema.entries,
+	stages: described(
+		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+		v.getDescription(recipeSchema.entries.stages) ?? '',
+	),
+});
+
+/** A recipe whose stages have names. */
+export type PipelineRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly NamedStage[] };
+export interface NamedStage extends PipelineStage {
+	readonly name: string;
+}
+
+/** The other stage that a value names, such as `{ "stage": "x" }`; null: it names none. */
+export function referenceOf(value: unknown): { readonly stage: string; readonly checkpoint: CheckpointChoice } | null {
+	if (typeof value === 'string') return { stage: value, checkpoint: 'last' };
+	if (typeof value !== 'object' || value === null) return null;
+	const { stage, checkpoint } = value as { readonly stage?: unknown; readonly checkpoint?: unknown };
+	if (typeof stage !== 'string') return null;
+	return { stage, checkpoint: checkpoint === 'best' ? 'best' : 'last' };
+}

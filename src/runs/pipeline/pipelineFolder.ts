@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { canonicalJson } from '../../core/pipeline/canonicalJson.ts';
+import { parseRecipe } from '../../core/recipe/parseRecipe.ts';
+import { decodeOrThrow } from '../../protocol/decode.ts';
+import {
+	type PipelineRecord,
+	type PipelineStatus,
+	pipelineFiles,
+	pipelineFormat,
+	pipelineRecordSchema,
+} from '../../protocol/pipeline.ts';
+import { type PipelineRecipe, stageNamePattern } from '../../protocol/pipelineRecipe.ts';
+import { writeFileAtomic } from '../atomicFile.ts';
+import { processState } from '../processIdentity.ts';
+import { silentMs } from '../runLock.ts';
+import { isRunFolder } from '../runRegistry.ts';
+import { listFolder, readJson, readSmallFile } from '../safeFile.ts';
+
+const largestRecord = 8 << 20;
+const largestRecipe = 4 << 20;
+
+/** Whether a folder holds a pipeline. */
+export async function isPipelineFolder(path: string): Promise<boolean> {
+	return (await lstat(join(path, pipelineFiles.record)).catch(() => null))?.isFile() ?? false;
+}
+
+/** pipeline.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
+export async function readPipeline(folder: string): Promise<PipelineRecord> {
+	const value = await readJson(folder, pipelineFiles.record, largestRecord);
+	const path = join(folder, pipelineFiles.record);
+	const format = (value as { readonly format?: unknown } | null)?.format;
+	if (typeof format === 'number' && format > pipelineFormat) {
+		throw new Failure('version', `${path} was written by a newer version.`, 'Update Reasoning Lab.');
+	}
+	const record = decodeOrThrow(pipelineRecordSchema, value, path);
+	if (new Set(record.stages.map(({ name }) => name)).size === record.stages.length) return record;
+	throw new Failure('invalid', `${path} has two stages of one name.`);
+}
+
+export async function writePipeline(folder: string, record: PipelineRecord): Promise<void> {
+	await writeFileAtomic(join(folder, pipelineFiles.record), `${JSON.stringify(record, null, '\t')}\n`);
+}
+
+/** The recipe that a pipeline was started with. Fails with `missing`, `invalid`. */
+export async function readPipelineRecipe(folder: string): Promise<PipelineRecipe> {
+	const path = join(folder, pipelineFiles.recipe);
+	const parsed = parseRecipe(await readSmallFile(folder, pipelineFiles.recipe, largestRecipe));
+	if (parsed.ok && parsed.pipeline !== null) return parsed.pipeline;
+	const fault = parsed.ok ? 'its stages have no names' : parsed.faults[0]?.message;
+	throw new Failure('invalid', `${path} is no recipe of a pipeline: ${fault}`, 'Resume with --recipe and the file.');
+}
+
+export async function writePipelineRecipe(folder: string, recipe: PipelineRecipe): Promise<void> {
+	await writeFileAtomic(join(folder, pipelineFiles.recipe), `${JSON.stringify(recipe, null, '\t')}\n`);
+}
+
+export const hashRecipe = (recipe: PipelineRecipe): string =>
+	createHash('sha256').update(canonicalJson(recipe)).digest('hex');
+
+/** Whether a record says that a runner is at work; whether it is, {@link pipelineStatus} tells. */
+export const claimsRunning = ({ status }: Pick<PipelineRecord, 'status'>): boolean =>
+	status === 'starting' || status === 'running';
+
+/**
+ * The state of a pipeline as it is: one that claims to run while its runner does not live reads as `crashed`. On the same
+ * host and boot the process and its start time decide, elsewhere the heartbeat's age.
+ * @param now seconds since the epoch
+ */
+export async function pipelineStatus(record: PipelineRecord, now = Date.now() / 1000): Promise<PipelineStatus> {
+	if (!claimsRunning(record)) return record.status;
+	switch (await processState(record)) {
+		case 'alive':
+			return record.status;
+		case 'dead':
+			return 'crashed';
+		case 'elsewhere':
+			return (now - record.heartbeat) * 1000 < silentMs ? record.status : 'crashed';
+	}
+}
+
+/** The runs of a pipeline's stages; folders that were set aside are none. */
+export async function stageRunsIn(pipeline: string): Promise<string[]> {
+	const found: string[] = [];
+	for (const entry of await listFolder(pipeline)) {
+		if (!entry.isDirectory() || !stageNamePattern.test(entry.name)) continue;
+		const path = join(pipeline, entry.name);
+		if (await isRunFolder(path)) found.push(path);
+	}
+	return found;
+}

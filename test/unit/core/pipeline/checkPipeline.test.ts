@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseRecipe } from '../../../../src/core/recipe/parseRecipe.ts';
+import { faultsOf, grpo, pipelineOf, recipeText, sft } from './pipelineRecipes.ts';
+
+const search = { type: 'search', name: 'solve', from: 'cold' };
+
+describe('names', () => {
+	test('without names a recipe is what it was', () => {
+		const parsed = parseRecipe(recipeText([sft, grpo]));
+		assert.ok(parsed.ok);
+		assert.equal(parsed.pipeline, null);
+		assert.deepEqual(
+			parsed.recipe.stages.map(({ type }) => type),
+			['sft', 'grpo'],
+		);
+	});
+
+	test('all stages have one or none has', () => {
+		const [fault] = faultsOf([{ ...sft, name: 'cold' }, grpo]);
+		assert.equal(fault?.path, 'stages[1]');
+		assert.match(fault?.message ?? '', /has no "name", and others have: name all stages, or none/);
+	});
+
+	for (const name of ['a/b', '..', 'a~1', '.a', 'a.', 'pipeline.json', 'x'.repeat(41), 'ä']) {
+		test(`${name.slice(0, 20)} is no folder`, () => {
+			const [fault] = faultsOf([{ ...sft, name }]);
+			assert.equal(fault?.path, 'stages[0].name');
+			assert.match(fault?.message ?? '', /names its folder/);
+		});
+	}
+
+	test('are unique, whatever their letters', () => {
+		const [fault] = faultsOf([
+			{ ...sft, name: 'cold' },
+			{ ...grpo, name: 'Cold', from: 'cold' },
+		]);
+		assert.equal(fault?.path, 'stages[1].name');
+		assert.match(fault?.message ?? '', /Two stages are called "cold"/);
+	});
+});
+
+describe('inputs', () => {
+	const refused: [string, object, string, RegExp][] = [
+		['a name that no stage has', { ...grpo, name: 'b', from: 'kold' }, 'from', /there is none: did you mean "cold"\?/],
+		['the stage itself', { ...grpo, name: 'b', from: 'b' }, 'from', /names that stage itself/],
+		['a stage that trains nothing', { ...grpo, name: 'b', from: 'solve' }, 'from', /"search" and trains nothing/],
+		[
+			'data of a stage that makes none',
+			{ type: 'distill', name: 'b', data: { stage: 'cold' }, steps: 1, learning_rate: 0.1 },
+			'data',
+			/"sft" and makes no data/,
+		],
+		[
+			'data of another kind',
+			{ type: 'dpo', name: 'b', pairs: { stage: 'solve' }, steps: 1, learning_rate: 0.1 },
+			'pairs',
+			/which makes completions, not pairs: add "pairs" to its "export"/,
+		],
+		['a model beside from', { ...grpo, name: 'b', from: 'cold', model: { path: 'x' } }, 'model', /remove one of them/],
+		[
+			'an accuracy that nothing measures',
+			{ ...grpo, name: 'b', skipIf: { stage: 'solve', heldOutAccuracy: 0.5 } },
+			'skipIf',
+			/measures no held-out accuracy/,
+		],
+		['an unknown key', { ...grpo, name: 'b', form: 'cold' }, 'form', /did you mean "from"\?/],
+	];
+	for (const [what, stage, key, message] of refused) {
+		test(`${what} is refused where it stands`, () => {
+			const faults = faultsOf([{ ...sft, name: 'cold' }, search, stage], { engine: 'pytorch' });
+			const fault = faults.find(({ path }) => path === `stages[2].${key}`);
+			assert.ok(fault, JSON.stringify(faults));
+			assert.match(fault.message, message);
+		});
+	}
+
+	test('a later stage may be named', () => {
+		const pipeline = pipelineOf([
+			{ ...grpo, name: 'rl', from: 'cold' },
+			{ ...sft, name: 'cold' },
+		]);
+		assert.equal(pipeline.stages[0]?.from, 'cold');
+	});
+
+	test('a cycle is named', () => {
+		const [fault] = faultsOf([
+			{ ...sft, name: 'a' },
+			{ ...grpo, name: 'b', from: 'd' },
+			{ ...grpo, name: 'c', from: 'b' },
+			{ ...grpo, name: 'd', from: 'c' },
+		]);
+		assert.match(fault?.message ?? '', /in a cycle \(b -> d -> c -> b\)/);
+		assert.equal(fault?.path, 'stages[1].name');
+	});
+});
+
+describe('a recipe without names', () => {
+	for (const [key, value] of Object.entries({ from: 'x', seed: 2, skipIf: { stage: 'x', heldOutAccuracy: 0.5 } })) {
+		test(`has no "${key}"`, () => {
+			const [fault] = faultsOf([{ ...grpo, [key]: value }]);
+			assert.equal(fault?.path, `stages[0].${key}`);
+			assert.match(fault?.message ?? '', /is a key of pipelines, and no stage has a name: give every stage a "name"/);
+		});
+	}
+
+	test('has no stages of the runner, and no data of another stage', () => {
+		assert.match(faultsOf([{ type: 'search' }])[0]?.message ?? '', /"search" is a part of pipelines/);
+		const labels = { type: 'value-model', labels: { stage: 'x' }, steps: 1, learning_rate: 0.1 };
+		assert.match(faultsOf([labels])[0]?.message ?? '', /"labels" names another stage, and no stage has a name/);
+	});
+});
+
+describe('each stage', () => {
+	test('is checked as a recipe of its own, at its place', () => {
+		const faults = faultsOf([
+			{ ...sft, name: 'a', warmup_steps: 9 },
+			{ ...grpo, name: 'b', from: 'a', dataset: { task: 'string', digits: 2 } },
+			{ ...grpo, name: 'c', model: { layers: 1, width: 17, heads: 2 } },
+		]);
+		assert.deepEqual(
+			faults.map(({ path }) => path),
+			['stages[0].warmup_steps', 'stages[1].dataset', 'stages[2].model.width'],
+		);
+	});
+
+	test('a fault of the whole recipe is told once', () => {
+		const faults = faultsOf(
+			[
+				{ ...sft, name: 'a' },
+				{ ...grpo, name: 'b', from: 'a' },
+			],
+			{ dataset: { task: 'string', digits: 2 } },
+		);
+		assert.deepEqual(
+			faults.map(({ path }) => path),
+			['dataset'],
+		);
+	});
+
+	test('searches and evaluations need a policy', () => {
+		const [fault] = faultsOf([{ type: 'evaluate', name: 'measure' }]);
+		assert.equal(fault?.path, 'stages[0]');
+		assert.match(fault?.message ?? '', /needs a policy: add "from"/);
+		const measured = { type: 'evaluate', name: 'measure', model: { path: 'x' } };
+		assert.equal(pipelineOf([measured]).stages.length, 1);
+		const [kind] = faultsOf([{ ...measured, category: 'x' }]);
+		assert.equal(kind?.path, 'stages[0].category');
+	});
+});

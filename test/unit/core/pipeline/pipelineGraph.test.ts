@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { canonicalJson } from '../../../../src/core/pipeline/canonicalJson.ts';
+import { compileStage, startOf } from '../../../../src/core/pipeline/compileStage.ts';
+import { behind, dependenciesOf, orderStages } from '../../../../src/core/pipeline/pipelineGraph.ts';
+import { artefactsOf, planStage, skipReason, waitReason } from '../../../../src/core/pipeline/planStage.ts';
+import { resolveRecipe } from '../../../../src/core/recipe/resolve.ts';
+import type { StageState } from '../../../../src/protocol/pipeline.ts';
+import type { NamedStage } from '../../../../src/protocol/pipelineRecipe.ts';
+import { grpo, pipelineOf, sft } from './pipelineRecipes.ts';
+
+const story = pipelineOf([
+	{ ...grpo, name: 'rl', from: { stage: 'cold', checkpoint: 'best' }, seed: 9, evaluate: { problems: 8 } },
+	{ name: 'solve', type: 'search', from: 'rl', export: ['completions', 'labels'] },
+	{ ...sft, name: 'cold' },
+	{
+		name: 'head',
+		type: 'value-model',
+		from: 'rl',
+		labels: { stage: 'solve', heldOutShare: 0.2 },
+		steps: 2,
+		learning_rate: 0.1,
+	},
+	{ ...grpo, name: 'more', from: 'rl', skipIf: { stage: 'rl', heldOutAccuracy: 0.9 } },
+	{ ...grpo, name: 'last', from: 'more', dataset: { task: 'string' } },
+]);
+const stage = (name: string) => story.stages.find((one) => one.name === name) as NamedStage;
+
+function state(name: string, more: Partial<StageState> = {}): StageState {
+	const { type } = stage(name);
+	const after = dependenciesOf(stage(name));
+	const nothing = { inputHash: null, outputs: [], started: null, ended: null, attempt: null, accuracy: null };
+	return { name, type, status: 'waiting', after, ...nothing, ...more };
+}
+const byName = (...states: StageState[]) => new Map(states.map((one) => [one.name, one]));
+const hash = (letter: string) => letter.repeat(64);
+
+describe('the graph', () => {
+	test('each stage comes after those that it waits for, else as it is written', () => {
+		const ordered = orderStages(story.stages);
+		assert.ok(ordered.ok);
+		assert.deepEqual(
+			ordered.stages.map(({ name }) => name),
+			['cold', 'rl', 'solve', 'head', 'more', 'last'],
+		);
+	});
+
+	test('what waits for what', () => {
+		assert.deepEqual(dependenciesOf(stage('head')), ['rl', 'solve']);
+		assert.deepEqual(dependenciesOf(stage('more')), ['rl']);
+		assert.deepEqual([...behind(story.stages, 'solve')], ['head']);
+		assert.deepEqual([...behind(story.stages, 'cold')].toSorted(), ['head', 'last', 'more', 'rl', 'solve']);
+	});
+});
+
+describe('compiling', () => {
+	const machine = { cores: 2, resolvePath: (path: string) => path };
+	const cold = state('cold', {
+		status: 'finished',
+		outputs: [
+			{ kind: 'last-checkpoint', path: 'checkpoints/step_000004', sha256: hash('a'), bytes: 1 },
+			{ kind: 'best-checkpoint', path: 'checkpoints/step_000002', sha256: hash('b'), bytes: 1 },
+		],
+	});
+	const pathOf = (name: string, output: string) => `/runs/story/${name}/${output}`;
+
+	test('a stage becomes a recipe that engines read', () => {
+		const artefacts = artefactsOf(story, stage('rl'), byName(cold), pathOf);
+		const recipe = compileStage(story, stage('rl'), artefacts);
+		assert.equal(recipe.name, 'story-rl');
+		assert.equal(recipe.seed, 9);
+		assert.deepEqual(recipe.model, { path: '/runs/story/cold/checkpoints/step_000002' });
+		assert.deepEqual(recipe.evaluate, { problems: 8 });
+		assert.deepEqual(recipe.stages, [grpo]);
+		assert.deepEqual(resolveRecipe(recipe, machine).model, { path: '/runs/story/cold/checkpoints/step_000002' });
+	});
+
+	test('without "from" it is the model of the recipe; what differs wins', () => {
+		const recipe = compileStage(story, stage('cold'), artefactsOf(story, stage('cold'), byName(), pathOf));
+		assert.deepEqual([recipe.model, recipe.seed], [story.model, 3]);
+		const last = compileStage(
+			story,
+			stage('last'),
+			artefactsOf(
+				story,
+				stage('last'),
+				byName(state('more', { status: 'skipped' }), state('rl', { outputs: cold.outputs })),
+				pathOf,
+			),
+		);
+		assert.deepEqual(last.dataset, { task: 'string' });
+		// "more" was skipped: what starts from it starts from where it would have.
+		assert.deepEqual(last.model, { path: '/runs/story/rl/checkpoints/step_000004' });
+	});
+
+	test('data of another stage becomes a path, beside the keys that belong to it', () => {
+		const solve = state('solve', {
+			outputs: [{ kind: 'labels', path: 'data/labels.jsonl', sha256: hash('c'), bytes: 1 }],
+		});
+		const rl = state('rl', { outputs: cold.outputs });
+		const recipe = compileStage(story, stage('head'), artefactsOf(story, stage('head'), byName(rl, solve), pathOf));
+		assert.deepEqual((recipe.stages[0] as { labels?: unknown }).labels, {
+			path: '/runs/story/solve/data/labels.jsonl',
+			heldOutShare: 0.2,
+		});
+	});
+
+	test('what was not made is missing', () => {
+		const states = byName(state('rl', { outputs: cold.outputs }), state('solve'));
+		assert.throws(() => artefactsOf(story, stage('head'), states, pathOf), {
+			reason: 'missing',
+			message: /"labels" of the stage "head" takes them of "solve", which has made no labels/,
+		});
+	});
+
+	test('a skipped first stage passes on the model of the recipe', () => {
+		assert.deepEqual(startOf(story, stage('rl'), new Set(['cold'])), { model: story.model });
+	});
+});
+
+describe('what is done about a stage', () => {
+	const finished = state('cold', { status: 'finished', inputHash: hash('a') });
+	const failed = state('cold', { status: 'failed', inputHash: hash('a') });
+	test('by its state, its run and its inputs', () => {
+		assert.equal(planStage(undefined, 'none', hash('a')), 'begin');
+		assert.equal(planStage(finished, 'finished', hash('a')), 'keep');
+		assert.equal(planStage(finished, 'finished', hash('b')), 'again');
+		assert.equal(planStage(failed, 'resumable', hash('a')), 'resume');
+		assert.equal(planStage(failed, 'resumable', hash('b')), 'again');
+		assert.equal(planStage(failed, 'finished', hash('a')), 'again');
+		assert.equal(planStage(failed, 'none', hash('b')), 'begin');
+		const running = { ...failed, status: 'running' as const };
+		assert.equal(planStage(running, 'live', hash('a')), 'follow');
+		assert.equal(planStage(running, 'finished', hash('a')), 'take');
+		assert.equal(planStage(running, 'none', hash('a')), 'begin');
+		assert.equal(planStage(undefined, 'resumable', hash('a')), 'again');
+	});
+
+	test('it is skipped from the accuracy on that its condition names', () => {
+		const rl = (accuracy: number | null) => byName(state('rl', { status: 'finished', accuracy }));
+		assert.equal(skipReason(stage('more'), rl(0.89)), null);
+		assert.equal(skipReason(stage('more'), rl(null)), null);
+		assert.match(skipReason(stage('more'), rl(0.9)) ?? '', /held-out accuracy of rl is 0\.900, at least 0\.9/);
+		assert.match(
+			skipReason(stage('head'), byName(state('solve', { status: 'skipped' }))) ?? '',
+			/its labels would come from solve, which was skipped/,
+		);
+	});
+
+	test('why it waits', () => {
+		assert.equal(waitReason(state('cold'), byName()), null);
+		assert.equal(waitReason(state('head'), byName(state('rl'), state('solve'))), 'waits for rl and solve');
+		assert.equal(
+			waitReason(state('head'), byName(state('rl', { status: 'finished' }), state('solve', { status: 'failed' }))),
+			'waits for solve, which has failed',
+		);
+	});
+});
+
+test('canonical JSON does not depend on the order of keys', () => {
+	assert.equal(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined }), '{"b":[1,{"c":"x","d":null}]}');
+	assert.equal(canonicalJson({ x: 1, y: 2 }), canonicalJson({ y: 2, x: 1 }));
+	assert.notEqual(canonicalJson({ x: 1 }), canonicalJson({ x: '1' }));
+});
