@@ -227,13 +227,8 @@ export interface PipelineStage extends Envelope {
 const pipelineStageSchema = v.variant(
 	'type',
 	stageSchemas.map(enveloped) as never,
-	`must be a stage of type ${stageSchemas.map(typeOf).join(', ')}`,
+	`${String(stageSchema.message)}, or in a pipeline "search" or "evaluate"`,
 ) as unknown as v.GenericSchema<unknown, PipelineStage>;
-
-function typeOf(stage: v.GenericSchema): string {
-	const type = (stage as unknown as Part).entries?.type as { readonly literal?: unknown } | undefined;
-	return `"${String(type?.literal)}"`;
-}
 
 /** A recipe with or without names of its stages: what a person may write. */
 export const pipelineRecipeSchema = v.strictObject({

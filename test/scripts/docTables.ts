@@ -248,8 +248,16 @@ export function pipelineTables(): Record<string, string> {
 		);
 	const own = (stage: Schema) =>
 		Object.keys(stage.properties ?? {}).filter((key) => !(envelopeKeys as readonly string[]).includes(key));
+	const property = (stage: Schema, key: string) => pick(stage.properties?.[key], key);
+	const reference = pick(
+		optionsOf(property(kind('sft'), 'from')).find((one) => one.properties?.stage),
+		'object in "from"',
+	);
 	return {
 		envelope: keyTable(kind('sft'), [...envelopeKeys]),
+		reference: keyTable(reference),
+		skipIf: keyTable(property(kind('sft'), 'skipIf')),
+		budget: keyTable(property(kind('search'), 'budget')),
 		search: keyTable(kind('search'), own(kind('search'))),
 		evaluate: keyTable(kind('evaluate'), own(kind('evaluate'))),
 	};
