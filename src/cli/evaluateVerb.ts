@@ -114,7 +114,7 @@ function compared(baseline: readonly EvaluatedQuestion[], now: readonly Evaluate
 }
 
 async function readBaseline(path: string): Promise<EvaluatedQuestion[]> {
-	const { readEvaluation, readQuestions } = await import('../search/evaluate/evaluationFolder.ts');
+	const { readEvaluation, readQuestions } = await import('../runs/evaluationFiles.ts');
 	const file = await readEvaluation(path);
 	if (file === null) {
 		throw new Failure('missing', `${path} holds no evaluation.`, 'Name the --out folder of another evaluation.');

@@ -15,6 +15,7 @@ import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
 import { queryVerb } from './queryVerb.ts';
 import { reflexionVerb } from './reflexionVerb.ts';
+import { reportVerb } from './reportVerb.ts';
 import { rescoreVerb } from './rescoreVerb.ts';
 import { resumeVerb } from './resumeVerb.ts';
 import { rewardMathVerb } from './rewardMathVerb.ts';
@@ -56,6 +57,7 @@ export const verbs: readonly Verb[] = [
 	estimateVerb,
 	inspectVerb,
 	queryVerb,
+	reportVerb,
 	exportVerb,
 	exportOnnxVerb,
 	rescoreVerb,

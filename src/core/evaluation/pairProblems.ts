@@ -60,6 +60,9 @@ export type PairedComparison =
 			readonly second: number;
 			readonly onlyFirst: number;
 			readonly onlySecond: number;
+			/** Problems of which the second has a greater share of right samples than the first, and a smaller one. */
+			readonly gained: number;
+			readonly lost: number;
 			readonly p: number;
 			/** Of second - first. */
 			readonly difference: BootstrapResult;
@@ -69,6 +72,8 @@ export type PairedComparison =
 			readonly problems: number;
 			readonly first: number;
 			readonly second: number;
+			readonly gained: number;
+			readonly lost: number;
 			readonly p: number;
 			readonly difference: BootstrapResult;
 	  }
@@ -97,11 +102,11 @@ export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): Paired
 	const mean = (side: 'first' | 'second'): number => pairs.reduce((sum, pair) => sum + share(pair[side]), 0) / problems;
 	const differences = pairs.map(({ first, second }) => share(second) - share(first));
 	const difference = pairedBootstrap(differences, Random.of('paired bootstrap', problems));
-	const common = { problems, first: mean('first'), second: mean('second'), difference };
+	const lost = differences.filter((value) => value < 0).length;
+	const gained = differences.filter((value) => value > 0).length;
+	const common = { problems, first: mean('first'), second: mean('second'), gained, lost, difference };
 	if (pairs.some(({ first, second }) => first.samples !== 1 || second.samples !== 1)) {
 		return { test: 'bootstrap', ...common, p: difference.p };
 	}
-	const lost = differences.filter((value) => value < 0).length;
-	const won = differences.filter((value) => value > 0).length;
-	return { test: 'mcnemar', ...common, onlyFirst: lost, onlySecond: won, p: mcnemarExact(lost, won) };
+	return { test: 'mcnemar', ...common, onlyFirst: lost, onlySecond: gained, p: mcnemarExact(lost, gained) };
 }

@@ -1,22 +1,18 @@
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { EvaluationReport } from '../../core/evaluation/evaluationReport.ts';
-import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import {
 	type EvaluatedQuestion,
 	type EvaluationFile,
 	type EvaluationSpec,
-	evaluatedQuestionSchema,
-	evaluationFileSchema,
 	evaluationFiles,
 	evaluationFormat,
 } from '../../protocol/evaluationFolder.ts';
 import { AppendFile } from '../../runs/appendFile.ts';
 import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
-import { fileLines } from '../../runs/fileLines.ts';
+import { readEvaluation, readQuestions } from '../../runs/evaluationFiles.ts';
 import { formatLine } from '../../runs/jsonLines.ts';
 import { RunLock } from '../../runs/runLock.ts';
-import { readJson } from '../../runs/safeFile.ts';
 
 /** What is said of an evaluation when it begins. */
 export type NewEvaluation = Pick<EvaluationFile, 'spec' | 'created' | 'problems' | 'policy'>;
@@ -81,26 +77,4 @@ export class EvaluationFolder {
 		await this.#samples.close().catch(() => undefined);
 		await this.#lock.release();
 	}
-}
-
-/** What a folder says that it evaluates; null: it is no evaluation's. Fails with `version`, `invalid`. */
-export async function readEvaluation(path: string): Promise<EvaluationFile | null> {
-	const value = await readJson(path, evaluationFiles.evaluation).catch((error: unknown) => {
-		if (error instanceof Failure && error.reason === 'missing') return null;
-		throw error;
-	});
-	if (value === null) return null;
-	const file = decodeOrThrow(evaluationFileSchema, value, join(path, evaluationFiles.evaluation));
-	if (file.format <= evaluationFormat) return file;
-	throw new Failure('version', `${path} was written by a newer version.`, 'Update Reasoning Lab.');
-}
-
-/** The questions of an evaluation that are done; a line that is torn or none is left out. */
-export async function readQuestions(path: string, count: number): Promise<Map<number, EvaluatedQuestion>> {
-	const questions = new Map<number, EvaluatedQuestion>();
-	for await (const value of fileLines(path, evaluationFiles.samples)) {
-		const decoded = decode(evaluatedQuestionSchema, value);
-		if (decoded.ok && decoded.value.problem < count) questions.set(decoded.value.problem, decoded.value);
-	}
-	return questions;
 }

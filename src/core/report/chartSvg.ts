@@ -1,0 +1,98 @@
+import { chartScale } from './chartScale.ts';
+import { htmlText } from './htmlText.ts';
+import { numberText } from './numberText.ts';
+import type { ReportChart, ReportPoint, ReportSeries } from './reportDocument.ts';
+
+const size = { width: 420, height: 220, left: 56, right: 12, top: 10, bottom: 36 } as const;
+/** Series of one chart that have a colour of their own. */
+export const chartColours = 6;
+
+/**
+ * A chart as an SVG element of its own: axes, a line a series, a band where points have intervals. Colours are classes of
+ * the report's style sheet. Without numbers it is an empty frame.
+ * @param id of elements that the picture's description refers to; unique in its page
+ */
+export function chartSvg(chart: ReportChart, id: string): string {
+	const known = chart.series.flatMap(({ points }) => points.filter(isKnown));
+	const heights = known.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]);
+	const x = chartScale(...extent(known.map((point) => point.x)), 5);
+	const y = chartScale(...extent(heights));
+	const right = size.width - size.right;
+	const bottom = size.height - size.bottom;
+	const px = (value: number) => fixed(size.left + ((value - x.low) / (x.high - x.low)) * (right - size.left));
+	const py = (value: number) => fixed(bottom - ((value - y.low) / (y.high - y.low)) * (bottom - size.top));
+	const parts = [
+		`<svg class="chart" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-labelledby="${id}-t ${id}-d">`,
+		`<title id="${id}-t">${htmlText(chart.title)}</title><desc id="${id}-d">${htmlText(describeChart(chart))}</desc>`,
+	];
+	for (const tick of y.ticks) {
+		parts.push(`<line class="grid" x1="${size.left}" x2="${right}" y1="${py(tick)}" y2="${py(tick)}"/>`);
+		parts.push(
+			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${numberText(tick)}</text>`,
+		);
+	}
+	for (const tick of x.ticks) {
+		parts.push(`<text class="tick" x="${px(tick)}" y="${bottom + 16}" text-anchor="middle">${numberText(tick)}</text>`);
+	}
+	parts.push(
+		`<text class="tick" x="${(size.left + right) / 2}" y="${size.height - 4}" text-anchor="middle">${htmlText(chart.x)}</text>`,
+	);
+	for (const [i, series] of chart.series.entries()) {
+		const colour = `s${i % chartColours}`;
+		for (const stretch of stretches(series)) {
+			const at = ({ x: step, y: value }: ReportPoint) => `${px(step)},${py(value)}`;
+			if (stretch.some(({ low, high }) => low !== undefined && high !== undefined)) {
+				const upper = stretch.map((point) => at({ x: point.x, y: point.high ?? point.y }));
+				const lower = stretch.map((point) => at({ x: point.x, y: point.low ?? point.y })).reverse();
+				parts.push(`<polygon class="band ${colour}" points="${[...upper, ...lower].join(' ')}"/>`);
+			}
+			parts.push(`<polyline class="line ${colour}" points="${stretch.map(at).join(' ')}"/>`);
+			// A line of one point is none; of a few, each is worth seeing.
+			if (stretch.length > 12) continue;
+			for (const point of stretch) {
+				parts.push(`<circle class="dot ${colour}" cx="${px(point.x)}" cy="${py(point.y)}" r="2.5"/>`);
+			}
+		}
+	}
+	parts.push('</svg>');
+	return parts.join('');
+}
+
+/** What a chart shows, in a sentence for who does not see it. */
+export function describeChart({ x, series }: ReportChart): string {
+	const told = series.map(({ name, points }) => {
+		const known = points.filter(isKnown);
+		const [first, last] = [known[0], known.at(-1)];
+		const lead = name === '' ? '' : `${name}: `;
+		if (first === undefined || last === undefined) return `${lead}no values.`;
+		const [least, greatest] = extent(known.map(({ y }) => y));
+		return `${lead}${numberText(first.y)} at ${x} ${numberText(first.x)}, ${numberText(last.y)} at ${x} ${numberText(last.x)}, between ${numberText(least)} and ${numberText(greatest)}.`;
+	});
+	return told.join(' ');
+}
+
+const isKnown = ({ x, y }: ReportPoint) => Number.isFinite(x) && Number.isFinite(y);
+const fixed = (value: number) => String(Number(value.toFixed(1)));
+
+function extent(values: readonly number[]): [least: number, greatest: number] {
+	let [least, greatest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+	for (const value of values) {
+		if (!Number.isFinite(value)) continue;
+		if (value < least) least = value;
+		if (value > greatest) greatest = value;
+	}
+	return least > greatest ? [0, 1] : [least, greatest];
+}
+
+/** Points between gaps. */
+function* stretches({ points }: ReportSeries): Iterable<ReportPoint[]> {
+	let stretch: ReportPoint[] = [];
+	for (const point of points) {
+		if (isKnown(point)) stretch.push(point);
+		else if (stretch.length > 0) {
+			yield stretch;
+			stretch = [];
+		}
+	}
+	if (stretch.length > 0) yield stretch;
+}

@@ -1,0 +1,179 @@
+import { comparePaired, pairProblems } from '../evaluation/pairProblems.ts';
+import { countText, intervalText, numberText, shareText, timeText } from './numberText.ts';
+import { pairedText } from './pairedText.ts';
+import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
+import type { ReportedEvaluation } from './reportedRun.ts';
+
+/** Evaluations of checkpoints: one table of all, pairs on the same questions, then each by itself. */
+export function evaluationsSection(
+	evaluations: readonly ReportedEvaluation[],
+	title = 'Evaluations',
+): ReportSection | null {
+	if (evaluations.length === 0) return null;
+	return {
+		title,
+		blocks: [
+			{
+				kind: 'table',
+				caption: 'pass@1 with 95 % intervals; cons@k is the majority of k samples',
+				columns: [
+					{ title: 'evaluation' },
+					{ title: 'policy' },
+					{ title: 'questions', numbers: true },
+					{ title: 'samples', numbers: true },
+					{ title: 'pass@1', numbers: true },
+					{ title: 'pass@k', numbers: true },
+					{ title: 'cons@k', numbers: true },
+					{ title: 'tokens', numbers: true },
+				],
+				rows: evaluations.map((evaluation) => {
+					const { name, policy, done, total, report } = evaluation;
+					const last = <T>(list: readonly T[]) => list.at(-1);
+					const curve = (of: typeof report.passAtK) => {
+						const point = last(of);
+						return point === undefined || point.k < 2 ? '–' : `${shareText(point.accuracy)} (k ${point.k})`;
+					};
+					return [
+						name,
+						policy,
+						done === total ? String(total) : `${done} of ${total}`,
+						samplesText(report.samples),
+						intervalText(report.accuracy),
+						curve(report.passAtK),
+						curve(report.consAtK),
+						numberText(report.tokens.all),
+					];
+				}),
+			},
+			...pairsOf(evaluations),
+		],
+		sections: evaluations.map(evaluationSection),
+	};
+}
+
+const samplesText = ([fewest, most]: readonly [number, number]) =>
+	fewest === most ? `${most}` : `${fewest} to ${most}`;
+
+/** Each evaluation against the one before it on the same questions. */
+function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
+	const rows: string[][] = [];
+	for (const [i, second] of evaluations.entries()) {
+		const first = evaluations.slice(0, i).findLast(({ problems }) => problems.hash === second.problems.hash);
+		if (first === undefined) continue;
+		const paired = comparePaired(pairProblems(first.counts, second.counts));
+		rows.push([`${second.name} against ${first.name}`, ...pairedText(paired)]);
+	}
+	if (rows.length === 0) return [];
+	return [
+		{
+			kind: 'table',
+			caption: 'Compared question by question',
+			columns: [
+				{ title: 'evaluations' },
+				{ title: 'questions', numbers: true },
+				{ title: 'change of pass@1', numbers: true },
+				{ title: 'gained', numbers: true },
+				{ title: 'lost', numbers: true },
+				{ title: 'p', numbers: true },
+			],
+			rows,
+			note: 'Paired bootstrap over questions, 95 % interval; exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
+		},
+	];
+}
+
+/** One evaluation in full. */
+export function evaluationSection(evaluation: ReportedEvaluation): ReportSection {
+	const { name, policy, problems, done, total, created, protocol, contamination, report } = evaluation;
+	const { accuracy, samples, truncated, unanswered, tokens, calibration } = report;
+	const facts: (readonly [string, string])[] = [
+		['policy', policy],
+		[
+			'questions',
+			`${problems.name}: ${done === total ? countText(total, 'question') : `${done} of ${total} questions`}`,
+		],
+		['sampling', `${samplesText(samples)} each, ${protocol}`],
+		['when', timeText(created)],
+		[
+			'pass@1',
+			`${intervalText(accuracy)}, by ${accuracy.method === 'wilson' ? 'Wilson score interval' : 'bootstrap over questions'}`,
+		],
+		['cut off', shareText(truncated)],
+		['without an answer', shareText(unanswered)],
+		[
+			'tokens',
+			`${numberText(tokens.all)} a completion; right ones ${numberText(tokens.right)}, wrong ones ${numberText(tokens.wrong)}`,
+		],
+		...(calibration === null
+			? []
+			: [
+					['calibration error', `${shareText(calibration.error)} (agreement with the majority as confidence)`] as const,
+				]),
+		...(contamination === null ? [] : [['training data', contamination] as const]),
+	];
+	return {
+		title: name,
+		blocks: [{ kind: 'facts', caption: 'Evaluation', rows: facts }, ...curvesOf(evaluation), ...tablesOf(evaluation)],
+	};
+}
+
+function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
+	const { passAtK, consAtK, calibration } = report;
+	const charts: ReportChart[] = [];
+	if (passAtK.length > 1) {
+		const series = (name: string, curve: typeof passAtK) => ({
+			name,
+			points: curve.map(({ k, accuracy, low, high }) => ({ x: k, y: accuracy, low, high })),
+		});
+		charts.push({
+			title: 'Accuracy by samples',
+			x: 'k',
+			series: [series('pass@k', passAtK), series('cons@k', consAtK)],
+		});
+	}
+	if (calibration !== null && calibration.bins.length > 1) {
+		charts.push({
+			title: 'Accuracy by confidence',
+			x: 'share of samples that agree',
+			series: [
+				{
+					name: 'measured',
+					points: calibration.bins.map(({ confidence, accuracy }) => ({ x: confidence, y: accuracy })),
+				},
+				{
+					name: 'calibrated',
+					points: [
+						{ x: 0, y: 0 },
+						{ x: 1, y: 1 },
+					],
+				},
+			],
+		});
+	}
+	return charts.length === 0 ? [] : [{ kind: 'charts', charts }];
+}
+
+function tablesOf({ report: { byLength, categories } }: ReportedEvaluation): ReportBlock[] {
+	const blocks: ReportBlock[] = [];
+	if (categories.length > 0) {
+		blocks.push({
+			kind: 'table',
+			caption: 'By kind of question',
+			columns: [{ title: 'kind' }, { title: 'questions', numbers: true }, { title: 'pass@1', numbers: true }],
+			rows: categories.map((row) => [row.name, String(row.problems), intervalText(row)]),
+		});
+	}
+	if (byLength.length > 1) {
+		blocks.push({
+			kind: 'table',
+			caption: 'By length of the completion',
+			columns: [{ title: 'tokens' }, { title: 'samples', numbers: true }, { title: 'right', numbers: true }],
+			rows: byLength.map(({ from, to, samples, accuracy }) => [
+				from === to ? numberText(from) : `${numberText(from)} to ${numberText(to)}`,
+				String(samples),
+				shareText(accuracy),
+			]),
+		});
+	}
+	return blocks;
+}

@@ -1,0 +1,15 @@
+import type { PairedComparison } from '../evaluation/pairProblems.ts';
+import { changeText, numberText } from './numberText.ts';
+
+/** Cells of a comparison: questions, change, gained, lost, p. */
+export function pairedText(paired: PairedComparison): string[] {
+	if (paired.test === 'none') return ['–', paired.reason, '–', '–', '–'];
+	const { problems, difference, gained, lost, p } = paired;
+	return [
+		String(problems),
+		changeText(difference),
+		String(gained),
+		String(lost),
+		p < 0.001 ? '< 0.001' : numberText(p),
+	];
+}

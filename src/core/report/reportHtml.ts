@@ -1,0 +1,128 @@
+import { chartColours, chartSvg } from './chartSvg.ts';
+import { htmlText } from './htmlText.ts';
+import type {
+	ReportBlock,
+	ReportCharts,
+	ReportDocument,
+	ReportSection,
+	ReportTable,
+	ReportText,
+} from './reportDocument.ts';
+import { reportStyle } from './reportStyle.ts';
+import { visibleLine } from './visibleText.ts';
+
+/** Nothing is loaded, nothing runs: styles of the page itself alone. */
+export const reportPolicy =
+	"default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/** A report as one HTML file that needs no other: no script, no request, charts as inline SVG. */
+export function reportHtml(report: ReportDocument): string {
+	const page = new Page();
+	const body = report.sections.map((section) => page.section(section, 2)).join('\n');
+	const contents = report.sections.map(({ title }, i) => `<li><a href="#s${page.top[i]}">${line(title)}</a></li>`);
+	return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${reportPolicy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>${htmlText(visibleLine(report.title))}</title>
+<style>${reportStyle}</style>
+</head>
+<body>
+<header>
+<h1>${line(report.title)}</h1>
+<p>${line(report.subtitle)}</p>
+</header>
+<nav aria-label="Contents"><ul>
+${contents.join('\n')}
+</ul></nav>
+<main>
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+const line = (text: string) => `<bdi>${htmlText(visibleLine(text))}</bdi>`;
+
+class Page {
+	#sections = 0;
+	#charts = 0;
+	/** Numbers of the sections of the first level. */
+	readonly top: number[] = [];
+
+	section({ title, blocks, sections = [] }: ReportSection, level: number): string {
+		const id = ++this.#sections;
+		if (level === 2) this.top.push(id);
+		const heading = Math.min(level, 6);
+		return [
+			`<section id="s${id}" aria-labelledby="s${id}-h">`,
+			`<h${heading} id="s${id}-h">${line(title)}</h${heading}>`,
+			...blocks.map((block) => this.#block(block)),
+			...sections.map((inner) => this.section(inner, level + 1)),
+			'</section>',
+		].join('\n');
+	}
+
+	#block(block: ReportBlock): string {
+		switch (block.kind) {
+			case 'paragraph':
+				return `<p>${line(block.text)}</p>`;
+			case 'list':
+				return `<ul>${block.items.map((item) => `<li>${line(item)}</li>`).join('')}</ul>`;
+			case 'facts':
+				return [
+					`<div class="wide"><table class="facts"><caption>${line(block.caption)}</caption><tbody>`,
+					...block.rows.map(([name, value]) => `<tr><th scope="row">${line(name)}</th><td>${line(value)}</td></tr>`),
+					'</tbody></table></div>',
+				].join('');
+			case 'table':
+				return table(block);
+			case 'charts':
+				return this.#figures(block);
+			case 'text':
+				return text(block);
+		}
+	}
+
+	#figures({ charts }: ReportCharts): string {
+		const figures = charts.map((chart) => {
+			const named = chart.series.length > 1;
+			const legend = chart.series.map(
+				({ name }, i) => `<li><span class="key s${i % chartColours}"></span>${line(name)}</li>`,
+			);
+			return [
+				`<figure><figcaption>${line(chart.title)}</figcaption>`,
+				chartSvg(chart, `c${++this.#charts}`),
+				named ? `<ul class="legend">${legend.join('')}</ul>` : '',
+				'</figure>',
+			].join('');
+		});
+		return `<div class="charts">${figures.join('\n')}</div>`;
+	}
+}
+
+function table({ caption, columns, rows, note }: ReportTable): string {
+	const cell = (i: number) => (columns[i]?.numbers ? ' class="n"' : '');
+	return [
+		`<div class="wide"><table><caption>${line(caption)}</caption>`,
+		`<thead><tr>${columns.map(({ title }, i) => `<th scope="col"${cell(i)}>${line(title)}</th>`).join('')}</tr></thead><tbody>`,
+		...rows.map(
+			(cells) =>
+				`<tr>${cells.map((value, i) => (i === 0 ? `<th scope="row"${cell(i)}>${line(value)}</th>` : `<td${cell(i)}>${line(value)}</td>`)).join('')}</tr>`,
+		),
+		'</tbody></table></div>',
+		note === undefined ? '' : `<p class="note">${line(note)}</p>`,
+	].join('');
+}
+
+function text({ title, text: content, note, folded }: ReportText): string {
+	const said = note === undefined ? '' : `<p class="note">${line(note)}</p>`;
+	const body = `<pre dir="auto" tabindex="0">${htmlText(content)}</pre>${said}`;
+	if (folded) return `<details><summary>${line(title)}</summary>${body}</details>`;
+	return `<div class="text"><p class="name">${line(title)}</p>${body}</div>`;
+}

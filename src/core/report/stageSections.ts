@@ -1,0 +1,107 @@
+import { describeMetric } from '../metrics/catalogue.ts';
+import { type MetricContext, type StageType, stageTypes } from '../metrics/metricInfo.ts';
+import { countText, intervalText, numberText, shareText } from './numberText.ts';
+import type { ReportBlock, ReportChart, ReportSection, ReportTable } from './reportDocument.ts';
+import type { HeldOut, ReportedRun, ReportedStage } from './reportedRun.ts';
+
+/** A row of the table of what stages bought: a stage of one run, or of one of several. */
+interface StageRow {
+	readonly title: string;
+	readonly stage: ReportedStage;
+}
+
+export const stageTitle = ({ number, type }: ReportedStage, count: number) =>
+	count === 1 ? `Stage: ${type}` : `Stage ${number}: ${type}`;
+
+/** Rows of one run, or of several in their order; a run of one stage is named by its own title. */
+export function stageRows(runs: readonly ReportedRun[]): StageRow[] {
+	return runs.flatMap(({ title, stages }) =>
+		stages.map((stage) => {
+			const own = `${stage.number}. ${stage.type}`;
+			if (runs.length === 1) return { title: own, stage };
+			return { title: stages.length === 1 ? title : `${title}, ${own}`, stage };
+		}),
+	);
+}
+
+/** Accuracy, form and length of what each stage ends with; null: nothing is known of any. */
+export function boughtTable(rows: readonly StageRow[]): ReportTable | null {
+	const known = rows.filter(({ stage }) => stage.after !== null || stage.completions !== null);
+	if (known.length === 0) return null;
+	const sources = known.flatMap(({ title, stage }) =>
+		stage.completions === null ? [] : [`${title}: ${stage.completions.of}`],
+	);
+	return {
+		kind: 'table',
+		caption: 'What each stage ends with',
+		columns: [
+			{ title: 'stage' },
+			{ title: 'accuracy before', numbers: true },
+			{ title: 'accuracy after', numbers: true },
+			{ title: 'format', numbers: true },
+			{ title: 'one language', numbers: true },
+			{ title: 'tokens', numbers: true },
+			{ title: 'characters', numbers: true },
+			{ title: 'reflection', numbers: true },
+			{ title: 'cut off', numbers: true },
+		],
+		rows: known.map(({ title, stage: { before, after, completions } }) => [
+			title,
+			intervalText(before),
+			intervalText(after),
+			shareText(completions?.format),
+			shareText(completions?.consistency),
+			numberText(completions?.tokens),
+			completions === null ? '–' : numberText(Math.round(completions.characters)),
+			shareText(completions?.reflection),
+			shareText(completions?.truncated),
+		]),
+		note: [
+			'Accuracy on held-out problems with 95 % intervals (Wilson).',
+			'Format: share of completions whose tags are as the template asks.',
+			'One language: mean share of the thinking in its language.',
+			'Tokens and characters: means a completion.',
+			'Reflection: marks a completion, by a list of phrases.',
+			...(sources.length === 0 ? [] : [`Measured on ${sources.join('; ')}.`]),
+		].join(' '),
+	};
+}
+
+/** Held-out accuracy over the whole run; null: it was not measured twice. */
+export function heldOutChart({ stages }: ReportedRun): ReportChart | null {
+	const measured = new Map<number, HeldOut>();
+	for (const { heldOut } of stages) for (const one of heldOut) measured.set(one.step, one);
+	const points = [...measured.values()]
+		.sort((a, b) => a.step - b.step)
+		.map(({ step, accuracy, low, high }) => ({ x: step, y: accuracy, low, high }));
+	return points.length < 2 ? null : { title: 'Held-out accuracy', x: 'step', series: [{ name: '', points }] };
+}
+
+export function stageSection(stage: ReportedStage, count: number, format: string | null = null): ReportSection {
+	const { steps, before, after, curves, completions } = stage;
+	const context: MetricContext = {
+		stage: stageTypes.find((type): type is StageType => type === stage.type) ?? null,
+		...(format === null ? {} : { format }),
+	};
+	const rows: (readonly [string, string])[] = [
+		['steps', steps === null ? 'none' : steps[0] === steps[1] ? `${steps[0]}` : `${steps[0]} to ${steps[1]}`],
+		...(before === null ? [] : [['held-out accuracy before', heldOutText(before)] as const]),
+		...(after === null ? [] : [['held-out accuracy after', heldOutText(after)] as const]),
+		...(completions === null
+			? []
+			: [['completions looked at', `${completions.completions}: ${completions.of}`] as const]),
+	];
+	const charts = curves.map(({ name, points }): ReportChart => {
+		const info = describeMetric(name, context);
+		return { title: info.title === name ? name : `${info.title} (${name})`, x: 'step', series: [{ name: '', points }] };
+	});
+	const blocks: ReportBlock[] = [{ kind: 'facts', caption: 'Stage', rows }];
+	if (charts.length > 0) blocks.push({ kind: 'charts', charts });
+	return { title: stageTitle(stage, count), blocks };
+}
+
+function heldOutText(measured: HeldOut): string {
+	const { step, problems, samples } = measured;
+	const each = samples === 1 ? '' : `, ${samples} samples each`;
+	return `${intervalText(measured)} at step ${step}, ${countText(problems, 'problem')}${each}`;
+}

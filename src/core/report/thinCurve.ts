@@ -1,0 +1,18 @@
+/**
+ * A curve of at most so many points, each the mean of as many neighbours; values that are not finite are left out.
+ * @param x ascending, as long as y
+ */
+export function thinCurve(x: ArrayLike<number>, y: ArrayLike<number>, most: number): { x: number; y: number }[] {
+	const known: number[] = [];
+	for (let i = 0; i < x.length; i++) if (Number.isFinite(y[i])) known.push(i);
+	const each = Math.max(1, Math.ceil(known.length / most));
+	const points: { x: number; y: number }[] = [];
+	for (let from = 0; from < known.length; from += each) {
+		const part = known.slice(from, from + each);
+		const sum = part.reduce((total, i) => total + (y[i] as number), 0);
+		// The first and the last step are the ends of the axis.
+		const at = from === 0 ? part[0] : part.at(-1);
+		points.push({ x: x[at as number] as number, y: sum / part.length });
+	}
+	return points;
+}

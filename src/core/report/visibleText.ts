@@ -1,0 +1,25 @@
+const pictures = 0x2400;
+
+/**
+ * A text in which nothing acts unseen: control characters as their pictures (U+2400 and on), what turns the direction of
+ * writing or hides as its number, halves of surrogate pairs as U+FFFD. Line feeds and tabs stay.
+ */
+export function visibleText(text: string): string {
+	return text
+		.replace(/\r\n/g, '\n')
+		.replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Noncharacter_Code_Point}\u{e0000}-\u{e007f}]/gu, shown);
+}
+
+/** The same in one line. */
+export function visibleLine(text: string): string {
+	return visibleText(text).replace(/[\n\t]+/g, ' ');
+}
+
+function shown(character: string): string {
+	const code = character.codePointAt(0) as number;
+	if (character === '\n' || character === '\t') return character;
+	if (code < 0x20) return String.fromCharCode(pictures + code);
+	if (code === 0x7f) return '\u2421';
+	if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
+	return `[U+${code.toString(16).toUpperCase().padStart(4, '0')}]`;
+}

@@ -1,0 +1,73 @@
+import { basename, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { decode, decodeOrThrow } from '../protocol/decode.ts';
+import {
+	type EvaluatedQuestion,
+	type EvaluationFile,
+	evaluatedQuestionSchema,
+	evaluationFileSchema,
+	evaluationFiles,
+	evaluationFormat,
+} from '../protocol/evaluationFolder.ts';
+import { fileLines } from './fileLines.ts';
+import { runFiles, stepOf } from './runFiles.ts';
+import { listFolder, readJson } from './safeFile.ts';
+
+/** Evaluations of a run that are listed. */
+const mostListed = 200;
+
+/** What a folder says that it evaluates; null: it is no evaluation's. Fails with `version`, `invalid`. */
+export async function readEvaluation(path: string): Promise<EvaluationFile | null> {
+	const value = await readJson(path, evaluationFiles.evaluation).catch((error: unknown) => {
+		if (error instanceof Failure && error.reason === 'missing') return null;
+		throw error;
+	});
+	if (value === null) return null;
+	const file = decodeOrThrow(evaluationFileSchema, value, join(path, evaluationFiles.evaluation));
+	if (file.format <= evaluationFormat) return file;
+	throw new Failure('version', `${path} was written by a newer version.`, 'Update Reasoning Lab.');
+}
+
+/** The questions of an evaluation that are done, one by one; a line that is torn or none is left out. */
+export async function* evaluatedQuestions(path: string, count: number): AsyncGenerator<EvaluatedQuestion> {
+	for await (const value of fileLines(path, evaluationFiles.samples)) {
+		const decoded = decode(evaluatedQuestionSchema, value);
+		if (decoded.ok && decoded.value.problem < count) yield decoded.value;
+	}
+}
+
+/** All of them, by number. */
+export async function readQuestions(path: string, count: number): Promise<Map<number, EvaluatedQuestion>> {
+	const questions = new Map<number, EvaluatedQuestion>();
+	for await (const question of evaluatedQuestions(path, count)) questions.set(question.problem, question);
+	return questions;
+}
+
+/** Where evaluations of a run's checkpoints lie. */
+export const evaluationsFolder = (run: string) => join(run, runFiles.annotations, 'evaluations');
+
+/** An evaluation that lies with its run. */
+export interface ListedEvaluation {
+	readonly path: string;
+	readonly file: EvaluationFile;
+	/** Of the checkpoint that was evaluated; null: it was none of a step. */
+	readonly step: number | null;
+}
+
+/** Evaluations of a run's checkpoints, by step, then by time; what is none is left out. No link is followed. */
+export async function listEvaluations(run: string): Promise<ListedEvaluation[]> {
+	const listed: ListedEvaluation[] = [];
+	for (const entry of await listFolder(run, runFiles.annotations, 'evaluations')) {
+		if (!entry.isDirectory() || listed.length >= mostListed) continue;
+		const path = join(evaluationsFolder(run), entry.name);
+		const file = await readEvaluation(path).catch(() => null);
+		if (file !== null) listed.push({ path, file, step: stepOfEvaluation(file) });
+	}
+	const order = ({ step }: ListedEvaluation) => step ?? Number.POSITIVE_INFINITY;
+	// Infinity less itself is no order.
+	return listed.sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)) || a.file.created - b.file.created);
+}
+
+function stepOfEvaluation({ spec }: EvaluationFile): number | null {
+	return spec.policy.kind === 'checkpoint' ? stepOf(basename(spec.policy.folder)) : null;
+}

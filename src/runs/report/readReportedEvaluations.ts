@@ -1,0 +1,71 @@
+import { basename } from 'node:path';
+import { checkAborted } from '../../base/async.ts';
+import { type EvaluatedSample, evaluationReport } from '../../core/evaluation/evaluationReport.ts';
+import { countProblems, type ProblemSample } from '../../core/evaluation/pairProblems.ts';
+import { CompletionSums } from '../../core/report/completionSummary.ts';
+import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { LanguageName } from '../../protocol/builtInRewards.ts';
+import type { EvaluationFile, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
+import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
+import type { ReadContext } from './readContext.ts';
+
+/** Evaluations of one run that are told. */
+const mostEvaluations = 30;
+
+/** What evaluations of the run's checkpoints have come to, by step; those without a question that is done are left out. */
+export async function readReportedEvaluations(context: ReadContext): Promise<ReportedEvaluation[]> {
+	const evaluations: ReportedEvaluation[] = [];
+	for (const { path, file } of await listEvaluations(context.content.folder)) {
+		checkAborted(context.signal);
+		if (evaluations.length >= mostEvaluations) break;
+		const evaluation = await readReportedEvaluation(path, file, context);
+		if (evaluation !== null) evaluations.push(evaluation);
+	}
+	return evaluations;
+}
+
+/** One evaluation, with its completions counted and not kept; null: no question is done. */
+export async function readReportedEvaluation(
+	path: string,
+	file: EvaluationFile,
+	{ tags, language }: { readonly tags: TraceTags; readonly language: LanguageName | null },
+): Promise<ReportedEvaluation | null> {
+	const samples: EvaluatedSample[] = [];
+	const keyed: ProblemSample[] = [];
+	const sums = new CompletionSums(file.spec.tags ?? tags, language);
+	const done = new Set<number>();
+	for await (const { problem, key, category, samples: own } of evaluatedQuestions(path, file.problems.count)) {
+		if (done.has(problem)) continue;
+		done.add(problem);
+		for (const { completion, answer, correct, tokens, truncated } of own) {
+			samples.push({ problem, category, correct, answer, tokens, truncated });
+			keyed.push({ problem: key, correct });
+			sums.add({ completion, tokens, truncated });
+		}
+	}
+	if (samples.length === 0) return null;
+	const { policy, problems, created, spec } = file;
+	return {
+		name: basename(path),
+		policy: policy.name === policy.model ? policy.name : `${policy.name} (${policy.model})`,
+		problems: { name: problems.name, hash: problems.hash },
+		...{ done: done.size, total: problems.count, created },
+		protocol: protocolText(spec),
+		benchmark: null,
+		contamination: null,
+		report: evaluationReport(samples),
+		completions: sums.summary(),
+		counts: countProblems(keyed),
+	};
+}
+
+function protocolText({ sampling, seed }: EvaluationSpec): string {
+	const { temperature, topP, maxTokens } = sampling;
+	return [
+		`temperature ${temperature ?? 1}`,
+		`top-p ${topP ?? 1}`,
+		...(maxTokens === undefined ? [] : [`at most ${maxTokens} tokens`]),
+		`seed ${seed}`,
+	].join(', ');
+}

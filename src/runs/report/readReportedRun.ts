@@ -1,0 +1,108 @@
+import { basename } from 'node:path';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import type { ReportedRun } from '../../core/report/reportedRun.ts';
+import type { LanguageName } from '../../protocol/builtInRewards.ts';
+import { languageNames } from '../../protocol/builtInRewards.ts';
+import type { RunRecord } from '../../protocol/runRecord.ts';
+import { ownFormat } from '../annotationFolder.ts';
+import { diagnoseRun } from '../diagnoseRun.ts';
+import type { RunContent } from '../runContent.ts';
+import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
+import { effectiveStatus } from '../runStatus.ts';
+import { runTags } from '../runTags.ts';
+import { readChosenRollouts } from './readChosenRollouts.ts';
+import { readReportedEvaluations } from './readReportedEvaluations.ts';
+import { readReportedSearches } from './readReportedSearches.ts';
+import { readReportedStages } from './readReportedStages.ts';
+
+export interface ReadReportOptions {
+	readonly signal?: AbortSignalLike;
+	/** In place of the run's name: that of its stage. */
+	readonly title?: string;
+	/** That thinking should be in, where the run's own recipe asks for none. */
+	readonly language?: LanguageName | null;
+}
+
+/**
+ * All that a report tells of a run, whoever wrote it, with bounded memory however long it is. What cannot be read is told in
+ * `gaps`. Fails with `cancelled`, and as `content.record` does where the folder does not say what run it is.
+ */
+export async function readReportedRun(content: RunContent, options: ReadReportOptions = {}): Promise<ReportedRun> {
+	const { signal } = options;
+	const record = await content.record();
+	const gaps: string[] = [];
+	/** A part that may fail without the others. */
+	const part = async <T>(what: string, read: Promise<T>, none: T): Promise<T> =>
+		read.catch((error: unknown) => {
+			const failure = Failure.from(error);
+			if (failure.reason === 'cancelled') throw failure;
+			gaps.push(`${what}: ${failure.message}`);
+			return none;
+		});
+	const own = content.format === ownFormat;
+	const recipe = own ? await part('The recipe', readResolvedRecipe(content.folder), undefined) : undefined;
+	const person = await part('Name and note', readAnnotation(content.folder), { format: 1 as const });
+	const tags = await runTags(content);
+	const language = languageOf(recipe) ?? options.language ?? null;
+	const context = { content, tags, language, recipe, ...(signal === undefined ? {} : { signal }) };
+	const stages = await part('Metrics and evaluations', readReportedStages(context), []);
+	const rollouts = await part('Rollouts', readChosenRollouts(context), []);
+	const evaluations = own ? await part('Evaluations of checkpoints', readReportedEvaluations(context), []) : [];
+	const searches = own ? await part('Searches', readReportedSearches(content.folder, signal), []) : [];
+	const alerts = await part('Diagnosis', diagnoseRun(content, signal === undefined ? {} : { signal }), []);
+	for (const { file, line, message, records } of content.faults.slice(0, 20)) {
+		gaps.push(
+			`${file}${line === null ? '' : `, line ${line}`}: ${message}${records > 1 ? ` (${records} records)` : ''}`,
+		);
+	}
+	return {
+		title: options.title ?? person.name ?? record.name,
+		id: record.id,
+		engine: record.foreign?.title ?? record.engine,
+		status: await statusOf(record),
+		error: record.error === undefined ? null : record.error.message,
+		created: record.created,
+		updated: record.updated,
+		step: record.step,
+		totalSteps: record.totalSteps,
+		device: record.device,
+		// Where a run lies is nobody's business: a report is passed on.
+		parent:
+			record.parent === null
+				? null
+				: { run: lastPart(record.parent.run), checkpoint: lastPart(record.parent.checkpoint) },
+		tags: person.tags ?? [],
+		note: person.note ?? null,
+		environment: environmentOf(record),
+		recipe,
+		...{ stages, evaluations, rollouts, searches, alerts },
+		gaps: [...(record.foreign?.notes ?? []), ...gaps],
+	};
+}
+
+const lastPart = (path: string) => basename(path.replaceAll('\\', '/'));
+
+async function statusOf(record: RunRecord): Promise<string> {
+	return record.engine === 'foreign' ? record.status : effectiveStatus(record).catch(() => record.status);
+}
+
+function environmentOf({ versions, seeds, hashes, device }: RunRecord): (readonly [string, string])[] {
+	return [
+		['device', device],
+		...Object.entries(versions).map(([name, version]) => [`version of ${name}`, version] as const),
+		...Object.entries(seeds).map(([name, seed]) => [`seed: ${name}`, String(seed)] as const),
+		...Object.entries(hashes).map(([name, hash]) => [`SHA-256 of ${name}`, hash] as const),
+	].slice(0, 200) as (readonly [string, string])[];
+}
+
+/** The language that a recipe rewards. */
+export function languageOf(recipe: unknown): LanguageName | null {
+	const rewards = (recipe as { rewards?: unknown } | null | undefined)?.rewards;
+	if (!Array.isArray(rewards)) return null;
+	for (const reward of rewards) {
+		const { use, language } = (reward ?? {}) as { use?: unknown; language?: unknown };
+		if (use === 'language-consistency') return languageNames.find((name) => name === (language ?? 'en')) ?? null;
+	}
+	return null;
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { objects, tinyRecipe, Workplace } from './cliFixtures.ts';
+
+test('report writes a run as HTML and as Markdown, an evaluation of its checkpoint among the rest', async (context) => {
+	const place = await Workplace.make(context);
+	await place.write('recipe.json', tinyRecipe);
+	const trained = await place.run(context, 'run', 'recipe.json', '--json');
+	assert.equal(trained.status, 0, trained.stderr);
+	const measured = await place.run(
+		context,
+		'evaluate',
+		...['--policy', 'tiny@7', '--run', 'tiny', '--limit', '4', '--samples', '2'],
+	);
+	assert.equal(measured.status, 0, measured.stderr);
+
+	const html = await place.run(context, 'report', 'tiny', '--json');
+	assert.equal(html.status, 0, html.stderr);
+	const [told] = objects(html.stdout) as { path: string; runs: string[]; bytes: number; gaps: string[] }[];
+	assert.equal(told?.path, join(place.folder, 'tiny-report.html'));
+	assert.deepEqual(told.gaps, []);
+	const page = await readFile(told.path, 'utf8');
+	assert.equal(Buffer.byteLength(page), told.bytes);
+	for (const part of ['Stage 1: sft', 'Stage 2: grpo', 'held-out-run-step_000007', 'Best: reward', 'num_iterations']) {
+		assert.ok(page.includes(part), part);
+	}
+	assert.ok(!page.includes('<script'));
+
+	const out = join(place.folder, 'made.md');
+	const markdown = await place.run(context, 'report', told.runs[0] as string, '--out', out);
+	assert.equal(markdown.status, 0, markdown.stderr);
+	assert.match(markdown.stdout, /made\.md: report of tiny \(\d/);
+	const text = await readFile(out, 'utf8');
+	assert.match(text, /^# tiny\n\nReport of a training run, made /);
+	assert.ok(text.includes(basename(told.runs[0] as string).replaceAll('_', '\\_')));
+});
+
+test('report ends bad input with a sentence', async (context) => {
+	const place = await Workplace.make(context);
+	await mkdir(join(place.folder, 'empty'));
+	await writeFile(join(place.folder, 'file'), '');
+	for (const [args, words] of [
+		[['empty'], /empty holds no run\./],
+		[['nothing'], /There is no run nothing\./],
+		[['empty', '--format', 'pdf'], /--format is "pdf"\. It can be html or markdown\./],
+	] as const) {
+		const { status, stderr } = await place.run(context, 'report', ...args);
+		assert.equal(status, 2, args.join(' '));
+		assert.match(stderr, words);
+	}
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CompletionSums } from '../../../../src/core/report/completionSummary.ts';
+import { collectionReport, runReport } from '../../../../src/core/report/composeReport.ts';
+import { isMainMetric, mainMetrics } from '../../../../src/core/report/mainMetrics.ts';
+import { recipeChoices } from '../../../../src/core/report/recipeChoices.ts';
+import type { ReportBlock, ReportSection, ReportTable } from '../../../../src/core/report/reportDocument.ts';
+import { r1Tags } from '../../../../src/core/trace/trace.ts';
+import { madeEvaluation, madeRun } from './madeReport.ts';
+
+const now = 1_700_003_600;
+const tables = ({ blocks, sections = [] }: ReportSection): ReportTable[] => [
+	...blocks.filter((block): block is ReportTable => block.kind === 'table'),
+	...sections.flatMap(tables),
+];
+const factsOf = (blocks: readonly ReportBlock[]) =>
+	Object.fromEntries(blocks.flatMap((block) => (block.kind === 'facts' ? block.rows : [])));
+
+describe('the report of a run', () => {
+	const report = runReport(madeRun(), now);
+
+	it('has its parts in order', () => {
+		assert.equal(report.subtitle, 'Report of a training run, made 2023-11-14 23:13 UTC by Reasoning Lab.');
+		assert.deepEqual(
+			report.sections.map(({ title }) => title),
+			[
+				...['Overview', 'Stage: grpo', 'Evaluations', 'Rollouts', 'Searches', 'Diagnosis', 'Recipe'],
+				...['Environment', 'What could not be read'],
+			],
+		);
+	});
+
+	it('says what the run is and what it came to', () => {
+		const overview = report.sections[0] as ReportSection;
+		const facts = factsOf(overview.blocks);
+		assert.equal(facts.continues, 'cold-20260304-100000-cd34, step_000180');
+		assert.equal(facts['held-out accuracy before'], '0.250 (0.150 to 0.400)');
+		assert.equal(facts['held-out accuracy after'], '0.750 (0.630 to 0.840)');
+		assert.equal(facts['last sign of it'], '2023-11-14 22:14 UTC, after 1 min 5 s');
+		const bought = tables(overview)[0] as ReportTable;
+		assert.deepEqual(bought.rows, [
+			['1. grpo', '0.250 (0.150 to 0.400)', '0.750 (0.630 to 0.840)', '0.500', '0.875', '12.5', '40', '0.250', '0.000'],
+		]);
+		assert.match(bought.note ?? '', /Measured on 1\. grpo: held-out samples at step 12\./);
+	});
+
+	it('holds evaluations on the same questions against each other', () => {
+		const evaluations = report.sections.find(({ title }) => title === 'Evaluations') as ReportSection;
+		const [all, pairs] = tables(evaluations);
+		assert.deepEqual(
+			all?.rows.map((row) => row.slice(0, 5).map((cell) => cell.split(' (')[0])),
+			[
+				['first', 'tiny, step 12', '12', '4', '0.250'],
+				['second', 'tiny, step 12', '12', '4', '0.750'],
+			],
+		);
+		const [row] = pairs?.rows ?? [];
+		assert.deepEqual([row?.[0], row?.[1], row?.[3], row?.[4]], ['second against first', '12', '6', '0']);
+		assert.match(row?.[2] ?? '', /^\+0\.500 \(0\.\d+ to 0\.\d+\)$/);
+		const other = { ...madeEvaluation('third', 9), problems: { name: 'other', hash: 'other' } };
+		const apart = runReport(madeRun({ evaluations: [madeEvaluation('first', 3), other] }), now);
+		const section = apart.sections.find(({ title }) => title === 'Evaluations') as ReportSection;
+		assert.ok(!tables(section).some(({ caption }) => caption === 'Compared question by question'));
+	});
+
+	it('leaves out what a run does not have', () => {
+		const bare = runReport(
+			madeRun({ stages: [], evaluations: [], rollouts: [], searches: [], alerts: [], recipe: undefined, gaps: [] }),
+			now,
+		);
+		assert.deepEqual(
+			bare.sections.map(({ title }) => title),
+			['Overview', 'Diagnosis', 'Environment'],
+		);
+	});
+
+	it('cuts long texts with a note', () => {
+		const [rollout] = madeRun().rollouts;
+		const long = runReport(
+			madeRun({ rollouts: [{ ...(rollout as NonNullable<typeof rollout>), think: 'x'.repeat(10_000) }] }),
+			now,
+		);
+		const section = long.sections.find(({ title }) => title === 'Rollouts')?.sections?.[0] as ReportSection;
+		const think = section.blocks.find((block) => block.kind === 'text' && block.title === 'Thinking');
+		assert.ok(think?.kind === 'text' && think.text.length === 8000);
+		assert.equal(think.note, 'The first 8000 of 10000 characters.');
+	});
+});
+
+describe('the report of several runs', () => {
+	it('compares them, then tells each', () => {
+		const runs = [madeRun({ title: 'cold' }), madeRun({ title: 'rl', evaluations: [madeEvaluation('later', 12)] })];
+		const report = collectionReport(
+			{ title: 'r1', kind: 'pipeline', facts: [['status', 'finished']], runs, missing: ['distill: not begun'] },
+			now,
+		);
+		assert.deepEqual(
+			report.sections.map(({ title }) => title),
+			['Overview', 'Evaluations compared', 'cold', 'rl'],
+		);
+		const [overview, compared] = report.sections as [ReportSection, ReportSection];
+		assert.deepEqual(
+			tables(overview)
+				.at(-1)
+				?.rows.map(([title]) => title),
+			['cold', 'rl'],
+		);
+		assert.deepEqual(
+			tables(compared)[1]?.rows.map(([title]) => title),
+			['cold: second against cold: first', 'rl: later against cold: second'],
+		);
+		assert.ok(report.sections[2]?.sections?.some(({ title }) => title === 'Stage: grpo'));
+	});
+});
+
+describe('what a report looks at', () => {
+	it('chooses curves in order, rewards beside the reward', () => {
+		assert.deepEqual(mainMetrics(['loss', 'rewards/a/mean', 'reward', 'rewards/b/mean']), [
+			...['reward', 'rewards/a/mean', 'rewards/b/mean', 'loss'],
+		]);
+		assert.deepEqual(mainMetrics(['loss', 'rewards/a/mean', 'reward']), ['reward', 'loss']);
+		assert.equal(isMainMetric('step_time'), false);
+	});
+
+	it('tells what somebody chose from what is the default', () => {
+		const recipe = {
+			name: 'x',
+			whenBusy: 'queue',
+			stages: [
+				{ type: 'grpo', steps: 3, num_generations: 4, epsilon: 0.1, epsilon_high: 0.1, beta: 0, until: null },
+				{ type: 'sft', steps: 2, batch_size: 64, until: { metric: 'accuracy', every: 5, problems: 256 } },
+				{ type: 'unknown', steps: 2, adam_beta2: 0.98 },
+			],
+			evaluate: { every: 20, problems: 32 },
+		};
+		assert.deepEqual(
+			recipeChoices(recipe).map(({ key, value, preset }) => [key, value, preset]),
+			[
+				['stages[0].num_generations', '4', '8'],
+				['stages[0].epsilon', '0.1', '0.2'],
+				['stages[1].until.every', '5', '20'],
+				['stages[2].adam_beta2', '0.98', '0.999'],
+				['evaluate.problems', '32', '256'],
+			],
+		);
+		assert.deepEqual(recipeChoices(null), []);
+		assert.deepEqual(recipeChoices('x'), []);
+	});
+
+	it('sums up how completions are written', () => {
+		const sums = new CompletionSums(r1Tags, null);
+		assert.equal(sums.summary(), null);
+		sums.add({ completion: '<think>Wait, this is wrong</think><answer>1</answer>', tokens: 10, truncated: false });
+		sums.add({ completion: '<think>das слово ist', tokens: null, truncated: true });
+		const summary = sums.summary();
+		assert.equal(summary?.completions, 2);
+		assert.equal(summary?.format, 0.5);
+		assert.equal(summary?.truncated, 0.5);
+		assert.equal(summary?.tokens, 10);
+		assert.equal(summary?.reflection, 0.5);
+		// All of the first thinking, six of the second one's eleven letters.
+		assert.ok(Math.abs((summary?.consistency ?? 0) - (1 + 6 / 11) / 2) < 1e-9, String(summary?.consistency));
+		const english = new CompletionSums(r1Tags, 'en');
+		english.add({ completion: '<think>two words слово</think><answer>1</answer>', tokens: 1, truncated: false });
+		assert.ok(Math.abs((english.summary()?.consistency ?? 0) - 2 / 3) < 1e-9);
+	});
+});
