@@ -97,6 +97,11 @@ export interface RlooRow extends Sequence {
 	readonly oldLogprobs: PerToken | null;
 }
 
+export interface DpoRow extends Sequence {
+	/** Sum over the completion under the reference. */
+	readonly refLogprob: number;
+}
+
 /** A completion with what its beginnings are worth. */
 export interface ValueRow extends Sequence {
 	/** In 0..1: entry 0 is of the prompt alone, entry t of the first t completion tokens. */
@@ -176,6 +181,12 @@ export interface Learner {
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** The same with ratios of whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	/** Rows are pairs, the better completion before the worse one; the loss is the mean over pairs. Temperature 1. */
+	updateDpo(
+		rows: readonly DpoRow[],
+		settings: { readonly beta: number },
+		optimiser: OptimiserSettings,
+	): Promise<UpdateResult>;
 	/** The current weights become the reference. */
 	setReference(): void;
 	readonly hasReference: boolean;

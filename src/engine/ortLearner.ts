@@ -12,6 +12,7 @@ import { SharedWeights } from './compute/sharedWeights.ts';
 import { ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
+	DpoRow,
 	ExecutionReport,
 	GrpoRow,
 	GrpoSettings,
@@ -101,6 +102,8 @@ function enlarged(options: LearnerOptions): LearnerOptions {
 /** What a kind of update adds to the tokens of a micro-batch. */
 interface UpdateInputs<Row extends Sequence> {
 	readonly variant: GradientVariant;
+	/** Rows that are computed together, one after the other; default 1. */
+	readonly together?: number;
 	readonly temperature: number;
 	perToken(rows: readonly Row[], batch: PackedSequences): GradientJob['perToken'];
 	perRow(rows: readonly Row[]): GradientJob['perRow'];
@@ -120,9 +123,14 @@ function ratioBounds({ epsilonLow, epsilonHigh }: RatioSettings): Record<string,
 	return { 'ratio low': 1 - epsilonLow, 'ratio high': 1 + epsilonHigh };
 }
 
+/** 1 for each completion token. */
+function completionOnes({ tokens, promptLength }: Sequence): PerToken {
+	return new Float32Array(tokens.length - promptLength).fill(1);
+}
+
 /** 1 for each completion token of a row that counts, else 0. */
-function countedTokens({ tokens, promptLength, weight }: RlooRow): PerToken {
-	return new Float32Array(tokens.length - promptLength).fill(weight === 0 ? 0 : 1);
+function countedTokens(row: RlooRow): PerToken {
+	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
 }
 
 class OrtLearner implements Learner {
@@ -221,6 +229,23 @@ class OrtLearner implements Learner {
 				'row weights': Float32Array.from(part, (row) => row.weight),
 			}),
 			scalars: old ? ratioBounds(settings) : {},
+		});
+	}
+
+	updateDpo(
+		rows: readonly DpoRow[],
+		settings: { readonly beta: number },
+		optimiser: OptimiserSettings,
+	): Promise<UpdateResult> {
+		return this.#update(rows, optimiser, {
+			variant: { kind: 'dpo' },
+			together: 2,
+			temperature: 1,
+			perToken: (part, batch) => ({
+				weights: packPerToken(part, (i) => completionOnes(part[i] as DpoRow), batch),
+			}),
+			perRow: (part) => ({ 'reference logprobs': Float32Array.from(part, (row) => row.refLogprob) }),
+			scalars: { beta: settings.beta, 'pair weight': 2 / rows.length },
 		});
 	}
 
@@ -418,7 +443,7 @@ class OrtLearner implements Learner {
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
 			await this.#optimiser.accumulate(
-				microBatches(rows, this.#options.trainRows),
+				microBatches(rows, this.#options.trainRows, inputs.together),
 				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
 				({ result, batch }, indices) => {
 					loss += result.loss;

@@ -53,7 +53,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Preferences (dpo)',
-		description: 'pytorch: direct preference optimisation on pairs',
+		description: 'Direct preference optimisation on pairs of a better and a worse completion',
 		body: { type: 'dpo', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.000005 },
 	},
 	{

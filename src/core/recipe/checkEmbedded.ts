@@ -1,8 +1,10 @@
 import {
+	type DpoStage,
 	embeddedLossTypes,
 	type GrpoStage,
 	type HeadStage,
 	type Recipe,
+	type RewardModelStage,
 	type RlooStage,
 	type Stage,
 } from '../../protocol/recipe.ts';
@@ -15,7 +17,6 @@ const longestCompletion = 8192;
 const pytorchOnly = 'set "engine": "pytorch" or remove it.';
 
 const lackingStages: Readonly<Partial<Record<Stage['type'], string>>> = {
-	dpo: 'The stage "dpo"',
 	'reward-model': 'The stage "reward-model"',
 	distill: 'The stage "distill"',
 };
@@ -83,7 +84,8 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 			`"max_completion_length" is at most ${longestCompletion} in the embedded engine: lower it, or set "engine": "pytorch".`,
 		);
 	}
-	if (stage.type === 'rloo') checkParts(stage, i, report);
+	if (stage.type === 'dpo' || stage.type === 'reward-model') checkPairs(stage, i, report);
+	else if (stage.type === 'rloo') checkParts(stage, i, report);
 	else if (stage.type === 'grpo') {
 		const { loss_type } = stage;
 		if (loss_type !== undefined && !(embeddedLossTypes as readonly string[]).includes(loss_type)) {
@@ -95,6 +97,21 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 		checkParts(stage, i, report);
 	} else if ((stage.type === 'value-model' || stage.type === 'process-reward-model') && stage.labels === undefined) {
 		checkParts(stage, i, report);
+	}
+}
+
+/** Pairs of the embedded engine are a file. */
+function checkPairs({ pairs }: DpoStage | RewardModelStage, index: number, report: Report): void {
+	const place = (key: string) => ['stages', index, 'pairs', key];
+	const kind = dataFileKind(pairs.path);
+	if (kind !== null && !['jsonl', 'txt'].includes(kind)) {
+		report(
+			place('path'),
+			`The embedded engine reads JSONL, and "${pairs.path}" is ${kind}: convert it, or set "engine": "pytorch".`,
+		);
+	}
+	if (pairs.split !== undefined) {
+		report(place('split'), `"split" is about hub datasets, which the pytorch engine reads: ${pytorchOnly}`);
 	}
 }
 

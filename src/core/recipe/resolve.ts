@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import { type ResolvedBuiltIn, withAbsolutePaths } from '../../protocol/builtInRewards.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import type { Recipe, RewardSpec } from '../../protocol/recipe.ts';
+import { learnsFromTexts } from '../../protocol/stageKinds.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { resolveTemplate } from '../text/template.ts';
 import { checkRecipe } from './checkRecipe.ts';
@@ -43,6 +44,7 @@ function microBatches(stages: readonly ResolvedStage[], workers: number): { samp
 	const updated = stages.map((stage) => {
 		const rows = samples(stage);
 		if (rows !== null && 'steps_per_generation' in stage) return rows / stage.steps_per_generation;
+		if ('pairs' in stage) return 2 * stage.batch_size;
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});
 	const share = (most: number, batches: readonly number[]) =>
@@ -68,7 +70,7 @@ function resolveModel(
 	const completions = stages.flatMap((stage) =>
 		'max_completion_length' in stage ? [stage.max_completion_length] : [],
 	);
-	const teaches = stages.some(({ type }) => type === 'sft' || type === 'pretrain');
+	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	return {
 		layers: model.layers,
 		width: model.width,

@@ -7,9 +7,9 @@ import { dataPath } from './resolveDataset.ts';
 import type { ResolvedDpoStage, ResolvedHeadStage, ResolvedStage } from './resolvedRecipe.ts';
 import type { SequenceLengths } from './sequenceLengths.ts';
 
-function resolvePairs(pairs: DpoStage['pairs'], machine: Machine): ResolvedDpoStage['pairs'] {
+function resolvePairs(pairs: DpoStage['pairs'], machine: Machine, embedded: boolean): ResolvedDpoStage['pairs'] {
 	const resolved = filled(recipeDefaults.pairs, pairs);
-	return { ...resolved, path: dataPath(resolved.path, machine) };
+	return { ...resolved, path: embedded ? machine.resolvePath(resolved.path) : dataPath(resolved.path, machine) };
 }
 
 function resolveHead(stage: HeadStage, lengths: SequenceLengths | null, machine: Machine): ResolvedHeadStage {
@@ -41,11 +41,11 @@ export function resolveStage(
 	}
 	if (stage.type === 'dpo') {
 		const resolved = filled({ ...recipeDefaults.optimiser, ...recipeDefaults.dpo }, stage);
-		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine) };
+		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine, embedded) };
 	}
 	if (stage.type === 'reward-model') {
 		const resolved = filled({ ...recipeDefaults.optimiser, ...recipeDefaults['reward-model'] }, stage);
-		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine) };
+		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine, embedded) };
 	}
 	const until = stage.until === undefined ? null : filled(recipeDefaults.until, stage.until);
 	if (stage.type === 'pretrain') {

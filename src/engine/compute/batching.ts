@@ -11,9 +11,19 @@ const many = 4;
 /**
  * Cuts rows into micro-batches of `size`, longest first: rows of like length share one (less padding), and the long
  * ones start first. What would be the last two is cut into halves, so that workers end together whatever the number of
- * rows. Depends on the rows alone, never on workers or timing.
+ * rows. Depends on the rows alone, never on workers or timing. Of rows that belong `together`, so many one after the other,
+ * none is alone, and they stay in their order.
  */
-export function microBatches(rows: readonly Sequence[], size: number): MicroBatch[] {
+export function microBatches(rows: readonly Sequence[], size: number, together = 1): MicroBatch[] {
+	if (together > 1) {
+		const groups = Array.from({ length: rows.length / together }, (_, g) =>
+			rows
+				.slice(g * together, (g + 1) * together)
+				.reduce((longest, row) => (row.tokens.length > longest.tokens.length ? row : longest)),
+		);
+		const whole = microBatches(groups, Math.max(1, Math.floor(size / together)));
+		return whole.map((batch) => batch.flatMap((g) => Array.from({ length: together }, (_, i) => g * together + i)));
+	}
 	const order = rows.map((_, i) => i);
 	order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
 	const count = Math.ceil(order.length / size);

@@ -1,5 +1,6 @@
 import { add, cast, clip, compare, exp, log, minimum, multiply, negate, subtract, where } from '../onnx/elementwise.ts';
 import type { Value } from '../onnx/graph.ts';
+import { reshape, split } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 
 /** Sum of everything, as a scalar of shape []. */
@@ -12,16 +13,19 @@ export function sftLoss(logprobs: Value, weights: Value): Value {
 	return negate(total(multiply(logprobs, weights)));
 }
 
+/** log(1 + exp(z)) as max(z, 0) + log(1 + exp(-|z|)), which overflows nowhere. */
+function softplus(z: Value): Value {
+	const zero = z.graph.scalar(0);
+	const positive = compare('Greater', z, zero);
+	return add(where(positive, z, zero), log(add(exp(where(positive, negate(z), z)), 1)));
+}
+
 /**
- * sum of weight * binary cross-entropy of sigmoid(logit) and label, both in 0..1 (labels may be shares): softplus(z) - y z, with
- * softplus(z) = max(z, 0) + log(1 + exp(-|z|)), which overflows nowhere. All are [rows, tokens].
+ * sum of weight * binary cross-entropy of sigmoid(logit) and label, both in 0..1 (labels may be shares): softplus(z) - y z.
+ * All are [rows, tokens].
  */
 export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
-	const zero = logits.graph.scalar(0);
-	const positive = compare('Greater', logits, zero);
-	const above = where(positive, logits, zero);
-	const softplus = add(above, log(add(exp(where(positive, negate(logits), logits)), 1)));
-	return total(multiply(subtract(softplus, multiply(labels, logits)), weights));
+	return total(multiply(subtract(softplus(logits), multiply(labels, logits)), weights));
 }
 
 export interface GrpoInputs {
@@ -78,4 +82,30 @@ export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }
 	const surrogate = multiply(ratio, advantages);
 	const bound = old ? minimum(surrogate, multiply(clip(ratio, old.low, old.high), advantages)) : surrogate;
 	return negate(total(multiply(bound, weights)));
+}
+
+/**
+ * The differences of pairs whose rows follow each other, the better one first: [rows, 1] to [pairs, 1]; and minus the
+ * log-likelihood that the better ones win, -log sigmoid(difference) = softplus(-difference) (Bradley and Terry 1952),
+ * times `weight`.
+ */
+function pairsLoss(scores: Value, weight: Value): Value {
+	const [chosen, rejected] = split(reshape(scores, ['pairs', 2]), 2, 1) as [Value, Value];
+	return multiply(total(softplus(subtract(rejected, chosen))), weight);
+}
+
+export interface PreferenceInputs {
+	/** [rows, tokens]: 1 where a token counts, else 0. */
+	readonly mask: Value;
+	/** [rows, 1]: sums over the completions under the reference. */
+	readonly reference: Value;
+	readonly beta: Value;
+	/** Of every pair. */
+	readonly weight: Value;
+}
+
+/** DPO (Rafailov et al. 2023, equation 7): the score of a completion is beta times the log-ratio of policy and reference. */
+export function preferenceLoss(logprobs: Value, { mask, reference, beta, weight }: PreferenceInputs): Value {
+	const counted = where(cast(mask, 'bool'), logprobs, logprobs.graph.scalar(0));
+	return pairsLoss(multiply(subtract(reduceSum(counted, [1]), reference), beta), weight);
 }

@@ -7,7 +7,7 @@ import { leadingRows, tail } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
-import { grpoLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
+import { grpoLoss, preferenceLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
@@ -33,7 +33,9 @@ export type GradientVariant =
 			readonly kl: boolean;
 	  }
 	/** Ratios of whole completions. */
-	| { readonly kind: 'rloo'; readonly old: boolean };
+	| { readonly kind: 'rloo'; readonly old: boolean }
+	/** Rows are pairs: a better completion, then a worse one. */
+	| { readonly kind: 'dpo' };
 
 export function variantName(variant: GradientVariant): string {
 	return Object.entries(variant)
@@ -119,13 +121,21 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value): Valu
 				advantages: graph.input('advantages', ['rows', 1]),
 				...(variant.old ? { old: old() } : {}),
 			});
+		case 'dpo':
+			return preferenceLoss(logprobs, {
+				mask: weights,
+				reference: graph.input('reference logprobs', ['rows', 1]),
+				beta: graph.input('beta', []),
+				weight: graph.input('pair weight', []),
+			});
 	}
 }
 
 /**
  * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
  * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for RLOO
- * weights that are 0 or 1, row weights [rows, 1] and the same. Outputs: loss [], logprobs and entropies [rows, kept], and
+ * weights that are 0 or 1, row weights [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and
+ * pair weight. Outputs: loss [], logprobs and entropies [rows, kept], and
  * the gradient of each parameter.
  */
 export function gradientProgram(

@@ -12,6 +12,7 @@ import { readCheckpoint } from './checkpointFolder.ts';
 import { openLabelFiles } from './heads/labelFile.ts';
 import { openImitationFiles } from './imitation/imitationFiles.ts';
 import { PolicyService, policyExtensions } from './policyService.ts';
+import { openPairFiles } from './preference/pairFiles.ts';
 import { type StartedTraining, startTraining } from './startTraining.ts';
 import { TrainingRun } from './trainingRun.ts';
 import { engineVersions } from './versions.ts';
@@ -54,8 +55,9 @@ class EmbeddedTraining implements Training {
 		const { recipe, resume, writer, gate } = run;
 		const dataset = await openDataset(recipe.dataset);
 		const labels = await openLabelFiles(recipe);
+		const pairs = await openPairFiles(recipe);
 		const imitation = await openImitationFiles(recipe);
-		const files = [labels.hash, imitation.hash].filter((hash) => hash !== null);
+		const files = [labels.hash, imitation.hash, pairs.hash].filter((hash) => hash !== null);
 		await run.settleData(files.length === 0 ? dataset.hash : sha256(dataset.hash + files.join('')));
 		const start = await run.startPoint();
 		const checkpoint = start === null ? null : await readCheckpoint(start.folder);
@@ -66,6 +68,7 @@ class EmbeddedTraining implements Training {
 			checkpoint,
 			rewards: run.rewards.loaded,
 			labels,
+			pairs,
 			imitation,
 			onLeftOut: (count, why) => {
 				const rows = count === 1 ? '1 row was' : `${count} rows were`;

@@ -12,6 +12,7 @@ import type { RewardFailures } from '../shared/scoreBatch.ts';
 import type { Stopwatch } from '../shared/stopwatch.ts';
 import type { LabelledSteps } from './heads/labelFile.ts';
 import type { ImitationParts } from './imitation/imitationParts.ts';
+import type { PreferencePairs } from './preference/pairFiles.ts';
 import type { ProblemFeed } from './problemFeed.ts';
 
 /** What a run trains with; all of it is there before the first step. */
@@ -25,6 +26,8 @@ export interface TrainingParts {
 	readonly rewards: RecipeScorers;
 	/** Files of labelled steps by the number of the stage that learns from them. */
 	readonly labels: ReadonlyMap<number, LabelledSteps>;
+	/** Pairs by the number of the stage that learns from them. */
+	readonly pairs: ReadonlyMap<number, PreferencePairs>;
 	readonly imitation: ImitationParts;
 }
 

@@ -20,6 +20,7 @@ import {
 import { LabelledSteps, type LabelTexts } from './heads/labelFile.ts';
 import type { ImitationFiles } from './imitation/imitationFiles.ts';
 import { imitationParts } from './imitation/imitationParts.ts';
+import { type PairFiles, pairsByStage } from './preference/pairFiles.ts';
 import { ProblemFeed } from './problemFeed.ts';
 import { type ModelAndTokenizer, resolveModel } from './resolveModel.ts';
 import type { TrainingParts } from './stageHost.ts';
@@ -40,6 +41,7 @@ export interface StartOptions {
 	readonly onLeftOut: (count: number, why: string) => void;
 	/** What stages learn from besides the dataset. */
 	readonly labels: LabelTexts;
+	readonly pairs: PairFiles;
 	readonly imitation: ImitationFiles;
 }
 
@@ -74,7 +76,7 @@ function check({ recipe, dataset }: StartOptions): void {
 	}
 	for (const stage of recipe.stages) {
 		const action = 'Set "engine" to "pytorch", which has it.';
-		if (['dpo', 'reward-model', 'distill'].includes(stage.type)) {
+		if (['reward-model', 'distill'].includes(stage.type)) {
 			throw new Failure('unsupported', `The embedded engine has no stage of type "${stage.type}".`, action);
 		}
 		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
@@ -119,6 +121,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	const model = resolveModel(recipe, source, weights, options.imitation.texts);
 	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);
+	const pairs = pairsByStage(options.pairs, model, recipe.seed, options.onLeftOut);
 	const imitation = imitationParts(recipe, source, options.imitation, model, options.onLeftOut);
 	const learner = await makeLearner(recipe, model, weights);
 	if (weights !== null) {
@@ -150,6 +153,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 			template: recipe.template,
 			rewards: await rewardsFor(options, learner),
 			labels,
+			pairs,
 			imitation,
 		},
 		progress: checkpoint === null ? startOfRun() : progressOf(checkpoint),

@@ -1,6 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import {
 	isReinforced,
+	type ResolvedDpoStage,
 	type ResolvedGrpoStage,
 	type ResolvedHeadStage,
 	type ResolvedPretrainStage,
@@ -17,6 +18,8 @@ import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
 import { runHeadStage } from './heads/headStage.ts';
 import { runPretrainStage } from './imitation/pretrainStage.ts';
+import { runDpoStage } from './preference/dpoStage.ts';
+import type { PreferencePairs } from './preference/pairFiles.ts';
 import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
@@ -68,6 +71,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
 			case 'rloo':
 				return runRlooStage(this, () => this.stageInForce() as ResolvedRlooStage);
+			case 'dpo': {
+				const pairs = this.parts.pairs.get(this.progress.stageIndex) as PreferencePairs;
+				return runDpoStage(this, () => this.stageInForce() as ResolvedDpoStage, pairs);
+			}
 			case 'value-model':
 			case 'process-reward-model': {
 				const labels = this.parts.labels.get(this.progress.stageIndex) ?? null;
@@ -94,7 +101,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		const { learner } = this.parts;
 		learner.resetOptimiser();
 		if (stage.type in headOfStage) learner.addHead(headOfStage[(stage as ResolvedHeadStage).type]);
-		if (isReinforced(stage) && stage.beta > 0) learner.setReference();
+		if (stage.type === 'dpo' || (isReinforced(stage) && stage.beta > 0)) learner.setReference();
 	}
 
 	protected evaluate(settings: EvaluationSettings): Promise<Evaluation> {

@@ -4,6 +4,7 @@ import { contextFor, sequenceLengths } from '../../core/recipe/sequenceLengths.t
 import { templateTags } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { buildTokenizer } from '../../core/text/vocabulary.ts';
+import { learnsFromTexts } from '../../protocol/stageKinds.ts';
 import type { ModelShape } from '../learner.ts';
 
 export interface NewModel {
@@ -46,6 +47,6 @@ function contextNeeded(
 	source: ProblemSource,
 ): number {
 	const limits = stages.flatMap((stage) => (isReinforced(stage) ? [stage.max_completion_length] : []));
-	const teaches = stages.some(({ type }) => type === 'sft' || type === 'pretrain');
+	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	return contextFor(sequenceLengths(source, template), limits, teaches);
 }

@@ -139,10 +139,42 @@ function rloo(old: boolean, weights: readonly number[]): Case {
 	};
 }
 
+function dpo(margins: readonly [number, number], beta: number): Case {
+	const weight = 0.5;
+	const sums = [0, 1, 2, 3].map((row) =>
+		everywhere.reduce((sum, i) => sum + (rowOf(i) === row && counts(i) ? (logprobs[i] as number) : 0), 0),
+	);
+	// References such that the implicit rewards of each pair differ by its margin.
+	const rewards = [0.3, 0.3 - margins[0], -0.2, -0.2 - margins[1]];
+	const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
+	return {
+		variant: { kind: 'dpo' },
+		told: `margins ${margins.join(', ')}`,
+		inputs: {
+			weights: perToken(() => 1),
+			'reference logprobs': perRow(sums.map((sum, row) => sum - (rewards[row] as number) / beta)),
+			beta: scalar(beta),
+			'pair weight': scalar(weight),
+		},
+		formula: {
+			loss: -weight * margins.reduce((sum, margin) => sum + Math.log(sigmoid(margin)), 0),
+			coefficients: everywhere.map((i) => {
+				if (!counts(i)) return 0;
+				const row = rowOf(i);
+				const slope = weight * beta * sigmoid(-(margins[row >> 1] as number));
+				return row % 2 === 0 ? -slope : slope;
+			}),
+		},
+	};
+}
+
+const even = [0.25, 0.25, 0.25, 0.25];
 const cases: readonly Case[] = [
-	rloo(false, [0.25, 0.25, 0.25, 0.25]),
-	rloo(true, [0.25, 0.25, 0.25, 0.25]),
+	rloo(false, even),
+	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),
+	dpo([0, 0], 0.1),
+	dpo([1.4, -2.3], 0.5),
 ];
 
 for (const { variant, told, inputs, formula, differences } of cases) {

@@ -42,6 +42,7 @@ async function untrained(
 		rewards: new RunRewards(run, recipe).loaded,
 		onLeftOut: () => undefined,
 		labels: { byStage: new Map(), hash: null },
+		pairs: { byStage: new Map(), hash: null },
 		imitation: { corpora: new Map(), texts: [], hash: null },
 	});
 }

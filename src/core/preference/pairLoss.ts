@@ -1,0 +1,52 @@
+import { type Metrics, metricValue } from '../grpo/stepMetrics.ts';
+
+/** log(1 + exp(z)), which overflows nowhere. */
+function softplus(z: number): number {
+	return Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
+}
+
+/**
+ * -log sigmoid(margin): minus the log-likelihood that the better of two completions wins (Bradley and Terry 1952), where
+ * the margin is the difference of their scores; of DPO (Rafailov et al. 2023, equation 7) that of their implicit rewards.
+ */
+export function pairLoss(margin: number): number {
+	return softplus(-margin);
+}
+
+/** Of each pair what its two completions are worth, by implicit reward or score. */
+export interface JudgedPair {
+	readonly chosen: number;
+	readonly rejected: number;
+}
+
+const mean = (values: readonly number[]) => metricValue(values.reduce((a, b) => a + b, 0) / values.length);
+const inOrder = ({ chosen, rejected }: JudgedPair): number => (chosen > rejected ? 1 : 0);
+
+/** Loss and metrics of pairs by TRL 1.13's names and definitions (`DPOTrainer`): `rewards/chosen|rejected|accuracies|margins`. */
+export function implicitRewardMetrics(pairs: readonly JudgedPair[]): Metrics {
+	return {
+		loss: mean(pairs.map(({ chosen, rejected }) => pairLoss(chosen - rejected))),
+		'rewards/chosen': mean(pairs.map(({ chosen }) => chosen)),
+		'rewards/rejected': mean(pairs.map(({ rejected }) => rejected)),
+		'rewards/accuracies': mean(pairs.map(inOrder)),
+		'rewards/margins': mean(pairs.map(({ chosen, rejected }) => chosen - rejected)),
+	};
+}
+
+/** The same of scores (`RewardTrainer`): `accuracy`, `margin`, `mean_reward`, `min_reward`, `max_reward`. */
+export function scoreMetrics(pairs: readonly JudgedPair[]): Metrics {
+	const scores = pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
+	return {
+		loss: mean(pairs.map(({ chosen, rejected }) => pairLoss(chosen - rejected))),
+		accuracy: mean(pairs.map(inOrder)),
+		margin: mean(pairs.map(({ chosen, rejected }) => chosen - rejected)),
+		mean_reward: mean(scores),
+		min_reward: metricValue(scores.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)),
+		max_reward: metricValue(scores.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)),
+	};
+}
+
+/** As a measure of an evaluation: `eval/<name>`. */
+export function inEvaluation(metrics: Metrics): Metrics {
+	return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [`eval/${name}`, value]));
+}

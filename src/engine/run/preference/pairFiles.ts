@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
+import { Failure } from '../../../base/failure.ts';
+import { Random } from '../../../base/random.ts';
+import { type PairText, type PairTexts, parsePairs } from '../../../core/preference/pairRows.ts';
+import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
+import { readDataFile } from '../../../runs/openDataset.ts';
+import type { Sequence } from '../../learner.ts';
+import type { ModelAndTokenizer } from '../resolveModel.ts';
+
+/** Pairs of files, before anything is known of a vocabulary. */
+export interface PairFiles {
+	/** By the number of the stage that learns from them. */
+	readonly byStage: ReadonlyMap<number, { readonly path: string; readonly texts: PairTexts }>;
+	/** SHA-256 of the files; null: the recipe names none. */
+	readonly hash: string | null;
+}
+
+/** Reads the files of pairs that a recipe names. Throws `missing` and `invalid` (naming file and line) before any work. */
+export async function openPairFiles({ stages }: ResolvedRecipe): Promise<PairFiles> {
+	const byStage = new Map<number, { path: string; texts: PairTexts }>();
+	const hash = createHash('sha256');
+	for (const [index, stage] of stages.entries()) {
+		if (stage.type !== 'dpo' && stage.type !== 'reward-model') continue;
+		const { path } = stage.pairs;
+		const text = await readDataFile(path);
+		hash.update(text).update('\0');
+		byStage.set(index, { path, texts: parsePairs(text, path, stage.pairs, stage.type === 'dpo') });
+	}
+	return { byStage, hash: byStage.size === 0 ? null : hash.digest('hex') };
+}
+
+/** A better and a worse completion of one prompt, each with its end of sequence. */
+export interface TokenPair {
+	readonly chosen: Sequence;
+	readonly rejected: Sequence;
+}
+
+/** Both sequences of each pair, the better first: as updates take them. */
+export function rowsOf(pairs: readonly TokenPair[]): Sequence[] {
+	return pairs.flatMap(({ chosen, rejected }) => [chosen, rejected]);
+}
+
+/**
+ * Pairs as tokens. Those that do not fit the context or have symbols that the vocabulary lacks are left out. They come in
+ * epochs, each shuffled anew: which ones an update takes follows from its number alone.
+ */
+export class PreferencePairs {
+	readonly training: readonly TokenPair[];
+	/** Never trained on. */
+	readonly heldOut: readonly TokenPair[];
+	readonly leftOut: number;
+	readonly #seed: number;
+	#epoch = -1;
+	#order: number[] = [];
+
+	/** @throws `invalid` when no pair is left */
+	constructor(name: string, texts: PairTexts, { tokenizer, shape }: ModelAndTokenizer, seed: number) {
+		const made = (list: readonly PairText[]) =>
+			list.map((text) => pairOf(text, tokenizer, shape.context)).filter((pair) => pair !== null);
+		this.#seed = seed;
+		this.training = made(texts.training);
+		this.heldOut = made(texts.heldOut);
+		const all = texts.training.length + texts.heldOut.length;
+		this.leftOut = all - this.training.length - this.heldOut.length;
+		if (this.training.length > 0) return;
+		throw new Failure(
+			'invalid',
+			`${basename(name)} has no pair to learn from: ${this.leftOut} of ${all} do not fit the model.`,
+			'Use completions in the characters of the dataset, or a larger "context".',
+		);
+	}
+
+	/** The pairs of the update with this number in its stage. */
+	batch(update: number, size: number): TokenPair[] {
+		return Array.from({ length: size }, (_, i) => this.#at(update * size + i));
+	}
+
+	#at(index: number): TokenPair {
+		const epoch = Math.floor(index / this.training.length);
+		if (epoch !== this.#epoch) {
+			this.#epoch = epoch;
+			this.#order = Random.of(this.#seed, 'pairs', epoch).shuffle(this.training.map((_, i) => i));
+		}
+		return this.training[this.#order[index % this.training.length] as number] as TokenPair;
+	}
+}
+
+function pairOf(text: PairText, tokenizer: Tokenizer, context: number): TokenPair | null {
+	if (tokenizer.unknownIn(text.prompt + text.chosen + text.rejected) !== null) return null;
+	const prompt = tokenizer.encodePrompt(text.prompt);
+	const sequence = (completion: string): Sequence => ({
+		tokens: [...prompt, ...tokenizer.encode(completion), eosToken],
+		promptLength: prompt.length,
+	});
+	const pair = { chosen: sequence(text.chosen), rejected: sequence(text.rejected) };
+	return Math.max(pair.chosen.tokens.length, pair.rejected.tokens.length) > context ? null : pair;
+}
+
+/** The pairs of each stage in the model's tokens. */
+export function pairsByStage(
+	files: PairFiles,
+	model: ModelAndTokenizer,
+	seed: number,
+	onLeftOut: (count: number, why: string) => void,
+): ReadonlyMap<number, PreferencePairs> {
+	return new Map(
+		[...files.byStage].map(([index, { path, texts }]) => {
+			const pairs = new PreferencePairs(path, texts, model, seed);
+			if (texts.same > 0) onLeftOut(texts.same, `pairs of ${path} whose completions are the same`);
+			if (pairs.leftOut > 0) onLeftOut(pairs.leftOut, `pairs of ${path} that do not fit the model`);
+			return [index, pairs];
+		}),
+	);
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { checkKillResume } from './killResume.ts';
+
+const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
+
+/** Of every problem a short answer is better than a long one. */
+const lines = Array.from({ length: 100 }, (_, i) => {
+	const [a, b] = [i % 10, Math.floor(i / 10)];
+	return { prompt: `${a}+${b}=`, chosen: `${a}`, rejected: `${b}${a}${b}` };
+});
+
+async function recipeOf(place: Workplace, steps: number, more: object = {}) {
+	const path = join(place.folder, 'pairs.jsonl');
+	await writeFile(path, lines.map((line) => JSON.stringify(line)).join('\n'));
+	const stage = { type: 'dpo', steps, learning_rate: 3e-3, batch_size: 16, beta: 0.2 };
+	return {
+		...tinyRecipe,
+		template: 'plain',
+		rewards: [{ use: 'accuracy' }],
+		workers: 2,
+		model: { ...tinyRecipe.model, context: 40 },
+		evaluate: { every: 5, problems: 30 },
+		checkpoint: { every: 3, keep: 100 },
+		stages: [{ ...stage, pairs: { path, heldOutShare: 0.2 }, ...more }],
+	};
+}
+
+test('the policy learns to prefer, on held-out pairs too, against the reference that it began as', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(await recipeOf(place, 20));
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
+	const [first] = metrics;
+	assert.ok(first && Math.abs((first.values.loss as number) - Math.LN2) < 1e-5, `${first?.values.loss}`);
+	assert.ok(Math.abs(first.values['rewards/margins'] as number) < 1e-4);
+	const held = metrics.flatMap(({ values }) => values['eval/rewards/accuracies'] ?? []);
+	assert.equal(held.length, 4);
+	const last = metrics.at(-1)?.values;
+	assert.ok((held.at(-1) as number) >= 0.95, `${held.join(', ')}`);
+	assert.ok((last?.['eval/rewards/margins'] as number) > 0.5);
+	assert.ok((last?.['eval/loss'] as number) < 0.6);
+	assert.ok(Number.isFinite(last?.['eval/heldout/accuracy']), 'held-out accuracy is measured as ever');
+	const margin = (last?.['rewards/chosen'] as number) - (last?.['rewards/rejected'] as number);
+	assert.ok(Math.abs(margin - (last?.['rewards/margins'] as number)) < 1e-9);
+	const checkpoints = await listCheckpoints(run);
+	const references = await Promise.all(
+		checkpoints.map(({ path }) => readFile(join(path, 'reference.safetensors')).then(hashOf)),
+	);
+	assert.equal(new Set(references).size, 1);
+});
+
+test('a run that is killed while it learns from pairs ends, resumed, as if it had not been', async () => {
+	await using place = await Workplace.make();
+	await checkKillResume(place, await recipeOf(place, 12), 1, 5);
+});
+
+test('weights do not depend on the number of workers', async () => {
+	await using place = await Workplace.make();
+	// 16 rows for each of two workers: the micro-batches, which the recipe freezes, are the same.
+	const weights = [];
+	for (const workers of [1, 2]) {
+		const run = await place.prepare({ ...(await recipeOf(place, 3)), workers });
+		assert.equal((await place.run('--run', run)).code, 0);
+		const last = (await listCheckpoints(run)).at(-1);
+		weights.push(hashOf(await readFile(join(last?.path as string, 'model.safetensors'))));
+	}
+	assert.equal(weights[0], weights[1]);
+});
+
+test('a file that is not pairs refuses the run before any work, and one that changed refuses its resume', async () => {
+	await using place = await Workplace.make();
+	const recipe = await recipeOf(place, 1);
+	const run = await place.prepare(recipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	await writeFile(join(place.folder, 'pairs.jsonl'), '{"prompt": "1+1=", "chosen": "2"}\n');
+	const refused = await place.prepare(recipe);
+	assert.equal((await place.run('--run', refused)).code, 2);
+	assert.match((await readRecord(refused)).error?.message ?? '', /pairs\.jsonl, line 1: has no column "rejected"/);
+	await writeFile(join(place.folder, 'pairs.jsonl'), JSON.stringify({ ...lines[0], chosen: '77' }));
+	assert.match((await place.run('--run', run, '--resume')).stderr, /dataset/);
+});
