@@ -1,18 +1,26 @@
+import { lstat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
-import { type EvaluatedQuestion, type EvaluationSpec, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
+import {
+	type EvaluatedQuestion,
+	type EvaluationSpec,
+	evaluationFiles,
+	evaluationSpecSchema,
+} from '../protocol/evaluationFolder.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
+import { trainingFileOf } from '../runs/trainingFile.ts';
+import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
-import { baselineLines, evaluationLines } from './evaluationText.ts';
+import { againstLines, evaluationLines } from './evaluationText.ts';
+import { EvaluationTold } from './evaluationTold.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, realNumber, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
 import { policyOf, policyOptionLines, policyOptions } from './searchArguments.ts';
-import { formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 const text = { type: 'string' } as const;
@@ -27,6 +35,8 @@ const options = {
 	category: text,
 	out: text,
 	baseline: text,
+	against: text,
+	train: { type: 'string', multiple: true },
 	concurrency: text,
 	seed: text,
 } as const;
@@ -34,9 +44,6 @@ type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
 
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
-
-/** Faults that are printed one by one. */
-const mostFaults = 5;
 
 export const evaluateVerb: Verb = {
 	name: 'evaluate',
@@ -54,6 +61,11 @@ export const evaluateVerb: Verb = {
 			'--baseline DIR',
 			'Another evaluation of the same questions: status 1 if accuracy fell by more than the interval.',
 		],
+		[
+			'--against OTHER',
+			'Another evaluation, or another policy, which is evaluated likewise: the difference, question by question.',
+		],
+		['--train FILE', 'JSONL that the policy was trained on: overlaps with the questions; may be repeated.'],
 		['--concurrency N', 'Questions under way at a time (default 16).'],
 		['--seed S', 'Of all that is random (default 0).'],
 	],
@@ -64,40 +76,37 @@ export const evaluateVerb: Verb = {
 		const { evaluatePolicy } = await import('../search/evaluate/evaluatePolicy.ts');
 		// Before any work: a baseline that is none would be found at the end of it.
 		const baseline = values.baseline === undefined ? null : await readBaseline(resolve(values.baseline));
+		const other = values.against === undefined ? null : await otherOf(values.against, values, spec);
+		const training = await trainingFiles(values.train ?? [], spec);
 		const context = cliSearchContext(engine);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
-		let faults = 0;
-		let told = 0;
-		try {
+		const measure = async (one: EvaluationSpec, path: string): Promise<Evaluation> => {
+			const progress = new EvaluationTold(output);
 			const evaluation = await evaluatePolicy({
-				spec,
-				folder,
-				context,
-				signal: interrupt.signal,
-				onFault: ({ line, message }) => {
-					faults++;
-					output.object({ kind: 'fault', line, message });
-					if (faults <= mostFaults) output.line(printable(`question ${line} is left out: it ${message}.`));
-				},
-				onProgress: ({ done, total, seconds, accuracy }) => {
-					if (performance.now() - told < 200 && done < total) return;
-					told = performance.now();
-					output.object({ kind: 'progress', done, total, seconds });
-					if (!output.isTerminal) return;
-					const left = done === 0 ? '' : `, ${formatDuration((seconds / done) * (total - done))} left`;
-					const share = Number.isNaN(accuracy) ? '' : `, accuracy ${accuracy.toFixed(3)}`;
-					output.draw(`\r\x1b[K${done} of ${total} questions${share}${left}`);
-				},
+				...{ spec: one, folder: path, context, signal: interrupt.signal, training },
+				...{ onFault: progress.fault, onProgress: progress.progress },
 			});
-			if (output.isTerminal) output.draw('\r\x1b[K');
+			progress.end();
+			return evaluation;
+		};
+		try {
+			// First: who wants both to be compared wants neither without the other.
+			const first = other === null || 'questions' in other ? other : await measure(other.spec, other.folder);
+			const evaluation = await measure(spec, folder);
 			const { questions, ...summary } = evaluation;
-			const against = baseline === null ? null : compared(baseline, questions);
-			output.object({ kind: 'evaluation', folder, ...summary, ...(against === null ? {} : { baseline: against }) });
-			if (faults > mostFaults) output.line(`left out: ${faults} questions`);
+			const against = first === null ? null : compared(first.questions, questions);
+			const guard = baseline === null ? null : compared(baseline, questions);
+			output.object({
+				...{ kind: 'evaluation', folder, ...summary },
+				...(against === null ? {} : { against: { name: values.against, ...against } }),
+				...(guard === null ? {} : { baseline: guard }),
+			});
 			for (const line of evaluationLines(evaluation)) output.line(printable(line));
-			const fell = against !== null && against.test !== 'none' && against.difference.high < 0;
-			if (against !== null) for (const line of baselineLines(against, fell)) output.line(printable(line));
+			if (against !== null) for (const line of againstLines('against', against)) output.line(printable(line));
+			const fell = guard !== null && guard.test !== 'none' && guard.difference.high < 0;
+			if (guard !== null) for (const line of againstLines('baseline', guard)) output.line(printable(line));
+			if (fell) output.line('Accuracy fell by more than the interval.');
 			output.line(printable(folder));
 			return evaluation.done < evaluation.total || fell ? 1 : 0;
 		} finally {
@@ -106,6 +115,31 @@ export const evaluateVerb: Verb = {
 		}
 	},
 };
+
+/** What `--against` names: an evaluation that is there, or a policy that is evaluated in the same way. */
+async function otherOf(
+	named: string,
+	values: Values,
+	spec: EvaluationSpec,
+): Promise<{ readonly questions: EvaluatedQuestion[] } | { readonly spec: EvaluationSpec; readonly folder: string }> {
+	const path = resolve(named);
+	if (await lstat(join(path, evaluationFiles.evaluation)).catch(() => null))
+		return { questions: await readBaseline(path) };
+	const policy = await policyOf({ ...values, policy: named });
+	const other = { ...spec, policy, name: nameOf(policy, spec.problems) };
+	const folder = folderOf(other);
+	if (folder !== (values.out === undefined ? folderOf(spec) : resolve(values.out))) return { spec: other, folder };
+	throw new Failure('invalid', '--against names the policy that is evaluated.', 'Name another checkpoint.');
+}
+
+/** The files that are named, and the one of the run's recipe where a checkpoint answers questions of another. */
+async function trainingFiles(named: readonly string[], { policy, problems }: EvaluationSpec): Promise<string[]> {
+	const files = named.map((path) => resolve(path));
+	const run = runOf(policy);
+	if (run === null || problems.from !== 'file') return files;
+	const known = await trainingFileOf(run);
+	return known === null || files.includes(known) ? files : [...files, known];
+}
 
 function compared(baseline: readonly EvaluatedQuestion[], now: readonly EvaluatedQuestion[]) {
 	const counts = (questions: readonly EvaluatedQuestion[]) =>
@@ -176,5 +210,6 @@ function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): strin
 	const of =
 		problems.from === 'file' ? basename(problems.path).replace(/\.\w+$/, '') : `${problems.part}-${problems.from}`;
 	if (policy.kind === 'checkpoint') return `${of}-${basename(policy.folder)}`;
+	if (policy.kind === 'scripted') return `${of}-${basename(policy.file).replace(/\.\w+$/, '')}`;
 	return policy.kind === 'openai' ? `${of}-${policy.model}` : of;
 }

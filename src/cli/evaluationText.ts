@@ -1,6 +1,7 @@
 import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
 import type { MeanInterval } from '../core/evaluation/meanInterval.ts';
 import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
+import { contaminationText } from '../core/report/contaminationText.ts';
 import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 
 /** Categories that are printed; `--json` has all. */
@@ -10,9 +11,20 @@ const share = (value: number) => value.toFixed(3);
 const interval = ({ accuracy, low, high }: MeanInterval) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
 
 /** An evaluation for people: a line each. */
-export function evaluationLines({ policy, problems, done, total, report }: Evaluation): string[] {
-	const { samples, accuracy, passAtK, consAtK, truncated, unanswered, tokens, categories, calibration, byLength } =
-		report;
+export function evaluationLines({ policy, problems, done, total, report, contamination }: Evaluation): string[] {
+	const {
+		samples,
+		accuracy,
+		passAtK,
+		consAtK,
+		bestAtK,
+		truncated,
+		unanswered,
+		tokens,
+		categories,
+		calibration,
+		byLength,
+	} = report;
 	const [fewest, most] = samples;
 	const each = fewest === most ? `${most}` : `${fewest} to ${most}`;
 	const whole = done === total ? `${total}` : `${done} of ${total}`;
@@ -22,6 +34,7 @@ export function evaluationLines({ policy, problems, done, total, report }: Evalu
 		`  pass@1    ${interval(accuracy)}, 95 % interval by ${method}`,
 		...curve('pass', passAtK),
 		...curve('cons', consAtK),
+		...curve('best', bestAtK),
 		`  tokens    ${tokens.all.toFixed(1)} a completion${apart(tokens)}`,
 		`  cut off   ${percent(truncated)}; without an answer ${percent(unanswered)}`,
 		...(byLength.length < 2
@@ -38,18 +51,20 @@ export function evaluationLines({ policy, problems, done, total, report }: Evalu
 				(row) => `  ${row.name}: ${interval(row)}, ${row.problems} ${row.problems === 1 ? 'question' : 'questions'}`,
 			),
 		...(categories.length > mostCategories ? [`  and ${categories.length - mostCategories} more kinds`] : []),
+		...(contamination === null ? [] : [`  training  ${contaminationText(contamination)}`]),
 	];
 }
 
-/** How it is against another evaluation. @param fell whether accuracy fell by more than the interval */
-export function baselineLines(paired: PairedComparison, fell: boolean): string[] {
-	if (paired.test === 'none') return [`  baseline  ${paired.reason}`];
-	const { first, second, difference, problems, p } = paired;
+/** How it is against another evaluation. @param name what that is called: "baseline" */
+export function againstLines(name: string, paired: PairedComparison): string[] {
+	const lead = `  ${name.padEnd(9)}`;
+	if (paired.test === 'none') return [`${lead} ${paired.reason}`];
+	const { first, second, difference, problems, gained, lost, p } = paired;
 	const sign = difference.mean < 0 ? '' : '+';
 	const change = `${sign}${share(difference.mean)} (${share(difference.low)} to ${share(difference.high)})`;
 	return [
-		`  baseline  ${share(first)}, now ${share(second)}: ${change} on ${problems} questions, p ${p < 0.001 ? '< 0.001' : p.toFixed(3)}`,
-		...(fell ? ['Accuracy fell by more than the interval.'] : []),
+		`${lead} ${share(first)}, now ${share(second)}: ${change} on ${problems} questions, p ${p < 0.001 ? '< 0.001' : p.toFixed(3)}`,
+		`            ${gained} gained, ${lost} lost`,
 	];
 }
 

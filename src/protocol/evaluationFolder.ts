@@ -14,6 +14,7 @@ export const evaluationFiles = {
 	evaluation: 'evaluation.json',
 	samples: 'samples.jsonl',
 	report: 'report.json',
+	contamination: 'contamination.json',
 	lock: 'evaluation.lock',
 } as const;
 
@@ -63,7 +64,29 @@ export const evaluatedQuestionSchema = v.looseObject({
 			correct: v.boolean(),
 			tokens: v.number(),
 			truncated: v.boolean(),
+			/** Of all its tokens, nats; absent or null: the policy does not tell. */
+			logprob: v.optional(v.nullable(v.number())),
 		}),
 	),
 });
 export type EvaluatedQuestion = v.InferOutput<typeof evaluatedQuestionSchema>;
+
+/** contamination.json: what training files give away of the questions. */
+export const contaminationFileSchema = v.looseObject({
+	format: v.literal(1),
+	/** Questions that were looked for, and those too short for that. */
+	questions: whole,
+	tooShort: whole,
+	files: v.array(
+		v.looseObject({
+			/** Without its folder. */
+			name: v.string(),
+			rows: whole,
+			/** Rows that overlap with a question. */
+			overlapping: whole,
+			/** Of the first one: its line, from 1, and the words that both have in a row. */
+			first: v.nullable(v.object({ line: whole, words: v.string() })),
+		}),
+	),
+});
+export type ContaminationFile = v.InferOutput<typeof contaminationFileSchema>;

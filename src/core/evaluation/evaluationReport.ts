@@ -1,6 +1,6 @@
 import { Random } from '../../base/random.ts';
 import { AnswerClasses } from '../search/answerClasses.ts';
-import { type Sampled, voteOfK } from '../search/comparison/subsets.ts';
+import { bestOfK, type Sampled, voteOfK } from '../search/comparison/subsets.ts';
 import { type MeanInterval, meanInterval } from './meanInterval.ts';
 import { passAtK } from './passAtK.ts';
 
@@ -17,6 +17,8 @@ export interface EvaluatedSample {
 	readonly truncated: boolean;
 	/** Kind of question, where the data names one. */
 	readonly category: string | null;
+	/** Of the completion, nats; absent or null: not told. */
+	readonly logprob?: number | null;
 }
 
 /** A value for each number of samples. */
@@ -58,6 +60,8 @@ export interface EvaluationReport {
 	readonly passAtK: readonly CurvePoint[];
 	/** Majority of k (cons@k, maj@k; Wang et al. 2023), the mean over subsets of the samples. */
 	readonly consAtK: readonly CurvePoint[];
+	/** Best of k by the mean log-probability of the tokens, unbiased as pass@k is; empty where that is not told of every sample. */
+	readonly bestAtK: readonly CurvePoint[];
 	/** Shares of all samples. */
 	readonly truncated: number;
 	readonly unanswered: number;
@@ -108,6 +112,7 @@ export function evaluationReport(samples: readonly EvaluatedSample[]): Evaluatio
 		accuracy: meanInterval(questions.map(({ share }) => share)),
 		passAtK: curve(({ samples: own }, k) => passAtK(own.length, own.filter(({ correct }) => correct).length, k)),
 		consAtK: curve(({ classes }, k) => voteOfK(classes, k, false, random)),
+		bestAtK: samples.every((sample) => scoreOf(sample) !== null) ? curve(({ classes }, k) => bestOfK(classes, k)) : [],
 		truncated: shareOf(samples, ({ truncated }) => truncated),
 		unanswered: shareOf(samples, ({ answer }) => answer === null),
 		tokens: {
@@ -125,14 +130,21 @@ function questionOf(samples: readonly EvaluatedSample[]): Question {
 	const classes = new AnswerClasses();
 	return {
 		samples,
-		classes: samples.map(({ correct, answer, truncated }) => ({
-			right: correct,
-			class: answer === null ? null : classes.of(answer),
-			final: !truncated || answer !== null,
-			score: null,
-		})),
+		classes: samples.map((sample) => {
+			const { correct, answer, truncated } = sample;
+			return {
+				right: correct,
+				class: answer === null ? null : classes.of(answer),
+				final: !truncated || answer !== null,
+				score: scoreOf(sample),
+			};
+		}),
 		share: shareOf(samples, ({ correct }) => correct),
 	};
+}
+
+function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {
+	return logprob === null || logprob === undefined || tokens <= 0 ? null : logprob / tokens;
 }
 
 /** 1, 2, 4, ... and the largest itself. */

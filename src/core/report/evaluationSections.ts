@@ -118,7 +118,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 }
 
 function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
-	const { passAtK, consAtK, calibration } = report;
+	const { passAtK, consAtK, bestAtK, calibration } = report;
 	const charts: ReportChart[] = [];
 	if (passAtK.length > 1) {
 		const series = (name: string, curve: typeof passAtK) => ({
@@ -128,7 +128,11 @@ function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
 		charts.push({
 			title: 'Accuracy by samples',
 			x: 'k',
-			series: [series('pass@k', passAtK), series('cons@k', consAtK)],
+			series: [
+				series('pass@k', passAtK),
+				series('cons@k', consAtK),
+				...(bestAtK.length > 1 ? [series('best of k by log-probability', bestAtK)] : []),
+			],
 		});
 	}
 	if (calibration !== null && calibration.bins.length > 1) {

@@ -3,11 +3,19 @@ import { checkAborted } from '../../base/async.ts';
 import { type EvaluatedSample, evaluationReport } from '../../core/evaluation/evaluationReport.ts';
 import { countProblems, type ProblemSample } from '../../core/evaluation/pairProblems.ts';
 import { CompletionSums } from '../../core/report/completionSummary.ts';
+import { contaminationText } from '../../core/report/contaminationText.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
-import type { EvaluationFile, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
+import { decode } from '../../protocol/decode.ts';
+import {
+	contaminationFileSchema,
+	type EvaluationFile,
+	type EvaluationSpec,
+	evaluationFiles,
+} from '../../protocol/evaluationFolder.ts';
 import { evaluatedQuestions, listEvaluations } from '../evaluationFiles.ts';
+import { readJson } from '../safeFile.ts';
 import type { ReadContext } from './readContext.ts';
 
 /** Evaluations of one run that are told. */
@@ -38,8 +46,8 @@ export async function readReportedEvaluation(
 	for await (const { problem, key, category, samples: own } of evaluatedQuestions(path, file.problems.count)) {
 		if (done.has(problem)) continue;
 		done.add(problem);
-		for (const { completion, answer, correct, tokens, truncated } of own) {
-			samples.push({ problem, category, correct, answer, tokens, truncated });
+		for (const { completion, answer, correct, tokens, truncated, logprob } of own) {
+			samples.push({ problem, category, correct, answer, tokens, truncated, logprob: logprob ?? null });
 			keyed.push({ problem: key, correct });
 			sums.add({ completion, tokens, truncated });
 		}
@@ -53,11 +61,17 @@ export async function readReportedEvaluation(
 		...{ done: done.size, total: problems.count, created },
 		protocol: protocolText(spec),
 		benchmark: null,
-		contamination: null,
+		contamination: await contaminationOf(path),
 		report: evaluationReport(samples),
 		completions: sums.summary(),
 		counts: countProblems(keyed),
 	};
+}
+
+async function contaminationOf(path: string): Promise<string | null> {
+	const value = await readJson(path, evaluationFiles.contamination).catch(() => null);
+	const decoded = decode(contaminationFileSchema, value);
+	return decoded.ok ? contaminationText(decoded.value) : null;
 }
 
 function protocolText({ sampling, seed }: EvaluationSpec): string {

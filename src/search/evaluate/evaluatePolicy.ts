@@ -8,7 +8,7 @@ import {
 	evaluationReport,
 } from '../../core/evaluation/evaluationReport.ts';
 import { r1Tags } from '../../core/trace/trace.ts';
-import type { EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
+import type { ContaminationFile, EvaluatedQuestion, EvaluationSpec } from '../../protocol/evaluationFolder.ts';
 import { searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { samplingStrategy } from '../compare/sampling.ts';
 import { hashOfProblems } from '../hashOfProblems.ts';
@@ -17,6 +17,7 @@ import { openProblemSet, type ProblemFault } from '../problemSet.ts';
 import type { SearchContext } from '../searchContext.ts';
 import { createVerdict, type Verdict } from '../verdicts.ts';
 import { EvaluationFolder } from './evaluationFolder.ts';
+import { findContamination } from './findContamination.ts';
 
 export interface EvaluationProgress {
 	/** Questions that are done, of so many. */
@@ -37,6 +38,8 @@ export interface EvaluateOptions {
 	readonly onProgress?: (progress: EvaluationProgress) => void;
 	/** Hears of questions that cannot be read, or have no answer to judge by: they are left out. */
 	readonly onFault?: (fault: ProblemFault) => void;
+	/** JSONL files that the policy was trained on: overlaps with the questions are looked for and kept in the folder. */
+	readonly training?: readonly string[];
 }
 
 export interface Evaluation {
@@ -48,6 +51,8 @@ export interface Evaluation {
 	readonly total: number;
 	readonly report: EvaluationReport;
 	readonly questions: readonly EvaluatedQuestion[];
+	/** null: no training file is known. */
+	readonly contamination: ContaminationFile | null;
 }
 
 /** Questions in a row without a completion after which the policy is taken for gone. */
@@ -84,6 +89,9 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			policy: { name, model },
 		});
 		try {
+			const training = options.training ?? [];
+			const contamination = training.length === 0 ? null : await findContamination(problems, training, signal);
+			if (contamination !== null) await folder.writeContamination(contamination);
 			const verdict = await createVerdict(tags ?? search.policy.tags ?? r1Tags, set.task, path);
 			await new Sampling(options, problems, search, verdict, folder).run();
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
@@ -99,6 +107,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 				total: problems.length,
 				report,
 				questions,
+				contamination,
 			};
 		} finally {
 			await folder.close();
@@ -111,13 +120,14 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 /** The samples of questions as reports count them. */
 export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
 	return questions.flatMap(({ problem, category, samples }) =>
-		samples.map(({ correct, answer, tokens, truncated }) => ({
+		samples.map(({ correct, answer, tokens, truncated, logprob }) => ({
 			problem,
 			category,
 			correct,
 			answer,
 			tokens,
 			truncated,
+			logprob: logprob ?? null,
 		})),
 	);
 }
@@ -227,6 +237,7 @@ class Sampling {
 					correct: this.#verdict(problem, tree.textOf(node.id)) === 1,
 					tokens: node.tokens ?? 0,
 					truncated: node.finish === 'length',
+					...(node.logprob === null ? {} : { logprob: node.logprob }),
 				})),
 		};
 		await this.#folder.add(question);

@@ -2,6 +2,7 @@ import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import type { EvaluationReport } from '../../core/evaluation/evaluationReport.ts';
 import {
+	type ContaminationFile,
 	type EvaluatedQuestion,
 	type EvaluationFile,
 	type EvaluationSpec,
@@ -71,6 +72,11 @@ export class EvaluationFolder {
 
 	async writeReport(report: EvaluationReport): Promise<void> {
 		await writeFileAtomic(join(this.path, evaluationFiles.report), `${JSON.stringify(report, null, '\t')}\n`);
+	}
+
+	async writeContamination(contamination: ContaminationFile): Promise<void> {
+		const path = join(this.path, evaluationFiles.contamination);
+		await writeFileAtomic(path, `${JSON.stringify(contamination, null, '\t')}\n`);
 	}
 
 	async close(): Promise<void> {

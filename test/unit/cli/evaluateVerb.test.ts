@@ -26,6 +26,8 @@ async function placeWith(context: Parameters<typeof Workplace.make>[0]): Promise
 	}));
 	rows.push({ prompt: 'q99 has no answer', answer: null as unknown as number, subject: 'none' });
 	await writeFile(join(place.folder, 'questions.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+	const training = [{ prompt: 'something else' }, { messages: [{ role: 'user', content: 'Say: Q3 is what number?' }] }];
+	await writeFile(join(place.folder, 'train.jsonl'), `${training.map((row) => JSON.stringify(row)).join('\n')}\n`);
 	await writeFile(join(place.folder, 'good.json'), JSON.stringify(pupil(9)));
 	await writeFile(join(place.folder, 'bad.json'), JSON.stringify(pupil(2)));
 	return place;
@@ -78,8 +80,16 @@ describe('reasoning-lab evaluate', () => {
 			context,
 			'evaluate',
 			...['--policy', 'good.json', ...asked, '--out', 'good', '--baseline', 'bad'],
+			...['--against', 'bad.json', '--train', 'train.jsonl'],
 		);
 		assert.equal(better.status, 0, better.stdout);
+		assert.match(better.stdout, /against {3}0\.167, now 0\.750: \+0\.583 \(.*\) on 12 questions.*\n +7 gained, 0 lost/);
+		assert.match(
+			better.stdout,
+			/training {2}1 of 2 rows of train\.jsonl overlaps .* first line 2: "q3 is what number"/,
+		);
+		const kept = JSON.parse(readFileSync(join(place.folder, 'good/contamination.json'), 'utf8'));
+		assert.deepEqual([kept.questions, kept.files[0].overlapping], [12, 1]);
 	});
 
 	it('ends bad input with a sentence', async (context) => {

@@ -32,6 +32,30 @@ function* subsets(n: number, k: number, from = 0): Iterable<number[]> {
 }
 
 describe('a report of an evaluation', () => {
+	test('best of k takes the likeliest of every subset', () => {
+		const questions = ['1223', '3211'];
+		const likely = [0.9, 0.2, 0.6, 0.4];
+		const samples = samplesOf(...questions).map((sample, i) => ({
+			...sample,
+			logprob: Math.log(likely[i % 4] as number) * sample.tokens,
+		}));
+		const { bestAtK } = evaluationReport(samples);
+		for (const [i, k] of [1, 2, 4].entries()) {
+			let best = 0;
+			for (const answers of questions) {
+				const all = [...subsets(4, k)];
+				for (const places of all) {
+					const [first] = [...places].sort((a, b) => (likely[b] as number) - (likely[a] as number));
+					best += Number(answers[first as number] === '1') / all.length / questions.length;
+				}
+			}
+			assert.equal(bestAtK[i]?.k, k);
+			near(bestAtK[i]?.accuracy, best);
+		}
+		assert.deepEqual(evaluationReport(samplesOf('12')).bestAtK, [], 'nothing tells how likely they are');
+		assert.deepEqual(evaluationReport([...samples, ...samplesOf('1111')]).bestAtK, []);
+	});
+
 	test('pass@k and cons@k are the means over all subsets of k samples', () => {
 		const questions = ['1123', '2213', '1--2', '22-1'];
 		const report = evaluationReport(samplesOf(...questions));

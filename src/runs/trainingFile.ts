@@ -1,0 +1,18 @@
+import { basename, dirname, isAbsolute } from 'node:path';
+import * as v from 'valibot';
+import { decode } from '../protocol/decode.ts';
+import { readResolvedRecipe } from './runReader.ts';
+import { openRegular } from './safeFile.ts';
+
+const recipeSchema = v.looseObject({ dataset: v.looseObject({ path: v.string() }) });
+
+/** The JSONL file of rows that a run trains on; null: it has a generator, another kind of file, or the file is gone. */
+export async function trainingFileOf(run: string): Promise<string | null> {
+	const recipe = decode(recipeSchema, await readResolvedRecipe(run).catch(() => null));
+	if (!recipe.ok) return null;
+	const { path } = recipe.value.dataset;
+	if (!isAbsolute(path) || !/\.jsonl$/i.test(path)) return null;
+	const handle = await openRegular(dirname(path), basename(path)).catch(() => null);
+	await handle?.close();
+	return handle === null ? null : path;
+}
