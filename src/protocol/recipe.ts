@@ -26,7 +26,6 @@ export const presetNames = ['gsm8k', 'math', 'aime', 'humaneval', 'mbpp', 'count
 export type PresetName = (typeof presetNames)[number];
 
 export const operationNames = ['reverse', 'sort', 'both'] as const;
-export const kindNames = ['reasoning', 'general', 'both'] as const;
 export const solutionLanguages = ['en', 'ru', 'mixed'] as const;
 export const solutionStyles = ['full', 'varied'] as const;
 
@@ -45,7 +44,7 @@ export const taskDatasetSchema = v.strictObject({
 	length: v.optional(count('string: length of the word.', 1, 64)),
 	operation: v.optional(choice(operationNames, 'string: what to do with the word.')),
 	modulus: v.optional(count('modular: the modulus.', 2, 1000)),
-	kinds: v.optional(choice(kindNames, 'bilingual: sums (reasoning), words turned round (general), or both.')),
+	general: v.optional(real('bilingual: share of words to turn round (general) among sums (reasoning).', 0, 1)),
 	language: v.optional(
 		choice(solutionLanguages, 'bilingual: language of worked solutions; mixed: of each word by itself.'),
 	),

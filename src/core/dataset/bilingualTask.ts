@@ -37,7 +37,8 @@ const wordLetters = 4;
 export interface BilingualSettings {
 	/** Of each summand, exactly. */
 	readonly digits: number;
-	readonly kinds: 'reasoning' | 'general' | 'both';
+	/** Share of general problems, 0 to 1. */
+	readonly general: number;
 	/** Of worked solutions; `mixed`: of each word of them by itself. */
 	readonly language: Language | 'mixed';
 	/** `varied`: some are too brief to be worked out, and some have a slip that is noticed and put right. */
@@ -69,7 +70,7 @@ function columnsOf(a: number, b: number, digits: number): Column[] {
  * `ones 5+9=14;tens 1+8+4=13;hundreds 1+2+1=4`. General: `reverse dbca:`, `letters d,b,c,a;back a,c,b,d`.
  * A slip is `tens 1+8+4=12;wait tens 1+8+4=13`.
  */
-export function bilingualTask({ digits, kinds, language, style }: BilingualSettings): Task {
+export function bilingualTask({ digits, general, language, style }: BilingualSettings): Task {
 	const places = languages.en.columns.length;
 	if (digits > places) {
 		throw new Failure(
@@ -142,19 +143,18 @@ export function bilingualTask({ digits, kinds, language, style }: BilingualSetti
 		longest(({ columns }) => columns[place] as string) + 1 + (place === 0 ? 6 : 8) + (place === 0 ? 0 : 1);
 	const columnLengths = Array.from({ length: digits }, (_, place) => columnLength(place));
 	const slipLength = Math.max(...columnLengths) + longest(({ wait }) => wait) + 2;
-	const reasons = kinds !== 'general';
-	const general = kinds !== 'reasoning';
+	const reasons = general < 1;
+	const turns = general > 0;
 	const added = columnLengths.reduce((sum, length) => sum + length, 0) + (style === 'varied' ? slipLength : 0);
 	const reversed = longest(({ letters }) => letters) + longest(({ back }) => back) + 3 + 2 * (2 * wordLetters - 1);
 	return {
 		name: 'bilingual',
 		symbols: [...new Set([...digitSymbols, ...alphabet, ...' +=;:,.', ...said.join('')])],
-		maxPromptLength: Math.max(reasons ? 6 + 2 * digits : 0, general ? 9 + wordLetters : 0),
-		maxSolutionLength: Math.max(reasons ? added : 0, general ? reversed : 0),
-		maxAnswerLength: Math.max(reasons ? digits + 1 : 0, general ? wordLetters : 0),
+		maxPromptLength: Math.max(reasons ? 6 + 2 * digits : 0, turns ? 9 + wordLetters : 0),
+		maxSolutionLength: Math.max(reasons ? added : 0, turns ? reversed : 0),
+		maxAnswerLength: Math.max(reasons ? digits + 1 : 0, turns ? wordLetters : 0),
 		sample(random: Random): TaskProblem {
-			const adds = kinds === 'both' ? random.int(2) === 0 : kinds === 'reasoning';
-			return adds ? addition(random) : reversal(random);
+			return random.next() < general ? reversal(random) : addition(random);
 		},
 		text: (random) => (random.int(3) === 0 ? fact(random) : sentence(random)),
 		verify: ({ answer, row }, given) =>

@@ -9,7 +9,7 @@ export const taskDefaults = {
 	'base-conversion': { digits: 4, base: 2 },
 	string: { length: 6, operation: 'reverse' },
 	modular: { terms: 3, modulus: 10 },
-	bilingual: { digits: 3, kinds: 'reasoning', language: 'mixed', style: 'varied' },
+	bilingual: { digits: 3, general: 0, language: 'mixed', style: 'varied' },
 } as const satisfies { readonly [Name in TaskName]: Partial<Omit<TaskDataset, 'task'>> };
 
 /**

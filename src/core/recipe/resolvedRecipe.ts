@@ -3,7 +3,6 @@ import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
 import {
 	deviceNames,
 	estimationNames,
-	kindNames,
 	lossTypes,
 	operationNames,
 	presetNames,
@@ -208,7 +207,7 @@ const resolvedTask = v.strictObject({
 	length: v.optional(positive),
 	operation: v.optional(v.picklist(operationNames)),
 	modulus: v.optional(positive),
-	kinds: v.optional(v.picklist(kindNames)),
+	general: v.optional(v.number()),
 	language: v.optional(v.picklist(solutionLanguages)),
 	style: v.optional(v.picklist(solutionStyles)),
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
 import { rewardHostFolder } from '../../../src/rewards/rewardHostFolder.ts';
 import { RewardHosts } from '../../../src/rewards/rewardHosts.ts';
 import type { RewardLimits, RewardRunner } from '../../../src/rewards/rewardRunner.ts';
@@ -176,7 +177,12 @@ describe('a reward that harms its process', () => {
 		const pending = runner.score('bad', rowsOf(1), { signal: cancel.signal, timeoutMs: 60_000 });
 		await new Promise((resolve) => setTimeout(resolve, 500));
 		cancel.abort();
-		await assert.rejects(pending, { reason: 'cancelled' });
+		// Where a busy machine lets the wish come late, the host has been ended before.
+		const late = await pending.catch((error: unknown) => {
+			assert.equal(Failure.from(error).reason, 'cancelled');
+			return null;
+		});
+		if (late !== null) assert.deepEqual([late.values, late.errors[0]?.kind], [[null], 'exited']);
 		await recovers(Object.assign(runner, {}));
 	});
 

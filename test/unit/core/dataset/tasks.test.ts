@@ -29,8 +29,8 @@ const variants: TaskDataset[] = [
 	{ task: 'modular', terms: 3, modulus: 2 },
 	{ task: 'bilingual' },
 	{ task: 'bilingual', digits: 1, language: 'ru' },
-	{ task: 'bilingual', digits: 4, kinds: 'both', style: 'full', language: 'en' },
-	{ task: 'bilingual', kinds: 'general' },
+	{ task: 'bilingual', digits: 4, general: 0.5, style: 'full', language: 'en' },
+	{ task: 'bilingual', general: 1 },
 ];
 
 /** Checks each `left=right` of the worked thinking by itself, with a calculator that knows nothing of the generator. */
@@ -175,17 +175,17 @@ describe('worked thinking', () => {
 			return Array.from({ length: 200 }, (_, i) => task.sample(Random.of('languages', i)));
 		};
 		const cyrillic = /\p{Script=Cyrillic}/u;
-		for (const { solution } of samples({ language: 'en', kinds: 'both' })) assert.doesNotMatch(solution, cyrillic);
+		for (const { solution } of samples({ language: 'en', general: 0.5 })) assert.doesNotMatch(solution, cyrillic);
 		for (const { solution } of samples({ language: 'ru', style: 'full' })) assert.doesNotMatch(solution, /[a-z]/);
 		const mixed = samples({ style: 'full' }).filter(
 			({ solution }) => cyrillic.test(solution) && /[a-z]/.test(solution),
 		);
 		assert.ok(mixed.length > 100, 'most solutions of three columns mix');
-		for (const { prompt, row } of samples({ kinds: 'general' })) {
+		for (const { prompt, row } of samples({ general: 1 })) {
 			assert.match(prompt, /^reverse [a-z]{4}:$/);
 			assert.equal(row.category, 'general');
 		}
-		const turned = samples({ kinds: 'general', language: 'en' })[0] as TaskProblem;
+		const turned = samples({ general: 1, language: 'en' })[0] as TaskProblem;
 		assert.equal(turned.answer, [...(turned.row.word as string)].reverse().join(''));
 		assert.ok(turned.solution.endsWith(`back ${[...turned.answer].join()}`));
 		assert.throws(() => createTask({ task: 'bilingual', digits: 5 }), { reason: 'invalid', message: /5 digits/ });
