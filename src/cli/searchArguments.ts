@@ -229,7 +229,15 @@ async function runOf(named: string): Promise<PolicySpec> {
 	);
 }
 
-const simpleScorers = ['self-evaluation', 'mean-logprob', 'self-certainty', 'majority', 'value', 'process'];
+const simpleScorers = [
+	'self-evaluation',
+	'mean-logprob',
+	'self-certainty',
+	'majority',
+	'value',
+	'process',
+	'reward-model',
+];
 
 /** A scorer as it is written: a name, `reward:NAME`, `gold:NAME` (an oracle), `FILE#NAME` in place of a name, or JSON. */
 export async function scorerOf(written: string, option: string): Promise<ScorerSpec> {

@@ -110,6 +110,17 @@ export interface ValueRow extends Sequence {
 	readonly weights: PerToken;
 }
 
+/** A completion as a critic learns of it; entry t of each list is of the first t completion tokens, the last of all. */
+export interface CriticRow extends Sequence {
+	/** Loss = sum over rows and entries of weight * loss of the value; the caller has normalised the weights. */
+	readonly weights: PerToken;
+	readonly returns: PerToken;
+	/** Values before the first update of the batch. */
+	readonly oldValues: PerToken;
+	/** Of its completion tokens under the policy that sampled. */
+	readonly logprobs: PerToken;
+}
+
 export interface ValueUpdateResult {
 	readonly loss: number;
 	/** Before clipping. */
@@ -201,9 +212,20 @@ export interface Learner {
 	readonly headParameters: readonly ParameterSpec[];
 	/** Begins a head anew: the policy's trunk, 0.5 for every text; or from weights. */
 	addHead(head: HeadName, parameters?: Float32Array): void;
-	/** Per row: after the prompt, and after each completion token, how likely it comes to a right answer. */
-	values(rows: readonly Sequence[], head: HeadName): Promise<PerToken[]>;
+	/**
+	 * Per row: after the prompt, and after each completion token, what the head says of it.
+	 * @param logprobs of completion tokens under the policy, where they are known; a reward model reads none
+	 */
+	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]>;
 	updateHead(head: HeadName, rows: readonly ValueRow[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
+	/** Rows are pairs, the better text before the worse one; the loss is the mean over pairs. */
+	updateRewardModel(rows: readonly Sequence[], optimiser: OptimiserSettings): Promise<ValueUpdateResult>;
+	/** @param clipRange how far from its old value a value may go before it is clipped */
+	updateCritic(
+		rows: readonly CriticRow[],
+		settings: { readonly clipRange: number },
+		optimiser: OptimiserSettings,
+	): Promise<ValueUpdateResult>;
 	/** Its moments are there once it was updated or restored. */
 	headState(head: HeadName): LearnerState;
 	headWeights(head: HeadName): Float32Array;

@@ -9,9 +9,10 @@ import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
 import { SharedOptimiser, settled } from './compute/sharedOptimiser.ts';
 import { SharedWeights } from './compute/sharedWeights.ts';
-import { ValueModel } from './compute/valueModel.ts';
+import { type ValueInputs, ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
+	CriticRow,
 	DpoRow,
 	ExecutionReport,
 	GrpoRow,
@@ -131,6 +132,18 @@ function completionOnes({ tokens, promptLength }: Sequence): PerToken {
 /** 1 for each completion token of a row that counts, else 0. */
 function countedTokens(row: RlooRow): PerToken {
 	return row.weight === 0 ? new Float32Array(row.tokens.length - row.promptLength) : completionOnes(row);
+}
+
+/** Log-probabilities that say nothing: no token surprises. */
+function unread(rows: readonly Sequence[]): PerToken[] {
+	return rows.map(({ tokens, promptLength }) => new Float32Array(tokens.length - promptLength));
+}
+
+/** 1 after the last token of a row, else 0. */
+function lastPlace({ tokens, promptLength }: Sequence): PerToken {
+	const places = new Float32Array(tokens.length - promptLength + 1);
+	places[places.length - 1] = 1;
+	return places;
 }
 
 class OrtLearner implements Learner {
@@ -317,11 +330,13 @@ class OrtLearner implements Learner {
 		before.resetOptimiser();
 	}
 
-	values(rows: readonly Sequence[], head: HeadName): Promise<PerToken[]> {
+	values(rows: readonly Sequence[], head: HeadName, logprobs?: readonly PerToken[]): Promise<PerToken[]> {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const model = this.#head(head);
-			return model.values(rows, await this.#logprobs(rows, this.#policy, 1), this.#options.trainRows);
+			// What a text is worth must not depend on who judges it: a policy that learned from it would change it.
+			const known = head === 'reward' ? unread(rows) : logprobs;
+			return model.values(rows, known ?? (await this.#logprobs(rows, this.#policy, 1)), this.#options.trainRows);
 		});
 	}
 
@@ -329,7 +344,46 @@ class OrtLearner implements Learner {
 		return this.#operation(async () => {
 			this.#checkLengths(rows);
 			const model = this.#head(head);
-			return model.update(rows, await this.#logprobs(rows, this.#policy, 1), optimiser);
+			const inputs: ValueInputs<ValueRow> = {
+				variant: 'labels',
+				perToken: { labels: ({ labels }) => labels, weights: ({ weights }) => weights },
+				scalars: {},
+			};
+			return model.update(rows, await this.#logprobs(rows, this.#policy, 1), inputs, optimiser);
+		});
+	}
+
+	updateRewardModel(rows: readonly Sequence[], optimiser: OptimiserSettings): Promise<ValueUpdateResult> {
+		return this.#operation(async () => {
+			this.#checkLengths(rows);
+			const inputs: ValueInputs<Sequence> = {
+				variant: 'pairs',
+				together: 2,
+				perToken: { weights: lastPlace },
+				scalars: { 'pair weight': 2 / rows.length },
+			};
+			return this.#head('reward').update(rows, unread(rows), inputs, optimiser);
+		});
+	}
+
+	updateCritic(
+		rows: readonly CriticRow[],
+		settings: { readonly clipRange: number },
+		optimiser: OptimiserSettings,
+	): Promise<ValueUpdateResult> {
+		return this.#operation(async () => {
+			this.#checkLengths(rows);
+			const inputs: ValueInputs<CriticRow> = {
+				variant: 'returns',
+				perToken: {
+					weights: ({ weights }) => weights,
+					returns: ({ returns }) => returns,
+					'old values': ({ oldValues }) => oldValues,
+				},
+				scalars: { 'clip range': settings.clipRange },
+			};
+			const logprobs = rows.map((row) => row.logprobs);
+			return this.#head('critic').update(rows, logprobs, inputs, optimiser);
 		});
 	}
 

@@ -12,6 +12,8 @@ export const checkpointFiles = {
 	/** Heads, each with a trunk of its own, and the moments of the one in training. */
 	value: 'value.safetensors',
 	process: 'process.safetensors',
+	reward: 'reward.safetensors',
+	critic: 'critic.safetensors',
 	headOptimizer: 'head_optimizer.safetensors',
 	tokenizer: 'tokenizer.json',
 	policy: 'policy.onnx',

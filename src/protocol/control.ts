@@ -35,8 +35,11 @@ export type TokenLists = v.InferOutput<typeof tokenSchema>;
 /** Why a completion ended: the policy ended it, a stop text did, or its tokens or the context did. */
 export const finishReasons = ['end', 'stop', 'length'] as const;
 
-/** Heads that give values to texts; capabilities tell them as `head.value` and `head.process`. */
-export const headNames = ['value', 'process'] as const;
+/**
+ * Heads that give values to texts; capabilities tell them as `head.value` and so on. The first two say how likely a text
+ * comes to a right answer, 0..1; `reward` is a score whose differences count alone, `critic` an expected return.
+ */
+export const headNames = ['value', 'process', 'reward', 'critic'] as const;
 export type HeadName = (typeof headNames)[number];
 
 /** What an engine tells beside the methods that it answers: additions to `policy/generate`, and its heads. */

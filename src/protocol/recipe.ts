@@ -240,7 +240,15 @@ export const processStageSchema = v.strictObject({
 });
 
 /** Which head a stage trains. */
-export const headOfStage = { 'value-model': 'value', 'process-reward-model': 'process' } as const;
+export const headOfStage = {
+	'value-model': 'value',
+	'process-reward-model': 'process',
+	'reward-model': 'reward',
+} as const;
+
+export function trainsHead(type: Stage['type']): type is keyof typeof headOfStage {
+	return Object.hasOwn(headOfStage, type);
+}
 
 export const stageSchema = v.variant(
 	'type',

@@ -9,7 +9,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(1));
  * What gives values to thoughts.
  * - `reward`: a reward of the lab: built-in as recipes spell it, or a file with a reward's name; `oracle` when it has the gold
  *   answer to look at (`gold: true`)
- * - `value`, `process`: heads of an embedded model (`model`: a checkpoint folder; default: the policy's own)
+ * - `value`, `process`, `reward-model`: heads of an embedded model (`model`: a checkpoint folder; default: the policy's own)
  * - `process-reward`: the built-in process reward model by ONNX file or HTTP
  * - `self-evaluation`: the policy judges; `judge`: another policy does
  * - `mean-logprob`, `self-certainty`: of the policy's own probabilities; `majority`: share of final nodes with its answer
@@ -22,7 +22,7 @@ export const scorerSpecSchema = v.variant('use', [
 		gold: v.optional(v.boolean(), false),
 	}),
 	v.object({
-		use: v.picklist(['value', 'process']),
+		use: v.picklist(['value', 'process', 'reward-model']),
 		model: v.optional(text),
 		aggregate: v.optional(v.picklist(['last', 'min', 'prod', 'mean']), 'last'),
 	}),

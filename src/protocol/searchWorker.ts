@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { headNames } from './control.ts';
 import { policySpecSchema } from './policySpec.ts';
 import { searchSpecSchema } from './searchSpec.ts';
 import { comparisonSpecSchema } from './strategyComparison.ts';
@@ -104,7 +105,7 @@ export const searchRequests = {
 				seed: v.boolean(),
 				instructions: v.boolean(),
 				score: v.boolean(),
-				heads: v.array(v.picklist(['value', 'process'])),
+				heads: v.array(v.picklist(headNames)),
 			}),
 			model: v.string(),
 			sample: v.string(),

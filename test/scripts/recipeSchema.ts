@@ -58,7 +58,7 @@ const stageSnippets = [
 	},
 	{
 		label: 'Reward model (reward-model)',
-		description: 'pytorch: Bradley-Terry on pairs; the policy stays as it is',
+		description: 'Bradley-Terry on pairs; the policy stays as it is',
 		body: { type: 'reward-model', steps: 200, pairs: { path: 'data/pairs.jsonl' }, learning_rate: 0.00001 },
 	},
 	{

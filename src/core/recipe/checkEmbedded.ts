@@ -17,7 +17,6 @@ const longestCompletion = 8192;
 const pytorchOnly = 'set "engine": "pytorch" or remove it.';
 
 const lackingStages: Readonly<Partial<Record<Stage['type'], string>>> = {
-	'reward-model': 'The stage "reward-model"',
 	distill: 'The stage "distill"',
 };
 

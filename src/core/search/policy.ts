@@ -1,4 +1,5 @@
 import type { Failure } from '../../base/failure.ts';
+import type { HeadName } from '../../protocol/control.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 
 /** What a policy was found to do when it was tried; nothing here is taken from a name. */
@@ -17,8 +18,8 @@ export interface PolicyCapabilities {
 	readonly instructions: boolean;
 	/** Tells the log-probability of a text that it is given. */
 	readonly score: boolean;
-	/** Has a value head (`value`), or one for steps (`process`). */
-	readonly heads: readonly ('value' | 'process')[];
+	/** Its heads: `value`, one for steps (`process`), a reward model (`reward`), the critic that its training left. */
+	readonly heads: readonly HeadName[];
 }
 
 export interface GenerateRequest {
@@ -87,8 +88,8 @@ export interface Policy {
 	generate(requests: readonly GenerateRequest[]): Promise<readonly Generated[]>;
 	/** Log-probability of each token of a completion, nats; there when `capabilities.score`. */
 	score?(items: readonly PolicyText[]): Promise<readonly (readonly number[])[]>;
-	/** Value in 0..1 of each text as it stands; there when `capabilities.heads` has the head. */
-	value?(items: readonly PolicyText[], head: 'value' | 'process'): Promise<readonly number[]>;
+	/** Value of each text as it stands, in 0..1 by `value` and `process`; there when `capabilities.heads` has the head. */
+	value?(items: readonly PolicyText[], head: HeadName): Promise<readonly number[]>;
 }
 
 export interface PolicyText {

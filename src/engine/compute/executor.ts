@@ -93,7 +93,7 @@ export class Executor {
 	}
 
 	async values(job: ValuesJob): Promise<ValuesResult> {
-		const session = await this.#session('values', () => valuesProgram(this.#shape));
+		const session = await this.#session(`values ${job.output}`, () => valuesProgram(this.#shape, job.output));
 		const results = await session.run({
 			...this.#weights.feeds(job.weights),
 			...this.#tokenFeeds(job.batch),
@@ -103,15 +103,19 @@ export class Executor {
 	}
 
 	async valueGradient(job: ValueGradientJob): Promise<ValueGradientResult> {
-		const session = await this.#session('value gradient', () => valueGradientProgram(this.#shape));
+		const session = await this.#session(`value ${job.variant}`, () =>
+			valueGradientProgram(this.#shape, 'float32', job.variant),
+		);
 		const { rows, tokens } = job.batch;
 		const feeds: Feeds = {
 			...this.#weights.feeds(job.weights),
 			...this.#tokenFeeds(job.batch),
 			surprises: this.#tensors.float(job.surprises, [rows, tokens, 1]),
-			labels: this.#tensors.float(job.labels, [rows, tokens]),
-			weights: this.#tensors.float(job.tokenWeights, [rows, tokens]),
 		};
+		for (const [name, values] of Object.entries(job.perToken)) {
+			feeds[name] = this.#tensors.float(values, [rows, tokens]);
+		}
+		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
 		const outputs = this.#gradientOutputs('value');
 		const results = await session.run(feeds, { loss: null, values: null, ...outputs.fetches });
 		new Float32Array(job.gradient).set(outputs.flat);

@@ -2,7 +2,7 @@ import type { FailureData } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { ModelShape, OptimiserSettings } from '../learner.ts';
 import type { ModelKind } from '../model/parameters.ts';
-import type { GradientVariant } from '../model/programs.ts';
+import type { GradientVariant, ValueOutput, ValueVariant } from '../model/programs.ts';
 import type { Range } from './adamW.ts';
 import type { ProviderName } from './providers.ts';
 
@@ -109,6 +109,7 @@ export interface GradientResult {
 /** Values after each token. The last token of each row stands for nothing: there is no target. */
 export interface ValuesJob {
 	readonly kind: 'values';
+	readonly output: ValueOutput;
 	readonly weights: WeightsRef;
 	readonly batch: PackedSequences;
 	/** [rows, tokens]: of each input token. */
@@ -122,13 +123,14 @@ export interface ValuesResult {
 
 export interface ValueGradientJob {
 	readonly kind: 'value gradient';
+	readonly variant: ValueVariant;
 	readonly weights: WeightsRef;
 	readonly batch: PackedSequences;
 	/** [rows, tokens]: of each input token. */
 	readonly surprises: Float32Array<ArrayBuffer>;
-	/** [rows, tokens] */
-	readonly labels: Float32Array<ArrayBuffer>;
-	readonly tokenWeights: Float32Array<ArrayBuffer>;
+	/** Inputs of the program besides the tokens, by name: [rows, tokens], or a single number. */
+	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
+	readonly scalars: Readonly<Record<string, number>>;
 	/** Receives the gradient: flat, in the order of the parameters. */
 	readonly gradient: SharedArrayBuffer;
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
-import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueRow, ValueUpdateResult } from '../learner.ts';
+import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
+import type { ValueOutput, ValueVariant } from '../model/programs.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './batching.ts';
 import type { PackedSequences } from './jobs.ts';
 import { SharedOptimiser, settled } from './sharedOptimiser.ts';
@@ -35,17 +36,29 @@ function packSurprises(
 	return packed;
 }
 
+/** What a kind of update adds to the tokens of a micro-batch. */
+export interface ValueInputs<Row extends Sequence> {
+	readonly variant: ValueVariant;
+	/** Rows that are computed together, one after the other; default 1. */
+	readonly together?: number;
+	/** By the input's name: entry 0 belongs to the prompt alone, entry t to the first t completion tokens. */
+	readonly perToken: Readonly<Record<string, (row: Row) => PerToken>>;
+	readonly scalars: Readonly<Record<string, number>>;
+}
+
 /** A value model: a trunk with a scalar head, and the optimiser that trains it. */
 export class ValueModel {
 	readonly weights: SharedWeights;
 	readonly #pool: WorkerPool;
 	readonly #trainRows: number;
+	readonly #output: ValueOutput;
 	/** Made when it is first trained: three more vectors as long as the weights. */
 	#optimiser: SharedOptimiser | null = null;
 
 	constructor(pool: WorkerPool, head: HeadName, parameters: Float32Array, trainRows: number) {
 		this.#pool = pool;
 		this.#trainRows = trainRows;
+		this.#output = head === 'value' || head === 'process' ? 'probability' : 'score';
 		this.weights = new SharedWeights(head, parameters);
 	}
 
@@ -62,7 +75,7 @@ export class ValueModel {
 				const batch = pack(part);
 				const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
 				const { values } = await this.#pool.run(() => ({
-					job: { kind: 'values', weights: this.weights.ref, batch, surprises },
+					job: { kind: 'values', output: this.#output, weights: this.weights.ref, batch, surprises },
 					transfer: [batch.inputs.buffer, batch.targets.buffer, surprises.buffer],
 				}));
 				for (const [i, row] of indices.entries()) {
@@ -74,9 +87,10 @@ export class ValueModel {
 	}
 
 	/** @param logprobs of each row's completion tokens under the policy */
-	async update(
-		rows: readonly ValueRow[],
+	async update<Row extends Sequence>(
+		rows: readonly Row[],
 		logprobs: readonly PerToken[],
+		inputs: ValueInputs<Row>,
 		settings: OptimiserSettings,
 	): Promise<ValueUpdateResult> {
 		const ended = rows.map(withEnd);
@@ -84,8 +98,8 @@ export class ValueModel {
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
 		await optimiser.accumulate(
-			microBatches(ended, this.#trainRows),
-			(indices, gradient) => this.#gradient(rows, ended, logprobs, indices, gradient),
+			microBatches(ended, this.#trainRows, inputs.together),
+			(indices, gradient) => this.#gradient({ rows, ended, logprobs, inputs }, indices, gradient),
 			({ result, batch }, indices) => {
 				loss += result.loss;
 				for (const [i, row] of indices.entries()) {
@@ -98,22 +112,38 @@ export class ValueModel {
 		return { loss, gradNorm, values };
 	}
 
-	async #gradient(
-		rows: readonly ValueRow[],
-		ended: readonly Sequence[],
-		logprobs: readonly PerToken[],
+	async #gradient<Row extends Sequence>(
+		update: {
+			readonly rows: readonly Row[];
+			readonly ended: readonly Sequence[];
+			readonly logprobs: readonly PerToken[];
+			readonly inputs: ValueInputs<Row>;
+		},
 		indices: MicroBatch,
 		gradient: SharedArrayBuffer,
 	) {
+		const { rows, ended, logprobs, inputs } = update;
 		const part = indices.map((i) => ended[i] as Sequence);
-		const own = (i: number) => rows[indices[i] as number] as ValueRow;
 		const batch = pack(part);
 		const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
-		const labels = packPerToken(part, (i) => own(i).labels, everyToken(batch));
-		const tokenWeights = packPerToken(part, (i) => own(i).weights, everyToken(batch));
+		const packed = Object.entries(inputs.perToken).map(([name, of]): [string, Float32Array<ArrayBuffer>] => [
+			name,
+			packPerToken(part, (i) => of(rows[indices[i] as number] as Row), everyToken(batch)),
+		]);
 		const result = await this.#pool.run(() => ({
-			job: { kind: 'value gradient', weights: this.weights.ref, batch, surprises, labels, tokenWeights, gradient },
-			transfer: [batch.inputs, batch.targets, surprises, labels, tokenWeights].map(({ buffer }) => buffer),
+			job: {
+				kind: 'value gradient',
+				variant: inputs.variant,
+				weights: this.weights.ref,
+				batch,
+				surprises,
+				perToken: Object.fromEntries(packed),
+				scalars: inputs.scalars,
+				gradient,
+			},
+			transfer: [batch.inputs, batch.targets, surprises, ...packed.map(([, values]) => values)].map(
+				({ buffer }) => buffer,
+			),
 		}));
 		return { result, batch };
 	}

@@ -89,7 +89,7 @@ export function sequenceLoss(logprobs: Value, { mask, weights, advantages, old }
  * log-likelihood that the better ones win, -log sigmoid(difference) = softplus(-difference) (Bradley and Terry 1952),
  * times `weight`.
  */
-function pairsLoss(scores: Value, weight: Value): Value {
+export function pairsLoss(scores: Value, weight: Value): Value {
 	const [chosen, rejected] = split(reshape(scores, ['pairs', 2]), 2, 1) as [Value, Value];
 	return multiply(total(softplus(subtract(rejected, chosen))), weight);
 }
@@ -108,4 +108,27 @@ export interface PreferenceInputs {
 export function preferenceLoss(logprobs: Value, { mask, reference, beta, weight }: PreferenceInputs): Value {
 	const counted = where(cast(mask, 'bool'), logprobs, logprobs.graph.scalar(0));
 	return pairsLoss(multiply(subtract(reduceSum(counted, [1]), reference), beta), weight);
+}
+
+export interface CriticInputs {
+	/** [rows, tokens]; 0 where a position does not count. */
+	readonly weights: Value;
+	/** [rows, tokens] */
+	readonly returns: Value;
+	/** [rows, tokens]: values when the batch was sampled, and how far from them a value may go before it is clipped. */
+	readonly old: Value;
+	readonly range: Value;
+}
+
+/**
+ * sum of weight * 1/2 max((V - R)^2, (clip(V, old - range, old + range) - R)^2): the clipped value loss of PPO as TRL's
+ * PPOTrainer (0.20) has it, after Baselines' ppo2. All are [rows, tokens].
+ */
+export function criticLoss(values: Value, { weights, returns, old, range }: CriticInputs): Value {
+	const square = (x: Value): Value => multiply(x, x);
+	const free = square(subtract(values, returns));
+	const bound = square(subtract(clip(values, subtract(old, range), add(old, range)), returns));
+	// The larger one; where they are equal the gradient is that of the free one.
+	const larger = negate(minimum(negate(free), negate(bound)));
+	return multiply(total(multiply(larger, weights)), values.graph.scalar(0.5));
 }

@@ -7,7 +7,7 @@ import { leadingRows, tail } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
-import { grpoLoss, preferenceLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
+import { criticLoss, grpoLoss, pairsLoss, preferenceLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
@@ -214,24 +214,65 @@ function valueLogits(shape: ModelShape, graph: Graph, weights: ValueWeights): Va
 	return valueHead(weights, encodeSequences(shape, weights, tokens, undefined, extra));
 }
 
-/** tokens [rows, tokens] and their surprises [rows, tokens, 1] to values [rows, tokens]: after each token, how likely the text comes to a right answer. */
-export function valuesProgram(shape: ModelShape): Graph {
+/** What a value model says: how likely the text comes to a right answer, 0..1, or a number without bounds. */
+export type ValueOutput = 'probability' | 'score';
+
+function outputOf(logits: Value, output: ValueOutput): Value {
+	return output === 'probability' ? sigmoid(logits) : multiply(logits, 1);
+}
+
+/** tokens [rows, tokens] and their surprises [rows, tokens, 1] to values [rows, tokens], after each token. */
+export function valuesProgram(shape: ModelShape, output: ValueOutput): Graph {
 	const graph = new Graph();
 	const weights = bindValueWeights(shape, (spec) => graph.input(spec.name, spec.shape));
-	graph.output('values', sigmoid(valueLogits(shape, graph, weights)));
+	graph.output('values', outputOf(valueLogits(shape, graph, weights), output));
 	return graph;
 }
 
-/** One gradient of a value model. Inputs: tokens, labels, weights [rows, tokens], surprises [rows, tokens, 1]. Outputs: loss [], values [rows, tokens], gradients. */
-export function valueGradientProgram(shape: ModelShape, floatType: Graph['floatType'] = 'float32'): Graph {
+/** What a value model learns: labels of beginnings, which of two texts is better, or returns. */
+export type ValueVariant = 'labels' | 'pairs' | 'returns';
+
+export const valueOutputs: Readonly<Record<ValueVariant, ValueOutput>> = {
+	labels: 'probability',
+	pairs: 'score',
+	returns: 'score',
+};
+
+/**
+ * One gradient of a value model. Inputs: tokens, weights [rows, tokens], surprises [rows, tokens, 1]; and labels; or, where
+ * rows are pairs and weights are 1 at the token after which a text is scored, a pair weight []; or returns and old values
+ * with a clip range []. Outputs: loss [], values [rows, tokens], gradients.
+ */
+export function valueGradientProgram(
+	shape: ModelShape,
+	floatType: Graph['floatType'] = 'float32',
+	variant: ValueVariant = 'labels',
+): Graph {
 	const graph = new Graph(floatType);
 	const parameters = bindValueWeights(shape, (spec) => graph.variable(spec.name, spec.shape));
 	const logits = valueLogits(shape, graph, parameters);
-	const labels = graph.input('labels', ['rows', 'tokens']);
-	const loss = valueLoss(logits, labels, graph.input('weights', ['rows', 'tokens']));
+	const weights = graph.input('weights', ['rows', 'tokens']);
+	const loss = valueLossOf(variant, logits, weights);
 	const all = gradients(loss, parameters.all);
-	graph.untracked(() => graph.output('values', sigmoid(logits.detach())));
+	graph.untracked(() => graph.output('values', outputOf(logits.detach(), valueOutputs[variant])));
 	graph.output('loss', loss);
 	for (const [i, spec] of valueParameterSpecs(shape).entries()) graph.output(gradientName(spec.name), all[i] as Value);
 	return graph;
+}
+
+function valueLossOf(variant: ValueVariant, logits: Value, weights: Value): Value {
+	const { graph } = logits;
+	switch (variant) {
+		case 'labels':
+			return valueLoss(logits, graph.input('labels', ['rows', 'tokens']), weights);
+		case 'pairs':
+			return pairsLoss(reduceSum(multiply(logits, weights), [1]), graph.input('pair weight', []));
+		case 'returns':
+			return criticLoss(logits, {
+				weights,
+				returns: graph.input('returns', ['rows', 'tokens']),
+				old: graph.input('old values', ['rows', 'tokens']),
+				range: graph.input('clip range', []),
+			});
+	}
 }

@@ -13,7 +13,12 @@ const maxRows = 4096;
 export const policyExtensions: readonly string[] = [controlExtensions.many, controlExtensions.distribution];
 
 /** The stage that trains a head. */
-const stageOfHead: Readonly<Record<HeadName, string>> = { value: 'value-model', process: 'process-reward-model' };
+const stageOfHead: Readonly<Record<HeadName, string>> = {
+	value: 'value-model',
+	process: 'process-reward-model',
+	reward: 'reward-model',
+	critic: 'ppo',
+};
 
 /** Runs a task on the learner when training does not use it. */
 export type LearnerAccess = <T>(task: () => Promise<T>) => Promise<T>;

@@ -76,7 +76,7 @@ function check({ recipe, dataset }: StartOptions): void {
 	}
 	for (const stage of recipe.stages) {
 		const action = 'Set "engine" to "pytorch", which has it.';
-		if (['reward-model', 'distill'].includes(stage.type)) {
+		if (['distill'].includes(stage.type)) {
 			throw new Failure('unsupported', `The embedded engine has no stage of type "${stage.type}".`, action);
 		}
 		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {

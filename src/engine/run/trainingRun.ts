@@ -5,11 +5,12 @@ import {
 	type ResolvedGrpoStage,
 	type ResolvedHeadStage,
 	type ResolvedPretrainStage,
+	type ResolvedRewardModelStage,
 	type ResolvedRlooStage,
 	type ResolvedSftStage,
 	type ResolvedStage,
 } from '../../core/recipe/resolvedRecipe.ts';
-import { headOfStage } from '../../protocol/recipe.ts';
+import { headOfStage, trainsHead } from '../../protocol/recipe.ts';
 import type { Evaluation, EvaluationSettings } from '../shared/evaluation.ts';
 import { type CourseOptions, RunCourse, type Verdict } from '../shared/runCourse.ts';
 import type { RewardFailures } from '../shared/scoreBatch.ts';
@@ -20,6 +21,7 @@ import { runHeadStage } from './heads/headStage.ts';
 import { runPretrainStage } from './imitation/pretrainStage.ts';
 import { runDpoStage } from './preference/dpoStage.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
+import { runRewardModelStage } from './preference/rewardModelStage.ts';
 import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { StageHost, TrainingParts } from './stageHost.ts';
@@ -75,6 +77,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 				const pairs = this.parts.pairs.get(this.progress.stageIndex) as PreferencePairs;
 				return runDpoStage(this, () => this.stageInForce() as ResolvedDpoStage, pairs);
 			}
+			case 'reward-model': {
+				const pairs = this.parts.pairs.get(this.progress.stageIndex) as PreferencePairs;
+				return runRewardModelStage(this, () => this.stageInForce() as ResolvedRewardModelStage, pairs);
+			}
 			case 'value-model':
 			case 'process-reward-model': {
 				const labels = this.parts.labels.get(this.progress.stageIndex) ?? null;
@@ -100,7 +106,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 	protected prepareStage(stage: ResolvedStage): void {
 		const { learner } = this.parts;
 		learner.resetOptimiser();
-		if (stage.type in headOfStage) learner.addHead(headOfStage[(stage as ResolvedHeadStage).type]);
+		if (trainsHead(stage.type)) learner.addHead(headOfStage[stage.type]);
 		if (stage.type === 'dpo' || (isReinforced(stage) && stage.beta > 0)) learner.setReference();
 	}
 
@@ -137,8 +143,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 	#headContents(): HeadContents {
 		const { learner, recipe } = this.parts;
 		const stage = recipe.stages[this.progress.stageIndex];
-		const trained = stage !== undefined && this.progress.stageStep > 0 && stage.type in headOfStage;
-		const name = trained ? headOfStage[(stage as ResolvedHeadStage).type] : null;
+		const inTraining = stage !== undefined && this.progress.stageStep > 0 && trainsHead(stage.type);
+		const name = inTraining ? headOfStage[stage.type as keyof typeof headOfStage] : null;
 		return {
 			parameters: learner.headParameters,
 			weights: new Map(learner.heads.map((head) => [head, learner.headWeights(head)])),

@@ -6,14 +6,22 @@ import type { ScorerSpec } from '../../protocol/searchSpec.ts';
 import { aggregateValues } from './aggregateValues.ts';
 import type { OpenScorer, ScorerContext } from './openScorer.ts';
 
-type HeadSpec = Extract<ScorerSpec, { use: 'value' | 'process' }>;
+type HeadSpec = Extract<ScorerSpec, { use: 'value' | 'process' | 'reward-model' }>;
+
+/** Head and stage that trains it. */
+const heads = {
+	value: { head: 'value', stage: 'value-model' },
+	process: { head: 'process', stage: 'process-reward-model' },
+	'reward-model': { head: 'reward', stage: 'reward-model' },
+} as const;
 
 /** Texts whose values are remembered: steps share their beginnings. */
 const mostKnown = 50_000;
 
 /**
- * The value head or the head for steps of an embedded model: how likely a beginning comes to a right answer, 0..1. With an
- * aggregate other than `last`, the values after each step become one.
+ * A head of an embedded model. The value head and that for steps say how likely a beginning comes to a right answer, 0..1;
+ * a reward model gives its score, as a sigmoid, which keeps the order. With an aggregate other than `last`, the values after
+ * each step become one.
  */
 export async function openHeadScorer(
 	spec: HeadSpec,
@@ -29,12 +37,12 @@ export async function openHeadScorer(
 					{ ...search.policies, ...(signal === undefined ? {} : { signal }) },
 				);
 	const policy = lease?.policy ?? own;
-	if (!policy.capabilities.heads.includes(spec.use)) {
+	const { head, stage } = heads[spec.use];
+	if (!policy.capabilities.heads.includes(head)) {
 		lease?.dispose();
-		const stage = spec.use === 'value' ? 'value-model' : 'process-reward-model';
 		throw new Failure(
 			'unsupported',
-			`${policy.name} has no head "${spec.use}".`,
+			`${policy.name} has no head "${head}".`,
 			`Take a checkpoint of a run with a stage of type "${stage}".`,
 		);
 	}
@@ -62,7 +70,8 @@ export async function openHeadScorer(
 					// Others may forget what is known while this waits.
 					const wanted = items.flatMap((item, i) => (texts[i] ?? []).map((text) => keyOf(item, text)));
 					const ready = new Map(wanted.map((key) => [key, known.get(key)]));
-					const values = await bound.value([...open.values()], spec.use);
+					const told = await bound.value([...open.values()], head);
+					const values = head === 'reward' ? told.map((score) => 1 / (1 + Math.exp(-score))) : told;
 					for (const [k, key] of [...open.keys()].entries()) {
 						known.set(key, values[k] as number);
 						ready.set(key, values[k] as number);

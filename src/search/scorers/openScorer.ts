@@ -37,7 +37,8 @@ export async function openScorer(spec: ScorerSpec, context: ScorerContext, signa
 			return openRewardScorer(spec, context, signal);
 		}
 		case 'value':
-		case 'process': {
+		case 'process':
+		case 'reward-model': {
 			const { openHeadScorer } = await import('./headScorer.ts');
 			return openHeadScorer(spec, context, signal);
 		}

@@ -50,7 +50,9 @@ export async function readOutcome(run: string): Promise<RunOutcome> {
 		evaluations: await hashes(join(run, 'evaluations'), true),
 		weights: await hashInLast('model.safetensors'),
 		optimizer: await hashInLast('optimizer.safetensors').catch(() => hashInLast('trainer/optimizer.pt')),
-		heads: await Promise.all(['value', 'process', 'head_optimizer'].map((name) => headInLast(`${name}.safetensors`))),
+		heads: await Promise.all(
+			['value', 'process', 'reward', 'critic', 'head_optimizer'].map((name) => headInLast(`${name}.safetensors`)),
+		),
 		checkpoints: checkpoints.map(({ step }) => step),
 	};
 }

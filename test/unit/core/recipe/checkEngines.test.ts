@@ -40,7 +40,7 @@ describe('what the embedded engine lacks', () => {
 		],
 		[stage({ type: 'dpo', pairs: { path: 'pairs.csv' } }), /^stages\[0\]\.pairs\.path: .* reads JSONL, and .* is csv/],
 		[stage({ type: 'dpo', pairs: { ...pairs, split: 'test' } }), /^stages\[0\]\.pairs\.split/],
-		[stage({ type: 'reward-model', pairs }), /^stages\[0\]\.type: The stage "reward-model"/],
+		[stage({ type: 'reward-model', pairs: { path: 'pairs.parquet' } }), /^stages\[0\]\.pairs\.path/],
 		[stage({ type: 'distill', data: pairs }), /^stages\[0\]\.type: The stage "distill"/],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* choose one of grpo, bnpo, dr_grpo, dapo/],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" holds options of TRL/],

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { connectServed } from '../../../src/runs/runControl.ts';
+import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { checkKillResume } from './killResume.ts';
+import { readOutcome } from './runOutcome.ts';
+
+/** Of two answers the one that ends in the second number is better, however long they are. */
+const lines = Array.from({ length: 100 }, (_, i) => {
+	const [a, b] = [i % 10, Math.floor(i / 10)];
+	return { prompt: `${a}+${b}=`, chosen: `${a}+`, rejected: `${a}=` };
+});
+
+async function recipeOf(place: Workplace, steps: number) {
+	const path = join(place.folder, 'pairs.jsonl');
+	await writeFile(path, lines.map((line) => JSON.stringify(line)).join('\n'));
+	const stage = { type: 'reward-model', steps, learning_rate: 3e-3, batch_size: 16 };
+	return {
+		...tinyRecipe,
+		template: 'plain',
+		rewards: [{ use: 'accuracy' }],
+		workers: 2,
+		model: { ...tinyRecipe.model, context: 40 },
+		evaluate: { every: 5, problems: 30 },
+		checkpoint: { every: 3, keep: 100 },
+		stages: [
+			{ type: 'sft', steps: 3, learning_rate: 1e-2, batch_size: 32 },
+			{ ...stage, pairs: { path, heldOutShare: 0.2 } },
+		],
+	};
+}
+
+test('a reward model tells held-out pairs apart beside a policy that stays as it is, is kept and served', async () => {
+	await using place = await Workplace.make();
+	const run = await place.prepare(await recipeOf(place, 20));
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const lines = (await readMetrics(run)).filter(({ stage }) => stage === 'reward-model');
+	assert.equal(lines.length, 20);
+	assert.ok(Math.abs((lines[0]?.values.loss as number) - Math.LN2) < 1e-6, 'it begins with 0 for every text');
+	const last = lines.at(-1)?.values;
+	assert.ok((last?.['eval/accuracy'] as number) >= 0.95, `${last?.['eval/accuracy']}`);
+	assert.ok((last?.['eval/margin'] as number) > 0.5);
+	assert.ok((last?.['eval/loss'] as number) < 0.5);
+	assert.equal(last?.['eval/heldout/accuracy'], undefined);
+	const weights = async (step: number) => {
+		const found = (await listCheckpoints(run)).find((one) => one.step === step);
+		return found?.path as string;
+	};
+	const folder = await weights(23);
+	const server = place.start('--serve', folder);
+	await server.firstLine;
+	const client = await connectServed(folder, 'test');
+	try {
+		assert.ok(client.engine.capabilities.includes('head.reward'));
+		const asked = { prompts: ['1+2=', '1+2='], completions: ['1+', '1='] };
+		const { values } = await client.request('policy/value', { ...asked, head: 'reward', tokens: false });
+		assert.ok((values[0] as number) > (values[1] as number) + 0.5, `${values}`);
+	} finally {
+		client.dispose();
+		server.kill('SIGTERM');
+		await server.exit;
+	}
+});
+
+test('a run that is killed while it learns a reward model ends, resumed, as if it had not been', async () => {
+	await using place = await Workplace.make();
+	await checkKillResume(place, await recipeOf(place, 9), 1, 6);
+});
+
+test('the scores do not depend on the number of workers', async () => {
+	await using place = await Workplace.make();
+	const outcomes = [];
+	for (const workers of [1, 2]) {
+		const run = await place.prepare({ ...(await recipeOf(place, 2)), workers });
+		assert.equal((await place.run('--run', run)).code, 0);
+		outcomes.push((await readOutcome(run)).heads);
+	}
+	assert.ok((outcomes[0]?.[2] ?? '') !== '');
+	assert.deepEqual(outcomes[0], outcomes[1]);
+});
