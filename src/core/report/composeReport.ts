@@ -1,8 +1,15 @@
 import type { Alert } from '../../protocol/alert.ts';
-import { evaluationsSection } from './evaluationSections.ts';
-import { countText, durationText, intervalText, numberText, timeText } from './numberText.ts';
+import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
+import { countText, durationText, intervalText, numberText, shareText, timeText } from './numberText.ts';
 import { recipeChoices } from './recipeChoices.ts';
-import { cutText, type ReportBlock, type ReportDocument, type ReportSection } from './reportDocument.ts';
+import {
+	cutText,
+	type ReportBlock,
+	type ReportDocument,
+	type ReportSection,
+	type ReportTable,
+	type ReportText,
+} from './reportDocument.ts';
 import type { ReportedEvaluation, ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
@@ -18,66 +25,114 @@ export function runReport(run: ReportedRun, now: number): ReportDocument {
 	};
 }
 
-export interface ReportedCollection {
-	readonly title: string;
-	/** What it is: "pipeline". */
-	readonly kind: string;
-	/** Of the whole: status, lineage. */
-	readonly facts: readonly (readonly [name: string, value: string])[];
-	/** In the order in which they are told. */
-	readonly runs: readonly ReportedRun[];
-	/** Stages that have no run, and why, a sentence each. */
-	readonly missing: readonly string[];
+/** A stage of a pipeline, whether it has a run or not. */
+export interface ReportedPipelineStage {
+	readonly name: string;
+	readonly type: string;
+	readonly status: string;
+	/** Why it was left out or failed; null: there is nothing to say. */
+	readonly detail: string | null;
+	/** Names of the stages that it waits for. */
+	readonly after: readonly string[];
+	/** Held-out accuracy that it ended with; null: not measured. */
+	readonly accuracy: number | null;
+	/** null: it has not ended. */
+	readonly seconds: number | null;
+	/** Of what it has made: "last-checkpoint, completions". */
+	readonly outputs: readonly string[];
+	/** null: it has none, or none that can be read. */
+	readonly run: ReportedRun | null;
+	/** Of a stage that evaluates; null: it does not, or nothing is done. */
+	readonly evaluation: ReportedEvaluation | null;
 }
 
-/** The report of several runs that belong together: what each bought, their evaluations beside each other, then each by itself. */
-export function collectionReport(
-	{ title, kind, facts, runs, missing }: ReportedCollection,
-	now: number,
-): ReportDocument {
+export interface ReportedPipeline {
+	readonly title: string;
+	readonly id: string;
+	readonly status: string;
+	readonly error: string | null;
+	readonly created: number;
+	readonly updated: number;
+	/** As it was started with; undefined: it cannot be read. */
+	readonly recipe: unknown;
+	/** In the order in which they are run. */
+	readonly stages: readonly ReportedPipelineStage[];
+	readonly gaps: readonly string[];
+}
+
+/** The report of a pipeline: what each stage bought, all evaluations held against each other, then each run by itself. */
+export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportDocument {
+	const { title, stages, recipe, gaps } = pipeline;
+	const runs = stages.flatMap(({ run }) => (run === null ? [] : [run]));
 	const bought = boughtTable(stageRows(runs));
-	const evaluations = evaluationsOf(runs);
-	const blocks: ReportBlock[] = [
-		{ kind: 'facts', caption: kind, rows: facts },
-		...(missing.length === 0 ? [] : [{ kind: 'list', items: missing } as const]),
-		{
-			kind: 'table',
-			caption: 'Runs in their order',
-			columns: [
-				{ title: 'run' },
-				{ title: 'stages' },
-				{ title: 'status' },
-				{ title: 'steps', numbers: true },
-				{ title: 'continues' },
-			],
-			rows: runs.map((run) => [
-				run.title,
-				run.stages.map(({ type }) => type).join(', '),
-				run.status,
-				String(run.step),
-				run.parent === null ? '–' : `${run.parent.run}, ${run.parent.checkpoint}`,
-			]),
-		},
-		...(bought === null ? [] : [bought]),
-	];
-	const compared = evaluations.length < 2 ? null : evaluationsSection(evaluations, 'Evaluations compared');
+	const evaluations = stages.flatMap(({ name, run, evaluation }) => [
+		// Names of evaluations are those of checkpoints: several runs have the same.
+		...(run === null ? [] : run.evaluations.map((one) => ({ ...one, name: `${name}: ${one.name}` }))),
+		...(evaluation === null ? [] : [{ ...evaluation, name }]),
+	]);
+	const compared = evaluationsSection(evaluations);
+	const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));
 	return {
 		title,
-		subtitle: `Report of a ${kind}, made ${timeText(now)} by Reasoning Lab.`,
+		subtitle: `Report of a pipeline, made ${timeText(now)} by Reasoning Lab.`,
 		sections: [
-			{ title: 'Overview', blocks },
-			// Each is told in full with its run.
-			...(compared === null ? [] : [{ title: compared.title, blocks: compared.blocks }]),
+			{
+				title: 'Overview',
+				blocks: [
+					{ kind: 'facts', caption: 'Pipeline', rows: pipelineRows(pipeline) },
+					stagesTable(stages),
+					...(bought === null ? [] : [bought]),
+				],
+			},
+			// Those of runs are told in full with their run.
+			...(compared === null
+				? []
+				: [{ title: 'Evaluations', blocks: compared.blocks, sections: own.map(evaluationSection) }]),
 			...runs.map((run) => ({ title: run.title, blocks: [], sections: runSections(run) })),
+			...(recipe === undefined ? [] : [{ title: 'Recipe of the pipeline', blocks: [recipeText(recipe)] }]),
+			...(gaps.length === 0
+				? []
+				: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
 	};
 }
 
-/** Evaluations of all runs, named by run where several runs have some. */
-function evaluationsOf(runs: readonly ReportedRun[]): ReportedEvaluation[] {
-	return runs.flatMap(({ title, evaluations }) =>
-		evaluations.map((evaluation) => ({ ...evaluation, name: `${title}: ${evaluation.name}` })),
-	);
+function pipelineRows({
+	id,
+	status,
+	error,
+	created,
+	updated,
+	stages,
+}: ReportedPipeline): (readonly [string, string])[] {
+	const finished = stages.filter((stage) => stage.status === 'finished').length;
+	return [
+		['pipeline', id],
+		['status', error === null ? status : `${status}: ${error}`],
+		['began', timeText(created)],
+		['last sign of it', `${timeText(updated)}, after ${durationText(updated - created)}`],
+		['stages', `${finished} of ${stages.length} finished`],
+	];
+}
+
+function stagesTable(stages: readonly ReportedPipelineStage[]): ReportTable {
+	return {
+		kind: 'table',
+		caption: 'Stages in their order',
+		columns: [
+			{ title: 'stage' },
+			{ title: 'type' },
+			{ title: 'status' },
+			{ title: 'after' },
+			{ title: 'accuracy', numbers: true },
+			{ title: 'time', numbers: true },
+			{ title: 'made' },
+		],
+		rows: stages.map(({ name, type, status, detail, after, accuracy, seconds, outputs }) => [
+			...[name, type, detail === null ? status : `${status}: ${detail}`, after.join(', ') || '–'],
+			...[shareText(accuracy), seconds === null ? '–' : durationText(seconds), outputs.join(', ') || '–'],
+		]),
+	};
 }
 
 function runSections(run: ReportedRun): ReportSection[] {
@@ -244,13 +299,11 @@ function recipeSection(recipe: unknown): ReportSection {
 			...(choices.length > shown.length ? { note: `And ${choices.length - shown.length} more.` } : {}),
 		});
 	} else blocks.push({ kind: 'paragraph', text: 'Every key that has a default has it.' });
-	blocks.push(
-		cutText(
-			'The recipe as it was resolved and frozen at the start',
-			JSON.stringify(recipe, null, 2) ?? '',
-			most.recipe,
-			true,
-		),
-	);
+	blocks.push(recipeText(recipe));
 	return { title: 'Recipe', blocks };
+}
+
+function recipeText(recipe: unknown): ReportText {
+	const title = 'The recipe as it was frozen at the start';
+	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', most.recipe, true);
 }

@@ -46,6 +46,7 @@ export function evaluationsSection(
 				}),
 			},
 			...pairsOf(evaluations),
+			...writingOf(evaluations),
 		],
 		sections: evaluations.map(evaluationSection),
 	};
@@ -54,14 +55,19 @@ export function evaluationsSection(
 const samplesText = ([fewest, most]: readonly [number, number]) =>
 	fewest === most ? `${most}` : `${fewest} to ${most}`;
 
-/** Each evaluation against the one before it on the same questions. */
+/** Of more evaluations on the same questions each is held against the one before it alone. */
+const mostForAllPairs = 8;
+
+/** Evaluations on the same questions, pair by pair. */
 function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 	const rows: string[][] = [];
 	for (const [i, second] of evaluations.entries()) {
-		const first = evaluations.slice(0, i).findLast(({ problems }) => problems.hash === second.problems.hash);
-		if (first === undefined) continue;
-		const paired = comparePaired(pairProblems(first.counts, second.counts));
-		rows.push([`${second.name} against ${first.name}`, ...pairedText(paired)]);
+		const same = evaluations.filter(({ problems }) => problems.hash === second.problems.hash);
+		const before = same.filter((one) => evaluations.indexOf(one) < i);
+		for (const first of same.length <= mostForAllPairs ? before : before.slice(-1)) {
+			const paired = comparePaired(pairProblems(first.counts, second.counts));
+			rows.push([`${second.name} against ${first.name}`, ...pairedText(paired)]);
+		}
 	}
 	if (rows.length === 0) return [];
 	return [
@@ -78,6 +84,37 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 			],
 			rows,
 			note: 'Paired bootstrap over questions, 95 % interval; exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
+		},
+	];
+}
+
+/** How the completions of each evaluation are written. */
+function writingOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
+	const rows = evaluations.flatMap(({ name, report, completions }) =>
+		completions === null
+			? []
+			: [
+					[
+						...[name, intervalText(report.accuracy), shareText(completions.format), shareText(completions.consistency)],
+						...[numberText(completions.tokens), shareText(completions.reflection), shareText(completions.truncated)],
+					],
+				],
+	);
+	if (rows.length === 0) return [];
+	return [
+		{
+			kind: 'table',
+			caption: 'How completions are written',
+			columns: [
+				{ title: 'evaluation' },
+				{ title: 'pass@1', numbers: true },
+				{ title: 'format', numbers: true },
+				{ title: 'one language', numbers: true },
+				{ title: 'tokens', numbers: true },
+				{ title: 'reflection', numbers: true },
+				{ title: 'cut off', numbers: true },
+			],
+			rows,
 		},
 	];
 }

@@ -6,16 +6,19 @@ import { visibleLine, visibleText } from './visibleText.ts';
  */
 export function markdownText(text: string): string {
 	const line = visibleLine(text).trim().replace(/ {2,}/g, ' ');
-	return line
-		.replace(/&/g, '&amp;')
-		.replace(/</g, '&lt;')
-		.replace(/>/g, '&gt;')
-		.replace(/[\\`*_[\]|~#$!{}]/g, '\\$&')
-		.replace(/:\/\//g, '&#58;//')
-		.replace(/\bwww\./gi, (found) => found.replace('.', '&#46;'))
-		.replace(/@/g, '&#64;')
-		.replace(/^([-+=])/, '\\$1')
-		.replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2');
+	return (
+		line
+			.replace(/&/g, '&amp;')
+			.replace(/</g, '&lt;')
+			.replace(/>/g, '&gt;')
+			.replace(/[\\`*_[\]|~#$!{}]/g, '\\$&')
+			.replace(/:\/\//g, '&#58;//')
+			.replace(/\bwww\./gi, (found) => found.replace('.', '&#46;'))
+			// A mention or an address; pass@k is none.
+			.replace(/(?<![\w])@|@(?=[\w-]+\.)/g, '&#64;')
+			.replace(/^([-+=])(?=\s|$|[-=])/, '\\$1')
+			.replace(/^(\d{1,9})([.)])(?=\s|$)/, '$1\\$2')
+	);
 }
 
 /** A text word for word, in a fence that none of its lines can end. */

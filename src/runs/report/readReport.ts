@@ -1,7 +1,10 @@
+import { resolve } from 'node:path';
 import type { AbortSignalLike } from '../../base/async.ts';
-import { runReport } from '../../core/report/composeReport.ts';
+import { pipelineReport, runReport } from '../../core/report/composeReport.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
+import { isPipelineFolder } from '../pipeline/pipelineFolder.ts';
 import type { RunContent } from '../runContent.ts';
+import { readReportedPipeline } from './readReportedPipeline.ts';
 import { readReportedRun } from './readReportedRun.ts';
 
 export interface ReadReport {
@@ -21,6 +24,12 @@ export async function readReport(
 	open: (named: string) => Promise<RunContent>,
 	{ now, signal }: { readonly now: number; readonly signal?: AbortSignalLike },
 ): Promise<ReadReport> {
+	const path = resolve(named);
+	if (await isPipelineFolder(path)) {
+		const { pipeline, runs } = await readReportedPipeline(path, signal);
+		const gaps = [...pipeline.gaps, ...pipeline.stages.flatMap(({ run }) => run?.gaps ?? [])];
+		return { document: pipelineReport(pipeline, now), runs, gaps };
+	}
 	const content = await open(named);
 	const run = await readReportedRun(content, signal === undefined ? {} : { signal });
 	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps };

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { runReport } from '../../../src/core/report/composeReport.ts';
 import { reportHtml } from '../../../src/core/report/reportHtml.ts';
+import { reportMarkdown } from '../../../src/core/report/reportMarkdown.ts';
 import { visibleText } from '../../../src/core/report/visibleText.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
+import { readReport } from '../../../src/runs/report/readReport.ts';
 import { readReportedRun } from '../../../src/runs/report/readReportedRun.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
@@ -249,6 +251,52 @@ describe('a run as its report reads it', () => {
 		assert.match(run.gaps.join('\n'), /The recipe: .*is not JSON/);
 		assert.equal(run.stages.length, 2);
 		await write('recipe.json', recipe);
+	});
+
+	it('reads a pipeline: its runs, its evaluations, its recipe', async (context) => {
+		const pipeline = await mkdtemp(join(tmpdir(), 'rl-report-'));
+		context.after(() => rm(pipeline, { recursive: true, force: true }));
+		await cp(folder, join(pipeline, 'rl'), { recursive: true });
+		await cp(join(folder, 'annotations/evaluations/b'), join(pipeline, 'test'), { recursive: true });
+		await symlink('/', join(pipeline, 'link'));
+		const state = (name: string, type: string, status = 'finished') => ({
+			...{
+				name,
+				type,
+				status,
+				after: [],
+				inputHash: null,
+				outputs: [],
+				started: 1,
+				ended: 3,
+				attempt: 1,
+				accuracy: null,
+			},
+		});
+		await writeFile(
+			join(pipeline, 'pipeline.json'),
+			JSON.stringify({
+				...{ format: 1, id: 'p-1', name: 'p', status: 'failed', attempt: 1, created: 0, updated: 9, heartbeat: 9 },
+				...{ host: 'h', boot: 'b', pid: 1, processStart: '1', recipeFolder: '/', hashes: { recipe: 'a'.repeat(64) } },
+				stages: [
+					state('rl', 'grpo'),
+					state('test', 'evaluate'),
+					state('link', 'evaluate'),
+					{ ...state('later', 'sft', 'failed'), error: { reason: 'missing', message: 'No data.' } },
+				],
+			}),
+		);
+		await writeFile(join(pipeline, 'pipeline.recipe.json'), JSON.stringify({ name: 'p', stages: [] }));
+		const { document, runs, gaps } = await readReport(pipeline, (named) => openRun(named), { now: 0 });
+		assert.deepEqual(runs, [join(pipeline, 'rl')]);
+		assert.deepEqual(gaps, []);
+		assert.deepEqual(
+			document.sections.map(({ title }) => title),
+			['Overview', 'Evaluations', 'rl', 'Recipe of the pipeline'],
+		);
+		const markdown = reportMarkdown(document);
+		assert.match(markdown, /\| later \| sft \| failed: No data\. \|/);
+		assert.match(markdown, /\| test against rl: a \| 7 \| \+0\.714 \(/);
 	});
 
 	it("reads another trainer's run", async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CompletionSums } from '../../../../src/core/report/completionSummary.ts';
-import { collectionReport, runReport } from '../../../../src/core/report/composeReport.ts';
+import { pipelineReport, runReport } from '../../../../src/core/report/composeReport.ts';
 import { isMainMetric, mainMetrics } from '../../../../src/core/report/mainMetrics.ts';
 import { recipeChoices } from '../../../../src/core/report/recipeChoices.ts';
 import type { ReportBlock, ReportSection, ReportTable } from '../../../../src/core/report/reportDocument.ts';
@@ -87,27 +87,69 @@ describe('the report of a run', () => {
 	});
 });
 
-describe('the report of several runs', () => {
-	it('compares them, then tells each', () => {
-		const runs = [madeRun({ title: 'cold' }), madeRun({ title: 'rl', evaluations: [madeEvaluation('later', 12)] })];
-		const report = collectionReport(
-			{ title: 'r1', kind: 'pipeline', facts: [['status', 'finished']], runs, missing: ['distill: not begun'] },
-			now,
-		);
+describe('the report of a pipeline', () => {
+	const stage = {
+		detail: null,
+		after: [],
+		accuracy: 0.5,
+		seconds: 65,
+		outputs: ['last-checkpoint'],
+		run: null,
+		evaluation: null,
+	};
+	const report = pipelineReport(
+		{
+			...{ title: 'r1', id: 'r1-1', status: 'failed', error: 'distill failed', created: 0, updated: 60, gaps: [] },
+			recipe: { name: 'r1' },
+			stages: [
+				{ ...stage, name: 'cold', type: 'sft', status: 'finished', run: madeRun({ title: 'cold' }) },
+				{
+					...{ ...stage, name: 'rl', type: 'grpo', status: 'finished', after: ['cold'] },
+					run: madeRun({ title: 'rl', evaluations: [] }),
+				},
+				{ ...stage, name: 'test', type: 'evaluate', status: 'finished', evaluation: madeEvaluation('x', 12) },
+				{
+					...stage,
+					name: 'distill',
+					type: 'distill',
+					status: 'failed',
+					detail: 'no data',
+					accuracy: null,
+					seconds: null,
+					outputs: [],
+				},
+			],
+		},
+		1_700_003_600,
+	);
+
+	it('tells stages in order, what each bought, evaluations pair by pair, then each run', () => {
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
-			['Overview', 'Evaluations compared', 'cold', 'rl'],
+			['Overview', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
 		);
 		const [overview, compared] = report.sections as [ReportSection, ReportSection];
+		const [stages, bought] = tables(overview);
 		assert.deepEqual(
-			tables(overview)
-				.at(-1)
-				?.rows.map(([title]) => title),
+			stages?.rows.map((row) => row.slice(0, 6)),
+			[
+				['cold', 'sft', 'finished', '–', '0.500', '1 min 5 s'],
+				['rl', 'grpo', 'finished', 'cold', '0.500', '1 min 5 s'],
+				['test', 'evaluate', 'finished', '–', '0.500', '1 min 5 s'],
+				['distill', 'distill', 'failed: no data', '–', '–', '–'],
+			],
+		);
+		assert.deepEqual(
+			bought?.rows.map(([title]) => title),
 			['cold', 'rl'],
 		);
 		assert.deepEqual(
 			tables(compared)[1]?.rows.map(([title]) => title),
-			['cold: second against cold: first', 'rl: later against cold: second'],
+			['cold: second against cold: first', 'test against cold: first', 'test against cold: second'],
+		);
+		assert.deepEqual(
+			compared.sections?.map(({ title }) => title),
+			['test'],
 		);
 		assert.ok(report.sections[2]?.sections?.some(({ title }) => title === 'Stage: grpo'));
 	});
