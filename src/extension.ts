@@ -7,6 +7,7 @@ import { addExportCommands } from './host/commands/exportCommands.ts';
 import { addLabCommands } from './host/commands/labCommands.ts';
 import { addOpenCommands, openLog } from './host/commands/openCommands.ts';
 import { addQueryCommands } from './host/commands/queryCommands.ts';
+import { addReportCommands } from './host/commands/reportCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
@@ -274,6 +275,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addDiskCommands(table, { picker, store, registry, notices });
 	addLabCommands(table, lab);
 	addExportCommands(table, { picker, notices });
+	addReportCommands(table, { picker, extension, notices, documents, environment: () => pytorch.ifThere() });
 	addRewardCommands(table, rewards);
 	addSearchCommands(table, searches);
 	addPolicyCommands(table, policies);

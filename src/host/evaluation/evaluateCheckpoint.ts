@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { evaluationsSection } from '../../core/report/evaluationSections.ts';
+import { intervalText } from '../../core/report/numberText.ts';
+import { reportMarkdown } from '../../core/report/reportMarkdown.ts';
+import { openRun } from '../../runs/openRun.ts';
+import { readReportedEvaluations } from '../../runs/report/readReportedEvaluations.ts';
+import { runTags } from '../../runs/runTags.ts';
+import type { Notices } from '../notices.ts';
+import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import { displayText, nameOf, type RunView } from '../runView.ts';
+import { settings } from '../settings.ts';
+import { type EvaluationResult, runEvaluation } from './evaluationProcess.ts';
+import { answersOf, evaluationChoice } from './evaluationQuestions.ts';
+
+export interface EvaluationNeeds {
+	readonly extension: vscode.Uri;
+	readonly notices: Notices;
+	readonly documents: ReadOnlyDocuments;
+	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	readonly environment: () => Promise<Readonly<Record<string, string>>>;
+}
+
+/**
+ * *Evaluate Checkpoint*: by questions, or at once when the caller answers them. Shows all evaluations of the run when it is
+ * done. @returns undefined: the person changed their mind, or ended it; then the same evaluation goes on where it was
+ */
+export async function evaluateCheckpoint(
+	view: RunView,
+	argument: unknown,
+	needs: EvaluationNeeds,
+): Promise<EvaluationResult | undefined> {
+	const choice = await evaluationChoice(view, answersOf(argument));
+	if (choice === undefined) return undefined;
+	const name = displayText(nameOf(view), 60);
+	let told = '';
+	try {
+		const result = await vscode.window.withProgress(
+			{ location: vscode.ProgressLocation.Notification, title: `Evaluating ${name}`, cancellable: true },
+			async (progress, token) => {
+				const abort = new AbortController();
+				token.onCancellationRequested(() => abort.abort());
+				let before = 0;
+				return runEvaluation({
+					...{ cli: join(needs.extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: view.folder },
+					args: ['--policy', choice.checkpoint, ...choice.args],
+					environment: await needs.environment(),
+					signal: abort.signal,
+					onProgress: (done, total) => {
+						told = `${done} of ${total} questions`;
+						progress.report({ message: told, increment: ((done - before) / Math.max(1, total)) * 100 });
+						before = done;
+					},
+				});
+			},
+		);
+		await showEvaluations(view, needs.documents);
+		void needs.notices.information(`${name}: pass@1 ${intervalText(result.accuracy)} on ${result.done} questions.`);
+		return result;
+	} catch (error) {
+		if (Failure.from(error).reason !== 'cancelled') throw error;
+		const far = told === '' ? '' : ` after ${told}`;
+		void needs.notices.information(`The evaluation of ${name} was ended${far}. Evaluate it likewise to go on.`);
+		return undefined;
+	}
+}
+
+/** All evaluations of a run's checkpoints as a text, those on the same questions held against each other. */
+export async function showEvaluations(view: RunView, documents: ReadOnlyDocuments): Promise<string> {
+	const content = await openRun(view.folder);
+	const context = { content, tags: await runTags(content), language: null, recipe: undefined };
+	const section = evaluationsSection(await readReportedEvaluations(context));
+	if (section === null) {
+		throw new Failure('missing', `No checkpoint of ${nameOf(view)} was evaluated.`, 'Choose Evaluate Checkpoint.');
+	}
+	const text = reportMarkdown({
+		title: `Evaluations of ${nameOf(view)}`,
+		subtitle: 'Intervals are 95 %.',
+		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
+	});
+	await documents.show(`Evaluations of ${nameOf(view)}.md`, text, { preview: true });
+	return text;
+}

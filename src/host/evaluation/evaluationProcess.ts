@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type CliProgram, runCli } from '../cliProcess.ts';
+
+const count = v.pipe(v.number(), v.minValue(0));
+const lineSchema = v.variant('kind', [
+	v.looseObject({ kind: v.literal('progress'), done: count, total: count }),
+	v.looseObject({
+		kind: v.literal('evaluation'),
+		folder: v.string(),
+		done: count,
+		total: count,
+		report: v.looseObject({ accuracy: v.looseObject({ accuracy: v.number(), low: v.number(), high: v.number() }) }),
+	}),
+]);
+
+/** What an evaluation of a checkpoint came to. */
+export interface EvaluationResult {
+	/** Where it is kept. */
+	readonly folder: string;
+	readonly done: number;
+	readonly total: number;
+	/** pass@1 with its 95 % interval. */
+	readonly accuracy: { readonly accuracy: number; readonly low: number; readonly high: number };
+}
+
+export interface EvaluationProgram extends Pick<CliProgram, 'cli' | 'node' | 'cwd' | 'environment' | 'signal'> {
+	/** Arguments of `evaluate`. */
+	readonly args: readonly string[];
+	onProgress(done: number, total: number): void;
+}
+
+/**
+ * Evaluates in a process of its own. Fails as the verb does; when the signal fires with `cancelled`, and then what is done is
+ * kept and goes on when the same is asked for again.
+ */
+export async function runEvaluation(program: EvaluationProgram): Promise<EvaluationResult> {
+	const { args, onProgress, ...rest } = program;
+	let result: EvaluationResult | null = null;
+	const words = await runCli({
+		...rest,
+		args: ['evaluate', ...args],
+		onObject: (value) => {
+			const decoded = decode(lineSchema, value);
+			if (!decoded.ok) return;
+			const line = decoded.value;
+			if (line.kind === 'progress') return onProgress(line.done, line.total);
+			const { folder, done, total, report } = line;
+			result = { folder, done, total, accuracy: report.accuracy };
+		},
+	});
+	if (result !== null) return result;
+	throw new Failure('internal', `The evaluation ended without a result${words ? `: ${words}` : ''}.`);
+}

@@ -1,0 +1,118 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
+import { formatShare } from '../runPresentation.ts';
+import { displayText, nameOf, type RunView } from '../runView.ts';
+
+/** How a checkpoint is evaluated, as arguments of the command line. */
+export interface EvaluationChoice {
+	readonly checkpoint: string;
+	readonly args: readonly string[];
+}
+
+/** What a caller of the command says in place of the questions. */
+export interface EvaluationAnswers {
+	readonly step: number;
+	/** A JSONL file; absent: the held-out problems of the run's own data. */
+	readonly dataset?: string;
+	readonly limit?: number;
+	readonly samples?: number;
+	readonly temperature?: number;
+	readonly protocol?: 'r1';
+}
+
+/** Fails with `missing`. @returns undefined: the person changed their mind */
+export async function evaluationChoice(
+	view: RunView,
+	answers: EvaluationAnswers | null,
+): Promise<EvaluationChoice | undefined> {
+	const checkpoints = await listCheckpoints(view.folder);
+	if (checkpoints.length === 0) {
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it reach one, or save one now.');
+	}
+	if (answers !== null) {
+		const checkpoint = checkpoints.find(({ step }) => step === answers.step);
+		if (checkpoint === undefined) {
+			throw new Failure('missing', `${nameOf(view)} has no complete checkpoint of step ${answers.step}.`);
+		}
+		return { checkpoint: checkpoint.path, args: argumentsOf(view, answers) };
+	}
+	const checkpoint = await askCheckpoint(view, checkpoints);
+	const questions = checkpoint && (await askQuestions(view));
+	const sampling = questions && (await askSampling());
+	if (checkpoint === undefined || questions === undefined || sampling === undefined) return undefined;
+	return { checkpoint: checkpoint.path, args: [...questions, ...sampling] };
+}
+
+function argumentsOf(view: RunView, answers: EvaluationAnswers): string[] {
+	const { dataset, limit, samples, temperature, protocol } = answers;
+	return [
+		...(dataset === undefined ? ['--run', view.folder] : ['--dataset', dataset]),
+		...(limit === undefined ? [] : ['--limit', String(limit)]),
+		...(samples === undefined ? [] : ['--samples', String(samples)]),
+		...(temperature === undefined ? [] : ['--temperature', String(temperature)]),
+		...(protocol === undefined ? [] : ['--protocol', protocol]),
+	];
+}
+
+async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Promise<CheckpointInfo | undefined> {
+	const items = checkpoints.reverse().map((checkpoint) => ({
+		label: `Step ${checkpoint.step}`,
+		description: [
+			checkpoint.stage === null ? null : displayText(checkpoint.stage, 40),
+			checkpoint.score === null ? null : `accuracy ${formatShare(checkpoint.score)}`,
+			checkpoint.best ? 'best' : null,
+		]
+			.filter((part) => part !== null)
+			.join(' · '),
+		checkpoint,
+	}));
+	const options = { title: `Evaluate a checkpoint of ${nameOf(view)}`, placeHolder: 'Which checkpoint' };
+	return (await vscode.window.showQuickPick(items, options))?.checkpoint;
+}
+
+async function askQuestions(view: RunView): Promise<string[] | undefined> {
+	const items = [
+		{ label: "$(database) The run's held-out problems", description: 'never trained on', file: false },
+		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
+	];
+	const picked = await vscode.window.showQuickPick(items, { title: 'Evaluate on', placeHolder: 'Which questions' });
+	if (picked === undefined) return undefined;
+	if (!picked.file) return ['--run', view.folder];
+	const chosen = await vscode.window.showOpenDialog({
+		title: 'Questions to evaluate on',
+		openLabel: 'Evaluate',
+		filters: { 'JSON lines': ['jsonl'] },
+	});
+	return chosen?.[0] && ['--dataset', chosen[0].fsPath];
+}
+
+async function askSampling(): Promise<string[] | undefined> {
+	const items = [
+		{
+			label: 'As DeepSeek-R1 was evaluated',
+			description: 'temperature 0.6, top-p 0.95, 16 samples',
+			args: ['--protocol', 'r1'],
+		},
+		{ label: 'Eight samples', description: 'temperature 1: pass@k, cons@k and calibration', args: ['--samples', '8'] },
+		{ label: 'One sample', description: 'temperature 1: quick', args: ['--samples', '1'] },
+	];
+	return (await vscode.window.showQuickPick(items, { title: 'Sampling', placeHolder: 'How each question is asked' }))
+		?.args;
+}
+
+/** Answers that came with the command; null: it was called without any. Fails with `invalid`. */
+export function answersOf(value: unknown): EvaluationAnswers | null {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+	const { step, dataset, limit, samples, temperature, protocol } = value as Record<string, unknown>;
+	if (typeof step !== 'number') return null;
+	const number = (name: string, one: unknown) => (typeof one === 'number' ? { [name]: one } : {});
+	return {
+		step,
+		...(typeof dataset === 'string' ? { dataset } : {}),
+		...number('limit', limit),
+		...number('samples', samples),
+		...number('temperature', temperature),
+		...(protocol === 'r1' ? { protocol } : {}),
+	};
+}

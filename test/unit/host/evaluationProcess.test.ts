@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Failure } from '../../../src/base/failure.ts';
+import { runEvaluation } from '../../../src/host/evaluation/evaluationProcess.ts';
+
+const cli = join(import.meta.dirname, '../../../src/cli.ts');
+
+test('an evaluation in a process of its own is told, can be ended, and goes on where it was', async (context) => {
+	const folder = await mkdtemp(join(tmpdir(), 'rl-evaluate-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	const write = (name: string, lines: readonly unknown[]) =>
+		writeFile(join(folder, name), lines.map((line) => JSON.stringify(line)).join('\n'));
+	const count = 40;
+	await write(
+		'q.jsonl',
+		Array.from({ length: count }, (_, i) => ({ prompt: `q${i} is what?`, answer: i })),
+	);
+	await write('pupil.json', [
+		{
+			name: 'pupil',
+			rules: Array.from({ length: count }, (_, i) => ({
+				prompt: `q${i} is what?`,
+				delayMs: 40,
+				say: [`<think>x</think><answer>${i % 2 === 0 ? i : -1}</answer>`],
+			})),
+		},
+	]);
+	const run = (signal: AbortSignal, onProgress: (done: number, total: number) => void, ...more: string[]) =>
+		runEvaluation({
+			...{ cli, node: null, cwd: folder, signal, onProgress },
+			args: ['--policy', 'pupil.json', '--dataset', 'q.jsonl', '--out', 'kept', '--concurrency', '1', ...more],
+		});
+	const abort = new AbortController();
+	const ended = run(abort.signal, (done) => {
+		if (done > 0) abort.abort();
+	});
+	await assert.rejects(ended, (error) => error instanceof Failure && error.reason === 'cancelled');
+	const kept = (await readFile(join(folder, 'kept/samples.jsonl'), 'utf8')).trimEnd().split('\n').length;
+	assert.ok(kept > 0 && kept < count, `${kept} questions`);
+
+	const told: number[] = [];
+	const result = await run(new AbortController().signal, (done) => told.push(done));
+	assert.deepEqual([told[0], told.at(-1)], [kept, count]);
+	assert.deepEqual([result.done, result.total, result.accuracy.accuracy], [count, count, 0.5]);
+	assert.equal(result.folder, join(folder, 'kept'));
+
+	await assert.rejects(
+		run(new AbortController().signal, () => undefined, '--samples', '0'),
+		(error) => error instanceof Failure && error.reason === 'invalid',
+	);
+});
