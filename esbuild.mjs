@@ -139,6 +139,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		transcript: webviewApp('transcript'),
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),
+		dataset: webviewApp('dataset'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },

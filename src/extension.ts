@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { addComparisonCommands } from './host/commands/comparisonCommands.ts';
 import { addControlCommands } from './host/commands/controlCommands.ts';
+import { addDatasetCommands } from './host/commands/datasetCommands.ts';
 import { addDescribeCommands } from './host/commands/describeCommands.ts';
 import { addDiskCommands } from './host/commands/diskCommands.ts';
 import { addExportCommands } from './host/commands/exportCommands.ts';
@@ -11,6 +12,7 @@ import { addReportCommands } from './host/commands/reportCommands.ts';
 import { addStartCommands } from './host/commands/startCommands.ts';
 import { addTranscriptCommands } from './host/commands/transcriptCommands.ts';
 import { CommandTable } from './host/commandTable.ts';
+import { DatasetEditors } from './host/dataset/datasetEditors.ts';
 import { DiagnosisWatch } from './host/diagnosis/diagnosisWatch.ts';
 import { EndNotification } from './host/endNotification.ts';
 import { panelTypes } from './host/ids.ts';
@@ -62,6 +64,7 @@ export interface ExtensionApi {
 	readonly searches: LazySearches;
 	readonly policies: LazyPolicies;
 	readonly pytorch: LazyPytorch;
+	readonly datasets: DatasetEditors;
 	/** null: right after activation. */
 	readonly rewardTests: RewardTests | null;
 }
@@ -128,6 +131,12 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		new LazyPanels<never, TranscriptPlace>(panelTypes.transcript, async () => {
 			const { TranscriptPanels } = await import('./host/panels/transcriptPanel.ts');
 			return new TranscriptPanels(panels);
+		}),
+	);
+	const datasets = keep(
+		new DatasetEditors(async (panel, uri) => {
+			const { DatasetPanel } = await import('./host/dataset/datasetPanel.ts');
+			return new DatasetPanel(panel, panels, uri);
 		}),
 	);
 	const transcriptContext = keep(new TranscriptContext());
@@ -269,6 +278,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);
+	addDatasetCommands(table);
 	addQueryCommands(table, queries);
 	addComparisonCommands(table, { picker, store, comparisons });
 	addDescribeCommands(table, { picker, store });
@@ -305,6 +315,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		searches,
 		policies,
 		pytorch,
+		datasets,
 		get rewardTests() {
 			return rewardTests;
 		},

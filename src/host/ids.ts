@@ -23,6 +23,7 @@ export const commandIds = {
 	showEvaluations: 'reasoningLab.showEvaluations',
 	queryRollouts: 'reasoningLab.queryRollouts',
 	openTranscript: 'reasoningLab.openTranscript',
+	openDataset: 'reasoningLab.openDataset',
 	compareRuns: 'reasoningLab.compareRuns',
 	rebuildIndex: 'reasoningLab.rebuildIndex',
 	pauseIndexing: 'reasoningLab.pauseIndexing',
@@ -167,6 +168,14 @@ export const panelTypes = {
 	comparison: 'reasoningLab.comparison',
 	tree: 'reasoningLab.tree',
 	strategies: 'reasoningLab.strategies',
+} as const;
+
+/** Types of custom editors. */
+export const viewTypes = {
+	/** Of files that are texts as well: by choice. */
+	dataset: 'reasoningLab.dataset',
+	/** Of Parquet, which nothing else opens. */
+	parquet: 'reasoningLab.parquet',
 } as const;
 
 /**

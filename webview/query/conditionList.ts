@@ -1,9 +1,9 @@
 import { button } from '../lib/controls.ts';
 import { element, setAria, setText } from '../lib/dom.ts';
+import { select } from '../lib/select.ts';
 import { faultOf } from './formSql.ts';
 import { type Condition, type FormColumn, type Operator, operatorNames, operatorsOf, valuesOf } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
-import { select } from './select.ts';
 
 /** What must hold of the rollouts: one line each. */
 export class ConditionList {

@@ -1,9 +1,9 @@
 import { button, checkbox } from '../lib/controls.ts';
 import { element, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { select } from '../lib/select.ts';
 import { ConditionList } from './conditionList.ts';
 import { groupedSorts } from './formSql.ts';
 import type { QueryModel } from './queryModel.ts';
-import { select } from './select.ts';
 
 /** Groups that a person may ask for at once. */
 const mostGroups = 3;

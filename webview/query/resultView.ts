@@ -4,13 +4,13 @@ import { button } from '../lib/controls.ts';
 import { element, fill, setText } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
 import { formatBytes, formatCount, formatDuration } from '../lib/format.ts';
+import { select } from '../lib/select.ts';
 import { errorWords } from './errorPlace.ts';
 import { examples } from './examples.ts';
 import { HistogramView } from './histogramView.ts';
 import { kindOfType } from './queryForm.ts';
 import type { QueryModel } from './queryModel.ts';
 import { ResultTable, type TableShape } from './resultTable.ts';
-import { select } from './select.ts';
 import { faultLine } from './sqlView.ts';
 import { columnsOfHits, columnsOfTable } from './tableOfAnswer.ts';
 

@@ -1,10 +1,10 @@
 import { element, fill, setAria } from '../lib/dom.ts';
+import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { errorPlace } from './errorPlace.ts';
 import { examples } from './examples.ts';
 import type { QueryModel } from './queryModel.ts';
 import { SchemaView } from './schemaView.ts';
-import { select } from './select.ts';
 
 /** The editor of statements, with what there is to ask at its side. */
 export class SqlView {

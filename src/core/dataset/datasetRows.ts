@@ -48,7 +48,16 @@ export function parseDatasetLine(text: string, line: number, columns: DatasetCol
 	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
 		return fault('is not a JSON object', 'Write one JSON object on each line.');
 	}
-	const given = value as Record<string, unknown>;
+	return parseDatasetRow(value as Record<string, unknown>, line, columns);
+}
+
+/** A row that was read already. @param line its number, from 1 */
+export function parseDatasetRow(
+	given: Readonly<Record<string, unknown>>,
+	line: number,
+	columns: DatasetColumns = defaultColumns,
+): Exclude<ParsedRow, { kind: 'blank' }> {
+	const fault = (message: string, action: string) => ({ kind: 'fault', fault: { line, message, action } }) as const;
 	const reading = columns.preset === undefined ? 'columns' : datasetPresets[columns.preset].reading;
 	for (const [role, column] of neededColumns(reading, columns)) {
 		if (Object.hasOwn(given, column)) continue;

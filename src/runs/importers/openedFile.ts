@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { openRegular } from '../safeFile.ts';
 
@@ -54,6 +54,26 @@ export class OpenedFile {
 		} catch (error) {
 			await handle.close();
 			throw Failure.from(error, `Cannot read ${path}`);
+		}
+	}
+
+	/**
+	 * A file that a person chose: a link is followed, but never into a pipe or a device. Fails with `missing`, or with
+	 * `invalid`.
+	 */
+	static async chosen(path: string): Promise<OpenedFile> {
+		const name = basename(path);
+		const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+			throw Failure.from(error, `Cannot read ${name}`);
+		});
+		try {
+			const stat = await handle.stat({ bigint: true });
+			if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file, so it is not read.`);
+			const { dev, ino, size, mtimeNs, mtimeMs } = stat;
+			return new OpenedFile(handle, Number(size), Number(mtimeMs), `${dev}-${ino}-${size}-${mtimeNs}`);
+		} catch (error) {
+			await handle.close();
+			throw Failure.from(error, `Cannot read ${name}`);
 		}
 	}
 

@@ -37,7 +37,7 @@ export class ParquetFile implements FrameFile {
 		const turns = new Turns(signal);
 		let shape: ParquetShape;
 		try {
-			shape = await this.#readShape();
+			shape = await this.shape();
 		} catch (error) {
 			yield { ...fault(0, `not Parquet that is read: ${words(error)}`), torn: true };
 			return;
@@ -48,7 +48,7 @@ export class ParquetFile implements FrameFile {
 			for (let from = Math.max(start, after?.number ?? 0); from < end; from += rowsAtOnce) {
 				const to = Math.min(end, from + rowsAtOnce);
 				try {
-					const records = await this.#rows(from, to);
+					const records = await this.rows(from, to);
 					for (let i = 0; i < records.length; i++) {
 						yield { offset: 0, length: 0, number: from + i + 1, records: [records[i]], fault: null, torn: false };
 						if (turns.due) await turns.pass();
@@ -70,7 +70,7 @@ export class ParquetFile implements FrameFile {
 
 	async frame({ number }: FramePlace): Promise<Frame> {
 		try {
-			const [record] = await this.#rows(number - 1, number);
+			const [record] = await this.rows(number - 1, number);
 			return { offset: 0, length: 0, number, records: record === undefined ? [] : [record], fault: null, torn: false };
 		} catch (error) {
 			return fault(number, words(error));
@@ -85,12 +85,14 @@ export class ParquetFile implements FrameFile {
 		return this.#file.close();
 	}
 
-	#readShape(): Promise<ParquetShape> {
+	/** Fails with an Error in words. */
+	shape(): Promise<ParquetShape> {
 		this.#shape ??= decodingThread.ask({ kind: 'shape', file: this.#decoded }, this.size) as Promise<ParquetShape>;
 		return this.#shape;
 	}
 
-	async #rows(from: number, to: number): Promise<readonly unknown[]> {
+	/** Rows `from` to `to` (excluded), all of one row group. Fails with an Error in words. */
+	async rows(from: number, to: number): Promise<readonly unknown[]> {
 		return (await decodingThread.ask({ kind: 'rows', file: this.#decoded, from, to }, this.size)) as readonly unknown[];
 	}
 }

@@ -10,6 +10,7 @@ import {
 	panelTypes,
 	settingIds,
 	viewIds,
+	viewTypes,
 } from '../../../src/host/ids.ts';
 
 interface Menu {
@@ -22,6 +23,7 @@ interface Manifest {
 	readonly activationEvents: string[];
 	readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: string[] } };
 	readonly contributes: {
+		readonly customEditors: { viewType: string; priority: string; selector: { filenamePattern: string }[] }[];
 		readonly commands: { command: string; title: string; category: string; enablement?: string }[];
 		readonly menus: Record<string, Menu[]>;
 		readonly keybindings: Menu[];
@@ -57,6 +59,16 @@ test('package.json and ids.ts name the same commands, settings, views and contai
 	assert.deepEqual(
 		sorted(Object.values(contributes.views).flatMap((views) => views.map((view) => view.id))),
 		sorted(Object.values(viewIds)),
+	);
+	assert.deepEqual(
+		contributes.customEditors.map(({ viewType }) => viewType),
+		Object.values(viewTypes),
+	);
+	// A text stays a text unless a person chooses otherwise.
+	const unasked = contributes.customEditors.filter(({ priority }) => priority !== 'option');
+	assert.deepEqual(
+		unasked.flatMap(({ selector }) => selector.map(({ filenamePattern }) => filenamePattern)),
+		['*.parquet'],
 	);
 	assert.deepEqual(Object.keys(contributes.views), [containerId]);
 	assert.deepEqual(

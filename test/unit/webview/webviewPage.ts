@@ -19,7 +19,8 @@ export interface WebviewOptions {
 		| 'transcript'
 		| 'comparison'
 		| 'tree'
-		| 'strategies';
+		| 'strategies'
+		| 'dataset';
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;

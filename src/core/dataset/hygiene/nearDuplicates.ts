@@ -30,7 +30,6 @@ const mostCompared = 50;
  * the true Jaccard similarity.
  */
 export function findDuplicates(texts: readonly string[], options: DuplicateOptions = {}): Duplicates {
-	const { similarity = 0.8, shingle = 5 } = options;
 	const words = texts.map(wordsOf);
 	const exact = new Map<string, number[]>();
 	for (const [row, list] of words.entries()) {
@@ -41,15 +40,9 @@ export function findDuplicates(texts: readonly string[], options: DuplicateOptio
 		if (group === undefined) exact.set(key, [row]);
 		else group.push(row);
 	}
-	const first = [...exact.values()].map((group) => group[0] as number);
-	return {
-		exact: [...exact.values()].filter((group) => group.length > 1),
-		near: nearGroups(
-			first,
-			first.map((row) => shinglesOf(words[row] as string[], shingle)),
-			similarity,
-		),
-	};
+	const near = new NearDuplicates(options);
+	for (const [row = 0] of exact.values()) near.add(row, words[row] as string[]);
+	return { exact: [...exact.values()].filter((group) => group.length > 1), near: near.groups };
 }
 
 /** Hashes of the runs of words of a text. */
@@ -60,21 +53,37 @@ function shinglesOf(words: readonly string[], length: number): Set<number> {
 	return set;
 }
 
-function nearGroups(rows: readonly number[], sets: readonly Set<number>[], similarity: number): DuplicateGroup[] {
-	const random = Random.of('minhash');
-	const seeds = Array.from({ length: hashes }, () => random.uint32());
-	const parent = rows.map((_, i) => i);
-	const rootOf = (i: number): number => {
-		let root = i;
-		while (parent[root] !== root) root = parent[root] as number;
-		while (parent[i] !== root) [i, parent[i]] = [parent[i] as number, root];
-		return root;
-	};
-	const perBand = hashes / bands;
-	const buckets = Array.from({ length: bands }, () => new Map<number, number[]>());
-	for (const [i, set] of sets.entries()) {
-		const signature = signatureOf(set, seeds);
-		for (const [b, bucket] of buckets.entries()) {
+/** Finds texts that share most of their runs of words, one by one. */
+export class NearDuplicates {
+	readonly #similarity: number;
+	readonly #shingle: number;
+	readonly #seeds: readonly number[];
+	readonly #buckets = Array.from({ length: bands }, () => new Map<number, number[]>());
+	readonly #rows: number[] = [];
+	readonly #sets: Set<number>[] = [];
+	readonly #parent: number[] = [];
+
+	constructor({ similarity = 0.8, shingle = 5 }: DuplicateOptions = {}) {
+		this.#similarity = similarity;
+		this.#shingle = shingle;
+		const random = Random.of('minhash');
+		this.#seeds = Array.from({ length: hashes }, () => random.uint32());
+	}
+
+	/** Texts that were added. */
+	get size(): number {
+		return this.#rows.length;
+	}
+
+	/** @param row its number, told in groups; each larger than the one before */
+	add(row: number, words: readonly string[]): void {
+		const i = this.#rows.push(row) - 1;
+		const set = shinglesOf(words, this.#shingle);
+		this.#sets.push(set);
+		this.#parent.push(i);
+		const signature = signatureOf(set, this.#seeds);
+		const perBand = hashes / bands;
+		for (const [b, bucket] of this.#buckets.entries()) {
 			let key = b;
 			for (let k = 0; k < perBand; k++) key = mix32(key ^ (signature[b * perBand + k] as number));
 			const members = bucket.get(key);
@@ -83,22 +92,38 @@ function nearGroups(rows: readonly number[], sets: readonly Set<number>[], simil
 				continue;
 			}
 			for (const other of members.slice(0, mostCompared)) {
-				if (rootOf(other) === rootOf(i) || jaccard(sets[other] as Set<number>, set) < similarity) continue;
+				if (this.#rootOf(other) === this.#rootOf(i)) continue;
+				if (jaccard(this.#sets[other] as Set<number>, set) < this.#similarity) continue;
 				// The earlier row leads its group.
-				const [low, high] = [rootOf(other), rootOf(i)].sort((a, b) => a - b) as [number, number];
-				parent[high] = low;
+				const [low, high] = [this.#rootOf(other), this.#rootOf(i)].sort((a, b) => a - b) as [number, number];
+				this.#parent[high] = low;
 			}
 			members.push(i);
 		}
 	}
-	const groups = new Map<number, number[]>();
-	for (const [i, row] of rows.entries()) {
-		const root = rootOf(i);
-		const group = groups.get(root);
-		if (group === undefined) groups.set(root, [row]);
-		else group.push(row);
+
+	get groups(): DuplicateGroup[] {
+		const groups = new Map<number, number[]>();
+		for (const [i, row] of this.#rows.entries()) {
+			const root = this.#rootOf(i);
+			const group = groups.get(root);
+			if (group === undefined) groups.set(root, [row]);
+			else group.push(row);
+		}
+		return [...groups.values()].filter((group) => group.length > 1);
 	}
-	return [...groups.values()].filter((group) => group.length > 1);
+
+	#rootOf(i: number): number {
+		let root = i;
+		while (this.#parent[root] !== root) root = this.#parent[root] as number;
+		let at = i;
+		while (this.#parent[at] !== root) {
+			const next = this.#parent[at] as number;
+			this.#parent[at] = root;
+			at = next;
+		}
+		return root;
+	}
 }
 
 function signatureOf(set: ReadonlySet<number>, seeds: readonly number[]): Uint32Array {

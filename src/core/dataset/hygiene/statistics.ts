@@ -28,26 +28,57 @@ export interface DatasetFacts {
 	readonly vocabulary: number;
 }
 
+/** What is counted of a row. */
+export interface CountedRow {
+	readonly prompt: string | null;
+	readonly answer: string | null;
+	readonly solution: string | null;
+}
+
 /** What a dataset is like. @param problems at least one */
 export function datasetFacts(problems: readonly Problem[]): DatasetFacts {
-	const kinds = new Map<AnswerKind, number>();
-	const vocabulary = new Set<string>();
-	for (const { prompt, answer } of problems) {
-		const kind = answerKind(answer);
-		kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-		for (const word of wordsOf(prompt)) vocabulary.add(word);
+	const counter = new FactsCounter();
+	for (const problem of problems) counter.add(problem);
+	return { ...counter.facts, prompt: counter.facts.prompt as LengthFacts };
+}
+
+/** Counts rows one by one; it keeps lengths and words, no texts. */
+export class FactsCounter {
+	readonly #prompt = new Lengths();
+	readonly #answer = new Lengths();
+	readonly #solution = new Lengths();
+	readonly #kinds = new Map<AnswerKind, number>();
+	readonly #vocabulary = new Set<string>();
+	readonly #mostWords: number;
+	#rows = 0;
+
+	/** @param mostWords different words that are told apart */
+	constructor(mostWords = Number.POSITIVE_INFINITY) {
+		this.#mostWords = mostWords;
 	}
-	const lengths = (texts: readonly (string | null)[]) =>
-		lengthFacts(texts.flatMap((t) => (t === null ? [] : [t.length])));
-	return {
-		rows: problems.length,
-		prompt: lengths(problems.map(({ prompt }) => prompt)) as LengthFacts,
-		answer: lengths(problems.map(({ answer }) => answer)),
-		solution: lengths(problems.map(({ solution }) => solution)),
-		withSolution: problems.filter(({ solution }) => solution !== null).length,
-		answerKinds: [...kinds].sort((a, b) => b[1] - a[1]),
-		vocabulary: vocabulary.size,
-	};
+
+	/** @param words of the prompt, where they are known already */
+	add({ prompt, answer, solution }: CountedRow, words = prompt === null ? [] : wordsOf(prompt)): void {
+		this.#rows++;
+		const kind = answerKind(answer);
+		this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
+		if (prompt !== null) this.#prompt.add(prompt.length);
+		if (answer !== null) this.#answer.add(answer.length);
+		if (solution !== null) this.#solution.add(solution.length);
+		if (this.#vocabulary.size < this.#mostWords) for (const word of words) this.#vocabulary.add(word);
+	}
+
+	get facts(): Omit<DatasetFacts, 'prompt'> & { readonly prompt: LengthFacts | null } {
+		return {
+			rows: this.#rows,
+			prompt: this.#prompt.facts,
+			answer: this.#answer.facts,
+			solution: this.#solution.facts,
+			withSolution: this.#solution.count,
+			answerKinds: [...this.#kinds].sort((a, b) => b[1] - a[1]),
+			vocabulary: this.#vocabulary.size,
+		};
+	}
 }
 
 export function answerKind(answer: string | null): AnswerKind {
@@ -62,15 +93,35 @@ export function answerKind(answer: string | null): AnswerKind {
 	return 'text';
 }
 
-function lengthFacts(lengths: readonly number[]): LengthFacts | null {
-	if (lengths.length === 0) return null;
-	const sorted = [...lengths].sort((a, b) => a - b);
-	const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] as number;
-	return {
-		least: sorted[0] as number,
-		median: at(0.5),
-		mean: lengths.reduce((a, b) => a + b, 0) / lengths.length,
-		p95: at(0.95),
-		most: sorted.at(-1) as number,
-	};
+/** How often each length was met. */
+class Lengths {
+	readonly #counts = new Map<number, number>();
+	#sum = 0;
+	count = 0;
+
+	add(length: number): void {
+		this.#counts.set(length, (this.#counts.get(length) ?? 0) + 1);
+		this.#sum += length;
+		this.count++;
+	}
+
+	get facts(): LengthFacts | null {
+		if (this.count === 0) return null;
+		const sorted = [...this.#counts].sort((a, b) => a[0] - b[0]);
+		const at = (share: number): number => {
+			let left = Math.ceil(share * this.count);
+			for (const [length, times] of sorted) {
+				left -= times;
+				if (left <= 0) return length;
+			}
+			return sorted.at(-1)?.[0] as number;
+		};
+		return {
+			least: sorted[0]?.[0] as number,
+			median: at(0.5),
+			mean: this.#sum / this.count,
+			p95: at(0.95),
+			most: sorted.at(-1)?.[0] as number,
+		};
+	}
 }

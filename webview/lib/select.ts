@@ -1,4 +1,4 @@
-import { element, fill } from '../lib/dom.ts';
+import { element, fill } from './dom.ts';
 
 export interface SelectChoice {
 	readonly value: string;

@@ -1,0 +1,100 @@
+import type { PresetName } from '../../../protocol/recipe.ts';
+import { findBoxed } from '../../math/statedAnswer.ts';
+import type { DatasetColumns } from '../datasetRows.ts';
+import type { TableColumn } from './tableColumns.ts';
+import type { RowValue } from './tableRow.ts';
+
+/** Which column holds what; null: none does. */
+export interface ColumnMapping {
+	readonly prompt: string | null;
+	readonly answer: string | null;
+	readonly solution: string | null;
+	/** How rows are read, where it is not what the columns hold. */
+	readonly preset: PresetName | null;
+}
+
+/** A mapping with the sentences that say what it was guessed by. */
+export interface GuessedMapping extends ColumnMapping {
+	readonly because: readonly string[];
+}
+
+/** What may be a worked solution, or what a policy wrote. */
+const sampled = ['output', 'response', 'completion', 'chosen'] as const;
+
+/** Names that columns have in published datasets, the likeliest first. */
+const names = {
+	prompt: ['prompt', 'question', 'problem', 'query', 'instruction', 'input', 'task', 'text', 'messages'],
+	answer: ['answer', 'final_answer', 'gold', 'gold_answer', 'ground_truth', 'expected', 'target', 'label', ...sampled],
+	solution: ['solution', 'rationale', 'reasoning', 'cot', 'chain_of_thought', 'explanation', 'thinking', ...sampled],
+} as const;
+
+/** Columns of which a row is a rollout, whose completion is no gold answer. */
+const scored = ['reward', 'rewards', 'advantage', 'correct'];
+
+/** Share of the sampled values that have a mark, from which on the column is read by it. */
+const marked = 0.8;
+
+/** Guesses which columns hold prompt, answer and solution, by their names and by what some rows hold. */
+export function guessMapping(columns: readonly TableColumn[], sample: readonly RowValue[]): GuessedMapping {
+	const because: string[] = [];
+	const has = (name: string) => columns.some((column) => column.name === name);
+	const isRollouts = has('completion') && scored.some(has);
+	const byName = (role: keyof typeof names, taken: readonly (string | null)[]): string | null => {
+		for (const wanted of names[role]) {
+			if (isRollouts && role !== 'prompt' && (sampled as readonly string[]).includes(wanted)) continue;
+			const found = columns.find(({ name }) => name.toLowerCase() === wanted && !taken.includes(name));
+			if (found !== undefined) {
+				because.push(`${role}: the column is named "${found.name}"`);
+				return found.name;
+			}
+		}
+		return null;
+	};
+	const share = (name: string, fits: (text: string) => boolean): number => {
+		const texts = sample.map((row) => row[name]).filter((value) => typeof value === 'string');
+		return texts.length === 0 ? 0 : texts.filter(fits).length / texts.length;
+	};
+	const nums = columns.find(({ name, type }) => name === 'nums' && type === 'list');
+	if (nums !== undefined && has('target')) {
+		return {
+			prompt: 'nums',
+			answer: 'target',
+			solution: null,
+			preset: 'countdown',
+			because: ['the columns "nums" and "target" are those of Countdown'],
+		};
+	}
+	let prompt = byName('prompt', []);
+	if (prompt === null) {
+		const longest = columns.filter(({ type }) => type === 'text').toSorted((a, b) => b.length - a.length)[0];
+		if (longest !== undefined) {
+			prompt = longest.name;
+			because.push(`prompt: "${longest.name}" holds the longest texts`);
+		}
+	}
+	const answer = byName('answer', [prompt]);
+	const solution = byName('solution', [prompt, answer]);
+	if (answer !== null && share(answer, (text) => /####\s*\S/.test(text)) >= marked) {
+		because.push(`answer: it stands after "####" in "${answer}"`);
+		return { prompt, answer, solution: answer, preset: 'gsm8k', because };
+	}
+	const boxed = [answer, solution].find(
+		(name) => name !== null && share(name, (text) => findBoxed(text).length > 0) >= marked,
+	);
+	// A column of answers is better than one to take them out of.
+	if (boxed !== undefined && boxed !== null && (answer === null || boxed === answer)) {
+		because.push(`answer: it stands in \\boxed{} in "${boxed}"`);
+		return { prompt, answer: boxed, solution: boxed, preset: 'math', because };
+	}
+	return { prompt, answer, solution, preset: null, because };
+}
+
+/** As rows of a recipe's dataset are read; roles without a column have their usual names. */
+export function datasetColumns({ prompt, answer, solution, preset }: ColumnMapping): DatasetColumns {
+	return {
+		prompt: prompt ?? 'prompt',
+		answer: answer ?? 'answer',
+		solution: solution ?? 'solution',
+		...(preset === null ? {} : { preset }),
+	};
+}

@@ -1,0 +1,66 @@
+/** The likelier ones first, where a line holds as many of both. */
+const delimiters = ['\t', ';', '|', ','] as const;
+
+/** The character that parts the fields of a table's first line: the one that it holds most often outside of quotes. */
+export function guessDelimiter(line: string): string {
+	const bare = line.replace(/"[^"]*"/g, '');
+	const counts = delimiters.map((delimiter) => bare.split(delimiter).length);
+	const most = Math.max(...counts);
+	return most === 1 ? ',' : (delimiters[counts.indexOf(most)] as string);
+}
+
+/** The fields of one record (RFC 4180); what follows a closing quote in a field is kept as it is. */
+export function parseSeparated(record: string, delimiter: string): string[] {
+	const fields: string[] = [];
+	const end = record.endsWith('\r') ? record.length - 1 : record.length;
+	for (let at = 0; ; ) {
+		let field = '';
+		if (record[at] === '"') {
+			at++;
+			for (;;) {
+				const close = record.indexOf('"', at);
+				if (close < 0) {
+					// Never closed: the rest of the record is the field.
+					fields.push(field + record.slice(at, end));
+					return fields;
+				}
+				field += record.slice(at, close);
+				at = close + 1;
+				if (record[at] !== '"') break;
+				field += '"';
+				at++;
+			}
+		}
+		const stop = record.indexOf(delimiter, at);
+		if (stop < 0 || stop >= end) {
+			fields.push(field + record.slice(at, end));
+			return fields;
+		}
+		fields.push(field + record.slice(at, stop));
+		at = stop + 1;
+	}
+}
+
+/** Names of columns from a table's first record: what has no name, or another's, gets one of its own. */
+export function columnNames(fields: readonly string[]): string[] {
+	const names: string[] = [];
+	const used = new Set<string>();
+	for (const [i, field] of fields.entries()) {
+		const wanted = field.trim() === '' ? `column ${i + 1}` : field.trim();
+		let name = wanted;
+		for (let n = 2; used.has(name); n++) name = `${wanted} ${n}`;
+		used.add(name);
+		names.push(name);
+	}
+	return names;
+}
+
+/** A record as a row: what it lacks is null, and what no column is named for gets a name. */
+export function rowOfFields(names: readonly string[], fields: readonly string[]): Record<string, unknown> {
+	const row: Record<string, unknown> = {};
+	const set = (name: string, value: unknown) =>
+		Object.defineProperty(row, name, { value, enumerable: true, configurable: true, writable: true });
+	for (const [i, name] of names.entries()) set(name, fields[i] ?? null);
+	for (let i = names.length; i < fields.length; i++) set(`column ${i + 1}`, fields[i]);
+	return row;
+}

@@ -1,0 +1,193 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import * as vscode from 'vscode';
+import { toDisposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { type DatasetBlock, fileBlock, oneLine, taskBlock } from '../../core/dataset/table/recipeBlock.ts';
+import {
+	type DatasetCommand,
+	type DatasetEvent,
+	datasetCommandSchema,
+	datasetRequests,
+} from '../../protocol/datasetMessages.ts';
+import { openTable, tableExtensions } from '../../runs/dataset/openTable.ts';
+import { TaskTable } from '../../runs/dataset/taskTable.ts';
+import { viewTypes } from '../ids.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/panelBase.ts';
+import { withoutLinks } from '../runView.ts';
+import { exportName, taskLabel, taskOfQuery, taskScheme } from './datasetPlace.ts';
+import { DatasetSession } from './datasetSession.ts';
+import { askDifficulty } from './difficulty.ts';
+import { pathFrom, useInRecipe } from './useInRecipe.ts';
+
+const app = {
+	name: 'dataset',
+	viewType: viewTypes.dataset,
+	commands: datasetCommandSchema,
+	requests: datasetRequests,
+} as const;
+
+/** The rows of a file, or of a generated task, in an editor. It writes nothing but what a person exports. */
+export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
+	readonly uri: vscode.Uri;
+	readonly session: DatasetSession;
+
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, uri: vscode.Uri) {
+		super(panel, context, app);
+		this.uri = uri;
+		const isTask = uri.scheme === taskScheme;
+		const place = isTask ? taskOfQuery(uri.query) : null;
+		this.session = this.register(
+			new DatasetSession({
+				label: place === null ? vscode.workspace.asRelativePath(uri) : taskLabel(place),
+				name: place === null ? basename(uri.fsPath) : place.task.task,
+				open: async () =>
+					place === null ? await openTable(fileOf(uri)) : new TaskTable(place.task, place.rows, place.seed),
+				post: (snapshot) => void this.post(snapshot),
+			}),
+		);
+		const { session } = this;
+		this.handlers = {
+			rows: ({ version, view, from, to }) => session.rows(version, view, from, to),
+			row: ({ version, row }) => session.row(version, row),
+		};
+		if (uri.scheme === 'file') this.#follow(uri.fsPath);
+		this.load(context);
+	}
+
+	protected readonly handlers: RequestHandlers<typeof datasetRequests>;
+
+	protected override onCommand(command: DatasetCommand): void {
+		const { session } = this;
+		switch (command.type) {
+			case 'ready':
+				void session.begin();
+				break;
+			case 'again':
+				void session.again();
+				break;
+			case 'show':
+				void session.show(command.filter, command.sort);
+				break;
+			case 'map':
+				void session.map(command.mapping);
+				break;
+			case 'share':
+				void session.setShare(command.share);
+				break;
+			case 'statistics':
+				void session.computeStatistics();
+				break;
+			case 'cancel':
+				void session.cancel(command.what);
+				break;
+			case 'useInRecipe':
+				this.#settle(useInRecipe((recipe) => this.#block(recipe)));
+				break;
+			case 'copyRecipe':
+				this.#settle(this.#copyRecipe());
+				break;
+			case 'addTests':
+				this.#settle(this.#addTests());
+				break;
+			case 'removeTests':
+				void session.removeTests();
+				break;
+			case 'difficulty':
+				this.#settle(askDifficulty(session, this.uri));
+				break;
+			case 'export':
+				this.#settle(this.#export());
+				break;
+			case 'openText':
+				this.#settle(vscode.commands.executeCommand('vscode.openWith', this.uri, 'default'));
+				break;
+			case 'copy':
+				this.#settle(vscode.env.clipboard.writeText(command.text));
+				break;
+			case 'forgetNotice':
+				session.forgetNotice();
+				break;
+			case 'fault':
+				this.log.error(`dataset: ${command.message}`);
+				break;
+		}
+	}
+
+	protected override onHidden(): void {
+		this.session.sleep();
+	}
+
+	#block(recipe: string): DatasetBlock {
+		if (this.uri.scheme === taskScheme) return taskBlock(taskOfQuery(this.uri.query).task);
+		return fileBlock(pathFrom(recipe, this.uri.fsPath), this.session.mapping, this.session.share);
+	}
+
+	async #copyRecipe(): Promise<void> {
+		const folder = vscode.workspace.getWorkspaceFolder(this.uri)?.uri.fsPath ?? dirname(this.uri.fsPath);
+		await vscode.env.clipboard.writeText(`"dataset": ${oneLine(this.#block(join(folder, 'a.recipe.json')))}`);
+		this.session.say('Copied: put it into a recipe.');
+	}
+
+	async #addTests(): Promise<void> {
+		const chosen = await vscode.window.showOpenDialog({
+			title: 'Test sets whose words are looked for in the rows',
+			openLabel: 'Look for Overlaps',
+			canSelectMany: true,
+			filters: { 'Files of rows': [...tableExtensions] },
+		});
+		if (chosen !== undefined) await this.session.addTests(chosen.map(({ fsPath }) => fsPath));
+	}
+
+	async #export(): Promise<void> {
+		const name = exportName(this.uri.scheme === 'file' ? this.uri.fsPath : this.uri.path);
+		const folder =
+			this.uri.scheme === 'file'
+				? vscode.Uri.file(dirname(this.uri.fsPath))
+				: vscode.workspace.workspaceFolders?.[0]?.uri;
+		// The dialog asks before an existing file is named.
+		const chosen = await vscode.window.showSaveDialog({
+			title: `Export ${this.session.shownRows} rows`,
+			saveLabel: 'Export',
+			filters: { 'JSON lines': ['jsonl'] },
+			...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
+		});
+		if (chosen === undefined) return;
+		if (chosen.fsPath === this.uri.fsPath) {
+			throw new Failure('invalid', 'The rows are read from this file.', 'Name another file.');
+		}
+		const { rows, leftOut } = await this.session.exportTo(chosen.fsPath, true);
+		const left = leftOut === 0 ? '' : ` ${leftOut} rows that cannot be read were left out.`;
+		this.session.say(`Wrote ${rows} rows to ${basename(chosen.fsPath)}.${left}`);
+	}
+
+	#settle(work: Thenable<unknown>): void {
+		work.then(undefined, (error: unknown) => {
+			const failure = Failure.from(error);
+			if (failure.reason === 'cancelled') return;
+			this.log.warn(String(error));
+			void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+		});
+	}
+
+	/** The folder is watched: editors and writers replace files. */
+	#follow(file: string): void {
+		const name = basename(file);
+		let watcher: FSWatcher;
+		try {
+			watcher = watch(dirname(file), { persistent: false }, (_event, changed) => {
+				if (changed === name) this.session.markStale();
+			});
+		} catch (error) {
+			this.log.warn(`${file} is not followed: ${String(error)}`);
+			return;
+		}
+		watcher.on('error', (error) => this.log.warn(`${file} is not followed any more: ${String(error)}`));
+		this.register(toDisposable(() => watcher.close()));
+	}
+}
+
+function fileOf(uri: vscode.Uri): string {
+	if (uri.scheme === 'file') return uri.fsPath;
+	throw new Failure('unsupported', 'This is no file on this machine.', 'Save it as a file first.');
+}

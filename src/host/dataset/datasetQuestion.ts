@@ -1,0 +1,70 @@
+import * as vscode from 'vscode';
+import { createTask } from '../../core/dataset/createTask.ts';
+import { taskDefaults } from '../../core/dataset/settings.ts';
+import { operationNames, type TaskDataset, taskNames } from '../../protocol/recipe.ts';
+import { tableExtensions } from '../../runs/dataset/openTable.ts';
+import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
+
+/** The address of a generated task. Fails with `invalid` for settings that make none. */
+export function taskUri(value: object): vscode.Uri {
+	const place = taskOfQuery(JSON.stringify(value));
+	createTask(place.task);
+	return vscode.Uri.from({ scheme: taskScheme, path: `/${place.task.task}`, query: taskQuery(place) });
+}
+
+/** Asks for a file, or for a task and its settings; undefined: the person changed their mind. */
+export async function askDataset(): Promise<vscode.Uri | undefined> {
+	const picked = await vscode.window.showQuickPick(
+		[
+			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), task: null },
+			{ label: 'Generated tasks', kind: vscode.QuickPickItemKind.Separator, task: null },
+			...taskNames.map((task) => ({
+				label: `$(symbol-operator) ${task}`,
+				description: Object.entries(taskDefaults[task])
+					.map(([key, value]) => `${key} ${value}`)
+					.join(', '),
+				task,
+			})),
+		],
+		{ title: 'Open Dataset', placeHolder: 'A file of rows, or problems that a task generates' },
+	);
+	if (picked === undefined) return undefined;
+	if (picked.task !== null) {
+		const settings = await askSettings(picked.task);
+		return settings === undefined ? undefined : taskUri(settings);
+	}
+	const chosen = await vscode.window.showOpenDialog({
+		title: 'A file of rows',
+		openLabel: 'Open Dataset',
+		canSelectMany: false,
+		filters: { 'Files of rows': [...tableExtensions] },
+	});
+	return chosen?.[0];
+}
+
+/** The settings of a task, one after the other, each with its default; then the seed. */
+async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | undefined> {
+	const given: Record<string, unknown> = { task };
+	const entries = [...Object.entries(taskDefaults[task]), ['seed', 0] as const];
+	for (const [i, [key, value]] of entries.entries()) {
+		const title = `${task}: ${key} (${i + 1} of ${entries.length})`;
+		const answer = await askSetting(title, key, value);
+		if (answer === undefined) return undefined;
+		given[key] = answer;
+	}
+	return given as TaskDataset;
+}
+
+async function askSetting(title: string, key: string, value: unknown): Promise<unknown> {
+	const choices = typeof value === 'boolean' ? ['no', 'yes'] : key === 'operation' ? [...operationNames] : null;
+	if (choices !== null) {
+		const picked = await vscode.window.showQuickPick(choices, { title });
+		return picked === undefined || typeof value !== 'boolean' ? picked : picked === 'yes';
+	}
+	const text = await vscode.window.showInputBox({
+		title,
+		value: String(value),
+		validateInput: (input) => (/^\d{1,7}$/.test(input.trim()) ? undefined : 'Enter a whole number.'),
+	});
+	return text === undefined ? undefined : Number(text);
+}

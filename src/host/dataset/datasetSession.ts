@@ -1,0 +1,512 @@
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { parseDatasetRow, promptKey } from '../../core/dataset/datasetRows.ts';
+import { isHeldOut } from '../../core/dataset/split.ts';
+import { type ColumnMapping, datasetColumns, guessMapping } from '../../core/dataset/table/columnMapping.ts';
+import { columnOrder } from '../../core/dataset/table/columnOrder.ts';
+import { rowDetail } from '../../core/dataset/table/rowDetail.ts';
+import { isOpen, type RowMarks } from '../../core/dataset/table/rowFilter.ts';
+import { rolesOf } from '../../core/dataset/table/rowRoles.ts';
+import type { TableColumn } from '../../core/dataset/table/tableColumns.ts';
+import { cellText, type RowValue, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import {
+	type DatasetColumn,
+	type DatasetFinding,
+	type DatasetRowDetail,
+	type DatasetSnapshot,
+	type DatasetStatistics,
+	type DatasetWork,
+	longestCell,
+	mostFindings,
+	mostRowsAtOnce,
+	noFilter,
+	type RowFilter,
+	type RowSort,
+	type ShownRow,
+} from '../../protocol/datasetMessages.ts';
+import type { DataTable, OnWalk } from '../../runs/dataset/dataTable.ts';
+import { exportRows, rowsOf } from '../../runs/dataset/exportRows.ts';
+import type { PassRates } from '../../runs/dataset/passRates.ts';
+import { sampleTable } from '../../runs/dataset/sampleTable.ts';
+import { openTests, type TestIndex, walkOverlaps } from '../../runs/dataset/walkOverlaps.ts';
+import { walkStatistics } from '../../runs/dataset/walkStatistics.ts';
+import { walkView } from '../../runs/dataset/walkView.ts';
+
+/** The column of a policy's pass rates, and its name in exported rows. */
+export const passRateColumn = 'pass rate';
+export const passRateField = 'pass_rate';
+
+/** Larger files are gone through when a person asks for it. */
+const largestUnasked = 256 << 20;
+const defaultShare = 0.1;
+
+export interface DatasetSessionOptions {
+	/** The file, or the task; for people. */
+	readonly label: string;
+	readonly name: string;
+	readonly open: () => Promise<DataTable>;
+	readonly post: (snapshot: DatasetSnapshot) => void;
+	/** Between two snapshots: progress comes often. */
+	readonly newsMs?: number;
+}
+
+interface Work {
+	readonly controller: AbortController;
+	readonly ended: Promise<unknown>;
+	done: number;
+	total: number;
+}
+
+/**
+ * What a dataset editor knows and does, without VS Code: the table, which of its rows are shown, and what was found out about
+ * them. Whatever takes long is a work that tells how far it is and can be ended; one that is asked for anew ends the one
+ * before it.
+ */
+export class DatasetSession extends Disposable {
+	readonly #options: DatasetSessionOptions;
+	readonly #works = new Map<DatasetWork, Work>();
+	#table: DataTable | null = null;
+	#version = 0;
+	#failure: Failure | null = null;
+	#opening: Promise<void> | null = null;
+	/** What is found out without being asked. */
+	#unasked: Promise<void> = Promise.resolve();
+	#columns: readonly TableColumn[] = [];
+	#guessed: ColumnMapping & { readonly because: readonly string[] } = noMapping;
+	#chosen: ColumnMapping | null = null;
+	#share = defaultShare;
+	#stale = false;
+	#statistics: DatasetStatistics | null = null;
+	#repeats: ReadonlyMap<number, number> = new Map();
+	#tests: readonly TestIndex[] = [];
+	#overlaps: ReadonlyMap<number, DatasetFinding> | null = null;
+	#rates: PassRates | null = null;
+	#ratedRows = 0;
+	#viewNumber = 0;
+	/** Which view was asked for last. */
+	#asked = 0;
+	#filter: RowFilter = noFilter;
+	#sort: RowSort | null = null;
+	/** null: every row as it stands. */
+	#shown: readonly number[] | null = null;
+	#notice: { text: string; isError: boolean } | null = null;
+	#awake = false;
+	#timer: NodeJS.Timeout | null = null;
+
+	constructor(options: DatasetSessionOptions) {
+		super();
+		this.#options = options;
+		this.register({
+			dispose: () => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+				for (const { controller } of this.#works.values()) controller.abort();
+				const table = this.#table;
+				const ended = [...this.#works.values()].map((work) => work.ended.catch(() => undefined));
+				void Promise.all(ended).then(() => table?.close().catch(() => undefined));
+			},
+		});
+	}
+
+	get mapping(): ColumnMapping {
+		return this.#chosen ?? this.#guessed;
+	}
+
+	get share(): number {
+		return this.#share;
+	}
+
+	/** The table's stamp, to see whether the file has changed; null: there is none. */
+	get stamp(): string | null {
+		return this.#table?.stamp ?? null;
+	}
+
+	/** Paths of the test sets. */
+	get tests(): readonly string[] {
+		return this.#tests.map(({ path }) => path);
+	}
+
+	/** Rows of the view. */
+	get shownRows(): number {
+		return this.#shown?.length ?? this.#table?.rowCount ?? 0;
+	}
+
+	/** The webview is there and knows nothing. */
+	async begin(): Promise<void> {
+		this.#awake = true;
+		this.#opening ??= this.#open();
+		await this.#opening;
+		this.#post();
+	}
+
+	/** The webview hears nothing until it begins again; works go on. */
+	sleep(): void {
+		this.#awake = false;
+	}
+
+	/** Resolves when nothing is under way any more. */
+	async settled(): Promise<void> {
+		await this.#opening;
+		await this.#unasked;
+		while (this.#works.size > 0) await Promise.allSettled([...this.#works.values()].map(({ ended }) => ended));
+	}
+
+	/** Reads the file again. */
+	async again(): Promise<void> {
+		await this.#opening;
+		for (const what of [...this.#works.keys()]) await this.cancel(what);
+		this.#opening = this.#open();
+		await this.#opening;
+		this.#post();
+	}
+
+	/** The file was written to. */
+	markStale(): void {
+		if (this.#stale) return;
+		this.#stale = true;
+		this.#soon();
+	}
+
+	async cancel(what: DatasetWork): Promise<void> {
+		const work = this.#works.get(what);
+		work?.controller.abort();
+		await work?.ended.catch(() => undefined);
+	}
+
+	/** Which rows are shown, in which order. What a filter needs is found out first. */
+	async show(filter: RowFilter, sort: RowSort | null): Promise<void> {
+		this.#filter = filter;
+		this.#sort = sort;
+		this.#soon();
+		const asked = ++this.#asked;
+		await this.cancel('view');
+		if (asked !== this.#asked) return;
+		if (isOpen(filter) && sort === null) {
+			this.#take(null);
+			return;
+		}
+		if (filter.duplicates !== 'all' && this.#statistics === null) await this.computeStatistics();
+		if (asked !== this.#asked) return;
+		await this.#work('view', async (table, signal, onWalk) => {
+			const shown = await walkView(table, filter, sort, {
+				marks: (row, value) => this.#marks(row, value),
+				complete: (value) => this.#completed(value),
+				signal,
+				onWalk,
+			});
+			if (asked === this.#asked) this.#take(shown);
+		});
+	}
+
+	/** @param mapping null: as it was guessed */
+	async map(mapping: ColumnMapping | null): Promise<void> {
+		this.#chosen = mapping;
+		await this.#found();
+	}
+
+	async setShare(share: number): Promise<void> {
+		this.#share = share;
+		await this.#found();
+	}
+
+	computeStatistics(): Promise<void> {
+		return this.#work('statistics', async (table, signal, onWalk) => {
+			const { statistics, repeats } = await walkStatistics(table, this.mapping, this.#share, { signal, onWalk });
+			this.#statistics = statistics;
+			this.#repeats = repeats;
+			// Rows in view are drawn with their marks.
+			this.#viewNumber++;
+		});
+	}
+
+	/** Holds the rows against more test sets. Failures are thrown, so that they can be told where the sets were chosen. */
+	async addTests(paths: readonly string[]): Promise<void> {
+		const more: TestIndex[] = [];
+		for (const path of paths) if (!this.tests.includes(path)) more.push(await openTests(path));
+		this.#tests = [...this.#tests, ...more];
+		await this.#findOverlaps();
+	}
+
+	async removeTests(): Promise<void> {
+		await this.cancel('overlaps');
+		this.#tests = [];
+		this.#overlaps = null;
+		if (this.#filter.overlaps !== 'all') await this.show({ ...this.#filter, overlaps: 'all' }, this.#sort);
+		this.#soon();
+	}
+
+	/** Pass rates of a policy, by which rows can be sorted and filtered; null: none. */
+	async setPassRates(rates: PassRates | null): Promise<void> {
+		this.#rates = rates;
+		this.#ratedRows = 0;
+		if (rates === null) {
+			const conditions = this.#filter.conditions.filter(({ column }) => column !== passRateColumn);
+			await this.show({ ...this.#filter, conditions }, this.#sort?.column === passRateColumn ? null : this.#sort);
+			return;
+		}
+		await this.#work('difficulty', async (table, signal, onWalk) => {
+			let rated = 0;
+			for await (const { value } of table.scan(signal, onWalk)) {
+				if (value !== null && this.#rateOf(value) !== null) rated++;
+			}
+			this.#ratedRows = rated;
+		});
+		if (!isOpen(this.#filter) || this.#sort !== null) await this.show(this.#filter, this.#sort);
+	}
+
+	/**
+	 * Writes the rows of the view as JSONL, in its order, with their pass rates where there are any.
+	 * Fails with `exists`, `denied`, `full`, `cancelled`.
+	 */
+	async exportTo(path: string, replace: boolean): Promise<{ rows: number; bytes: number; leftOut: number }> {
+		await this.#works.get('view')?.ended.catch(() => undefined);
+		let result = { rows: 0, bytes: 0, leftOut: 0 };
+		await this.#attempt('export', async (table, signal, onWalk) => {
+			const line = (value: RowValue): RowValue =>
+				this.#rates === null ? value : { ...value, [passRateField]: this.#rateOf(value) };
+			result = { ...(await exportRows(table, this.#shown, path, { replace, line, signal, onWalk })) };
+		});
+		return result;
+	}
+
+	say(text: string, isError = false): void {
+		this.#notice = { text, isError };
+		this.#soon();
+	}
+
+	forgetNotice(): void {
+		this.#notice = null;
+	}
+
+	/** Rows of the view, cut. Fails with `mismatch` when version or view are others by now. */
+	async rows(version: number, view: number, from: number, to: number): Promise<{ rows: ShownRow[] }> {
+		const table = this.#present(version);
+		if (view !== this.#viewNumber) throw new Failure('mismatch', 'Other rows are shown meanwhile.');
+		const end = Math.min(to, from + mostRowsAtOnce);
+		const rows = this.#shown === null ? await table.rows(from, end) : await rowsOf(table, this.#shown.slice(from, end));
+		const columns = this.#shownColumns();
+		return { rows: rows.map((row) => this.#shownRow(row, columns)) };
+	}
+
+	/** One row of the file. */
+	async row(version: number, row: number): Promise<DatasetRowDetail> {
+		const table = this.#present(version);
+		const [read] = await table.rows(row, row + 1);
+		if (read === undefined) throw new Failure('missing', `There is no row ${row + 1}.`);
+		const { value, fault } = read;
+		const finding = this.#overlaps?.get(row);
+		const detail = {
+			row,
+			fault,
+			refused: null,
+			findings: finding === undefined ? [] : [finding],
+			repeats: this.#repeats.get(row) ?? null,
+			heldOut: false,
+			parts: [],
+		};
+		if (value === null) return detail;
+		const parsed = parseDatasetRow(value, row + 1, datasetColumns(this.mapping));
+		return {
+			...detail,
+			refused: parsed.kind === 'fault' ? parsed.fault.message : null,
+			heldOut: this.#isHeldOut(value),
+			parts: rowDetail(this.#completed(value), this.mapping),
+		};
+	}
+
+	#present(version: number): DataTable {
+		if (this.#table === null || version !== this.#version) {
+			throw new Failure('mismatch', 'The file was read again meanwhile.');
+		}
+		return this.#table;
+	}
+
+	async #open(): Promise<void> {
+		const before = this.#table;
+		this.#table = null;
+		this.#stale = false;
+		this.#failure = null;
+		this.#statistics = null;
+		this.#repeats = new Map();
+		this.#overlaps = null;
+		await before?.close().catch(() => undefined);
+		let table: DataTable;
+		try {
+			table = await this.#options.open();
+			if (this.disposed) {
+				await table.close();
+				return;
+			}
+			const { columns, values } = await sampleTable(table);
+			this.#columns = columns;
+			this.#guessed = guessMapping(columns, values);
+		} catch (error) {
+			this.#failure = Failure.from(error, `Cannot read ${this.#options.name}`);
+			return;
+		}
+		this.#table = table;
+		this.#version++;
+		this.#viewNumber++;
+		this.#shown = null;
+		this.#unasked = this.#goThrough();
+	}
+
+	async #goThrough(): Promise<void> {
+		await this.#work('index', (table, signal, onWalk) => table.index(signal, onWalk));
+		const table = this.#table;
+		if (table === null || !table.complete) return;
+		if (table.size === null || table.size <= largestUnasked) await this.computeStatistics();
+		if (this.#tests.length > 0) await this.#findOverlaps();
+		if (!isOpen(this.#filter) || this.#sort !== null) await this.show(this.#filter, this.#sort);
+	}
+
+	/** Another mapping or share: what was found out with the one before is found out anew. */
+	async #found(): Promise<void> {
+		const known = this.#statistics !== null || this.#works.has('statistics');
+		this.#statistics = null;
+		this.#repeats = new Map();
+		this.#viewNumber++;
+		this.#soon();
+		if (known) await this.computeStatistics();
+		if (this.#tests.length > 0) await this.#findOverlaps();
+		if (this.#rates !== null) await this.setPassRates(this.#rates);
+		else if (!isOpen(this.#filter)) await this.show(this.#filter, this.#sort);
+	}
+
+	async #findOverlaps(): Promise<void> {
+		await this.#work('overlaps', async (table, signal, onWalk) => {
+			this.#overlaps = await walkOverlaps(table, this.mapping, this.#tests, { signal, onWalk });
+			// Rows in view are drawn with their marks.
+			this.#viewNumber++;
+		});
+		if (this.#filter.overlaps !== 'all') await this.show(this.#filter, this.#sort);
+	}
+
+	#take(shown: readonly number[] | null): void {
+		this.#shown = shown;
+		this.#viewNumber++;
+		this.#soon();
+	}
+
+	/** As {@link #attempt}; a failure is told in the view. */
+	async #work(what: DatasetWork, task: Task): Promise<void> {
+		try {
+			await this.#attempt(what, task);
+		} catch (error) {
+			const failure = Failure.from(error);
+			if (failure.reason !== 'cancelled' && !this.disposed) this.say(failure.toString(), true);
+		}
+	}
+
+	async #attempt(what: DatasetWork, task: Task): Promise<void> {
+		while (this.#works.has(what)) await this.cancel(what);
+		const table = this.#table;
+		if (table === null || this.disposed) return;
+		const controller = new AbortController();
+		const ended = task(table, controller.signal, (done, total) => {
+			work.done = done;
+			work.total = total;
+			this.#soon();
+		});
+		const work: Work = { controller, ended, done: 0, total: 0 };
+		this.#works.set(what, work);
+		this.#soon();
+		try {
+			await ended;
+		} finally {
+			if (this.#works.get(what) === work) this.#works.delete(what);
+			this.#soon();
+		}
+	}
+
+	#completed(value: RowValue): RowValue {
+		return this.#rates === null ? value : { ...value, [passRateColumn]: this.#rateOf(value) };
+	}
+
+	#rateOf(value: RowValue): number | null {
+		const { prompt } = rolesOf(value, this.mapping);
+		return prompt === null ? null : (this.#rates?.of(prompt) ?? null);
+	}
+
+	#isHeldOut(value: RowValue): boolean {
+		const { prompt } = rolesOf(value, this.mapping);
+		return prompt !== null && isHeldOut(promptKey(prompt), this.#share);
+	}
+
+	#marks(row: number, value: RowValue): RowMarks {
+		return {
+			repeats: this.#repeats.has(row),
+			overlaps: this.#overlaps?.has(row) === true,
+			heldOut: () => this.#isHeldOut(value),
+		};
+	}
+
+	#shownColumns(): DatasetColumn[] {
+		const columns = columnOrder(this.#columns, this.mapping).map((column) => ({ ...column, computed: false }));
+		if (this.#rates === null) return columns;
+		return [{ name: passRateColumn, type: 'number', length: 5, computed: true }, ...columns];
+	}
+
+	#shownRow({ row, value, fault }: TableRow, columns: readonly DatasetColumn[]): ShownRow {
+		if (value === null) {
+			return { row, cells: columns.map(() => null), fault, repeats: false, overlaps: false, heldOut: false };
+		}
+		const whole = this.#completed(value);
+		const cells = columns.map(({ name }) => (Object.hasOwn(whole, name) ? cut(cellText(whole[name])) : null));
+		const { repeats, overlaps, heldOut } = this.#marks(row, whole);
+		return { row, cells, fault, repeats, overlaps, heldOut: heldOut() };
+	}
+
+	#soon(): void {
+		if (this.#timer !== null || this.disposed) return;
+		this.#timer = setTimeout(() => {
+			this.#timer = null;
+			this.#post();
+		}, this.#options.newsMs ?? 120);
+	}
+
+	#post(): void {
+		if (!this.#awake || this.disposed) return;
+		const table = this.#table;
+		const { prompt, answer, solution, preset } = this.mapping;
+		const findings = this.#overlaps;
+		this.#options.post({
+			type: 'snapshot',
+			label: this.#options.label,
+			name: this.#options.name,
+			format: table?.format ?? '',
+			size: table?.size ?? null,
+			version: table === null ? 0 : this.#version,
+			stale: this.#stale,
+			failure: this.#failure && { message: this.#failure.message, action: this.#failure.action ?? null },
+			rows: table?.rowCount ?? 0,
+			complete: table?.complete ?? false,
+			columns: this.#shownColumns(),
+			mapping: { prompt, answer, solution, preset },
+			because: this.#chosen === null ? [...this.#guessed.because] : [],
+			usable: table !== null && (table.format === 'task' || prompt !== null),
+			statistics: this.#statistics,
+			view: {
+				number: this.#viewNumber,
+				filter: this.#filter,
+				sort: this.#sort,
+				rows: this.shownRows,
+				all: this.#shown === null,
+			},
+			tests: this.#tests.map(({ name, rows, tooShort }) => ({ name, rows, tooShort })),
+			overlaps: findings && { rows: findings.size, findings: [...findings.values()].slice(0, mostFindings) },
+			difficulty: this.#rates && { name: this.#rates.name, rows: this.#ratedRows, questions: this.#rates.questions },
+			works: [...this.#works].map(([what, { done, total }]) => ({ what, done, total })),
+			notice: this.#notice,
+		});
+	}
+}
+
+type Task = (table: DataTable, signal: AbortSignal, onWalk: OnWalk) => Promise<void>;
+
+const noMapping = { prompt: null, answer: null, solution: null, preset: null, because: [] } as const;
+
+/** One line, cut; what is cut ends with an ellipsis. */
+function cut(text: string): string {
+	const head = text.length > longestCell ? `${text.slice(0, longestCell)}\u2026` : text;
+	return head.replace(/\s+/g, ' ').trim();
+}

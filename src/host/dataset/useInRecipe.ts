@@ -1,0 +1,62 @@
+import { dirname, relative } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { type DatasetBlock, setDataset } from '../../core/dataset/table/recipeBlock.ts';
+import { displayText } from '../runView.ts';
+
+const elsewhere = '**/{node_modules,.git,runs}/**';
+
+/** As a recipe writes it: relative, with "/"; absolute where it lies on another drive. */
+export function pathFrom(recipe: string, file: string): string {
+	return relative(dirname(recipe), file).replaceAll('\\', '/');
+}
+
+/**
+ * Sets a recipe's `dataset` by an edit of its document, which can be undone and is not saved.
+ * @param block for the recipe at a path
+ * @returns the recipe; undefined: the person changed their mind
+ */
+export async function useInRecipe(
+	block: (recipe: string) => DatasetBlock,
+	chosen?: vscode.Uri,
+): Promise<vscode.Uri | undefined> {
+	const recipe = chosen ?? (await pickRecipe());
+	if (recipe === undefined) return undefined;
+	const document = await vscode.workspace.openTextDocument(recipe);
+	const edit = new vscode.WorkspaceEdit();
+	const changes = setDataset(document.getText(), block(recipe.fsPath));
+	for (const { offset, length, text } of changes) {
+		edit.replace(recipe, new vscode.Range(document.positionAt(offset), document.positionAt(offset + length)), text);
+	}
+	if (!(await vscode.workspace.applyEdit(edit))) {
+		throw new Failure('denied', `${recipe.fsPath} could not be changed.`, 'See whether it may be written.');
+	}
+	const editor = await vscode.window.showTextDocument(document, {
+		preview: false,
+		viewColumn: vscode.ViewColumn.Beside,
+	});
+	const [first] = changes;
+	if (first !== undefined) {
+		const place = document.positionAt(first.offset);
+		editor.selection = new vscode.Selection(place, place);
+		editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+	}
+	return recipe;
+}
+
+/** One that is open comes first. */
+async function pickRecipe(): Promise<vscode.Uri | undefined> {
+	const open = vscode.workspace.textDocuments.map(({ uri }) => uri).filter((uri) => uri.path.endsWith('.recipe.json'));
+	const found = await vscode.workspace.findFiles('**/*.recipe.json', elsewhere, 1000);
+	const all = new Map([...open, ...found].filter((uri) => uri.scheme === 'file').map((uri) => [uri.toString(), uri]));
+	const recipes = [...all.values()];
+	if (recipes.length === 0) {
+		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
+	}
+	if (recipes.length === 1) return recipes[0];
+	const picked = await vscode.window.showQuickPick(
+		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
+		{ title: 'Use the dataset in a recipe', placeHolder: 'In which recipe' },
+	);
+	return picked?.uri;
+}

@@ -1,0 +1,77 @@
+import { basename, extname } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { SeparatedSplits } from '../../core/dataset/table/recordSplitter.ts';
+import { columnNames, guessDelimiter, parseSeparated } from '../../core/dataset/table/separatedValues.ts';
+import { OpenedFile } from '../importers/openedFile.ts';
+import type { DataTable } from './dataTable.ts';
+import { ParquetTable } from './parquetTable.ts';
+import { RecordTable } from './recordTable.ts';
+
+/** Extensions of the files that are read, without the dot. */
+export const tableExtensions = ['jsonl', 'ndjson', 'json', 'csv', 'tsv', 'parquet'] as const;
+
+/** Of a text; the names of the columns must fit in. */
+const headBytes = 1 << 20;
+
+/**
+ * Opens a file of rows that a person chose. Fails with `missing`, `invalid` (no regular file, no text), `unsupported`
+ * (another extension or encoding) or `corrupt`.
+ */
+export async function openTable(path: string): Promise<DataTable> {
+	const name = basename(path);
+	const extension = extname(path).slice(1).toLowerCase();
+	if (!(tableExtensions as readonly string[]).includes(extension)) {
+		throw new Failure('unsupported', `${name} is none of ${tableExtensions.join(', ')}.`, 'Convert it first.');
+	}
+	const file = await OpenedFile.chosen(path);
+	try {
+		if (extension === 'parquet') return await ParquetTable.open(file, name);
+		const head = await file.read(0, Math.min(file.size, headBytes));
+		const begin = textBegin(head, name);
+		if (extension === 'csv' || extension === 'tsv') return separated(file, head, begin, extension);
+		const lines = extension !== 'json' || isJsonLines(head.subarray(begin));
+		return new RecordTable(file, { format: lines ? 'jsonl' : 'json' }, begin);
+	} catch (error) {
+		await file.close();
+		throw error;
+	}
+}
+
+/** After a byte order mark. */
+function textBegin(head: Uint8Array, name: string): number {
+	const [a, b, c] = head;
+	if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) {
+		throw new Failure('unsupported', `${name} is written in UTF-16.`, 'Save it in UTF-8.');
+	}
+	if (head.subarray(0, 8192).includes(0)) {
+		throw new Failure('invalid', `${name} is not text.`, 'Open a file of rows: JSONL, JSON, CSV, TSV or Parquet.');
+	}
+	return a === 0xef && b === 0xbb && c === 0xbf ? 3 : 0;
+}
+
+function separated(file: OpenedFile, head: Uint8Array, begin: number, format: 'csv' | 'tsv'): RecordTable {
+	const text = new TextDecoder().decode(head.subarray(begin));
+	const delimiter = format === 'tsv' ? '\t' : guessDelimiter(text.split('\n', 1)[0] ?? '');
+	const splitter = new SeparatedSplits(delimiter);
+	let first: readonly [number, number] | null = null;
+	const found = (start: number, end: number) => {
+		first ??= [start, end];
+	};
+	splitter.push(head.subarray(begin), begin, found);
+	if (head.length === file.size) splitter.end(head.length, found);
+	const [start, end] = (first ?? [begin, head.length]) as readonly [number, number];
+	const names = columnNames(parseSeparated(new TextDecoder().decode(head.subarray(start, end)), delimiter));
+	return new RecordTable(file, { format, delimiter, names }, Math.min(file.size, end + 1));
+}
+
+/** Whether a file called .json has a document a line: its first line is a whole object, and it is not the only one. */
+function isJsonLines(head: Uint8Array): boolean {
+	const [first = '', second] = new TextDecoder().decode(head).trimStart().split('\n', 2);
+	if (second === undefined || !first.startsWith('{') || !second.startsWith('{')) return false;
+	try {
+		JSON.parse(first);
+		return true;
+	} catch {
+		return false;
+	}
+}

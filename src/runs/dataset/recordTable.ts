@@ -1,0 +1,172 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import {
+	JsonSplits,
+	LineSplits,
+	type RecordSplitter,
+	SeparatedSplits,
+} from '../../core/dataset/table/recordSplitter.ts';
+import { parseSeparated, rowOfFields } from '../../core/dataset/table/separatedValues.ts';
+import { rowOfValue, type TableFormat, type TableRow } from '../../core/dataset/table/tableRow.ts';
+import type { OpenedFile } from '../importers/openedFile.ts';
+import { Turns } from '../importers/turns.ts';
+import type { DataTable, OnWalk } from './dataTable.ts';
+
+const chunkBytes = 1 << 18;
+/** The place of every so manieth row is remembered: a file of 1 GB takes a megabyte or two. */
+const rowsPerMark = 64;
+/** Longer records are not read. */
+export const longestRecord = 16 << 20;
+
+/** How the records of a file are told apart and read. */
+export type RecordSyntax =
+	| { readonly format: 'jsonl' | 'json' }
+	| { readonly format: 'csv' | 'tsv'; readonly delimiter: string; readonly names: readonly string[] };
+
+interface Place {
+	readonly start: number;
+	readonly end: number;
+}
+
+/** A file of records one after the other: lines, separated values, a JSON list. It holds no rows, only where they are. */
+export class RecordTable implements DataTable {
+	readonly format: TableFormat;
+	readonly size: number;
+	readonly stamp: string;
+	readonly #file: OpenedFile;
+	readonly #syntax: RecordSyntax;
+	/** Where the first record begins: after a byte order mark and the names of the columns. */
+	readonly #begin: number;
+	/** Where rows 0, 64, 128, ... begin. */
+	readonly #marks: number[] = [];
+	readonly #decoder = new TextDecoder();
+	#rowCount = 0;
+	#complete = false;
+	#indexing: Promise<void> | null = null;
+
+	constructor(file: OpenedFile, syntax: RecordSyntax, begin: number) {
+		this.#file = file;
+		this.#syntax = syntax;
+		this.#begin = begin;
+		this.format = syntax.format;
+		this.size = file.size;
+		this.stamp = file.stamp;
+	}
+
+	get rowCount(): number {
+		return this.#rowCount;
+	}
+
+	get complete(): boolean {
+		return this.#complete;
+	}
+
+	async index(signal?: AbortSignalLike, onWalk?: OnWalk): Promise<void> {
+		if (this.#complete) return;
+		await this.#indexing?.catch(() => undefined);
+		if (this.#complete) return;
+		this.#indexing = this.#index(signal, onWalk).finally(() => {
+			this.#indexing = null;
+		});
+		await this.#indexing;
+	}
+
+	async #index(signal?: AbortSignalLike, onWalk?: OnWalk): Promise<void> {
+		this.#marks.length = 0;
+		let rows = 0;
+		for await (const { places, at } of this.#places(this.#begin, false, signal)) {
+			for (const { start } of places) {
+				if (rows % rowsPerMark === 0) this.#marks.push(start);
+				rows++;
+			}
+			this.#rowCount = rows;
+			onWalk?.(at, this.size);
+		}
+		this.#complete = true;
+	}
+
+	async rows(from: number, to: number): Promise<TableRow[]> {
+		const end = Math.min(to, this.#rowCount);
+		const mark = Math.floor(from / rowsPerMark);
+		const start = this.#marks[mark];
+		if (from >= end || start === undefined) return [];
+		const rows: TableRow[] = [];
+		let row = mark * rowsPerMark;
+		// As much as lies before the next known place: rows that are asked for in any order are read one by one.
+		const portion = Math.max(4096, Math.min(chunkBytes, (this.#marks[mark + 1] ?? this.size) - start));
+		for await (const { places, bytes, chunkAt } of this.#places(start, true, undefined, portion)) {
+			for (const place of places) {
+				if (row >= from) rows.push(await this.#row(row, place, bytes, chunkAt));
+				if (++row >= end) return rows;
+			}
+		}
+		return rows;
+	}
+
+	async *scan(signal?: AbortSignalLike, onWalk?: OnWalk): AsyncGenerator<TableRow> {
+		const turns = new Turns(signal);
+		let row = 0;
+		for await (const { places, bytes, chunkAt, at } of this.#places(this.#begin, false, signal)) {
+			for (const place of places) {
+				yield await this.#row(row++, place, bytes, chunkAt);
+				if (turns.due) await turns.pass();
+			}
+			onWalk?.(at, this.size);
+		}
+	}
+
+	close(): Promise<void> {
+		return this.#file.close();
+	}
+
+	/** Where records lie, portion by portion. @param inside whether it begins at a record */
+	async *#places(
+		from: number,
+		inside: boolean,
+		signal?: AbortSignalLike,
+		portion = chunkBytes,
+	): AsyncGenerator<{ places: Place[]; bytes: Uint8Array; chunkAt: number; at: number }> {
+		const turns = new Turns(signal);
+		const splitter = this.#splitter(inside);
+		for (let at = from; at < this.size; ) {
+			const bytes = await this.#file.read(at, Math.min(portion, this.size - at));
+			if (bytes.length === 0) break;
+			const places: Place[] = [];
+			const chunkAt = at;
+			splitter.push(bytes, at, (start, end) => places.push({ start, end }));
+			at += bytes.length;
+			if (at >= this.size) splitter.end(at, (start, end) => places.push({ start, end }));
+			yield { places, bytes, chunkAt, at };
+			if (turns.due) await turns.pass();
+		}
+	}
+
+	#splitter(inside: boolean): RecordSplitter {
+		switch (this.#syntax.format) {
+			case 'jsonl':
+				return new LineSplits();
+			case 'json':
+				return new JsonSplits(inside);
+			default:
+				return new SeparatedSplits(this.#syntax.delimiter);
+		}
+	}
+
+	async #row(row: number, { start, end }: Place, bytes: Uint8Array, chunkAt: number): Promise<TableRow> {
+		const fault = (words: string): TableRow => ({ row, value: null, fault: words });
+		if (end - start > longestRecord)
+			return fault(`has ${end - start} bytes, more than the ${longestRecord} that are read`);
+		// A record that began in the portion before is read again.
+		const own =
+			start >= chunkAt ? bytes.subarray(start - chunkAt, end - chunkAt) : await this.#file.read(start, end - start);
+		const text = this.#decoder.decode(own);
+		const syntax = this.#syntax;
+		if (syntax.format === 'csv' || syntax.format === 'tsv') {
+			return { row, value: rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter)), fault: null };
+		}
+		try {
+			return { row, value: rowOfValue(JSON.parse(text)), fault: null };
+		} catch {
+			return fault(end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON');
+		}
+	}
+}

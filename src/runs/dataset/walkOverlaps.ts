@@ -1,0 +1,76 @@
+import { basename } from 'node:path';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { ContaminationIndex } from '../../core/dataset/hygiene/contamination.ts';
+import { type ColumnMapping, guessMapping } from '../../core/dataset/table/columnMapping.ts';
+import { rolesOf } from '../../core/dataset/table/rowRoles.ts';
+import type { DatasetFinding } from '../../protocol/datasetMessages.ts';
+import type { DataTable, OnWalk } from './dataTable.ts';
+import { openTable } from './openTable.ts';
+import { sampleTable } from './sampleTable.ts';
+
+/** Tests of more rows than this are not held in memory. */
+const mostTests = 200_000;
+
+/** A test set whose words are looked for. */
+export interface TestIndex {
+	readonly path: string;
+	readonly name: string;
+	readonly rows: number;
+	readonly tooShort: number;
+	readonly index: ContaminationIndex;
+}
+
+/** Reads a test set; its columns are guessed. Fails with `invalid` when it has no prompts, and with `unsupported`. */
+export async function openTests(path: string, signal?: AbortSignalLike): Promise<TestIndex> {
+	const name = basename(path);
+	const table = await openTable(path);
+	try {
+		const { columns, values } = await sampleTable(table);
+		const mapping = guessMapping(columns, values);
+		const index = new ContaminationIndex();
+		let rows = 0;
+		for await (const { row, value } of table.scan(signal)) {
+			const prompt = value === null ? null : rolesOf(value, mapping).prompt;
+			if (prompt === null) continue;
+			if (++rows > mostTests) {
+				throw new Failure(
+					'unsupported',
+					`${name} has more than ${mostTests} rows.`,
+					'Cut the test set into several files.',
+				);
+			}
+			index.add(prompt, row);
+		}
+		if (rows === 0)
+			throw new Failure('invalid', `${name} has no prompts to look for.`, 'Choose a test set with questions.');
+		return { path, name, rows, tooShort: index.tooShort, index };
+	} finally {
+		await table.close();
+	}
+}
+
+/**
+ * The rows whose prompt or solution shares words with a test set, as `dataset check` finds them: each with its first overlap.
+ * Fails with `cancelled`.
+ */
+export async function walkOverlaps(
+	table: DataTable,
+	mapping: ColumnMapping,
+	tests: readonly TestIndex[],
+	{ signal, onWalk }: { signal?: AbortSignalLike; onWalk?: OnWalk } = {},
+): Promise<ReadonlyMap<number, DatasetFinding>> {
+	const found = new Map<number, DatasetFinding>();
+	for await (const { row, value } of table.scan(signal, onWalk)) {
+		if (value === null) continue;
+		const { prompt, solution } = rolesOf(value, mapping);
+		for (const { name, index } of tests) {
+			const overlap =
+				(prompt === null ? null : index.find(prompt)) ?? (solution === null ? null : index.find(solution));
+			if (overlap === null) continue;
+			found.set(row, { row, against: name, test: overlap.test, words: overlap.words });
+			break;
+		}
+	}
+	return found;
+}

@@ -1,0 +1,55 @@
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import {
+	isOpen,
+	type RowMarks,
+	rowTest,
+	type SortKey,
+	sortedRows,
+	sortKey,
+} from '../../core/dataset/table/rowFilter.ts';
+import type { RowValue } from '../../core/dataset/table/tableRow.ts';
+import type { RowFilter, RowSort } from '../../protocol/datasetMessages.ts';
+import type { DataTable, OnWalk } from './dataTable.ts';
+
+/** Keys of more rows than this are not held in memory. */
+export const mostSorted = 1_000_000;
+
+/**
+ * The numbers of the rows that a filter lets through, in the order of a column; null: all of them as they stand. Rows that
+ * cannot be read are left out. Fails with `cancelled`, and with `unsupported` where there are too many to sort.
+ */
+export async function walkView(
+	table: DataTable,
+	filter: RowFilter,
+	sort: RowSort | null,
+	{
+		marks,
+		complete,
+		signal,
+		onWalk,
+	}: {
+		/** What is known of a row, and the row with what was found out about it. */
+		marks: (row: number, value: RowValue) => RowMarks;
+		complete: (value: RowValue) => RowValue;
+		signal?: AbortSignalLike;
+		onWalk?: OnWalk;
+	},
+): Promise<readonly number[] | null> {
+	if (isOpen(filter) && sort === null) return null;
+	const passes = rowTest(filter);
+	const rows: number[] = [];
+	const keys: SortKey[] = [];
+	for await (const { row, value } of table.scan(signal, onWalk)) {
+		if (value === null) continue;
+		const whole = complete(value);
+		if (!passes(whole, marks(row, whole))) continue;
+		rows.push(row);
+		if (sort === null) continue;
+		if (rows.length > mostSorted) {
+			throw new Failure('unsupported', `More than ${mostSorted} rows cannot be sorted.`, 'Filter them first.');
+		}
+		keys.push(sortKey(Object.hasOwn(whole, sort.column) ? whole[sort.column] : null));
+	}
+	return sort === null ? rows : sortedRows(rows, keys, sort.descending);
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import type { ExtensionApi } from '../../../src/extension.ts';
+import type { DatasetPanel } from '../../../src/host/dataset/datasetPanel.ts';
+import { useInRecipe } from '../../../src/host/dataset/useInRecipe.ts';
+import { commandIds, viewTypes } from '../../../src/host/ids.ts';
+import { activated, workspaceFolder } from '../support/laboratory.ts';
+
+suite('datasets', () => {
+	let api: ExtensionApi;
+	let folder: string;
+
+	suiteSetup(async () => {
+		api = await activated();
+		folder = join(workspaceFolder(), 'datasets');
+		await mkdir(folder, { recursive: true });
+	});
+
+	suiteTeardown(async () => {
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		await rm(folder, { recursive: true, force: true });
+	});
+
+	const typeOfTab = () => {
+		const input = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
+		return input instanceof vscode.TabInputCustom ? input.viewType : null;
+	};
+	/** The one editor that is open, once it has read its rows. */
+	const panel = async (): Promise<DatasetPanel> => {
+		for (let i = 0; i < 200 && api.datasets.panels[0]?.session.stamp == null; i++) {
+			await new Promise((resolve) => setTimeout(resolve, 50));
+		}
+		const [open] = api.datasets.panels;
+		assert.ok(open);
+		await open.session.settled();
+		return open;
+	};
+
+	test('a file of rows opens as text, and by the command as a dataset', async () => {
+		const file = vscode.Uri.file(join(folder, 'train.jsonl'));
+		const rows = [1, 2, 3].map((i) => JSON.stringify({ question: `What is ${i}?`, answer: i }));
+		await writeFile(file.fsPath, `${rows.join('\n')}\n`);
+		await vscode.commands.executeCommand('vscode.open', file);
+		assert.equal(typeOfTab(), null);
+		await vscode.commands.executeCommand(commandIds.openDataset, file);
+		assert.equal(typeOfTab(), viewTypes.dataset);
+		const { session } = await panel();
+		assert.equal(session.shownRows, 3);
+		assert.equal(session.mapping.prompt, 'question');
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+		assert.deepEqual(api.datasets.panels, []);
+	});
+
+	test('Parquet opens as a dataset', async () => {
+		const fixture = 'test/fixtures/trl-quirks/completions/completions_00010.parquet';
+		const file = join(folder, 'rows.parquet');
+		const { extensionPath } = vscode.extensions.getExtension('reasoning-lab.reasoning-lab') as {
+			extensionPath: string;
+		};
+		await writeFile(file, await readFile(join(extensionPath, fixture)));
+		await vscode.commands.executeCommand('vscode.open', vscode.Uri.file(file));
+		assert.equal(typeOfTab(), viewTypes.parquet);
+		const { session } = await panel();
+		assert.ok(session.shownRows > 0);
+		await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+	});
+
+	test('a generated task opens, and is set in a recipe by an edit', async () => {
+		await vscode.commands.executeCommand(commandIds.openDataset, { task: 'addition', digits: 2, rows: 50 });
+		assert.equal(typeOfTab(), viewTypes.dataset);
+		const { session } = await panel();
+		assert.equal(session.shownRows, 50);
+		const recipe = vscode.Uri.file(join(folder, 'a.recipe.json'));
+		await writeFile(recipe.fsPath, '{\n\t// kept\n\t"dataset": { "task": "countdown" }\n}\n');
+		await useInRecipe(() => ({ task: 'addition', digits: 2 }), recipe);
+		const document = await vscode.workspace.openTextDocument(recipe);
+		assert.equal(document.getText(), '{\n\t// kept\n\t"dataset": { "task": "addition", "digits": 2 }\n}\n');
+		await document.save();
+	});
+});

@@ -1,0 +1,270 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import type { DatasetSnapshot, DatasetWork } from '../../src/protocol/datasetMessages.ts';
+import { LiveRegion } from '../lib/a11y.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
+import { emptyState } from '../lib/emptyState.ts';
+import { formatBytes, formatCount } from '../lib/format.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { ColumnsView } from './columnsView.ts';
+import type { DatasetModel } from './datasetModel.ts';
+import { FilterBar } from './filterBar.ts';
+import { RowDetailView } from './rowDetailView.ts';
+import { RowTable } from './rowTable.ts';
+import { type Side, sides } from './savedState.ts';
+import { StatisticsView } from './statisticsView.ts';
+import { TestsView } from './testsView.ts';
+
+const sideNames: Readonly<Record<Side, string>> = {
+	row: 'Row',
+	statistics: 'Statistics',
+	columns: 'Columns',
+	tests: 'Test Sets',
+};
+const workNames: Readonly<Record<DatasetWork, string>> = {
+	index: 'Counting rows',
+	statistics: 'Counting statistics',
+	view: 'Looking through the rows',
+	overlaps: 'Looking for overlaps',
+	export: 'Exporting',
+	difficulty: 'Estimating difficulty',
+};
+
+/** Puts the parts of the dataset view together. */
+export class App extends Disposable {
+	readonly #model: DatasetModel;
+	readonly #live = this.register(new LiveRegion());
+	readonly #title = element('h1', null);
+	readonly #facts = element('p', { class: 'quiet facts-line' });
+	readonly #notice = element('p', { class: 'notice', role: 'status', hidden: true });
+	readonly #stale = element('div', { class: 'remark stale', role: 'status', hidden: true });
+	readonly #works = element('div', { class: 'works', role: 'group', aria: { label: 'Under way' } });
+	readonly #body = element('div', { class: 'body' });
+	readonly #empty = element('div', { class: 'empty-box', hidden: true });
+	readonly #buttons: ReturnType<typeof button>[];
+	readonly #filter: FilterBar;
+	readonly #table: RowTable;
+	readonly #detail: RowDetailView;
+	readonly #views: Readonly<Record<Side, { readonly element: HTMLElement; update(): void }>>;
+	readonly #tabs = new Map<Side, HTMLButtonElement>();
+	readonly #panels = new Map<Side, HTMLElement>();
+	#emptyKey = '';
+	#worksKey = '';
+
+	constructor(root: HTMLElement, model: DatasetModel) {
+		super();
+		this.#model = model;
+		this.#filter = this.register(new FilterBar(model));
+		this.#detail = this.register(new RowDetailView(model));
+		this.#table = this.register(new RowTable(model, () => this.#detail.focus()));
+		this.#views = {
+			row: this.#detail,
+			statistics: new StatisticsView(model),
+			columns: new ColumnsView(model),
+			tests: new TestsView(model),
+		};
+		this.#buttons = [
+			button({
+				label: 'Use in Recipe\u2026',
+				title: 'Sets the dataset of a recipe to these rows',
+				onClick: () => model.post({ type: 'useInRecipe' }),
+			}),
+			button({
+				label: 'Difficulty\u2026',
+				title: 'Pass rates of a policy for each row',
+				onClick: () => model.post({ type: 'difficulty' }),
+			}),
+			button({
+				label: 'Export Rows\u2026',
+				icon: 'download',
+				title: 'Writes the rows shown, in their order, as JSONL',
+				onClick: () => model.post({ type: 'export' }),
+			}),
+		];
+		const openText = button({
+			label: 'Open as Text',
+			appearance: 'icon',
+			icon: 'log',
+			onClick: () => model.post({ type: 'openText' }),
+		});
+		this.#buttons.push(openText);
+		const side = element(
+			'aside',
+			{ class: 'side', aria: { label: 'About the rows' } },
+			this.#tabList(),
+			...sides.map((name) => this.#panel(name)),
+		);
+		this.#body.append(this.#table.element, side);
+		root.append(
+			element(
+				'header',
+				{ class: 'page-head' },
+				element('div', { class: 'page-title' }, this.#title, this.#facts),
+				element('div', { class: 'actions' }, ...this.#buttons.map((one) => one.element)),
+			),
+			this.#stale,
+			this.#notice,
+			this.#filter.element,
+			this.#works,
+			this.#body,
+			this.#empty,
+			this.#live.element,
+		);
+		const again = button({ label: 'Read Again', onClick: () => model.post({ type: 'again' }) });
+		this.#stale.append('The file has changed since it was read. ', again.element);
+		this.register(
+			model.onChange((change) => {
+				if (change === 'snapshot') this.#update();
+				if (change === 'shown' || change === 'snapshot') this.#showSide();
+				if (change === 'detail') this.#detail.update();
+			}),
+		);
+		const onKey = (event: KeyboardEvent): void => this.#onKey(event);
+		document.addEventListener('keydown', onKey);
+		this.register({ dispose: () => document.removeEventListener('keydown', onKey) });
+		this.#filter.element.hidden = true;
+		this.#body.hidden = true;
+		this.#showSide();
+	}
+
+	#tabList(): HTMLElement {
+		const list = element('div', { class: 'tabs', role: 'tablist', aria: { label: 'What is shown of the rows' } });
+		for (const side of sides) {
+			const tab = element(
+				'button',
+				{ class: 'tab', id: uniqueId('tab'), role: 'tab', attributes: { type: 'button' } },
+				sideNames[side],
+			);
+			tab.addEventListener('click', () => this.#model.setSide(side));
+			tab.addEventListener('keydown', (event) => {
+				const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+				if (by === undefined) return;
+				event.preventDefault();
+				const other = sides[(sides.indexOf(side) + by + sides.length) % sides.length] as Side;
+				this.#model.setSide(other);
+				this.#tabs.get(other)?.focus();
+			});
+			this.#tabs.set(side, tab);
+			list.append(tab);
+		}
+		return list;
+	}
+
+	#panel(side: Side): HTMLElement {
+		const tab = this.#tabs.get(side) as HTMLElement;
+		const panel = element(
+			'div',
+			{ class: 'side-panel', role: 'tabpanel', id: uniqueId('panel'), tabIndex: 0, aria: { labelledby: tab.id } },
+			this.#views[side].element,
+		);
+		setAria(tab, 'controls', panel.id);
+		this.#panels.set(side, panel);
+		return panel;
+	}
+
+	#showSide(): void {
+		const now = this.#model.saved.side;
+		for (const [side, tab] of this.#tabs) {
+			setAria(tab, 'selected', side === now);
+			tab.tabIndex = side === now ? 0 : -1;
+		}
+		for (const [side, panel] of this.#panels) panel.hidden = side !== now;
+		this.#views[now].update();
+	}
+
+	#update(): void {
+		const snapshot = this.#model.snapshot;
+		if (snapshot === null) return;
+		setText(this.#title, plainLabel(snapshot.name, 120));
+		const { format, size, columns, label } = snapshot;
+		const facts = [
+			label === snapshot.name ? null : plainLabel(label, 200),
+			format === 'task' ? 'generated' : format.toUpperCase(),
+			size === null ? null : formatBytes(size),
+			`${columns.length} ${columns.length === 1 ? 'column' : 'columns'}`,
+		].filter((part) => part !== null && part !== '');
+		setText(this.#facts, facts.join(' \u00b7 '));
+		this.#stale.hidden = !snapshot.stale;
+		const { notice } = snapshot;
+		this.#notice.hidden = notice === null;
+		this.#notice.classList.toggle('bad', notice?.isError === true);
+		setText(this.#notice, notice === null ? '' : plainLabel(notice.text, 1000));
+		this.#showEmpty(snapshot);
+		this.#showWorks(snapshot);
+		this.#filter.update();
+		const ready = snapshot.version > 0 && snapshot.rows > 0;
+		for (const one of this.#buttons.slice(0, 3)) one.setDisabled(!ready);
+		this.#buttons[3]?.setHidden(format === 'task' || format === 'parquet' || format === '');
+	}
+
+	#showEmpty(snapshot: DatasetSnapshot): void {
+		const { failure, rows, complete, version } = snapshot;
+		const empty = failure !== null || (complete && rows === 0);
+		this.#empty.hidden = !empty;
+		this.#body.hidden = empty || version === 0;
+		this.#filter.element.hidden = this.#body.hidden;
+		const key = JSON.stringify([empty, failure]);
+		if (!empty || key === this.#emptyKey) return;
+		this.#emptyKey = key;
+		const again = { label: 'Read Again', run: () => this.#model.post({ type: 'again' }) };
+		fill(
+			this.#empty,
+			emptyState(
+				failure === null
+					? { title: 'No rows', text: 'The file is empty.', actions: [again] }
+					: {
+							title: 'The rows cannot be shown',
+							text: plainLabel([failure.message, failure.action].filter(Boolean).join(' '), 1000),
+							actions: [again],
+						},
+			),
+		);
+	}
+
+	#showWorks({ works }: DatasetSnapshot): void {
+		const key = JSON.stringify(works.map(({ what }) => what));
+		if (key !== this.#worksKey) {
+			this.#worksKey = key;
+			fill(
+				this.#works,
+				...works.map(({ what }) =>
+					element(
+						'div',
+						{ class: 'work' },
+						element('span', null, workNames[what]),
+						element('progress', { class: 'progress', aria: { label: workNames[what] } }),
+						element('span', { class: 'quiet work-share' }),
+						button({
+							label: `Cancel: ${workNames[what]}`,
+							appearance: 'icon',
+							icon: 'close',
+							onClick: () => this.#model.post({ type: 'cancel', what }),
+						}).element,
+					),
+				),
+			);
+			if (works.length > 0) this.#live.announce(`${works.map(({ what }) => workNames[what]).join(', ')}`);
+			else this.#live.announce(`Done. ${formatCount(this.#model.snapshot?.view.rows)} rows are shown.`);
+		}
+		this.#works.hidden = works.length === 0;
+		for (const [i, { done, total }] of works.entries()) {
+			const progress = this.#works.children[i]?.querySelector('progress');
+			const share = this.#works.children[i]?.querySelector('.work-share');
+			if (!progress || !share) continue;
+			if (total > 0) {
+				progress.max = total;
+				progress.value = done;
+				setText(share, `${Math.floor((100 * done) / total)} %`);
+			} else progress.removeAttribute('value');
+		}
+	}
+
+	#onKey(event: KeyboardEvent): void {
+		if (event.key !== 'Escape') return;
+		const side = this.#panels.get('row');
+		if (side?.contains(document.activeElement)) {
+			event.preventDefault();
+			this.#table.focus();
+		}
+	}
+}
