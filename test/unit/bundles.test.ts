@@ -12,7 +12,17 @@ interface Bundle {
 	readonly sizes: ReadonlyMap<string, number>;
 }
 
-const webviews = ['dashboard', 'rollouts', 'verification', 'query', 'transcript', 'comparison', 'tree', 'strategies', 'dataset'];
+const webviews = [
+	'dashboard',
+	'rollouts',
+	'verification',
+	'query',
+	'transcript',
+	'comparison',
+	'tree',
+	'strategies',
+	'dataset',
+];
 const builtins = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);
 
 /** Modules that stay outside a bundle and are imported when it runs. */
