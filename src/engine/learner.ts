@@ -40,6 +40,8 @@ export interface SampleRequest {
 	readonly stop?: readonly number[];
 	/** Also tell how the distributions were spread, and their `alternatives` most likely tokens. */
 	readonly detail?: SampleDetail;
+	/** Who writes; the teacher must have been set (default: the policy). */
+	readonly of?: 'policy' | 'teacher';
 	/** Share the rows evenly among the workers: sooner done, but rounding then depends on how many there are. */
 	readonly spread?: boolean;
 }
@@ -100,6 +102,16 @@ export interface RlooRow extends Sequence {
 export interface DpoRow extends Sequence {
 	/** Sum over the completion under the reference. */
 	readonly refLogprob: number;
+}
+
+/** Loss = sum over rows and tokens of weight * token loss: the caller has normalised the weights. */
+export type DistillRow = SftRow;
+
+export interface DistillSettings {
+	/** Divides the logits of student and teacher before they are compared. */
+	readonly temperature: number;
+	/** Share of cross-entropy with the tokens; the rest is the divergence from the teacher. */
+	readonly alpha: number;
 }
 
 /** A completion with what its beginnings are worth. */
@@ -198,6 +210,14 @@ export interface Learner {
 		settings: { readonly beta: number },
 		optimiser: OptimiserSettings,
 	): Promise<UpdateResult>;
+	/** The model that `updateDistill` learns from: of any size, of the same vocabulary. Throws `mismatch` otherwise. */
+	setTeacher(shape: ModelShape, parameters: Float32Array): void;
+	/** log-probabilities and entropies are at temperature 1; the divergence is before alpha and temperature weigh it. */
+	updateDistill(
+		rows: readonly DistillRow[],
+		settings: DistillSettings,
+		optimiser: OptimiserSettings,
+	): Promise<UpdateResult & { readonly divergence: number }>;
 	/** The current weights become the reference. */
 	setReference(): void;
 	readonly hasReference: boolean;

@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import type { HeadName } from '../protocol/control.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
 import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
-import type { GradientJob, PackedSequences } from './compute/jobs.ts';
+import type { GradientJob, PackedSequences, TeacherRef } from './compute/jobs.ts';
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
@@ -13,6 +13,8 @@ import { type ValueInputs, ValueModel } from './compute/valueModel.ts';
 import { WorkerPool } from './compute/workerPool.ts';
 import type {
 	CriticRow,
+	DistillRow,
+	DistillSettings,
 	DpoRow,
 	ExecutionReport,
 	GrpoRow,
@@ -106,6 +108,7 @@ interface UpdateInputs<Row extends Sequence> {
 	/** Rows that are computed together, one after the other; default 1. */
 	readonly together?: number;
 	readonly temperature: number;
+	readonly teacher?: TeacherRef;
 	perToken(rows: readonly Row[], batch: PackedSequences): GradientJob['perToken'];
 	perRow(rows: readonly Row[]): GradientJob['perRow'];
 	readonly scalars: GradientJob['scalars'];
@@ -154,6 +157,9 @@ class OrtLearner implements Learner {
 	readonly #pool: WorkerPool;
 	readonly #policy: SharedWeights;
 	#reference: SharedWeights | null = null;
+	#teacher: { readonly shape: ModelShape; readonly weights: SharedWeights } | null = null;
+	/** Teachers so far. */
+	#teachers = 0;
 	readonly headParameters: readonly ParameterSpec[];
 	readonly #heads = new Map<HeadName, ValueModel>();
 	readonly #optimiser: SharedOptimiser;
@@ -180,7 +186,10 @@ class OrtLearner implements Learner {
 			const even = Math.max(leastSpread, Math.ceil(prompts.length / this.execution.workers));
 			const size = request.spread === true ? Math.min(most, even) : most;
 			const parts = Array.from({ length: Math.ceil(prompts.length / size) }, (_, i) => {
-				const job = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), this.#policy.ref);
+				const from = request.of === 'teacher' ? this.#teacherRef() : null;
+				const weights = from?.weights ?? this.#policy.ref;
+				const rows = sampleJob(request, i * size, Math.min(prompts.length, (i + 1) * size), weights);
+				const job = from === null ? rows : { ...rows, teacher: from };
 				return this.#pool.run(() => ({ job, transfer: [] }));
 			});
 			const results = await settled(parts);
@@ -260,6 +269,42 @@ class OrtLearner implements Learner {
 			perRow: (part) => ({ 'reference logprobs': Float32Array.from(part, (row) => row.refLogprob) }),
 			scalars: { beta: settings.beta, 'pair weight': 2 / rows.length },
 		});
+	}
+
+	setTeacher(shape: ModelShape, parameters: Float32Array): void {
+		this.#checkIdle();
+		const count = parameterCount(shape);
+		if (parameters.length !== count || shape.vocabulary !== this.shape.vocabulary) {
+			throw new Failure('mismatch', `A teacher of ${count} parameters and ${shape.vocabulary} symbols does not fit.`);
+		}
+		const weights = new SharedWeights('teacher', parameters, ++this.#teachers);
+		this.#teacher = { shape, weights };
+	}
+
+	async updateDistill(
+		rows: readonly DistillRow[],
+		{ alpha, temperature }: DistillSettings,
+		optimiser: OptimiserSettings,
+	): Promise<UpdateResult & { readonly divergence: number }> {
+		const soft = (1 - alpha) * temperature ** 2;
+		const result = await this.#update(rows, optimiser, {
+			variant: { kind: 'distill' },
+			temperature,
+			teacher: this.#teacherRef(),
+			perToken: (part, batch) => ({ weights: packPerToken(part, (i) => (part[i] as DistillRow).weights, batch) }),
+			perRow: () => ({}),
+			scalars: { soft, hard: alpha },
+		});
+		let surprise = 0;
+		for (const [i, row] of rows.entries()) {
+			for (const [t, weight] of row.weights.entries()) surprise -= weight * (result.logprobs[i]?.[t] as number);
+		}
+		return { ...result, divergence: soft === 0 ? Number.NaN : (result.loss - alpha * surprise) / soft };
+	}
+
+	#teacherRef(): TeacherRef {
+		if (this.#teacher === null) throw new Failure('missing', 'There is no teacher yet.');
+		return { shape: this.#teacher.shape, weights: this.#teacher.weights.ref };
 	}
 
 	setReference(): void {
@@ -528,6 +573,7 @@ class OrtLearner implements Learner {
 				variant: inputs.variant,
 				batch,
 				temperature: inputs.temperature,
+				...(inputs.teacher === undefined ? {} : { teacher: inputs.teacher }),
 				perToken: inputs.perToken(part, batch),
 				perRow: inputs.perRow(part),
 				scalars: inputs.scalars,

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { Failure } from '../base/failure.ts';
 import { Executor } from './compute/executor.ts';
-import type { Job, JobResults, Reply } from './compute/jobs.ts';
+import type { GradientJob, Job, JobResults, Reply, TeacherRef } from './compute/jobs.ts';
 import { probeProviders } from './compute/probe.ts';
 import { runtimeNames } from './compute/providers.ts';
 import { Tensors } from './compute/runtime.ts';
@@ -9,21 +9,43 @@ import { Tensors } from './compute/runtime.ts';
 /** Entry point of a compute worker: takes one job at a time from the main thread. */
 
 let executor: Executor | undefined;
+let provider: string | undefined;
+/** Of a model of other sizes beside the policy; made when it is first needed. */
+let teacher: { readonly sizes: string; readonly executor: Executor } | undefined;
+
+async function teacherOf({ shape }: TeacherRef): Promise<Executor> {
+	const sizes = JSON.stringify(shape);
+	if (teacher?.sizes !== sizes) {
+		await teacher?.executor.release();
+		teacher = { sizes, executor: new Executor(shape, provider as string, await Tensors.load()) };
+	}
+	return teacher.executor;
+}
+
+async function distributionOf({
+	batch,
+	temperature,
+	teacher: ref,
+}: GradientJob): Promise<Float32Array<ArrayBuffer> | null> {
+	if (ref === undefined) return null;
+	return (await teacherOf(ref)).distribution({ kind: 'logprobs', weights: ref.weights, batch, temperature });
+}
 
 async function perform(job: Job): Promise<JobResults[Job['kind']]> {
 	if (job.kind === 'open') {
 		const opened = await probeProviders(job);
-		executor = new Executor(job.shape, runtimeNames[opened.provider], await Tensors.load());
+		provider = runtimeNames[opened.provider];
+		executor = new Executor(job.shape, provider, await Tensors.load());
 		return opened;
 	}
 	if (executor === undefined) throw new Failure('internal', 'A compute worker got work before it was opened.');
 	switch (job.kind) {
 		case 'sample':
-			return executor.sample(job);
+			return (job.teacher === undefined ? executor : await teacherOf(job.teacher)).sample(job);
 		case 'logprobs':
 			return executor.logprobs(job);
 		case 'gradient':
-			return executor.gradient(job);
+			return executor.gradient(job, await distributionOf(job));
 		case 'values':
 			return executor.values(job);
 		case 'value gradient':

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, described, real, text } from './recipeFields.ts';
+import { count, described, flag, real, text } from './recipeFields.ts';
 import { optimiser } from './stageFields.ts';
 
 /** Stages that learn from texts which are there, or that make such texts. */
@@ -25,4 +25,75 @@ export const pretrainStageSchema = v.strictObject({
 		),
 	),
 	batch_size: v.optional(count('Texts per update (default 64).', 1, 65_536)),
+});
+
+/** Completions that are there. */
+export const completionsSchema = described(
+	v.strictObject({
+		path: text('A JSONL file, relative to the recipe; pytorch: also JSON, CSV or Parquet, or a hub id.'),
+		split: v.optional(text('pytorch: split of a hub dataset (default "train").')),
+		prompt: v.optional(text('Name of the prompt column (default "prompt").')),
+		completion: v.optional(text('Name of the completion column (default "completion").')),
+		answer: v.optional(text('Name of the answer column (default "answer"), where completions are rejected.')),
+		solution: v.optional(
+			text(
+				'embedded: name of the column of solutions (default "solution"), which rows without a completion are made of.',
+			),
+		),
+	}),
+	'Completions, each with its prompt.',
+);
+
+export const sftStageSchema = v.strictObject({
+	type: described(v.literal('sft'), 'Cold start: imitation of worked solutions.'),
+	...optimiser,
+	data: v.optional(described(completionsSchema, 'Completions of a file (default: worked solutions of the dataset).')),
+	batch_size: v.optional(count('Worked solutions per update (default 64).', 1, 65_536)),
+});
+
+export const distillStageSchema = v.strictObject({
+	type: described(
+		v.literal('distill'),
+		'A teacher is imitated: its completions in a file, or its probabilities of every token.',
+	),
+	...optimiser,
+	data: v.optional(
+		described(
+			completionsSchema,
+			"The teacher's completions. Absent, with a teacher: completions of problems of the dataset.",
+		),
+	),
+	minReward: v.optional(
+		real(
+			'Completions of "data" whose reward by the rewards of this recipe is below it are left out (default: none is).',
+			-1e6,
+			1e6,
+		),
+	),
+	teacher: v.optional(
+		described(
+			v.strictObject({ path: text('A checkpoint folder of the embedded engine.') }),
+			'embedded: a model whose probabilities are learned; of the same vocabulary.',
+		),
+	),
+	temperature: v.optional(
+		real('teacher: what divides the logits of both before they are compared (default 1).', 0.01, 100),
+	),
+	alpha: v.optional(
+		real('teacher: share of cross-entropy with the completions; the rest is the divergence (default 0).', 0, 1),
+	),
+	on_policy: v.optional(
+		flag('teacher, without data: the student writes the completions that they compare (default false: the teacher).'),
+	),
+	sampling_temperature: v.optional(
+		real('teacher, without data: temperature of the completions (default 1).', 0.01, 100),
+	),
+	max_completion_length: v.optional(
+		count(
+			'teacher, without data: longest completion in tokens (default: what the task needs; 64 for a file).',
+			1,
+			8192,
+		),
+	),
+	batch_size: v.optional(count('Completions per update (default 64).', 1, 65_536)),
 });

@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
-import { pretrainStageSchema } from './imitationStages.ts';
+import { distillStageSchema, pretrainStageSchema, sftStageSchema } from './imitationStages.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
 import { optimiser, updates } from './stageFields.ts';
 import { pytorchSchema, raySchema } from './torchRecipe.ts';
-import { distillStageSchema, dpoStageSchema, rewardModelStageSchema, rlooStageSchema } from './torchStages.ts';
+import { dpoStageSchema, rewardModelStageSchema, rlooStageSchema } from './torchStages.ts';
 
 export { type SchedulerName, schedulerNames } from './stageFields.ts';
 
@@ -128,12 +128,6 @@ export const rewardSchema = v.union(
 	[builtInRewardSchema, fileRewardSchema],
 	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
 );
-
-export const sftStageSchema = v.strictObject({
-	type: described(v.literal('sft'), 'Cold start: imitation of worked solutions.'),
-	...optimiser,
-	batch_size: v.optional(count('Worked solutions per update (default 64).', 1, 65_536)),
-});
 
 /** The first four are the embedded engine's, too. */
 export const lossTypes = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'luspo', 'vespo'] as const;

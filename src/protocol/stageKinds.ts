@@ -1,6 +1,6 @@
 /** Stages that learn from given texts, which a new model must have room for. */
 export function learnsFromTexts(stage: string): boolean {
-	return ['pretrain', 'sft', 'dpo', 'reward-model'].includes(stage);
+	return ['pretrain', 'sft', 'distill', 'dpo', 'reward-model'].includes(stage);
 }
 
 /** Stages in which the policy learns from rewards of its own completions. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, described, flag, real, text } from './recipeFields.ts';
+import { count, described, flag, real } from './recipeFields.ts';
 import { optimiser, pairsSchema, updates } from './stageFields.ts';
 
 /** Further stages: of policies that are there. */
@@ -36,30 +36,4 @@ export const rewardModelStageSchema = v.strictObject({
 	...updates,
 	pairs: pairsSchema,
 	batch_size: v.optional(count('Pairs per update (default 64).', 1, 65_536)),
-});
-
-export const distillStageSchema = v.strictObject({
-	type: described(
-		v.literal('distill'),
-		"A teacher's completions are imitated: those of a file, or what remains of them after rejection by the rewards.",
-	),
-	...optimiser,
-	data: described(
-		v.strictObject({
-			path: text('A JSONL, JSON, CSV or Parquet file, relative to the recipe, or a hub id.'),
-			split: v.optional(text('Split of a hub dataset (default "train").')),
-			prompt: v.optional(text('Name of the prompt column (default "prompt").')),
-			completion: v.optional(text('Name of the completion column (default "completion").')),
-			answer: v.optional(text('Name of the answer column (default "answer"), where completions are rejected.')),
-		}),
-		"The teacher's completions.",
-	),
-	minReward: v.optional(
-		real(
-			'Completions whose reward by the rewards of this recipe is below it are left out (default: none is).',
-			-1e6,
-			1e6,
-		),
-	),
-	batch_size: v.optional(count('Completions per update (default 64).', 1, 65_536)),
 });

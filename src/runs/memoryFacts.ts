@@ -65,7 +65,7 @@ function newModel(
 ): ReadShape {
 	const vocabulary = source === null ? assumedVocabulary : buildTokenizer(recipe.template, source.symbols).size;
 	const completions = recipe.stages.flatMap((stage) =>
-		'max_completion_length' in stage ? [stage.max_completion_length] : [],
+		'max_completion_length' in stage ? [stage.max_completion_length ?? 1] : [],
 	);
 	const teaches = recipe.stages.some(({ type }) => type === 'sft');
 	const context = sizes.context ?? (lengths === null ? 1024 : contextFor(lengths, completions, teaches));

@@ -10,6 +10,7 @@ export const runFiles = {
 	events: 'events.jsonl',
 	evaluations: 'evaluations',
 	searches: 'searches',
+	data: 'data',
 	checkpoints: 'checkpoints',
 	superseded: 'superseded',
 	annotations: 'annotations',

@@ -23,7 +23,7 @@ import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { heartbeatMs, RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
-import { refuseLinks } from './safeFile.ts';
+import { listFolder, openRegular, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
 /** What the engine says about a new run; the writer adds format, status, times and the process. */
@@ -168,6 +168,41 @@ export class RunWriter {
 			await writeFileAtomic(rolloutPath(this.folder, step), formatted(lines));
 		});
 	}
+
+	/** Data that the run makes: files under data/. */
+	readonly data = {
+		/** null: there is none. */
+		read: async (name: string): Promise<string | null> => {
+			const handle = await openRegular(this.folder, `${runFiles.data}/${name}`).catch((error: unknown) => {
+				if (error instanceof Failure && error.reason === 'missing') return null;
+				throw error;
+			});
+			if (handle === null) return null;
+			try {
+				return await handle.readFile('utf8');
+			} finally {
+				await handle.close();
+			}
+		},
+		/** A whole file or none. */
+		write: (name: string, content: string | Iterable<string>): Promise<void> =>
+			this.#write(async () => {
+				const path = join(this.folder, runFiles.data, name);
+				await refuseLinks(this.folder);
+				await ensureFolder(dirname(path));
+				await writeFileAtomic(path, content);
+			}),
+		/** Names of the files in a folder of data/, sorted. */
+		list: async (folder: string): Promise<string[]> => {
+			const entries = await listFolder(this.folder, runFiles.data, ...folder.split('/').filter((part) => part !== ''));
+			return entries
+				.filter((entry) => entry.isFile())
+				.map(({ name }) => name)
+				.sort();
+		},
+		remove: (name: string): Promise<void> =>
+			this.#write(() => rm(join(this.folder, runFiles.data, name), { recursive: true, force: true })),
+	};
 
 	/** Adds an event; `time` is now, `step` the record's unless given. */
 	appendEvent(event: {

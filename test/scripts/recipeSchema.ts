@@ -63,8 +63,13 @@ const stageSnippets = [
 	},
 	{
 		label: "A teacher's completions (distill)",
-		description: 'pytorch: imitation of those that the rewards let pass',
+		description: 'Imitation of those of a file that the rewards let pass',
 		body: { type: 'distill', steps: 200, data: { path: 'data/teacher.jsonl' }, minReward: 1, learning_rate: 0.00001 },
+	},
+	{
+		label: "A teacher's logits (distill)",
+		description: 'embedded: the distributions of a larger model of the same vocabulary',
+		body: { type: 'distill', steps: 400, teacher: { path: 'teacher' }, temperature: 2, learning_rate: 0.001 },
 	},
 	{
 		label: 'Value head (value-model)',

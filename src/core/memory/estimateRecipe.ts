@@ -170,7 +170,9 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 			`Prompts are taken to have ${assumedPromptTokens} tokens: their length is not known before the data is read.`,
 		);
 	}
-	const reads = recipe.stages.some((stage) => 'data' in stage || 'pairs' in stage || 'labels' in stage);
+	const reads = recipe.stages.some(
+		(stage) => ('data' in stage && stage.data !== null) || 'pairs' in stage || 'labels' in stage,
+	);
 	if (reads || (recipe.stages.some(({ type }) => type === 'sft') && facts.textTokens === null)) {
 		notes.push(`Given texts are taken to be as long as "maxLength" (${pytorch.maxLength} tokens).`);
 	}

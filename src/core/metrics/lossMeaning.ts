@@ -5,7 +5,8 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 	pretrain:
 		'Negative log-likelihood of whole texts, per token: lower means that the model knows better what comes next.',
 	sft: 'Negative log-likelihood of the worked solutions, per token: lower means better imitation.',
-	distill: "Negative log-likelihood of the teacher's completions, per token: lower means better imitation.",
+	distill:
+		"Per token: negative log-likelihood of the teacher's completions, or with a teacher itself the divergence from its distribution. Lower means better imitation.",
 	dpo: 'Minus the log-likelihood that the chosen completion beats the rejected one, by the margin of their implicit rewards: 0.693 (log 2) before training, lower when pairs are told apart. Other loss types of DPO have another scale.',
 	'reward-model':
 		'Minus the log-likelihood that the chosen completion beats the rejected one, by the difference of their scores (Bradley-Terry): 0.693 (log 2) when they are not told apart.',

@@ -6,6 +6,7 @@ import {
 	type Recipe,
 	type RewardModelStage,
 	type RlooStage,
+	type SftStage,
 	type Stage,
 } from '../../protocol/recipe.ts';
 import { dataFileKind } from './hubId.ts';
@@ -15,10 +16,6 @@ import { recipeDefaults } from './recipeDefaults.ts';
 /** Tokens that the embedded engine samples at most: its longest context. */
 const longestCompletion = 8192;
 const pytorchOnly = 'set "engine": "pytorch" or remove it.';
-
-const lackingStages: Readonly<Partial<Record<Stage['type'], string>>> = {
-	distill: 'The stage "distill"',
-};
 
 /** What the embedded engine does not have, each with the engine that has it. */
 export function checkEmbedded(recipe: Recipe, report: Report): void {
@@ -62,15 +59,26 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 			);
 		}
 	}
-	for (const [i, stage] of recipe.stages.entries()) checkStage(stage, i, report);
+	for (const [i, stage] of recipe.stages.entries()) {
+		checkStage(stage, i, report);
+		if ('data' in stage && stage.data !== undefined) checkData(stage.data, i, report);
+	}
+}
+
+function checkData({ path, split }: NonNullable<SftStage['data']>, i: number, report: Report): void {
+	const place = (key: string) => ['stages', i, 'data', key];
+	if (split !== undefined) {
+		report(place('split'), `"split" is about hub datasets, which the pytorch engine reads: ${pytorchOnly}`);
+	}
+	const kind = dataFileKind(path);
+	if (kind === null || kind === 'jsonl') return;
+	report(
+		place('path'),
+		`The embedded engine reads JSONL, and "${path}" is ${kind}: convert it, or set "engine": "pytorch".`,
+	);
 }
 
 function checkStage(stage: Stage, i: number, report: Report): void {
-	const lacking = lackingStages[stage.type];
-	if (lacking !== undefined) {
-		report(['stages', i, 'type'], `${lacking} is not in the embedded engine: set "engine": "pytorch".`);
-		return;
-	}
 	if (stage.trainer !== undefined) {
 		report(
 			['stages', i, 'trainer'],

@@ -1,4 +1,4 @@
-import type { Recipe } from '../../protocol/recipe.ts';
+import type { DistillStage, PretrainStage, Recipe } from '../../protocol/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import type { Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
@@ -6,13 +6,48 @@ import { recipeDefaults } from './recipeDefaults.ts';
 /** What stages learn from that imitate, as far as the recipe tells. @param task of the dataset; null: rows of a file */
 export function checkImitation({ stages, dataset }: Recipe, task: Task | null, report: Report): void {
 	for (const [i, stage] of stages.entries()) {
-		if (stage.type !== 'pretrain' || stage.corpus !== undefined) continue;
-		if ((stage.workedShare ?? recipeDefaults.pretrain.workedShare) === 1) continue;
-		if (task === null ? 'task' in dataset : task.text !== undefined) continue;
-		const what = task === null ? 'Rows of a file are' : `The task "${task.name}" has`;
-		report(
-			['stages', i, 'type'],
-			`${what} no plain texts to pretrain on: add "corpus", or set "workedShare" to 1 (worked solutions alone).`,
-		);
+		// A task that could not be made has a fault of its own.
+		if (stage.type === 'pretrain' && (task !== null || !('task' in dataset))) checkTexts(stage, i, task, report);
+		else if (stage.type === 'distill') checkDistill(stage, i, report);
+	}
+}
+
+function checkTexts(stage: PretrainStage, index: number, task: Task | null, report: Report): void {
+	if (stage.corpus !== undefined || task?.text !== undefined) return;
+	if ((stage.workedShare ?? recipeDefaults.pretrain.workedShare) === 1) return;
+	report(
+		['stages', index, 'type'],
+		`${task === null ? 'Rows of a file are' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +
+			'add "corpus", or set "workedShare" to 1 (worked solutions alone).',
+	);
+}
+
+const ofLogits = ['temperature', 'alpha', 'on_policy', 'sampling_temperature', 'max_completion_length'] as const;
+const ofSampling = ['on_policy', 'sampling_temperature', 'max_completion_length'] as const;
+
+function checkDistill(stage: DistillStage, index: number, report: Report): void {
+	const place = (key: string) => ['stages', index, key];
+	if (stage.teacher === undefined) {
+		if (stage.data === undefined) {
+			report(
+				place('type'),
+				'"distill" names no teacher: add "data" with its completions, or "teacher" with its checkpoint.',
+			);
+		}
+		for (const key of ofLogits) {
+			if (stage[key] !== undefined)
+				report(place(key), `"${key}" is about the logits of a "teacher": add it, or remove this.`);
+		}
+	} else if (stage.data !== undefined) {
+		for (const key of ofSampling) {
+			if (stage[key] === undefined) continue;
+			report(
+				place(key),
+				`"${key}" is about completions that are sampled, but "data" names a file: remove one of them.`,
+			);
+		}
+	}
+	if (stage.minReward !== undefined && stage.data === undefined) {
+		report(place('minReward'), '"minReward" chooses among completions of "data": add it, or remove this.');
 	}
 }

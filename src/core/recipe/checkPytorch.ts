@@ -173,6 +173,19 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 		case 'pretrain':
 			report(place('type'), 'The stage "pretrain" is the embedded engine\'s: set "engine": "embedded", or take "sft".');
 			return;
+		case 'sft':
+			if (stage.data !== undefined) {
+				report(place('data'), 'The pytorch engine imitates completions of a file in "distill": take that stage.');
+			}
+			return;
+		case 'distill':
+			if (stage.teacher !== undefined) {
+				report(
+					place('teacher'),
+					'TRL compares logits in no trainer that is used here: name completions of the teacher as "data", or set "engine": "embedded".',
+				);
+			}
+			return;
 		case 'value-model':
 			report(place('type'), 'TRL trains no value model: set "engine": "embedded", or take "process-reward-model".');
 			return;

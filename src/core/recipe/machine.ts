@@ -17,7 +17,7 @@ export function ambiguousPaths(recipe: Recipe): string[] {
 	const { dataset, model } = recipe;
 	const data = 'task' in dataset ? [] : [dataset.path, dataset.heldOut];
 	const stages = recipe.stages.map((stage) =>
-		'pairs' in stage ? stage.pairs.path : 'data' in stage ? stage.data.path : undefined,
+		'pairs' in stage ? stage.pairs.path : 'data' in stage ? stage.data?.path : undefined,
 	);
 	return [...data, ...stages, 'path' in model ? model.path : undefined].filter(
 		(text): text is string => text !== undefined && hasHubForm(text),

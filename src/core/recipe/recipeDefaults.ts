@@ -50,7 +50,7 @@ export const recipeDefaults = {
 	},
 	dpo: { batch_size: 64, beta: 0.1 },
 	'reward-model': { batch_size: 64 },
-	distill: { batch_size: 64 },
+	distill: { batch_size: 64, temperature: 1, alpha: 0, on_policy: false, sampling_temperature: 1 },
 	pairs: { split: 'train', prompt: 'prompt', chosen: 'chosen', rejected: 'rejected', heldOutShare: 0.1 },
 	teacherData: { split: 'train', prompt: 'prompt', completion: 'completion', answer: 'answer' },
 	search: {

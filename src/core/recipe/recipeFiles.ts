@@ -31,7 +31,10 @@ export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 		if ('corpus' in stage && stage.corpus !== null) data(stage.corpus.path, 'stages', i, 'corpus', 'path');
 		if ('labels' in stage && stage.labels !== null) data(stage.labels.path, 'stages', i, 'labels', 'path');
 		if ('pairs' in stage) data(stage.pairs.path, 'stages', i, 'pairs', 'path');
-		if ('data' in stage) data(stage.data.path, 'stages', i, 'data', 'path');
+		if ('teacher' in stage && stage.teacher !== null) {
+			files.push({ key: ['stages', i, 'teacher', 'path'], path: stage.teacher.path, kind: 'any' });
+		}
+		if ('data' in stage && stage.data !== null) data(stage.data.path, 'stages', i, 'data', 'path');
 	}
 	return files;
 }

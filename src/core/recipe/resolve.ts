@@ -37,9 +37,11 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
  */
 function microBatches(stages: readonly ResolvedStage[], workers: number): { sampleRows: number; trainRows: number } {
 	const samples = (stage: ResolvedStage) =>
-		!('prompts_per_step' in stage) || ('labels' in stage && stage.labels !== null)
-			? null
-			: stage.prompts_per_step * stage.num_generations;
+		stage.type === 'distill' && stage.max_completion_length !== undefined
+			? stage.batch_size
+			: !('prompts_per_step' in stage) || ('labels' in stage && stage.labels !== null)
+				? null
+				: stage.prompts_per_step * stage.num_generations;
 	const sampled = stages.map(samples).filter((rows) => rows !== null);
 	const updated = stages.map((stage) => {
 		const rows = samples(stage);
@@ -68,7 +70,7 @@ function resolveModel(
 		};
 	}
 	const completions = stages.flatMap((stage) =>
-		'max_completion_length' in stage ? [stage.max_completion_length] : [],
+		'max_completion_length' in stage ? [stage.max_completion_length ?? 1] : [],
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	return {

@@ -1,10 +1,10 @@
-import type { DpoStage, HeadStage, Stage } from '../../protocol/recipe.ts';
+import type { DistillStage, DpoStage, HeadStage, SftStage, Stage } from '../../protocol/recipe.ts';
 import { completionLength } from './checkModel.ts';
 import type { Machine } from './machine.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 import { filled } from './recipeValues.ts';
 import { dataPath } from './resolveDataset.ts';
-import type { ResolvedDpoStage, ResolvedHeadStage, ResolvedStage } from './resolvedRecipe.ts';
+import type { ResolvedDistillStage, ResolvedDpoStage, ResolvedHeadStage, ResolvedStage } from './resolvedRecipe.ts';
 import type { SequenceLengths } from './sequenceLengths.ts';
 
 function resolvePairs(pairs: DpoStage['pairs'], machine: Machine, embedded: boolean): ResolvedDpoStage['pairs'] {
@@ -27,6 +27,21 @@ function resolveHead(stage: HeadStage, lengths: SequenceLengths | null, machine:
 		return { ...filled({ ...defaults, ...recipeDefaults['value-model'] }, stage), ...common };
 	}
 	return { ...filled({ ...defaults, ...recipeDefaults['process-reward-model'] }, stage), ...common };
+}
+
+function resolveData(data: SftStage['data'], machine: Machine, embedded: boolean): ResolvedDistillStage['data'] {
+	if (data === undefined) return null;
+	const { solution, ...columns } = filled(recipeDefaults.teacherData, data);
+	return {
+		...columns,
+		path: embedded ? machine.resolvePath(data.path) : dataPath(data.path, machine),
+		...(embedded ? { solution: solution ?? 'solution' } : {}),
+	};
+}
+
+/** Whether completions are sampled in it. */
+export function distillSamples(stage: Pick<DistillStage, 'data' | 'teacher'>): boolean {
+	return stage.teacher !== undefined && stage.data === undefined;
 }
 
 /** A stage with its defaults; `lengths` of a task's problems, null for a file. */
@@ -60,12 +75,17 @@ export function resolveStage(
 		};
 	}
 	if (stage.type === 'distill') {
-		const data = filled(recipeDefaults.teacherData, stage.data);
+		const { max_completion_length: _, ...resolved } = filled(
+			{ ...recipeDefaults.optimiser, ...recipeDefaults.distill },
+			stage,
+		);
 		return {
-			...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.distill }, stage),
+			...resolved,
 			minReward: stage.minReward ?? null,
 			until,
-			data: { ...data, path: dataPath(data.path, machine) },
+			data: resolveData(stage.data, machine, embedded),
+			teacher: stage.teacher === undefined ? null : { path: machine.resolvePath(stage.teacher.path) },
+			...(distillSamples(stage) ? { max_completion_length: completionLength(stage, lengths) } : {}),
 		};
 	}
 	if (stage.type === 'rloo') {
@@ -78,7 +98,8 @@ export function resolveStage(
 		};
 	}
 	if (stage.type === 'sft') {
-		return { ...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.sft }, stage), until };
+		const data = resolveData(stage.data, machine, embedded);
+		return { ...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.sft }, stage), until, data };
 	}
 	const resolved = filled({ ...recipeDefaults.optimiser, ...recipeDefaults.grpo }, stage);
 	return {

@@ -46,7 +46,24 @@ const resolvedPretrain = v.strictObject({
 	batch_size: positive,
 });
 
-const resolvedSft = v.strictObject({ type: v.literal('sft'), ...optimiser, batch_size: positive });
+/** A path that is a file or folder is absolute; anything else is a hub id as it was written. */
+const completions = v.strictObject({
+	path: v.string(),
+	split: v.string(),
+	prompt: v.string(),
+	completion: v.string(),
+	answer: v.string(),
+	/** Of the embedded engine. */
+	solution: v.optional(v.string()),
+});
+
+const resolvedSft = v.strictObject({
+	type: v.literal('sft'),
+	...optimiser,
+	/** null: worked solutions of the dataset. */
+	data: v.optional(v.nullable(completions), null),
+	batch_size: positive,
+});
 
 const resolvedGrpo = v.strictObject({
 	type: v.literal('grpo'),
@@ -139,14 +156,17 @@ const resolvedRewardModel = v.strictObject({
 const resolvedDistill = v.strictObject({
 	type: v.literal('distill'),
 	...optimiser,
-	data: v.strictObject({
-		path: v.string(),
-		split: v.string(),
-		prompt: v.string(),
-		completion: v.string(),
-		answer: v.string(),
-	}),
+	/** null: the teacher or the student writes them. */
+	data: v.nullable(completions),
 	minReward: v.nullable(v.number()),
+	/** null: completions alone are imitated. */
+	teacher: v.optional(v.nullable(v.strictObject({ path: v.string() })), null),
+	temperature: v.optional(v.number(), recipeDefaults.distill.temperature),
+	alpha: v.optional(v.number(), recipeDefaults.distill.alpha),
+	on_policy: v.optional(v.boolean(), recipeDefaults.distill.on_policy),
+	sampling_temperature: v.optional(v.number(), recipeDefaults.distill.sampling_temperature),
+	/** Absent: nothing is sampled. */
+	max_completion_length: v.optional(positive),
 	batch_size: positive,
 });
 

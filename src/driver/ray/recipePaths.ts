@@ -30,7 +30,7 @@ export function mapRecipePaths(recipe: ResolvedRecipe, map: (path: string) => st
 			}
 			if (stage.type === 'pretrain') return { ...stage, corpus: at(stage.corpus) };
 			if (stage.type === 'dpo' || stage.type === 'reward-model') return { ...stage, pairs: at(stage.pairs) };
-			if (stage.type === 'distill') return { ...stage, data: at(stage.data) };
+			if (stage.type === 'distill' || stage.type === 'sft') return { ...stage, data: at(stage.data) };
 			return stage;
 		}),
 	};

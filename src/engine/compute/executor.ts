@@ -3,6 +3,7 @@ import type { ModelShape } from '../learner.ts';
 import { countOf, type ModelKind, specsOf } from '../model/parameters.ts';
 import {
 	decodeProgram,
+	distributionProgram,
 	gradientName,
 	gradientProgram,
 	logprobsProgram,
@@ -73,13 +74,23 @@ export class Executor {
 		return { logprobs: floats(results.logprobs) };
 	}
 
-	async gradient(job: GradientJob): Promise<GradientResult> {
+	/** log of the distributions, [rows, kept, vocabulary]. */
+	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
+		const session = await this.#session('distribution', () => distributionProgram(this.#shape));
+		const { targets: _, ...feeds } = this.#batchFeeds(job);
+		const results = await session.run({ ...this.#weights.feeds(job.weights), ...feeds });
+		return floats(results.distribution);
+	}
+
+	/** @param teacher its distributions, where the job asks for them */
+	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
 		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
 		const { rows, kept } = job.batch;
 		const feeds: Feeds = { ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) };
 		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
+		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [rows, kept, this.#shape.vocabulary]);
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);

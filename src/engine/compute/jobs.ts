@@ -10,9 +10,15 @@ import type { ProviderName } from './providers.ts';
 
 /** Where a job's weights lie; a worker copies them once per version. */
 export interface WeightsRef {
-	readonly slot: 'policy' | 'reference' | HeadName;
+	readonly slot: 'policy' | 'reference' | 'teacher' | HeadName;
 	readonly version: number;
 	readonly buffer: SharedArrayBuffer;
+}
+
+/** A model of sizes of its own beside the policy. */
+export interface TeacherRef {
+	readonly shape: ModelShape;
+	readonly weights: WeightsRef;
 }
 
 /** Sequences shifted into inputs [rows, tokens] and targets [rows, kept], padded on the right. */
@@ -43,6 +49,8 @@ export interface OpenResult {
 export interface SampleJob {
 	readonly kind: 'sample';
 	readonly weights: WeightsRef;
+	/** Present: its weights are the teacher's, and so are the sizes. */
+	readonly teacher?: TeacherRef;
 	/** Distinct prompts. */
 	readonly prompts: readonly Int32Array[];
 	/** Which prompt each row continues. */
@@ -91,6 +99,8 @@ export interface GradientJob {
 	readonly variant: GradientVariant;
 	readonly batch: PackedSequences;
 	readonly temperature: number;
+	/** Whose distributions at that temperature the program takes as `teacher`. */
+	readonly teacher?: TeacherRef;
 	/** Inputs of the program besides the tokens, by name: [rows, kept], [rows, 1] or a single number. */
 	readonly perToken: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
 	readonly perRow: Readonly<Record<string, Float32Array<ArrayBuffer>>>;

@@ -10,7 +10,7 @@ interface Slot {
 }
 
 export function modelOf(slot: WeightsRef['slot']): ModelKind {
-	return slot === 'policy' || slot === 'reference' ? 'policy' : 'value';
+	return slot === 'value' || slot === 'process' ? 'value' : 'policy';
 }
 
 /** A worker's own copies of the weights: the runtime takes no shared memory. */

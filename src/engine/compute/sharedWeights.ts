@@ -4,10 +4,12 @@ import type { WeightsRef } from './jobs.ts';
 export class SharedWeights {
 	readonly flat: Float32Array<SharedArrayBuffer>;
 	readonly #slot: WeightsRef['slot'];
-	#version = 0;
+	#version: number;
 
-	constructor(slot: WeightsRef['slot'], values: Float32Array) {
+	/** @param version of the first weights: above those of others that had this slot */
+	constructor(slot: WeightsRef['slot'], values: Float32Array, version = 0) {
 		this.#slot = slot;
+		this.#version = version;
 		this.flat = new Float32Array(new SharedArrayBuffer(values.byteLength));
 		this.flat.set(values);
 	}

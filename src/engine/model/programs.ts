@@ -7,7 +7,16 @@ import { leadingRows, tail } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
-import { criticLoss, grpoLoss, pairsLoss, preferenceLoss, sequenceLoss, sftLoss, valueLoss } from './losses.ts';
+import {
+	criticLoss,
+	distillLoss,
+	grpoLoss,
+	pairsLoss,
+	preferenceLoss,
+	sequenceLoss,
+	sftLoss,
+	valueLoss,
+} from './losses.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
@@ -27,6 +36,7 @@ import {
 /** Which gradient program: what the loss needs decides what the graph holds. */
 export type GradientVariant =
 	| { readonly kind: 'sft' }
+	| { readonly kind: 'distill' }
 	| {
 			readonly kind: 'grpo' /** Clipped ratios to given old log-probabilities; else the ratio is exactly 1. */;
 			readonly old: boolean;
@@ -66,14 +76,28 @@ function encodeSequences(
 	return decoder(weights, embedded, attend, kept);
 }
 
-/** log softmax(logits / temperature) of the tokens from `first` on: [rows, kept, vocabulary]. Before are prompts alone. */
-function logDistribution(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
+/** Logits of the tokens from `first` on: [rows, kept, vocabulary]. Before are prompts alone. */
+function keptLogits(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
 	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
 	const first = graph.input('first', [1], 'int64');
-	const inverseTemperature = graph.input('inverse temperature', []);
 	const kept = (x: Value): Value => tail(x, 1, first, 'kept');
-	const logits = head(weights, encodeSequences(shape, weights, tokens, undefined, undefined, kept));
-	return logSoftmax(multiply(logits, inverseTemperature));
+	return head(weights, encodeSequences(shape, weights, tokens, undefined, undefined, kept));
+}
+
+/** log softmax(logits / temperature). */
+function softened(logits: Value): Value {
+	return logSoftmax(multiply(logits, logits.graph.input('inverse temperature', [])));
+}
+
+function logDistribution(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
+	return softened(keptLogits(shape, weights, graph));
+}
+
+/** tokens [rows, tokens] to the log of the distribution of what follows each, from `first` on: [rows, kept, vocabulary]. */
+export function distributionProgram(shape: ModelShape): Graph {
+	const graph = new Graph();
+	graph.output('distribution', logDistribution(shape, inputWeights(graph, shape), graph));
+	return graph;
 }
 
 function logprobsOfTargets(shape: ModelShape, distribution: Value): Value {
@@ -89,8 +113,8 @@ export function logprobsProgram(shape: ModelShape): Graph {
 	return graph;
 }
 
-/** The loss of a variant, whose inputs it adds. */
-function lossOf(variant: GradientVariant, logprobs: Value, weights: Value): Value {
+/** The loss of a variant, whose inputs it adds. @param softened the student's distribution at the temperature */
+function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softened: () => Value): Value {
 	const { graph } = logprobs;
 	const old = () => ({
 		logprobs: graph.input('old logprobs', ['rows', 'kept']),
@@ -100,6 +124,16 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value): Valu
 	switch (variant.kind) {
 		case 'sft':
 			return sftLoss(logprobs, weights);
+		case 'distill': {
+			const student = softened();
+			return distillLoss(logprobs, {
+				student,
+				teacher: graph.input('teacher', student.shape),
+				weights,
+				soft: graph.input('soft', []),
+				hard: graph.input('hard', []),
+			});
+		}
 		case 'grpo':
 			return grpoLoss(logprobs, {
 				weights,
@@ -135,8 +169,8 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value): Valu
  * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
  * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for RLOO
  * weights that are 0 or 1, row weights [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and
- * pair weight. Outputs: loss [], logprobs and entropies [rows, kept], and
- * the gradient of each parameter.
+ * pair weight; for distillation teacher [rows, kept, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [],
+ * logprobs and entropies [rows, kept], and the gradient of each parameter.
  */
 export function gradientProgram(
 	shape: ModelShape,
@@ -145,10 +179,12 @@ export function gradientProgram(
 ): Graph {
 	const graph = new Graph(floatType);
 	const parameters = variableWeights(graph, shape);
-	const distribution = logDistribution(shape, parameters, graph);
+	const logits = keptLogits(shape, parameters, graph);
+	// A temperature softens what is compared with the teacher; the tokens themselves are learned as they are.
+	const distribution = variant.kind === 'distill' ? logSoftmax(logits) : softened(logits);
 	const logprobs = logprobsOfTargets(shape, distribution);
 	const weights = graph.input('weights', ['rows', 'kept']);
-	const loss = lossOf(variant, logprobs, weights);
+	const loss = lossOf(variant, logprobs, weights, () => softened(logits));
 	const all = gradients(loss, parameters.all);
 	graph.output('loss', loss);
 	graph.output('logprobs', logprobs);

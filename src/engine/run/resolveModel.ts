@@ -8,6 +8,8 @@ import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { ModelShape } from '../learner.ts';
 import { newModel, vocabularyFor } from '../shared/newModel.ts';
 import type { StoredCheckpoint } from './checkpointFolder.ts';
+import type { ImitationFiles } from './imitation/imitationFiles.ts';
+import { tokenizerOf } from './imitation/teacher.ts';
 
 export interface ModelAndTokenizer {
 	readonly shape: ModelShape;
@@ -23,18 +25,22 @@ export function vocabularyHash(tokenizer: Tokenizer): string {
 /**
  * The sizes of the model and its vocabulary: from the recipe and the data, or, when weights are taken over, from their
  * checkpoint, after it was checked that it fits. Throws `mismatch` when it does not.
- * @param texts besides those of the dataset, whose characters a new model must know
+ * @param imitation a new model must know the characters of the texts besides those of the dataset; a student takes its teacher's
+ * vocabulary
  */
 export function resolveModel(
 	recipe: ResolvedRecipe,
 	source: ProblemSource,
 	weights: StoredCheckpoint | null,
-	texts: readonly string[] = [],
+	imitation: Pick<ImitationFiles, 'texts' | 'teachers'> = { texts: [], teachers: new Map() },
 ): ModelAndTokenizer {
 	const wanted = 'path' in recipe.model ? null : recipe.model;
 	if (weights === null) {
 		if (wanted === null) throw new Failure('internal', 'A model folder was not opened.');
-		const { shape, tokenizer } = newModel(recipe, wanted, source, texts);
+		const made = newModel(recipe, wanted, source, imitation.texts);
+		const [teacher] = imitation.teachers.values();
+		const tokenizer = teacher === undefined ? made.tokenizer : taught(recipe, source, teacher);
+		const shape = { ...made.shape, vocabulary: tokenizer.size };
 		return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
 	}
 	const built = vocabularyFor(recipe, source);
@@ -59,4 +65,21 @@ export function resolveModel(
 	const missing = built.symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
 	if (missing !== undefined) throw other(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
 	return { shape, tokenizer, vocabulary: vocabularyHash(tokenizer) };
+}
+
+/** The teacher's vocabulary, after it was checked that it has what recipe and dataset need. */
+function taught(recipe: ResolvedRecipe, source: ProblemSource, teacher: StoredCheckpoint): Tokenizer {
+	const tokenizer = tokenizerOf(teacher);
+	const fault = (what: string) =>
+		new Failure(
+			'mismatch',
+			`The teacher ${teacher.folder} does not fit the recipe: ${what}.`,
+			'Take a teacher that was trained on such data, or imitate its completions by "data".',
+		);
+	if (templateTags(recipe.template).join() !== tokenizer.tags.join()) {
+		throw fault(`its template has the tags ${tokenizer.tags.join(' ') || '(none)'}`);
+	}
+	const missing = vocabularyFor(recipe, source).symbols.find((symbol) => !tokenizer.symbols.includes(symbol));
+	if (missing !== undefined) throw fault(`its vocabulary lacks ${JSON.stringify(missing)}, which the dataset has`);
+	return tokenizer;
 }

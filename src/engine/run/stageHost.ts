@@ -33,6 +33,16 @@ export interface TrainingParts {
 
 export type { Verdict };
 
+/** Data that a stage makes: files under data/ of the run directory, each whole or absent. Names are the stage's own. */
+export interface RunData {
+	/** null: there is none. */
+	read(name: string): Promise<string | null>;
+	write(name: string, content: string | Iterable<string>): Promise<void>;
+	/** Names in a folder of data/ ('': data/ itself), sorted. */
+	list(folder: string): Promise<string[]>;
+	remove(name: string): Promise<void>;
+}
+
 /** What a stage needs of the run around it. */
 export interface StageHost {
 	readonly parts: TrainingParts;
@@ -42,6 +52,8 @@ export interface StageHost {
 	endUpdate(report: UpdateReport): Promise<Verdict>;
 	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
+	/** Files under data/ of the run directory. */
+	readonly data: RunData;
 	alert(level: 'info' | 'warning' | 'error', message: string): void;
 	/** What a reward printed goes to the run's log. */
 	noteOutput(reward: string, lines: readonly string[]): void;

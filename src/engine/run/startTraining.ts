@@ -76,9 +76,6 @@ function check({ recipe, dataset }: StartOptions): void {
 	}
 	for (const stage of recipe.stages) {
 		const action = 'Set "engine" to "pytorch", which has it.';
-		if (['distill'].includes(stage.type)) {
-			throw new Failure('unsupported', `The embedded engine has no stage of type "${stage.type}".`, action);
-		}
 		if (stage.type === 'grpo' && !(embeddedLossTypes as readonly string[]).includes(stage.loss_type)) {
 			throw new Failure('unsupported', `The embedded engine has no loss_type "${stage.loss_type}".`, action);
 		}
@@ -118,7 +115,7 @@ export async function startTraining(options: StartOptions): Promise<StartedTrain
 	check(options);
 	const { source } = dataset;
 	const weights = checkpoint ?? ('path' in recipe.model ? await readCheckpoint(recipe.model.path) : null);
-	const model = resolveModel(recipe, source, weights, options.imitation.texts);
+	const model = resolveModel(recipe, source, weights, options.imitation);
 	if (checkpoint !== null) checkStages(checkpoint.folder, checkpoint.state.stage.index, recipe);
 	const labels = labelsOf(options, model);
 	const pairs = pairsByStage(options.pairs, model, recipe.seed, options.onLeftOut);

@@ -1,6 +1,7 @@
 import { Failure } from '../../base/failure.ts';
 import {
 	isReinforced,
+	type ResolvedDistillStage,
 	type ResolvedDpoStage,
 	type ResolvedGrpoStage,
 	type ResolvedHeadStage,
@@ -18,13 +19,15 @@ import { type HeadContents, writeCheckpointFiles } from './checkpointFolder.ts';
 import { evaluate } from './evaluator.ts';
 import { runGrpoStage } from './grpoStage.ts';
 import { runHeadStage } from './heads/headStage.ts';
+import type { CompletionTexts } from './imitation/completionTexts.ts';
+import { runDistillStage } from './imitation/distillStage.ts';
 import { runPretrainStage } from './imitation/pretrainStage.ts';
 import { runDpoStage } from './preference/dpoStage.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import { runRewardModelStage } from './preference/rewardModelStage.ts';
 import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
-import type { StageHost, TrainingParts } from './stageHost.ts';
+import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
 
 export interface TrainingRunOptions extends CourseOptions {
@@ -52,6 +55,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 			if (verdict === 'stop' || progress.stageIndex >= stages.length) break;
 			const stage = this.stage();
 			await this.beginStage(stage);
+			const teacher = this.parts.imitation.teachers.get(progress.stageIndex);
+			if (teacher !== undefined) this.parts.learner.setTeacher(teacher.shape, teacher.parameters);
 			verdict = await this.#runStage(stage);
 		}
 		if (verdict === 'stop' && progress.stageIndex < stages.length) {
@@ -68,7 +73,9 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runPretrainStage(this, () => this.stageInForce() as ResolvedPretrainStage, texts);
 			}
 			case 'sft':
-				return runSftStage(this, () => this.stageInForce() as ResolvedSftStage);
+				return runSftStage(this, () => this.stageInForce() as ResolvedSftStage, this.#completions());
+			case 'distill':
+				return runDistillStage(this, () => this.stageInForce() as ResolvedDistillStage, this.#completions());
 			case 'grpo':
 				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
 			case 'rloo':
@@ -91,6 +98,14 @@ export class TrainingRun extends RunCourse implements StageHost {
 		}
 	}
 
+	#completions(): CompletionTexts | null {
+		return this.parts.imitation.completions.get(this.progress.stageIndex) ?? null;
+	}
+
+	get data(): RunData {
+		return this.options.writer.data;
+	}
+
 	get interrupt(): AbortSignal {
 		return this.options.gate.interruptSignal;
 	}
@@ -105,6 +120,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 
 	protected prepareStage(stage: ResolvedStage): void {
 		const { learner } = this.parts;
+		const warning = this.parts.imitation.teachers.get(this.progress.stageIndex)?.warning ?? null;
+		if (warning !== null) this.alert('warning', warning);
 		learner.resetOptimiser();
 		if (trainsHead(stage.type)) learner.addHead(headOfStage[stage.type]);
 		if (stage.type === 'dpo' || (isReinforced(stage) && stage.beta > 0)) learner.setReference();

@@ -21,7 +21,9 @@ export function checkTexts({ stages }: Pick<ResolvedRecipe, 'stages'>, { name, t
 /** Refuses to imitate worked solutions of data that has none. */
 export function checkSolutions(recipe: Pick<ResolvedRecipe, 'seed' | 'stages'>, source: ProblemSource): void {
 	const { hasSolutions, name } = source;
-	const stage = recipe.stages.find((one) => one.type === 'sft' || (one.type === 'pretrain' && one.workedShare > 0));
+	const stage = recipe.stages.find(
+		(one) => (one.type === 'sft' && one.data === null) || (one.type === 'pretrain' && one.workedShare > 0),
+	);
 	if (!hasSolutions && stage !== undefined) {
 		let worked = false;
 		for (let i = 0; i < 10_000 && !worked; i++) {

@@ -46,7 +46,9 @@ function contextNeeded(
 	{ template, stages }: Pick<ResolvedRecipe, 'template' | 'stages'>,
 	source: ProblemSource,
 ): number {
-	const limits = stages.flatMap((stage) => (isReinforced(stage) ? [stage.max_completion_length] : []));
+	const limits = stages.flatMap((stage) =>
+		isReinforced(stage) || stage.type === 'distill' ? [stage.max_completion_length ?? 1] : [],
+	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	return contextFor(sequenceLengths(source, template), limits, teaches);
 }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
 import { causalMask } from '../../../src/engine/compute/causalMask.ts';
+import { distillLoss } from '../../../src/engine/model/losses.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
 import { type GradientVariant, gradientName, gradientProgram } from '../../../src/engine/model/programs.ts';
+import { Graph } from '../../../src/engine/onnx/graph.ts';
 import { differenceError, distance, type Feed, normals, Program, somePlaces, tinyShape } from './computeHarness.ts';
 
 /** Finite differences of the whole model, in double precision. */
@@ -47,7 +49,7 @@ function perToken(value: (row: number, token: number) => number, elsewhere: numb
 }
 
 /** The others: policyGradients.test.ts. */
-type Checked = Extract<GradientVariant, { kind: 'sft' | 'grpo' }>;
+type Checked = Extract<GradientVariant, { kind: 'sft' | 'grpo' | 'distill' }>;
 
 interface Check {
 	readonly variant: Checked;
@@ -65,6 +67,8 @@ const checks: readonly Check[] = [
 	{ variant: grpo(true, true), weighting: 'dapo' },
 	{ variant: grpo(true, true), weighting: 'grpo' },
 	{ variant: grpo(true, true), weighting: 'masked', temperature: 1.3 },
+	{ variant: { kind: 'distill' }, weighting: 'dapo' },
+	{ variant: { kind: 'distill' }, weighting: 'grpo', temperature: 2.5 },
 ];
 
 const specs = parameterSpecs(tinyShape);
@@ -83,8 +87,8 @@ function parameterFeeds(flat: readonly number[]): Record<string, Feed> {
 
 for (const { variant, weighting, temperature = 1 } of checks) {
 	const name =
-		variant.kind === 'sft'
-			? 'sft'
+		variant.kind !== 'grpo'
+			? variant.kind
 			: `grpo, ${variant.old ? 'clipped ratios to old' : 'first update'}, ${variant.kl ? 'with' : 'without'} KL`;
 	test(`gradient of ${name}, ${weighting} weights, temperature ${temperature}`, async () => {
 		const random = Random.of('gradients', 5);
@@ -120,6 +124,7 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 				inputs.beta = { shape: [], values: [0.3] };
 			}
 		}
+		if (variant.kind === 'distill') Object.assign(inputs, teacherInputs(temperature));
 		// The ratio of a first update is to the detached log-probabilities: its finite differences need those held fixed.
 		const run = variant.kind === 'grpo' && !variant.old ? await frozenRatio(variant, flat, inputs) : undefined;
 		const result = await program.run({ ...parameterFeeds(flat), ...inputs });
@@ -146,6 +151,109 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		assert.ok(distance(singles, gradient) < 1e-5 * largest, `${distance(singles, gradient) / largest}`);
 	});
 }
+
+const alpha = 0.3;
+
+/** A teacher's distributions, softened, and how its divergence and the tokens are weighed. */
+function teacherInputs(temperature: number): Record<string, Feed> {
+	const random = Random.of('teacher', 1);
+	const values: number[] = [];
+	for (let place = 0; place < rows * tokens; place++) {
+		values.push(...logSoftmaxOf(normals(random, tinyShape.vocabulary, 2).map((logit) => logit / temperature)));
+	}
+	return {
+		teacher: { shape: [rows, tokens, tinyShape.vocabulary], values },
+		soft: { shape: [], values: [(1 - alpha) * temperature ** 2] },
+		hard: { shape: [], values: [alpha] },
+	};
+}
+
+function logSoftmaxOf(logits: readonly number[]): number[] {
+	const normaliser = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+	return logits.map((logit) => logit - normaliser);
+}
+
+test('the loss of distillation is that of its formula', async () => {
+	const temperature = 2.5;
+	const random = Random.of('gradients', 5);
+	const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
+	const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
+	const targets = ids(tokens);
+	const sequence: Record<string, Feed> = {
+		tokens: { shape: [rows, inputTokens], values: ids(inputTokens), type: 'int32' },
+		first: { shape: [1], values: [first], type: 'int64' },
+		mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
+	};
+	const student = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
+	const v = tinyShape.vocabulary;
+	/** Log-probability of every token at every place, by a program that tells it of one token. */
+	const at = async (divisor: number): Promise<number[]> => {
+		const whole = new Array<number>(rows * tokens * v);
+		for (let token = 0; token < v; token++) {
+			const { logprobs = [] } = await student.run({
+				...parameterFeeds(flat),
+				...sequence,
+				targets: { shape: [rows, tokens], values: new Array(rows * tokens).fill(token), type: 'int32' },
+				weights: perToken(() => 1, 0),
+				'inverse temperature': { shape: [], values: [1 / divisor] },
+			});
+			for (const [place, logprob] of logprobs.entries()) whole[place * v + token] = logprob;
+		}
+		return whole;
+	};
+	const [softened, plain] = [await at(temperature), await at(1)];
+	const weights = perToken(weightings.dapo, 0);
+	const { teacher } = teacherInputs(temperature) as { readonly teacher: Feed };
+	let expected = 0;
+	for (const [place, weight] of weights.values.entries()) {
+		let divergence = 0;
+		for (let token = 0; token < v; token++) {
+			const log = teacher.values[place * v + token] as number;
+			divergence += Math.exp(log) * (log - (softened[place * v + token] as number));
+		}
+		const logprob = plain[place * v + (targets[place] as number)] as number;
+		expected += weight * ((1 - alpha) * temperature ** 2 * divergence - alpha * logprob);
+	}
+	const program = await Program.compile(gradientProgram(tinyShape, { kind: 'distill' }, 'float64'));
+	const { loss } = await program.run({
+		...parameterFeeds(flat),
+		...sequence,
+		...teacherInputs(temperature),
+		targets: { shape: [rows, tokens], values: targets, type: 'int32' },
+		weights,
+		'inverse temperature': { shape: [], values: [1 / temperature] },
+	});
+	assert.ok(expected > 0.1);
+	assert.ok(Math.abs((loss?.[0] as number) - expected) < 1e-12, `${loss?.[0]} ${expected}`);
+});
+
+test('the divergence of two known distributions', async () => {
+	const graph = new Graph('float64');
+	const input = (name: string, shape: (string | number)[]) => graph.input(name, shape);
+	const loss = distillLoss(input('logprobs', [1, 2]), {
+		student: input('student', [1, 2, 2]),
+		teacher: input('teacher', [1, 2, 2]),
+		weights: input('weights', [1, 2]),
+		soft: input('soft', []),
+		hard: input('hard', []),
+	});
+	graph.output('loss', loss);
+	const program = await Program.compile(graph);
+	const run = async (soft: number, hard: number) =>
+		(
+			await program.run({
+				logprobs: { shape: [1, 2], values: [Math.log(0.9), Math.log(0.25)] },
+				student: { shape: [1, 2, 2], values: [0.9, 0.1, 0.25, 0.75].map(Math.log) },
+				teacher: { shape: [1, 2, 2], values: [0.5, 0.5, 0.25, 0.75].map(Math.log) },
+				weights: { shape: [1, 2], values: [1, 1] },
+				soft: { shape: [], values: [soft] },
+				hard: { shape: [], values: [hard] },
+			})
+		).loss?.[0] as number;
+	// 0.5 ln(5/9) + 0.5 ln 5, and nothing where both agree.
+	assert.ok(Math.abs((await run(1, 0)) - 0.5108256237659907) < 1e-12);
+	assert.ok(Math.abs((await run(0, 1)) - (0.10536051565782628 + 1.3862943611198906)) < 1e-12);
+});
 
 function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed> {
 	return Object.fromEntries(

@@ -36,6 +36,26 @@ export const optimiserMetrics: Readonly<Record<string, MetricEntry>> = {
 		explanation: 'The rate of AdamW at this update, after warm-up and schedule.',
 		healthy: '1e-7 to 5e-6 for full models of billions of weights, ten times that for LoRA, more for small models',
 	},
+	'distill/divergence': {
+		title: 'Divergence from the teacher',
+		unit: 'nats',
+		group: 'optimiser',
+		better: 'down',
+		over: 'completion tokens of the update',
+		explanation:
+			"KL(teacher || student) of the distributions of each token, softened by the stage's temperature: 0 where the student says what its teacher does.",
+		healthy: 'falls towards 0; what is left is what the student is too small for',
+		rises: 'The learning rate is too high, or the completions changed.',
+	},
+	'distill/cross_entropy': {
+		title: 'Cross-entropy of the completions',
+		unit: 'nats',
+		group: 'optimiser',
+		better: 'down',
+		over: 'completion tokens of the update',
+		explanation: 'Negative log-likelihood of the tokens that the student and its teacher are compared on.',
+		healthy: "falls to the teacher's own uncertainty, and not to 0",
+	},
 	mean_token_accuracy: {
 		title: 'Token accuracy',
 		unit: 'share',

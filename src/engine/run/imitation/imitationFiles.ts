@@ -1,30 +1,53 @@
 import { createHash } from 'node:crypto';
+import { type CompletionRow, parseCompletionRows } from '../../../core/dataset/completionRows.ts';
 import { type Corpus, parseCorpus } from '../../../core/dataset/corpus.ts';
 import type { ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
+import { checkpointFiles } from '../../../protocol/checkpointState.ts';
 import { readDataFile } from '../../../runs/openDataset.ts';
+import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 
 /** Files that stages imitate, before anything is known of a vocabulary; each by the number of its stage. */
 export interface ImitationFiles {
 	readonly corpora: ReadonlyMap<number, Corpus>;
+	readonly completions: ReadonlyMap<number, { readonly path: string; readonly rows: readonly CompletionRow[] }>;
+	readonly teachers: ReadonlyMap<number, StoredCheckpoint>;
 	/** Texts whose characters the vocabulary of a new model must hold. */
 	readonly texts: readonly string[];
 	/** SHA-256 of the files; null: the recipe names none. */
 	readonly hash: string | null;
 }
 
-/** Reads the files of a recipe's stages. Throws `missing` and `invalid` (naming file and line) before any work. */
-export async function openImitationFiles({ stages }: ResolvedRecipe): Promise<ImitationFiles> {
+/** Reads the files of a recipe's stages. Throws `missing`, `corrupt` and `invalid` (naming file and line) before any work. */
+export async function openImitationFiles({ stages, template }: ResolvedRecipe): Promise<ImitationFiles> {
 	const corpora = new Map<number, Corpus>();
+	const completions = new Map<number, { path: string; rows: CompletionRow[] }>();
+	const teachers = new Map<number, StoredCheckpoint>();
 	const texts: string[] = [];
 	const hash = createHash('sha256');
-	for (const [index, stage] of stages.entries()) {
-		if (stage.type !== 'pretrain' || stage.corpus === null) continue;
-		const content = await readDataFile(stage.corpus.path);
+	const read = async (path: string) => {
+		const content = await readDataFile(path);
 		hash.update(content).update('\0');
-		const corpus = parseCorpus(content, stage.corpus);
-		corpora.set(index, corpus);
-		for (const text of corpus.training) texts.push(text);
-		for (const text of corpus.heldOut) texts.push(text);
+		return content;
+	};
+	for (const [index, stage] of stages.entries()) {
+		if (stage.type === 'pretrain' && stage.corpus !== null) {
+			const corpus = parseCorpus(await read(stage.corpus.path), stage.corpus);
+			corpora.set(index, corpus);
+			for (const text of corpus.training) texts.push(text);
+			for (const text of corpus.heldOut) texts.push(text);
+		}
+		if ((stage.type === 'sft' || stage.type === 'distill') && stage.data !== null) {
+			const { path } = stage.data;
+			const rows = parseCompletionRows(await read(path), path, stage.data, template);
+			completions.set(index, { path, rows });
+			for (const { prompt, completion } of rows) texts.push(prompt, completion);
+		}
+		if (stage.type === 'distill' && stage.teacher !== null) {
+			const teacher = await readCheckpoint(stage.teacher.path);
+			hash.update(teacher.state.files[checkpointFiles.model]?.sha256 ?? '').update('\0');
+			teachers.set(index, teacher);
+		}
 	}
-	return { corpora, texts, hash: corpora.size === 0 ? null : hash.digest('hex') };
+	const none = corpora.size + completions.size + teachers.size === 0;
+	return { corpora, completions, teachers, texts, hash: none ? null : hash.digest('hex') };
 }

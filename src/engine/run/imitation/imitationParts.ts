@@ -1,22 +1,28 @@
 import type { ProblemSource } from '../../../core/dataset/problemSource.ts';
 import type { ResolvedPretrainStage, ResolvedRecipe } from '../../../core/recipe/resolvedRecipe.ts';
 import type { ModelAndTokenizer } from '../resolveModel.ts';
+import { CompletionTexts } from './completionTexts.ts';
 import type { ImitationFiles } from './imitationFiles.ts';
 import { corpusTexts, type PretrainTexts, sourceTexts } from './pretrainTexts.ts';
+import { type Teacher, teachersOf } from './teacher.ts';
 
 /** What stages imitate, in the model's tokens, by the number of the stage. */
 export interface ImitationParts {
 	/** Of pretrain stages; those without an entry learn worked solutions alone. */
 	readonly texts: ReadonlyMap<number, PretrainTexts>;
+	/** Completions of files. */
+	readonly completions: ReadonlyMap<number, CompletionTexts>;
+	readonly teachers: ReadonlyMap<number, Teacher>;
 }
 
 export function imitationParts(
 	recipe: ResolvedRecipe,
 	source: ProblemSource,
 	files: ImitationFiles,
-	{ tokenizer, shape }: ModelAndTokenizer,
+	model: ModelAndTokenizer,
 	onLeftOut: (count: number, why: string) => void,
 ): ImitationParts {
+	const { tokenizer, shape } = model;
 	const texts = new Map<number, PretrainTexts>();
 	const textsOf = (index: number, { corpus }: ResolvedPretrainStage): PretrainTexts | null => {
 		const read = files.corpora.get(index);
@@ -35,5 +41,26 @@ export function imitationParts(
 			onLeftOut(own.leftOut, `texts of ${stage.corpus?.path} with symbols that the model's vocabulary lacks`);
 		}
 	}
-	return { texts };
+	return {
+		texts,
+		completions: completionsOf(recipe, files, model, onLeftOut),
+		teachers: teachersOf(files, model),
+	};
+}
+
+function completionsOf(
+	recipe: ResolvedRecipe,
+	files: ImitationFiles,
+	{ tokenizer, shape }: ModelAndTokenizer,
+	onLeftOut: (count: number, why: string) => void,
+): Map<number, CompletionTexts> {
+	const { template, seed } = recipe;
+	return new Map(
+		[...files.completions].map(([index, { path, rows }]) => {
+			const context = Math.min(shape.context, files.teachers.get(index)?.state.shape.context ?? shape.context);
+			const texts = new CompletionTexts(rows, { path, template, tokenizer, context, seed, index });
+			if (texts.leftOut > 0) onLeftOut(texts.leftOut, `completions of ${path} that do not fit the model`);
+			return [index, texts];
+		}),
+	);
 }

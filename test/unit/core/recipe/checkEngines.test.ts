@@ -41,7 +41,19 @@ describe('what the embedded engine lacks', () => {
 		[stage({ type: 'dpo', pairs: { path: 'pairs.csv' } }), /^stages\[0\]\.pairs\.path: .* reads JSONL, and .* is csv/],
 		[stage({ type: 'dpo', pairs: { ...pairs, split: 'test' } }), /^stages\[0\]\.pairs\.split/],
 		[stage({ type: 'reward-model', pairs: { path: 'pairs.parquet' } }), /^stages\[0\]\.pairs\.path/],
-		[stage({ type: 'distill', data: pairs }), /^stages\[0\]\.type: The stage "distill"/],
+		[
+			stage({ type: 'distill', data: { path: 'teacher.csv' } }),
+			/^stages\[0\]\.data\.path: The embedded engine reads JSONL, and "teacher.csv" is csv/,
+		],
+		[stage({ type: 'sft', data: { ...pairs, split: 'train' } }), /^stages\[0\]\.data\.split/],
+		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" names no teacher: add "data"/],
+		[stage({ type: 'distill', data: pairs, alpha: 0.5 }), /^stages\[0\]\.alpha: .* the logits of a "teacher"/],
+		[
+			stage({ type: 'distill', data: pairs, teacher: { path: 't' }, on_policy: true }),
+			/^stages\[0\]\.on_policy: .* but "data" names a file/,
+		],
+		[stage({ type: 'distill', teacher: { path: 't' }, minReward: 1 }), /^stages\[0\]\.minReward/],
+		[stage({ type: 'pretrain' }), /^stages\[0\]\.type: The task "addition" has no plain texts .* add "corpus"/],
 		[stage({ loss_type: 'cispo' }), /^stages\[0\]\.loss_type: .* choose one of grpo, bnpo, dr_grpo, dapo/],
 		[stage({ trainer: { logging_steps: 1 } }), /^stages\[0\]\.trainer: "trainer" holds options of TRL/],
 		[stage({ max_completion_length: 9000 }), /^stages\[0\]\.max_completion_length: .* at most 8192/],
@@ -131,6 +143,16 @@ describe('what the pytorch engine lacks', () => {
 		];
 		for (const changes of good) assert.deepEqual(faults({ engine: 'pytorch', ...changes }), []);
 	});
+});
+
+describe('stages of the embedded engine alone', () => {
+	const stage = (more: object) => ({ ...hub, stages: [{ ...sft, ...more }] });
+	each('pytorch', [
+		[stage({ type: 'pretrain', corpus: pairs }), /^stages\[0\]\.type: .*"pretrain".* set "engine": "embedded"/],
+		[stage({ data: pairs }), /^stages\[0\]\.data: .*"distill": take that stage/],
+		[stage({ type: 'distill', teacher: { path: 't' } }), /^stages\[0\]\.teacher: .* set "engine": "embedded"/],
+		[stage({ type: 'distill' }), /^stages\[0\]\.type: "distill" names no/],
+	]);
 });
 
 describe('batches that TRL can share out', () => {

@@ -52,7 +52,7 @@ describe('resolving a recipe', () => {
 				{ use: 'format', name: 'format', weight: 0.2 },
 			],
 			stages: [
-				{ type: 'sft', steps: 180, learning_rate: 1e-3, ...optimiser, batch_size: 64 },
+				{ type: 'sft', data: null, steps: 180, learning_rate: 1e-3, ...optimiser, batch_size: 64 },
 				{
 					type: 'grpo',
 					steps: 400,

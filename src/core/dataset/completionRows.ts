@@ -1,0 +1,89 @@
+import { Failure } from '../../base/failure.ts';
+import { renderCompletion, type Template } from '../text/template.ts';
+import { specialTokens } from '../text/tokenizer.ts';
+import { goldText } from './answer.ts';
+
+/** A completion that is there to be imitated. */
+export interface CompletionRow {
+	/** The problem, before the template. */
+	readonly prompt: string;
+	/** With its tags, without end-of-sequence. */
+	readonly completion: string;
+	/** null: unknown. */
+	readonly answer: string | null;
+	/** All columns, as rewards see them. */
+	readonly row: Readonly<Record<string, unknown>>;
+}
+
+/** Which column of a row holds what. */
+export interface CompletionColumns {
+	readonly prompt: string;
+	readonly completion: string;
+	readonly answer: string;
+	/** Of the thinking alone: with the answer it makes the completion of a row that has none. */
+	readonly solution?: string | undefined;
+}
+
+type Fault = (what: string, action: string) => Failure;
+
+/**
+ * Rows of completions out of a JSONL text. A completion is taken as it is; in a row without one it is made of solution and
+ * answer by the template. Throws `invalid` with the first faulty line, or when there is none.
+ */
+export function parseCompletionRows(
+	content: string,
+	what: string,
+	columns: CompletionColumns,
+	template: Template,
+): CompletionRow[] {
+	const rows: CompletionRow[] = [];
+	for (const [i, written] of content.split('\n').entries()) {
+		const line = i === 0 && written.startsWith('\uFEFF') ? written.slice(1) : written;
+		if (line.trim() === '') continue;
+		const fault: Fault = (message, action) => new Failure('invalid', `${what}, line ${i + 1}, ${message}.`, action);
+		rows.push(rowOf(line, columns, template, fault));
+	}
+	if (rows.length > 0) return rows;
+	throw new Failure(
+		'invalid',
+		`${what} has no rows.`,
+		`Write one JSON object with "${columns.prompt}" and "${columns.completion}" on each line.`,
+	);
+}
+
+function rowOf(line: string, columns: CompletionColumns, template: Template, fault: Fault): CompletionRow {
+	let value: unknown;
+	try {
+		value = JSON.parse(line);
+	} catch {
+		throw fault('is not JSON', 'Write one JSON object on each line.');
+	}
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+		throw fault('is not a JSON object', 'Write one JSON object on each line.');
+	}
+	const row = value as Record<string, unknown>;
+	const textIn = (role: 'prompt' | 'completion' | 'solution', column: string): string => {
+		const text = row[column];
+		if (typeof text === 'string') return text;
+		const lacks = Object.hasOwn(row, column) ? `has a "${column}" that is not a text` : `has no column "${column}"`;
+		throw fault(lacks, `Name the column in the stage's data: "${role}".`);
+	};
+	const prompt = textIn('prompt', columns.prompt);
+	if (prompt.trim() === '') throw fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
+	const gold = goldText(row[columns.answer]);
+	if (gold === null && row[columns.answer] != null && row[columns.answer] !== '') {
+		throw fault(`has an "${columns.answer}" that cannot be compared`, 'Write it as a text or a number, or as null.');
+	}
+	const answer = gold;
+	let completion: string;
+	if (row[columns.completion] == null && columns.solution !== undefined && row[columns.solution] != null) {
+		if (answer === null) throw fault(`has no "${columns.answer}"`, 'Add it: the solution alone is no completion.');
+		completion = renderCompletion(template, { solution: textIn('solution', columns.solution), answer });
+	} else {
+		completion = textIn('completion', columns.completion);
+	}
+	if (completion === '') throw fault(`has an empty "${columns.completion}"`, 'Write a completion or remove the line.');
+	const reserved = specialTokens.find((token) => prompt.includes(token) || completion.includes(token));
+	if (reserved) throw fault(`holds the reserved symbol ${reserved}`, 'Remove it from the text.');
+	return { prompt, completion, answer, row };
+}

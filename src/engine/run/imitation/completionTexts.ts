@@ -1,0 +1,76 @@
+import { basename } from 'node:path';
+import { Failure } from '../../../base/failure.ts';
+import type { CompletionRow } from '../../../core/dataset/completionRows.ts';
+import { EpochOrder } from '../../../core/dataset/epochOrder.ts';
+import { renderPrompt, type Template } from '../../../core/text/template.ts';
+import { eosToken, type Tokenizer } from '../../../core/text/tokenizer.ts';
+import type { Sequence } from '../../learner.ts';
+
+/**
+ * Completions of a file in the model's tokens, end-of-sequence included. Those that do not fit the context or have symbols that
+ * the vocabulary lacks are left out.
+ */
+export class CompletionTexts {
+	readonly #name: string;
+	readonly #sequences: readonly Sequence[];
+	readonly #seed: number;
+	readonly #purpose: string;
+	/** Rows of the file, in the order of `sequences`. */
+	readonly rows: readonly CompletionRow[];
+	readonly leftOut: number;
+	#chosen: readonly Sequence[];
+	#order: EpochOrder;
+
+	constructor(
+		rows: readonly CompletionRow[],
+		options: {
+			readonly path: string;
+			readonly template: Template;
+			readonly tokenizer: Tokenizer;
+			/** Tokens. */
+			readonly context: number;
+			readonly seed: number;
+			/** Of the stage: two stages see the same rows in different orders. */
+			readonly index: number;
+		},
+	) {
+		const { path, template, tokenizer, context, seed, index } = options;
+		const kept: CompletionRow[] = [];
+		const sequences: Sequence[] = [];
+		for (const row of rows) {
+			const prompt = renderPrompt(template, row.prompt);
+			if (tokenizer.unknownIn(prompt) !== null || tokenizer.unknownIn(row.completion) !== null) continue;
+			const promptTokens = tokenizer.encodePrompt(prompt);
+			const tokens = [...promptTokens, ...tokenizer.encode(row.completion), eosToken];
+			if (tokens.length > context) continue;
+			kept.push(row);
+			sequences.push({ tokens, promptLength: promptTokens.length });
+		}
+		this.#name = basename(path);
+		this.#seed = seed;
+		this.#purpose = `completions ${index}`;
+		this.rows = kept;
+		this.leftOut = rows.length - kept.length;
+		this.#sequences = sequences;
+		if (kept.length === 0) {
+			throw new Failure(
+				'invalid',
+				`${this.#name} has no completion to learn from: all ${rows.length} are longer than the context of ${context} tokens or have symbols that the vocabulary lacks.`,
+				'Set a larger "context" in the recipe\'s model, or use completions in the characters of the model.',
+			);
+		}
+		this.#chosen = sequences;
+		this.#order = new EpochOrder(sequences.length, seed, this.#purpose);
+	}
+
+	/** From now on only these rows come. */
+	choose(places: readonly number[]): void {
+		this.#chosen = places.map((place) => this.#sequences[place] as Sequence);
+		this.#order = new EpochOrder(places.length, this.#seed, this.#purpose);
+	}
+
+	/** The rows of the update with this number in its stage: epoch after epoch, each shuffled anew. */
+	batch(update: number, size: number): Sequence[] {
+		return Array.from({ length: size }, (_, i) => this.#chosen[this.#order.at(update * size + i)] as Sequence);
+	}
+}

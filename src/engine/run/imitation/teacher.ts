@@ -1,0 +1,52 @@
+import { Failure } from '../../../base/failure.ts';
+import { parseTokenizerJson } from '../../../core/text/parseTokenizerJson.ts';
+import type { Tokenizer } from '../../../core/text/tokenizer.ts';
+import type { ModelShape } from '../../learner.ts';
+import { parameterCount, parameterSpecs } from '../../model/parameters.ts';
+import { type StoredCheckpoint, storedParameters } from '../checkpointFolder.ts';
+import type { ModelAndTokenizer } from '../resolveModel.ts';
+import type { ImitationFiles } from './imitationFiles.ts';
+
+/** A model whose distributions are learned. */
+export interface Teacher {
+	readonly shape: ModelShape;
+	readonly parameters: Float32Array;
+	/** What is odd about the pair, in a sentence; null: nothing. */
+	readonly warning: string | null;
+}
+
+/** The vocabulary of a checkpoint. */
+export function tokenizerOf({ tokenizer, folder }: StoredCheckpoint): Tokenizer {
+	return parseTokenizerJson(tokenizer, `${folder}/tokenizer.json`);
+}
+
+/** Teachers of the stages. Throws `mismatch` when one has another vocabulary than the student: their tokens mean other things. */
+export function teachersOf({ teachers }: ImitationFiles, student: ModelAndTokenizer): Map<number, Teacher> {
+	return new Map([...teachers].map(([index, checkpoint]) => [index, teacherOf(checkpoint, student)]));
+}
+
+function teacherOf(checkpoint: StoredCheckpoint, student: ModelAndTokenizer): Teacher {
+	const { folder, state } = checkpoint;
+	const own = tokenizerOf(checkpoint).symbols;
+	const { symbols } = student.tokenizer;
+	if (own.length !== symbols.length || own.some((symbol, id) => symbol !== symbols[id])) {
+		const place = Array.from({ length: Math.max(own.length, symbols.length) }, (_, id) => id).find(
+			(id) => own[id] !== symbols[id],
+		) as number;
+		const told = (symbol: string | undefined) => (symbol === undefined ? 'none' : JSON.stringify(symbol));
+		throw new Failure(
+			'mismatch',
+			`The teacher ${folder} has another vocabulary than the student: token ${place} is ${told(own[place])} there and ${told(symbols[place])} here.`,
+			'Take a student of the same vocabulary (a new model takes its teacher\'s), or imitate the teacher\'s completions by "data".',
+		);
+	}
+	const [taught, teaching] = [parameterCount(student.shape), parameterCount(state.shape)];
+	return {
+		shape: state.shape,
+		parameters: storedParameters(checkpoint, parameterSpecs(state.shape)),
+		warning:
+			taught > teaching
+				? `The student has ${taught} parameters and its teacher ${teaching}: a larger model learns from a smaller one.`
+				: null,
+	};
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Failure } from '../../../src/base/failure.ts';
+import type { ModelShape } from '../../../src/engine/learner.ts';
+import { initialParameters, parameterCount } from '../../../src/engine/model/parameters.ts';
+import { createLearner } from '../../../src/engine/ortLearner.ts';
+import { adam, tinyShape } from './computeHarness.ts';
+
+const common = { shape: tinyShape, device: 'cpu', sampleRows: 5, trainRows: 3, seed: 1 } as const;
+const larger: ModelShape = { ...tinyShape, width: 16, heads: 4, layers: 1, context: 20, feedForward: 24 };
+
+/** A teacher that is sure of what it says: its head is large. */
+function sure(shape: ModelShape, seed: number): Float32Array {
+	return initialParameters(shape, seed).map((value, i, all) =>
+		i >= all.length - shape.width * shape.vocabulary ? 60 * value : value,
+	);
+}
+
+const prompts = [
+	[1, 3],
+	[1, 3],
+	[1, 4, 5],
+	[1, 6],
+	[1, 5, 5, 3],
+];
+const request = { prompts, seeds: prompts.map((_, i) => `${i}`), maxNewTokens: 6, temperature: 1 };
+
+test('a student of other sizes comes to say what its teacher does, bit for bit with any number of workers', async () => {
+	const outcomes: unknown[] = [];
+	for (const workers of [1, 2]) {
+		await using learner = Object.assign(await createLearner({ ...common, workers }), {
+			[Symbol.asyncDispose](this: { dispose(): Promise<void> }) {
+				return this.dispose();
+			},
+		});
+		await assert.rejects(learner.sample({ ...request, of: 'teacher' }), (error: Failure) => error.reason === 'missing');
+		assert.throws(() => learner.setTeacher({ ...larger, vocabulary: 9 }, new Float32Array(1)), /does not fit/);
+		// Another one before: its weights must not be taken for the next one's.
+		learner.setTeacher(tinyShape, sure(tinyShape, 5));
+		const other = await learner.sample({ ...request, of: 'teacher' });
+		learner.setTeacher(larger, sure(larger, 2));
+		const samples = await learner.sample({ ...request, of: 'teacher' });
+		assert.notDeepEqual(samples, other);
+		assert.equal(parameterCount(larger) > parameterCount(tinyShape), true);
+		const targets = samples.reduce((n, { tokens, promptLength }) => n + tokens.length - promptLength, 0);
+		const rows = samples.map((sample) => ({ ...sample, weights: sample.logprobs.map(() => 1 / targets) }));
+		const results = [];
+		for (let update = 0; update < 40; update++) {
+			results.push(await learner.updateDistill(rows, { alpha: 0.2, temperature: 2 }, { ...adam, weightDecay: 0 }));
+		}
+		const divergences = results.map(({ divergence }) => divergence);
+		assert.ok(divergences.every((divergence) => divergence > 0));
+		assert.ok((divergences.at(-1) as number) < 0.3 * (divergences[0] as number), divergences.join(' '));
+		for (const { loss, divergence, logprobs } of results.slice(0, 2)) {
+			const surprise = -logprobs.flatMap((row) => [...row]).reduce((sum, logprob) => sum + logprob, 0) / targets;
+			assert.ok(Math.abs(loss - (0.8 * 4 * divergence + 0.2 * surprise)) < 1e-5);
+		}
+		outcomes.push({ samples, results, state: learner.state() });
+		// A teacher of its own weights has nothing to teach.
+		learner.setTeacher(tinyShape, learner.state().parameters);
+		const same = await learner.updateDistill(rows, { alpha: 0, temperature: 1 }, adam);
+		assert.ok(Math.abs(same.divergence) < 1e-6 && same.gradNorm < 1e-5, `${same.divergence} ${same.gradNorm}`);
+	}
+	assert.deepEqual(outcomes[1], outcomes[0]);
+});

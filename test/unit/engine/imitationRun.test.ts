@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { tinyRecipe, Workplace } from './engineProcess.ts';
+import { checkKillResume } from './killResume.ts';
+
+const rows = Array.from({ length: 40 }, (_, i) => {
+	const [a, b] = [i % 10, (3 * i) % 10];
+	// A fifth is wrong; the word is in no problem.
+	const told = i % 5 === 0 ? a + b + 1 : a + b;
+	const line = { prompt: `${a}+${b}=`, answer: `${a + b}` };
+	return i % 2 === 0
+		? { ...line, completion: `<think>so ${told}</think><answer>${told}</answer>` }
+		: { ...line, answer: `${told}`, solution: `so ${told}` };
+});
+const model = { ...tinyRecipe.model, context: 32 };
+const updates = { steps: 16, learning_rate: 1e-2, batch_size: 8 };
+const lines = (values: readonly object[]) => values.map((value) => JSON.stringify(value)).join('\n');
+
+test('completions of a file are imitated in epochs, those alone that the rewards accept where it says so', async (t) => {
+	await using place = await Workplace.make();
+	await writeFile(join(place.folder, 'rows.jsonl'), lines(rows.map((row, i) => (i % 2 === 0 ? row : { ...row }))));
+	const whole = rows.filter((row) => 'completion' in row);
+	await writeFile(join(place.folder, 'teacher.jsonl'), lines(whole));
+	const recipe = {
+		...tinyRecipe,
+		workers: 2,
+		model,
+		stages: [
+			{ type: 'sft', ...updates, data: { path: 'rows.jsonl' } },
+			{ type: 'distill', ...updates, steps: 6, data: { path: 'teacher.jsonl' }, minReward: 1 },
+		],
+		evaluate: { every: 16, problems: 4 },
+		checkpoint: { every: 5, keep: 2 },
+	};
+	await checkKillResume(place, recipe, 1, 6, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
+	const run = await place.prepare(recipe);
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	const losses = (await readMetrics(run)).map(({ values }) => values.loss as number);
+	assert.equal(losses.length, 22);
+	assert.ok((losses[15] as number) < (losses[0] as number) / 2, losses.join(' '));
+	const accepted = JSON.parse(await readFile(join(run, 'data', 'accepted_1.json'), 'utf8'));
+	assert.deepEqual(accepted, {
+		rows: whole.length,
+		accepted: whole.flatMap((row, i) => (row.completion?.includes(`<answer>${row.answer}<`) ? [i] : [])),
+	});
+	const told = (await readEvents(run)).filter(({ type }) => type === 'alert').map(({ message }) => `${message}`);
+	assert.ok(
+		told.some((message) => message.startsWith('16 of 20 completions have a reward of at least 1')),
+		told.join(),
+	);
+	// Data that changed meanwhile is not gone on with.
+	await writeFile(join(place.folder, 'teacher.jsonl'), lines(whole.slice(1)));
+	await rm(join((await listCheckpoints(run)).at(-1)?.path as string), { recursive: true });
+	const resumed = await place.run('--run', run, '--resume');
+	assert.equal(resumed.code, 2);
+	assert.match(resumed.stderr, /dataset .* has changed/);
+});
+
+test('data that cannot be imitated is refused with its place', async () => {
+	await using place = await Workplace.make();
+	const refused = async (content: string, stage: object, pattern: RegExp) => {
+		await writeFile(join(place.folder, 'bad.jsonl'), content);
+		const run = await place.prepare({
+			...tinyRecipe,
+			model,
+			stages: [{ ...updates, data: { path: 'bad.jsonl' }, ...stage }],
+		});
+		assert.equal((await place.run('--run', run)).code, 2);
+		assert.match((await readRecord(run)).error?.message ?? '', pattern);
+	};
+	await refused(
+		`${lines(rows.slice(0, 1))}\n{"prompt": "1+1="}`,
+		{ type: 'sft' },
+		/bad\.jsonl, line 2, has no column "completion"/,
+	);
+	const long = { ...rows[0], completion: 'so '.repeat(20) };
+	await refused(lines([long]), { type: 'sft' }, /no completion to learn from: all 1 are longer/);
+	await refused(
+		lines(rows),
+		{ type: 'distill', minReward: 9 },
+		/no completion has a reward of at least 9; the best has 1\.2/,
+	);
+});
+
+test('a student learns from the logits of a teacher, and says when it is the larger one', async (t) => {
+	await using place = await Workplace.make();
+	const taught = { ...tinyRecipe, model, stages: [{ type: 'sft', steps: 60, learning_rate: 1e-2, batch_size: 16 }] };
+	const teacherRun = await place.prepare(taught);
+	assert.equal((await place.run('--run', teacherRun)).code, 0);
+	const teacher = { path: (await listCheckpoints(teacherRun)).at(-1)?.path as string };
+	const stage = { type: 'distill', ...updates, teacher, max_completion_length: 16, learning_rate: 1e-2 };
+	const recipe = {
+		...tinyRecipe,
+		workers: 2,
+		model: { layers: 1, width: 24, heads: 2, context: 32 },
+		stages: [
+			{ ...stage, temperature: 2 },
+			{ ...stage, steps: 4, on_policy: true, alpha: 0.1 },
+		],
+		evaluate: { every: 100, problems: 4 },
+	};
+	await checkKillResume(place, recipe, 1, 2, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
+	const run = await place.prepare(recipe);
+	assert.equal((await place.run('--run', run)).code, 0);
+	const divergences = (await readMetrics(run)).map(({ values }) => values['distill/divergence'] as number);
+	assert.equal(divergences.length, 20);
+	assert.ok((divergences[15] as number) < (divergences[0] as number) / 2, divergences.join(' '));
+	const events = await readEvents(run);
+	assert.match(
+		`${events.find(({ level }) => level === 'warning')?.message}`,
+		/student has \d+ parameters and its teacher \d+/,
+	);
+	const own = { path: (await listCheckpoints(run)).at(-1)?.path as string };
+	const others = await place.prepare({
+		...recipe,
+		dataset: { task: 'arithmetic' },
+		stages: [{ ...stage, teacher: own }],
+	});
+	assert.equal((await place.run('--run', others)).code, 2);
+	assert.match(
+		(await readRecord(others)).error?.message ?? '',
+		/teacher .* does not fit the recipe: its vocabulary lacks "\*"/,
+	);
+	const arithmetic = {
+		...taught,
+		dataset: { task: 'arithmetic', terms: 2 },
+		stages: [{ type: 'sft', steps: 1, learning_rate: 1e-2 }],
+	};
+	const student = await place.prepare(arithmetic);
+	assert.equal((await place.run('--run', student)).code, 0);
+	const model2 = { path: (await listCheckpoints(student)).at(-1)?.path as string };
+	const mixed = await place.prepare({ ...recipe, model: model2, stages: [stage] });
+	assert.equal((await place.run('--run', mixed)).code, 2);
+	assert.match((await readRecord(mixed)).error?.message ?? '', /another vocabulary than the student: token \d+ is/);
+});
