@@ -101,6 +101,8 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		lab: { ...nodeProgram, entryPoints: { lab: 'src/lab/main.ts', labThread: 'src/lab/thread.ts' } },
 		// The search worker.
 		search: { ...nodeProgram, entryPoints: { search: 'src/search/main.ts' } },
+		// The runner of pipelines.
+		pipeline: { ...nodeProgram, entryPoints: { pipeline: 'src/pipeline/main.ts' } },
 		cli: {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },

@@ -1,7 +1,9 @@
 import { Failure } from '../base/failure.ts';
+import { readPipelineFile, startPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { RecipeChanges } from '../runs/prepareRun.ts';
 import { parseOverride } from '../runs/recipeOverrides.ts';
 import { startRun } from '../runs/startRun.ts';
+import { foregroundPipeline } from './foregroundPipeline.ts';
 import { foregroundRun } from './foregroundRun.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
@@ -35,7 +37,8 @@ export function recipeChanges(values: { seed?: string; set?: string[]; control?:
 export const runVerb: Verb = {
 	name: 'run',
 	usage: '<recipe>',
-	summary: 'Start a run of a recipe and follow it; Ctrl+C stops it with a checkpoint.',
+	summary:
+		'Start a run of a recipe, or the pipeline of one whose stages have names, and follow it; Ctrl+C stops it with a checkpoint.',
 	options: [
 		...changeHelp,
 		['--detach', 'Return as soon as the engine works; it goes on by itself.'],
@@ -49,11 +52,22 @@ export const runVerb: Verb = {
 			{ names: ['a recipe file'], least: 1, most: 1 },
 		);
 		const changes = recipeChanges(values);
+		const recipe = positionals[0] as string;
+		if ((await readPipelineFile(recipe, changes)) !== null) {
+			if (values.summary) {
+				throw new Failure('invalid', '--summary is of one run, and this recipe is a pipeline.', 'Leave it out.');
+			}
+			return foregroundPipeline({
+				output,
+				detach: values.detach ?? false,
+				start: (options) => startPipeline(recipe, changes, { engine, ...options }),
+			});
+		}
 		return foregroundRun({
 			output,
 			detach: values.detach ?? false,
 			summary: values.summary ?? false,
-			start: (options) => startRun(positionals[0] as string, changes, { engine, ...options }),
+			start: (options) => startRun(recipe, changes, { engine, ...options }),
 		});
 	},
 };

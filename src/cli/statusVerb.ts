@@ -6,7 +6,7 @@ import { effectiveStatus } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
-import { formatDuration, formatNumber } from './textForms.ts';
+import { formatDuration, formatNumber, table } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 interface RunState {
@@ -31,14 +31,6 @@ async function stateOf(folder: string): Promise<RunState> {
 		const status = failure.reason === 'missing' ? 'prepared' : 'unreadable';
 		return { folder, status, record: null, name: name ?? basename(folder), reward: null, problem: failure.message };
 	}
-}
-
-/** Columns as wide as their widest cell; the last one is not padded. */
-function table(rows: readonly (readonly string[])[]): string[] {
-	const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => [...(row[column] ?? '')].length)));
-	return rows.map((row) =>
-		row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0))).join('  '),
-	);
 }
 
 function row({ folder, status, record, name, reward }: RunState): string[] {

@@ -13,6 +13,7 @@ import { generateDataVerb } from './generateDataVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
 import { parseArguments } from './parseArguments.ts';
+import { pipelineVerb } from './pipelineVerb.ts';
 import { queryVerb } from './queryVerb.ts';
 import { reflexionVerb } from './reflexionVerb.ts';
 import { reportVerb } from './reportVerb.ts';
@@ -54,6 +55,7 @@ export const verbs: readonly Verb[] = [
 	resumeVerb,
 	statusVerb,
 	stopVerb,
+	pipelineVerb,
 	estimateVerb,
 	inspectVerb,
 	queryVerb,

@@ -1,5 +1,8 @@
 import * as v from 'valibot';
-import { dataKinds, stageNamePattern } from './pipelineRecipe.ts';
+import { stageNamePattern } from './pipelineFiles.ts';
+import { dataKinds } from './pipelineRecipe.ts';
+
+export { pipelineFiles } from './pipelineFiles.ts';
 
 /*
  * A pipeline is a folder: `pipeline.json` says how it stands, `pipeline.recipe.json` is its recipe, and each stage has a
@@ -7,13 +10,6 @@ import { dataKinds, stageNamePattern } from './pipelineRecipe.ts';
  */
 
 export const pipelineFormat = 1;
-
-export const pipelineFiles = {
-	record: 'pipeline.json',
-	recipe: 'pipeline.recipe.json',
-	log: 'pipeline.log',
-	lock: 'pipeline.lock',
-} as const;
 
 export const pipelineStatuses = ['starting', 'running', 'finished', 'stopped', 'failed', 'crashed'] as const;
 /** `crashed` is never written: it is what a pipeline is that claims to run while its runner does not live. */

@@ -20,9 +20,6 @@ import { choice, count, described, real, text } from './recipeFields.ts';
 export const checkpointChoices = ['last', 'best'] as const;
 export type CheckpointChoice = (typeof checkpointChoices)[number];
 
-/** Names a folder: no separators, no "~", which marks a folder that was set aside. */
-export const stageNamePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,38}[A-Za-z0-9_-])?$/;
-
 const stageName = (words: string) => text(words);
 
 const checkpointOf = v.strictObject({

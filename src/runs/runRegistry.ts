@@ -4,6 +4,7 @@ import { lstat, readdir, realpath, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import * as v from 'valibot';
 import { decode } from '../protocol/decode.ts';
+import { pipelineFiles, stageNamePattern } from '../protocol/pipelineFiles.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { currentPlatform } from './platform.ts';
 import { runFiles } from './runFiles.ts';
@@ -127,13 +128,30 @@ export async function findRuns(folders: readonly string[], depth = 5): Promise<s
 	return found;
 }
 
-/** The run folders directly in a `runs` folder. */
+/** Whether a folder holds a pipeline, whose stages have runs in it. */
+export async function isPipelineFolder(path: string): Promise<boolean> {
+	return (await lstat(join(path, pipelineFiles.record)).catch(() => null))?.isFile() ?? false;
+}
+
+/** The run folders directly in a `runs` folder, and those of the pipelines in it; what a pipeline has set aside is left out. */
 export async function runsIn(folder: string): Promise<string[]> {
+	return runsAmong(folder, (name) => !name.startsWith('.'), true);
+}
+
+async function runsAmong(folder: string, wanted: (name: string) => boolean, pipelines: boolean): Promise<string[]> {
 	const found: string[] = [];
 	for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [] as Dirent[])) {
-		if (!entry.isDirectory() || entry.name.startsWith('.')) continue;
+		if (!entry.isDirectory() || !wanted(entry.name)) continue;
 		const path = join(folder, entry.name);
 		if (await isRunFolder(path)) found.push(path);
+		else if (pipelines && (await isPipelineFolder(path))) {
+			found.push(...(await stageRunsIn(path)));
+		}
 	}
 	return found;
+}
+
+/** The runs of a pipeline's stages; folders that were set aside are none. */
+export async function stageRunsIn(pipeline: string): Promise<string[]> {
+	return runsAmong(pipeline, (name) => stageNamePattern.test(name), false);
 }

@@ -1,3 +1,4 @@
+import { stageNamePattern } from '../../protocol/pipelineFiles.ts';
 import {
 	type DataKind,
 	dataKinds,
@@ -11,10 +12,10 @@ import {
 	referenceKeys,
 	referenceOf,
 	type SearchStage,
-	stageNamePattern,
 } from '../../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
-import { compileStage, placeholders, runNameOf, startOf } from '../pipeline/compileStage.ts';
+import { runNameOf, startOf } from '../pipeline/compileStage.ts';
+import { originOf, withOrigin } from '../pipeline/modelContext.ts';
 import { inputsOf, makesCheckpoint, orderStages } from '../pipeline/pipelineGraph.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
@@ -152,10 +153,12 @@ function checkCycle(recipe: PipelineRecipe, report: Report): void {
 function checkStage(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
 	const own = isRunnerStage(stage.type);
 	if (own) checkRunnerStage(recipe, stage, i, report);
-	const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
-	for (const { path, message } of checkRecipe(compiled)) {
+	const origin = originOf(recipe, stage);
+	for (const { path, message } of checkRecipe(withOrigin(recipe, stage))) {
 		const [head, ...rest] = path;
-		if (head === 'stages') report(['stages', i, ...rest.slice(1)], message);
+		if (head === 'model')
+			report(origin.model === undefined ? path : ['stages', recipe.stages.indexOf(origin), ...path], message);
+		else if (head === 'stages') report(['stages', i, ...rest.slice(1)], message);
 		// What the stage says itself stands there; the name is checked with the recipe's.
 		else if (head !== 'name' && stage[head as string] !== undefined) report(['stages', i, ...path], message);
 		else report(path, message);

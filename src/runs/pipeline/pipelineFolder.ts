@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { canonicalJson } from '../../core/pipeline/canonicalJson.ts';
@@ -8,24 +7,20 @@ import { decodeOrThrow } from '../../protocol/decode.ts';
 import {
 	type PipelineRecord,
 	type PipelineStatus,
-	pipelineFiles,
 	pipelineFormat,
 	pipelineRecordSchema,
 } from '../../protocol/pipeline.ts';
-import { type PipelineRecipe, stageNamePattern } from '../../protocol/pipelineRecipe.ts';
+import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
+import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import { writeFileAtomic } from '../atomicFile.ts';
 import { processState } from '../processIdentity.ts';
 import { silentMs } from '../runLock.ts';
-import { isRunFolder } from '../runRegistry.ts';
-import { listFolder, readJson, readSmallFile } from '../safeFile.ts';
+import { readJson, readSmallFile } from '../safeFile.ts';
+
+export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';
 
 const largestRecord = 8 << 20;
 const largestRecipe = 4 << 20;
-
-/** Whether a folder holds a pipeline. */
-export async function isPipelineFolder(path: string): Promise<boolean> {
-	return (await lstat(join(path, pipelineFiles.record)).catch(() => null))?.isFile() ?? false;
-}
 
 /** pipeline.json. Fails with `missing`, `corrupt`, `invalid`, or `version` if a newer version wrote it. */
 export async function readPipeline(folder: string): Promise<PipelineRecord> {
@@ -60,8 +55,8 @@ export async function writePipelineRecipe(folder: string, recipe: PipelineRecipe
 export const hashRecipe = (recipe: PipelineRecipe): string =>
 	createHash('sha256').update(canonicalJson(recipe)).digest('hex');
 
-/** Whether a record says that a runner is at work; whether it is, {@link pipelineStatus} tells. */
-export const claimsRunning = ({ status }: Pick<PipelineRecord, 'status'>): boolean =>
+/** Whether a status says that a runner is at work; whether it is, {@link pipelineStatus} tells. */
+export const claimsRunning = ({ status }: { readonly status: PipelineStatus }): boolean =>
 	status === 'starting' || status === 'running';
 
 /**
@@ -79,15 +74,4 @@ export async function pipelineStatus(record: PipelineRecord, now = Date.now() / 
 		case 'elsewhere':
 			return (now - record.heartbeat) * 1000 < silentMs ? record.status : 'crashed';
 	}
-}
-
-/** The runs of a pipeline's stages; folders that were set aside are none. */
-export async function stageRunsIn(pipeline: string): Promise<string[]> {
-	const found: string[] = [];
-	for (const entry of await listFolder(pipeline)) {
-		if (!entry.isDirectory() || !stageNamePattern.test(entry.name)) continue;
-		const path = join(pipeline, entry.name);
-		if (await isRunFolder(path)) found.push(path);
-	}
-	return found;
 }

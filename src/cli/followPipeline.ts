@@ -1,0 +1,79 @@
+import { claimsRunning } from '../runs/pipeline/pipelineFolder.ts';
+import { type PipelineView, viewPipeline } from '../runs/pipeline/pipelineView.ts';
+import { readMetricsEnd } from '../runs/runReader.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { stageLine, stepsOf } from './pipelineText.ts';
+import { formatDuration, formatNumber } from './textForms.ts';
+
+const lookMs = 250;
+/** Between two lines about the running stage where nothing can be redrawn. */
+const plainEveryMs = 5000;
+
+/** Follows a pipeline until it ends: a line for each event of a stage, and how far the running one is. */
+export async function followPipeline(folder: string, output: CliOutput, attempt: number): Promise<PipelineView> {
+	const told = new Map<string, string>();
+	const kept = new Set<string>();
+	let first = true;
+	let progressAt = Date.now();
+	let shown = '';
+	for (;;) {
+		const view = await viewPipeline(folder);
+		for (const stage of view.stages) {
+			for (const name of stage.kept) {
+				if (!kept.has(name) && !first) {
+					erase(output);
+					output.object({ kind: 'kept', stage: stage.name, folder: name });
+					output.line(printable(`${stage.name} runs again: what it had made is kept as ${name}`));
+				}
+				kept.add(name);
+			}
+			if (told.get(stage.name) === stage.status) continue;
+			told.set(stage.name, stage.status);
+			// What had ended before is no news.
+			if (first && stage.status !== 'running') continue;
+			if (stage.status === 'waiting') continue;
+			output.object({ kind: 'stage', ...stage });
+			const line = stageLine(stage);
+			erase(output);
+			if (line !== null) output.line(printable(line));
+		}
+		first = false;
+		const live = claimsRunning(view);
+		if (view.record.attempt >= attempt && !live) {
+			erase(output);
+			return view;
+		}
+		const running = view.stages.find(({ status }) => status === 'running');
+		if (running !== undefined) {
+			const line = await progressLine(running);
+			if (output.json) {
+				if (line !== shown) {
+					const { name, done, total } = running;
+					output.object({ kind: 'progress', stage: name, done, total });
+				}
+			} else if (output.isTerminal) output.draw(`\r\u001b[K${line.slice(0, output.columns - 1)}`);
+			else if (Date.now() - progressAt >= plainEveryMs) {
+				progressAt = Date.now();
+				output.line(line);
+			}
+			shown = line;
+		}
+		await new Promise((resolve) => setTimeout(resolve, lookMs));
+	}
+}
+
+function erase(output: CliOutput): void {
+	if (output.isTerminal) output.draw('\r\u001b[K');
+}
+
+async function progressLine(stage: PipelineView['stages'][number]): Promise<string> {
+	const metrics = stage.done === null ? [] : await readMetricsEnd(stage.folder, 16 << 10).catch(() => []);
+	const last = metrics.findLast(({ values }) => values.reward !== undefined || values.loss !== undefined)?.values;
+	const shown = last?.reward === undefined ? 'loss' : 'reward';
+	const parts = [
+		`${stage.name} ${stepsOf(stage)}`,
+		...(last === undefined ? [] : [`${shown} ${formatNumber(last[shown])}`]),
+		...(stage.seconds === null ? [] : [formatDuration(stage.seconds)]),
+	];
+	return printable(parts.join('  '));
+}

@@ -1,0 +1,64 @@
+import { Failure } from '../base/failure.ts';
+import { failureOf } from '../runs/launchEngine.ts';
+import { type PipelineOptions, type StartedPipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
+import type { CliOutput } from './cliOutput.ts';
+import { followPipeline } from './followPipeline.ts';
+import { onInterrupt } from './interrupts.ts';
+import { pipelineLines } from './pipelineText.ts';
+
+export interface ForegroundPipeline {
+	readonly output: CliOutput;
+	/** Return as soon as the runner works. */
+	readonly detach: boolean;
+	start(options: Pick<PipelineOptions, 'onFolder' | 'signal'>): Promise<StartedPipeline>;
+}
+
+/**
+ * Starts a pipeline and stays with it: the runner is a process of its own, so a lost terminal does not end it. Ctrl+C stops
+ * the running stage with a checkpoint; a second one leaves it to that.
+ */
+export async function foregroundPipeline({ output, detach, start }: ForegroundPipeline): Promise<number> {
+	const startup = new AbortController();
+	let folder: string | null = null;
+	const interrupted = async (count: number) => {
+		if (folder === null || count > 1) process.exit(130);
+		output.line('Stopping the running stage with a checkpoint; Ctrl+C again leaves it to that.');
+		await stopPipeline(folder);
+	};
+	const release = onInterrupt((count) => {
+		interrupted(count).catch((error: unknown) => output.line(Failure.from(error).toString()));
+	});
+	try {
+		const started = await start({
+			signal: startup.signal,
+			onFolder: (path) => {
+				folder = path;
+				output.line(`Pipeline ${path}`);
+			},
+		});
+		const { record } = started;
+		output.object({ kind: 'started', folder: started.folder, id: record.id, pid: record.pid });
+		if (detach) {
+			output.line(`Runs as process ${record.pid}. Follow it with reasoning-lab pipeline status, end it with stop.`);
+			return 0;
+		}
+		const view = await followPipeline(started.folder, output, record.attempt);
+		const { error } = view.record;
+		output.object({ kind: 'ended', folder: view.folder, status: view.status, ...(error ? { error } : {}) });
+		for (const line of pipelineLines({ ...view, record: { ...view.record, error: undefined } })) output.line(line);
+		if (view.status === 'failed' && error !== undefined) throw failureOf(error);
+		if (view.status === 'crashed') {
+			throw new Failure(
+				'internal',
+				`The runner of ${view.folder} ended without a word.`,
+				'Look at pipeline.log there.',
+			);
+		}
+		if (view.status === 'stopped') {
+			output.line(`Stopped. Resume it with: reasoning-lab pipeline resume ${view.folder}`);
+		}
+		return 0;
+	} finally {
+		release();
+	}
+}

@@ -1,0 +1,54 @@
+import type { PipelineRecord } from '../protocol/pipeline.ts';
+import type { PipelineView, StageView } from '../runs/pipeline/pipelineView.ts';
+import { formatDuration, table } from './textForms.ts';
+
+/** A table of the stages, and below it why they stand so. */
+export function pipelineLines({ name, status, folder, stages, record }: PipelineView): string[] {
+	const rows = stages.map((stage) => [
+		stage.name,
+		stage.type,
+		stage.status,
+		stepsOf(stage),
+		stage.accuracy === null ? '-' : stage.accuracy.toFixed(3),
+		stage.seconds === null ? '-' : formatDuration(stage.seconds),
+		stage.why ?? '',
+	]);
+	const lines = table([['stage', 'type', 'state', 'steps', 'held-out', 'time', 'why'], ...rows]);
+	const kept = stages.flatMap((stage) => stage.kept);
+	return [
+		`${name}: ${status}  ${folder}`,
+		...lines.map((line) => line.trimEnd()),
+		...(kept.length === 0 ? [] : [`set aside: ${kept.join(', ')}`]),
+		...(record.error === undefined || status === 'running'
+			? []
+			: [actionOf(record.error)].filter((line) => line !== '')),
+	];
+}
+
+const actionOf = ({ message, action }: NonNullable<PipelineRecord['error']>): string =>
+	action === undefined ? message : `${message} ${action}`;
+
+/** `12/20`, of a stage that has begun. */
+export function stepsOf({ done, total }: StageView): string {
+	return done === null ? '-' : `${done}${total === null ? '' : `/${total}`}`;
+}
+
+/** What has come of a stage, in a line; null: nothing yet that is worth one. */
+export function stageLine(stage: StageView): string | null {
+	const { name, type, status, accuracy, seconds, why } = stage;
+	const measured = accuracy === null ? '' : `, held-out accuracy ${accuracy.toFixed(3)}`;
+	switch (status) {
+		case 'running':
+			return `${name} (${type}) runs`;
+		case 'finished':
+			return `${name} has finished${seconds === null ? '' : ` in ${formatDuration(seconds)}`}${measured}`;
+		case 'skipped':
+			return `${name} is skipped: ${why}`;
+		case 'failed':
+			return `${name} has failed: ${why}`;
+		case 'stopped':
+			return `${name} has stopped at ${stepsOf(stage)}`;
+		case 'waiting':
+			return null;
+	}
+}

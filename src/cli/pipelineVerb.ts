@@ -1,0 +1,130 @@
+import { basename, join, resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { claimsRunning, pipelineStatus, readPipeline } from '../runs/pipeline/pipelineFolder.ts';
+import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
+import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
+import { isPipelineFolder } from '../runs/runRegistry.ts';
+import { printable } from './cliOutput.ts';
+import { knownRuns } from './findRun.ts';
+import { foregroundPipeline } from './foregroundPipeline.ts';
+import { parseArguments } from './parseArguments.ts';
+import { pipelineLines } from './pipelineText.ts';
+import type { Verb, VerbContext } from './verb.ts';
+
+const actions = ['status', 'resume', 'stop'] as const;
+
+export const pipelineVerb: Verb = {
+	name: 'pipeline',
+	usage: 'status|resume|stop [pipeline]',
+	summary: 'Show, go on with or stop a pipeline: a recipe whose stages have names (docs/pipelines.md).',
+	options: [
+		['status', 'How each stage stands, and why it waits; without a name, of all that are known.'],
+		['resume', 'Go on: what has finished is not run again unless what it reads has changed.'],
+		['stop', 'Stop the running stage with a checkpoint, and wait until it has stopped.'],
+		['--recipe FILE', 'resume: a changed recipe; what changed and what is behind it runs again.'],
+		['--accept-changes', 'resume: take what stages have made as it lies there now.'],
+		['--detach', 'resume: return as soon as the runner works.'],
+	],
+	async run(context) {
+		const { values, positionals } = parseArguments(
+			'pipeline',
+			context.args,
+			{ recipe: { type: 'string' }, 'accept-changes': { type: 'boolean' }, detach: { type: 'boolean' } },
+			{ names: ['status, resume or stop', 'a pipeline'], least: 1, most: 2 },
+		);
+		const [action, named] = positionals as [string, string?];
+		if (!(actions as readonly string[]).includes(action)) {
+			throw new Failure(
+				'invalid',
+				`reasoning-lab pipeline does not know "${action}".`,
+				`It knows ${actions.join(', ')}.`,
+			);
+		}
+		if (action !== 'resume' && Object.keys(values).some((key) => key !== 'json')) {
+			throw new Failure(
+				'invalid',
+				`pipeline ${action} takes no options of resume.`,
+				'See reasoning-lab help pipeline.',
+			);
+		}
+		if (action === 'status') return showStatus(context, named);
+		if (named === undefined) {
+			throw new Failure(
+				'invalid',
+				`reasoning-lab pipeline ${action} needs a pipeline.`,
+				'Name its folder or its name.',
+			);
+		}
+		const folder = await findPipeline(named);
+		if (action === 'stop') return stop(context, folder);
+		return foregroundPipeline({
+			output: context.output,
+			detach: values.detach ?? false,
+			start: (options) =>
+				resumePipeline(
+					folder,
+					{
+						...(values.recipe === undefined ? {} : { recipe: values.recipe }),
+						acceptChanges: values['accept-changes'] ?? false,
+					},
+					{ engine: context.engine, ...options },
+				),
+		});
+	},
+};
+
+async function showStatus({ output }: VerbContext, named: string | undefined): Promise<number> {
+	const folders = named === undefined ? await knownPipelines() : [await findPipeline(named)];
+	const views = [];
+	for (const folder of folders) {
+		try {
+			views.push(await viewPipeline(folder));
+		} catch (error) {
+			if (named !== undefined) throw error;
+			output.line(printable(Failure.from(error).message));
+		}
+	}
+	output.object({ pipelines: views.map(({ record, ...view }) => ({ ...view, error: record.error ?? null })) });
+	if (views.length === 0) output.line('There are no pipelines yet. Start one with: reasoning-lab run NAME.recipe.json');
+	for (const [i, view] of views.entries()) {
+		if (i > 0) output.line('');
+		for (const line of pipelineLines(view)) output.line(printable(line));
+	}
+	return 0;
+}
+
+async function stop({ output }: VerbContext, folder: string): Promise<number> {
+	const before = await pipelineStatus(await readPipeline(folder));
+	if (!claimsRunning({ status: before })) {
+		output.object({ folder, status: before });
+		output.line(`${folder} does not run: it is ${before}.`);
+		return 0;
+	}
+	await stopPipeline(folder);
+	const { status } = await readPipeline(folder);
+	output.object({ folder, status });
+	output.line(`${folder} is ${status}.`);
+	return 0;
+}
+
+/** Every pipeline below the current folder's `runs`, and around the runs of the user's registry. */
+async function knownPipelines(): Promise<string[]> {
+	return pipelinesOf([join(process.cwd(), 'runs'), process.cwd()], await knownRuns());
+}
+
+/** A name, of its folder's: without the time and the mark at its end. */
+const nameOf = (folder: string): string => folder.replace(/-\d{8}-\d{6}-[0-9a-f]+$/, '');
+
+/** The pipeline that a person names: its folder, the folder's name, or its name where one alone has it. */
+async function findPipeline(named: string): Promise<string> {
+	const path = resolve(named);
+	if (await isPipelineFolder(path)) return path;
+	const known = await knownPipelines();
+	const whole = known.filter((folder) => basename(folder) === named);
+	const matches = whole.length > 0 ? whole : known.filter((folder) => nameOf(basename(folder)) === named);
+	if (matches.length === 1) return matches[0] as string;
+	if (matches.length > 1) {
+		throw new Failure('invalid', `Several pipelines are called ${named}: ${matches.join(', ')}.`, 'Name the folder.');
+	}
+	throw new Failure('missing', `There is no pipeline ${named}.`, 'See reasoning-lab pipeline status.');
+}

@@ -1,0 +1,40 @@
+import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import type { Recipe } from '../../protocol/recipe.ts';
+import { resolveRecipe } from '../recipe/resolve.ts';
+import { compileStage, placeholders } from './compileStage.ts';
+import { inputsOf } from './pipelineGraph.ts';
+
+/** The stage whose model the policy of a stage began as, through all that it starts from. */
+export function originOf(recipe: PipelineRecipe, stage: NamedStage): NamedStage {
+	const from = inputsOf(stage).find(({ key }) => key === 'from');
+	const other = recipe.stages.find(({ name }) => name === from?.stage);
+	return other === undefined ? stage : originOf(recipe, other);
+}
+
+/** A stage's recipe with the model that its policy began as, where that is a new one. */
+export function withOrigin(recipe: PipelineRecipe, stage: NamedStage): Recipe {
+	const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
+	const model = originOf(recipe, stage).model ?? recipe.model;
+	return 'path' in model ? compiled : { ...compiled, model };
+}
+
+const anywhere = { cores: 1, resolvePath: (path: string) => path };
+
+/**
+ * The recipe of a stage that makes a new model without a given context: with one that is enough for every stage that goes on
+ * from it, too. Where one of them learns from a file, whose lengths are not known here, it stays as it is.
+ */
+export function withContext(recipe: PipelineRecipe, stage: NamedStage, compiled: Recipe): Recipe {
+	const { model } = compiled;
+	if ('path' in model || model.context !== undefined) return compiled;
+	const contexts = recipe.stages
+		.filter((other) => originOf(recipe, other).name === stage.name)
+		.map((other) => {
+			const whole = withOrigin(recipe, other);
+			if (!('task' in whole.dataset)) return null;
+			const { model: resolved } = resolveRecipe(whole, anywhere);
+			return 'path' in resolved ? null : resolved.context;
+		});
+	if (contexts.some((context) => context === null)) return compiled;
+	return { ...compiled, model: { ...model, context: Math.max(...(contexts as number[])) } };
+}

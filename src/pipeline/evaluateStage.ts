@@ -1,0 +1,57 @@
+import { Failure } from '../base/failure.ts';
+import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { evaluationFiles, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
+import type { EvaluateStage } from '../protocol/pipelineRecipe.ts';
+import { evaluatePolicy } from '../search/evaluate/evaluatePolicy.ts';
+import { contextOf, given, policyOf, problemsOf } from './policyWork.ts';
+import { outputOf } from './stageOutputs.ts';
+import type { StageEnd, StageWork } from './stageWork.ts';
+
+type Settings = { readonly [K in keyof typeof recipeDefaults.evaluateStage]: NonNullable<EvaluateStage[K]> };
+
+/** Measures the policy in the stage's folder, which is that of an evaluation; what is done is kept by who stops it. */
+export async function evaluateStage(work: StageWork): Promise<StageEnd> {
+	const stage = work.stage as unknown as EvaluateStage;
+	const protocol = stage.protocol === undefined ? {} : recipeDefaults.evaluationProtocols[stage.protocol];
+	const settings = { ...recipeDefaults.evaluateStage, ...protocol, ...given(stage) } as Settings;
+	const spec = decodeOrThrow(
+		evaluationSpecSchema,
+		{
+			name: work.stage.name,
+			policy: policyOf(work),
+			problems: problemsOf(work, settings.part, settings.problems),
+			samples: settings.samples,
+			sampling: given({
+				temperature: settings.temperature,
+				topP: settings.top_p,
+				maxTokens: stage.max_completion_length,
+			}),
+			category: stage.category ?? null,
+			concurrency: settings.concurrency,
+			seed: work.recipe.seed,
+		},
+		`The evaluation of the stage "${work.stage.name}"`,
+	);
+	const context = contextOf(work);
+	try {
+		const { done, total, report } = await evaluatePolicy({
+			spec,
+			folder: work.folder,
+			context,
+			signal: work.signal,
+			onProgress: (progress) => work.tell({ progress: { done: progress.done, total: progress.total } }),
+		});
+		if (done < total) {
+			if (work.signal.aborted) return { kind: 'stopped' };
+			throw new Failure('unavailable', `Only ${done} of ${total} questions were answered.`, 'Resume the pipeline.');
+		}
+		const outputs = [await outputOf(work.folder, 'report', evaluationFiles.report)];
+		return { kind: 'finished', outputs, accuracy: report.accuracy.accuracy };
+	} catch (error) {
+		if (work.signal.aborted) return { kind: 'stopped' };
+		throw error;
+	} finally {
+		context.pool.dispose();
+	}
+}

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { Failure } from '../base/failure.ts';
+import { PipelineRunner } from './pipelineRunner.ts';
+
+/**
+ * The runner's process: `--pipeline <folder> --engine <program> [--recipe <file>] [--accept-changes]`. Ends with 0 when the
+ * pipeline has finished or was stopped, 1 when a stage failed, 2 when it did not begin, with the failure as JSON on stderr.
+ */
+async function main(): Promise<number> {
+	const { values } = parseArgs({
+		options: {
+			pipeline: { type: 'string' },
+			engine: { type: 'string' },
+			recipe: { type: 'string' },
+			'accept-changes': { type: 'boolean' },
+		},
+	});
+	const { pipeline, engine } = values;
+	if (pipeline === undefined || engine === undefined) {
+		throw new Failure('invalid', 'The runner is told its pipeline and its engine.', 'Start it with reasoning-lab run.');
+	}
+	return PipelineRunner.run(
+		{ folder: pipeline, engine, recipe: values.recipe ?? null, acceptChanges: values['accept-changes'] ?? false },
+		(stop) => {
+			process.on('SIGTERM', stop);
+			process.on('SIGINT', stop);
+			// It outlives the terminal that it was started from.
+			process.on('SIGHUP', () => undefined);
+		},
+	);
+}
+
+try {
+	process.exit(await main());
+} catch (error) {
+	process.stderr.write(`${JSON.stringify(Failure.from(error).toJSON())}\n`);
+	process.exit(2);
+}

@@ -1,0 +1,316 @@
+import { lstat, rename } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { deferred } from '../base/async.ts';
+import { Failure } from '../base/failure.ts';
+import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipeline/planStage.ts';
+import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
+import { pipelineFiles } from '../protocol/pipelineFiles.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
+import { hashInside } from '../runs/pipeline/artefactHash.ts';
+import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
+import {
+	hashRecipe,
+	readPipeline,
+	readPipelineRecipe,
+	writePipeline,
+	writePipelineRecipe,
+} from '../runs/pipeline/pipelineFolder.ts';
+import { freshState, orderedStages, readPipelineFile } from '../runs/pipeline/startPipeline.ts';
+import { ownIdentity } from '../runs/processIdentity.ts';
+import { openControl } from '../runs/runControl.ts';
+import { heartbeatMs, RunLock } from '../runs/runLock.ts';
+import { readRecord } from '../runs/runReader.ts';
+import { evaluateStage } from './evaluateStage.ts';
+import { searchStage } from './searchStage.ts';
+import type { StageEnd, StageWork } from './stageWork.ts';
+import { finishedRun, runLives, stopRun, trainStage } from './trainStage.ts';
+
+export interface RunnerOptions {
+	readonly folder: string;
+	/** The embedded engine's program. */
+	readonly engine: string;
+	/** A changed recipe; null: that of the folder. */
+	readonly recipe: string | null;
+	readonly acceptChanges: boolean;
+}
+
+/** Progress of a stage is written this often at most. */
+const tellMs = 1000;
+const seconds = () => Date.now() / 1000;
+
+/**
+ * Runs the stages of a pipeline one after the other, in a folder that says at any moment how they stand: who is killed is
+ * gone on with. One runner works on a folder.
+ */
+export class PipelineRunner {
+	readonly #options: RunnerOptions;
+	readonly #recipe: PipelineRecipe;
+	readonly #stop = new AbortController();
+	readonly #ended = deferred<void>();
+	#record: PipelineRecord;
+	#writing: Promise<void> = Promise.resolve();
+	#told = 0;
+
+	private constructor(options: RunnerOptions, recipe: PipelineRecipe, record: PipelineRecord) {
+		this.#options = options;
+		this.#recipe = recipe;
+		this.#record = record;
+	}
+
+	/**
+	 * Works until all stages are done, one fails, or it is stopped. Fails before anything is changed with `busy` while another
+	 * runner works on the folder, with `mismatch` where what a stage has made is not as it was, and with `invalid` for a recipe
+	 * at fault. @returns the exit status: 0 finished or stopped, 1 a stage failed
+	 */
+	static async run(options: RunnerOptions, onStopper: (stop: () => void) => void): Promise<number> {
+		const lock = await RunLock.acquire(join(options.folder, pipelineFiles.lock), `The pipeline ${options.folder}`);
+		try {
+			const known = await readPipeline(options.folder);
+			const changed = options.recipe === null ? null : await readPipelineFile(options.recipe);
+			if (options.recipe !== null && changed === null) {
+				throw new Failure('invalid', `${options.recipe} is no pipeline: its stages have no names.`);
+			}
+			const recipe = changed ?? (await readPipelineRecipe(options.folder));
+			const recipeFolder = options.recipe === null ? known.recipeFolder : dirname(resolve(options.recipe));
+			const stages = await checkedStates(options, recipe, known);
+			const record: PipelineRecord = {
+				...known,
+				...(await ownIdentity()),
+				status: 'running',
+				attempt: known.attempt + 1,
+				recipeFolder,
+				hashes: { recipe: hashRecipe(recipe) },
+				stages,
+			};
+			delete record.error;
+			if (changed !== null) await writePipelineRecipe(options.folder, changed);
+			const runner = new PipelineRunner(options, recipe, record);
+			onStopper(() => runner.stop());
+			return await runner.#work();
+		} finally {
+			await lock.release();
+		}
+	}
+
+	stop(): void {
+		this.#stop.abort();
+	}
+
+	async #work(): Promise<number> {
+		const { folder } = this.#options;
+		const control = await openControl(folder, this.#record.id, {
+			serving: false,
+			handlers: {
+				'pipeline/stop': async () => {
+					this.stop();
+					await this.#ended.promise;
+					return {};
+				},
+			},
+		});
+		const heart = setInterval(() => void this.#write().catch(() => undefined), heartbeatMs);
+		try {
+			await this.#write();
+			const status = await this.#stages();
+			this.#record = { ...this.#record, status };
+			await this.#write();
+			return status === 'failed' ? 1 : 0;
+		} finally {
+			clearInterval(heart);
+			this.#ended.resolve();
+			// Who asked to stop hears of it before the endpoint goes.
+			await new Promise((after) => setTimeout(after, 50));
+			control.dispose();
+		}
+	}
+
+	async #stages(): Promise<'finished' | 'stopped' | 'failed'> {
+		for (const stage of orderedStages(this.#recipe)) {
+			if (this.#stop.signal.aborted) return 'stopped';
+			try {
+				const end = await this.#stage(stage);
+				if (end === 'stopped') return 'stopped';
+			} catch (error) {
+				const failure = Failure.from(error);
+				this.#change(stage, { status: 'failed', ended: seconds(), error: failure.toJSON() });
+				const named = failure.message.includes(`"${stage.name}"`);
+				const message = named ? failure.message : `The stage "${stage.name}" failed: ${failure.message}`;
+				this.#record = { ...this.#record, error: { ...failure.toJSON(), message } };
+				process.stderr.write(`${failure.stack ?? failure.toString()}\n`);
+				return 'failed';
+			}
+		}
+		return 'finished';
+	}
+
+	async #stage(stage: NamedStage): Promise<'done' | 'stopped'> {
+		const skipped = skipReason(stage, this.#states);
+		if (skipped !== null) {
+			this.#change(stage, { ...freshState(stage), status: 'skipped', skipped, ended: seconds() });
+			return 'done';
+		}
+		const compiled = await this.#compile(stage);
+		const state = this.#states.get(stage.name);
+		const plan = planStage(state, await this.#runOf(stage, state), compiled.inputHash);
+		if (plan === 'keep') return 'done';
+		if (plan === 'again') await this.#setAside(stage);
+		const folder = join(this.#options.folder, stage.name);
+		if (plan === 'again' || plan === 'begin') {
+			if ((await lstat(folder).catch(() => null)) === null) await makeStageFolder(this.#options.folder, compiled);
+			const { kept } = this.#states.get(stage.name) ?? {};
+			this.#change(stage, {
+				...freshState(stage),
+				...(kept === undefined ? {} : { kept }),
+				started: seconds(),
+				inputHash: compiled.inputHash,
+			});
+		}
+		this.#change(stage, { status: 'running', ended: null, error: undefined, skipped: undefined });
+		await this.#write();
+		const end = await this.#do(
+			{
+				stage,
+				recipe: compiled.recipe,
+				folder,
+				resume: plan === 'resume',
+				engine: this.#options.engine,
+				signal: this.#stop.signal,
+				tell: (news) => this.#tell(stage, news),
+			},
+			plan === 'take',
+		);
+		if (end.kind === 'stopped') {
+			this.#change(stage, { status: 'stopped', ended: seconds() });
+			return 'stopped';
+		}
+		const { outputs, accuracy } = end;
+		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy });
+		await this.#write();
+		return 'done';
+	}
+
+	async #do(work: StageWork, ended: boolean): Promise<StageEnd> {
+		if (work.stage.type === 'search') return searchStage(work);
+		if (work.stage.type === 'evaluate') return evaluateStage(work);
+		return ended ? { kind: 'finished', ...(await finishedRun(work)) } : trainStage(work);
+	}
+
+	#compile(stage: NamedStage): Promise<CompiledStage> {
+		const { folder } = this.#options;
+		const pathOf = (name: string, output: string) => join(folder, name, ...output.split('/'));
+		const known = new Map(
+			this.#record.stages.flatMap(({ name, outputs }) =>
+				outputs.map(({ path, sha256 }) => [pathOf(name, path), sha256] as const),
+			),
+		);
+		const artefacts = artefactsOf(this.#recipe, stage, this.#states, pathOf);
+		return compiledStage(this.#recipe, stage, artefacts, this.#record.recipeFolder, known);
+	}
+
+	/** How what is in the stage's folder stands. */
+	async #runOf(stage: NamedStage, state: StageState | undefined): Promise<StageRun> {
+		const folder = join(this.#options.folder, stage.name);
+		const info = await lstat(folder).catch(() => null);
+		if (info === null) return 'none';
+		if (!info.isDirectory()) throw new Failure('invalid', `${folder} is not a folder.`, 'Remove it, then resume.');
+		// Searches and evaluations go on from what is there.
+		if (isRunnerStage(stage.type)) return state?.status === 'finished' ? 'finished' : 'resumable';
+		if (await runLives(folder)) return 'live';
+		const record = await readRecord(folder).catch(() => null);
+		return record?.status === 'finished' ? 'finished' : 'resumable';
+	}
+
+	/** Keeps what is in the stage's folder under another name. */
+	async #setAside(stage: NamedStage): Promise<void> {
+		const folder = join(this.#options.folder, stage.name);
+		if ((await lstat(folder).catch(() => null)) === null) return;
+		const record = await readRecord(folder).catch(() => null);
+		if (record !== null && (await runLives(folder))) {
+			await stopRun(folder, record, false);
+			while (await runLives(folder)) await new Promise((after) => setTimeout(after, 50));
+		}
+		let name = '';
+		for (let i = 1; ; i++) {
+			name = `${stage.name}~${i}`;
+			if ((await lstat(join(this.#options.folder, name)).catch(() => null)) === null) break;
+		}
+		await rename(folder, join(this.#options.folder, name)).catch((error: unknown) => {
+			throw Failure.from(error, `Cannot set ${folder} aside`);
+		});
+		const kept = this.#states.get(stage.name)?.kept ?? [];
+		this.#change(stage, { kept: [...kept, name] });
+	}
+
+	get #states(): ReadonlyMap<string, StageState> {
+		return new Map(this.#record.stages.map((state) => [state.name, state]));
+	}
+
+	/** Undefined takes a field away. */
+	#change(stage: NamedStage, change: { readonly [K in keyof StageState]?: StageState[K] | undefined }): void {
+		const stages = this.#record.stages.map((state) => {
+			if (state.name !== stage.name) return state;
+			const entries = Object.entries({ ...state, ...change }).filter(([, value]) => value !== undefined);
+			return Object.fromEntries(entries) as StageState;
+		});
+		this.#record = { ...this.#record, stages };
+	}
+
+	#tell(stage: NamedStage, news: Parameters<StageWork['tell']>[0]): void {
+		this.#change(stage, news);
+		if (news.attempt === undefined && Date.now() - this.#told < tellMs) return;
+		this.#told = Date.now();
+		void this.#write().catch(() => undefined);
+	}
+
+	/** One write after the other; each writes how it stands then. */
+	#write(): Promise<void> {
+		const now = async () => {
+			const time = seconds();
+			this.#record = { ...this.#record, updated: time, heartbeat: time };
+			await writePipeline(this.#options.folder, this.#record);
+		};
+		this.#writing = this.#writing.then(now, now);
+		return this.#writing;
+	}
+}
+
+/**
+ * The states of a recipe's stages: as they were, of new ones fresh. What finished stages have made must be there as it was;
+ * or, where changes are accepted, is taken as it is, and what is gone is made again.
+ */
+async function checkedStates(
+	{ folder, acceptChanges }: RunnerOptions,
+	recipe: PipelineRecipe,
+	known: PipelineRecord,
+): Promise<StageState[]> {
+	const states: StageState[] = [];
+	for (const stage of orderedStages(recipe)) {
+		const fresh = freshState(stage);
+		const state = known.stages.find(({ name, type }) => name === stage.name && type === stage.type);
+		if (state === undefined) {
+			states.push(fresh);
+			continue;
+		}
+		const outputs: StageState['outputs'] = [];
+		let gone = false;
+		for (const output of state.outputs) {
+			const path = join(folder, stage.name, output.path);
+			const found = await hashInside(join(folder, stage.name), output.path).catch((error: unknown) => {
+				if (Failure.from(error).reason === 'missing') return null;
+				throw error;
+			});
+			if (found?.sha256 === output.sha256) outputs.push(output);
+			else if (!acceptChanges) {
+				throw new Failure(
+					'mismatch',
+					`${path}, which the stage "${stage.name}" has made, ${found === null ? 'is gone' : 'was changed since'}.`,
+					'Put it back as it was; or resume with --accept-changes, which takes it as it is and runs again what reads it.',
+				);
+			} else if (found === null) gone = true;
+			else outputs.push({ ...output, ...found });
+		}
+		const kept = state.kept === undefined ? {} : { kept: state.kept };
+		states.push(gone ? { ...fresh, ...kept } : { ...state, after: fresh.after, outputs });
+	}
+	return states;
+}

@@ -1,0 +1,31 @@
+import { Failure } from '../base/failure.ts';
+import type { PolicySpec } from '../protocol/policySpec.ts';
+import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
+import { PolicyPool } from '../search/policyPool.ts';
+import type { SearchContext } from '../search/searchContext.ts';
+import type { StageWork } from './stageWork.ts';
+
+/** What searches and evaluations of a stage take from the runner; the pool is disposed of with the stage. */
+export function contextOf({ engine, folder }: StageWork): SearchContext {
+	const { env: environment } = process;
+	return {
+		pool: new PolicyPool(0),
+		policies: { engine, client: 'reasoning-lab pipeline', folder, environment },
+		environment,
+	};
+}
+
+/** The checkpoint that the stage starts from. */
+export function policyOf({ recipe, stage }: StageWork): PolicySpec {
+	if ('path' in recipe.model) return { kind: 'checkpoint', folder: recipe.model.path };
+	throw new Failure('invalid', `The stage "${stage.name}" has no policy.`, 'Add "from" with a stage that trains.');
+}
+
+export function problemsOf({ recipe }: StageWork, part: 'training' | 'held-out', limit: number): ProblemsSpec {
+	return { from: 'dataset', dataset: { ...recipe.dataset }, seed: recipe.seed, part, limit };
+}
+
+/** Undefined entries left out. */
+export function given(entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
+	return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+}

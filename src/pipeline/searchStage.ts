@@ -1,0 +1,135 @@
+import { join } from 'node:path';
+import type * as v from 'valibot';
+import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
+import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
+import {
+	type DataExport,
+	type DataSpec,
+	dataSpecSchema,
+	type SolutionLine,
+	solutionLineSchema,
+} from '../protocol/dataSpec.ts';
+import { decode, decodeOrThrow } from '../protocol/decode.ts';
+import type { DataKind, SearchStage } from '../protocol/pipelineRecipe.ts';
+import { ensureFolder, writeFileAtomic } from '../runs/atomicFile.ts';
+import { fileLines } from '../runs/fileLines.ts';
+import { formatLine } from '../runs/jsonLines.ts';
+import { exportFile } from '../search/data/dataFolder.ts';
+import { generateData } from '../search/data/generateData.ts';
+import { contextOf, given, policyOf, problemsOf } from './policyWork.ts';
+import { dataFile, dataOutputs } from './stageOutputs.ts';
+import type { StageEnd, StageWork } from './stageWork.ts';
+
+/** Which export a kind of data is made of. */
+const exportOf = {
+	completions: 'solutions',
+	pairs: 'dpo',
+	labels: 'soft-labels',
+} as const satisfies Record<DataKind, DataExport>;
+
+type Settings = { readonly [K in keyof typeof recipeDefaults.search]: NonNullable<SearchStage[K]> };
+
+const ownScorers = ['self-evaluation', 'mean-logprob', 'self-certainty', 'majority', 'value', 'process'];
+
+/** A scorer by its name, `gold:NAME` for one that sees the answer, or as an object. */
+function scorerOf(written: string | Readonly<Record<string, unknown>> | undefined): unknown {
+	if (typeof written !== 'string') return written;
+	if (ownScorers.includes(written)) return { use: written };
+	return { use: 'reward', reward: written.replace(/^(?:reward|gold):/, ''), gold: written.startsWith('gold:') };
+}
+
+function specOf(work: StageWork, settings: Settings): DataSpec {
+	const stage = work.stage as unknown as SearchStage;
+	const { template } = work.recipe;
+	const spec = {
+		problems: problemsOf(work, settings.part, settings.problems),
+		search: given({
+			policy: policyOf(work),
+			strategy: settings.strategy,
+			params: stage.params,
+			guide: scorerOf(stage.guide),
+			judge: scorerOf(stage.judge),
+			split: settings.split,
+			budget: stage.budget,
+			sampling: given({
+				temperature: settings.temperature,
+				topP: settings.top_p,
+				maxTokens: stage.max_completion_length,
+			}),
+			// Else they are those of the policy's own run.
+			tags: work.stage.template === undefined ? undefined : { think: template.think, answer: template.answer },
+			concurrency: settings.concurrency,
+			seed: work.recipe.seed,
+		}),
+		exports: settings.export.map((kind) => exportOf[kind]),
+		...given({ keep: stage.keep, least: stage.least }),
+		most: settings.most,
+		pairs: { span: settings.span, most: settings.pairs_per_problem, margin: settings.margin },
+		labels: { solutions: settings.solutions, completions: settings.completions },
+		searches: settings.searches,
+	};
+	return decodeOrThrow(
+		dataSpecSchema as v.GenericSchema<unknown, DataSpec>,
+		spec,
+		`The search of the stage "${work.stage.name}"`,
+	);
+}
+
+/** Searches problems with the policy and writes what it finds as data; what is done is kept by who stops it. */
+export async function searchStage(work: StageWork): Promise<StageEnd> {
+	const stage = work.stage as unknown as SearchStage;
+	const settings = { ...recipeDefaults.search, ...given(stage) } as unknown as Settings;
+	const context = contextOf(work);
+	const folder = join(work.folder, 'search');
+	try {
+		const made = await generateData({
+			spec: specOf(work, settings),
+			folder,
+			context,
+			signal: work.signal,
+			onProgress: ({ problems }) => work.tell({ progress: { done: problems, total: settings.problems } }),
+		});
+		if (made.state === 'stopped') return { kind: 'stopped' };
+	} catch (error) {
+		if (work.signal.aborted) return { kind: 'stopped' };
+		throw error;
+	} finally {
+		context.pool.dispose();
+	}
+	await ensureFolder(join(work.folder, 'data'));
+	for (const kind of settings.export) {
+		const lines = await linesOf(folder, kind, work.recipe);
+		await writeFileAtomic(join(work.folder, dataFile(kind)), lines);
+	}
+	const outputs = await dataOutputs(work.folder, work.stage.name, { asked: settings.export, some: true });
+	return { kind: 'finished', outputs, accuracy: null };
+}
+
+/** The lines of a kind of data, in an order that does not depend on which search was done first. */
+async function linesOf(folder: string, kind: DataKind, { template }: ResolvedRecipe): Promise<string[]> {
+	const lines: string[] = [];
+	for await (const value of fileLines(folder, exportFile(exportOf[kind]))) {
+		if (kind === 'completions') {
+			const decoded = decode(solutionLineSchema, value);
+			if (decoded.ok) lines.push(formatLine(completionLine(decoded.value)));
+		} else {
+			const line = value as { readonly prompt?: unknown };
+			// As the policy sees it: no template is put around the prompts of pairs and labels.
+			const prompt =
+				typeof line.prompt === 'string'
+					? template.prompt.replaceAll('{prompt}', () => String(line.prompt))
+					: line.prompt;
+			lines.push(formatLine({ ...line, prompt }));
+		}
+	}
+	return lines.sort();
+}
+
+function completionLine({ prompt, solution, answer, reward }: SolutionLine) {
+	return {
+		prompt,
+		completion: solution,
+		...(answer === null ? {} : { answer }),
+		...(reward === null ? {} : { reward }),
+	};
+}

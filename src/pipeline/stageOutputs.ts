@@ -1,0 +1,52 @@
+import { lstat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { type OutputKind, type StageOutput, stageOutputSchema } from '../protocol/pipeline.ts';
+import { type DataKind, dataKinds } from '../protocol/pipelineRecipe.ts';
+import { listCheckpoints } from '../runs/checkpointFiles.ts';
+import { hashInside } from '../runs/pipeline/artefactHash.ts';
+
+export const dataFile = (kind: DataKind): string => `data/${kind}.jsonl`;
+
+export async function outputOf(folder: string, kind: OutputKind, path: string): Promise<StageOutput> {
+	return decodeOrThrow(stageOutputSchema, { kind, path, ...(await hashInside(folder, path)) }, `The output ${path}`);
+}
+
+/** The last and the best checkpoint of a run that has finished. */
+export async function checkpointOutputs(run: string): Promise<StageOutput[]> {
+	const checkpoints = await listCheckpoints(run);
+	const path = (folder: string) => relative(run, folder).replaceAll('\\', '/');
+	const last = checkpoints.at(-1);
+	const best = checkpoints.find((checkpoint) => checkpoint.best);
+	return [
+		...(last === undefined ? [] : [await outputOf(run, 'last-checkpoint', path(last.path))]),
+		...(best === undefined ? [] : [await outputOf(run, 'best-checkpoint', path(best.path))]),
+	];
+}
+
+/**
+ * The data that a stage has made. Fails with `missing` when a kind that was asked for has no line, and when there is none at
+ * all: who would learn from it could not.
+ */
+export async function dataOutputs(
+	folder: string,
+	name: string,
+	{ asked, some }: { readonly asked: readonly DataKind[]; readonly some: boolean },
+): Promise<StageOutput[]> {
+	const outputs: StageOutput[] = [];
+	for (const kind of dataKinds) {
+		const info = await lstat(join(folder, dataFile(kind))).catch(() => null);
+		if (info?.isFile() && info.size > 0) outputs.push(await outputOf(folder, kind, dataFile(kind)));
+		else if (asked.includes(kind)) throw keptNothing(name, kind);
+	}
+	if (some && outputs.length === 0) throw keptNothing(name, 'completions');
+	return outputs;
+}
+
+const keptNothing = (name: string, kind: DataKind) =>
+	new Failure(
+		'missing',
+		`The stage "${name}" has kept no ${kind}: nothing that it sampled passed.`,
+		'Train the policy further, sample more, or keep more of it, then resume with the changed recipe (--recipe).',
+	);

@@ -1,0 +1,90 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { RunRecord } from '../protocol/runRecord.ts';
+import { failureOf, launchEngine } from '../runs/launchEngine.ts';
+import { connectRun } from '../runs/runControl.ts';
+import { runFiles } from '../runs/runFiles.ts';
+import { readEvaluations, readRecord } from '../runs/runReader.ts';
+import { RunRegistry } from '../runs/runRegistry.ts';
+import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
+import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
+import type { StageEnd, StageWork } from './stageWork.ts';
+
+const lookMs = 100;
+
+/** Whether an engine is at work on a run. */
+export async function runLives(run: string): Promise<boolean> {
+	const record = await readRecord(run).catch(() => null);
+	return record !== null && claimsLife({ status: await effectiveStatus(record) });
+}
+
+/**
+ * A stage that an engine does: starts it, or goes on with one that is at work, and follows it to its end. Fails as the engine
+ * does. When the signal fires the engine stops with a checkpoint.
+ */
+export async function trainStage(work: StageWork): Promise<StageEnd> {
+	const { folder, engine } = work;
+	if (!(await runLives(folder))) {
+		const began = (await lstat(join(folder, runFiles.record)).catch(() => null)) !== null;
+		// A run that is not in the list of runs is still a run.
+		await new RunRegistry().add(folder).catch(() => undefined);
+		await launchEngine(folder, { engine, resume: work.resume && began });
+	}
+	const record = await followToEnd(work);
+	const status = await effectiveStatus(record);
+	if (status === 'stopped') return { kind: 'stopped' };
+	if (status !== 'finished') {
+		if (record.error !== undefined) throw failureOf(record.error);
+		throw new Failure(
+			'internal',
+			`The engine of the stage "${work.stage.name}" ended without a word at step ${record.step}.`,
+			`Look at ${join(folder, runFiles.log)}; resuming the pipeline goes on with it.`,
+		);
+	}
+	return { kind: 'finished', ...(await finishedRun(work)) };
+}
+
+/** What a run that has finished has made. Fails with `missing` where that is nothing. */
+export async function finishedRun({ folder, stage }: Pick<StageWork, 'folder' | 'stage'>) {
+	const some = stage.type === 'rejection-sampling';
+	const outputs = [
+		...(await checkpointOutputs(folder)),
+		...(await dataOutputs(folder, stage.name, { asked: [], some })),
+	];
+	const accuracy = (await readEvaluations(folder)).findLast(({ name }) => name === 'heldout')?.accuracy ?? null;
+	return { outputs, accuracy };
+}
+
+async function followToEnd({ folder, signal, tell }: StageWork): Promise<RunRecord> {
+	let asked = false;
+	let attempt: number | null = null;
+	for (;;) {
+		const record = await readRecord(folder);
+		if (record.attempt !== attempt) {
+			attempt = record.attempt;
+			tell({ attempt });
+		}
+		if (!claimsLife({ status: await effectiveStatus(record) })) return record;
+		if (signal.aborted && !asked) {
+			asked = true;
+			await stopRun(folder, record, true);
+			continue;
+		}
+		await new Promise((resolve) => setTimeout(resolve, lookMs));
+	}
+}
+
+/** Stops the engine of a run; one that has ended meanwhile has stopped. */
+export async function stopRun(folder: string, record: Pick<RunRecord, 'id'>, checkpoint: boolean): Promise<void> {
+	try {
+		const client = await connectRun(folder, record, 'reasoning-lab pipeline');
+		try {
+			await client.request('run/stop', { checkpoint });
+		} finally {
+			client.dispose();
+		}
+	} catch (error) {
+		if (await runLives(folder)) throw error;
+	}
+}

@@ -1,0 +1,57 @@
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import { compileStage, ownSettings, type StageArtefacts } from '../../core/pipeline/compileStage.ts';
+import { withContext } from '../../core/pipeline/modelContext.ts';
+import { resolveRecipe } from '../../core/recipe/resolve.ts';
+import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
+import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { requireFiles, writeRunFiles } from '../prepareRun.ts';
+import { machineOf } from '../recipeMachine.ts';
+import { type RewardCopies, readRewardCopies } from '../rewardCopies.ts';
+import { inputHash, type KnownHashes } from './inputHash.ts';
+
+/** A stage whose inputs are there. */
+export interface CompiledStage {
+	readonly stage: NamedStage;
+	readonly recipe: ResolvedRecipe;
+	readonly copies: RewardCopies;
+	readonly inputHash: string;
+}
+
+/** Fails with `missing` or `invalid` for what its recipe names. @param folder where relative paths start */
+export async function compiledStage(
+	pipeline: PipelineRecipe,
+	stage: NamedStage,
+	artefacts: StageArtefacts,
+	folder: string,
+	known: KnownHashes,
+): Promise<CompiledStage> {
+	try {
+		const written = withContext(pipeline, stage, compileStage(pipeline, stage, artefacts));
+		const resolved = resolveRecipe(written, await machineOf(written, folder));
+		await requireFiles(resolved, join(folder, `the stage "${stage.name}"`));
+		const copies = await readRewardCopies(resolved);
+		const own = isRunnerStage(stage.type) ? ownSettings(stage, artefacts.paths) : null;
+		return { stage, recipe: copies.recipe, copies, inputHash: await inputHash(copies.recipe, own, known) };
+	} catch (error) {
+		const failure = Failure.from(error);
+		if (failure.message.includes(`"${stage.name}"`)) throw failure;
+		throw new Failure(failure.reason, `The stage "${stage.name}": ${failure.message}`, failure.action);
+	}
+}
+
+/** Makes the folder of a stage's run at its place, whole or not at all. */
+export async function makeStageFolder(pipeline: string, { stage, copies }: CompiledStage): Promise<string> {
+	const folder = join(pipeline, stage.name);
+	const aside = join(pipeline, `.${stage.name}.new`);
+	try {
+		await rm(aside, { recursive: true, force: true });
+		await mkdir(aside);
+		if (!isRunnerStage(stage.type)) await writeRunFiles(aside, copies);
+		await rename(aside, folder);
+	} catch (error) {
+		throw Failure.from(error, `Cannot make ${folder}`);
+	}
+	return folder;
+}

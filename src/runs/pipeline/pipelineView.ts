@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { waitReason } from '../../core/pipeline/planStage.ts';
+import type { PipelineRecord, PipelineStatus, StageState } from '../../protocol/pipeline.ts';
+import { isRunnerStage } from '../../protocol/pipelineRecipe.ts';
+import { readRecord } from '../runReader.ts';
+import { pipelineStatus, readPipeline } from './pipelineFolder.ts';
+
+/** A stage as people look at it. */
+export interface StageView {
+	readonly name: string;
+	readonly type: string;
+	readonly status: StageState['status'];
+	/** Steps of its run, or problems of a search or an evaluation, of so many; null: none yet. */
+	readonly done: number | null;
+	readonly total: number | null;
+	readonly accuracy: number | null;
+	readonly seconds: number | null;
+	/** Why it waits, was left out, or failed. */
+	readonly why: string | null;
+	readonly folder: string;
+	readonly kept: readonly string[];
+}
+
+export interface PipelineView {
+	readonly folder: string;
+	readonly name: string;
+	readonly status: PipelineStatus;
+	readonly record: PipelineRecord;
+	readonly stages: readonly StageView[];
+}
+
+export async function viewPipeline(folder: string): Promise<PipelineView> {
+	const record = await readPipeline(folder);
+	const status = await pipelineStatus(record);
+	const stages = await Promise.all(record.stages.map((state) => viewStage(folder, record, state, status)));
+	return { folder, name: record.name, status, record, stages };
+}
+
+async function viewStage(
+	folder: string,
+	record: PipelineRecord,
+	state: StageState,
+	status: PipelineStatus,
+): Promise<StageView> {
+	const { name, type, accuracy, started, ended, progress } = state;
+	const path = join(folder, name);
+	const begun = state.status !== 'waiting' && state.status !== 'skipped';
+	const run = begun && !isRunnerStage(type) ? await readRecord(path).catch(() => null) : null;
+	const end = ended ?? (status === 'running' ? Date.now() / 1000 : record.updated);
+	const states = new Map(record.stages.map((one) => [one.name, one]));
+	return {
+		name,
+		type,
+		status: state.status,
+		done: run?.step ?? progress?.done ?? null,
+		total: run === null ? (progress?.total ?? null) : run.totalSteps,
+		accuracy,
+		seconds: started === null ? null : Math.max(0, end - started),
+		why: state.error?.message ?? state.skipped ?? waitReason(state, states),
+		folder: path,
+		kept: state.kept ?? [],
+	};
+}

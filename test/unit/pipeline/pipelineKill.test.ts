@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { pipelineStatus, readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
+import { readRecord } from '../../../src/runs/runReader.ts';
+import { eventually } from '../engine/engineProcess.ts';
+import { cold, ended, kill, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
+
+const stages = [
+	{ ...cold, steps: 12 },
+	{ ...rl, steps: 12 },
+	{ name: 'solve', type: 'search', from: 'rl', problems: 12, keep: 'all', params: { n: 2 }, searches: 2 },
+];
+const data = (folder: string) => readFile(join(folder, 'solve', 'data', 'completions.jsonl'), 'utf8');
+
+test('a killed runner, and a killed runner with its engine, come to the same artefacts', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder: whole, record: expected } = await place.run(stages);
+	assert.equal(expected.status, 'finished', expected.error?.message);
+
+	const { folder } = await place.start(stages);
+	// The runner alone: its engine goes on, and is followed again.
+	await eventually(async () => (await stepsOf(folder, 'cold')) >= 2, 'the first stage trains');
+	await kill(await readPipeline(folder));
+	assert.equal(await pipelineStatus(await readPipeline(folder)), 'crashed');
+	let attempt = (await place.resume(folder)).record.attempt;
+	// Runner and engine together.
+	await eventually(async () => (await stepsOf(folder, 'rl')) >= 2, 'the second stage trains');
+	await kill(await readPipeline(folder));
+	await kill(await readRecord(join(folder, 'rl')));
+	attempt = (await place.resume(folder)).record.attempt;
+	// In the middle of a search.
+	await eventually(async () => (stageOf(await readPipeline(folder), 'solve').progress?.done ?? 0) >= 1, 'it searches');
+	await kill(await readPipeline(folder));
+	attempt = (await place.resume(folder)).record.attempt;
+	assert.equal(attempt, 4);
+
+	const record = await ended(folder, attempt);
+	assert.deepEqual(states(record), states(expected), record.error?.message);
+	for (const { name } of stages) assert.deepEqual(made(record, name), made(expected, name), name);
+	assert.equal(await data(folder), await data(whole));
+	// Its engine was never killed, so nobody started a second one.
+	assert.equal((await readRecord(join(folder, 'cold'))).attempt, 1);
+});

@@ -1,0 +1,134 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { PipelineRecord, StageState } from '../../../src/protocol/pipeline.ts';
+import { claimsRunning, pipelineStatus, readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
+import {
+	type PipelineOptions,
+	type ResumeChanges,
+	resumePipeline,
+	type StartedPipeline,
+	startPipeline,
+} from '../../../src/runs/pipeline/startPipeline.ts';
+import { processState } from '../../../src/runs/processIdentity.ts';
+import { readRecord } from '../../../src/runs/runReader.ts';
+import { runsIn } from '../../../src/runs/runRegistry.ts';
+import { eventually } from '../engine/engineProcess.ts';
+
+const engine = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+
+const tiny = {
+	name: 'tiny',
+	seed: 7,
+	workers: 1,
+	device: 'cpu',
+	whenBusy: 'share',
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 16, heads: 2 },
+	evaluate: { every: 100, problems: 8 },
+	checkpoint: { every: 4, keep: 2 },
+};
+export const cold = { name: 'cold', type: 'sft', steps: 8, learning_rate: 1e-2, batch_size: 8 };
+export const rl = {
+	name: 'rl',
+	type: 'grpo',
+	from: 'cold',
+	steps: 6,
+	num_generations: 4,
+	prompts_per_step: 2,
+	learning_rate: 1e-3,
+};
+
+/** A folder for pipelines, with its own registry and runtime folder; what works in it ends with the test. */
+export class PipelinePlace {
+	readonly folder: string;
+	readonly options: PipelineOptions;
+
+	private constructor(folder: string, environment: Record<string, string>) {
+		this.folder = folder;
+		this.options = { engine, environment };
+	}
+
+	static async make(context: TestContext): Promise<PipelinePlace> {
+		const folder = await mkdtemp(join(tmpdir(), 'rp-'));
+		await mkdir(join(folder, 'x'), { mode: 0o700 });
+		const environment = { REASONING_LAB_HOME: join(folder, 'home'), XDG_RUNTIME_DIR: join(folder, 'x') };
+		// Those who connect look in the same places as those who are started.
+		Object.assign(process.env, environment);
+		const place = new PipelinePlace(folder, environment);
+		context.after(async () => {
+			await place.#endAll();
+			await rm(folder, { recursive: true, force: true });
+		});
+		return place;
+	}
+
+	async #endAll(): Promise<void> {
+		const { readdir } = await import('node:fs/promises');
+		const runs = join(this.folder, 'runs');
+		for (const name of await readdir(runs).catch(() => [])) {
+			const record = await readPipeline(join(runs, name)).catch(() => null);
+			if (record !== null && claimsRunning(record)) await kill(record);
+		}
+		for (const run of await runsIn(runs)) {
+			const record = await readRecord(run).catch(() => null);
+			if (record !== null) await kill(record);
+		}
+	}
+
+	async write(stages: readonly object[], more: object = {}, name = 'tiny'): Promise<string> {
+		const path = join(this.folder, `${name}.recipe.json`);
+		await writeFile(path, JSON.stringify({ ...tiny, ...more, stages }));
+		return path;
+	}
+
+	async start(stages: readonly object[], more: object = {}): Promise<StartedPipeline> {
+		return startPipeline(await this.write(stages, more), {}, this.options);
+	}
+
+	resume(folder: string, changes: ResumeChanges = {}): Promise<StartedPipeline> {
+		return resumePipeline(folder, changes, this.options);
+	}
+
+	async run(stages: readonly object[], more: object = {}): Promise<{ folder: string; record: PipelineRecord }> {
+		const { folder } = await this.start(stages, more);
+		return { folder, record: await ended(folder) };
+	}
+
+	async resumed(folder: string, changes: ResumeChanges = {}): Promise<PipelineRecord> {
+		const { record } = await this.resume(folder, changes);
+		return ended(folder, record.attempt);
+	}
+}
+
+/** Ends a process at once, if it lives. */
+export async function kill(record: Parameters<typeof processState>[0]): Promise<void> {
+	if (record.pid === process.pid || (await processState(record)) !== 'alive') return;
+	process.kill(record.pid, 'SIGKILL');
+	await eventually(async () => (await processState(record)) !== 'alive', 'a killed process ends');
+}
+
+export function ended(folder: string, attempt = 1): Promise<PipelineRecord> {
+	return eventually(async () => {
+		const record = await readPipeline(folder);
+		if (record.attempt < attempt) return null;
+		return claimsRunning({ status: await pipelineStatus(record) }) ? null : record;
+	}, 'the pipeline ends');
+}
+
+export const stageOf = (record: PipelineRecord, name: string): StageState =>
+	record.stages.find((stage) => stage.name === name) as StageState;
+
+export const states = (record: PipelineRecord): string[] =>
+	record.stages.map(({ name, status }) => `${name} ${status}`);
+
+/** What a stage has made, without what says when. */
+export const made = (record: PipelineRecord, name: string): unknown =>
+	stageOf(record, name).outputs.map(({ kind, path, sha256 }) => [kind, path, sha256]);
+
+/** Steps that a stage's run has done; 0 before it is there. */
+export async function stepsOf(folder: string, stage: string): Promise<number> {
+	return (await readRecord(join(folder, stage)).catch(() => null))?.step ?? 0;
+}

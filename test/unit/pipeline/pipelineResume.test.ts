@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
+import { stopPipeline } from '../../../src/runs/pipeline/startPipeline.ts';
+import { readRecord } from '../../../src/runs/runReader.ts';
+import { eventually } from '../engine/engineProcess.ts';
+import { cold, ended, made, PipelinePlace, rl, stageOf, states, stepsOf } from './pipelinePlace.ts';
+
+/** Evaluates nothing until its end, and is over quickly. */
+const quick = { ...rl, steps: 2, num_generations: 2 };
+const attempts = async (folder: string, ...stages: string[]) =>
+	Promise.all(stages.map(async (stage) => (await readRecord(join(folder, stage))).attempt));
+
+test('exactly what changed and what is behind it runs again, and the old is kept', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const other = { ...cold, name: 'other', steps: 2 };
+	const { folder, record } = await place.run([cold, quick, other]);
+	assert.equal(record.status, 'finished');
+	const before = made(record, 'rl');
+
+	const same = await place.resumed(folder, { recipe: await place.write([quick, other, cold], { workers: 2 }) });
+	assert.deepEqual(states(same), ['other finished', 'cold finished', 'rl finished']);
+	assert.deepEqual(await attempts(folder, 'cold', 'rl', 'other'), [1, 1, 1]);
+	assert.deepEqual(made(same, 'rl'), before);
+
+	const recipe = await place.write([{ ...cold, seed: 5 }, quick, other]);
+	const changed = await place.resumed(folder, { recipe });
+	assert.deepEqual(states(changed), ['cold finished', 'rl finished', 'other finished']);
+	assert.deepEqual(stageOf(changed, 'cold').kept, ['cold~1']);
+	assert.deepEqual(stageOf(changed, 'rl').kept, ['rl~1']);
+	assert.equal(stageOf(changed, 'other').kept, undefined);
+	assert.notDeepEqual(made(changed, 'rl'), before);
+	assert.ok((await readdir(folder)).includes('cold~1'));
+	// Back to what it was: the same artefacts as the first time.
+	const back = await place.resumed(folder, { recipe: await place.write([cold, quick, other]) });
+	assert.deepEqual(made(back, 'rl'), before);
+	assert.deepEqual(stageOf(back, 'rl').kept, ['rl~1', 'rl~2']);
+});
+
+test('a file that was changed by hand is named, and accepted only when that is asked for', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder, record } = await place.run([{ ...cold, steps: 2 }, quick]);
+	const path = join(folder, 'cold', stageOf(record, 'cold').outputs[0]?.path ?? '', 'tokenizer.json');
+	await writeFile(path, `${await readFile(path, 'utf8')}\n`);
+	await assert.rejects(place.resume(folder), {
+		reason: 'mismatch',
+		message: /cold\/checkpoints\/step_000002, which the stage "cold" has made, was changed since/,
+		action: /--accept-changes/,
+	});
+	assert.deepEqual(await readPipeline(folder), record);
+	const accepted = await place.resumed(folder, { acceptChanges: true });
+	// What reads it is begun again; here the engine itself finds that the file is not what its checkpoint says.
+	assert.deepEqual(states(accepted), ['cold finished', 'rl failed']);
+	assert.equal(stageOf(accepted, 'rl').error?.reason, 'corrupt');
+	assert.deepEqual(stageOf(accepted, 'rl').kept, ['rl~1']);
+
+	await rm(path);
+	await assert.rejects(place.resume(folder), { reason: 'mismatch' });
+	await rm(join(folder, 'cold', 'checkpoints'), { recursive: true });
+	await assert.rejects(place.resume(folder), { reason: 'mismatch', message: /is gone/ });
+	const remade = await place.resumed(folder, { acceptChanges: true });
+	assert.deepEqual(states(remade), ['cold finished', 'rl finished']);
+	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
+});
+
+test('one runner works on a folder; it stops with a checkpoint and is gone on with', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder } = await place.start([{ ...cold, steps: 1_000_000 }, quick]);
+	await eventually(async () => (await stepsOf(folder, 'cold')) > 1, 'steps pass');
+	await assert.rejects(place.resume(folder), { reason: 'busy' });
+	// Somebody who does not look first is refused by the lock.
+	const record = await readPipeline(folder);
+	const path = join(folder, 'pipeline.json');
+	await writeFile(path, JSON.stringify({ ...record, status: 'stopped' }));
+	await assert.rejects(place.resume(folder), { reason: 'busy', message: /is in use by process \d+/ });
+	await stopPipeline(folder);
+	const stopped = await ended(folder);
+	assert.deepEqual([stopped.status, ...states(stopped)], ['stopped', 'cold stopped', 'rl waiting']);
+	const { step } = await readRecord(join(folder, 'cold'));
+	const { record: resumed } = await place.resume(folder);
+	assert.equal(resumed.attempt, 2);
+	await eventually(async () => {
+		const run = await readRecord(join(folder, 'cold'));
+		return run.attempt === 2 && run.step > step;
+	}, 'the stage goes on');
+	await stopPipeline(folder);
+});
+
+describe('a stage that fails', () => {
+	test('leaves the pipeline failed, and what is behind it waiting; a changed recipe goes on', async (context) => {
+		const place = await PipelinePlace.make(context);
+		const data = join(place.folder, 'labels.jsonl');
+		await writeFile(data, '{"prompt":"x"}\n');
+		const head = {
+			name: 'head',
+			type: 'value-model',
+			from: 'cold',
+			labels: { path: data },
+			steps: 1,
+			learning_rate: 0.1,
+		};
+		const short = { ...cold, steps: 2 };
+		const { folder, record } = await place.run([short, head, { ...quick, from: 'head' }]);
+		assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'head failed', 'rl waiting']);
+		assert.match(record.error?.message ?? '', /The stage "head" failed: /);
+		const next = await place.resumed(folder, { recipe: await place.write([short, quick]) });
+		assert.deepEqual([next.status, ...states(next)], ['finished', 'cold finished', 'rl finished']);
+		assert.deepEqual(await attempts(folder, 'cold'), [1]);
+	});
+
+	test('that kept no data says so', async (context) => {
+		const place = await PipelinePlace.make(context);
+		// A policy that has learned nothing solves nothing.
+		const untrained = { ...cold, steps: 1, learning_rate: 0 };
+		const search = { name: 'solve', type: 'search', from: 'cold', problems: 2, keep: 'correct', params: { n: 1 } };
+		const { folder, record } = await place.run([untrained, search]);
+		assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'solve failed']);
+		assert.match(record.error?.message ?? '', /"solve" has kept no completions/);
+		const all = await place.resumed(folder, { recipe: await place.write([untrained, { ...search, keep: 'all' }]) });
+		assert.equal(all.status, 'finished', all.error?.message);
+	});
+});
+
+test('hostile folders are refused', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder, record } = await place.run([{ ...cold, steps: 1 }]);
+	const path = join(folder, 'pipeline.json');
+	const elsewhere = await mkdtemp(join(tmpdir(), 'rp-else-'));
+	context.after(() => rm(elsewhere, { recursive: true, force: true }));
+	const refused = async (value: unknown, reason: string) => {
+		await writeFile(path, JSON.stringify(value));
+		await assert.rejects(readPipeline(folder), { reason });
+	};
+	const [stage] = record.stages;
+	await refused({ ...record, stages: [{ ...stage, name: '../x' }] }, 'invalid');
+	await refused({ ...record, stages: [{ ...stage, outputs: [{ ...stage?.outputs[0], path: '../../x' }] }] }, 'invalid');
+	await refused({ ...record, stages: [stage, stage] }, 'invalid');
+	await refused({ ...record, format: 2 }, 'version');
+	await writeFile(path, JSON.stringify(record));
+	await truncate(path, 40);
+	await assert.rejects(readPipeline(folder), { reason: 'corrupt' });
+	await rm(path);
+	await symlink(join(elsewhere, 'pipeline.json'), path);
+	await assert.rejects(readPipeline(folder), { reason: 'invalid' });
+	await rm(path);
+	await writeFile(path, JSON.stringify(record));
+	await rm(join(folder, 'pipeline.log'));
+	await symlink(join(elsewhere, 'log'), join(folder, 'pipeline.log'));
+	await assert.rejects(place.resume(folder), { reason: 'invalid', message: /neither a file nor a folder/ });
+	assert.deepEqual(await readdir(elsewhere), []);
+});

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
+import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
+import { cold, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
+
+test('stages run in their order, each as a run of its own on what others have made', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const { folder, record } = await place.run([
+		{
+			name: 'head',
+			type: 'value-model',
+			from: 'cold',
+			labels: { stage: 'solve', heldOutShare: 0.5 },
+			steps: 2,
+			learning_rate: 1e-3,
+			batch_size: 2,
+		},
+		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4, samples: 2 },
+		{
+			name: 'solve',
+			type: 'search',
+			from: { stage: 'cold', checkpoint: 'best' },
+			problems: 6,
+			keep: 'all',
+			params: { n: 2 },
+			export: ['completions', 'labels'],
+			completions: 2,
+		},
+		{ ...rl, name: 'skipped', skipIf: { stage: 'measure', heldOutAccuracy: 0 } },
+		cold,
+	]);
+	assert.deepEqual(states(record), [
+		'cold finished',
+		'measure finished',
+		'solve finished',
+		'head finished',
+		'skipped skipped',
+	]);
+	assert.equal(record.status, 'finished');
+	assert.match(stageOf(record, 'skipped').skipped ?? '', /held-out accuracy of measure is \d\.\d+, at least 0/);
+
+	const head = decodeResolvedRecipe(await readResolvedRecipe(join(folder, 'head')));
+	assert.deepEqual(head.model, { path: join(folder, 'cold', 'checkpoints', 'step_000008') });
+	const [stage] = head.stages;
+	assert.equal(stage?.type === 'value-model' && stage.labels?.path, join(folder, 'solve', 'data', 'labels.jsonl'));
+	assert.equal(head.name, 'tiny-head');
+	// Every stage that goes on from a new model has room in it.
+	const first = decodeResolvedRecipe(await readResolvedRecipe(join(folder, 'cold')));
+	assert.ok('context' in first.model && (first.model.context ?? 0) >= 18);
+
+	const text = await readFile(join(folder, 'solve', 'data', 'completions.jsonl'), 'utf8');
+	const lines = text
+		.trimEnd()
+		.split('\n')
+		.map((line) => JSON.parse(line) as Record<string, unknown>);
+	assert.ok(lines.length >= 1 && lines.length <= 12, `${lines.length}`);
+	for (const line of lines) {
+		assert.match(String(line.prompt), /^\d\+\d=$/);
+		assert.equal(typeof line.completion, 'string');
+		assert.match(String(line.answer), /^\d+$/);
+		assert.ok(line.reward === 0 || line.reward === 1);
+	}
+	const report = JSON.parse(await readFile(join(folder, 'measure', 'report.json'), 'utf8'));
+	assert.equal(report.accuracy.accuracy, stageOf(record, 'measure').accuracy);
+});
