@@ -1,7 +1,10 @@
 import { lstat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { benchmarks } from '../core/evaluation/benchmarks.ts';
 import { comparePaired, countProblems, pairProblems } from '../core/evaluation/pairProblems.ts';
+import { publishedResults } from '../core/evaluation/publishedResults.ts';
+import { type BenchmarkName, benchmarkNames } from '../protocol/benchmarks.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import {
 	type EvaluatedQuestion,
@@ -15,7 +18,7 @@ import { trainingFileOf } from '../runs/trainingFile.ts';
 import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
-import { againstLines, evaluationLines } from './evaluationText.ts';
+import { againstLines, evaluationLines, publishedLines } from './evaluationText.ts';
 import { EvaluationTold } from './evaluationTold.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, realNumber, wholeNumber } from './parseArguments.ts';
@@ -33,6 +36,7 @@ const options = {
 	'max-tokens': text,
 	protocol: text,
 	category: text,
+	benchmark: text,
 	out: text,
 	baseline: text,
 	against: text,
@@ -55,6 +59,10 @@ export const evaluateVerb: Verb = {
 		['--samples K', 'Completions of each question (default 1).'],
 		['--temperature T', 'Of sampling (default 1); --top-p P likewise; --max-tokens N of a completion.'],
 		['--protocol r1', 'As DeepSeek-R1 was evaluated: temperature 0.6, top-p 0.95, 16 samples.'],
+		[
+			'--benchmark NAME',
+			`The rows of --dataset are those of ${benchmarkNames.join(', ')}: how they are read, judged and sampled.`,
+		],
 		['--category NAME', 'Column that names the kind of a question: a table by kind.'],
 		['--out DIR', 'Folder of the evaluation (default: beside the run, else evaluations/); one that is there goes on.'],
 		[
@@ -95,14 +103,17 @@ export const evaluateVerb: Verb = {
 			const first = other === null || 'questions' in other ? other : await measure(other.spec, other.folder);
 			const evaluation = await measure(spec, folder);
 			const { questions, ...summary } = evaluation;
+			const benchmark = spec.problems.from === 'file' ? spec.problems.benchmark : undefined;
+			const published = benchmark === undefined ? [] : publishedResults(benchmark);
 			const against = first === null ? null : compared(first.questions, questions);
 			const guard = baseline === null ? null : compared(baseline, questions);
 			output.object({
 				...{ kind: 'evaluation', folder, ...summary },
+				...(published.length === 0 ? {} : { published }),
 				...(against === null ? {} : { against: { name: values.against, ...against } }),
 				...(guard === null ? {} : { baseline: guard }),
 			});
-			for (const line of evaluationLines(evaluation)) output.line(printable(line));
+			for (const line of [...evaluationLines(evaluation), ...publishedLines(published)]) output.line(printable(line));
 			if (against !== null) for (const line of againstLines('against', against)) output.line(printable(line));
 			const fell = guard !== null && guard.test !== 'none' && guard.difference.high < 0;
 			if (guard !== null) for (const line of againstLines('baseline', guard)) output.line(printable(line));
@@ -177,8 +188,19 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	if (protocol !== undefined && !Object.hasOwn(protocols, protocol)) {
 		throw new Failure('invalid', `--protocol is "${protocol}".`, 'It can be r1.');
 	}
-	const preset = protocol === undefined ? null : protocols[protocol as keyof typeof protocols];
-	const problems = await problemsOf(values, 'held-out');
+	const benchmark = benchmarkOf(values.benchmark);
+	// As its results were published, but for the samples, which go with the size of the set.
+	const preset =
+		benchmark !== null
+			? { ...protocols.r1, samples: benchmarks[benchmark].samples }
+			: protocol === undefined
+				? null
+				: protocols[protocol as keyof typeof protocols];
+	const named = await problemsOf(values, 'held-out');
+	if (benchmark !== null && named?.from !== 'file') {
+		throw new Failure('invalid', `--benchmark ${benchmark} needs its file.`, 'Name it: --dataset FILE (JSONL).');
+	}
+	const problems = benchmark !== null && named?.from === 'file' ? { ...named, benchmark } : named;
 	if (problems === undefined) {
 		throw new Failure('invalid', 'No questions are named.', 'Name them: --dataset FILE, --task NAME or --run RUN.');
 	}
@@ -197,7 +219,7 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 				topP: realNumber(values['top-p'], '--top-p') ?? preset?.topP ?? 1,
 				...(maxTokens === undefined ? {} : { maxTokens }),
 			},
-			category: category ?? null,
+			category: category ?? (benchmark === null ? null : benchmarks[benchmark].category),
 			...(concurrency === undefined ? {} : { concurrency }),
 			seed: wholeNumber(values.seed, '--seed') ?? 0,
 		},
@@ -205,10 +227,19 @@ async function specOf(values: Values): Promise<EvaluationSpec> {
 	);
 }
 
+function benchmarkOf(name: string | undefined): BenchmarkName | null {
+	if (name === undefined) return null;
+	const known = benchmarkNames.find((one) => one === name);
+	if (known !== undefined) return known;
+	throw new Failure('invalid', `--benchmark is "${name}".`, `It can be ${benchmarkNames.join(', ')}.`);
+}
+
 /** Questions and checkpoint: several evaluations of a run lie beside each other. */
 function nameOf(policy: PolicySpec, problems: EvaluationSpec['problems']): string {
 	const of =
-		problems.from === 'file' ? basename(problems.path).replace(/\.\w+$/, '') : `${problems.part}-${problems.from}`;
+		problems.from === 'file'
+			? (problems.benchmark ?? basename(problems.path).replace(/\.\w+$/, ''))
+			: `${problems.part}-${problems.from}`;
 	if (policy.kind === 'checkpoint') return `${of}-${basename(policy.folder)}`;
 	if (policy.kind === 'scripted') return `${of}-${basename(policy.file).replace(/\.\w+$/, '')}`;
 	return policy.kind === 'openai' ? `${of}-${policy.model}` : of;

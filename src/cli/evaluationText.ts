@@ -1,6 +1,7 @@
 import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
 import type { MeanInterval } from '../core/evaluation/meanInterval.ts';
 import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
+import type { PublishedResult } from '../core/evaluation/publishedResults.ts';
 import { contaminationText } from '../core/report/contaminationText.ts';
 import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 
@@ -53,6 +54,14 @@ export function evaluationLines({ policy, problems, done, total, report, contami
 		...(categories.length > mostCategories ? [`  and ${categories.length - mostCategories} more kinds`] : []),
 		...(contamination === null ? [] : [`  training  ${contaminationText(contamination)}`]),
 	];
+}
+
+/** What others have published, by measure; nothing of it was measured here. */
+export function publishedLines(published: readonly PublishedResult[]): string[] {
+	return [...new Set(published.map(({ source, measure }) => `${source}: ${measure}`))].map((head) => {
+		const own = published.filter(({ source, measure }) => `${source}: ${measure}` === head);
+		return `  published, ${head}: ${own.map(({ model, accuracy }) => `${model} ${share(accuracy)}`).join(', ')}`;
+	});
 }
 
 /** How it is against another evaluation. @param name what that is called: "baseline" */

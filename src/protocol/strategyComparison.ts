@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { benchmarkNames } from './benchmarks.ts';
 import { policySpecSchema } from './policySpec.ts';
 import { taskDatasetSchema } from './recipe.ts';
 import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './searchSpec.ts';
@@ -27,6 +28,8 @@ export const problemsSpecSchema = v.variant('from', [
 		path: text,
 		prompt: v.optional(text, 'prompt'),
 		answer: v.optional(text, 'answer'),
+		/** The rows are this benchmark's, which then says what they are and how answers are judged. */
+		benchmark: v.optional(v.picklist(benchmarkNames)),
 		limit: v.optional(count(1e9)),
 	}),
 	/** Problems of a task generator: held out, as every run of it holds them out, or others. */

@@ -5,8 +5,10 @@ import { createTask } from '../core/dataset/createTask.ts';
 import { parseDatasetLine, promptKey } from '../core/dataset/datasetRows.ts';
 import type { Problem } from '../core/dataset/problem.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
+import { type BenchmarkJudge, benchmarkProblem, benchmarks } from '../core/evaluation/benchmarks.ts';
 import { decodeResolvedRecipe } from '../core/recipe/resolve.ts';
 import { type ResolvedDataset, resolvedRecipeSchema } from '../core/recipe/resolvedRecipe.ts';
+import type { BenchmarkName } from '../protocol/benchmarks.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
@@ -29,6 +31,8 @@ export interface ProblemSet {
 	readonly name: string;
 	/** Its generator, whose own rule then says what is right; null: mathematical equivalence does. */
 	readonly task: TaskDataset | null;
+	/** How answers are judged where there is no generator; absent: by mathematical equivalence. */
+	readonly judge?: BenchmarkJudge;
 	/**
 	 * Each problem once: of several with the same key the first. Fails with `missing`, `invalid` when there is nothing to read.
 	 * @param onFault what cannot be read is left out and told
@@ -47,12 +51,17 @@ export async function openProblemSet(spec: ProblemsSpec, folder: string): Promis
 		case 'file': {
 			const path = resolve(folder, spec.path);
 			await (await openRegular(dirname(path), basename(path))).close();
-			const { prompt, answer, limit } = spec;
+			const { prompt, answer, limit, benchmark } = spec;
 			const columns = { prompt, answer, solution: 'solution' };
+			const read: RowReader =
+				benchmark === undefined
+					? (line, number) => readRow(line, number, columns)
+					: (line) => readBenchmarkRow(line, benchmark);
 			return {
-				name: basename(path),
+				name: benchmark === undefined ? basename(path) : `${benchmark} (${basename(path)})`,
 				task: null,
-				problems: (onFault) => distinct(fileProblems(path, columns, onFault), limit ?? Number.POSITIVE_INFINITY),
+				judge: benchmark === undefined ? 'math' : benchmarks[benchmark].judge,
+				problems: (onFault) => distinct(fileProblems(path, read, onFault), limit ?? Number.POSITIVE_INFINITY),
 			};
 		}
 		case 'task': {
@@ -132,7 +141,8 @@ async function* distinct(problems: AsyncIterable<Problem>, limit: number): Async
 
 /** The problem of a line of a JSONL file, counted from 1. Fails with `missing`, `invalid`, naming the line. */
 export async function readProblemRow(path: string, wanted: number): Promise<SearchProblem> {
-	for await (const { row, number } of fileRows(path, { prompt: 'prompt', answer: 'answer', solution: 'solution' })) {
+	const columns = { prompt: 'prompt', answer: 'answer', solution: 'solution' };
+	for await (const { row, number } of fileRows(path, (line, number) => readRow(line, number, columns))) {
 		if (number < wanted) continue;
 		if (row === null) break;
 		if (typeof row !== 'string') {
@@ -145,11 +155,11 @@ export async function readProblemRow(path: string, wanted: number): Promise<Sear
 
 async function* fileProblems(
 	path: string,
-	columns: Columns,
+	read: RowReader,
 	onFault: (fault: ProblemFault) => void,
 ): AsyncIterable<Problem> {
 	let found = 0;
-	for await (const { row, number } of fileRows(path, columns)) {
+	for await (const { row, number } of fileRows(path, read)) {
 		if (row === null) continue;
 		if (typeof row === 'string') {
 			onFault({ line: number, message: row });
@@ -171,7 +181,7 @@ interface Columns {
 /** The lines of a file by their numbers, from 1; a text says why a line is no problem, null that it is blank. */
 async function* fileRows(
 	path: string,
-	columns: Columns,
+	read: RowReader,
 ): AsyncIterable<{ readonly number: number; readonly row: Problem | string | null }> {
 	const handle = await openRegular(dirname(path), basename(path));
 	try {
@@ -186,11 +196,20 @@ async function* fileRows(
 			const whole = lines.push(chunk);
 			// A chunk is shorter than the limit: what is too long has begun before it.
 			if (lines.dropped > dropped) yield { number: ++number, row: `is longer than ${longestRow} bytes` };
-			for (const line of whole) yield { number: ++number, row: readRow(line, number, columns) };
+			for (const line of whole) yield { number: ++number, row: read(line, number) };
 		}
 	} finally {
 		await handle.close();
 	}
+}
+
+/** A problem, why the line is none, or null for a blank line. */
+type RowReader = (line: Uint8Array, number: number) => Problem | string | null;
+
+function readBenchmarkRow(line: Uint8Array, benchmark: BenchmarkName): Problem | string | null {
+	if (line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)) return null;
+	const value = parseLine(line);
+	return value === undefined ? 'is not JSON' : benchmarkProblem(benchmark, value);
 }
 
 /** A problem, why the line is none, or null for a blank line. A row without an answer has none. */

@@ -1,4 +1,5 @@
 import { comparePaired, pairProblems } from '../evaluation/pairProblems.ts';
+import { publishedResults } from '../evaluation/publishedResults.ts';
 import { countText, intervalText, numberText, shareText, timeText } from './numberText.ts';
 import { pairedText } from './pairedText.ts';
 import type { ReportBlock, ReportChart, ReportSection } from './reportDocument.ts';
@@ -194,8 +195,28 @@ function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
 	return charts.length === 0 ? [] : [{ kind: 'charts', charts }];
 }
 
-function tablesOf({ report: { byLength, categories } }: ReportedEvaluation): ReportBlock[] {
+function tablesOf({
+	report: { byLength, categories, accuracy, consAtK },
+	...evaluation
+}: ReportedEvaluation): ReportBlock[] {
 	const blocks: ReportBlock[] = [];
+	const published = evaluation.benchmark === null ? [] : publishedResults(evaluation.benchmark);
+	if (published.length > 0) {
+		const most = consAtK.at(-1);
+		blocks.push({
+			kind: 'table',
+			caption: 'Beside published results',
+			columns: [{ title: 'model' }, { title: 'measure' }, { title: 'result', numbers: true }, { title: 'source' }],
+			rows: [
+				[evaluation.policy, 'pass@1', intervalText(accuracy), 'measured here'],
+				...(most === undefined || most.k < 2
+					? []
+					: [[evaluation.policy, `cons@${most.k}`, intervalText(most), 'measured here']]),
+				...published.map(({ model, measure, accuracy: told, source }) => [model, measure, shareText(told), source]),
+			],
+			note: 'Published results were measured by others, with their own prompts, samples and judges.',
+		});
+	}
 	if (categories.length > 0) {
 		blocks.push({
 			kind: 'table',

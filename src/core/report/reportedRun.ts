@@ -1,4 +1,5 @@
 import type { Alert } from '../../protocol/alert.ts';
+import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
 import type { Estimate } from '../evaluation/interval.ts';
 import type { ProblemCount } from '../evaluation/pairProblems.ts';
@@ -77,7 +78,7 @@ export interface ReportedEvaluation {
 	readonly created: number;
 	readonly protocol: string;
 	/** Name of the benchmark that it was an evaluation of; null: none. */
-	readonly benchmark: string | null;
+	readonly benchmark: BenchmarkName | null;
 	/** What the training data give away of it; null: not looked for. */
 	readonly contamination: string | null;
 	readonly report: EvaluationReport;

@@ -1,5 +1,7 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { benchmarks } from '../../core/evaluation/benchmarks.ts';
+import { type BenchmarkName, benchmarkNames } from '../../protocol/benchmarks.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
@@ -39,7 +41,8 @@ export async function evaluationChoice(
 	}
 	const checkpoint = await askCheckpoint(view, checkpoints);
 	const questions = checkpoint && (await askQuestions(view));
-	const sampling = questions && (await askSampling());
+	// A benchmark says itself how often it is asked.
+	const sampling = questions && (questions.includes('--benchmark') ? [] : await askSampling());
 	if (checkpoint === undefined || questions === undefined || sampling === undefined) return undefined;
 	return { checkpoint: checkpoint.path, args: [...questions, ...sampling] };
 }
@@ -71,12 +74,26 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 	return (await vscode.window.showQuickPick(items, options))?.checkpoint;
 }
 
+interface Questions {
+	readonly file: boolean;
+	readonly benchmark?: BenchmarkName;
+}
+
 async function askQuestions(view: RunView): Promise<string[] | undefined> {
 	const items = [
 		{ label: "$(database) The run's held-out problems", description: 'never trained on', file: false },
 		{ label: '$(file) A file...', description: 'JSONL with "prompt" and "answer"', file: true },
+		...benchmarkNames.map((name) => ({
+			label: `$(beaker) ${name}...`,
+			description: `a JSONL file of ${benchmarks[name].title}, asked ${benchmarks[name].samples} times each`,
+			file: true,
+			benchmark: name,
+		})),
 	];
-	const picked = await vscode.window.showQuickPick(items, { title: 'Evaluate on', placeHolder: 'Which questions' });
+	const picked = await vscode.window.showQuickPick<vscode.QuickPickItem & Questions>(items, {
+		title: 'Evaluate on',
+		placeHolder: 'Which questions',
+	});
 	if (picked === undefined) return undefined;
 	if (!picked.file) return ['--run', view.folder];
 	const chosen = await vscode.window.showOpenDialog({
@@ -84,7 +101,9 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 		openLabel: 'Evaluate',
 		filters: { 'JSON lines': ['jsonl'] },
 	});
-	return chosen?.[0] && ['--dataset', chosen[0].fsPath];
+	if (chosen?.[0] === undefined) return undefined;
+	const { benchmark } = picked;
+	return [...(benchmark === undefined ? [] : ['--benchmark', benchmark]), '--dataset', chosen[0].fsPath];
 }
 
 async function askSampling(): Promise<string[] | undefined> {

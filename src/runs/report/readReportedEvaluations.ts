@@ -60,7 +60,7 @@ export async function readReportedEvaluation(
 		problems: { name: problems.name, hash: problems.hash },
 		...{ done: done.size, total: problems.count, created },
 		protocol: protocolText(spec),
-		benchmark: null,
+		benchmark: spec.problems.from === 'file' ? (spec.problems.benchmark ?? null) : null,
 		contamination: await contaminationOf(path),
 		report: evaluationReport(samples),
 		completions: sums.summary(),

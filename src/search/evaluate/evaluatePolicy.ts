@@ -15,9 +15,9 @@ import { hashOfProblems } from '../hashOfProblems.ts';
 import { OpenSearch } from '../openSearch.ts';
 import { openProblemSet, type ProblemFault } from '../problemSet.ts';
 import type { SearchContext } from '../searchContext.ts';
-import { createVerdict, type Verdict } from '../verdicts.ts';
 import { EvaluationFolder } from './evaluationFolder.ts';
 import { findContamination } from './findContamination.ts';
+import { type Judge, openJudge } from './openJudge.ts';
 
 export interface EvaluationProgress {
 	/** Questions that are done, of so many. */
@@ -67,7 +67,9 @@ const mostFailures = 8;
 export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluation> {
 	const { spec, context, signal, folder: path } = options;
 	const set = await openProblemSet(spec.problems, context.policies.folder);
-	const problems = await judgeable(set.problems(options.onFault ?? (() => undefined)), set.name, options.onFault);
+	const kind = set.judge ?? 'math';
+	const all = set.problems(options.onFault ?? (() => undefined));
+	const problems = await judgeable(all, set.name, kind === 'code', options.onFault);
 	const { policy, sampling, tags, concurrency, seed, samples } = spec;
 	const search = await OpenSearch.open(
 		v.parse(searchSpecSchema, {
@@ -92,8 +94,8 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			const training = options.training ?? [];
 			const contamination = training.length === 0 ? null : await findContamination(problems, training, signal);
 			if (contamination !== null) await folder.writeContamination(contamination);
-			const verdict = await createVerdict(tags ?? search.policy.tags ?? r1Tags, set.task, path);
-			await new Sampling(options, problems, search, verdict, folder).run();
+			const judge = await openJudge(kind, tags ?? search.policy.tags ?? r1Tags, set.task, path);
+			await new Sampling(options, problems, search, judge, folder).run();
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
 			if (questions.length === 0)
 				throw new Failure('cancelled', 'The evaluation was ended before a question was done.');
@@ -135,13 +137,15 @@ export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSam
 async function judgeable(
 	all: AsyncIterable<Problem>,
 	name: string,
+	/** Rows bring tests, and no answer. */
+	tested: boolean,
 	onFault: EvaluateOptions['onFault'],
 ): Promise<Problem[]> {
 	const problems: Problem[] = [];
 	let read = 0;
 	for await (const problem of all) {
 		read++;
-		if (problem.answer !== null) problems.push(problem);
+		if (tested || problem.answer !== null) problems.push(problem);
 		else onFault?.({ line: read, message: 'has no answer to judge by' });
 	}
 	if (problems.length > 0) return problems;
@@ -156,7 +160,7 @@ class Sampling {
 	readonly #options: EvaluateOptions;
 	readonly #problems: readonly Problem[];
 	readonly #search: OpenSearch;
-	readonly #verdict: Verdict;
+	readonly #judge: Judge;
 	readonly #folder: EvaluationFolder;
 	readonly #began = performance.now();
 	#failed = 0;
@@ -168,13 +172,13 @@ class Sampling {
 		options: EvaluateOptions,
 		problems: readonly Problem[],
 		search: OpenSearch,
-		verdict: Verdict,
+		judge: Judge,
 		folder: EvaluationFolder,
 	) {
 		this.#options = options;
 		this.#problems = problems;
 		this.#search = search;
-		this.#verdict = verdict;
+		this.#judge = judge;
 		this.#folder = folder;
 		for (const question of folder.questions.values()) this.#count(question);
 	}
@@ -223,22 +227,22 @@ class Sampling {
 		}
 		this.#failed = 0;
 		const category = spec.category === null ? null : row[spec.category];
+		const nodes = tree.nodes.filter(({ parents }) => parents[0] === 0);
+		const verdicts = await Promise.all(nodes.map((node) => this.#judge(problem, tree.textOf(node.id), signal)));
 		const question: EvaluatedQuestion = {
 			problem: number,
 			key,
 			prompt,
 			answer,
 			category: category === null || category === undefined ? null : String(category).slice(0, 200),
-			samples: tree.nodes
-				.filter(({ parents }) => parents[0] === 0)
-				.map((node) => ({
-					completion: node.text,
-					answer: node.answer,
-					correct: this.#verdict(problem, tree.textOf(node.id)) === 1,
-					tokens: node.tokens ?? 0,
-					truncated: node.finish === 'length',
-					...(node.logprob === null ? {} : { logprob: node.logprob }),
-				})),
+			samples: nodes.map((node, i) => ({
+				completion: node.text,
+				answer: node.answer,
+				correct: verdicts[i] === 1,
+				tokens: node.tokens ?? 0,
+				truncated: node.finish === 'length',
+				...(node.logprob === null ? {} : { logprob: node.logprob }),
+			})),
 		};
 		await this.#folder.add(question);
 		this.#count(question);

@@ -92,6 +92,33 @@ describe('reasoning-lab evaluate', () => {
 		assert.deepEqual([kept.questions, kept.files[0].overlapping], [12, 1]);
 	});
 
+	it('reads, samples and judges a benchmark as such, beside what was published', async (context) => {
+		const place = await placeWith(context);
+		const rows = [0, 1, 2].map((i) => ({ problem: `q${i} is what number?`, answer: `${i}`, subject: 'counting' }));
+		await writeFile(join(place.folder, 'math.jsonl'), rows.map((row) => JSON.stringify(row)).join('\n'));
+		const ended = await place.run(
+			context,
+			'evaluate',
+			...['--policy', 'bad.json', '--benchmark', 'math-500', '--dataset', 'math.jsonl', '--json'],
+		);
+		assert.equal(ended.status, 0, ended.stderr);
+		const told = objects(ended.stdout).at(-1) as unknown as {
+			folder: string;
+			report: { samples: number[]; accuracy: { accuracy: number }; categories: { name: string }[] };
+			published: { model: string; source: string }[];
+		};
+		assert.equal(told.folder, join(place.folder, 'evaluations/math-500-bad'));
+		assert.deepEqual(told.report.samples, [4, 4]);
+		assert.ok(Math.abs(told.report.accuracy.accuracy - 2 / 3) < 1e-9);
+		assert.deepEqual(
+			told.report.categories.map(({ name }) => name),
+			['counting'],
+		);
+		assert.equal(told.published.length, 13);
+		const { spec } = JSON.parse(readFileSync(join(told.folder, 'evaluation.json'), 'utf8'));
+		assert.deepEqual([spec.sampling.temperature, spec.sampling.topP, spec.problems.benchmark], [0.6, 0.95, 'math-500']);
+	});
+
 	it('ends bad input with a sentence', async (context) => {
 		const place = await placeWith(context);
 		const run = (...args: string[]) => place.run(context, 'evaluate', ...args);
@@ -99,6 +126,7 @@ describe('reasoning-lab evaluate', () => {
 		const cases: readonly (readonly [string[], RegExp])[] = [
 			[['--policy', 'good.json'], /No questions are named\..*--dataset/],
 			[['--policy', 'good.json', '--dataset', 'questions.jsonl', '--baseline', '.'], /holds no evaluation/],
+			[['--policy', 'good.json', '--benchmark', 'aime'], /--benchmark aime needs its file\./],
 		];
 		for (const [args, words] of cases) {
 			const { status, stderr } = await run(...args);

@@ -63,6 +63,22 @@ describe('the report of a run', () => {
 		assert.ok(!tables(section).some(({ caption }) => caption === 'Compared question by question'));
 	});
 
+	it('sets published results of a benchmark beside the measured one, each with its source', () => {
+		const measured = { ...madeEvaluation('aime', 6), benchmark: 'aime' as const };
+		const aime = runReport(madeRun({ evaluations: [measured] }), now);
+		const section = aime.sections.find(({ title }) => title === 'Evaluations')?.sections?.[0] as ReportSection;
+		const rows = tables(section).find(({ caption }) => caption === 'Beside published results')?.rows ?? [];
+		assert.equal(rows.length, 2 + 26);
+		assert.deepEqual(
+			rows.filter(([model]) => model === 'tiny, step 12').map((row) => [row[1], row[3]]),
+			[
+				['pass@1', 'measured here'],
+				['cons@4', 'measured here'],
+			],
+		);
+		assert.ok(rows.slice(2).every((row) => row[3]?.startsWith('DeepSeek-R1 (Guo et al. 2025), table ')));
+	});
+
 	it('leaves out what a run does not have', () => {
 		const bare = runReport(
 			madeRun({ stages: [], evaluations: [], rollouts: [], searches: [], alerts: [], recipe: undefined, gaps: [] }),

@@ -1,0 +1,157 @@
+import { Random } from '../../base/random.ts';
+import type { BenchmarkName } from '../../protocol/benchmarks.ts';
+import { goldText } from '../dataset/answer.ts';
+import { promptKey } from '../dataset/datasetRows.ts';
+import { type PresetReading, rowParts } from '../dataset/presets.ts';
+import type { Problem } from '../dataset/problem.ts';
+
+/**
+ * How answers are judged: by mathematical equivalence, by the option that they name, or by running their code against the
+ * tests of the row.
+ */
+export type BenchmarkJudge = 'math' | 'choice' | 'code';
+
+export interface Benchmark {
+	readonly title: string;
+	readonly judge: BenchmarkJudge;
+	/**
+	 * Samples of each question. DeepSeek-R1 took "4 to 64, depending on the size of the test set" (Guo et al. 2025, section
+	 * 3) and 64 for AIME's cons@64; the others are ours within that.
+	 */
+	readonly samples: number;
+	/** Column that names the kind of a question; null: none does. */
+	readonly category: string | null;
+	readonly columns: {
+		/** The first of them that a row has. */
+		readonly prompt: readonly string[];
+		readonly answer: readonly string[];
+	};
+	readonly reading: PresetReading | 'gpqa' | 'livecodebench';
+}
+
+export const benchmarks: Readonly<Record<BenchmarkName, Benchmark>> = {
+	gsm8k: {
+		title: 'GSM8K (Cobbe et al. 2021)',
+		judge: 'math',
+		samples: 4,
+		category: null,
+		columns: { prompt: ['question', 'problem', 'prompt'], answer: ['answer'] },
+		reading: 'hashes',
+	},
+	'math-500': {
+		title: 'MATH-500 (Lightman et al. 2023)',
+		judge: 'math',
+		samples: 4,
+		category: 'subject',
+		columns: { prompt: ['problem', 'question', 'prompt'], answer: ['answer'] },
+		reading: 'columns',
+	},
+	aime: {
+		title: 'AIME',
+		judge: 'math',
+		samples: 64,
+		category: null,
+		columns: { prompt: ['problem', 'Problem', 'question', 'prompt'], answer: ['answer', 'Answer'] },
+		reading: 'columns',
+	},
+	'gpqa-diamond': {
+		title: 'GPQA-Diamond (Rein et al. 2023)',
+		judge: 'choice',
+		samples: 16,
+		category: 'High-level domain',
+		columns: { prompt: ['Question'], answer: ['Correct Answer'] },
+		reading: 'gpqa',
+	},
+	humaneval: {
+		title: 'HumanEval (Chen et al. 2021)',
+		judge: 'code',
+		samples: 16,
+		category: null,
+		columns: { prompt: ['prompt'], answer: [] },
+		reading: 'code',
+	},
+	mbpp: {
+		title: 'MBPP (Austin et al. 2021)',
+		judge: 'code',
+		samples: 8,
+		category: null,
+		columns: { prompt: ['text', 'prompt'], answer: [] },
+		reading: 'code',
+	},
+	livecodebench: {
+		title: 'LiveCodeBench (Jain et al. 2024)',
+		judge: 'code',
+		samples: 8,
+		category: 'difficulty',
+		columns: { prompt: ['question_content'], answer: [] },
+		reading: 'livecodebench',
+	},
+};
+
+/** Columns in which rows of benchmarks of code have their tests. */
+const testColumns = ['tests', 'test_list', 'test', 'input_output', 'test_cases', 'public_test_cases'] as const;
+
+/** A row of a benchmark's file as a problem; a text says why it is none: "has no column ...". */
+export function benchmarkProblem(name: BenchmarkName, value: unknown): Problem | string {
+	if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'is not a JSON object';
+	const row = value as Readonly<Record<string, unknown>>;
+	const { columns, reading, judge } = benchmarks[name];
+	const prompt = columns.prompt.find((column) => Object.hasOwn(row, column));
+	const answer = columns.answer.find((column) => Object.hasOwn(row, column));
+	if (prompt === undefined) return `has no column ${columns.prompt.map((one) => `"${one}"`).join(' or ')}`;
+	if (answer === undefined && columns.answer.length > 0) {
+		return `has no column ${columns.answer.map((one) => `"${one}"`).join(' or ')}`;
+	}
+	const asked = row[prompt];
+	if (typeof asked !== 'string' || asked.trim() === '') return `has a "${prompt}" that is no text`;
+	const made = (text: string, gold: string | null, fields = row): Problem => ({
+		...{ prompt: text, answer: gold, solution: null, key: promptKey(asked), row: fields },
+	});
+	if (judge === 'code') {
+		if (!testColumns.some((column) => Object.hasOwn(row, column))) return 'has no tests';
+		if (reading === 'livecodebench') return made(withStarter(asked, row.starter_code), null);
+		const { prompt: shown } = rowParts('code', row, { prompt, answer: 'answer', solution: 'solution' });
+		return made(
+			name === 'humaneval' ? `Complete this Python function, and give it whole:\n\n${shown}` : String(shown),
+			null,
+		);
+	}
+	if (reading === 'gpqa') return choiceProblem(asked, row, made);
+	// Rows that have the answer alone are read as well as those that have the solution before it.
+	const stated = row[answer as string];
+	const isWorked = reading === 'hashes' && typeof stated === 'string' && stated.includes('####');
+	const parts = rowParts(isWorked ? 'hashes' : 'columns', row, { prompt, answer: answer as string, solution: '' });
+	const gold = goldText(parts.answer);
+	return gold === null ? `has a "${answer}" that cannot be compared` : made(asked, gold);
+}
+
+function withStarter(question: string, starter: unknown): string {
+	const code = typeof starter === 'string' ? starter.trim() : '';
+	const how =
+		code === ''
+			? 'Write a Python program that reads the input and prints the output.'
+			: `Write a Python program that begins with this:\n\n${code}`;
+	return `${question}\n\n${how}`;
+}
+
+const wrongColumns = ['Incorrect Answer 1', 'Incorrect Answer 2', 'Incorrect Answer 3'] as const;
+
+/** The options in an order that depends on the question alone: the same in every evaluation, and the right one anywhere. */
+function choiceProblem(
+	question: string,
+	row: Readonly<Record<string, unknown>>,
+	made: (text: string, gold: string, fields: Readonly<Record<string, unknown>>) => Problem,
+): Problem | string {
+	const right = row['Correct Answer'];
+	const wrong = wrongColumns.map((column) => row[column]);
+	const texts = [right, ...wrong];
+	if (!texts.every((text): text is string => typeof text === 'string')) return 'has options that are no texts';
+	const options = Random.of('gpqa', question).shuffle(texts.map((text, i) => ({ text: text.trim(), right: i === 0 })));
+	const letters = options.map((_, i) => String.fromCharCode(65 + i));
+	const listed = options.map(({ text }, i) => `(${letters[i]}) ${text}`).join('\n');
+	return made(
+		`${question.trim()}\n\n${listed}\n\nAnswer with the letter of the right option.`,
+		letters[options.findIndex((option) => option.right)] as string,
+		{ ...row, options: options.map(({ text }) => text) },
+	);
+}
