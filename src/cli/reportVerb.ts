@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { reportHtml } from '../core/report/reportHtml.ts';
 import { reportMarkdown } from '../core/report/reportMarkdown.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
-import { readReport } from '../runs/report/readReport.ts';
+import { type ReportPart, readReport } from '../runs/report/readReport.ts';
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -14,6 +14,7 @@ import type { Verb } from './verb.ts';
 const options = {
 	out: { type: 'string' },
 	format: { type: 'string' },
+	part: { type: 'string' },
 } as const;
 
 const renderers = { html: reportHtml, markdown: reportMarkdown } as const;
@@ -25,8 +26,12 @@ export const reportVerb: Verb = {
 	usage: '<run or pipeline> [--out FILE]',
 	summary: 'Write what a run or a pipeline came to as one HTML file or as Markdown (docs/reports.md).',
 	options: [
-		['--out FILE', 'The file; one that is there is replaced (default: NAME-report.html in the current folder).'],
+		[
+			'--out FILE',
+			'The file; one that is there is replaced (default: NAME-report.html in the current folder); -: standard output.',
+		],
 		['--format FORMAT', 'html or markdown (default: by the ending of --out, else html).'],
+		['--part evaluations', "The evaluations of a run's checkpoints alone."],
 	],
 	async run({ args, output }) {
 		const { values, positionals } = parseArguments('report', args, options, { names: ['a run'], least: 1, most: 1 });
@@ -37,8 +42,14 @@ export const reportVerb: Verb = {
 			const report = await readReport(positionals[0] as string, (named) => anyRun(named), {
 				now: Date.now() / 1000,
 				signal: interrupt.signal,
+				part: partOf(values.part),
 			});
 			const text = renderers[format](report.document);
+			if (values.out === '-') {
+				output.object({ kind: 'report', path: null, format, text, runs: report.runs, gaps: report.gaps });
+				output.line(text.trimEnd());
+				return 0;
+			}
 			const path = resolve(values.out ?? `${safeName(report.document.title)}-report.${endings[format]}`);
 			await writeFileAtomic(path, text);
 			const bytes = Buffer.byteLength(text);
@@ -51,6 +62,12 @@ export const reportVerb: Verb = {
 		}
 	},
 };
+
+function partOf(named: string | undefined): ReportPart {
+	if (named === undefined) return 'all';
+	if (named === 'evaluations') return named;
+	throw new Failure('invalid', `--part is "${named}".`, 'It can be evaluations.');
+}
 
 function formatOf(named: string | undefined, out: string | undefined): Format {
 	if (named === undefined) return out !== undefined && /\.(md|markdown)$/i.test(out) ? 'markdown' : 'html';

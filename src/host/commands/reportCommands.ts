@@ -39,10 +39,11 @@ export function addReportCommands(table: CommandTable, { picker, ...needs }: Nee
 	});
 	/** @returns the text */
 	table.add(commandIds.showEvaluations, async (...args) => {
+		requireTrust();
 		const view = await picker.one(args, { title: 'Evaluations of a run', what: 'has evaluations', applies: ownRun });
 		if (view === undefined) return undefined;
 		const { showEvaluations } = await import('../evaluation/evaluateCheckpoint.ts');
-		return showEvaluations(view, needs.documents);
+		return showEvaluations(view, needs);
 	});
 }
 

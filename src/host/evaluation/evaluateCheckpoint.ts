@@ -1,18 +1,19 @@
 import { join } from 'node:path';
+import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { evaluationsSection } from '../../core/report/evaluationSections.ts';
 import { intervalText } from '../../core/report/numberText.ts';
-import { reportMarkdown } from '../../core/report/reportMarkdown.ts';
-import { openRun } from '../../runs/openRun.ts';
-import { readReportedEvaluations } from '../../runs/report/readReportedEvaluations.ts';
-import { runTags } from '../../runs/runTags.ts';
+import { decode } from '../../protocol/decode.ts';
+import { runCli } from '../cliProcess.ts';
 import type { Notices } from '../notices.ts';
+import { withProgress } from '../progress.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 import { settings } from '../settings.ts';
 import { type EvaluationResult, runEvaluation } from './evaluationProcess.ts';
 import { answersOf, evaluationChoice } from './evaluationQuestions.ts';
+
+const reportLineSchema = v.looseObject({ kind: v.literal('report'), text: v.string() });
 
 export interface EvaluationNeeds {
 	readonly extension: vscode.Uri;
@@ -55,7 +56,7 @@ export async function evaluateCheckpoint(
 				});
 			},
 		);
-		await showEvaluations(view, needs.documents);
+		await showEvaluations(view, needs);
 		void needs.notices.information(`${name}: pass@1 ${intervalText(result.accuracy)} on ${result.done} questions.`);
 		return result;
 	} catch (error) {
@@ -67,18 +68,23 @@ export async function evaluateCheckpoint(
 }
 
 /** All evaluations of a run's checkpoints as a text, those on the same questions held against each other. */
-export async function showEvaluations(view: RunView, documents: ReadOnlyDocuments): Promise<string> {
-	const content = await openRun(view.folder);
-	const context = { content, tags: await runTags(content), language: null, recipe: undefined };
-	const section = evaluationsSection(await readReportedEvaluations(context));
-	if (section === null) {
-		throw new Failure('missing', `No checkpoint of ${nameOf(view)} was evaluated.`, 'Choose Evaluate Checkpoint.');
-	}
-	const text = reportMarkdown({
-		title: `Evaluations of ${nameOf(view)}`,
-		subtitle: 'Intervals are 95 %.',
-		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
-	});
+export async function showEvaluations(
+	view: RunView,
+	{ extension, documents }: Pick<EvaluationNeeds, 'extension' | 'documents'>,
+): Promise<string> {
+	let text: string | null = null;
+	// Answers are compared as mathematics, which is not for the extension host.
+	await withProgress({ title: `Evaluations of ${nameOf(view)}` }, (signal) =>
+		runCli({
+			...{ cli: join(extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: view.folder, signal },
+			args: ['report', view.folder, '--part', 'evaluations', '--format', 'markdown', '--out', '-'],
+			onObject: (value) => {
+				const decoded = decode(reportLineSchema, value);
+				if (decoded.ok) text = decoded.value.text;
+			},
+		}),
+	);
+	if (text === null) throw new Failure('internal', `Nothing was told of the evaluations of ${nameOf(view)}.`);
 	await documents.show(`Evaluations of ${nameOf(view)}.md`, text, { preview: true });
 	return text;
 }

@@ -1,11 +1,26 @@
 import { resolve } from 'node:path';
 import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
 import { pipelineReport, runReport } from '../../core/report/composeReport.ts';
+import { evaluationsSection } from '../../core/report/evaluationSections.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
 import { isPipelineFolder } from '../pipeline/pipelineFolder.ts';
 import type { RunContent } from '../runContent.ts';
+import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
+import { runTags } from '../runTags.ts';
+import { readReportedEvaluations } from './readReportedEvaluations.ts';
 import { readReportedPipeline } from './readReportedPipeline.ts';
-import { readReportedRun } from './readReportedRun.ts';
+import { languageOf, readReportedRun } from './readReportedRun.ts';
+
+/** Which part of a report: all of it, or of a run the evaluations of its checkpoints. */
+export type ReportPart = 'all' | 'evaluations';
+
+export interface ReadReportOptions {
+	/** Seconds since the epoch. */
+	readonly now: number;
+	readonly signal?: AbortSignalLike;
+	readonly part?: ReportPart;
+}
 
 export interface ReadReport {
 	readonly document: ReportDocument;
@@ -22,7 +37,7 @@ export interface ReadReport {
 export async function readReport(
 	named: string,
 	open: (named: string) => Promise<RunContent>,
-	{ now, signal }: { readonly now: number; readonly signal?: AbortSignalLike },
+	{ now, signal, part = 'all' }: ReadReportOptions,
 ): Promise<ReadReport> {
 	const path = resolve(named);
 	if (await isPipelineFolder(path)) {
@@ -31,6 +46,33 @@ export async function readReport(
 		return { document: pipelineReport(pipeline, now), runs, gaps };
 	}
 	const content = await open(named);
+	if (part === 'evaluations') return evaluationsOf(content, signal);
 	const run = await readReportedRun(content, signal === undefined ? {} : { signal });
 	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps };
+}
+
+/** Fails with `missing` when there are none. */
+async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Promise<ReadReport> {
+	const [name, tags, recipe] = await Promise.all([
+		nameOf(content),
+		runTags(content),
+		readResolvedRecipe(content.folder).catch(() => undefined),
+	]);
+	const language = languageOf(recipe);
+	const context = { content, tags, recipe, language, ...(signal === undefined ? {} : { signal }) };
+	const section = evaluationsSection(await readReportedEvaluations(context));
+	if (section === null) {
+		throw new Failure('missing', `No checkpoint of ${name} was evaluated.`, 'Evaluate one: reasoning-lab evaluate.');
+	}
+	const document = {
+		title: `Evaluations of ${name}`,
+		subtitle: 'Intervals are 95 %.',
+		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
+	};
+	return { document, runs: [content.folder], gaps: [] };
+}
+
+async function nameOf(content: RunContent): Promise<string> {
+	const person = await readAnnotation(content.folder).catch(() => null);
+	return person?.name ?? (await content.record()).name;
 }

@@ -34,6 +34,12 @@ test('report writes a run as HTML and as Markdown, an evaluation of its checkpoi
 	assert.match(markdown.stdout, /made\.md: report of tiny \(\d/);
 	const text = await readFile(out, 'utf8');
 	assert.match(text, /^# tiny\n\nReport of a training run, made /);
+
+	const part = ['--part', 'evaluations', '--format', 'markdown', '--out', '-'];
+	const evaluations = await place.run(context, 'report', 'tiny', ...part, '--json');
+	assert.equal(evaluations.status, 0, evaluations.stderr);
+	const [shown] = objects(evaluations.stdout) as { text: string; path: null }[];
+	assert.match(shown?.text ?? '', /^# Evaluations of tiny\n[\s\S]*\n## held-out-run-step\\_000007\n/);
 	assert.ok(text.includes(basename(told.runs[0] as string).replaceAll('_', '\\_')));
 });
 
