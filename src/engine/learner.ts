@@ -99,6 +99,15 @@ export interface RlooRow extends Sequence {
 	readonly oldLogprobs: PerToken | null;
 }
 
+/** A completion each of whose tokens has an advantage of its own. */
+export interface PpoRow extends Sequence {
+	/** Loss = sum over rows and tokens of weight * tokenLoss; the caller has normalised the weights. */
+	readonly weights: PerToken;
+	readonly advantages: PerToken;
+	/** As of a `GrpoRow`. */
+	readonly oldLogprobs: PerToken | null;
+}
+
 export interface DpoRow extends Sequence {
 	/** Sum over the completion under the reference. */
 	readonly refLogprob: number;
@@ -204,6 +213,8 @@ export interface Learner {
 	updateGrpo(rows: readonly GrpoRow[], settings: GrpoSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** The same with ratios of whole completions. */
 	updateRloo(rows: readonly RlooRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
+	/** As `updateGrpo` without KL, with advantages of tokens. */
+	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult>;
 	/** Rows are pairs, the better completion before the worse one; the loss is the mean over pairs. Temperature 1. */
 	updateDpo(
 		rows: readonly DpoRow[],

@@ -25,6 +25,7 @@ import type {
 	OptimiserSettings,
 	ParameterSpec,
 	PerToken,
+	PpoRow,
 	RatioSettings,
 	RlooRow,
 	Sample,
@@ -250,6 +251,21 @@ class OrtLearner implements Learner {
 				advantages: Float32Array.from(part, (row) => row.advantage),
 				'row weights': Float32Array.from(part, (row) => row.weight),
 			}),
+			scalars: old ? ratioBounds(settings) : {},
+		});
+	}
+
+	updatePpo(rows: readonly PpoRow[], settings: RatioSettings, optimiser: OptimiserSettings): Promise<UpdateResult> {
+		const old = haveOld(rows);
+		return this.#update(rows, optimiser, {
+			variant: { kind: 'ppo', old },
+			temperature: settings.temperature,
+			perToken: (part, batch) => ({
+				weights: packPerToken(part, (i) => part[i]?.weights as PerToken, batch),
+				advantages: packPerToken(part, (i) => part[i]?.advantages as PerToken, batch),
+				...(old ? { 'old logprobs': packPerToken(part, (i) => part[i]?.oldLogprobs as PerToken, batch) } : {}),
+			}),
+			perRow: () => ({}),
 			scalars: old ? ratioBounds(settings) : {},
 		});
 	}

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
 import { distillStageSchema, pretrainStageSchema, sftStageSchema } from './imitationStages.ts';
+import { ppoStageSchema } from './ppoStage.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { trainingEngines } from './runRecord.ts';
 import { scoringSchema } from './scoringSettings.ts';
@@ -238,6 +239,7 @@ export const headOfStage = {
 	'value-model': 'value',
 	'process-reward-model': 'process',
 	'reward-model': 'reward',
+	ppo: 'critic',
 } as const;
 
 export function trainsHead(type: Stage['type']): type is keyof typeof headOfStage {
@@ -250,6 +252,7 @@ export const stageSchema = v.variant(
 		pretrainStageSchema,
 		sftStageSchema,
 		grpoStageSchema,
+		ppoStageSchema,
 		valueModelStageSchema,
 		processStageSchema,
 		rlooStageSchema,
@@ -257,7 +260,7 @@ export const stageSchema = v.variant(
 		rewardModelStageSchema,
 		distillStageSchema,
 	],
-	'must be a stage of type "pretrain", "sft", "grpo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
+	'must be a stage of type "pretrain", "sft", "grpo", "ppo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
 );
 
 export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
@@ -345,6 +348,7 @@ export type GrpoStage = v.InferOutput<typeof grpoStageSchema>;
 export type ValueModelStage = v.InferOutput<typeof valueModelStageSchema>;
 export type ProcessStage = v.InferOutput<typeof processStageSchema>;
 export type HeadStage = ValueModelStage | ProcessStage;
+export type PpoStage = v.InferOutput<typeof ppoStageSchema>;
 export type RlooStage = v.InferOutput<typeof rlooStageSchema>;
 export type DpoStage = v.InferOutput<typeof dpoStageSchema>;
 export type RewardModelStage = v.InferOutput<typeof rewardModelStageSchema>;

@@ -4,7 +4,7 @@ export function learnsFromTexts(stage: string): boolean {
 }
 
 /** Stages in which the policy learns from rewards of its own completions. */
-export const reinforcedTypes = ['grpo', 'rloo'] as const;
+export const reinforcedTypes = ['grpo', 'ppo', 'rloo'] as const;
 
 export function learnsFromRewards(stage: string | null): boolean {
 	return reinforcedTypes.some((type) => type === stage);

@@ -220,6 +220,7 @@ export function recipeTables(): Record<string, string> {
 		corpus: keyTable(pick(kind('pretrain').properties?.corpus, 'corpus')),
 		sft: keyTable(sft, own(sft)),
 		grpo: keyTable(grpo, own(grpo)),
+		ppo: keyTable(kind('ppo'), own(kind('ppo'))),
 		rloo: keyTable(kind('rloo'), own(kind('rloo'))),
 		dpo: keyTable(kind('dpo'), own(kind('dpo'))),
 		'reward-model': keyTable(kind('reward-model'), own(kind('reward-model'))),

@@ -47,6 +47,11 @@ const stageSnippets = [
 		},
 	},
 	{
+		label: 'Reinforcement learning with a critic (ppo)',
+		description: 'Proximal policy optimisation: advantages of tokens, from a critic that learns beside the policy',
+		body: { type: 'ppo', steps: 400, learning_rate: 0.0001, critic_learning_rate: 0.0005, critic_warmup_steps: 20 },
+	},
+	{
 		label: 'Leave-one-out REINFORCE (rloo)',
 		description: 'A simpler baseline than a group norm, with the KL term in the reward',
 		body: { type: 'rloo', steps: 400, learning_rate: 0.0001 },
@@ -98,6 +103,7 @@ const ownDefaults = {
 	pretrain: recipeDefaults.pretrain,
 	sft: recipeDefaults.sft,
 	grpo: recipeDefaults.grpo,
+	ppo: recipeDefaults.ppo,
 	rloo: recipeDefaults.rloo,
 	dpo: recipeDefaults.dpo,
 	'reward-model': recipeDefaults['reward-model'],

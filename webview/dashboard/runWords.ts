@@ -47,6 +47,7 @@ const stageMeanings: Readonly<Record<StageType, string>> = {
 	sft: 'Imitation of worked solutions: a cold start.',
 	distill: "Imitation of a teacher's completions.",
 	grpo: 'Reinforcement learning: completions of one prompt are compared with each other.',
+	ppo: 'Reinforcement learning: a critic that learns beside the policy says what each token was worth.',
 	rloo: 'Reinforcement learning: each completion is compared with the mean of the others of its prompt.',
 	dpo: 'The policy learns from pairs of a better and a worse completion, without sampling.',
 	'reward-model': 'A model learns from pairs to score completions. It is no policy: it writes nothing.',

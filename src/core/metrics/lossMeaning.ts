@@ -14,6 +14,7 @@ const lossOfStage: Partial<Record<StageType, string>> = {
 		'Binary cross-entropy of values and labels, per completion: lower means a better head. Labels that are uncertain hold it above 0.',
 	'process-reward-model':
 		'Cross-entropy of judgements and labels of steps: lower means better judgements. Labels that are uncertain hold it above 0.',
+	ppo: 'The clipped surrogate plus vf_coef times the value loss; its value does not measure progress, the reward does. While the critic warms up it is the value loss alone.',
 	rloo: 'The surrogate whose gradient is followed; its value does not measure progress, the reward does. Advantages are leave-one-out and sum to 0 in a group: at the first update of each batch it is 0, which is no fault.',
 };
 

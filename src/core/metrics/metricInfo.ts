@@ -5,6 +5,7 @@ export const stageTypes = [
 	'pretrain',
 	'sft',
 	'grpo',
+	'ppo',
 	'rloo',
 	'dpo',
 	'reward-model',

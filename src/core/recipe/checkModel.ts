@@ -1,4 +1,4 @@
-import type { DistillStage, GrpoStage, HeadStage, Recipe, RlooStage, Stage } from '../../protocol/recipe.ts';
+import type { DistillStage, GrpoStage, HeadStage, PpoStage, Recipe, RlooStage, Stage } from '../../protocol/recipe.ts';
 import type { Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 import { defaultCompletionLength, type SequenceLengths } from './sequenceLengths.ts';
@@ -18,7 +18,7 @@ export function countParameters(
 
 /** max_completion_length of a stage, its default included. */
 export function completionLength(
-	stage: Pick<GrpoStage | HeadStage | RlooStage | DistillStage, 'max_completion_length'>,
+	stage: Pick<GrpoStage | HeadStage | PpoStage | RlooStage | DistillStage, 'max_completion_length'>,
 	lengths: SequenceLengths | null,
 ): number {
 	const fallback = lengths === null ? recipeDefaults.fileCompletionLength : defaultCompletionLength(lengths);
@@ -26,9 +26,9 @@ export function completionLength(
 }
 
 /** Whether the policy writes completions in it. */
-function samples(stage: Stage): stage is GrpoStage | HeadStage | RlooStage | DistillStage {
+function samples(stage: Stage): stage is GrpoStage | HeadStage | PpoStage | RlooStage | DistillStage {
 	if (stage.type === 'distill') return stage.teacher !== undefined && stage.data === undefined;
-	return ['grpo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
+	return ['grpo', 'ppo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
 }
 
 /** Faults of the sizes of a new model. */

@@ -189,6 +189,12 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 		case 'value-model':
 			report(place('type'), 'TRL trains no value model: set "engine": "embedded", or take "process-reward-model".');
 			return;
+		case 'ppo':
+			report(
+				place('type'),
+				'TRL 1.13 has no PPO trainer: set "engine": "embedded", or take the stage "grpo" or "rloo".',
+			);
+			return;
 		case 'process-reward-model':
 			if (stage.labels === undefined) {
 				report(

@@ -1,4 +1,4 @@
-import type { GrpoStage, HeadStage, ProcessStage, Recipe, RlooStage } from '../../protocol/recipe.ts';
+import type { GrpoStage, HeadStage, PpoStage, ProcessStage, Recipe, RlooStage } from '../../protocol/recipe.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
@@ -10,11 +10,12 @@ export const maxBatchRows = 65_536;
 /** Faults within each stage that hold for every engine. */
 export function checkStages(recipe: Recipe, report: Report): void {
 	for (const [i, stage] of recipe.stages.entries()) {
+		if (stage.type === 'ppo') checkPpo(stage, i, report);
 		const warmup = stage.warmup_steps ?? 0;
 		if (warmup > stage.steps) {
 			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
 		}
-		if (stage.type === 'grpo' || stage.type === 'rloo') checkGroups(stage, i, report);
+		if (stage.type === 'grpo' || stage.type === 'rloo' || stage.type === 'ppo') checkGroups(stage, i, report);
 		else if (stage.type === 'value-model' || stage.type === 'process-reward-model') checkHead(stage, i, report);
 	}
 }
@@ -55,7 +56,25 @@ function checkSplit(stage: ProcessStage, index: number, report: Report): void {
 	attempt(report, ['stages', index, 'split'], () => stepRuleOf(split as StepSplit));
 }
 
-function checkGroups(stage: GrpoStage | RlooStage, index: number, report: Report): void {
+function checkPpo(stage: PpoStage, index: number, report: Report): void {
+	const { prompts_per_step, num_generations, num_mini_batches } = { ...recipeDefaults.ppo };
+	const rows = (stage.prompts_per_step ?? prompts_per_step) * (stage.num_generations ?? num_generations);
+	const parts = stage.num_mini_batches ?? num_mini_batches;
+	if (rows % parts !== 0) {
+		report(
+			['stages', index, 'num_mini_batches'],
+			`"num_mini_batches" ${parts} does not split the ${rows} completions of a batch evenly: choose a divisor of ${rows}.`,
+		);
+	}
+	if ((stage.critic_warmup_steps ?? 0) >= stage.steps) {
+		report(
+			['stages', index, 'critic_warmup_steps'],
+			`"critic_warmup_steps" leaves none of the ${stage.steps} steps to the policy: lower it, or raise "steps".`,
+		);
+	}
+}
+
+function checkGroups(stage: GrpoStage | PpoStage | RlooStage, index: number, report: Report): void {
 	const { num_generations, prompts_per_step } = { ...recipeDefaults[stage.type] };
 	checkBatch(index, stage.prompts_per_step ?? prompts_per_step, stage.num_generations ?? num_generations, report);
 }

@@ -46,6 +46,7 @@ function microBatches(stages: readonly ResolvedStage[], workers: number): { samp
 	const updated = stages.map((stage) => {
 		const rows = samples(stage);
 		if (rows !== null && 'steps_per_generation' in stage) return rows / stage.steps_per_generation;
+		if (rows !== null && 'num_mini_batches' in stage) return rows / stage.num_mini_batches;
 		if ('pairs' in stage) return 2 * stage.batch_size;
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});

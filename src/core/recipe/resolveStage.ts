@@ -88,6 +88,14 @@ export function resolveStage(
 			...(distillSamples(stage) ? { max_completion_length: completionLength(stage, lengths) } : {}),
 		};
 	}
+	if (stage.type === 'ppo') {
+		return {
+			...filled({ ...recipeDefaults.optimiser, ...recipeDefaults.ppo }, stage),
+			until,
+			max_completion_length: completionLength(stage, lengths),
+			critic_learning_rate: stage.critic_learning_rate ?? null,
+		};
+	}
 	if (stage.type === 'rloo') {
 		const resolved = filled({ ...recipeDefaults.optimiser, ...recipeDefaults.rloo }, stage);
 		return {

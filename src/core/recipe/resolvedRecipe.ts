@@ -126,6 +126,27 @@ const resolvedRloo = v.strictObject({
 	mask_truncated_completions: v.boolean(),
 });
 
+const resolvedPpo = v.strictObject({
+	type: v.literal('ppo'),
+	...optimiser,
+	num_generations: positive,
+	prompts_per_step: positive,
+	num_mini_batches: positive,
+	num_ppo_epochs: positive,
+	max_completion_length: positive,
+	temperature: v.number(),
+	kl_coef: v.number(),
+	cliprange: v.number(),
+	vf_coef: v.number(),
+	cliprange_value: v.number(),
+	gamma: v.number(),
+	lam: v.number(),
+	whiten_advantages: v.boolean(),
+	/** null: that of the policy. */
+	critic_learning_rate: v.nullable(v.number()),
+	critic_warmup_steps: whole,
+});
+
 /** A path that is a file or folder is absolute; anything else is a hub id as it was written. */
 const pairs = v.strictObject({
 	path: v.string(),
@@ -323,6 +344,7 @@ export const resolvedRecipeSchema = v.strictObject({
 			resolvedPretrain,
 			resolvedSft,
 			resolvedGrpo,
+			resolvedPpo,
 			resolvedValueModel,
 			resolvedProcess,
 			resolvedRloo,
@@ -343,6 +365,7 @@ export type ResolvedSftStage = v.InferOutput<typeof resolvedSft>;
 export type ResolvedGrpoStage = v.InferOutput<typeof resolvedGrpo>;
 export type ResolvedValueModelStage = v.InferOutput<typeof resolvedValueModel>;
 export type ResolvedProcessStage = v.InferOutput<typeof resolvedProcess>;
+export type ResolvedPpoStage = v.InferOutput<typeof resolvedPpo>;
 export type ResolvedRlooStage = v.InferOutput<typeof resolvedRloo>;
 export type ResolvedDpoStage = v.InferOutput<typeof resolvedDpo>;
 export type ResolvedRewardModelStage = v.InferOutput<typeof resolvedRewardModel>;
@@ -350,7 +373,7 @@ export type ResolvedDistillStage = v.InferOutput<typeof resolvedDistill>;
 export type ResolvedPytorch = v.InferOutput<typeof resolvedPytorch>;
 export type ResolvedRay = v.InferOutput<typeof resolvedRay>;
 /** Stages in which the policy learns from rewards of its own completions. */
-export type ReinforcedStage = ResolvedGrpoStage | ResolvedRlooStage;
+export type ReinforcedStage = ResolvedGrpoStage | ResolvedPpoStage | ResolvedRlooStage;
 
 export function isReinforced(stage: ResolvedStage): stage is ReinforcedStage {
 	return learnsFromRewards(stage.type);

@@ -42,6 +42,8 @@ export type GradientVariant =
 			readonly old: boolean;
 			readonly kl: boolean;
 	  }
+	/** Advantages of tokens. */
+	| { readonly kind: 'ppo'; readonly old: boolean }
 	/** Ratios of whole completions. */
 	| { readonly kind: 'rloo'; readonly old: boolean }
 	/** Rows are pairs: a better completion, then a worse one. */
@@ -148,6 +150,12 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softe
 						}
 					: {}),
 			});
+		case 'ppo':
+			return grpoLoss(logprobs, {
+				weights,
+				advantages: graph.input('advantages', ['rows', 'kept']),
+				...(variant.old ? { old: old() } : {}),
+			});
 		case 'rloo':
 			return sequenceLoss(logprobs, {
 				mask: weights,
@@ -167,7 +175,8 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softe
 
 /**
  * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
- * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for RLOO
+ * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for PPO advantages
+ * [rows, kept] and the same without a reference; for RLOO
  * weights that are 0 or 1, row weights [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and
  * pair weight; for distillation teacher [rows, kept, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [],
  * logprobs and entropies [rows, kept], and the gradient of each parameter.

@@ -5,6 +5,7 @@ import {
 	type ResolvedDpoStage,
 	type ResolvedGrpoStage,
 	type ResolvedHeadStage,
+	type ResolvedPpoStage,
 	type ResolvedPretrainStage,
 	type ResolvedRewardModelStage,
 	type ResolvedRlooStage,
@@ -22,6 +23,7 @@ import { runHeadStage } from './heads/headStage.ts';
 import type { CompletionTexts } from './imitation/completionTexts.ts';
 import { runDistillStage } from './imitation/distillStage.ts';
 import { runPretrainStage } from './imitation/pretrainStage.ts';
+import { runPpoStage } from './ppo/ppoStage.ts';
 import { runDpoStage } from './preference/dpoStage.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import { runRewardModelStage } from './preference/rewardModelStage.ts';
@@ -29,6 +31,12 @@ import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
 import { engineVersions } from './versions.ts';
+
+/** Whether the policy is held against the one that the stage began with. */
+function needsReference(stage: ResolvedStage): boolean {
+	if (stage.type === 'dpo') return true;
+	return isReinforced(stage) && (stage.type === 'ppo' ? stage.kl_coef : stage.beta) > 0;
+}
 
 export interface TrainingRunOptions extends CourseOptions {
 	readonly vocabulary: string;
@@ -78,6 +86,8 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runDistillStage(this, () => this.stageInForce() as ResolvedDistillStage, this.#completions());
 			case 'grpo':
 				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
+			case 'ppo':
+				return runPpoStage(this, () => this.stageInForce() as ResolvedPpoStage);
 			case 'rloo':
 				return runRlooStage(this, () => this.stageInForce() as ResolvedRlooStage);
 			case 'dpo': {
@@ -124,7 +134,7 @@ export class TrainingRun extends RunCourse implements StageHost {
 		if (warning !== null) this.alert('warning', warning);
 		learner.resetOptimiser();
 		if (trainsHead(stage.type)) learner.addHead(headOfStage[stage.type]);
-		if (stage.type === 'dpo' || (isReinforced(stage) && stage.beta > 0)) learner.setReference();
+		if (needsReference(stage)) learner.setReference();
 	}
 
 	protected evaluate(settings: EvaluationSettings): Promise<Evaluation> {

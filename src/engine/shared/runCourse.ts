@@ -45,7 +45,7 @@ export interface UpdateReport {
 export type Verdict = 'next' | 'stage-over' | 'stop';
 
 /** Stages that tell what they start from, where the stage before did not measure it. */
-const measuredBefore: readonly ResolvedStage['type'][] = ['grpo', 'rloo', 'dpo'];
+const measuredBefore: readonly ResolvedStage['type'][] = ['grpo', 'ppo', 'rloo', 'dpo'];
 
 /** Whether a multiple of `every` lies in (before, step]. */
 function passedMultiple(before: number, step: number, every: number): boolean {

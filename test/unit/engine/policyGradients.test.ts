@@ -168,11 +168,35 @@ function dpo(margins: readonly [number, number], beta: number): Case {
 	};
 }
 
+function ppo(old: boolean): Case {
+	const weight = 0.07;
+	const advantages = everywhere.map((i) => Math.sin(3 * i + 1) * 1.5);
+	const ratioOf = (i: number) => (old ? (ratios[(i + rowOf(i)) % 4] as number) : 1);
+	const losses = everywhere.map((i) => clipped(ratioOf(i), advantages[i] as number));
+	return {
+		variant: { kind: 'ppo', old },
+		inputs: {
+			weights: perToken(() => weight),
+			advantages: perToken((i) => advantages[i] as number, 1e3),
+			...(old
+				? { ...bounds, 'old logprobs': perToken((i) => (logprobs[i] as number) - Math.log(ratioOf(i)), 1e3) }
+				: {}),
+		},
+		formula: {
+			loss: everywhere.reduce((sum, i) => sum + (counts(i) ? weight * (losses[i]?.loss as number) : 0), 0),
+			coefficients: everywhere.map((i) => (counts(i) ? weight * (losses[i]?.slope as number) : 0)),
+		},
+		differences: old,
+	};
+}
+
 const even = [0.25, 0.25, 0.25, 0.25];
 const cases: readonly Case[] = [
 	rloo(false, even),
 	rloo(true, even),
 	rloo(true, [0.3, 0, 0.3, 0.3]),
+	ppo(false),
+	ppo(true),
 	dpo([0, 0], 0.1),
 	dpo([1.4, -2.3], 0.5),
 ];

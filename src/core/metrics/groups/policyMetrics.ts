@@ -11,12 +11,89 @@ export const policyMetrics: Readonly<Record<string, MetricEntry>> = {
 		better: null,
 		over: `mean over ${update}`,
 		explanation: ({ stage }) =>
-			stage === 'rloo'
+			stage === 'rloo' || stage === 'ppo'
 				? 'How far the policy has moved from the reference, by the k1 estimator log policy - log reference, over the whole generation batch. It is taken from the reward, and may be below 0.'
 				: 'How far the policy has moved from the reference, by the k3 estimator r - 1 - log r with r = reference / policy. Never below 0.',
 		healthy: `grows slowly from 0 and stays below ${limit('klMean')}`,
 		rises: 'The policy moves away. In jumps: the learning rate is too high, or a few tokens became very unlikely.',
 		falls: 'The KL term pulls back towards the reference.',
+	},
+	'objective/rlhf_reward': {
+		title: 'Reward less KL',
+		unit: 'number',
+		group: 'reward',
+		better: 'up',
+		over: 'mean over completions of the generation batch',
+		explanation:
+			'ppo with a KL term: the reward of a completion minus kl_coef times the KL of its tokens to the reference.',
+		falls: 'With reward rising: the policy pays for it with distance to the reference.',
+	},
+	'loss/policy': {
+		title: 'Policy loss',
+		unit: 'number',
+		group: 'optimiser',
+		better: null,
+		over: 'mean over completion tokens of the update',
+		explanation:
+			'ppo: the clipped surrogate. Its value does not measure progress, the reward does; at the first update of a batch it is minus the mean advantage, about 0 when advantages are whitened.',
+	},
+	'loss/value': {
+		title: 'Value loss',
+		unit: 'number',
+		group: 'heads',
+		better: 'down',
+		over: 'mean over completion tokens of the update',
+		explanation:
+			'ppo: half the squared distance of value and return, the larger of that of the value and of the clipped value.',
+		rises:
+			'The critic falls behind a policy that changes fast: more passes, a higher critic_learning_rate, or a warm-up.',
+	},
+	'critic/value_mean': {
+		title: 'Value',
+		unit: 'number',
+		group: 'heads',
+		better: null,
+		over: 'mean over completion tokens of the generation batch',
+		explanation: 'What the critic expects, before the updates of the batch.',
+		healthy: 'follows the mean return',
+	},
+	'critic/return_mean': {
+		title: 'Return',
+		unit: 'number',
+		group: 'heads',
+		better: 'up',
+		over: 'mean over completion tokens of the generation batch',
+		explanation:
+			'What the critic is to learn: advantages plus values. With gamma and lam 1 and no KL it is the reward.',
+	},
+	'critic/explained_variance': {
+		title: 'Explained variance',
+		unit: 'number',
+		group: 'heads',
+		better: 'up',
+		over: 'completion tokens of the generation batch',
+		explanation:
+			'1 - Var(return - value) / Var(return), before the updates of the batch. 1: values say the returns, 0: no more than their mean, below 0: less.',
+		healthy: 'rises above 0 within some tens of steps',
+		falls: 'The critic forgets, or the policy runs away from it.',
+	},
+	'critic/clip_ratio': {
+		title: 'Clipped values',
+		unit: 'share',
+		group: 'heads',
+		better: null,
+		over: 'share of completion tokens of the update',
+		explanation: 'Tokens whose value has moved further than cliprange_value from that of the batch.',
+		healthy: '0 with one update per batch',
+	},
+	'critic/grad_norm': {
+		title: 'Gradient norm of the critic',
+		unit: 'number',
+		group: 'heads',
+		better: null,
+		over: 'the update, before clipping',
+		explanation: 'Length of the gradient of the critic, which has an optimiser of its own.',
+		logScale: true,
 	},
 	policy_kl: {
 		title: 'KL of the update',

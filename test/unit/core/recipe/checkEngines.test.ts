@@ -38,6 +38,11 @@ describe('what the embedded engine lacks', () => {
 			stage({ type: 'rloo', prompts_per_step: 6, steps_per_generation: 4 }),
 			/^stages\[0\]\.steps_per_generation: .* does not split the 6 groups/,
 		],
+		[stage({ type: 'ppo', num_mini_batches: 3 }), /^stages\[0\]\.num_mini_batches: .* the 128 completions/],
+		[
+			stage({ type: 'ppo', critic_warmup_steps: 4 }),
+			/^stages\[0\]\.critic_warmup_steps: .* leaves none of the 4 steps/,
+		],
 		[stage({ type: 'dpo', pairs: { path: 'pairs.csv' } }), /^stages\[0\]\.pairs\.path: .* reads JSONL, and .* is csv/],
 		[stage({ type: 'dpo', pairs: { ...pairs, split: 'test' } }), /^stages\[0\]\.pairs\.split/],
 		[stage({ type: 'reward-model', pairs: { path: 'pairs.parquet' } }), /^stages\[0\]\.pairs\.path/],
@@ -81,6 +86,10 @@ describe('what the pytorch engine lacks', () => {
 	const stage = (more: object) => ({ stages: [{ ...grpo, ...more }] });
 	const pytorch = (settings: object, more: object = hub) => ({ ...more, pytorch: settings });
 	each('pytorch', [
+		[
+			{ stages: [{ ...sft, type: 'ppo' }] },
+			/^stages\[0\]\.type: TRL 1\.13 has no PPO trainer: set "engine": "embedded"/,
+		],
 		[{ stages: [{ ...sft, type: 'value-model' }] }, /^stages\[0\]\.type: TRL trains no value model/],
 		[
 			{ stages: [{ ...sft, type: 'process-reward-model' }] },

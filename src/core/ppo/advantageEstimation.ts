@@ -1,0 +1,89 @@
+import { klEstimate } from '../grpo/kl.ts';
+
+/**
+ * The reward of each token of a completion: minus `klCoef` times its KL to the reference (k1: log policy - log reference,
+ * Ziegler et al. 2019, section 2.2; as in TRL's PPOTrainer), and at the last token the reward of the completion.
+ *
+ * @param refLogprobs null: without a KL term
+ */
+export function tokenRewards(
+	reward: number,
+	logprobs: ArrayLike<number>,
+	refLogprobs: ArrayLike<number> | null,
+	klCoef: number,
+): Float64Array {
+	const rewards = new Float64Array(logprobs.length);
+	if (refLogprobs !== null && klCoef !== 0) {
+		for (let t = 0; t < rewards.length; t++) {
+			rewards[t] = -klCoef * klEstimate('k1', logprobs[t] as number, refLogprobs[t] as number);
+		}
+	}
+	if (rewards.length > 0) rewards[rewards.length - 1] = (rewards[rewards.length - 1] as number) + reward;
+	return rewards;
+}
+
+export interface Estimate {
+	readonly advantages: Float64Array;
+	/** Advantages plus values: what the critic learns. */
+	readonly returns: Float64Array;
+}
+
+/**
+ * Generalised advantage estimation (Schulman et al. 2016, equation 16) over the tokens of one completion:
+ * A_t = delta_t + gamma lam A_(t+1), delta_t = r_t + gamma V_(t+1) - V_t, and nothing comes after the last token.
+ *
+ * @param values V_t before token t, one per token
+ */
+export function estimateAdvantages(
+	rewards: ArrayLike<number>,
+	values: ArrayLike<number>,
+	{ gamma, lam }: { readonly gamma: number; readonly lam: number },
+): Estimate {
+	const length = rewards.length;
+	if (values.length !== length) throw new RangeError(`${length} rewards came with ${values.length} values`);
+	const advantages = new Float64Array(length);
+	const returns = new Float64Array(length);
+	let next = 0;
+	for (let t = length - 1; t >= 0; t--) {
+		const value = values[t] as number;
+		const after = t + 1 < length ? (values[t + 1] as number) : 0;
+		next = (rewards[t] as number) + gamma * after - value + gamma * lam * next;
+		advantages[t] = next;
+		returns[t] = next + value;
+	}
+	return { advantages, returns };
+}
+
+/** Added to the variance, as in TRL. */
+const varianceEpsilon = 1e-8;
+
+/**
+ * Mean 0 and deviation 1 over all tokens of all rows: (x - mean) / sqrt(variance + 1e-8) with the sample variance (n - 1),
+ * TRL's `masked_whiten`. A single token, or tokens that are all equal, become 0.
+ */
+export function whiten(rows: readonly Float64Array[]): Float64Array[] {
+	let count = 0;
+	let sum = 0;
+	for (const row of rows) {
+		count += row.length;
+		for (const x of row) sum += x;
+	}
+	const mean = sum / count;
+	let squares = 0;
+	for (const row of rows) for (const x of row) squares += (x - mean) ** 2;
+	const scale = 1 / Math.sqrt((count > 1 ? squares / (count - 1) : 0) + varianceEpsilon);
+	return rows.map((row) => row.map((x) => (x - mean) * scale));
+}
+
+/**
+ * How much of the variance of returns the values explain: 1 - Var(R - V) / Var(R); 1: all of it, 0: no more than their mean,
+ * below 0: less. NaN when all returns are equal.
+ */
+export function explainedVariance(values: readonly number[], returns: readonly number[]): number {
+	const variance = (list: readonly number[]) => {
+		const mean = list.reduce((a, b) => a + b, 0) / list.length;
+		return list.reduce((sum, x) => sum + (x - mean) ** 2, 0) / list.length;
+	};
+	const total = variance(returns);
+	return total === 0 ? Number.NaN : 1 - variance(returns.map((r, i) => r - (values[i] as number))) / total;
+}

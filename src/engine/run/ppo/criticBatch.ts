@@ -1,0 +1,104 @@
+import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
+import { estimateAdvantages, explainedVariance, tokenRewards, whiten } from '../../../core/ppo/advantageEstimation.ts';
+import type { ResolvedPpoStage } from '../../../core/recipe/resolvedRecipe.ts';
+import type { PerToken } from '../../learner.ts';
+import type { GenerationBatch, Rollout } from '../generationBatch.ts';
+import type { StageHost } from '../stageHost.ts';
+
+/** A completion that the critic has looked at. */
+export interface CriticisedRow {
+	readonly rollout: Rollout;
+	/** Completion tokens. */
+	readonly length: number;
+	/** One entry per completion token. */
+	readonly advantages: Float64Array;
+	readonly returns: Float64Array;
+	/** Before each completion token. */
+	readonly values: PerToken;
+	/** Under the policy that sampled, by the training graph; null: this batch has one update, and no reference. */
+	readonly oldLogprobs: PerToken | null;
+	readonly refLogprobs: PerToken | null;
+}
+
+export interface CriticisedBatch {
+	/** One per rollout; null: no reward applied to it, so that it teaches nothing. */
+	readonly rows: readonly (CriticisedRow | null)[];
+	readonly metrics: Metrics;
+}
+
+const mean = (list: readonly number[]) => metricValue(list.reduce((a, b) => a + b, 0) / list.length);
+
+/**
+ * Values, rewards of tokens, advantages and returns of a batch.
+ * @param keepsOld whether the updates need log-probabilities under the policy that sampled
+ */
+export async function criticise(
+	host: StageHost,
+	stage: ResolvedPpoStage,
+	batch: GenerationBatch,
+	keepsOld: boolean,
+): Promise<CriticisedBatch> {
+	const { learner } = host.parts;
+	const samples = batch.rollouts.map(({ sample }) => sample);
+	const logprobsOf = (which: 'policy' | 'reference') =>
+		host.watch.measure('logprobs', () => learner.logprobs(samples, which, stage.temperature));
+	const penalises = stage.kl_coef > 0;
+	const old = keepsOld || penalises ? await logprobsOf('policy') : null;
+	const reference = penalises ? await logprobsOf('reference') : null;
+	// The sampler's log-probabilities do: the critic reads them as surprises.
+	const values = await host.watch.measure('logprobs', () =>
+		learner.values(
+			samples,
+			'critic',
+			samples.map(({ logprobs }) => logprobs),
+		),
+	);
+	const penalties: number[] = [];
+	let tokens = 0;
+	const estimates = batch.rollouts.map(({ reward, sample }, i) => {
+		if (reward === null) return null;
+		const ref = reference === null ? null : (reference[i] as PerToken);
+		const rewards = tokenRewards(reward, old?.[i] ?? sample.logprobs, ref, stage.kl_coef);
+		tokens += rewards.length;
+		penalties.push(rewards.reduce((sum, r) => sum + r, 0) - reward);
+		// The last value stands after the last token, where nothing comes any more.
+		const own = (values[i] as PerToken).subarray(0, rewards.length);
+		return { values: own, ...estimateAdvantages(rewards, own, stage) };
+	});
+	const valid = estimates.filter((estimate) => estimate !== null);
+	const raw = valid.map(({ advantages }) => advantages);
+	const advantages = stage.whiten_advantages ? whiten(raw) : raw;
+	const place = new Map(valid.map((estimate, i) => [estimate, i]));
+	const rows = batch.rollouts.map((rollout, i): CriticisedRow | null => {
+		const estimate = estimates[i] ?? null;
+		if (estimate === null) return null;
+		return {
+			rollout,
+			length: rollout.sample.tokens.length - rollout.sample.promptLength,
+			advantages: advantages[place.get(estimate) as number] as Float64Array,
+			returns: estimate.returns,
+			values: estimate.values,
+			oldLogprobs: old?.[i] ?? null,
+			refLogprobs: reference?.[i] ?? null,
+		};
+	});
+	const allValues = valid.flatMap((estimate) => [...estimate.values]);
+	const allReturns = valid.flatMap((estimate) => [...estimate.returns]);
+	const penalty = penalties.reduce((a, b) => a + b, 0);
+	return {
+		rows,
+		metrics: {
+			'critic/value_mean': mean(allValues),
+			'critic/return_mean': mean(allReturns),
+			'critic/explained_variance': metricValue(explainedVariance(allValues, allReturns)),
+			...(penalises
+				? {
+						kl: metricValue(-penalty / stage.kl_coef / tokens),
+						'objective/rlhf_reward': metricValue(
+							(batch.rollouts.reduce((sum, { reward }) => sum + (reward ?? 0), 0) + penalty) / penalties.length,
+						),
+					}
+				: {}),
+		},
+	};
+}
