@@ -136,7 +136,9 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const datasets = keep(
 		new DatasetEditors(async (panel, uri) => {
 			const { DatasetPanel } = await import('./host/dataset/datasetPanel.ts');
-			return new DatasetPanel(panel, panels, uri);
+			const environment = () => pytorch.ifThere();
+			const needs = { extension, storage, store, policies: () => policies.get(), environment };
+			return new DatasetPanel(panel, panels, uri, needs);
 		}),
 	);
 	const transcriptContext = keep(new TranscriptContext());

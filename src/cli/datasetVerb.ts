@@ -1,6 +1,6 @@
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { type DatasetColumns, defaultColumns, parseDataset } from '../core/dataset/datasetRows.ts';
+import { type DatasetColumns, defaultColumns, parseDataset, parseDatasetRow } from '../core/dataset/datasetRows.ts';
 import { type DatasetReport, datasetReport } from '../core/dataset/hygiene/datasetReport.ts';
 import type { LengthFacts } from '../core/dataset/hygiene/statistics.ts';
 import type { Problem } from '../core/dataset/problem.ts';
@@ -13,6 +13,11 @@ import type { Verb } from './verb.ts';
 const mostShown = 10;
 
 const options = {
+	rows: { type: 'string' },
+	out: { type: 'string' },
+	part: { type: 'string' },
+	seed: { type: 'string' },
+	replace: { type: 'boolean' },
 	against: { type: 'string', multiple: true },
 	prompt: { type: 'string' },
 	answer: { type: 'string' },
@@ -21,21 +26,30 @@ const options = {
 
 export const datasetVerb: Verb = {
 	name: 'dataset',
-	usage: 'check <file.jsonl> [--against <test.jsonl>]... [--json]',
-	summary: 'Say what a dataset is like, what it holds twice, and which rows give a test away.',
+	usage: 'check <file> [--against <test>]... | export <task|recipe> --rows N --out FILE',
+	summary: 'Say what a dataset is like, what it holds twice, and which rows give a test away; write problems as JSONL.',
 	options: [
 		['--against <file>', 'a test set: rows that share ten words in a row with it are named; status 1 if there are any'],
 		['--prompt <column>', 'column of the prompt (default prompt)'],
 		['--answer <column>', 'column of the answer (default answer)'],
 		['--solution <column>', 'column of a worked solution (default solution)'],
+		['export', 'problems of a task (a name, or {"task": NAME, ...}) or of a recipe\'s dataset as JSONL'],
+		['--rows N', 'how many (default 1000; of rows and held-out problems as many as there are)'],
+		['--part PART', 'training (default) or held-out problems; --seed S: those that a run with the seed is given'],
+		['--out FILE', 'where to; --replace: also over a file that is there'],
 	],
 	async run({ args, output }) {
 		const { positionals, values } = parseArguments('dataset', args, options, {
-			names: ['"check"', 'a file'],
+			names: ['"check" or "export"', 'a file'],
 			least: 2,
 			most: 2,
 		});
 		const [what, file] = positionals as [string, string];
+		if (what === 'export') {
+			const { exportProblems } = await import('./datasetExport.ts');
+			await exportProblems(file, values, output);
+			return 0;
+		}
 		if (what !== 'check') {
 			throw new Failure('invalid', `reasoning-lab dataset cannot "${what}".`, 'See reasoning-lab help dataset.');
 		}
@@ -56,7 +70,26 @@ export const datasetVerb: Verb = {
 };
 
 async function read(path: string, columns: DatasetColumns): Promise<Problem[]> {
-	return parseDataset(await readDataFile(resolve(path)), basename(path), columns);
+	if (!/\.(json|csv|tsv|parquet)$/i.test(path)) {
+		return parseDataset(await readDataFile(resolve(path)), basename(path), columns);
+	}
+	const { openTable } = await import('../runs/dataset/openTable.ts');
+	const table = await openTable(resolve(path));
+	const problems: Problem[] = [];
+	try {
+		for await (const { row, value, fault } of table.scan()) {
+			const parsed = value === null ? null : parseDatasetRow(value, row + 1, columns);
+			if (parsed?.kind === 'row') problems.push(parsed.problem);
+			else {
+				const why = parsed === null ? (fault ?? 'cannot be read') : parsed.fault.message;
+				throw new Failure('invalid', `${basename(path)}, row ${row + 1}, ${why}.`, parsed?.fault.action);
+			}
+		}
+	} finally {
+		await table.close();
+	}
+	if (problems.length > 0) return problems;
+	throw new Failure('invalid', `${basename(path)} has no rows.`, 'Name another file.');
 }
 
 function linesOf(name: string, report: DatasetReport, problems: readonly Problem[]): string[] {

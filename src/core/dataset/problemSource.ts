@@ -16,6 +16,8 @@ export interface ProblemSource {
 	readonly hasSolutions: boolean;
 	/** The index-th training problem under a seed. Rows come in epochs, each shuffled anew. */
 	training(seed: number, index: number): Problem;
+	/** Training problems of an epoch; absent: they never run out. */
+	readonly trainingRows?: number;
 	/** The first n of a fixed list that does not depend on any seed; fewer when the source has fewer. */
 	heldOut(n: number): readonly Problem[];
 	/** The index-th plain text under a seed, for pretraining; absent: the source has none. */

@@ -63,6 +63,7 @@ export function rowsSource(name: string, { training, heldOut }: RowsSplit): Prob
 		maxSolutionLength: longest.solution,
 		maxAnswerLength: longest.answer,
 		hasSolutions: training.every((row) => row.solution !== null && row.answer !== null),
+		trainingRows: training.length,
 		training(seed, index) {
 			const at = orderOf(seed, Math.floor(index / training.length))[index % training.length] as number;
 			return training[at] as Problem;

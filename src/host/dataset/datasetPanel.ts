@@ -17,7 +17,7 @@ import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/pan
 import { withoutLinks } from '../runView.ts';
 import { exportName, taskLabel, taskOfQuery, taskScheme } from './datasetPlace.ts';
 import { DatasetSession } from './datasetSession.ts';
-import { askDifficulty } from './difficulty.ts';
+import { askDifficulty, type DifficultyNeeds } from './difficulty.ts';
 import { pathFrom, useInRecipe } from './useInRecipe.ts';
 
 const app = {
@@ -31,9 +31,11 @@ const app = {
 export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof datasetRequests> {
 	readonly uri: vscode.Uri;
 	readonly session: DatasetSession;
+	readonly #needs: DifficultyNeeds;
 
-	constructor(panel: vscode.WebviewPanel, context: PanelContext, uri: vscode.Uri) {
+	constructor(panel: vscode.WebviewPanel, context: PanelContext, uri: vscode.Uri, needs: DifficultyNeeds) {
 		super(panel, context, app);
+		this.#needs = needs;
 		this.uri = uri;
 		const isTask = uri.scheme === taskScheme;
 		const place = isTask ? taskOfQuery(uri.query) : null;
@@ -94,7 +96,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 				void session.removeTests();
 				break;
 			case 'difficulty':
-				this.#settle(askDifficulty(session, this.uri));
+				this.#settle(askDifficulty(session, this.uri, this.#needs));
 				break;
 			case 'export':
 				this.#settle(this.#export());

@@ -268,6 +268,28 @@ export class DatasetSession extends Disposable {
 		return result;
 	}
 
+	/** Changes with the rows of the view, their order and the columns that they are read by. */
+	get viewIdentity(): string {
+		const { prompt, answer, solution, preset } = this.mapping;
+		return JSON.stringify([prompt, answer, solution, preset, this.#filter, this.#sort, this.#share, this.tests]);
+	}
+
+	/**
+	 * Writes prompt and answer of the view's rows as an evaluation reads them, in columns of these names.
+	 * @returns how many have both
+	 */
+	async exportProblems(path: string): Promise<number> {
+		let problems = 0;
+		await this.#attempt('export', async (table, signal, onWalk) => {
+			const line = (value: RowValue): RowValue | null => {
+				const { prompt, answer } = rolesOf(value, this.mapping);
+				return prompt === null || answer === null ? null : { prompt, answer };
+			};
+			problems = (await exportRows(table, this.#shown, path, { replace: true, line, signal, onWalk })).rows;
+		});
+		return problems;
+	}
+
 	say(text: string, isError = false): void {
 		this.#notice = { text, isError };
 		this.#soon();

@@ -1,19 +1,129 @@
-import { dirname } from 'node:path';
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { readPassRates } from '../../runs/dataset/passRates.ts';
+import { runEvaluation } from '../evaluation/evaluationProcess.ts';
+import { requireTrust } from '../launchSettings.ts';
+import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import type { RunStore } from '../runStore.ts';
+import { askPolicy } from '../search/policyQuestion.ts';
+import { settings } from '../settings.ts';
 import type { DatasetSession } from './datasetSession.ts';
 
+export interface DifficultyNeeds {
+	readonly extension: vscode.Uri;
+	/** Where evaluations are kept that were asked for here. */
+	readonly storage: vscode.Uri;
+	readonly store: RunStore;
+	readonly policies: () => Promise<PolicyWorkbench>;
+	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	readonly environment: () => Promise<Readonly<Record<string, string>>>;
+}
+
+/** The key of a server goes to the process by this variable. */
+const keyVariable = 'REASONING_LAB_POLICY_KEY';
+/** Samples of a question, at first. */
+const proposedSamples = 8;
+
 /** Asks where pass rates come from, and gives them to the session. */
-export async function askDifficulty(session: DatasetSession, uri: vscode.Uri): Promise<void> {
-	const folder =
-		uri.scheme === 'file' ? vscode.Uri.file(dirname(uri.fsPath)) : vscode.workspace.workspaceFolders?.[0]?.uri;
+export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<void> {
+	const picked = await vscode.window.showQuickPick(
+		[
+			{
+				label: '$(run) Ask a policy\u2026',
+				description: `the ${session.shownRows} rows that are shown, several times each`,
+				from: 'policy' as const,
+			},
+			{
+				label: '$(folder) An evaluation\u2026',
+				description: 'the folder of one of these questions',
+				from: 'folder' as const,
+			},
+			{ label: '$(close) None', description: 'takes the column away', from: 'none' as const },
+		],
+		{ title: 'Difficulty', placeHolder: 'Where pass rates come from' },
+	);
+	if (picked === undefined) return;
+	if (picked.from === 'none') return session.setPassRates(null);
+	const folder = picked.from === 'folder' ? await askFolder(uri) : await estimate(session, uri, needs);
+	if (folder !== undefined) await session.setPassRates(await readPassRates(folder));
+}
+
+async function askFolder(uri: vscode.Uri): Promise<string | undefined> {
+	const workspace = vscode.workspace.workspaceFolders?.[0]?.uri;
+	const beside = uri.scheme === 'file' ? vscode.Uri.file(dirname(uri.fsPath)) : workspace;
 	const chosen = await vscode.window.showOpenDialog({
 		title: 'The folder of an evaluation of these questions',
 		openLabel: 'Take Its Pass Rates',
 		canSelectFiles: false,
 		canSelectFolders: true,
-		...(folder === undefined ? {} : { defaultUri: folder }),
+		...(beside === undefined ? {} : { defaultUri: beside }),
 	});
-	const [evaluation] = chosen ?? [];
-	if (evaluation !== undefined) await session.setPassRates(await readPassRates(evaluation.fsPath));
+	return chosen?.[0]?.fsPath;
+}
+
+async function estimate(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<string | undefined> {
+	requireTrust();
+	const question = { title: 'Estimate difficulty', placeholder: 'Whose pass rate', step: 1, steps: 2 };
+	const policy = await askPolicy(question, needs.store, needs.policies, null);
+	if (policy === 'back' || policy === 'cancel') return undefined;
+	const text = await vscode.window.showInputBox({
+		title: 'Estimate difficulty',
+		prompt: 'Samples of each question',
+		value: String(proposedSamples),
+		validateInput: (input) => (/^[1-9]\d{0,2}$/.test(input.trim()) ? undefined : 'Enter a number from 1 to 999.'),
+	});
+	return text === undefined ? undefined : evaluateRows(session, uri, policy.value, Number(text), needs);
+}
+
+/**
+ * Evaluates a policy on the rows that are shown. The same rows, policy and samples have the same folder, so that an
+ * evaluation that was ended goes on. @returns its folder
+ */
+async function evaluateRows(
+	session: DatasetSession,
+	uri: vscode.Uri,
+	policy: PolicySpec,
+	samples: number,
+	needs: DifficultyNeeds,
+): Promise<string> {
+	const folder = join(needs.storage.fsPath, 'difficulty');
+	const dataset = join(folder, `${hashOf([uri.toString(), session.stamp, session.viewIdentity])}.jsonl`);
+	const rows = await session.exportProblems(dataset);
+	if (rows === 0) {
+		throw new Failure(
+			'invalid',
+			'No row that is shown has both a prompt and an answer.',
+			'Choose the columns that hold them.',
+		);
+	}
+	const out = join(folder, hashOf([dataset, policy, samples]));
+	const keys = policy.kind === 'openai' ? await (await needs.policies()).keys() : {};
+	const key = policy.kind === 'openai' ? keys[policy.name] : undefined;
+	const spec = key === undefined ? policy : { ...policy, keyVariable };
+	return vscode.window.withProgress(
+		{ location: vscode.ProgressLocation.Notification, title: `Asking ${rows} questions`, cancellable: true },
+		async (progress, token) => {
+			const abort = new AbortController();
+			token.onCancellationRequested(() => abort.abort());
+			let before = 0;
+			const { folder: made } = await runEvaluation({
+				...{ cli: join(needs.extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: folder },
+				args: ['--policy', JSON.stringify(spec), '--dataset', dataset, '--samples', String(samples), '--out', out],
+				environment: { ...(await needs.environment()), ...(key === undefined ? {} : { [keyVariable]: key }) },
+				signal: abort.signal,
+				onProgress: (done, total) => {
+					progress.report({ message: `${done} of ${total}`, increment: ((done - before) / Math.max(1, total)) * 100 });
+					before = done;
+				},
+			});
+			return made;
+		},
+	);
+}
+
+function hashOf(value: unknown): string {
+	return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16);
 }

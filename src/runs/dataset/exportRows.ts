@@ -38,16 +38,22 @@ export async function exportRows(
 		line,
 		signal,
 		onWalk,
-	}: { replace: boolean; line: (value: RowValue) => RowValue; signal?: AbortSignalLike; onWalk?: OnWalk },
+	}: {
+		replace: boolean /** null: the row is left out. */;
+		line: (value: RowValue) => RowValue | null;
+		signal?: AbortSignalLike;
+		onWalk?: OnWalk;
+	},
 ): Promise<{ readonly rows: number; readonly bytes: number; readonly leftOut: number }> {
 	const file = await AtomicLines.open(path, { replace });
 	let rows = 0;
 	let leftOut = 0;
 	const write = async ({ value }: TableRow) => {
-		if (value === null) leftOut++;
+		const written = value === null ? null : line(value);
+		if (written === null) leftOut++;
 		else {
 			rows++;
-			await file.append(formatLine(line(value)));
+			await file.append(formatLine(written));
 		}
 	};
 	try {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -39,6 +39,10 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	assert.equal(found.code, 1);
 	assert.match(found.stdout, /Against test\.jsonl \(1 rows\): 1 rows overlap/);
 	assert.match(found.stdout, /row 3 has of test\.jsonl, row 1: "a train leaves the station at noon and goes forty"/);
+	const table = join(folder, 'test.csv');
+	await writeFile(table, `question,answer\n"${question}",2\n`);
+	const csv = await run('check', data, '--prompt', 'question', '--against', table).catch((error) => error);
+	assert.match(csv.stdout, /Against test\.csv \(1 rows\): 1 rows overlap/);
 	const json = JSON.parse(
 		(await run('check', data, '--prompt', 'question', '--against', tests, '--json').catch((error) => error)).stdout,
 	);
@@ -55,4 +59,45 @@ test('bad input ends with a sentence', async (t) => {
 	await assert.rejects(run('mend', data), /dataset cannot "mend"/);
 	await assert.rejects(run('check', data, '--prompt', 'question'), /one\.jsonl, line 1, has no column "question"/);
 	await assert.rejects(run('check', join(folder, 'gone.jsonl')), /does not exist/);
+});
+
+test('problems of a task and of a recipe are written as JSONL', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const at = (name: string) => join(folder, name);
+	const lines = async (name: string) =>
+		(await readFile(at(name), 'utf8'))
+			.trim()
+			.split('\n')
+			.map((line) => JSON.parse(line));
+	const told = await run('export', '{"task":"addition","digits":2}', '--rows', '30', '--out', at('a.jsonl'), '--json');
+	assert.deepEqual(JSON.parse(told.stdout), {
+		kind: 'dataset',
+		file: at('a.jsonl'),
+		source: 'addition',
+		part: 'training',
+		seed: 0,
+		rows: 30,
+	});
+	const rows = await lines('a.jsonl');
+	assert.equal(rows.length, 30);
+	for (const { prompt, answer } of rows) {
+		const [a = 0, b = 0] = prompt.match(/\d+/g).map(Number);
+		assert.equal(answer, String(a + b));
+	}
+	const again = ['export', 'addition', '--rows', '5', '--out', at('a.jsonl')];
+	await assert.rejects(run(...again), { code: 2, stderr: /is there already/ });
+	await run(...again, '--replace', '--part', 'held-out');
+	assert.equal((await lines('a.jsonl')).length, 5);
+	await writeFile(at('data.jsonl'), jsonl(Array.from({ length: 40 }, (_, i) => ({ prompt: `p${i}`, answer: i }))));
+	const recipe = { format: 1, name: 'x', dataset: { path: 'data.jsonl' }, model: { layers: 1, width: 8, heads: 1 } };
+	const stages = [{ type: 'grpo', steps: 1, learning_rate: 1e-4, max_completion_length: 8 }];
+	await writeFile(at('x.recipe.json'), JSON.stringify({ ...recipe, stages }));
+	await run('export', at('x.recipe.json'), '--out', at('train.jsonl'));
+	await run('export', at('x.recipe.json'), '--out', at('held.jsonl'), '--part', 'held-out');
+	const [train, held] = [await lines('train.jsonl'), await lines('held.jsonl')];
+	assert.equal(train.length + held.length, 40);
+	assert.equal(new Set([...train, ...held].map(({ prompt }) => prompt)).size, 40);
+	await assert.rejects(run('export', 'nothing', '--out', at('b.jsonl')), { stderr: /neither a task nor a recipe/ });
+	await assert.rejects(run('export', 'addition'), { stderr: /wants a file to write to/ });
 });

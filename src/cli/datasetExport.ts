@@ -1,0 +1,96 @@
+import { resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { createTask } from '../core/dataset/createTask.ts';
+import type { Problem } from '../core/dataset/problem.ts';
+import type { ProblemSource } from '../core/dataset/problemSource.ts';
+import { taskSource } from '../core/dataset/taskSource.ts';
+import { decodeOrThrow } from '../protocol/decode.ts';
+import { taskDatasetSchema, taskNames } from '../protocol/recipe.ts';
+import { AtomicLines } from '../runs/atomicLines.ts';
+import { problemRow } from '../runs/dataset/taskTable.ts';
+import { formatLine } from '../runs/jsonLines.ts';
+import { openDataset } from '../runs/openDataset.ts';
+import { resolveRecipeFile } from '../runs/prepareRun.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { wholeNumber } from './parseArguments.ts';
+
+interface ExportOptions {
+	readonly rows?: string | undefined;
+	readonly out?: string | undefined;
+	readonly part?: string | undefined;
+	readonly seed?: string | undefined;
+	readonly replace?: boolean | undefined;
+}
+
+const defaultRows = 1000;
+const mostRows = 10_000_000;
+
+/**
+ * `dataset export`: problems of a generator or of a recipe's dataset, a line each. Fails with `invalid`, `missing`, `exists`,
+ * `denied` or `full`.
+ */
+export async function exportProblems(what: string, options: ExportOptions, output: CliOutput): Promise<void> {
+	const rows = wholeNumber(options.rows, '--rows') ?? defaultRows;
+	const seed = wholeNumber(options.seed, '--seed') ?? 0;
+	const part = options.part ?? 'training';
+	if (rows < 1 || rows > mostRows) throw new Failure('invalid', `--rows is from 1 to ${mostRows}.`);
+	if (part !== 'training' && part !== 'held-out') {
+		throw new Failure('invalid', `--part is training or held-out, not "${part}".`);
+	}
+	if (options.out === undefined) {
+		throw new Failure('invalid', 'dataset export wants a file to write to.', 'Name it with --out.');
+	}
+	const source = await sourceOf(what);
+	const out = resolve(options.out);
+	const file = await AtomicLines.open(out, { replace: options.replace === true });
+	let written = 0;
+	try {
+		for (const problem of problemsOf(source, part, seed, rows)) {
+			await file.append(formatLine(problemRow(problem)));
+			written++;
+		}
+		await file.commit();
+	} finally {
+		await file.discard();
+	}
+	output.object({ kind: 'dataset', file: out, source: source.name, part, seed, rows: written });
+	output.line(printable(`${out}: ${written} ${part} problems of ${source.name}`));
+}
+
+/** Training problems: each row of a file once, in the order of the seed; a generator's without end. */
+function* problemsOf(
+	source: ProblemSource,
+	part: 'training' | 'held-out',
+	seed: number,
+	rows: number,
+): Iterable<Problem> {
+	if (part === 'held-out') {
+		yield* source.heldOut(rows);
+		return;
+	}
+	const most = Math.min(rows, source.trainingRows ?? rows);
+	for (let index = 0; index < most; index++) yield source.training(seed, index);
+}
+
+async function sourceOf(what: string): Promise<ProblemSource> {
+	const isTask = (taskNames as readonly string[]).includes(what);
+	if (isTask || what.trimStart().startsWith('{')) {
+		return taskSource(createTask(decodeOrThrow(taskDatasetSchema, isTask ? { task: what } : parsed(what), 'The task')));
+	}
+	if (!what.endsWith('.json')) {
+		throw new Failure(
+			'invalid',
+			`"${what}" is neither a task nor a recipe.`,
+			`Name a recipe's file, or one of: ${taskNames.join(', ')}.`,
+		);
+	}
+	return (await openDataset((await resolveRecipeFile(what)).dataset)).source;
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		throw new Failure('invalid', 'The task is no JSON object.', 'Write it like \'{"task": "addition", "digits": 2}\'.');
+	}
+}
