@@ -23,6 +23,8 @@ import { openAtStart } from './host/openAtStart.ts';
 import type { QueryPlace } from './host/panels/querySession.ts';
 import type { TreePlace } from './host/panels/treePanel.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
+import { addPipelineCommands } from './host/pipelines/pipelineCommands.ts';
+import { PipelineStore } from './host/pipelines/pipelineStore.ts';
 import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
 import { PoliciesTree } from './host/policies/policiesTree.ts';
 import { addPytorchCommands, LazyPytorch } from './host/pytorch/lazyPytorch.ts';
@@ -84,7 +86,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const registry = new RunRegistry();
 	const workspaceRuns = keep(new WorkspaceRuns());
 	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], (error) => log.error(String(error))));
-	const tree = keep(new RunsTree(store));
+	const pipelines = keep(new PipelineStore(store, (error) => log.error(String(error))));
+	const tree = keep(new RunsTree(store, pipelines));
 	const picker = new RunPicker(store, tree);
 	const { version } = context.extension.packageJSON as { version: string };
 	const client = `Reasoning Lab ${version}`;
@@ -238,6 +241,11 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		environment: (recipe) => environment.of(recipe),
 		torch: (engine, retry) => pytorch.forRun(engine, retry),
 		mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
+		expectPipeline: (folder) => pipelines.expect(folder),
+		pipelineEngine: async (folder) => {
+			const { readPipelineRecipe } = await import('./runs/pipeline/pipelineFolder.ts');
+			return (await readPipelineRecipe(folder)).engine;
+		},
 		openDashboard,
 		openLog,
 		holdEnd: (folder) => ends.hold(folder),
@@ -277,6 +285,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
 		storage,
 	});
+	addPipelineCommands(table, { pipelines, starter, notices, openDashboard });
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);

@@ -1,6 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { claimsRunning, pipelineStatus, readPipeline } from '../runs/pipeline/pipelineFolder.ts';
+import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline/pipelineFolder.ts';
 import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import { isPipelineFolder } from '../runs/runRegistry.ts';
@@ -94,7 +94,7 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 }
 
 async function stop({ output }: VerbContext, folder: string): Promise<number> {
-	const before = await pipelineStatus(await readPipeline(folder));
+	const { status: before } = await readPipelineState(folder);
 	if (!claimsRunning({ status: before })) {
 		output.object({ folder, status: before });
 		output.line(`${folder} does not run: it is ${before}.`);

@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
 import type { RecipeFault } from '../core/recipe/parseRecipe.ts';
 import type { EngineName } from '../protocol/runRecord.ts';
+import type { PipelineOptions, StartedPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
 import { launchSettings, requireTrust } from './launchSettings.ts';
 import type { Notices } from './notices.ts';
@@ -29,6 +30,10 @@ interface Needs {
 	readonly torch: (engine: EngineName, retry: () => unknown) => Promise<Readonly<Record<string, string>> | undefined>;
 	/** Whether it fits into memory, or the person wants it all the same. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
+	/** Takes a pipeline's folder into the view. */
+	readonly expectPipeline: (folder: string) => Promise<void>;
+	/** Which engine trains the stages of a pipeline. */
+	readonly pipelineEngine: (folder: string) => Promise<EngineName>;
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (run: { readonly folder: string }) => Promise<void>;
 	/** Keeps the run's end from being told while its start is waited for; the result is called with whether it was told. */
@@ -54,7 +59,7 @@ export class RunStarter {
 			throw new Failure('denied', `${recipe.fsPath} could not be saved.`, 'Save it, then start the run.');
 		}
 		const { faultsOf } = await import('./recipeFaults.ts');
-		const { recipe: parsed, faults } = await faultsOf(document.getText(), recipe.fsPath);
+		const { recipe: parsed, pipeline, faults } = await faultsOf(document.getText(), recipe.fsPath);
 		if (faults.length > 0 || parsed === null) {
 			this.#needs.diagnostics.show(recipe, faults);
 			this.#showFaults(document, faults);
@@ -62,10 +67,50 @@ export class RunStarter {
 		}
 		const set = parsed.whenBusy === undefined ? [{ path: ['whenBusy'], value: settings.whenBusy() }] : [];
 		const torch = await this.#needs.torch(parsed.engine, () => this.start(recipe, place));
-		if (torch === undefined || !(await this.#needs.mayStart(recipe, parsed.engine))) return undefined;
+		if (torch === undefined) return undefined;
+		if (pipeline !== null) {
+			return this.#pipeline(`Starting ${displayText(pipeline.name)}`, recipe, torch, (pipelines, options) =>
+				pipelines.startPipeline(recipe.fsPath, { set }, options),
+			);
+		}
+		if (!(await this.#needs.mayStart(recipe, parsed.engine))) return undefined;
 		return this.#run(`Starting ${displayText(parsed.name)}`, recipe, torch, place, (runs, options) =>
 			runs.startRun(recipe.fsPath, { set }, options),
 		);
+	}
+
+	/** Goes on with a pipeline that has ended. */
+	async resumePipeline(folder: string, name: string): Promise<string | undefined> {
+		requireTrust();
+		const engine = await this.#needs.pipelineEngine(folder);
+		const torch = await this.#needs.torch(engine, () => this.resumePipeline(folder, name));
+		if (torch === undefined) return undefined;
+		return this.#pipeline(`Resuming ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
+			pipelines.resumePipeline(folder, {}, options),
+		);
+	}
+
+	/** Shows the pipeline as soon as it has a folder, and waits until its runner works. */
+	async #pipeline(
+		title: string,
+		from: vscode.Uri,
+		torch: Readonly<Record<string, string>>,
+		begin: (
+			pipelines: typeof import('../runs/pipeline/startPipeline.ts'),
+			options: PipelineOptions,
+		) => Promise<StartedPipeline>,
+	): Promise<string | undefined> {
+		const pipelines = await import('../runs/pipeline/startPipeline.ts');
+		const launch = {
+			...(await launchSettings(this.#needs.extension)),
+			environment: { ...(await this.#needs.environment(from)), ...torch },
+		};
+		const { folder } = await withProgress({ title, why: 'its runner is being set up' }, (signal) =>
+			begin(pipelines, { ...launch, signal }),
+		);
+		await this.#needs.expectPipeline(folder);
+		await this.#needs.tree.reveal(folder);
+		return folder;
 	}
 
 	async resume(view: RunView, place: StartPlace = {}): Promise<string | undefined> {

@@ -65,7 +65,8 @@ async function followToEnd({ folder, signal, tell }: StageWork): Promise<RunReco
 			attempt = record.attempt;
 			tell({ attempt });
 		}
-		if (!claimsLife({ status: await effectiveStatus(record) })) return record;
+		// It may have written its last word between the two looks.
+		if (!claimsLife({ status: await effectiveStatus(record) })) return readRecord(folder);
 		if (signal.aborted && !asked) {
 			asked = true;
 			await stopRun(folder, record, true);

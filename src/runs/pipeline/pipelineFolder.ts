@@ -75,3 +75,15 @@ export async function pipelineStatus(record: PipelineRecord, now = Date.now() / 
 			return (now - record.heartbeat) * 1000 < silentMs ? record.status : 'crashed';
 	}
 }
+
+/** A pipeline as it is now. */
+export async function readPipelineState(
+	folder: string,
+): Promise<{ readonly record: PipelineRecord; readonly status: PipelineStatus }> {
+	const record = await readPipeline(folder);
+	const status = await pipelineStatus(record);
+	if (status !== 'crashed') return { record, status };
+	// Its runner may have written its last word between the two looks.
+	const last = await readPipeline(folder);
+	return { record: last, status: await pipelineStatus(last) };
+}

@@ -3,7 +3,7 @@ import { waitReason } from '../../core/pipeline/planStage.ts';
 import type { PipelineRecord, PipelineStatus, StageState } from '../../protocol/pipeline.ts';
 import { isRunnerStage } from '../../protocol/pipelineRecipe.ts';
 import { readRecord } from '../runReader.ts';
-import { pipelineStatus, readPipeline } from './pipelineFolder.ts';
+import { readPipelineState } from './pipelineFolder.ts';
 
 /** A stage as people look at it. */
 export interface StageView {
@@ -30,8 +30,7 @@ export interface PipelineView {
 }
 
 export async function viewPipeline(folder: string): Promise<PipelineView> {
-	const record = await readPipeline(folder);
-	const status = await pipelineStatus(record);
+	const { record, status } = await readPipelineState(folder);
 	const stages = await Promise.all(record.stages.map((state) => viewStage(folder, record, state, status)));
 	return { folder, name: record.name, status, record, stages };
 }

@@ -19,9 +19,9 @@ import { openRegular } from '../safeFile.ts';
 import {
 	claimsRunning,
 	hashRecipe,
-	pipelineStatus,
 	readPipeline,
 	readPipelineRecipe,
+	readPipelineState,
 	writePipeline,
 	writePipelineRecipe,
 } from './pipelineFolder.ts';
@@ -121,8 +121,7 @@ export async function resumePipeline(
 	changes: ResumeChanges,
 	options: PipelineOptions,
 ): Promise<StartedPipeline> {
-	const record = await readPipeline(folder);
-	const status = await pipelineStatus(record);
+	const { record, status } = await readPipelineState(folder);
 	if (claimsRunning({ status })) {
 		throw new Failure('busy', `The pipeline ${folder} is ${status} (process ${record.pid}).`, 'Stop it first.');
 	}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { PipelineRecord, StageState } from '../../../src/protocol/pipeline.ts';
-import { claimsRunning, pipelineStatus, readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
+import { claimsRunning, readPipeline, readPipelineState } from '../../../src/runs/pipeline/pipelineFolder.ts';
 import {
 	type PipelineOptions,
 	type ResumeChanges,
@@ -112,9 +112,8 @@ export async function kill(record: Parameters<typeof processState>[0]): Promise<
 
 export function ended(folder: string, attempt = 1): Promise<PipelineRecord> {
 	return eventually(async () => {
-		const record = await readPipeline(folder);
-		if (record.attempt < attempt) return null;
-		return claimsRunning({ status: await pipelineStatus(record) }) ? null : record;
+		const { record, status } = await readPipelineState(folder);
+		return record.attempt < attempt || claimsRunning({ status }) ? null : record;
 	}, 'the pipeline ends');
 }
 

@@ -1,0 +1,146 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
+import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
+import { isPipelineFolder } from '../../runs/runRegistry.ts';
+import type { RunStore } from '../runStore.ts';
+import type { TreeRow } from '../treeRow.ts';
+
+interface Entry {
+	readonly view: PipelineView;
+	/** Of pipeline.json, so that an ended pipeline is read again only when it changed. */
+	readonly stamp: string;
+}
+
+/** How often pipelines at work are read again, and others looked at. */
+const lookMs = 2000;
+
+export const isLivePipeline = ({ status }: Pick<PipelineView, 'status'>): boolean =>
+	status === 'starting' || status === 'running';
+
+/** Whether its runner can take it up again. */
+export const isResumablePipeline = ({ status }: Pick<PipelineView, 'status'>): boolean =>
+	status === 'stopped' || status === 'failed' || status === 'crashed';
+
+/** The pipelines around the runs that are known, and those that were started here. Found again by their folders alone. */
+export class PipelineStore extends Disposable {
+	readonly #store: Pick<RunStore, 'runs' | 'onDidChange'>;
+	readonly #entries = new Map<string, Entry>();
+	readonly #expected = new Set<string>();
+	/** Folders that hold runs and are no pipelines. */
+	readonly #others = new Set<string>();
+	readonly #changed: Emitter<void>;
+	/** Loaded with the first pipeline. */
+	#words: typeof import('./pipelinePresentation.ts') | null = null;
+	#look: Promise<void> | null = null;
+	#again = false;
+	#timer: NodeJS.Timeout | null = null;
+
+	constructor(store: Pick<RunStore, 'runs' | 'onDidChange'>, onError: (error: unknown) => void) {
+		super();
+		this.#store = store;
+		this.#changed = this.register(new Emitter<void>(onError));
+		this.register(store.onDidChange(() => void this.refresh()));
+		this.register(
+			toDisposable(() => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+			}),
+		);
+	}
+
+	/** A pipeline came, went, or stands otherwise. */
+	get onDidChange() {
+		return this.#changed.event;
+	}
+
+	/** Newest first. */
+	get pipelines(): readonly PipelineView[] {
+		return [...this.#entries.values()]
+			.map(({ view }) => view)
+			.sort((a, b) => b.record.created - a.record.created || (a.folder < b.folder ? -1 : 1));
+	}
+
+	get(folder: string): PipelineView | undefined {
+		return this.#entries.get(resolve(folder))?.view;
+	}
+
+	/** The pipeline that a stage's folder lies in. */
+	around(folder: string): PipelineView | undefined {
+		return this.get(dirname(folder));
+	}
+
+	/** The stage that a folder is of. */
+	stageAt(folder: string): StageView | undefined {
+		return this.around(folder)?.stages.find(({ name }) => name === basename(folder));
+	}
+
+	/** A pipeline, or a stage of one, as a row; null: the folder is neither. @param now in seconds since the epoch */
+	rowOf(folder: string, now: number): TreeRow | null {
+		const view = this.get(folder);
+		if (view !== undefined) return this.#words?.presentPipeline(view, now) ?? null;
+		const stage = this.stageAt(folder);
+		return stage === undefined ? null : (this.#words?.presentStage(stage) ?? null);
+	}
+
+	/** Takes in a folder before it has any run. */
+	async expect(folder: string): Promise<void> {
+		this.#expected.add(resolve(folder));
+		await this.refresh();
+	}
+
+	/** Looks at everything again; resolves when what was on disk at the call is there. */
+	async refresh(): Promise<void> {
+		if (this.disposed) return;
+		if (this.#look !== null) {
+			this.#again = true;
+			return this.#look;
+		}
+		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#look = this.#lookAtAll().finally(() => {
+			this.#look = null;
+			if (this.disposed) return;
+			if (this.#entries.size > 0) this.#timer = setTimeout(() => void this.refresh(), lookMs);
+		});
+		return this.#look;
+	}
+
+	async #lookAtAll(): Promise<void> {
+		do {
+			this.#again = false;
+			const folders = new Set([...this.#expected, ...this.#store.runs.map(({ folder }) => dirname(folder))]);
+			let news = false;
+			for (const folder of folders) if (!this.#others.has(folder)) news = (await this.#lookAt(folder)) || news;
+			for (const folder of this.#entries.keys()) {
+				if (folders.has(folder)) continue;
+				this.#entries.delete(folder);
+				news = true;
+			}
+			if (news && !this.disposed) this.#changed.fire();
+		} while (this.#again && !this.disposed);
+	}
+
+	/** @returns whether there is news */
+	async #lookAt(folder: string): Promise<boolean> {
+		const entry = this.#entries.get(folder);
+		if (entry === undefined && !(await isPipelineFolder(folder))) {
+			// One that was told of may still be made.
+			if (!this.#expected.has(folder)) this.#others.add(folder);
+			return false;
+		}
+		const stat = await lstat(join(folder, pipelineFiles.record)).catch(() => null);
+		const stamp = stat === null ? '' : `${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+		if (entry !== undefined && entry.stamp === stamp && !isLivePipeline(entry.view)) return false;
+		try {
+			// What reads recipes is loaded when there is a pipeline.
+			const { viewPipeline } = await import('../../runs/pipeline/pipelineView.ts');
+			this.#words ??= await import('./pipelinePresentation.ts');
+			const view = await viewPipeline(folder);
+			this.#entries.set(folder, { view, stamp });
+			return entry === undefined || JSON.stringify(entry.view) !== JSON.stringify(view);
+		} catch {
+			return this.#entries.delete(folder);
+		}
+	}
+}
