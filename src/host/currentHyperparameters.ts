@@ -12,7 +12,8 @@ const changeSchema = v.looseObject({ type: v.literal('hyperparameters'), changes
 const ofStage: Readonly<Record<string, readonly (keyof Hyperparameters)[]>> = {
 	pretrain: ['learning_rate'],
 	sft: ['learning_rate'],
-	distill: ['learning_rate'],
+	distill: ['learning_rate', 'temperature'],
+	'rejection-sampling': ['temperature'],
 	dpo: ['learning_rate', 'beta'],
 	'reward-model': ['learning_rate'],
 	'process-reward-model': ['learning_rate', 'temperature'],

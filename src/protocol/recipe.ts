@@ -1,6 +1,11 @@
 import * as v from 'valibot';
 import { builtInRewardSchema } from './builtInRewards.ts';
-import { distillStageSchema, pretrainStageSchema, sftStageSchema } from './imitationStages.ts';
+import {
+	distillStageSchema,
+	pretrainStageSchema,
+	rejectionSamplingStageSchema,
+	sftStageSchema,
+} from './imitationStages.ts';
 import { ppoStageSchema } from './ppoStage.ts';
 import { choice, count, described, flag, real, text } from './recipeFields.ts';
 import { trainingEngines } from './runRecord.ts';
@@ -259,8 +264,9 @@ export const stageSchema = v.variant(
 		dpoStageSchema,
 		rewardModelStageSchema,
 		distillStageSchema,
+		rejectionSamplingStageSchema,
 	],
-	'must be a stage of type "pretrain", "sft", "grpo", "ppo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model" or "distill"',
+	'must be a stage of type "pretrain", "sft", "grpo", "ppo", "rloo", "dpo", "value-model", "process-reward-model", "reward-model", "distill" or "rejection-sampling"',
 );
 
 export const deviceNames = ['auto', 'cpu', 'cuda', 'webgpu', 'directml', 'coreml'] as const;
@@ -352,6 +358,7 @@ export type PpoStage = v.InferOutput<typeof ppoStageSchema>;
 export type RlooStage = v.InferOutput<typeof rlooStageSchema>;
 export type DpoStage = v.InferOutput<typeof dpoStageSchema>;
 export type RewardModelStage = v.InferOutput<typeof rewardModelStageSchema>;
+export type RejectionStage = v.InferOutput<typeof rejectionSamplingStageSchema>;
 export type DistillStage = v.InferOutput<typeof distillStageSchema>;
 export type Stage = v.InferOutput<typeof stageSchema>;
 export type TemplateSpec = v.InferOutput<typeof templateSchema>;

@@ -77,6 +77,11 @@ const stageSnippets = [
 		body: { type: 'distill', steps: 400, teacher: { path: 'teacher' }, temperature: 2, learning_rate: 0.001 },
 	},
 	{
+		label: 'Rejection sampling (rejection-sampling)',
+		description: 'Completions of the policy, of which the right ones become training data',
+		body: { type: 'rejection-sampling', problems: 1000, num_generations: 4, keep: { correct: true } },
+	},
+	{
 		label: 'Value head (value-model)',
 		description: 'How likely a beginning comes to a right answer, for searches; the policy stays as it is',
 		body: { type: 'value-model', steps: 200, learning_rate: 0.0005 },
@@ -108,6 +113,7 @@ const ownDefaults = {
 	dpo: recipeDefaults.dpo,
 	'reward-model': recipeDefaults['reward-model'],
 	distill: recipeDefaults.distill,
+	'rejection-sampling': recipeDefaults['rejection-sampling'],
 	'value-model': { ...recipeDefaults.head, ...recipeDefaults['value-model'] },
 	'process-reward-model': { ...recipeDefaults.head, ...recipeDefaults['process-reward-model'] },
 	search: recipeDefaults.search,
@@ -121,6 +127,7 @@ const innerDefaults = {
 	labels: recipeDefaults.labels,
 	pairs: recipeDefaults.pairs,
 	data: recipeDefaults.teacherData,
+	keep: { correct: recipeDefaults.keep.correct, duplicates: recipeDefaults.keep.duplicates },
 } as const;
 
 /** What each built-in reward needs besides its name. */

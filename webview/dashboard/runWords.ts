@@ -43,6 +43,7 @@ export function explainEngine(run: DashboardRun | null): Explanation {
 }
 
 const stageMeanings: Readonly<Record<StageType, string>> = {
+	'rejection-sampling': 'Completions are sampled, and the good ones become data. The policy stays as it is.',
 	pretrain: 'The next token of whole texts: a base model comes from it.',
 	sft: 'Imitation of worked solutions: a cold start.',
 	distill: "Imitation of a teacher's completions.",

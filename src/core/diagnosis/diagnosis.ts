@@ -28,7 +28,14 @@ const mostAlerts = 200;
 const mostWaiting = 1000;
 
 /** Stages that imitate or learn from pairs are another matter: their entropy falls, and nothing is sampled. */
-const unsampled: ReadonlySet<string> = new Set(['pretrain', 'sft', 'distill', 'dpo', 'reward-model']);
+const unsampled: ReadonlySet<string> = new Set([
+	'pretrain',
+	'sft',
+	'distill',
+	'dpo',
+	'reward-model',
+	'rejection-sampling',
+]);
 
 /**
  * Looks at a run as it goes: rows of metrics ascending by step, held-out evaluations, and the rollouts of steps as far as

@@ -23,7 +23,7 @@ export const assumedPromptTokens = 256;
 
 /** Rows (of stages that learn from pairs: pairs) of an update in each process; null: the stage makes none here. */
 export function updateRows(stage: ResolvedStage, processes: number): number | null {
-	if (stage.type === 'ppo' || stage.type === 'value-model') return null;
+	if (stage.type === 'ppo' || stage.type === 'value-model' || stage.type === 'rejection-sampling') return null;
 	const rows =
 		stage.type === 'grpo' || stage.type === 'rloo'
 			? Math.ceil((stage.prompts_per_step * stage.num_generations) / processes) / stage.steps_per_generation

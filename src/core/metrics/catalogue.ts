@@ -6,6 +6,7 @@ import { lengthMetrics } from './groups/lengthMetrics.ts';
 import { optimiserMetrics } from './groups/optimiserMetrics.ts';
 import { policyMetrics } from './groups/policyMetrics.ts';
 import { preferenceMetrics } from './groups/preferenceMetrics.ts';
+import { rejectionMetrics } from './groups/rejectionMetrics.ts';
 import { rewardMetrics } from './groups/rewardMetrics.ts';
 import { speedMetrics } from './groups/speedMetrics.ts';
 import { textMetrics } from './groups/textMetrics.ts';
@@ -24,6 +25,7 @@ const entries: Readonly<Record<string, MetricEntry>> = {
 	...optimiserMetrics,
 	...speedMetrics,
 	...textMetrics,
+	...rejectionMetrics,
 };
 
 /** Every fixed name, in the order in which they are shown. */

@@ -12,6 +12,7 @@ export const stageTypes = [
 	'process-reward-model',
 	'value-model',
 	'distill',
+	'rejection-sampling',
 ] as const;
 export type StageType = (typeof stageTypes)[number];
 

@@ -34,7 +34,7 @@ export function processesOf(recipe: Recipe): number {
 }
 
 function updateOf(stage: Stage, index: number): Update | null {
-	if (stage.type === 'ppo' || stage.type === 'value-model') return null;
+	if (stage.type === 'ppo' || stage.type === 'value-model' || stage.type === 'rejection-sampling') return null;
 	if (stage.type === 'grpo' || stage.type === 'rloo') {
 		const defaults = recipeDefaults[stage.type];
 		return {

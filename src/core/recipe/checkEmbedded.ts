@@ -10,7 +10,7 @@ import {
 	type Stage,
 } from '../../protocol/recipe.ts';
 import { dataFileKind } from './hubId.ts';
-import type { Report } from './pathFault.ts';
+import type { PathFault, Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 
 /** Tokens that the embedded engine samples at most: its longest context. */
@@ -61,12 +61,14 @@ export function checkEmbedded(recipe: Recipe, report: Report): void {
 	}
 	for (const [i, stage] of recipe.stages.entries()) {
 		checkStage(stage, i, report);
-		if ('data' in stage && stage.data !== undefined) checkData(stage.data, i, report);
+		if ('data' in stage && stage.data !== undefined) checkData(stage.data, ['stages', i, 'data'], report);
+		if (stage.type !== 'rejection-sampling') continue;
+		for (const [k, file] of (stage.extra ?? []).entries()) checkData(file, ['stages', i, 'extra', k], report);
 	}
 }
 
-function checkData({ path, split }: NonNullable<SftStage['data']>, i: number, report: Report): void {
-	const place = (key: string) => ['stages', i, 'data', key];
+function checkData({ path, split }: NonNullable<SftStage['data']>, key: PathFault['path'], report: Report): void {
+	const place = (inner: string) => [...key, inner];
 	if (split !== undefined) {
 		report(place('split'), `"split" is about hub datasets, which the pytorch engine reads: ${pytorchOnly}`);
 	}
@@ -79,7 +81,7 @@ function checkData({ path, split }: NonNullable<SftStage['data']>, i: number, re
 }
 
 function checkStage(stage: Stage, i: number, report: Report): void {
-	if (stage.trainer !== undefined) {
+	if ('trainer' in stage && stage.trainer !== undefined) {
 		report(
 			['stages', i, 'trainer'],
 			`"trainer" holds options of TRL, which the embedded engine is not: ${pytorchOnly}`,

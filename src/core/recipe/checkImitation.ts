@@ -1,4 +1,4 @@
-import type { DistillStage, PretrainStage, Recipe } from '../../protocol/recipe.ts';
+import type { DistillStage, PretrainStage, Recipe, RejectionStage } from '../../protocol/recipe.ts';
 import type { Task } from '../dataset/problem.ts';
 import type { Report } from './pathFault.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
@@ -9,6 +9,7 @@ export function checkImitation({ stages, dataset }: Recipe, task: Task | null, r
 		// A task that could not be made has a fault of its own.
 		if (stage.type === 'pretrain' && (task !== null || !('task' in dataset))) checkTexts(stage, i, task, report);
 		else if (stage.type === 'distill') checkDistill(stage, i, report);
+		else if (stage.type === 'rejection-sampling') checkKeep(stage, i, report);
 	}
 }
 
@@ -19,6 +20,15 @@ function checkTexts(stage: PretrainStage, index: number, task: Task | null, repo
 		['stages', index, 'type'],
 		`${task === null ? 'Rows of a file are' : `The task "${task.name}" has`} no plain texts to pretrain on: ` +
 			'add "corpus", or set "workedShare" to 1 (worked solutions alone).',
+	);
+}
+
+function checkKeep({ keep }: RejectionStage, index: number, report: Report): void {
+	const { minTokens, maxTokens } = keep ?? {};
+	if (minTokens === undefined || maxTokens === undefined || minTokens <= maxTokens) return;
+	report(
+		['stages', index, 'keep', 'minTokens'],
+		`"minTokens" ${minTokens} is more than "maxTokens" ${maxTokens}, so nothing would be kept: lower it.`,
 	);
 }
 

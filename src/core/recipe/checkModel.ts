@@ -28,7 +28,7 @@ export function completionLength(
 /** Whether the policy writes completions in it. */
 function samples(stage: Stage): stage is GrpoStage | HeadStage | PpoStage | RlooStage | DistillStage {
 	if (stage.type === 'distill') return stage.teacher !== undefined && stage.data === undefined;
-	return ['grpo', 'ppo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
+	return ['rejection-sampling', 'grpo', 'ppo', 'rloo', 'value-model', 'process-reward-model'].includes(stage.type);
 }
 
 /** Faults of the sizes of a new model. */

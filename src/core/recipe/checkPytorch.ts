@@ -173,6 +173,9 @@ function checkStage(stage: Stage, i: number, report: Report): void {
 		case 'pretrain':
 			report(place('type'), 'The stage "pretrain" is the embedded engine\'s: set "engine": "embedded", or take "sft".');
 			return;
+		case 'rejection-sampling':
+			report(place('type'), 'The stage "rejection-sampling" is the embedded engine\'s: set "engine": "embedded".');
+			return;
 		case 'sft':
 			if (stage.data !== undefined) {
 				report(place('data'), 'The pytorch engine imitates completions of a file in "distill": take that stage.');

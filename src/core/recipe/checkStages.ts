@@ -1,4 +1,12 @@
-import type { GrpoStage, HeadStage, PpoStage, ProcessStage, Recipe, RlooStage } from '../../protocol/recipe.ts';
+import type {
+	GrpoStage,
+	HeadStage,
+	PpoStage,
+	ProcessStage,
+	Recipe,
+	RejectionStage,
+	RlooStage,
+} from '../../protocol/recipe.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
 import { attempt, type PathFault, type Report } from './pathFault.ts';
@@ -11,11 +19,11 @@ export const maxBatchRows = 65_536;
 export function checkStages(recipe: Recipe, report: Report): void {
 	for (const [i, stage] of recipe.stages.entries()) {
 		if (stage.type === 'ppo') checkPpo(stage, i, report);
-		const warmup = stage.warmup_steps ?? 0;
-		if (warmup > stage.steps) {
+		const warmup = 'warmup_steps' in stage ? (stage.warmup_steps ?? 0) : 0;
+		if ('steps' in stage && warmup > stage.steps) {
 			report(['stages', i, 'warmup_steps'], `"warmup_steps" ${warmup} is more than "steps" ${stage.steps}: lower it.`);
 		}
-		if (stage.type === 'grpo' || stage.type === 'rloo' || stage.type === 'ppo') checkGroups(stage, i, report);
+		if (['grpo', 'rloo', 'ppo', 'rejection-sampling'].includes(stage.type)) checkGroups(stage as GroupStage, i, report);
 		else if (stage.type === 'value-model' || stage.type === 'process-reward-model') checkHead(stage, i, report);
 	}
 }
@@ -74,7 +82,10 @@ function checkPpo(stage: PpoStage, index: number, report: Report): void {
 	}
 }
 
-function checkGroups(stage: GrpoStage | PpoStage | RlooStage, index: number, report: Report): void {
+/** Samples completions of each of its problems. */
+type GroupStage = GrpoStage | PpoStage | RlooStage | RejectionStage;
+
+function checkGroups(stage: GroupStage, index: number, report: Report): void {
 	const { num_generations, prompts_per_step } = { ...recipeDefaults[stage.type] };
 	checkBatch(index, stage.prompts_per_step ?? prompts_per_step, stage.num_generations ?? num_generations, report);
 }

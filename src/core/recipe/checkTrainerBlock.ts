@@ -63,7 +63,7 @@ function nameOf(schema: unknown): string | undefined {
 
 /** Options in `trainer` that have a place of their own in a recipe. What TRL knows is checked where it is installed. */
 export function checkTrainerBlock(stage: Stage, index: number, report: Report): void {
-	if (stage.trainer === undefined) return;
+	if (!('trainer' in stage) || stage.trainer === undefined) return;
 	const own = stageKeys(stage.type);
 	for (const key of Object.keys(stage.trainer)) {
 		const place = ['stages', index, 'trainer', key];

@@ -68,6 +68,8 @@ export const recipeDefaults = {
 	'reward-model': { batch_size: 64 },
 	distill: { batch_size: 64, temperature: 1, alpha: 0, on_policy: false, sampling_temperature: 1 },
 	pairs: { split: 'train', prompt: 'prompt', chosen: 'chosen', rejected: 'rejected', heldOutShare: 0.1 },
+	'rejection-sampling': { problems: 1000, num_generations: 4, prompts_per_step: 16, temperature: 1 },
+	keep: { correct: true, language: { minShare: 0.9 }, duplicates: 'drop' },
 	teacherData: { split: 'train', prompt: 'prompt', completion: 'completion', answer: 'answer' },
 	search: {
 		strategy: 'self-consistency',

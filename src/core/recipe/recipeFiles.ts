@@ -31,6 +31,9 @@ export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 		if ('corpus' in stage && stage.corpus !== null) data(stage.corpus.path, 'stages', i, 'corpus', 'path');
 		if ('labels' in stage && stage.labels !== null) data(stage.labels.path, 'stages', i, 'labels', 'path');
 		if ('pairs' in stage) data(stage.pairs.path, 'stages', i, 'pairs', 'path');
+		if (stage.type === 'rejection-sampling') {
+			for (const [k, { path }] of stage.extra.entries()) data(path, 'stages', i, 'extra', k, 'path');
+		}
 		if ('teacher' in stage && stage.teacher !== null) {
 			files.push({ key: ['stages', i, 'teacher', 'path'], path: stage.teacher.path, kind: 'any' });
 		}

@@ -1,10 +1,16 @@
-import type { DistillStage, DpoStage, HeadStage, SftStage, Stage } from '../../protocol/recipe.ts';
+import type { DistillStage, DpoStage, HeadStage, RejectionStage, SftStage, Stage } from '../../protocol/recipe.ts';
 import { completionLength } from './checkModel.ts';
 import type { Machine } from './machine.ts';
 import { recipeDefaults } from './recipeDefaults.ts';
 import { filled } from './recipeValues.ts';
 import { dataPath } from './resolveDataset.ts';
-import type { ResolvedDistillStage, ResolvedDpoStage, ResolvedHeadStage, ResolvedStage } from './resolvedRecipe.ts';
+import type {
+	ResolvedDistillStage,
+	ResolvedDpoStage,
+	ResolvedHeadStage,
+	ResolvedRejectionStage,
+	ResolvedStage,
+} from './resolvedRecipe.ts';
 import type { SequenceLengths } from './sequenceLengths.ts';
 
 function resolvePairs(pairs: DpoStage['pairs'], machine: Machine, embedded: boolean): ResolvedDpoStage['pairs'] {
@@ -44,6 +50,45 @@ export function distillSamples(stage: Pick<DistillStage, 'data' | 'teacher'>): b
 	return stage.teacher !== undefined && stage.data === undefined;
 }
 
+function resolveRejection(
+	stage: RejectionStage,
+	lengths: SequenceLengths | null,
+	machine: Machine,
+): ResolvedRejectionStage {
+	const { problems, num_generations, prompts_per_step, temperature } = filled(
+		recipeDefaults['rejection-sampling'],
+		stage,
+	);
+	const { correct, minReward, language, minTokens, maxTokens, perProblem, duplicates } = stage.keep ?? {};
+	const { keep } = recipeDefaults;
+	return {
+		type: stage.type,
+		steps: Math.ceil(problems / prompts_per_step),
+		until: null,
+		problems,
+		num_generations,
+		prompts_per_step,
+		max_completion_length: completionLength(stage, lengths),
+		temperature,
+		keep: {
+			correct: correct ?? keep.correct,
+			minReward: minReward ?? null,
+			language:
+				language === undefined
+					? null
+					: { language: language.language, minShare: language.minShare ?? keep.language.minShare },
+			minTokens: minTokens ?? null,
+			maxTokens: maxTokens ?? null,
+			perProblem: perProblem ?? null,
+			duplicates: duplicates ?? keep.duplicates,
+		},
+		extra: (stage.extra ?? []).map(({ share, ...file }) => ({
+			...(resolveData(file, machine, true) as NonNullable<ResolvedDistillStage['data']>),
+			share: share ?? null,
+		})),
+	};
+}
+
 /** A stage with its defaults; `lengths` of a task's problems, null for a file. */
 export function resolveStage(
 	stage: Stage,
@@ -54,6 +99,7 @@ export function resolveStage(
 	if (stage.type === 'value-model' || stage.type === 'process-reward-model') {
 		return resolveHead(stage, lengths, machine);
 	}
+	if (stage.type === 'rejection-sampling') return resolveRejection(stage, lengths, machine);
 	if (stage.type === 'dpo') {
 		const resolved = filled({ ...recipeDefaults.optimiser, ...recipeDefaults.dpo }, stage);
 		return { ...resolved, until: null, pairs: resolvePairs(stage.pairs, machine, embedded) };

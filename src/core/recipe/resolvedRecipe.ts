@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
+import { languageNames, resolvedBuiltInSchema } from '../../protocol/builtInRewards.ts';
 import {
 	deviceNames,
 	estimationNames,
@@ -191,6 +191,30 @@ const resolvedDistill = v.strictObject({
 	batch_size: positive,
 });
 
+const resolvedRejection = v.strictObject({
+	type: v.literal('rejection-sampling'),
+	/** Generation batches. */
+	steps: positive,
+	until: v.null(),
+	problems: positive,
+	num_generations: positive,
+	prompts_per_step: positive,
+	max_completion_length: positive,
+	temperature: v.number(),
+	keep: v.strictObject({
+		correct: v.boolean(),
+		minReward: v.nullable(v.number()),
+		language: v.nullable(v.strictObject({ language: v.picklist(languageNames), minShare: v.number() })),
+		minTokens: v.nullable(positive),
+		maxTokens: v.nullable(positive),
+		/** null: all. */
+		perProblem: v.nullable(positive),
+		duplicates: v.picklist(['drop', 'keep']),
+	}),
+	/** `share` null: all rows. */
+	extra: v.array(v.strictObject({ ...completions.entries, share: v.nullable(v.number()) })),
+});
+
 const resolvedPytorch = v.strictObject({
 	processes: positive,
 	strategy: v.picklist(strategyNames),
@@ -351,6 +375,7 @@ export const resolvedRecipeSchema = v.strictObject({
 			resolvedDpo,
 			resolvedRewardModel,
 			resolvedDistill,
+			resolvedRejection,
 		]),
 	),
 	evaluate: v.strictObject({ every: positive, problems: positive, samples: positive, temperature: v.number() }),
@@ -370,6 +395,9 @@ export type ResolvedRlooStage = v.InferOutput<typeof resolvedRloo>;
 export type ResolvedDpoStage = v.InferOutput<typeof resolvedDpo>;
 export type ResolvedRewardModelStage = v.InferOutput<typeof resolvedRewardModel>;
 export type ResolvedDistillStage = v.InferOutput<typeof resolvedDistill>;
+export type ResolvedRejectionStage = v.InferOutput<typeof resolvedRejection>;
+/** Stages that update weights. */
+export type ResolvedUpdatingStage = Exclude<ResolvedStage, ResolvedRejectionStage>;
 export type ResolvedPytorch = v.InferOutput<typeof resolvedPytorch>;
 export type ResolvedRay = v.InferOutput<typeof resolvedRay>;
 /** Stages in which the policy learns from rewards of its own completions. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../base/failure.ts';
 import type { ProblemSource } from '../../core/dataset/problemSource.ts';
-import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedRecipe, ResolvedUpdatingStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Template } from '../../core/text/template.ts';
 import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
@@ -54,6 +54,8 @@ export interface StageHost {
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void;
 	/** Files under data/ of the run directory. */
 	readonly data: RunData;
+	/** Adds an event under the step that is being done. */
+	event(event: { readonly type: string; readonly [key: string]: unknown }): void;
 	alert(level: 'info' | 'warning' | 'error', message: string): void;
 	/** What a reward printed goes to the run's log. */
 	noteOutput(reward: string, lines: readonly string[]): void;
@@ -67,7 +69,7 @@ export interface StageHost {
 	readonly interrupt: AbortSignal;
 }
 
-export function optimiserSettings(stage: ResolvedStage, learningRate: number): OptimiserSettings {
+export function optimiserSettings(stage: ResolvedUpdatingStage, learningRate: number): OptimiserSettings {
 	return {
 		learningRate,
 		beta1: stage.adam_beta1,

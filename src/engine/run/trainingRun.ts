@@ -7,6 +7,7 @@ import {
 	type ResolvedHeadStage,
 	type ResolvedPpoStage,
 	type ResolvedPretrainStage,
+	type ResolvedRejectionStage,
 	type ResolvedRewardModelStage,
 	type ResolvedRlooStage,
 	type ResolvedSftStage,
@@ -27,6 +28,7 @@ import { runPpoStage } from './ppo/ppoStage.ts';
 import { runDpoStage } from './preference/dpoStage.ts';
 import type { PreferencePairs } from './preference/pairFiles.ts';
 import { runRewardModelStage } from './preference/rewardModelStage.ts';
+import { runRejectionStage } from './rejection/rejectionStage.ts';
 import { runRlooStage } from './rlooStage.ts';
 import { runSftStage } from './sftStage.ts';
 import type { RunData, StageHost, TrainingParts } from './stageHost.ts';
@@ -84,6 +86,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 				return runSftStage(this, () => this.stageInForce() as ResolvedSftStage, this.#completions());
 			case 'distill':
 				return runDistillStage(this, () => this.stageInForce() as ResolvedDistillStage, this.#completions());
+			case 'rejection-sampling': {
+				const extra = this.parts.imitation.extra.get(this.progress.stageIndex) ?? [];
+				return runRejectionStage(this, () => this.stageInForce() as ResolvedRejectionStage, extra);
+			}
 			case 'grpo':
 				return runGrpoStage(this, () => this.stageInForce() as ResolvedGrpoStage);
 			case 'ppo':
@@ -110,6 +116,10 @@ export class TrainingRun extends RunCourse implements StageHost {
 
 	#completions(): CompletionTexts | null {
 		return this.parts.imitation.completions.get(this.progress.stageIndex) ?? null;
+	}
+
+	event(event: { readonly type: string; readonly [key: string]: unknown }): void {
+		void this.options.writer.appendEvent({ ...event, step: this.progress.step + 1 }).catch(() => undefined);
 	}
 
 	get data(): RunData {

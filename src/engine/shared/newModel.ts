@@ -47,7 +47,9 @@ function contextNeeded(
 	source: ProblemSource,
 ): number {
 	const limits = stages.flatMap((stage) =>
-		isReinforced(stage) || stage.type === 'distill' ? [stage.max_completion_length ?? 1] : [],
+		isReinforced(stage) || stage.type === 'distill' || stage.type === 'rejection-sampling'
+			? [stage.max_completion_length ?? 1]
+			: [],
 	);
 	const teaches = stages.some(({ type }) => learnsFromTexts(type));
 	return contextFor(sequenceLengths(source, template), limits, teaches);

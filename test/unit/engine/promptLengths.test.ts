@@ -43,7 +43,14 @@ async function untrained(
 		onLeftOut: () => undefined,
 		labels: { byStage: new Map(), hash: null },
 		pairs: { byStage: new Map(), hash: null },
-		imitation: { corpora: new Map(), completions: new Map(), teachers: new Map(), texts: [], hash: null },
+		imitation: {
+			corpora: new Map(),
+			completions: new Map(),
+			extra: new Map(),
+			teachers: new Map(),
+			texts: [],
+			hash: null,
+		},
 	});
 }
 

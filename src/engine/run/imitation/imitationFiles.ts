@@ -10,6 +10,8 @@ import { readCheckpoint, type StoredCheckpoint } from '../checkpointFolder.ts';
 export interface ImitationFiles {
 	readonly corpora: ReadonlyMap<number, Corpus>;
 	readonly completions: ReadonlyMap<number, { readonly path: string; readonly rows: readonly CompletionRow[] }>;
+	/** Files that are mixed into the data of a stage. */
+	readonly extra: ReadonlyMap<number, readonly (readonly CompletionRow[])[]>;
 	readonly teachers: ReadonlyMap<number, StoredCheckpoint>;
 	/** Texts whose characters the vocabulary of a new model must hold. */
 	readonly texts: readonly string[];
@@ -21,6 +23,7 @@ export interface ImitationFiles {
 export async function openImitationFiles({ stages, template }: ResolvedRecipe): Promise<ImitationFiles> {
 	const corpora = new Map<number, Corpus>();
 	const completions = new Map<number, { path: string; rows: CompletionRow[] }>();
+	const extra = new Map<number, CompletionRow[][]>();
 	const teachers = new Map<number, StoredCheckpoint>();
 	const texts: string[] = [];
 	const hash = createHash('sha256');
@@ -42,12 +45,19 @@ export async function openImitationFiles({ stages, template }: ResolvedRecipe): 
 			completions.set(index, { path, rows });
 			for (const { prompt, completion } of rows) texts.push(prompt, completion);
 		}
+		if (stage.type === 'rejection-sampling' && stage.extra.length > 0) {
+			const mixed: CompletionRow[][] = [];
+			for (const file of stage.extra) {
+				mixed.push(parseCompletionRows(await read(file.path), file.path, file, template));
+			}
+			extra.set(index, mixed);
+		}
 		if (stage.type === 'distill' && stage.teacher !== null) {
 			const teacher = await readCheckpoint(stage.teacher.path);
 			hash.update(teacher.state.files[checkpointFiles.model]?.sha256 ?? '').update('\0');
 			teachers.set(index, teacher);
 		}
 	}
-	const none = corpora.size + completions.size + teachers.size === 0;
-	return { corpora, completions, teachers, texts, hash: none ? null : hash.digest('hex') };
+	const none = corpora.size + completions.size + extra.size + teachers.size === 0;
+	return { corpora, completions, extra, teachers, texts, hash: none ? null : hash.digest('hex') };
 }

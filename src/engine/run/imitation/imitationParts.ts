@@ -12,6 +12,8 @@ export interface ImitationParts {
 	readonly texts: ReadonlyMap<number, PretrainTexts>;
 	/** Completions of files. */
 	readonly completions: ReadonlyMap<number, CompletionTexts>;
+	/** Of files that are mixed into the data of a stage. */
+	readonly extra: ImitationFiles['extra'];
 	readonly teachers: ReadonlyMap<number, Teacher>;
 }
 
@@ -44,6 +46,7 @@ export function imitationParts(
 	return {
 		texts,
 		completions: completionsOf(recipe, files, model, onLeftOut),
+		extra: files.extra,
 		teachers: teachersOf(files, model),
 	};
 }

@@ -1,6 +1,6 @@
 import { learningRateAt } from '../../../core/grpo/learningRate.ts';
 import { type Metrics, metricValue } from '../../../core/grpo/stepMetrics.ts';
-import type { ResolvedStage } from '../../../core/recipe/resolvedRecipe.ts';
+import type { ResolvedUpdatingStage } from '../../../core/recipe/resolvedRecipe.ts';
 import type { Sequence, SftRow } from '../../learner.ts';
 import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '../stageHost.ts';
 
@@ -10,7 +10,7 @@ import { checkFinite, optimiserSettings, type StageHost, type Verdict } from '..
  */
 export async function imitationUpdate(
 	host: StageHost,
-	settings: ResolvedStage,
+	settings: ResolvedUpdatingStage,
 	rows: readonly Sequence[],
 	start: number,
 	also?: () => Promise<Metrics>,

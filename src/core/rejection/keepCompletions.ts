@@ -1,0 +1,116 @@
+import type { LanguageName } from '../../protocol/builtInRewards.ts';
+import { languageConsistencyReward } from '../reward/languageConsistencyReward.ts';
+import { parseTrace } from '../trace/parseTrace.ts';
+import type { TraceTags } from '../trace/trace.ts';
+
+/** Which completions of a policy are kept as training data. */
+export interface KeepSettings {
+	/** Those alone that are right. */
+	readonly correct: boolean;
+	readonly minReward: number | null;
+	/** Those alone whose thinking has this share of words in the language; thinking without words passes. */
+	readonly language: { readonly language: LanguageName; readonly minShare: number } | null;
+	/** Completion tokens, end-of-sequence included. */
+	readonly minTokens: number | null;
+	readonly maxTokens: number | null;
+	/** Of one problem at most; the best by reward. null: all. */
+	readonly perProblem: number | null;
+	/** Completions of a problem that say the same word for word but for white space. */
+	readonly duplicates: 'drop' | 'keep';
+}
+
+/** Why a completion is not kept, in the order in which it is asked; the first one counts. */
+export const dropReasons = [
+	'truncated',
+	'incorrect',
+	'unrewarded',
+	'language',
+	'short',
+	'long',
+	'duplicate',
+	'surplus',
+] as const;
+export type DropReason = (typeof dropReasons)[number];
+export type DropCounts = Readonly<Record<DropReason, number>>;
+
+export interface Candidate {
+	readonly completion: string;
+	readonly truncated: boolean;
+	/** null: nobody can tell. */
+	readonly correct: boolean | null;
+	readonly reward: number | null;
+	/** Completion tokens, end-of-sequence included. */
+	readonly length: number;
+	readonly answer: string | null;
+	readonly row: Readonly<Record<string, unknown>>;
+}
+
+export function noDrops(): Record<DropReason, number> {
+	return Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>;
+}
+
+/** Why a completion is dropped, looked at by itself; null: it is kept. */
+export function dropReason(candidate: Candidate, keep: KeepSettings, tags: TraceTags): DropReason | null {
+	// It would teach to stop in the middle.
+	if (candidate.truncated) return 'truncated';
+	if (keep.correct && candidate.correct !== true) return 'incorrect';
+	const { reward, length } = candidate;
+	if (keep.minReward !== null && (reward === null || reward < keep.minReward)) return 'unrewarded';
+	if (keep.language !== null && languageShare(candidate, keep.language.language, tags) < keep.language.minShare) {
+		return 'language';
+	}
+	if (keep.minTokens !== null && length < keep.minTokens) return 'short';
+	if (keep.maxTokens !== null && length > keep.maxTokens) return 'long';
+	return null;
+}
+
+function languageShare({ completion, answer, row }: Candidate, language: LanguageName, tags: TraceTags): number {
+	const trace = parseTrace(completion, tags);
+	const sample = { prompt: '', completion, answer, row, truncated: false, trace };
+	return languageConsistencyReward(sample, { language }, tags) ?? 1;
+}
+
+export interface KeptLine {
+	readonly prompt: string;
+	readonly completion: string;
+	readonly reward: number | null;
+}
+
+/**
+ * What is left of the kept completions of a whole stage when those of one problem are looked at together: the first of those
+ * that say the same, then the best by reward, of equal ones the first. In their order.
+ */
+export function keepTogether<T extends KeptLine>(
+	lines: readonly T[],
+	keep: Pick<KeepSettings, 'perProblem' | 'duplicates'>,
+): { readonly kept: readonly T[]; readonly dropped: Pick<DropCounts, 'duplicate' | 'surplus'> } {
+	const said = new Set<string>();
+	const different = lines.filter(({ prompt, completion }) => {
+		if (keep.duplicates === 'keep') return true;
+		const key = JSON.stringify([prompt, completion.normalize('NFC').trim().replace(/\s+/g, ' ')]);
+		return !said.has(key) && said.add(key) !== undefined;
+	});
+	const byProblem = new Map<string, T[]>();
+	for (const line of different) {
+		const group = byProblem.get(line.prompt);
+		if (group === undefined) byProblem.set(line.prompt, [line]);
+		else group.push(line);
+	}
+	const chosen = new Set<T>();
+	const worth = ({ reward }: T) => reward ?? Number.NEGATIVE_INFINITY;
+	for (const group of byProblem.values()) {
+		const best = [...group].sort((a, b) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
+		for (const line of best.slice(0, keep.perProblem ?? best.length)) chosen.add(line);
+	}
+	const kept = different.filter((line) => chosen.has(line));
+	return { kept, dropped: { duplicate: lines.length - different.length, surplus: different.length - kept.length } };
+}
+
+/**
+ * How many rows of another file make `share` of the whole beside `own` ones: n / (own + n) = share.
+ * @param share null: all rows
+ */
+export function extraRows(own: number, available: number, share: number | null): number {
+	if (share === null) return available;
+	return Math.min(available, Math.round((share / (1 - share)) * own));
+}

@@ -1,0 +1,246 @@
+import { createHash } from 'node:crypto';
+import * as v from 'valibot';
+import { Failure } from '../../../base/failure.ts';
+import { Random } from '../../../base/random.ts';
+import type { CompletionRow } from '../../../core/dataset/completionRows.ts';
+import type { Metrics } from '../../../core/grpo/stepMetrics.ts';
+import type { ResolvedRejectionStage } from '../../../core/recipe/resolvedRecipe.ts';
+import {
+	type DropCounts,
+	dropReason,
+	dropReasons,
+	extraRows,
+	type KeepSettings,
+	keepTogether,
+	noDrops,
+} from '../../../core/rejection/keepCompletions.ts';
+import { correctness, judgingReward } from '../../../core/reward/correctness.ts';
+import { decode } from '../../../protocol/decode.ts';
+import { judgeOutcomes } from '../../shared/judgeOutcomes.ts';
+import { addBatchMetrics, writeBatch } from '../batchReport.ts';
+import { type GenerationBatch, nextGeneration, type Rollout, type SamplingStage } from '../generationBatch.ts';
+import type { StageHost, Verdict } from '../stageHost.ts';
+import type { TrainingRow } from '../trainingRow.ts';
+
+/** The data of the stage; others learn from it by this name. */
+export const completionsName = 'completions.jsonl';
+
+const lineSchema = v.object({
+	prompt: v.string(),
+	completion: v.string(),
+	answer: v.nullable(v.string()),
+	reward: v.nullable(v.number()),
+	category: v.optional(v.string()),
+});
+export type CompletionLine = v.InferOutput<typeof lineSchema>;
+
+/** A file of one batch: what is kept of it, and how many were not. */
+const batchSchema = v.object({
+	kept: v.array(lineSchema),
+	dropped: v.record(v.picklist(dropReasons), v.number()),
+	sampled: v.number(),
+});
+type BatchFile = v.InferOutput<typeof batchSchema>;
+
+/**
+ * Rejection sampling: completions of the policy, of which the right ones (or those that a reward accepts) become training data
+ * (Yuan et al. 2023; DeepSeek-R1, section 2.3.3). The policy stays as it is. One step is one generation batch; what is kept of
+ * each lies in a file of its own until the last one, so that a killed run goes on and ends with the same data.
+ * @param extra rows of the stage's files that are mixed in
+ */
+export async function runRejectionStage(
+	host: StageHost,
+	stageInForce: () => ResolvedRejectionStage,
+	extra: readonly (readonly CompletionRow[])[],
+): Promise<Verdict> {
+	const { progress, watch } = host;
+	const folder = `candidates_${progress.stageIndex}`;
+	for (;;) {
+		const start = performance.now();
+		const stage = stageInForce();
+		const batchStart = progress.step;
+		const sampling = (): SamplingStage => {
+			const now = stageInForce();
+			const left = now.problems - progress.stageStep * now.prompts_per_step;
+			return { ...now, prompts_per_step: Math.min(now.prompts_per_step, left) };
+		};
+		const batch = await nextGeneration(host, sampling);
+		if (batch === 'stop') return 'stop';
+		const file = await judged(host, stage, batch);
+		await host.data.write(`${folder}/step_${String(progress.stageStep).padStart(6, '0')}.json`, JSON.stringify(file));
+		const rows = loggedRows(batch);
+		writeBatch(host, stage, rows);
+		const metrics: Metrics = {
+			'rejection/kept': file.kept.length / file.sampled,
+			...Object.fromEntries(
+				Object.entries(file.dropped).map(([reason, count]) => [`rejection/${reason}`, count / file.sampled]),
+			),
+		};
+		addBatchMetrics(host, metrics, {
+			batch,
+			rows,
+			dead: [],
+			generateSeconds: watch.seconds('generate'),
+			graph: [],
+		});
+		const last = progress.stageStep + 1 >= stage.steps;
+		if (last) metrics['rejection/rows'] = await finish(host, stage, folder, extra);
+		metrics.num_tokens = progress.tokens;
+		metrics.step_time = (performance.now() - start) / 1000;
+		// The policy has not changed: there is nothing to measure.
+		const verdict = await host.endUpdate({ metrics, batchStart, batchEnds: true, evaluate: async () => ({}) });
+		if (last) await host.data.remove(folder);
+		if (verdict !== 'next') return verdict;
+	}
+}
+
+/** Rows as rollout files hold them: they are compared with nothing, so they have no advantage. */
+function loggedRows({ rollouts }: GenerationBatch): TrainingRow[] {
+	return rollouts.map((rollout) => ({
+		rollout,
+		advantage: 0,
+		masked: false,
+		length: rollout.sample.tokens.length - rollout.sample.promptLength,
+		oldLogprobs: null,
+		refLogprobs: null,
+	}));
+}
+
+/** Whether completions are right: by the recipe's own reward, else by the built-in one. */
+async function rightness(host: StageHost, rollouts: readonly Rollout[]): Promise<(boolean | null)[]> {
+	const [first] = rollouts;
+	if (first === undefined || judgingReward(first.rewards) !== null) {
+		return rollouts.map(({ rewards }) => correctness(rewards));
+	}
+	const rows = rollouts.map(({ posed, completion, sample }) => ({
+		prompt: posed.prompt,
+		completion,
+		answer: posed.problem.answer,
+		row: posed.problem.row,
+		truncated: sample.truncated,
+	}));
+	const outcomes = await judgeOutcomes(host.parts, rows, host.progress.step, 'The outcome of completions');
+	return outcomes.map((outcome) => (outcome === null ? null : outcome > 0.5));
+}
+
+async function judged(host: StageHost, { keep }: ResolvedRejectionStage, batch: GenerationBatch): Promise<BatchFile> {
+	const { think, answer } = host.parts.template;
+	const right = keep.correct ? await rightness(host, batch.rollouts) : [];
+	const dropped = noDrops();
+	const kept: CompletionLine[] = [];
+	for (const [i, { posed, sample, completion, reward }] of batch.rollouts.entries()) {
+		const { problem } = posed;
+		const candidate = {
+			completion,
+			truncated: sample.truncated,
+			correct: right[i] ?? null,
+			reward,
+			length: sample.tokens.length - sample.promptLength,
+			answer: problem.answer,
+			row: problem.row,
+		};
+		const reason = dropReason(candidate, keep, { think, answer });
+		if (reason !== null) {
+			dropped[reason]++;
+			continue;
+		}
+		const { category } = problem.row;
+		kept.push({
+			prompt: problem.prompt,
+			completion,
+			answer: problem.answer,
+			reward,
+			...(typeof category === 'string' ? { category } : {}),
+		});
+	}
+	return { kept, dropped, sampled: batch.rollouts.length };
+}
+
+/** Puts the batches together and writes the data; returns its rows. Throws `missing` when nothing is left. */
+async function finish(
+	host: StageHost,
+	stage: ResolvedRejectionStage,
+	folder: string,
+	extra: readonly (readonly CompletionRow[])[],
+): Promise<number> {
+	const files = await batchFiles(host, stage, folder);
+	const { kept, dropped: together } = keepTogether(
+		files.flatMap((file) => file.kept),
+		stage.keep,
+	);
+	const dropped = noDrops();
+	for (const file of files) for (const reason of dropReasons) dropped[reason] += file.dropped[reason] ?? 0;
+	dropped.duplicate += together.duplicate;
+	dropped.surplus += together.surplus;
+	const sampled = files.reduce((sum, file) => sum + file.sampled, 0);
+	if (kept.length === 0) {
+		host.event({ type: 'rejection-sampling', sampled, kept: 0, dropped });
+		throw nothingLeft(sampled, dropped, stage.keep);
+	}
+	const mixed = mixedIn(host, stage, kept.length, extra);
+	const lines = [...kept, ...mixed].map((line) => `${JSON.stringify(line)}\n`);
+	const hash = createHash('sha256');
+	for (const line of lines) hash.update(line);
+	await host.data.write(completionsName, lines);
+	const sha256 = hash.digest('hex');
+	const path = `data/${completionsName}`;
+	host.event({ type: 'rejection-sampling', path, sha256, rows: lines.length, sampled, kept: kept.length, dropped });
+	return lines.length;
+}
+
+async function batchFiles(host: StageHost, stage: ResolvedRejectionStage, folder: string): Promise<BatchFile[]> {
+	const files: BatchFile[] = [];
+	for (let step = 0; step < stage.steps; step++) {
+		const name = `${folder}/step_${String(step).padStart(6, '0')}.json`;
+		const content = await host.data.read(name);
+		let value: unknown = null;
+		try {
+			value = JSON.parse(content ?? 'null');
+		} catch {
+			// Told below.
+		}
+		const decoded = decode(batchSchema, value);
+		if (!decoded.ok) {
+			throw new Failure(
+				content === null ? 'missing' : 'corrupt',
+				`data/${name} of the run ${content === null ? 'is not there' : 'is damaged'}: it holds what was kept of a batch.`,
+				'Start the run again from its recipe.',
+			);
+		}
+		files.push(decoded.value);
+	}
+	return files;
+}
+
+function nothingLeft(sampled: number, dropped: DropCounts, keep: KeepSettings): Failure {
+	const told = dropReasons.filter((reason) => dropped[reason] > 0).map((reason) => `${reason} ${dropped[reason]}`);
+	const ways = ['more samples ("num_generations", "problems")', 'a higher "temperature"'];
+	if (keep.minReward !== null) ways.push('a lower "minReward"');
+	if (keep.language !== null) ways.push('a lower "minShare"');
+	return new Failure(
+		'missing',
+		`Rejection sampling kept none of ${sampled} completions (${told.join(', ')}), so there is no data.`,
+		`Try ${ways.join(', ')}, or start from a better checkpoint.`,
+	);
+}
+
+/** Rows of other files, in the shares that the recipe asks for. */
+function mixedIn(
+	host: StageHost,
+	stage: ResolvedRejectionStage,
+	own: number,
+	extra: readonly (readonly CompletionRow[])[],
+): CompletionLine[] {
+	return extra.flatMap((rows, i) => {
+		const order = Random.of(host.parts.recipe.seed, 'extra', host.progress.stageIndex, i).shuffle([...rows]);
+		return order
+			.slice(0, extraRows(own, rows.length, stage.extra[i]?.share ?? null))
+			.map(({ prompt, completion, answer, row }) => ({
+				prompt,
+				completion,
+				answer,
+				reward: null,
+				...(typeof row.category === 'string' ? { category: row.category } : {}),
+			}));
+	});
+}
