@@ -228,6 +228,9 @@ export function recipeTables(): Record<string, string> {
 		distill: keyTable(kind('distill'), own(kind('distill'))),
 		rejection: keyTable(kind('rejection-sampling')),
 		keep: keyTable(pick(kind('rejection-sampling').properties?.keep, 'keep')),
+		'keep-language': keyTable(
+			pick(pick(kind('rejection-sampling').properties?.keep, 'keep').properties?.language, 'language'),
+		),
 		extra: keyTable(pick(kind('rejection-sampling').properties?.extra?.items as Schema | undefined, 'extra')),
 		data: keyTable(orStage(kind('distill'), 'data')),
 		pytorch: keyTable(pytorch),
