@@ -1,3 +1,4 @@
+import { headNames } from '../../protocol/control.ts';
 import type { ModelShape, ParameterSpec } from '../learner.ts';
 import { countOf, elementCount, type ModelKind, specsOf } from '../model/parameters.ts';
 import type { WeightsRef } from './jobs.ts';
@@ -10,7 +11,7 @@ interface Slot {
 }
 
 export function modelOf(slot: WeightsRef['slot']): ModelKind {
-	return slot === 'value' || slot === 'process' ? 'value' : 'policy';
+	return headNames.some((head) => head === slot) ? 'value' : 'policy';
 }
 
 /** A worker's own copies of the weights: the runtime takes no shared memory. */

@@ -261,7 +261,7 @@ test('another policy judges with a prompt of its own', async () => {
 /** A policy with a head that values a text by its length. */
 function valued(): OpenPolicy & { asked: string[] } {
 	const base = new ScriptedPolicy({ rules: [{ say: '' }] });
-	const capabilities = { ...base.capabilities, heads: ['process'] as const };
+	const capabilities = { ...base.capabilities, heads: ['process', 'reward'] as const };
 	const asked: string[] = [];
 	return Object.assign(Object.create(base), {
 		asked,
@@ -269,10 +269,10 @@ function valued(): OpenPolicy & { asked: string[] } {
 		capabilities,
 		bind: () => ({
 			capabilities,
-			value: async (items: { completion: string }[]) =>
+			value: async (items: { completion: string }[], head: string) =>
 				items.map(({ completion }) => {
 					asked.push(completion);
-					return 1 / completion.length;
+					return head === 'reward' ? completion.length - 5 : 1 / completion.length;
 				}),
 		}),
 	});
@@ -299,6 +299,11 @@ test('heads value beginnings, step by step where that is wanted, and once', asyn
 	await product.score([item('abcde', { steps: ['ab', 'c', 'd', 'e'] })]);
 	assert.deepEqual(policy.asked, ['ab', 'abc', 'abcd', 'abcde']);
 	await assert.rejects(open({ use: 'value' }, policy), /headed has no head "value"/);
+	// A score has no bounds: its sigmoid keeps the order.
+	const scored = await open({ use: 'reward-model' }, policy);
+	assert.equal(scored.name, 'reward-model');
+	assert.deepEqual(await score(scored, item('abcde')), [0.5]);
+	assert.ok(((await score(scored, item('abcdefg')))[0] ?? 0) > 0.8);
 	assert.deepEqual(
 		(['last', 'min', 'prod', 'mean'] as const).map((how) => aggregateValues([0.5, 0.25, 1], how)),
 		[1, 0.25, 0.125, 1.75 / 3],
