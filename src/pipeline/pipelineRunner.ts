@@ -156,7 +156,6 @@ export class PipelineRunner {
 		if (plan === 'again') await this.#setAside(stage);
 		const folder = join(this.#options.folder, stage.name);
 		if (plan === 'again' || plan === 'begin') {
-			if ((await lstat(folder).catch(() => null)) === null) await makeStageFolder(this.#options.folder, compiled);
 			const { kept } = this.#states.get(stage.name) ?? {};
 			this.#change(stage, {
 				...freshState(stage),
@@ -164,6 +163,9 @@ export class PipelineRunner {
 				started: seconds(),
 				inputHash: compiled.inputHash,
 			});
+			// Before the folder: one that is there without its hash would be taken for another stage's.
+			await this.#write();
+			if ((await lstat(folder).catch(() => null)) === null) await makeStageFolder(this.#options.folder, compiled);
 		}
 		this.#change(stage, { status: 'running', ended: null, error: undefined, skipped: undefined });
 		await this.#write();

@@ -11,6 +11,7 @@ const stages = [
 	{ ...cold, steps: 12 },
 	{ ...rl, steps: 12 },
 	{ name: 'solve', type: 'search', from: 'rl', problems: 12, keep: 'all', params: { n: 2 }, searches: 2 },
+	{ name: 'measure', type: 'evaluate', from: 'rl', problems: 6, samples: 4, concurrency: 1 },
 ];
 const data = (folder: string) => readFile(join(folder, 'solve', 'data', 'completions.jsonl'), 'utf8');
 
@@ -34,7 +35,14 @@ test('a killed runner, and a killed runner with its engine, come to the same art
 	await eventually(async () => (stageOf(await readPipeline(folder), 'solve').progress?.done ?? 0) >= 1, 'it searches');
 	await kill(await readPipeline(folder));
 	attempt = (await place.resume(folder)).record.attempt;
-	assert.equal(attempt, 4);
+	// In the middle of an evaluation.
+	await eventually(
+		async () => (stageOf(await readPipeline(folder), 'measure').progress?.done ?? 0) >= 1,
+		'it measures',
+	);
+	await kill(await readPipeline(folder));
+	attempt = (await place.resume(folder)).record.attempt;
+	assert.equal(attempt, 5);
 
 	const record = await ended(folder, attempt);
 	assert.deepEqual(states(record), states(expected), record.error?.message);
