@@ -3,6 +3,7 @@ import type { EventLine } from '../protocol/eventLine.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { headOfStage } from '../protocol/recipe.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import { learnsFromTexts } from '../protocol/stageKinds.ts';
 import type { RunTailEvent } from '../runs/runTail.ts';
 
 /** How many values a sparkline or a rate looks back on. */
@@ -55,7 +56,7 @@ export class RunProgress {
 
 	/** The metric that the sparkline draws. */
 	get shown(): string {
-		return this.#stage === 'pretrain' || this.#stage === 'sft' || this.#stage in headOfStage ? 'loss' : 'reward';
+		return learnsFromTexts(this.#stage) || this.#stage in headOfStage ? 'loss' : 'reward';
 	}
 
 	get stage(): string {

@@ -23,7 +23,7 @@ import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { heartbeatMs, RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
-import { listFolder, openRegular, refuseLinks } from './safeFile.ts';
+import { openRegular, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
 /** What the engine says about a new run; the writer adds format, status, times and the process. */
@@ -192,14 +192,6 @@ export class RunWriter {
 				await ensureFolder(dirname(path));
 				await writeFileAtomic(path, content);
 			}),
-		/** Names of the files in a folder of data/, sorted. */
-		list: async (folder: string): Promise<string[]> => {
-			const entries = await listFolder(this.folder, runFiles.data, ...folder.split('/').filter((part) => part !== ''));
-			return entries
-				.filter((entry) => entry.isFile())
-				.map(({ name }) => name)
-				.sort();
-		},
 		remove: (name: string): Promise<void> =>
 			this.#write(() => rm(join(this.folder, runFiles.data, name), { recursive: true, force: true })),
 	};

@@ -226,7 +226,7 @@ export function recipeTables(): Record<string, string> {
 		'reward-model': keyTable(kind('reward-model'), own(kind('reward-model'))),
 		pairs: keyTable(orStage(kind('dpo'), 'pairs')),
 		distill: keyTable(kind('distill'), own(kind('distill'))),
-		rejection: keyTable(kind('rejection-sampling')),
+		rejection: keyTable(kind('rejection-sampling'), own(kind('rejection-sampling'))),
 		keep: keyTable(pick(kind('rejection-sampling').properties?.keep, 'keep')),
 		'keep-language': keyTable(
 			pick(pick(kind('rejection-sampling').properties?.keep, 'keep').properties?.language, 'language'),

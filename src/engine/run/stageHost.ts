@@ -38,8 +38,6 @@ export interface RunData {
 	/** null: there is none. */
 	read(name: string): Promise<string | null>;
 	write(name: string, content: string | Iterable<string>): Promise<void>;
-	/** Names in a folder of data/ ('': data/ itself), sorted. */
-	list(folder: string): Promise<string[]>;
 	remove(name: string): Promise<void>;
 }
 
