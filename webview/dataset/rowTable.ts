@@ -108,7 +108,8 @@ export class RowTable extends Disposable {
 		// A column may be named like what every object has.
 		const set = Object.hasOwn(widths, column.name) ? widths[column.name] : undefined;
 		if (set !== undefined) return Math.max(narrowest, Math.min(widest, set));
-		const title = 30 + 8 * column.name.length;
+		// The name, its type in smaller letters, and room for the arrow of the order.
+		const title = 38 + 7.5 * column.name.length + 6.5 * column.type.length;
 		const content = column.type === 'number' || column.type === 'yes or no' ? 90 : 24 + 7 * column.length;
 		return Math.max(80, Math.min(420, Math.max(title, content)));
 	}

@@ -37,7 +37,7 @@ export const passRateColumn = 'pass rate';
 export const passRateField = 'pass_rate';
 
 /** Larger files are gone through when a person asks for it. */
-const largestUnasked = 256 << 20;
+const largestUnasked = 64 << 20;
 const defaultShare = 0.1;
 
 export interface DatasetSessionOptions {

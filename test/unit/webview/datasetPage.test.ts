@@ -141,7 +141,7 @@ test('the editor is accessible in every theme and width', options, async (t) => 
 			await looksRight(view, `${name}-columns`, first);
 			await page.locator('.grid-rows [data-index="5"] .cell').first().click();
 			await page.locator('.part-answer').waitFor();
-			await looksRight(view, `${name}-row`);
+			await looksRight(view, `${name}-row`, size.width === 1280 || first);
 		});
 	}
 });

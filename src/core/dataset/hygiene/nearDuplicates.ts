@@ -83,6 +83,7 @@ export class NearDuplicates {
 		this.#parent.push(i);
 		const signature = signatureOf(set, this.#seeds);
 		const perBand = hashes / bands;
+		const compared = new Set<number>();
 		for (const [b, bucket] of this.#buckets.entries()) {
 			let key = b;
 			for (let k = 0; k < perBand; k++) key = mix32(key ^ (signature[b * perBand + k] as number));
@@ -92,7 +93,8 @@ export class NearDuplicates {
 				continue;
 			}
 			for (const other of members.slice(0, mostCompared)) {
-				if (this.#rootOf(other) === this.#rootOf(i)) continue;
+				if (compared.has(other) || this.#rootOf(other) === this.#rootOf(i)) continue;
+				compared.add(other);
 				if (jaccard(this.#sets[other] as Set<number>, set) < this.#similarity) continue;
 				// The earlier row leads its group.
 				const [low, high] = [this.#rootOf(other), this.#rootOf(i)].sort((a, b) => a - b) as [number, number];
