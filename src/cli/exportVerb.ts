@@ -6,6 +6,7 @@ import { neutralLabels } from '../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../core/export/selection.ts';
 import { textForms } from '../core/export/textForms.ts';
 import { parsePerturbation, perturbationKinds } from '../core/trace/perturb.ts';
+import { exportFeedback } from '../runs/exportFeedback.ts';
 import {
 	type ExportProgress,
 	type ExportSummary,
@@ -17,7 +18,7 @@ import { convertStepLabels, exportStepLabels, type LabelFormat } from '../runs/e
 import { openRun } from '../runs/openRun.ts';
 import { runTags } from '../runs/runTags.ts';
 import { printable } from './cliOutput.ts';
-import { findRun } from './findRun.ts';
+import { findAnyRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { formatBytes } from './textForms.ts';
@@ -65,7 +66,7 @@ const takes: Readonly<Partial<Record<keyof Values, readonly ExportFormat[]>>> = 
 	perturb: ['sft'],
 	seed: ['sft'],
 	'pairs-per-group': ['dpo'],
-	margin: ['dpo'],
+	margin: ['dpo', 'preferences'],
 	'length-ratio': ['dpo'],
 	reward: ['cases'],
 	'case-reward': ['cases'],
@@ -92,7 +93,7 @@ export const exportVerb: Verb = {
 		['--perturb KIND:SHARE', `sft: change each completion: ${perturbationKinds.join(', ')} (Li et al. 2025).`],
 		['--seed S', 'sft: of the perturbation (default 0).'],
 		['--pairs-per-group N', 'dpo: pairs of one group at most (default 1).'],
-		['--margin X', 'dpo: least difference of the rewards of a pair (default: any).'],
+		['--margin X', 'dpo: least difference of the rewards of a pair; preferences: of its mean ratings (default: any).'],
 		['--length-ratio X', 'dpo: how many times as long the longer completion of a pair may be (default: any).'],
 		['--reward NAME', 'cases: the recorded reward whose value is expected (default: accuracy).'],
 		['--case-reward NAME', 'cases: the function of the reward file that the cases are about.'],
@@ -154,10 +155,14 @@ async function exportFrom(
 		if (isLabels) return convertStepLabels(path, labels, out(basename(path).replace(/\.jsonl?$/, '')), how);
 		throw new Failure('invalid', `${path} is a file, and --as ${as} needs a run.`, 'Name the folder of a run.');
 	}
-	const run = await openRun(await runFolder(named), values.format === undefined ? {} : { format: values.format });
+	const run = await openRun(await findAnyRun(named), values.format === undefined ? {} : { format: values.format });
 	const selection = selectionOf(values);
 	const split = values.validation ? 'validation' : 'train';
 	const name = safeName((await run.record()).name);
+	if (exportFormatInfos[as].from === 'feedback') {
+		const margin = amount(values.margin, '--margin');
+		return exportFeedback(run, { split, selection, ...(margin === undefined ? {} : { margin }) }, out(name), how);
+	}
 	if (isLabels) {
 		return exportStepLabels(
 			{ folder: run.folder, format: run.format, name },
@@ -172,12 +177,6 @@ async function exportFrom(
 		out(name),
 		how,
 	);
-}
-
-/** A folder of any trainer as it stands, or one of our own runs by its name. */
-async function runFolder(named: string): Promise<string> {
-	const path = resolve(named);
-	return (await lstat(path).catch(() => null)) === null ? findRun(named) : path;
 }
 
 const safeName = (name: string) =>

@@ -32,3 +32,9 @@ export async function findRun(named: string): Promise<string> {
 	}
 	throw new Failure('missing', `There is no run ${named}.`, 'See reasoning-lab status for those that are known.');
 }
+
+/** A folder of any trainer as it stands, or one of our own runs by its name. */
+export async function findAnyRun(named: string): Promise<string> {
+	const path = resolve(named);
+	return (await lstat(path).catch(() => null)) === null ? findRun(named) : path;
+}

@@ -9,6 +9,7 @@ import { evaluateVerb } from './evaluateVerb.ts';
 import { exportOnnxVerb } from './exportOnnxVerb.ts';
 import { exportRewardVerb } from './exportRewardVerb.ts';
 import { exportVerb } from './exportVerb.ts';
+import { feedbackVerb } from './feedbackVerb.ts';
 import { generateDataVerb } from './generateDataVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
@@ -61,6 +62,7 @@ export const verbs: readonly Verb[] = [
 	queryVerb,
 	reportVerb,
 	exportVerb,
+	feedbackVerb,
 	exportOnnxVerb,
 	rescoreVerb,
 	exportRewardVerb,

@@ -96,6 +96,7 @@ export const settingIds = {
 	notifyRunEnd: 'reasoningLab.notifications.runEnd',
 	diagnosis: 'reasoningLab.diagnosis.enabled',
 	notifyAlerts: 'reasoningLab.notifications.alerts',
+	rater: 'reasoningLab.feedback.rater',
 	verifyOnSave: 'reasoningLab.rewards.verifyOnSave',
 	verifyOnOpen: 'reasoningLab.rewards.verifyOnOpen',
 	verifiedRows: 'reasoningLab.rewards.rows',

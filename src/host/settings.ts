@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import * as vscode from 'vscode';
 import { settingIds } from './ids.ts';
 
@@ -23,6 +24,11 @@ export const settings = {
 	diagnosis(): boolean {
 		return vscode.workspace.getConfiguration().get<boolean>(settingIds.diagnosis) ?? true;
 	},
+	/** The name that ratings of this person carry: as set, else as the system knows the person. */
+	rater(): string {
+		const named = vscode.workspace.getConfiguration().get<string>(settingIds.rater)?.trim();
+		return named || systemUser();
+	},
 	notifyAlerts(): boolean {
 		return vscode.workspace.getConfiguration().get<boolean>(settingIds.notifyAlerts) ?? true;
 	},
@@ -37,3 +43,12 @@ export const settings = {
 		await vscode.workspace.getConfiguration().update(settingIds.notifyRunEnd, value, vscode.ConfigurationTarget.Global);
 	},
 } as const;
+
+function systemUser(): string {
+	try {
+		return userInfo().username || 'person';
+	} catch {
+		// A container may run under a number that has no name.
+		return 'person';
+	}
+}

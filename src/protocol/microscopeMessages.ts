@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { failureDataSchema } from './failureData.ts';
+import { completionRatings, preferenceChoices } from './feedback.ts';
 import {
 	placeSchema,
 	rolloutDetailSchema,
@@ -161,6 +162,39 @@ export const microscopeRequests = {
 		}),
 		result: done,
 	},
+	/** How persons rated the completions of a group, the person of this window apart. */
+	loadFeedback: {
+		params: v.object({ split, ...inGroup }),
+		result: v.object({
+			/** The name that ratings of this window carry. */
+			rater: v.string(),
+			completions: v.array(
+				v.object({
+					index,
+					mine: v.nullable(v.picklist(completionRatings)),
+					others: v.array(v.object({ rater: v.string(), rating: v.picklist(completionRatings) })),
+				}),
+			),
+		}),
+	},
+	/** Saved at once, beside the run; null takes a rating back. */
+	saveRating: {
+		params: v.object({ split, ...inRollout, rating: v.nullable(v.picklist(completionRatings)) }),
+		result: done,
+	},
+	/** What the person of this window said of two completions; null: nothing. */
+	loadPreference: {
+		params: v.object({ a: placeSchema, b: placeSchema }),
+		result: v.object({
+			/** Two completions can be told apart where they answer one prompt. */
+			samePrompt: v.boolean(),
+			choice: v.nullable(v.picklist(preferenceChoices)),
+		}),
+	},
+	savePreference: {
+		params: v.object({ a: placeSchema, b: placeSchema, choice: v.nullable(v.picklist(preferenceChoices)) }),
+		result: done,
+	},
 	/** Asks the person for format and file, then writes. `rollouts`: these alone. False: the person thought better of it. */
 	export: {
 		params: v.object({
@@ -188,6 +222,7 @@ export const microscopeRequests = {
 } as const;
 export type RolloutContent = v.InferOutput<typeof microscopeRequests.loadRollout.result>;
 export type TurnsContent = v.InferOutput<typeof microscopeRequests.loadTurns.result>;
+export type FeedbackContent = v.InferOutput<typeof microscopeRequests.loadFeedback.result>;
 export type LabelsContent = v.InferOutput<typeof microscopeRequests.loadLabels.result>;
 export type PolicyContent = v.InferOutput<typeof microscopeRequests.policy.result>;
 

@@ -61,7 +61,7 @@ export interface ExportSummary {
 	readonly bytes: number;
 	/** How many were looked at, and of what. */
 	readonly read: number;
-	readonly what: 'rollouts' | 'labelled rollouts' | 'lines';
+	readonly what: 'rollouts' | 'labelled rollouts' | 'judged pairs' | 'lines';
 	/** Lines of the file. */
 	readonly written: number;
 	/** Why the others are not in it, with how many; of pairs also groups: "groups whose rewards are all equal". */
@@ -106,6 +106,12 @@ export class ExportCount {
 	}
 }
 
+const madeFrom = { rollouts: 'rollouts', labels: 'labelled rollouts', feedback: 'judged pairs' } as const;
+const whatFirst: Readonly<Partial<Record<ExportSummary['what'], string>>> = {
+	'labelled rollouts': 'Label steps in the rollouts panel first.',
+	'judged pairs': 'Rate completions of one prompt in the rollouts panel first.',
+};
+
 /**
  * Writes a file of lines, whole or not at all. Fails with `missing` when nothing would be in it, saying why.
  * @param write appends lines and counts
@@ -116,7 +122,7 @@ export async function writeExport(
 	path: string,
 	options: ExportOptions,
 	write: (lines: AtomicLines, count: ExportCount) => Promise<ExportSummary['form']>,
-	what: ExportSummary['what'] = exportFormatInfos[as].from === 'labels' ? 'labelled rollouts' : 'rollouts',
+	what: ExportSummary['what'] = madeFrom[exportFormatInfos[as].from],
 ): Promise<ExportSummary> {
 	await keepOutOfForeign(run, path);
 	const lines = await AtomicLines.open(path, options);
@@ -129,7 +135,7 @@ export async function writeExport(
 			throw new Failure(
 				'missing',
 				`Nothing would be in ${path}: ${read} ${what} were looked at${why === '' ? '' : `; left out: ${why}`}${unreadable > 0 ? `; ${unreadable} records could not be read` : ''}.`,
-				what === 'labelled rollouts' ? 'Label steps in the rollouts panel first.' : 'Choose others.',
+				whatFirst[what] ?? 'Choose others.',
 			);
 		}
 		checkAborted(options.signal);

@@ -7,7 +7,7 @@ import { writeProcessBench } from '../core/export/prm/processBench.ts';
 import { readStepSamples } from '../core/export/prm/readStepSamples.ts';
 import { type StepSample, sampleOfLabels } from '../core/export/prm/stepSample.ts';
 import { type NeutralLabel, writeTrlStepwise } from '../core/export/prm/trlStepwise.ts';
-import { type RolloutSelection, selectsStep } from '../core/export/selection.ts';
+import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { type ExportCount, type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
 import { formatLine, LineSplitter, parseLine } from './jsonLines.ts';
@@ -61,7 +61,7 @@ export function exportStepLabels(
 			count.read++;
 			const { step, group, index } = one;
 			if (split !== undefined && one.split !== split) count.leaveOut(`of the other split (${one.split})`);
-			else if (!holds(selection, one)) count.leaveOut('that are not selected');
+			else if (!selectsPlace(one, selection)) count.leaveOut('that are not selected');
 			else {
 				const line = lineOf(sampleOfLabels(one), request, `${step}-${group}-${index}`, run.name);
 				if (line === null) count.leaveOut(unrated[request.as]);
@@ -75,20 +75,6 @@ export function exportStepLabels(
 		count.unreadable = labels.unreadable;
 		return null;
 	});
-}
-
-function holds(
-	selection: RolloutSelection,
-	place: { readonly step: number; readonly group: number; readonly index: number },
-): boolean {
-	const { groups, rollouts } = selection;
-	const same = (one: { readonly step: number; readonly group: number }) =>
-		one.step === place.step && one.group === place.group;
-	return (
-		selectsStep(place.step, selection) &&
-		(groups === undefined || groups.some(same)) &&
-		(rollouts === undefined || rollouts.some((one) => same(one) && one.index === place.index))
-	);
 }
 
 /** Writes a file of step-labelled data in another of the forms in which such data is published. */

@@ -8,9 +8,11 @@ import { writeProcessBench } from '../../src/core/export/prm/processBench.ts';
 import { writeTrlStepwise } from '../../src/core/export/prm/trlStepwise.ts';
 import { rewardCase } from '../../src/core/export/rewardCase.ts';
 import { sftExample } from '../../src/core/export/sft.ts';
+import { judgedPairs, preferenceLine } from '../../src/core/feedback/judgedPairs.ts';
 import { resolveTemplate } from '../../src/core/text/template.ts';
 import { perturbationKinds, perturbTrace } from '../../src/core/trace/perturb.ts';
 import { completionSteps } from '../../src/core/trace/splitSteps.ts';
+import type { Feedback } from '../../src/protocol/feedback.ts';
 import type { RolloutLine } from '../../src/protocol/rolloutLine.ts';
 
 const tags = resolveTemplate('r1');
@@ -27,6 +29,22 @@ const steps = completionSteps(String(wrong.completion), tags, 'lines').map(({ te
 }));
 const sample = { prompt: String(wrong.prompt), answer: '37', steps, time: 1_763_640_000 };
 
+const rated = ({ step, group, index, prompt, completion, reward }: RolloutLine, rating: 2 | 5): Feedback => ({
+	...{
+		kind: 'rating',
+		format: 1,
+		time: 1_763_640_000,
+		rater: 'ada',
+		split: 'train',
+		step,
+		group,
+		index,
+		reward,
+		rating,
+	},
+	...{ prompt: String(prompt), completion: String(completion) },
+});
+
 const lines: Readonly<Record<string, readonly unknown[]>> = {
 	sft: [
 		sftExample(right, { form: 'standard' }),
@@ -38,8 +56,11 @@ const lines: Readonly<Record<string, readonly unknown[]>> = {
 	prm800k: [writePrm800k(sample, 0)],
 	'trl-stepwise': [writeTrlStepwise(sample)],
 	'math-shepherd': [writeMathShepherd(sample)],
+	preferences: judgedPairs([rated(right, 5), rated(wrong, 2)]).pairs.map(preferenceLine),
 	processbench: [writeProcessBench(sample, { id: '40-3-5', generator: 'addition', correct: null })],
 };
+
+const madeFrom = { rollouts: 'rollouts', labels: 'labels of steps', feedback: 'ratings and preferences' } as const;
 
 const fenced = (values: readonly unknown[]) =>
 	`\`\`\`jsonl\n${values.map((value) => JSON.stringify(value)).join('\n')}\n\`\`\``;
@@ -58,7 +79,7 @@ export function exportTables(): Record<string, string> {
 			'|---|---|---|',
 			...exportFormats.map((format) => {
 				const { title, detail, from } = exportFormatInfos[format];
-				return `| \`${format}\` | ${title}: ${detail} | ${from === 'labels' ? 'labels of steps' : 'rollouts'} |`;
+				return `| \`${format}\` | ${title}: ${detail} | ${madeFrom[from]} |`;
 			}),
 		].join('\n'),
 		perturbations: [`| kind, share 0.5 | of ${cell(String(right.completion))} |`, '|---|---|', ...rows].join('\n'),

@@ -2,7 +2,7 @@
  * `npm test [-- PHASE...]`: every check of the project on small configurations, from typecheck to a person's clicks in a
  * real workbench. The last line is `N passed, N failed[, N skipped]` over all of it; the exit status is 1 on a failure.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { findBubblewrap } from './bubblewrap.ts';
@@ -25,6 +25,8 @@ interface Phase {
 	 * click can miss where a busy machine lets a list or a picker move under it, and a cluster can be slow to come up.
 	 */
 	readonly parts?: readonly Part[];
+	/** It runs while the phases behind it do, and is told at the end: it keeps one core busy, and so do those. */
+	readonly beside?: boolean;
 }
 
 interface Part {
@@ -52,8 +54,9 @@ const phases: readonly Phase[] = [
 		name: 'trainer',
 		command: patient(nodeTests('trainer', 1, 'test/trainer/*.test.ts')),
 		parts: filesOf('trainer'),
+		beside: true,
 		needs: ['build'],
-		timeoutSeconds: 600,
+		timeoutSeconds: 900,
 	},
 	{
 		name: 'integration',
@@ -81,7 +84,7 @@ function filesOf(phase: string): Part[] {
 
 /** torch and Ray take their time on a busy machine. Less than the time of the phase: so it is said which test hung. */
 function patient([program, ...args]: [string, ...string[]]): [string, ...string[]] {
-	return [program, ...args.map((argument) => argument.replace(/^--test-timeout=.*/, '--test-timeout=560000'))];
+	return [program, ...args.map((argument) => argument.replace(/^--test-timeout=.*/, '--test-timeout=860000'))];
 }
 
 /** @param concurrency files that run at once */
@@ -149,6 +152,16 @@ if (chosen.some(({ name }) => ['unit', 'integration'].includes(name))) {
 	if (missing !== null) console.log(`Tests of the sandbox are skipped: ${missing}.`);
 }
 
+/** Where the output of a phase goes: this terminal, or what is told when it is over. */
+interface Terminal {
+	say(line: string): void;
+	/** File that its processes write to; undefined: this terminal. */
+	readonly log?: string;
+}
+
+const terminal: Terminal = { say: (line) => console.log(line) };
+const aside: { readonly log: string; readonly ended: Promise<void> }[] = [];
+
 for (const phase of chosen) {
 	const missing = phase.needs?.find((name) => failed.has(name));
 	if (missing !== undefined) {
@@ -156,13 +169,25 @@ for (const phase of chosen) {
 		total.failed++;
 		continue;
 	}
-	if (!phase.single) console.log(`\n${phase.name}`);
+	if (phase.beside && phase !== chosen.at(-1)) {
+		const log = join(scratch, `${phase.name}.txt`);
+		console.log(`\n${phase.name}: runs beside what follows, and is told at the end`);
+		aside.push({ log, ended: runAndCount(phase, { log, say: (line) => appendFileSync(log, `${line}\n`) }) });
+	} else await runAndCount(phase, terminal);
+}
+for (const { log, ended } of aside) {
+	await ended;
+	console.log(readFileSync(log, 'utf8').trimEnd());
+}
+
+async function runAndCount(phase: Phase, to: Terminal): Promise<void> {
+	if (!phase.single) to.say(`\n${phase.name}`);
 	const started = performance.now();
-	const counts = phase.parts === undefined ? await runPhase(phase) : await runParts(phase, phase.parts);
+	const counts = phase.parts === undefined ? await runPhase(phase, to) : await runParts(phase, phase.parts, to);
 	const seconds = ((performance.now() - started) / 1000).toFixed(1);
 	timings.push(`${phase.name} ${seconds} s`);
-	if (phase.single) console.log(`${counts.failed > 0 ? '✖' : '✔'} ${phase.name} (${seconds} s)`);
-	else console.log(`${phase.name}: ${summary(counts)} (${seconds} s)`);
+	if (phase.single) to.say(`${counts.failed > 0 ? '✖' : '✔'} ${phase.name} (${seconds} s)`);
+	else to.say(`${phase.name}: ${summary(counts)} (${seconds} s)`);
 	total.passed += counts.passed;
 	total.failed += counts.failed;
 	total.skipped += counts.skipped;
@@ -173,30 +198,35 @@ for (const phase of chosen) {
 	}
 }
 
-async function runParts(phase: Phase, parts: readonly Part[]): Promise<Counts> {
+async function runParts(phase: Phase, parts: readonly Part[], to: Terminal): Promise<Counts> {
 	const sum: Counts = { passed: 0, failed: 0, skipped: 0 };
-	const failures: string[] = [];
+	const names: string[] = [];
 	for (const { name, command } of parts) {
-		const attempt = (verbose: boolean) => runPhase({ name, command, timeoutSeconds: phase.timeoutSeconds }, verbose);
-		let counts = await attempt(phase.name === 'e2e');
+		const part = { name: `${phase.name}-${name}`, command, timeoutSeconds: phase.timeoutSeconds };
+		let counts = await runPhase(part, to, phase.name === 'e2e');
 		if (counts.failed > 0) {
-			console.log(`↻ ${name} failed and is tried a second time`);
-			counts = await attempt(true);
+			to.say(`↻ ${name} failed and is tried a second time`);
+			counts = await runPhase(part, to, true);
 		}
 		sum.passed += counts.passed;
 		sum.failed += counts.failed;
 		sum.skipped += counts.skipped;
-		failures.push(...(counts.failures ?? []));
+		names.push(...(counts.failures ?? []));
 	}
-	return { ...sum, failures };
+	return { ...sum, failures: names };
 }
 
-async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbose = false): Promise<Counts> {
+async function runPhase(
+	{ name, command, single, timeoutSeconds }: Phase,
+	to: Terminal,
+	verbose = false,
+): Promise<Counts> {
 	const [program, ...args] = command;
 	const path = join(scratch, `${name}.json`);
 	const log = join(artifacts, `${name}.log`);
 	rmSync(path, { force: true });
 	if (single) rmSync(log, { force: true });
+	const output = single ? log : to.log;
 	const code = await run(program, args, {
 		timeoutSeconds,
 		env: {
@@ -208,11 +238,11 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbos
 			// Hundreds of processes load the same few files: compiled once, they spend a third less of the processor.
 			NODE_COMPILE_CACHE: join(cache, 'compiled'),
 		},
-		...(single ? { log } : {}),
+		...(output === undefined ? {} : { log: output }),
 	});
-	if (code === 124) console.log(`✖ ${name} did not end within ${timeoutSeconds} s`);
+	if (code === 124) to.say(`✖ ${name} did not end within ${timeoutSeconds} s`);
 	if (single) {
-		if (code !== 0) console.log(tail(log, 80));
+		if (code !== 0) to.say(tail(log, 80));
 		return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
 	}
 	const counts = readCounts(path) ?? { passed: 0, failed: 0, skipped: 0 };
@@ -220,7 +250,7 @@ async function runPhase({ name, command, single, timeoutSeconds }: Phase, verbos
 	const broken = code !== 0 && counts.failed === 0;
 	const empty = counts.passed + counts.failed + counts.skipped === 0;
 	if (broken || empty) {
-		if (code !== 124) console.log(`✖ ${name} ${empty ? 'ran no test' : 'failed'} (exit status ${code})`);
+		if (code !== 124) to.say(`✖ ${name} ${empty ? 'ran no test' : 'failed'} (exit status ${code})`);
 		counts.failed++;
 	}
 	return counts;

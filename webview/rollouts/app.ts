@@ -17,6 +17,7 @@ import { Browser } from './browser.ts';
 import { CompareView } from './compareView.ts';
 import { ContinuationModel } from './continuationModel.ts';
 import { ContinueView } from './continueView.ts';
+import { FeedbackModel } from './feedbackModel.ts';
 import { FilterBar } from './filterBar.ts';
 import { activeFilters } from './filters.ts';
 import { GroupView } from './groupView.ts';
@@ -50,6 +51,7 @@ export class App extends Disposable {
 	readonly #training: TrainingView;
 	readonly #behaviours: BehavioursView;
 	readonly #label: LabelView;
+	readonly #feedback: FeedbackModel;
 	readonly #continue: ContinueView;
 	readonly #view = element('div', { class: 'view', role: 'tabpanel' });
 	readonly #notes = new Notes();
@@ -78,7 +80,8 @@ export class App extends Disposable {
 		this.#filters = this.register(new FilterBar(model));
 		this.#browser = this.register(new Browser(model));
 		const say = (text: string) => this.#live.announce(text);
-		this.#group = this.register(new GroupView(model, say));
+		this.#feedback = this.register(new FeedbackModel((method, params, signal) => model.ask(method, params, signal)));
+		this.#group = this.register(new GroupView(model, this.#feedback, say));
 		this.#modes = this.register(new ModeBar(model, (what) => this.#export(what)));
 		this.#prompts = this.register(new ScanModel<PromptRow>('promptScan', post));
 		this.#reasoning = this.register(new ScanModel<BehaviourRow>('behaviourScan', post));
@@ -159,6 +162,7 @@ export class App extends Disposable {
 		this.#prompts.clear();
 		this.#reasoning.clear();
 		this.#label.forget();
+		this.#feedback.forget();
 		this.#continue.forget();
 		this.#updateMode(true);
 	}
@@ -337,6 +341,19 @@ export class App extends Disposable {
 				model.toggleChosen(place);
 				const { size } = model.chosen;
 				this.#live.announce(`Completion ${place.index} ${model.chosen.has(place) ? '' : 'not '}chosen, ${size} in all`);
+				break;
+			}
+			case 'rate-higher':
+			case 'rate-lower':
+			case 'unrate': {
+				const { index } = model;
+				if (index === null || model.mode !== 'group') break;
+				if (command === 'unrate') this.#feedback.rate(index, null);
+				else this.#feedback.raise(index, command === 'rate-higher' ? 1 : -1);
+				const rating = this.#feedback.mine(index);
+				this.#live.announce(
+					rating === null ? `Completion ${index} is not rated` : `Completion ${index} rated ${rating} of 5`,
+				);
 				break;
 			}
 			case 'compare':

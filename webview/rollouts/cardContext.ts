@@ -1,6 +1,7 @@
 import type { TurnsContent } from '../../src/protocol/microscopeMessages.ts';
 import type { Place, TokenColumns } from '../../src/protocol/rolloutsMessages.ts';
 import type { CompletionTags, CompletionTrace } from '../lib/trace/completionTrace.ts';
+import type { RatingContext } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 import type { TokenView } from './savedState.ts';
@@ -25,6 +26,8 @@ export interface CardContext {
 	select(index: number): void;
 	isChosen(index: number): boolean;
 	toggleChosen(index: number): void;
+	/** How persons rate it; null: not in this view. */
+	readonly ratings: RatingContext | null;
 	label(index: number): void;
 	continueFrom(index: number): void;
 	/** Makes marks of a kind visible. */
@@ -39,6 +42,8 @@ export interface CardGroup extends Pick<Place, 'split' | 'step' | 'group'> {
 	readonly largestAdvantage: number;
 	readonly search: string;
 	readonly tokenView: TokenView;
+	/** Of the open group alone. */
+	readonly ratings?: RatingContext;
 	/** A completion of the group was chosen by the pointer or the focus. */
 	select(index: number): void;
 	traced?(index: number, trace: CompletionTrace): void;
@@ -87,6 +92,7 @@ export function cardContext(model: RolloutsModel, group: CardGroup, say: (text: 
 		select: (index) => group.select(index),
 		isChosen: (index) => model.chosen.has(at(index)),
 		toggleChosen: (index) => model.toggleChosen(at(index)),
+		ratings: group.ratings ?? null,
 		label: (index) => model.openOne('label', at(index)),
 		continueFrom: (index) => model.openOne('continue', at(index)),
 		showMarks: (kind) => model.setMarks(new Set([...model.marks, kind])),

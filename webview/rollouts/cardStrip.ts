@@ -41,6 +41,11 @@ export class CardStrip extends Disposable {
 		for (const card of this.#cards) card.updateChosen();
 	}
 
+	/** What persons say of the completions is another. */
+	updateRatings(): void {
+		for (const card of this.#cards) card.updateRating();
+	}
+
 	clear(): void {
 		this.#near.disconnect();
 		for (const card of this.#cards) card.dispose();

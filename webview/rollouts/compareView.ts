@@ -20,6 +20,7 @@ import {
 	type Side,
 } from './comparison.ts';
 import { verdict } from './completionCard.ts';
+import { PreferenceBar } from './preferenceBar.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
 
 const letters = ['A', 'B'] as const;
@@ -129,6 +130,9 @@ export class CompareView extends Disposable {
 			this.element,
 			this.#head(left, right),
 			element('div', { class: 'compare-summary' }, this.#statement(left, right, parting), numbersTable(left, right)),
+			!samePlace(left.place, right.place) &&
+				new PreferenceBar((method, params, signal) => this.#model.ask(method, params, signal), left.place, right.place)
+					.element,
 			element(
 				'div',
 				{ class: 'sides' },

@@ -12,6 +12,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import type { CardContext } from './cardContext.ts';
+import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
 import { findInText, type MarkKind, markNames, mixWords, type TextFindings } from './textMarks.ts';
 import { TokenBody } from './tokenBody.ts';
@@ -29,6 +30,7 @@ export class CompletionCard implements IDisposable {
 	readonly #faults = element('div', { class: 'card-faults' });
 	readonly #marks = element('div', { class: 'card-marks', role: 'group', aria: { label: 'Marks in the text' } });
 	readonly #choose: ButtonControl;
+	readonly #rating: RatingControl | null;
 	#body: (IDisposable & { readonly element: HTMLElement }) | null = null;
 	/** Of each kind, which place was shown last. */
 	readonly #shownPlace = new Map<MarkKind, number>();
@@ -56,6 +58,7 @@ export class CompletionCard implements IDisposable {
 			pressed: context.isChosen(rollout.index),
 			onClick: () => context.toggleChosen(rollout.index),
 		});
+		this.#rating = context.ratings === null ? null : new RatingControl(rollout.index, context.ratings);
 		this.updateChosen();
 		this.element.addEventListener('focusin', () => context.select(rollout.index));
 		this.element.addEventListener('pointerdown', () => context.select(rollout.index));
@@ -85,6 +88,10 @@ export class CompletionCard implements IDisposable {
 		this.element.classList.toggle('chosen', chosen);
 	}
 
+	updateRating(): void {
+		this.#rating?.update();
+	}
+
 	dispose(): void {
 		this.#disposed = true;
 		cancelIdleCallback(this.#idle);
@@ -112,6 +119,7 @@ export class CompletionCard implements IDisposable {
 				this.#actions(),
 			),
 			this.#rewards(),
+			this.#rating?.element,
 		);
 	}
 

@@ -9,6 +9,7 @@ import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
 import { cardContext, copyPart } from './cardContext.ts';
 import { CardStrip } from './cardStrip.ts';
+import type { FeedbackModel } from './feedbackModel.ts';
 import { MarkLegend } from './markLegend.ts';
 import type { RowOrder } from './order.ts';
 import type { RolloutsModel } from './rolloutsModel.ts';
@@ -34,9 +35,12 @@ export function resolveLayout(layout: Layout, longest: number, width: number): E
 export class GroupView extends Disposable {
 	readonly element: HTMLElement;
 	readonly #model: RolloutsModel;
+	readonly #feedback: FeedbackModel;
 	readonly #say: (text: string) => void;
 	readonly #title = element('h2', { class: 'group-title' });
 	readonly #numbers = element('p', { class: 'group-numbers' });
+	/** How many a person has rated, or why a rating was not saved. */
+	readonly #rated = element('p', { class: 'group-rated quiet', role: 'status' });
 	readonly #prompt = element('div', { class: 'prompt' });
 	readonly #scale = element('div', { class: 'legend', aria: { label: 'Scale of the tokens' }, role: 'group' });
 	readonly #legend: MarkLegend;
@@ -55,9 +59,10 @@ export class GroupView extends Disposable {
 	#largestAdvantage = 0;
 	#tokenViews = '';
 
-	constructor(model: RolloutsModel, say: (text: string) => void) {
+	constructor(model: RolloutsModel, feedback: FeedbackModel, say: (text: string) => void) {
 		super();
 		this.#model = model;
+		this.#feedback = feedback;
 		this.#say = say;
 		this.#order = dropdown({
 			label: 'Sort',
@@ -95,6 +100,7 @@ export class GroupView extends Disposable {
 			'div',
 			{ class: 'group-head' },
 			element('div', { class: 'group-line' }, this.#title, this.#numbers),
+			this.#rated,
 			this.#prompt,
 		);
 		this.#tools = element(
@@ -112,6 +118,7 @@ export class GroupView extends Disposable {
 			this.#applyLayout();
 		});
 		resize.observe(this.element);
+		this.register(feedback.onChange(() => this.#showRatings()));
 		this.register({ dispose: () => resize.disconnect() });
 	}
 
@@ -274,10 +281,12 @@ export class GroupView extends Disposable {
 		const largestAdvantage = rows.reduce((largest, row) => Math.max(largest, Math.abs(row.advantage ?? 0)), 0);
 		this.#largestAdvantage = largestAdvantage;
 		const place = { split: model.split, step: step as number, group: group as number };
+		void this.#feedback.open(place);
 		const context = cardContext(
 			model,
 			{
 				...place,
+				ratings: this.#feedback,
 				...{ largestAdvantage, search: filters.text, tokenView },
 				select: (index) => model.selectCompletion(index),
 				traced: (index, trace) =>
@@ -301,9 +310,19 @@ export class GroupView extends Disposable {
 				),
 		);
 		this.#applyLayout();
+		this.#showRatings();
 		this.#offerTokens();
 		this.#legend.update([]);
 		this.select(focused);
+	}
+
+	#showRatings(): void {
+		const { failure, rated } = this.#feedback;
+		const all = this.#model.summary?.index.length ?? 0;
+		const text = rated === 0 ? '' : `You have rated ${rated} of ${all}.`;
+		setText(this.#rated, failure === null ? text : `Not saved: ${failure}`);
+		this.#rated.classList.toggle('problem', failure !== null);
+		this.#strip.updateRatings();
 	}
 
 	/** Only what was recorded can be chosen. */

@@ -1,4 +1,4 @@
-/** What rollouts, or the labels of their steps, are exported as. */
+/** What rollouts, or what persons said of them, are exported as. */
 export const exportFormats = [
 	'sft',
 	'dpo',
@@ -7,6 +7,7 @@ export const exportFormats = [
 	'trl-stepwise',
 	'math-shepherd',
 	'processbench',
+	'preferences',
 ] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
@@ -14,8 +15,8 @@ export interface ExportFormatInfo {
 	/** For a list of choices. */
 	readonly title: string;
 	readonly detail: string;
-	/** What it is made from: recorded rollouts, or what persons said of their steps. */
-	readonly from: 'rollouts' | 'labels';
+	/** What it is made from: recorded rollouts, or what persons said of their steps or of them as a whole. */
+	readonly from: 'rollouts' | 'labels' | 'feedback';
 	/** Of the file that is proposed. */
 	readonly suffix: string;
 }
@@ -62,5 +63,11 @@ export const exportFormatInfos: Readonly<Record<ExportFormat, ExportFormatInfo>>
 		detail: 'Steps, and the index of the first wrong one',
 		from: 'labels',
 		suffix: '.processbench.jsonl',
+	},
+	preferences: {
+		title: 'Preference pairs of persons',
+		detail: 'What persons rated or preferred: prompt, chosen, rejected, for dpo and reward-model',
+		from: 'feedback',
+		suffix: '.preferences.jsonl',
 	},
 };

@@ -26,6 +26,21 @@ export function selectsStep(step: number, { steps, groups, rollouts }: RolloutSe
 	return rollouts === undefined || rollouts.some((place) => place.step === step);
 }
 
+/** Whether a selection takes the rollout at a place, as far as its place tells. */
+export function selectsPlace(
+	place: { readonly step: number; readonly group: number; readonly index: number },
+	selection: RolloutSelection,
+): boolean {
+	const { groups, rollouts } = selection;
+	const same = (one: { readonly step: number; readonly group: number }) =>
+		one.step === place.step && one.group === place.group;
+	return (
+		selectsStep(place.step, selection) &&
+		(groups === undefined || groups.some(same)) &&
+		(rollouts === undefined || rollouts.some((one) => same(one) && one.index === place.index))
+	);
+}
+
 /** A selection as a test, made once: lists of places are looked up, not gone through. */
 export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) => string | null {
 	const groups = selection.groups && new Set(selection.groups.map(({ step, group }) => `${step} ${group}`));

@@ -18,6 +18,7 @@ import type { RunContent } from '../../runs/runContent.ts';
 import { StepLabels } from '../../runs/stepLabels.ts';
 import type { ContinueFrom } from '../rollouts/continueFrom.ts';
 import { scanBehaviours } from './behaviourScan.ts';
+import { CompletionFeedback } from './completionFeedback.ts';
 import { indexedBehaviours, indexedPrompt, isIndexed, type LabAnswers } from './indexedScan.ts';
 import { scanPrompt } from './promptScan.ts';
 import { rolloutDetail } from './rolloutDetail.ts';
@@ -25,7 +26,16 @@ import { valueText } from './rolloutText.ts';
 import type { ScanCount } from './runScan.ts';
 
 export type MicroscopeReaders = {
-	readonly [M in 'loadRollout' | 'loadTurns' | 'loadLabels' | 'saveLabels' | 'policy']: (
+	readonly [M in
+		| 'loadRollout'
+		| 'loadTurns'
+		| 'loadLabels'
+		| 'saveLabels'
+		| 'loadFeedback'
+		| 'saveRating'
+		| 'loadPreference'
+		| 'savePreference'
+		| 'policy']: (
 		params: RequestParams<typeof microscopeRequests, M>,
 	) => Promise<RequestResult<typeof microscopeRequests, M>>;
 };
@@ -34,6 +44,8 @@ export interface MicroscopeOptions {
 	readonly content: () => Promise<RunContent>;
 	readonly rollout: (place: Place) => Promise<RolloutLine>;
 	readonly tags: () => TraceTags;
+	/** Who rates in this window. */
+	readonly rater: () => string;
 	readonly post: (event: MicroscopeEvent) => void;
 	/** Made when it is first asked. */
 	readonly continueFrom: () => Promise<Pick<ContinueFrom, 'policy' | 'generate'>>;
@@ -55,11 +67,13 @@ export class Microscope extends Disposable {
 	readonly #options: MicroscopeOptions;
 	readonly #scans = new Map<number, AbortController>();
 	readonly #continuations = new Map<number, AbortController>();
+	readonly #feedback: CompletionFeedback;
 	#labels: Promise<StepLabels> | null = null;
 
 	constructor(options: MicroscopeOptions) {
 		super();
 		this.#options = options;
+		this.#feedback = new CompletionFeedback(options);
 		this.register({ dispose: () => this.stop() });
 	}
 
@@ -92,6 +106,16 @@ export class Microscope extends Disposable {
 		loadLabels: (params) => this.#loadLabels(placeOf(params), params.rule ?? null),
 		saveLabels: async (params) => {
 			await this.#saveLabels(placeOf(params), params.rule, params.ratings);
+			return {};
+		},
+		loadFeedback: ({ split, step, group }) => this.#feedback.group({ split: split ?? 'train', step, group }),
+		saveRating: async (params) => {
+			await this.#feedback.rate(placeOf(params), params.rating);
+			return {};
+		},
+		loadPreference: ({ a, b }) => this.#feedback.preference(placeOf(a), placeOf(b)),
+		savePreference: async ({ a, b, choice }) => {
+			await this.#feedback.prefer(placeOf(a), placeOf(b), choice);
 			return {};
 		},
 		policy: async ({ step }) => (await this.#options.continueFrom()).policy(step),

@@ -12,6 +12,7 @@ import { commandIds, panelTypes } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import type { ContinueFrom } from '../rollouts/continueFrom.ts';
 import { displayText } from '../runView.ts';
+import { settings } from '../settings.ts';
 import type { LabAnswers } from './indexedScan.ts';
 import { Microscope } from './microscope.ts';
 import { type PanelContext, type RequestHandlers, RunPanel, RunPanels } from './panelBase.ts';
@@ -58,6 +59,7 @@ export class RolloutsPanel extends RunPanel<PanelEvent, PanelCommand, typeof pan
 				content: () => session.content(),
 				rollout: (place) => session.rollout(place),
 				tags: () => session.tags,
+				rater: () => settings.rater(),
 				post: (event) => this.post(event),
 				continueFrom: () => this.#continueFrom(context),
 				lab: context.lab ? { answers: context.lab, folder: runFolder } : null,

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { type ExportFormat, exportFormatInfos, exportFormats } from '../../core/export/exportFormat.ts';
+import { exportFeedback } from '../../runs/exportFeedback.ts';
 import { type ExportSummary, exportRollouts, type RolloutExport } from '../../runs/exportRollouts.ts';
 import { exportStepLabels, type LabelFormat } from '../../runs/exportStepLabels.ts';
 import { openRun } from '../../runs/openRun.ts';
@@ -57,6 +58,7 @@ export async function exportRun(
 		...(step === undefined || group === undefined ? {} : { groups: [{ step, group }] }),
 	};
 	const options = { replace: true };
+	if (exportFormatInfos[as].from === 'feedback') return exportFeedback(content, { selection }, out, options);
 	if (exportFormatInfos[as].from === 'labels') {
 		const labels = { as: as as LabelFormat, now: Date.now() / 1000, selection };
 		return exportStepLabels({ folder: content.folder, format: content.format, name: run.name }, labels, out, options);

@@ -1,10 +1,16 @@
 import { basename, dirname } from 'node:path';
 import * as vscode from 'vscode';
-import { type ExportFormat, exportFormatInfos, exportFormats } from '../../core/export/exportFormat.ts';
+import {
+	type ExportFormat,
+	type ExportFormatInfo,
+	exportFormatInfos,
+	exportFormats,
+} from '../../core/export/exportFormat.ts';
 import type { RolloutSelection } from '../../core/export/selection.ts';
 import { type Perturbation, type PerturbationKind, perturbationKinds } from '../../core/trace/perturb.ts';
 import type { microscopeRequests } from '../../protocol/microscopeMessages.ts';
 import type { RequestParams } from '../../protocol/webviewMessages.ts';
+import { exportFeedback } from '../../runs/exportFeedback.ts';
 import { type ExportOptions, type ExportSummary, exportRollouts, leftOutText } from '../../runs/exportRollouts.ts';
 import { exportStepLabels, type LabelFormat } from '../../runs/exportStepLabels.ts';
 import type { RunContent } from '../../runs/runContent.ts';
@@ -48,12 +54,19 @@ interface FormatItem extends vscode.QuickPickItem {
 
 async function pickFormat(what: string): Promise<ExportFormat | null> {
 	const separator = (label: string): FormatItem => ({ label, kind: vscode.QuickPickItemKind.Separator });
-	const items = (from: 'rollouts' | 'labels'): FormatItem[] =>
+	const items = (from: ExportFormatInfo['from']): FormatItem[] =>
 		exportFormats
 			.filter((format) => exportFormatInfos[format].from === from)
 			.map((format) => ({ label: exportFormatInfos[format].title, detail: exportFormatInfos[format].detail, format }));
 	const picked = await vscode.window.showQuickPick(
-		[separator('Rollouts'), ...items('rollouts'), separator('Labels of steps'), ...items('labels')],
+		[
+			separator('Rollouts'),
+			...items('rollouts'),
+			separator('Ratings and preferences'),
+			...items('feedback'),
+			separator('Labels of steps'),
+			...items('labels'),
+		],
 		{ title: `Export ${what}`, placeHolder: 'As what?', matchOnDetail: true },
 	);
 	return picked?.format ?? null;
@@ -114,6 +127,7 @@ export async function exportDialog(
 		const summary = await withProgress({ title: 'Exporting rollouts', why: what }, async (signal) => {
 			// The dialog has asked whether a file that is there is to be replaced.
 			const options: ExportOptions = { replace: true, signal };
+			if (from === 'feedback') return exportFeedback(run, { split, selection }, target.fsPath, options);
 			if (from === 'labels') {
 				const { neutral } = choices;
 				const labels = {

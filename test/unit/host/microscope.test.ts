@@ -169,6 +169,7 @@ function open(
 	folder: string,
 	continueFrom: MicroscopeOptions['continueFrom'] = () => Promise.reject(new Failure('unavailable', 'none')),
 	lab: MicroscopeOptions['lab'] = null,
+	rater = 'ada',
 ) {
 	const source = new RolloutsSource(folder);
 	const events: MicroscopeEvent[] = [];
@@ -177,6 +178,7 @@ function open(
 		content: () => source.content(),
 		rollout: ({ split, step, group, index }) => source.rollout(step, group, index, split),
 		tags: () => r1,
+		rater: () => rater,
 		post: (event) => {
 			events.push(event);
 			for (const wake of waiting.splice(0)) wake();
@@ -344,4 +346,28 @@ test('an index answers with the same rows as going through the run, and says tha
 	assert.deepEqual(by.reasoning, through.reasoning);
 	const asleep = await gone({ answers: { ...answers, started: false }, folder: run });
 	assert.deepEqual(asleep.indexed, [false, false], 'no worker is started for a scan');
+});
+
+test('completions are rated and compared beside the run, each person for themselves', async (t) => {
+	const folder = run;
+	const ada = open(t, folder).microscope.readers;
+	const bob = open(t, folder, undefined, null, 'bob').microscope.readers;
+	const group = { split: place.split, step: place.step, group: place.group };
+	assert.deepEqual(await ada.loadFeedback(group), { rater: 'ada', completions: [] });
+	await ada.saveRating({ ...place, rating: 4 });
+	await bob.saveRating({ ...place, rating: 2 });
+	assert.deepEqual((await ada.loadFeedback(group)).completions, [
+		{ index: place.index, mine: 4, others: [{ rater: 'bob', rating: 2 }] },
+	]);
+	await ada.saveRating({ ...place, rating: null });
+	assert.deepEqual((await bob.loadFeedback(group)).completions, [{ index: place.index, mine: 2, others: [] }]);
+
+	const other = { ...place, index: place.index + 1 };
+	assert.deepEqual(await ada.loadPreference({ a: place, b: other }), { samePrompt: true, choice: null });
+	await ada.savePreference({ a: place, b: other, choice: 'b' });
+	assert.equal((await ada.loadPreference({ a: other, b: place })).choice, 'a');
+	assert.equal((await bob.loadPreference({ a: place, b: other })).choice, null);
+	const elsewhere = { ...place, group: place.group + 1 };
+	assert.equal((await ada.loadPreference({ a: place, b: elsewhere })).samePrompt, false);
+	await assert.rejects(ada.savePreference({ a: place, b: elsewhere, choice: 'a' }), { reason: 'invalid' });
 });

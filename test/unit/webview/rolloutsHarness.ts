@@ -50,6 +50,7 @@ export async function openRollouts(
 		content: () => session.content(),
 		rollout: (place) => session.rollout(place),
 		tags: () => session.tags,
+		rater: () => 'ada',
 		post: (event) => post({ kind: 'event', event }),
 		continueFrom: continueFrom ?? (() => Promise.reject(new Failure('unavailable', 'No policy in this test.'))),
 		tellMs: 20,

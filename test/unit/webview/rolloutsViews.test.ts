@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -254,6 +254,77 @@ test('steps are labelled by keys, and each label is on disk at once', options, a
 	await page.waitForSelector('.step-label.rated--1');
 	assert.deepEqual(await view.violations(), []);
 });
+
+test(
+	'completions are rated by keys and by pointer, two are compared, and all of it is on disk at once',
+	options,
+	async (t) => {
+		const run = join(root, 'rated');
+		await writeMicroscopeRun(run, 2);
+		const theirs = {
+			...{ kind: 'rating', format: 1, time: 1, rater: 'bob<b>', prompt: 'p', split: 'train', step: 2, group: 0 },
+			...{ index: 1, completion: 'c', reward: 1, rating: 2 },
+		};
+		const view = await open(t, {}, policy, run);
+		const { page } = view;
+		await page.waitForSelector('.card-rating');
+		const feedback = async () => {
+			const text = await readFile(join(run, 'annotations/feedback.jsonl'), 'utf8').catch(() => '');
+			const lines = text.split('\n').filter((line) => line !== '');
+			return lines.map((line) => JSON.parse(line) as { index: number; rating?: number | null; choice?: string | null });
+		};
+		const last = async (holds: (line: Awaited<ReturnType<typeof feedback>>[number] | undefined) => boolean) => {
+			for (let i = 0; i < 200 && !holds((await feedback()).at(-1)); i++) await page.waitForTimeout(20);
+			const line = (await feedback()).at(-1);
+			assert.ok(holds(line), JSON.stringify(line));
+		};
+		const checked = page.locator('.card.selected .rating[aria-checked="true"]');
+		await page.keyboard.press('ArrowRight');
+		await page.keyboard.press('+');
+		await last((line) => line?.rating === 4);
+		assert.equal(await checked.textContent(), '4');
+		await page.keyboard.press('+');
+		await page.keyboard.press('+');
+		await last((line) => line?.rating === 5);
+		await page.keyboard.press('0');
+		await last((line) => line?.rating === null);
+		await page.keyboard.press('-');
+		await last((line) => line?.rating === 2);
+		await page.waitForFunction(() =>
+			document.querySelector('.group-rated')?.textContent?.startsWith('You have rated 1 of'),
+		);
+		const first = page.locator('.card').first().locator('.rating');
+		await first.nth(4).click();
+		await last((line) => line?.rating === 5);
+		await first.nth(4).press('ArrowLeft');
+		await last((line) => line?.rating === 4);
+		await first.nth(3).click();
+		await last((line) => line?.rating === null);
+		await page.screenshot({ path: join(pictures, 'rollouts-rated.png') });
+		assert.deepEqual(await view.violations(), []);
+
+		await page.keyboard.press('2');
+		const better = page.getByRole('button', { name: 'B Is Better' });
+		await better.click();
+		await last((line) => line?.choice === 'b');
+		await page.waitForFunction(() => document.querySelector('.preference')?.textContent?.includes('You prefer B.'));
+		await page.screenshot({ path: join(pictures, 'rollouts-preferred.png') });
+		assert.deepEqual(await view.violations(), []);
+		await better.click();
+		await last((line) => line?.choice === null);
+
+		await appendFile(join(run, 'annotations/feedback.jsonl'), `${JSON.stringify(theirs)}\n`);
+		await page.keyboard.press('1');
+		await page.waitForSelector('.card-rating');
+		await page.keyboard.press('[');
+		await page.waitForFunction(() => document.querySelector('.group-rated')?.textContent === '');
+		await page.keyboard.press(']');
+		await page.waitForFunction(() => document.querySelector('.rating-others')?.parentElement !== null);
+		await page.waitForFunction(() =>
+			[...document.querySelectorAll('.rating-others')].some((one) => one.textContent === 'bob<b>: 2'),
+		);
+	},
+);
 
 test('the thinking is cut at a token, edited, and goes on; without a policy it says why', options, async (t) => {
 	const view = await open(t, {}, policy);

@@ -1,0 +1,55 @@
+import { feedbackAgreement } from '../core/feedback/agreement.ts';
+import { FeedbackLog } from '../runs/feedbackLog.ts';
+import { openRun } from '../runs/openRun.ts';
+import { printable } from './cliOutput.ts';
+import { findAnyRun } from './findRun.ts';
+import { parseArguments } from './parseArguments.ts';
+import type { Verb } from './verb.ts';
+
+const number = (value: number) => value.toFixed(2);
+
+export const feedbackVerb: Verb = {
+	name: 'feedback',
+	usage: '<run>',
+	summary: "Say what persons rated and preferred of a run's completions, and how far they and the rewards agree.",
+	options: [['--format NAME', 'The trainer whose format the folder is read in, where several fit.']],
+	async run({ args, output }) {
+		const { values, positionals } = parseArguments(
+			'feedback',
+			args,
+			{ format: { type: 'string' } },
+			{ names: ['a run'], least: 1, most: 1 },
+		);
+		const folder = await findAnyRun(positionals[0] as string);
+		const run = await openRun(folder, values.format === undefined ? {} : { format: values.format });
+		const log = await FeedbackLog.of(run);
+		const agreement = feedbackAgreement(await log.all());
+		output.object({ run: run.folder, ...agreement, unreadable: log.unreadable });
+		if (agreement.raters.length === 0) {
+			output.line('Nobody has rated a completion of this run: do so in the rollouts panel, with + and -.');
+			return 0;
+		}
+		for (const { name, ratings, preferences } of agreement.raters) {
+			output.line(printable(`${name}: ${ratings} rated, ${preferences} compared`));
+		}
+		const { alpha, shared, pairs, undecided, reward, blind } = agreement;
+		output.line(
+			alpha === null
+				? `Agreement of raters: nothing can tell (${shared} completions were rated by two or more).`
+				: `Agreement of raters: Krippendorff's alpha ${number(alpha)} on ${shared} completions (1: all agree, 0: chance).`,
+		);
+		output.line(`Pairs told apart: ${pairs}; equal or disputed: ${undecided}.`);
+		if (reward !== null) {
+			const { accuracy, low, high } = reward.share;
+			output.line(
+				`The reward agrees with ${number(accuracy)} [${number(low)}, ${number(high)}] of the ${reward.pairs} pairs whose rewards differ.`,
+			);
+		}
+		if (blind > 0)
+			output.line(`Of ${blind} pairs both rewards are the same: the reward does not see what persons see.`);
+		if (pairs > 0)
+			output.line('reasoning-lab export <run> --as preferences writes the pairs for dpo and reward-model.');
+		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);
+		return 0;
+	},
+};

@@ -1,0 +1,54 @@
+import type { Feedback } from '../../protocol/feedback.ts';
+import { type Estimate, wilsonInterval } from '../evaluation/interval.ts';
+import { completionKey, judgedPairs } from './judgedPairs.ts';
+import { ordinalAlpha } from './krippendorff.ts';
+
+export interface FeedbackAgreement {
+	/** Most active first. */
+	readonly raters: readonly { readonly name: string; readonly ratings: number; readonly preferences: number }[];
+	/** Completions with a rating. */
+	readonly rated: number;
+	/** Completions that two persons or more rated, and how far those agree; null: nothing can tell. */
+	readonly shared: number;
+	readonly alpha: number | null;
+	/** Pairs that persons told apart, and those that they did not. */
+	readonly pairs: number;
+	readonly undecided: number;
+	/** Of the pairs whose rewards differ, the share in which the better one earned more; null: there is none. */
+	readonly reward: { readonly pairs: number; readonly share: Estimate } | null;
+	/** Pairs whose two rewards are the same: the rule does not see what persons see. */
+	readonly blind: number;
+}
+
+/** How far persons agree with each other, and with the rewards of the run. */
+export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreement {
+	const raters = new Map<string, { ratings: number; preferences: number }>();
+	const byCompletion = new Map<string, number[]>();
+	for (const one of feedback) {
+		const counts = raters.get(one.rater) ?? { ratings: 0, preferences: 0 };
+		if (one.kind === 'rating' && one.rating !== null) {
+			counts.ratings++;
+			const key = completionKey(one);
+			byCompletion.set(key, [...(byCompletion.get(key) ?? []), one.rating]);
+		} else if (one.kind === 'preference' && one.choice !== null) counts.preferences++;
+		else continue;
+		raters.set(one.rater, counts);
+	}
+	const { pairs, undecided } = judgedPairs(feedback);
+	const rewarded = pairs.filter(({ chosen, rejected }) => chosen.reward !== null && rejected.reward !== null);
+	const told = rewarded.filter(({ chosen, rejected }) => chosen.reward !== rejected.reward);
+	const right = told.filter(({ chosen, rejected }) => (chosen.reward as number) > (rejected.reward as number)).length;
+	const units = [...byCompletion.values()];
+	return {
+		raters: [...raters]
+			.map(([name, counts]) => ({ name, ...counts }))
+			.sort((a, b) => b.ratings + b.preferences - a.ratings - a.preferences || (a.name < b.name ? -1 : 1)),
+		rated: units.length,
+		shared: units.filter((ratings) => ratings.length > 1).length,
+		alpha: ordinalAlpha(units),
+		pairs: pairs.length,
+		undecided,
+		reward: told.length === 0 ? null : { pairs: told.length, share: wilsonInterval(right / told.length, told.length) },
+		blind: rewarded.length - told.length,
+	};
+}

@@ -1,0 +1,46 @@
+import { checkAborted } from '../base/async.ts';
+import { type RolloutSelection, selectsPlace } from '../core/export/selection.ts';
+import { judgedPairs, preferenceLine } from '../core/feedback/judgedPairs.ts';
+import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
+import { type ExportOptions, type ExportSummary, writeExport } from './exportRollouts.ts';
+import { FeedbackLog } from './feedbackLog.ts';
+import { formatLine } from './jsonLines.ts';
+import type { RolloutSplit } from './runContent.ts';
+
+export interface FeedbackExport {
+	readonly split?: RolloutSplit;
+	readonly selection?: RolloutSelection;
+	/** Mean ratings of a pair differ by at least this; comparisons of two are taken whatever it is. Default: any. */
+	readonly margin?: number;
+}
+
+/** Exports what persons rated or preferred as pairs for `dpo` and `reward-model`: prompt, chosen, rejected. */
+export function exportFeedback(
+	run: { readonly folder: string; readonly format: string },
+	{ split, selection = {}, margin = 0 }: FeedbackExport,
+	path: string,
+	options: ExportOptions,
+): Promise<ExportSummary> {
+	return writeExport(run, 'preferences', path, options, async (lines, count) => {
+		const log = await FeedbackLog.of(run);
+		const selected = (one: RatedCompletion) =>
+			(split === undefined || one.split === split) && selectsPlace(one, selection);
+		const feedback = (await log.all()).filter((one: Feedback) =>
+			one.kind === 'rating' ? selected(one) : selected(one.a) && selected(one.b),
+		);
+		const { pairs, undecided } = judgedPairs(feedback);
+		count.read = pairs.length + undecided;
+		for (let i = 0; i < undecided; i++) count.leaveOut('that were found equal, or that persons disagree on');
+		for (const pair of pairs) {
+			checkAborted(options.signal);
+			if (pair.margin !== null && pair.margin < margin) {
+				count.leaveOut('whose ratings differ by less than the margin');
+				continue;
+			}
+			await lines.append(formatLine(preferenceLine(pair)));
+			count.written++;
+		}
+		count.unreadable = log.unreadable;
+		return null;
+	});
+}

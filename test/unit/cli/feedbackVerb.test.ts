@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { FeedbackLog } from '../../../src/runs/feedbackLog.ts';
+import { writeMicroscopeRun } from '../webview/microscopeFixture.ts';
+import { objects, Workplace } from './cliFixtures.ts';
+
+test('feedback says who rated, how far they agree, and whether the reward sees it alike', async (context) => {
+	const place = await Workplace.make(context);
+	const cli = (...args: string[]) => place.run(context, ...args);
+	const run = join(place.folder, 'bakery');
+	await writeMicroscopeRun(run, 2);
+	const empty = await cli('feedback', run);
+	assert.equal(empty.status, 0);
+	assert.match(empty.stdout, /Nobody has rated/);
+	const log = await FeedbackLog.of({ folder: run, format: 'reasoning-lab' });
+	const rate = (rater: string, index: number, reward: number, rating: 1 | 2 | 3 | 4 | 5) =>
+		log.save({
+			...{ kind: 'rating', format: 1, time: 1, rater, prompt: 'p', split: 'train', step: 1, group: 0, index },
+			...{ completion: `text ${index}`, reward, rating },
+		});
+	for (const rater of ['ada', 'bob']) {
+		await rate(rater, 0, 1, 5);
+		await rate(rater, 1, 0, 1);
+	}
+	const told = await cli('feedback', run);
+	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
+	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);
+	assert.match(told.stdout, /agrees with 1\.00 \[0\.21, 1\.00\] of the 1 pairs/);
+	const json = objects((await cli('feedback', run, '--json')).stdout)[0] as {
+		alpha: number;
+		pairs: number;
+		reward: { pairs: number };
+	};
+	assert.deepEqual([json.alpha, json.pairs, json.reward.pairs], [1, 1, 1]);
+	const exported = await cli('export', run, '--as', 'preferences', '--out', 'pairs.jsonl');
+	assert.equal(exported.status, 0, exported.stderr);
+});

@@ -1,0 +1,115 @@
+import { Disposable } from '../../src/base/disposable.ts';
+import { Emitter } from '../../src/base/event.ts';
+import { Failure } from '../../src/base/failure.ts';
+import type { CompletionRating } from '../../src/protocol/feedback.ts';
+import type { FeedbackContent } from '../../src/protocol/microscopeMessages.ts';
+import type { Place } from '../../src/protocol/rolloutsMessages.ts';
+import type { Ask } from './rolloutsModel.ts';
+
+type Judged = FeedbackContent['completions'][number];
+type Group = Omit<Place, 'index'>;
+
+const sameGroup = (a: Group, b: Group) => a.split === b.split && a.step === b.step && a.group === b.group;
+
+/** From where the first press of + or - starts. */
+const middle: CompletionRating = 3;
+
+/**
+ * How persons rate the completions of the open group. A rating is shown and saved at once; what cannot be saved is taken
+ * back and told.
+ */
+export class FeedbackModel extends Disposable {
+	readonly #ask: Ask;
+	readonly #changed = this.register(new Emitter<void>());
+	readonly onChange = this.#changed.event;
+	#group: Group | null = null;
+	#judged = new Map<number, Judged>();
+	#abort: AbortController | null = null;
+	#saving: Promise<void> = Promise.resolve();
+	/** Why the last rating was not saved, or why there are none to show. */
+	failure: Failure | null = null;
+
+	constructor(ask: Ask) {
+		super();
+		this.#ask = ask;
+	}
+
+	/** Opens a group; one that is open is left as it is. */
+	async open(group: Group): Promise<void> {
+		if (this.#group !== null && sameGroup(this.#group, group)) return;
+		this.#abort?.abort();
+		const abort = new AbortController();
+		this.#abort = abort;
+		this.#group = { split: group.split, step: group.step, group: group.group };
+		this.#judged = new Map();
+		this.failure = null;
+		try {
+			const { completions } = await this.#ask('loadFeedback', this.#group, abort.signal);
+			if (abort.signal.aborted) return;
+			// What was rated while this was on its way is newer.
+			for (const one of completions) if (!this.#judged.has(one.index)) this.#judged.set(one.index, one);
+		} catch (error) {
+			if (abort.signal.aborted) return;
+			this.failure = Failure.from(error);
+		}
+		this.#changed.fire();
+	}
+
+	/** Another window may have rated: the next opening reads again. */
+	forget(): void {
+		this.#abort?.abort();
+		this.#group = null;
+	}
+
+	mine(index: number): CompletionRating | null {
+		return this.#judged.get(index)?.mine ?? null;
+	}
+
+	others(index: number): Judged['others'] {
+		return this.#judged.get(index)?.others ?? [];
+	}
+
+	/** How many completions the person of this window has rated. */
+	get rated(): number {
+		return [...this.#judged.values()].filter(({ mine }) => mine !== null).length;
+	}
+
+	/** Rates a completion of the open group; null takes the rating back. */
+	rate(index: number, rating: CompletionRating | null): void {
+		const group = this.#group;
+		const before = this.mine(index);
+		if (group === null || before === rating) return;
+		this.#set(index, rating);
+		this.#saving = this.#saving
+			.then(() => this.#ask('saveRating', { ...group, index, rating }))
+			.then(
+				() => {
+					this.failure = null;
+				},
+				(error: unknown) => {
+					this.failure = Failure.from(error);
+					const open = this.#group !== null && sameGroup(this.#group, group);
+					if (open && this.mine(index) === rating) this.#set(index, before);
+				},
+			)
+			.then(() => {
+				if (!this.disposed) this.#changed.fire();
+			});
+	}
+
+	/** A step up or down from what it is, or from the middle. */
+	raise(index: number, by: 1 | -1): void {
+		const next = (this.mine(index) ?? middle) + by;
+		this.rate(index, Math.max(1, Math.min(5, next)) as CompletionRating);
+	}
+
+	/** Settles when all that was rated is saved, or told as unsaved. */
+	saved(): Promise<void> {
+		return this.#saving;
+	}
+
+	#set(index: number, mine: CompletionRating | null): void {
+		this.#judged.set(index, { index, others: this.others(index), mine });
+		this.#changed.fire();
+	}
+}

@@ -1,0 +1,77 @@
+import { Failure } from '../../src/base/failure.ts';
+import type { PreferenceChoice } from '../../src/protocol/feedback.ts';
+import type { Place } from '../../src/protocol/rolloutsMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, setText } from '../lib/dom.ts';
+import type { Ask } from './rolloutsModel.ts';
+
+const labels: Readonly<Record<PreferenceChoice, string>> = {
+	a: 'A Is Better',
+	equal: 'Equal',
+	b: 'B Is Better',
+};
+const said: Readonly<Record<PreferenceChoice, string>> = {
+	a: 'You prefer A.',
+	equal: 'To you they are equal.',
+	b: 'You prefer B.',
+};
+
+/** Which of two completions is better, as a person says it; a second press takes it back. */
+export class PreferenceBar {
+	readonly element: HTMLElement;
+	readonly #ask: Ask;
+	readonly #pair: { readonly a: Place; readonly b: Place };
+	readonly #status = element('span', { class: 'quiet', role: 'status' });
+	readonly #buttons;
+	#choice: PreferenceChoice | null = null;
+	#possible = false;
+
+	constructor(ask: Ask, a: Place, b: Place) {
+		this.#ask = ask;
+		this.#pair = { a, b };
+		this.#buttons = (['a', 'equal', 'b'] as const).map((choice) => ({
+			choice,
+			control: button({ label: labels[choice], pressed: false, onClick: () => void this.choose(choice) }),
+		}));
+		for (const { control } of this.#buttons) control.setDisabled(true);
+		this.element = element(
+			'div',
+			{ class: 'preference', role: 'group', aria: { label: 'Which is better' } },
+			element('span', null, 'Which is better?'),
+			...this.#buttons.map(({ control }) => control.element),
+			this.#status,
+		);
+		void this.#load();
+	}
+
+	/** Saves a choice, or takes back the one that was made. */
+	async choose(choice: PreferenceChoice): Promise<void> {
+		if (!this.#possible) return;
+		const before = this.#choice;
+		this.#show(before === choice ? null : choice);
+		try {
+			await this.#ask('savePreference', { ...this.#pair, choice: this.#choice });
+		} catch (error) {
+			this.#show(before);
+			setText(this.#status, `Not saved: ${Failure.from(error)}`);
+		}
+	}
+
+	async #load(): Promise<void> {
+		try {
+			const { samePrompt, choice } = await this.#ask('loadPreference', this.#pair);
+			this.#possible = samePrompt;
+			for (const { control } of this.#buttons) control.setDisabled(!samePrompt);
+			if (samePrompt) this.#show(choice);
+			else setText(this.#status, 'They answer different prompts, so none is better than the other.');
+		} catch (error) {
+			setText(this.#status, Failure.from(error).toString());
+		}
+	}
+
+	#show(choice: PreferenceChoice | null): void {
+		this.#choice = choice;
+		for (const one of this.#buttons) one.control.setPressed(one.choice === choice);
+		setText(this.#status, choice === null ? '' : said[choice]);
+	}
+}
