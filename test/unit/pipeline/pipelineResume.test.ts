@@ -124,6 +124,22 @@ describe('a stage that fails', () => {
 	});
 });
 
+test('rejection sampling that kept nothing stops the pipeline where a changed recipe goes on', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const untrained = { ...cold, steps: 1, learning_rate: 0 };
+	const keep = { name: 'keep', type: 'rejection-sampling', from: 'cold', problems: 2, num_generations: 1 };
+	const again = { ...cold, name: 'again', from: 'cold', data: { stage: 'keep' }, steps: 1 };
+	const { folder, record } = await place.run([untrained, { ...keep, keep: { minReward: 1e6 } }, again]);
+	assert.deepEqual([record.status, ...states(record)], ['failed', 'cold finished', 'keep failed', 'again waiting']);
+	assert.match(record.error?.message ?? '', /kept none of 2 completions/);
+	const next = await place.resumed(folder, {
+		recipe: await place.write([untrained, { ...keep, keep: { correct: false } }]),
+	});
+	assert.equal(next.status, 'finished', next.error?.message);
+	assert.deepEqual(stageOf(next, 'keep').kept, ['keep~1']);
+	assert.equal(stageOf(next, 'cold').kept, undefined);
+});
+
 test('hostile folders are refused', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder, record } = await place.run([{ ...cold, steps: 1 }]);
