@@ -13,6 +13,7 @@ import { feedbackVerb } from './feedbackVerb.ts';
 import { generateDataVerb } from './generateDataVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { inspectVerb } from './inspectVerb.ts';
+import { newVerb } from './newVerb.ts';
 import { parseArguments } from './parseArguments.ts';
 import { pipelineVerb } from './pipelineVerb.ts';
 import { queryVerb } from './queryVerb.ts';
@@ -51,6 +52,7 @@ const helpVerb: Verb = {
 };
 
 export const verbs: readonly Verb[] = [
+	newVerb,
 	runVerb,
 	slurmVerb,
 	resumeVerb,

@@ -3,12 +3,12 @@ import { Failure } from '../base/failure.ts';
 import {
 	conflictsOf,
 	copyTemplate,
-	exists,
 	type OnConflict,
 	type ProjectTemplate,
 	projectTemplates,
 	templateFiles,
-} from './projectTemplates.ts';
+} from '../runs/projectTemplates.ts';
+import { exists } from './exists.ts';
 
 /** What a caller may answer in advance; whatever is missing is asked for. */
 export interface NewProjectAnswers {
@@ -31,12 +31,14 @@ export async function newProject(
 	if (template === undefined) return undefined;
 	const folder = answers.folder ?? (await pickFolder(template));
 	if (folder === undefined) return undefined;
-	const files = await templateFiles(templates, template.id);
-	if (files.length === 0) throw new Failure('missing', `The template "${template.id}" has no files.`);
-	const conflicts = await conflictsOf(files, folder);
+	if (folder.scheme !== 'file') {
+		throw new Failure('unsupported', `${folder} is no folder of this machine.`, 'Choose another folder.');
+	}
+	const files = await templateFiles(templates.fsPath, template.id);
+	const conflicts = await conflictsOf(files, folder.fsPath);
 	const onConflict = conflicts.length === 0 ? 'fail' : (answers.onConflict ?? (await askConflict(conflicts, folder)));
 	if (onConflict === undefined) return undefined;
-	await copyTemplate(files, folder, onConflict);
+	await copyTemplate(files, folder.fsPath, onConflict);
 	const recipe = vscode.Uri.joinPath(folder, template.recipe);
 	if (answers.open ?? true) await openProject(folder, recipe);
 	return recipe;

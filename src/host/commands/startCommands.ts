@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { engineTitles } from '../../runs/engineFacts.ts';
+import { copyTemplate, projectTemplates, templateFiles } from '../../runs/projectTemplates.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import type { CommandTable } from '../commandTable.ts';
+import { exists } from '../exists.ts';
 import { commandIds } from '../ids.ts';
 import { type NewProjectAnswers, newProject } from '../newProject.ts';
 import type { Notices } from '../notices.ts';
-import { copyTemplate, exists, projectTemplates, templateFiles } from '../projectTemplates.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { formatBytes, formatShare } from '../runPresentation.ts';
@@ -86,7 +87,7 @@ async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<v
 	}
 	const target = vscode.Uri.joinPath(storage, 'demo');
 	// An older version's copy is replaced; its runs have recipes of their own.
-	await copyTemplate(await templateFiles(templates, demo.id), target, 'replace');
+	await copyTemplate(await templateFiles(templates.fsPath, demo.id), target.fsPath, 'replace');
 	return vscode.Uri.joinPath(target, demo.recipe);
 }
 

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { exists } from '../projectTemplates.ts';
+import { exists } from '../exists.ts';
 import { displayText } from '../runView.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import { elsewhere } from './rewardFileList.ts';

@@ -1,0 +1,101 @@
+import { constants } from 'node:fs';
+import { copyFile, lstat, mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+
+/** A project that can be scaffolded: a folder of media/templates. */
+export interface ProjectTemplate {
+	readonly id: 'starter' | 'demo' | 'pytorch';
+	readonly label: string;
+	readonly detail: string;
+	/** The recipe that is opened once the project is there. */
+	readonly recipe: string;
+}
+
+export const projectTemplates: readonly ProjectTemplate[] = [
+	{
+		id: 'starter',
+		label: 'Own problems',
+		detail: 'A recipe, a dataset of short calculations to replace with your own, and rewards to change.',
+		recipe: 'starter.recipe.json',
+	},
+	{
+		id: 'demo',
+		label: 'Addition demo',
+		detail: 'Generated sums: nothing to prepare, and results in a few minutes.',
+		recipe: 'addition.recipe.json',
+	},
+	{
+		id: 'pytorch',
+		label: 'Pre-trained model (PyTorch)',
+		detail: 'GRPO with TRL on a model of the hub or of a folder, and a small recipe that runs on any machine.',
+		recipe: 'small.recipe.json',
+	},
+];
+
+/** Template files that tools would treat as their own if they had their real name in this package. */
+const realNames: Readonly<Record<string, string>> = { gitignore: '.gitignore' };
+
+export interface TemplateFile {
+	readonly source: string;
+	/** Relative to the project, with `/`. */
+	readonly path: string;
+}
+
+/** Types of reward files, where a template has some in TypeScript: one file serves all. */
+const types = { folder: 'rewards/', name: 'reasoning-lab.d.ts' };
+
+/** The files of a template; `templates` is media/templates. Fails with `missing` where there are none. */
+export async function templateFiles(templates: string, id: ProjectTemplate['id']): Promise<TemplateFile[]> {
+	const files: TemplateFile[] = [];
+	const visit = async (folder: string, prefix: string): Promise<void> => {
+		for (const entry of await readdir(folder, { withFileTypes: true })) {
+			const { name } = entry;
+			const source = join(folder, name);
+			if (entry.isDirectory()) await visit(source, `${prefix}${name}/`);
+			else files.push({ source, path: `${prefix}${realNames[name] ?? name}` });
+		}
+	};
+	await visit(join(templates, id), '').catch((error: unknown) => {
+		throw Failure.from(error, `The template "${id}" cannot be read`);
+	});
+	if (files.length === 0) throw new Failure('missing', `The template "${id}" has no files.`);
+	if (files.some(({ path }) => path.startsWith(types.folder) && path.endsWith('.ts'))) {
+		files.push({ source: join(templates, '..', 'types', types.name), path: `${types.folder}${types.name}` });
+	}
+	return files;
+}
+
+/** What becomes of a file that is there already. */
+export type OnConflict = 'keep' | 'replace' | 'fail';
+
+/** Files of a template that are in a folder already. */
+export async function conflictsOf(files: readonly TemplateFile[], target: string): Promise<string[]> {
+	const conflicts: string[] = [];
+	for (const { path } of files) if (await isThere(join(target, path))) conflicts.push(path);
+	return conflicts;
+}
+
+/** Copies a template into a folder; a file that is there is kept, replaced, or a failure (`exists`), as asked. */
+export async function copyTemplate(
+	files: readonly TemplateFile[],
+	target: string,
+	onConflict: OnConflict,
+): Promise<void> {
+	for (const file of files) {
+		const to = join(target, file.path);
+		try {
+			await mkdir(dirname(to), { recursive: true });
+			await copyFile(file.source, to, onConflict === 'replace' ? 0 : constants.COPYFILE_EXCL);
+		} catch (error) {
+			const there = (error as NodeJS.ErrnoException).code === 'EEXIST' && (await isThere(to));
+			if (there && onConflict === 'keep') continue;
+			if (there) throw new Failure('exists', `${to} is there already.`, 'Choose another folder.', { cause: error });
+			throw Failure.from(error, `${to} could not be written`);
+		}
+	}
+}
+
+async function isThere(path: string): Promise<boolean> {
+	return (await lstat(path).catch(() => null)) !== null;
+}
