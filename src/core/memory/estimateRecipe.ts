@@ -61,6 +61,11 @@ const fixedOverhead = { cuda: 0.7 * gibibyte, cpu: 0.6 * gibibyte } as const;
 /** Share of its tensors that PyTorch's caching allocator holds beside them on a GPU. */
 const fragmentation = 0.06;
 
+/** Texts of a file of its own, whose lengths nobody has counted. */
+function learnsFromFile(stage: ResolvedStage): boolean {
+	return ('data' in stage && stage.data !== null) || 'pairs' in stage;
+}
+
 function processesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch): number {
 	return recipe.engine === 'ray' ? (recipe.ray?.workers ?? 1) : pytorch.processes;
 }
@@ -107,7 +112,7 @@ function estimateOnce(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: M
 				maxLength: pytorch.maxLength,
 				vllm: pytorch.vllm !== null,
 				promptTokens: facts.promptTokens,
-				textTokens: pytorch.packing || 'data' in stage || 'pairs' in stage ? null : facts.textTokens,
+				textTokens: pytorch.packing || learnsFromFile(stage) ? null : facts.textTokens,
 			},
 			shape,
 		);
@@ -170,9 +175,7 @@ function notesOf(recipe: ResolvedRecipe, pytorch: ResolvedPytorch, facts: Memory
 			`Prompts are taken to have ${assumedPromptTokens} tokens: their length is not known before the data is read.`,
 		);
 	}
-	const reads = recipe.stages.some(
-		(stage) => ('data' in stage && stage.data !== null) || 'pairs' in stage || 'labels' in stage,
-	);
+	const reads = recipe.stages.some((stage) => learnsFromFile(stage) || 'labels' in stage);
 	if (reads || (recipe.stages.some(({ type }) => type === 'sft') && facts.textTokens === null)) {
 		notes.push(`Given texts are taken to be as long as "maxLength" (${pytorch.maxLength} tokens).`);
 	}

@@ -24,6 +24,7 @@ test('every format offers what it takes, and ids are unique', () => {
 		'trl-stepwise': ['neutral'],
 		'math-shepherd': ['neutral'],
 		processbench: [],
+		preferences: [],
 	});
 	assert.equal(new Set(exportOptions.map(({ id }) => id)).size, exportOptions.length);
 });
