@@ -89,7 +89,7 @@ test('a person looks into rollouts: spread, two compared, steps labelled, pairs 
 		await rollouts.steps().first().click();
 		await frame.getByRole('heading', { name: /^Group 3 \(1 of 3\)/ }).waitFor();
 		await frame.getByRole('button', { name: 'Export…' }).click();
-		await workbench.pick(/Preference pairs/);
+		await workbench.pick('Preference pairs (DPO)');
 		// What else can be chosen stays as it is.
 		await workbench.quickItems().filter({ hasText: 'Only finished ones' }).waitFor();
 		await workbench.quickInput().press('Enter');
@@ -97,9 +97,12 @@ test('a person looks into rollouts: spread, two compared, steps labelled, pairs 
 		await workbench.quickItems().filter({ hasText: 'Only finished ones' }).waitFor({ state: 'detached' });
 		await workbench.quickInput().waitFor();
 		await workbench.quickInput().fill(target);
-		// The dialog looks into the folder as one types, and takes nothing meanwhile.
+		// The dialog looks into the folder as one types, and takes nothing meanwhile; it may also write its own proposal late.
 		await waitUntil(
 			async () => {
+				const input = workbench.quickInput();
+				const shown = await input.inputValue({ timeout: 1000 }).catch(() => target);
+				if (shown !== target) await input.fill(target, { timeout: 1000 }).catch(() => undefined);
 				await workbench.page
 					.getByRole('button', { name: 'OK', exact: true })
 					.click({ timeout: 1000 })
