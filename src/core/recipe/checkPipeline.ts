@@ -1,3 +1,4 @@
+import { Random } from '../../base/random.ts';
 import { stageNamePattern } from '../../protocol/pipelineFiles.ts';
 import {
 	type DataKind,
@@ -14,6 +15,7 @@ import {
 	type SearchStage,
 } from '../../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
+import { createTask } from '../dataset/createTask.ts';
 import { runNameOf, startOf } from '../pipeline/compileStage.ts';
 import { originOf, withOrigin } from '../pipeline/modelContext.ts';
 import { inputsOf, makesCheckpoint, orderStages } from '../pipeline/pipelineGraph.ts';
@@ -177,12 +179,20 @@ function checkRunnerStage(recipe: PipelineRecipe, stage: NamedStage, i: number, 
 	}
 	const { category } = stage as unknown as EvaluateStage;
 	const dataset = stage.dataset ?? recipe.dataset;
-	if (category !== undefined && 'task' in dataset) {
-		report(
-			['stages', i, 'category'],
-			'"category" names a column of a file, and problems of a task have none: remove it.',
-		);
-	}
+	if (category === undefined || !('task' in dataset)) return;
+	// A fault of the dataset itself is told at its own place.
+	const task = attempt(
+		() => undefined,
+		['dataset'],
+		() => createTask(dataset),
+	);
+	if (task === null) return;
+	const columns = Object.keys(task.sample(Random.of('columns')).row);
+	if (columns.includes(category)) return;
+	report(
+		['stages', i, 'category'],
+		`"category" is "${category}", which problems of the task "${dataset.task}" do not have: name one of ${columns.join(', ')}, or remove it.`,
+	);
 }
 
 /** A fault of the whole recipe is found with each stage. */

@@ -146,5 +146,8 @@ describe('each stage', () => {
 		assert.equal(pipelineOf([measured]).stages.length, 1);
 		const [kind] = faultsOf([{ ...measured, category: 'x' }]);
 		assert.equal(kind?.path, 'stages[0].category');
+		assert.match(kind?.message ?? '', /which problems of the task "addition" do not have: name one of a, b, operation/);
+		const bilingual = { ...measured, category: 'category', dataset: { task: 'bilingual' } };
+		assert.equal(pipelineOf([bilingual]).stages.length, 1, 'problems of this task have that column');
 	});
 });
