@@ -60,7 +60,8 @@ export class PipelinePlace {
 		const place = new PipelinePlace(folder, environment);
 		context.after(async () => {
 			await place.#endAll();
-			await rm(folder, { recursive: true, force: true });
+			// A runner that has just ended may still be putting its lock away.
+			await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 		});
 		return place;
 	}
