@@ -49,7 +49,7 @@ export class Workplace {
 		const folder = within ?? join(root, 'work');
 		context.after(async () => {
 			await endEngines(join(folder, 'runs'));
-			await rm(root, { recursive: true, force: true });
+			await rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 		});
 		await mkdir(join(root, 'x'), { mode: 0o700 });
 		await mkdir(folder, { recursive: true });

@@ -66,7 +66,7 @@ export class Workplace {
 			engine.kill('SIGKILL');
 			await engine.exit;
 		}
-		await rm(this.folder, { recursive: true, force: true });
+		await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 	}
 }
 
