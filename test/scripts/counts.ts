@@ -7,6 +7,8 @@ export interface Counts {
 	skipped: number;
 	/** Names of the failed ones, with file and line, where they are known. */
 	failures?: readonly string[];
+	/** Files with a failed test. */
+	failedFiles?: readonly string[];
 }
 
 /** Writes to the file that test.ts named, if it did. */

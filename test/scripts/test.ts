@@ -25,6 +25,11 @@ interface Phase {
 	 * click can miss where a busy machine lets a list or a picker move under it, and a cluster can be slow to come up.
 	 */
 	readonly parts?: readonly Part[];
+	/**
+	 * Files of it that fail are tried a second time, one after the other, and that is said: hundreds of files that start
+	 * processes two at a time can be too much for a slow machine. None when many fail.
+	 */
+	readonly again?: (files: readonly string[]) => readonly [string, ...string[]];
 	/** It runs while the phases behind it do, and is told at the end: it keeps one core busy, and so do those. */
 	readonly beside?: boolean;
 }
@@ -33,6 +38,9 @@ interface Part {
 	readonly name: string;
 	readonly command: readonly [string, ...string[]];
 }
+
+/** More than so many files that fail are no accident. */
+const mostAgain = 6;
 
 const tool = (name: string) => join(root, 'node_modules/.bin', name);
 
@@ -43,6 +51,7 @@ const phases: readonly Phase[] = [
 	{
 		name: 'unit',
 		command: nodeTests('unit', availableParallelism(), 'test/unit/**/*.test.ts', 'test/golden/**/*.test.ts'),
+		again: (files) => nodeTests('unit-again', 1, ...files),
 		timeoutSeconds: 2400,
 	},
 	{
@@ -183,7 +192,8 @@ for (const { log, ended } of aside) {
 async function runAndCount(phase: Phase, to: Terminal): Promise<void> {
 	if (!phase.single) to.say(`\n${phase.name}`);
 	const started = performance.now();
-	const counts = phase.parts === undefined ? await runPhase(phase, to) : await runParts(phase, phase.parts, to);
+	let counts = phase.parts === undefined ? await runPhase(phase, to) : await runParts(phase, phase.parts, to);
+	if (phase.again !== undefined) counts = await tryAgain(phase, phase.again, counts, to);
 	const seconds = ((performance.now() - started) / 1000).toFixed(1);
 	timings.push(`${phase.name} ${seconds} s`);
 	if (phase.single) to.say(`${counts.failed > 0 ? '✖' : '✔'} ${phase.name} (${seconds} s)`);
@@ -196,6 +206,25 @@ async function runAndCount(phase: Phase, to: Terminal): Promise<void> {
 		const names = counts.failures ?? [];
 		failures.push(...(names.length > 0 ? names.map((name) => `${phase.name}: ${name}`) : [phase.name]));
 	}
+}
+
+async function tryAgain(
+	{ name, timeoutSeconds }: Phase,
+	again: NonNullable<Phase['again']>,
+	counts: Counts,
+	to: Terminal,
+): Promise<Counts> {
+	const files = counts.failedFiles ?? [];
+	if (counts.failed === 0 || files.length === 0 || files.length > mostAgain) return counts;
+	to.say(`↻ ${files.join(', ')} failed and ${files.length === 1 ? 'is' : 'are'} tried a second time`);
+	const second = await runPhase({ name: `${name}-again`, command: again(files), timeoutSeconds }, to, true);
+	const failed = Math.min(second.failed, counts.failed);
+	return {
+		passed: counts.passed + counts.failed - failed,
+		failed,
+		skipped: counts.skipped,
+		failures: second.failures ?? [],
+	};
 }
 
 async function runParts(phase: Phase, parts: readonly Part[], to: Terminal): Promise<Counts> {

@@ -12,12 +12,14 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 	const counts = { passed: 0, failed: 0, skipped: 0 };
 	const soFar = { ...counts };
 	const failures: string[] = [];
+	const failedFiles = new Set<string>();
 	for await (const event of source) {
 		if (event.type === 'test:fail') {
 			const { name, details, file, line } = event.data;
 			if (details.type === 'suite' || isSubtestFailure(details.error)) continue;
 			const place = file === undefined ? '' : `${relative(process.cwd(), file)}:${line}`;
 			failures.push(`${name} (${place})`);
+			if (file !== undefined) failedFiles.add(relative(process.cwd(), file));
 			yield `  ✖ ${name} (${place})\n`;
 			yield `${indent(errorText(details.error))}\n`;
 		} else if (event.type === 'test:pass') {
@@ -37,7 +39,7 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 				soFar.passed += summary.passed;
 				soFar.failed += failed;
 				soFar.skipped += summary.skipped;
-				writeCounts({ ...soFar, failures });
+				writeCounts({ ...soFar, failures, failedFiles: [...failedFiles] });
 			} else {
 				counts.passed = summary.passed;
 				counts.failed = failuresOf(summary);
@@ -47,7 +49,7 @@ export default async function* testReporter(source: AsyncIterable<TestEvent>): A
 			yield `${indent(event.data.message.trimEnd())}\n`;
 		}
 	}
-	writeCounts({ ...counts, failures });
+	writeCounts({ ...counts, failures, failedFiles: [...failedFiles] });
 }
 
 /** Failed, cancelled and timed-out tests. */
