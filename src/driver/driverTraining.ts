@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { deferred } from '../base/async.ts';
 import { Failure, type Reason } from '../base/failure.ts';
 import { checkColumns, checkSolutions, checkStages } from '../engine/shared/dataChecks.ts';
@@ -11,6 +10,7 @@ import type { RecipeScorers } from '../rewards/createScorers.ts';
 import { type OpenedDataset, openDataset } from '../runs/openDataset.ts';
 import { rewardCopyPath } from '../runs/rewardCopies.ts';
 import { listCheckpoints } from '../runs/runReader.ts';
+import { sha256 } from '../runs/sha256.ts';
 import { DriverCourse } from './driverCourse.ts';
 import { driverVersions } from './driverVersions.ts';
 import { driverReads, linkProblems } from './linkProblems.ts';
@@ -45,8 +45,6 @@ interface Prepared {
 	readonly rewards: RecipeScorers;
 	readonly progress: Progress;
 }
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** How long a trainer may take to end by itself, in milliseconds. */
 const farewellMs = 20_000;

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
@@ -7,6 +6,7 @@ import { writeFileAtomic } from './atomicFile.ts';
 import { type RewardSources, readRewardSources, rewardFileLimits } from './rewardSources.ts';
 import { runFiles } from './runFiles.ts';
 import { openRegular } from './safeFile.ts';
+import { sha256 } from './sha256.ts';
 
 /** Reward files of a new run, read and ready to be written. */
 export interface RewardCopies {
@@ -17,8 +17,6 @@ export interface RewardCopies {
 
 const prefix = `${runFiles.rewards}/`;
 const isCopy = (reward: ResolvedReward) => 'file' in reward && !isAbsolute(reward.file);
-const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex');
-
 /**
  * Reads the reward files that a recipe names, and gives back the recipe with the places of their copies. Absolute files
  * are read with their local imports; a relative one is a copy of the run `parent` and is taken over as it is there.

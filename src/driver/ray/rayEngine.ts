@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deferred } from '../../base/async.ts';
@@ -16,6 +15,7 @@ import { runFiles } from '../../runs/runFiles.ts';
 import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
+import { sha256 } from '../../runs/sha256.ts';
 import { clusterAddress, clusterHeaders } from './clusterAddress.ts';
 import type { JobEnd } from './jobEnd.ts';
 import { JobsApi } from './jobsApi.ts';
@@ -30,7 +30,6 @@ export interface RayEngineOptions extends Pick<RayCourseOptions, 'tickMs' | 'pol
 	readonly dist?: string;
 }
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 /** Answers on their way out get so long before the endpoint closes. */
 const farewellMs = 50;
 

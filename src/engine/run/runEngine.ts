@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { openDataset } from '../../runs/openDataset.ts';
 import { readEvents } from '../../runs/runReader.ts';
+import { sha256 } from '../../runs/sha256.ts';
 import { type ProviderName, runtimeNames } from '../compute/providers.ts';
 import type { EngineProcess } from '../shared/engineProcess.ts';
 import { type OpenedRun, type RunArguments, runWith, type Training } from '../shared/engineRun.ts';
@@ -30,8 +30,6 @@ export function runEngine(args: RunArguments): EngineProcess {
 		args,
 	);
 }
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 class EmbeddedTraining implements Training {
 	readonly #run: OpenedRun;

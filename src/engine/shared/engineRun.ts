@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
@@ -14,6 +13,7 @@ import type { RunLock } from '../../runs/runLock.ts';
 import { listCheckpoints, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
+import { sha256 } from '../../runs/sha256.ts';
 import { DiskReserve } from './diskReserve.ts';
 import type { EngineArguments } from './engineArguments.ts';
 import type { EngineProcess } from './engineProcess.ts';
@@ -82,8 +82,6 @@ export interface OpenedRun {
 	/** Tells clients that the files of the run have news. */
 	changed(): void;
 }
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Answers on their way out get so long before the endpoint closes. */
 const farewellMs = 50;

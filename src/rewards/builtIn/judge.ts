@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
 import { judgeMessage, readVerdict } from '../../core/reward/judgePrompt.ts';
 import { answerOf, goldTexts, type RewardSample } from '../../core/reward/rewardSample.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import { sha256 } from '../../runs/sha256.ts';
 import type { BuiltIn } from '../builtIns.ts';
 import type { JsonServer } from './jsonServer.ts';
 import type { JudgeCache } from './judgeCache.ts';
@@ -21,8 +21,6 @@ const replySchema = v.looseObject({
 	),
 	usage: v.nullish(v.looseObject({ prompt_tokens: v.optional(v.number()), completion_tokens: v.optional(v.number()) })),
 });
-
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** What a judge has cost so far. */
 interface Spent {
