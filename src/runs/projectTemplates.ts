@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project that can be scaffolded: a folder of media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch';
+	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1';
 	readonly label: string;
 	readonly detail: string;
 	/** The recipe that is opened once the project is there. */
@@ -30,6 +30,13 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		label: 'Pre-trained model (PyTorch)',
 		detail: 'GRPO with TRL on a model of the hub or of a folder, and a small recipe that runs on any machine.',
 		recipe: 'small.recipe.json',
+	},
+	{
+		id: 'r1',
+		label: 'DeepSeek-R1 in minutes',
+		detail:
+			'A pipeline: R1-Zero beside the four stages of R1 and a distilled student, on small models of this machine.',
+		recipe: 'r1.recipe.json',
 	},
 ];
 
