@@ -2,12 +2,13 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { findNodeAtLocation, parse, parseTree } from 'jsonc-parser';
 import { compileStage, placeholders } from '../core/pipeline/compileStage.ts';
+import { inputsOf, placeOf as placeOfInput } from '../core/pipeline/pipelineGraph.ts';
 import { hasHubDatasetForm, hasHubForm } from '../core/recipe/hubId.ts';
 import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
 import { resolveRecipe } from '../core/recipe/resolve.ts';
 import { decode } from '../protocol/decode.ts';
-import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema, referenceOf } from '../protocol/pipelineRecipe.ts';
+import { isRunnerStage, type PipelineRecipe, pipelineRecipeSchema } from '../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 import { trainingEngines } from '../protocol/runRecord.ts';
 import { machineOf } from '../runs/recipeMachine.ts';
@@ -57,9 +58,12 @@ async function missingOf(
 	for (const [i, stage] of pipeline.stages.entries()) {
 		if (isRunnerStage(stage.type)) continue;
 		const compiled = compileStage(pipeline, stage, placeholders(pipeline, stage));
+		const named = new Set(inputsOf(stage).map(placeOfInput));
 		/** Where a key of the compiled recipe stands in the pipeline; null: another stage makes what it names. */
 		const place = ([head, ...rest]: Key): Key | null => {
-			if (head === 'stages') return referenceOf(stage[rest[1] as string]) ? null : ['stages', i, ...rest.slice(1)];
+			const own = head === 'stages' ? rest.slice(1) : [head as string, ...rest];
+			if (named.has(String(own[0])) || named.has(`${own[0]}.${own[1]}`)) return null;
+			if (head === 'stages') return ['stages', i, ...own];
 			if (head === 'model' && stage.from !== undefined) return null;
 			return stage[head as string] === undefined ? [head as string, ...rest] : ['stages', i, head as string, ...rest];
 		};

@@ -316,6 +316,14 @@ export const processOptions = reward('process', 'A process reward model scores e
 	...requests,
 });
 
+export const rewardModelOptions = reward('reward-model', 'A trained reward model scores the whole completion.', {
+	path: text('A checkpoint folder of a run with a stage "reward-model", relative to the recipe.'),
+	activation: v.optional(
+		choice(['none', 'sigmoid'], 'What is made of its score, which has no bounds; sigmoid: 0 to 1.'),
+		'none',
+	),
+});
+
 const schemas = [
 	accuracyOptions,
 	formatOptions,
@@ -332,6 +340,7 @@ const schemas = [
 	reflectionOptions,
 	judgeOptions,
 	processOptions,
+	rewardModelOptions,
 ] as const;
 
 export const builtInRewardSchema = v.variant('use', schemas, 'must name a built-in reward');
@@ -364,6 +373,8 @@ export function withAbsolutePaths(entry: ResolvedBuiltIn, absolute: (path: strin
 			return { ...entry, ...set({ cache: on(entry.cache) }) };
 		case 'process':
 			return { ...entry, ...set({ model: on(entry.model), tokenizer: on(entry.tokenizer) }) };
+		case 'reward-model':
+			return { ...entry, path: absolute(entry.path) };
 		default:
 			return entry;
 	}

@@ -101,6 +101,14 @@ export const distillStageSchema = v.strictObject({
 
 const { split: _, ...columns } = completionColumns;
 
+export const mostMixedIn = 100;
+export const mixedInSchema = v.strictObject({
+	...columns,
+	share: v.optional(
+		real('Share of the data that comes from this file, beside the kept completions (default: all rows).', 0, 0.99),
+	),
+});
+
 export const rejectionSamplingStageSchema = v.strictObject({
 	type: described(
 		v.literal('rejection-sampling'),
@@ -140,20 +148,8 @@ export const rejectionSamplingStageSchema = v.strictObject({
 	extra: v.optional(
 		described(
 			v.pipe(
-				v.array(
-					v.strictObject({
-						...columns,
-						share: v.optional(
-							real(
-								'Share of the data that comes from this file, beside the kept completions (default: all rows).',
-								0,
-								0.99,
-							),
-						),
-					}),
-					'must be a list of {"path", "share"}',
-				),
-				v.maxLength(100, 'has 100 entries at most'),
+				v.array(mixedInSchema, 'must be a list of {"path", "share"}'),
+				v.maxLength(mostMixedIn, `has ${mostMixedIn} entries at most`),
 			),
 			'Files of completions that are mixed in.',
 		),

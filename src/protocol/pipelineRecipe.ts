@@ -1,10 +1,12 @@
 import * as v from 'valibot';
+import { builtInRewardSchema, rewardModelOptions } from './builtInRewards.ts';
+import { mixedInSchema, mostMixedIn, rejectionSamplingStageSchema } from './imitationStages.ts';
 import {
 	fileDatasetSchema,
+	fileRewardSchema,
 	modelSchema,
 	type Recipe,
 	recipeSchema,
-	rewardSchema,
 	stageSchema,
 	taskDatasetSchema,
 	templateSchema,
@@ -27,6 +29,17 @@ const checkpointOf = v.strictObject({
 	checkpoint: v.optional(choice(checkpointChoices, 'Its last checkpoint, or its best (default last).')),
 });
 
+const { path: _path, ...ofRewardModel } = rewardModelOptions.entries;
+const rewardOfStage = v.strictObject({
+	...ofRewardModel,
+	...checkpointOf.entries,
+	stage: stageName('The stage of type "reward-model" that trains it.'),
+});
+const stageRewardSchema = v.union(
+	[v.variant('use', [...builtInRewardSchema.options, rewardOfStage], 'must name a built-in reward'), fileRewardSchema],
+	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
+);
+
 /** What a stage of a pipeline has beside its own keys. */
 export const envelope = {
 	name: v.optional(text('Name of the stage in its pipeline, and of its folder; all stages have one, or none has.')),
@@ -48,7 +61,7 @@ export const envelope = {
 	),
 	rewards: v.optional(
 		described(
-			v.pipe(v.array(rewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
+			v.pipe(v.array(stageRewardSchema, 'must be a list of rewards'), v.minLength(1, 'needs at least one reward')),
 			'In place of the rewards of the recipe.',
 		),
 	),
@@ -81,6 +94,13 @@ export const referenceKeys = {
 	teacher: 'checkpoint',
 } as const satisfies Readonly<Record<string, DataKind | 'checkpoint'>>;
 export type ReferenceKey = keyof typeof referenceKeys;
+
+/** The keys of a stage that are lists, each entry of which may name another stage, and what that takes of it. */
+export const listReferenceKeys = {
+	extra: 'completions',
+	rewards: 'checkpoint',
+} as const satisfies Readonly<Record<string, DataKind | 'checkpoint'>>;
+export type ListReferenceKey = keyof typeof listReferenceKeys;
 
 const sampled = {
 	temperature: v.optional(real('Sampling temperature (default 1).', 0, 100)),
@@ -171,18 +191,16 @@ interface Part {
 }
 
 /** Another stage in place of a path; the keys beside the path stay. */
-function orStage(schema: v.GenericSchema, key: ReferenceKey): v.GenericSchema {
+function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.GenericSchema {
 	const outer = schema as unknown as Part;
 	const inner = outer.type === 'optional' ? (outer.wrapped as Part) : outer;
 	const plain = inner.type === 'union' ? (inner.options ?? []) : [inner];
 	const { path: _, ...rest } = plain.find(({ entries }) => entries?.path !== undefined)?.entries ?? {};
 	const reference = v.strictObject({
 		stage: stageName(
-			referenceKeys[key] === 'checkpoint'
-				? 'The stage whose checkpoint this is.'
-				: `The stage that makes these ${referenceKeys[key]}.`,
+			kind === 'checkpoint' ? 'The stage whose checkpoint this is.' : `The stage that makes these ${kind}.`,
 		),
-		...(referenceKeys[key] === 'checkpoint' ? { checkpoint: checkpointOf.entries.checkpoint } : {}),
+		...(kind === 'checkpoint' ? { checkpoint: checkpointOf.entries.checkpoint } : {}),
 		...rest,
 	});
 	const description = v.getDescription(schema as never) ?? v.getDescription(inner as never);
@@ -194,12 +212,25 @@ function orStage(schema: v.GenericSchema, key: ReferenceKey): v.GenericSchema {
 	return outer.type === 'optional' ? v.optional(whole) : whole;
 }
 
+const { extra } = rejectionSamplingStageSchema.entries;
+/** Files of other stages among those that are mixed in. */
+const extraOfPipeline = v.optional(
+	described(
+		v.pipe(
+			v.array(orStage(mixedInSchema, 'completions'), 'must be a list of {"path", "share"}'),
+			v.maxLength(mostMixedIn, `has ${mostMixedIn} entries at most`),
+		),
+		v.getDescription(extra) ?? v.getDescription(extra.wrapped) ?? '',
+	),
+);
+
 /** The schema of a stage with the envelope of pipelines. */
 function enveloped(stage: v.GenericSchema): v.GenericSchema {
 	const entries = { ...(stage as unknown as Part).entries };
 	for (const key of Object.keys(referenceKeys) as ReferenceKey[]) {
-		if (entries[key] !== undefined) entries[key] = orStage(entries[key], key);
+		if (entries[key] !== undefined) entries[key] = orStage(entries[key], referenceKeys[key]);
 	}
+	if (entries.extra !== undefined) entries.extra = extraOfPipeline;
 	return v.strictObject({ ...entries, ...envelope });
 }
 

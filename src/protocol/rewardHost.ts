@@ -22,6 +22,8 @@ export const rewardContextSchema = v.object({
 	task: v.nullable(v.record(v.string(), v.unknown())),
 	/** Folder that relative paths of built-in rewards (a model file) start from. */
 	folder: v.string(),
+	/** Text around a problem, as the policy sees it, with {prompt} where it goes; absent: the problem as it stands. */
+	prompt: v.optional(v.string()),
 });
 export type RewardContext = v.InferOutput<typeof rewardContextSchema>;
 

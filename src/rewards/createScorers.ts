@@ -44,8 +44,8 @@ export interface RecipeScorers {
 
 /** The context that a recipe's rewards judge by. */
 export function contextOf(recipe: ScorerOptions['recipe'], folder: string): RewardContext {
-	const { think, answer } = recipe.template;
-	return { tags: { think, answer }, task: verifiedTask(recipe.dataset), folder };
+	const { think, answer, prompt } = recipe.template;
+	return { tags: { think, answer }, task: verifiedTask(recipe.dataset), folder, prompt };
 }
 
 /**

@@ -42,7 +42,7 @@ export interface FileResult {
 }
 
 /** Rewards that cost money, a sandbox or a model: they are not run for a comparison. */
-const costly: ReadonlySet<string> = new Set(['judge', 'process', 'code-tests']);
+const costly: ReadonlySet<string> = new Set(['judge', 'process', 'reward-model', 'code-tests']);
 const mostPlans = 64;
 
 interface KeptPlan {

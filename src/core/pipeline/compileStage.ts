@@ -1,13 +1,16 @@
 import {
+	type DataKind,
 	envelopeKeys,
 	isRunnerStage,
+	type ListReferenceKey,
+	listReferenceKeys,
 	type NamedStage,
 	type PipelineRecipe,
 	type ReferenceKey,
 	referenceKeys,
 } from '../../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
-import { inputsOf, type StageInput } from './pipelineGraph.ts';
+import { inputsOf, placeOf, type StageInput } from './pipelineGraph.ts';
 
 /** Where a stage starts. */
 export type StageStart = { readonly checkpoint: string } | { readonly model: Recipe['model'] };
@@ -15,8 +18,26 @@ export type StageStart = { readonly checkpoint: string } | { readonly model: Rec
 /** What a stage takes of others, as absolute paths. */
 export interface StageArtefacts {
 	readonly start: StageStart;
-	/** Files of data and folders of checkpoints, by the key that names them. */
-	readonly paths: Readonly<Partial<Record<ReferenceKey, string>>>;
+	/** Files of data and folders of checkpoints, by the place that names them: `data`, `extra.0`. */
+	readonly paths: Readonly<Record<string, string>>;
+}
+
+/** A path in place of the stage that a value names. */
+function withPath(value: unknown, path: string): unknown {
+	const { stage: _, checkpoint: __, ...rest } = value as Record<string, unknown>;
+	return { ...rest, path };
+}
+
+/** The value of a key, with paths in place of the stages that it or its entries name. */
+function withPaths(key: string, value: unknown, paths: StageArtefacts['paths']): unknown {
+	if (Array.isArray(value) && Object.hasOwn(listReferenceKeys, key)) {
+		return value.map((entry: unknown, index) => {
+			const path = paths[`${key}.${index}`];
+			return path === undefined ? entry : withPath(entry, path);
+		});
+	}
+	const path = Object.hasOwn(referenceKeys, key) ? paths[key] : undefined;
+	return path === undefined ? value : withPath(value, path);
 }
 
 /** A stage's own keys: without its envelope, and with paths in place of the stages that it names. */
@@ -24,12 +45,7 @@ export function ownSettings(stage: NamedStage, paths: StageArtefacts['paths']): 
 	const own: Record<string, unknown> = {};
 	for (const [key, value] of Object.entries(stage)) {
 		if ((envelopeKeys as readonly string[]).includes(key) || value === undefined) continue;
-		const path = paths[key as ReferenceKey];
-		if (path === undefined) own[key] = value;
-		else {
-			const { stage: _, checkpoint: __, ...rest } = value as Record<string, unknown>;
-			own[key] = { ...rest, path };
-		}
+		own[key] = withPaths(key, value, paths);
 	}
 	return own;
 }
@@ -51,7 +67,7 @@ export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefact
 		name: runNameOf(recipe, stage),
 		model: 'checkpoint' in start ? { path: start.checkpoint } : start.model,
 		...(dataset === undefined ? {} : { dataset }),
-		...(rewards === undefined ? {} : { rewards }),
+		...(rewards === undefined ? {} : { rewards: withPaths('rewards', rewards, paths) as Recipe['rewards'] }),
 		...(template === undefined ? {} : { template }),
 		...(evaluate === undefined ? {} : { evaluate: { ...shared.evaluate, ...evaluate } }),
 		...(seed === undefined ? {} : { seed }),
@@ -76,14 +92,20 @@ export function startOf(
 	return { input };
 }
 
+/** What a key takes of the stage that it names. */
+export function takenBy(key: ReferenceKey | ListReferenceKey): DataKind | 'checkpoint' {
+	return { ...referenceKeys, ...listReferenceKeys }[key];
+}
+
 /** What stands in for artefacts that are not there yet, so that a stage can be checked before others have run. */
 export function placeholders(recipe: PipelineRecipe, stage: NamedStage): StageArtefacts {
 	const start = startOf(recipe, stage, new Set());
-	const paths: Partial<Record<ReferenceKey, string>> = {};
-	for (const { key, stage: other } of inputsOf(stage)) {
+	const paths: Record<string, string> = {};
+	for (const input of inputsOf(stage)) {
+		const { key, stage: other } = input;
 		if (key === 'from' || key === 'skipIf') continue;
-		const kind = referenceKeys[key];
-		paths[key] = kind === 'checkpoint' ? `./${other}/checkpoint` : `./${other}/data/${kind}.jsonl`;
+		const kind = takenBy(key);
+		paths[placeOf(input)] = kind === 'checkpoint' ? `./${other}/checkpoint` : `./${other}/data/${kind}.jsonl`;
 	}
 	return {
 		start: 'model' in start ? start : { checkpoint: `./${start.input.stage}/checkpoint` },

@@ -1,6 +1,8 @@
 import {
 	type CheckpointChoice,
 	isRunnerStage,
+	type ListReferenceKey,
+	listReferenceKeys,
 	type NamedStage,
 	type ReferenceKey,
 	referenceKeys,
@@ -10,10 +12,16 @@ import {
 /** What a stage takes of another. */
 export interface StageInput {
 	/** `from`, a key that names data or a teacher, or `skipIf`, which takes only a number. */
-	readonly key: 'from' | ReferenceKey | 'skipIf';
+	readonly key: 'from' | ReferenceKey | ListReferenceKey | 'skipIf';
+	/** Of a key that is a list: which entry. */
+	readonly index?: number;
 	readonly stage: string;
 	readonly checkpoint: CheckpointChoice;
 }
+
+/** Where an input is named in its stage, such as `extra.0`. */
+export const placeOf = ({ key, index }: Pick<StageInput, 'key' | 'index'>): string =>
+	index === undefined ? key : `${key}.${index}`;
 
 /** Stages that sample from a policy and leave it as it is: they have no checkpoint to start from. */
 export const makesCheckpoint = (type: string): boolean => !isRunnerStage(type) && type !== 'rejection-sampling';
@@ -27,6 +35,13 @@ export function inputsOf(stage: NamedStage): StageInput[] {
 		const value = stage[key];
 		const reference = typeof value === 'object' ? referenceOf(value) : null;
 		if (reference !== null) inputs.push({ key, ...reference });
+	}
+	for (const key of Object.keys(listReferenceKeys) as ListReferenceKey[]) {
+		const list = stage[key];
+		for (const [index, value] of (Array.isArray(list) ? list : []).entries()) {
+			const reference = typeof value === 'object' ? referenceOf(value) : null;
+			if (reference !== null) inputs.push({ key, index, ...reference });
+		}
 	}
 	if (stage.skipIf !== undefined) inputs.push({ key: 'skipIf', stage: stage.skipIf.stage, checkpoint: 'last' });
 	return inputs;

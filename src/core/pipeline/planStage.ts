@@ -1,14 +1,9 @@
 import { Failure } from '../../base/failure.ts';
 import type { OutputKind, StageState } from '../../protocol/pipeline.ts';
-import {
-	type NamedStage,
-	type PipelineRecipe,
-	type ReferenceKey,
-	referenceKeys,
-} from '../../protocol/pipelineRecipe.ts';
+import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import type { StageArtefacts, StageStart } from './compileStage.ts';
-import { startOf } from './compileStage.ts';
-import { inputsOf } from './pipelineGraph.ts';
+import { startOf, takenBy } from './compileStage.ts';
+import { inputsOf, placeOf } from './pipelineGraph.ts';
 
 /** How the run of a stage stands: `none` has begun, one is at work, one has finished, or one can go on. */
 export type StageRun = 'none' | 'live' | 'finished' | 'resumable';
@@ -94,11 +89,12 @@ export function artefactsOf(
 	const from = startOf(recipe, stage, skippedNames(states));
 	const start: StageStart =
 		'model' in from ? from : { checkpoint: find(from.input.stage, checkpointKind(from.input.checkpoint), 'from') };
-	const paths: Partial<Record<ReferenceKey, string>> = {};
-	for (const { key, stage: other, checkpoint } of inputsOf(stage)) {
+	const paths: Record<string, string> = {};
+	for (const input of inputsOf(stage)) {
+		const { key, stage: other, checkpoint } = input;
 		if (key === 'from' || key === 'skipIf') continue;
-		const kind = referenceKeys[key];
-		paths[key] = find(other, kind === 'checkpoint' ? checkpointKind(checkpoint) : [kind], key);
+		const kind = takenBy(key);
+		paths[placeOf(input)] = find(other, kind === 'checkpoint' ? checkpointKind(checkpoint) : [kind], key);
 	}
 	return { start, paths };
 }

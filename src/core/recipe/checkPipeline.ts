@@ -9,16 +9,13 @@ import {
 	type NamedStage,
 	type PipelineRecipe,
 	type PipelineStage,
-	type ReferenceKey,
-	referenceKeys,
-	referenceOf,
 	type SearchStage,
 } from '../../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
-import { runNameOf, startOf } from '../pipeline/compileStage.ts';
+import { runNameOf, startOf, takenBy } from '../pipeline/compileStage.ts';
 import { originOf, withOrigin } from '../pipeline/modelContext.ts';
-import { inputsOf, makesCheckpoint, orderStages } from '../pipeline/pipelineGraph.ts';
+import { inputsOf, makesCheckpoint, orderStages, type StageInput } from '../pipeline/pipelineGraph.ts';
 import type { StepSplit } from '../search/search.ts';
 import { stepRuleOf } from '../search/stepRule.ts';
 import { checkRecipe } from './checkRecipe.ts';
@@ -60,9 +57,11 @@ function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
 		if (stage[key] === undefined) continue;
 		report(['stages', i, key], `"${key}" of a stage is a key of pipelines, and no stage has a name: ${advice}.`);
 	}
-	for (const key of Object.keys(referenceKeys)) {
-		if (typeof stage[key] !== 'object' || referenceOf(stage[key]) === null) continue;
-		report(['stages', i, key], `"${key}" names another stage, and no stage has a name: ${advice}, or a "path" here.`);
+	for (const { key, index } of inputsOf(stage as NamedStage)) {
+		// Told above.
+		if ((envelopeKeys as readonly string[]).includes(key)) continue;
+		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
+		report(path, `"${key}" names another stage, and no stage has a name: ${advice}, or a "path" here.`);
 	}
 }
 
@@ -97,8 +96,8 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 	if (stage.from !== undefined && stage.model !== undefined) {
 		report(['stages', i, 'model'], '"from" says where the stage starts, and so does "model": remove one of them.');
 	}
-	for (const { key, stage: name } of inputsOf(stage)) {
-		const path: PathFault['path'] = ['stages', i, key];
+	for (const { key, index, stage: name } of inputsOf(stage)) {
+		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
 		const other = recipe.stages.find((one) => one.name === name);
 		if (other === undefined) {
 			const near = suggest(name, names);
@@ -116,13 +115,17 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 }
 
 /** Why a stage does not have what is taken of it; null: it has. */
-function inputFault(key: 'from' | 'skipIf' | ReferenceKey, other: NamedStage): string | null {
+function inputFault(key: StageInput['key'], other: NamedStage): string | null {
 	const what = `"${key}" names the stage "${other.name}"`;
 	if (key === 'skipIf') {
 		if (other.type === 'evaluate' || makesCheckpoint(other.type)) return null;
 		return `${what}, which measures no held-out accuracy: name a stage that trains or evaluates.`;
 	}
-	const kind = key === 'from' ? 'checkpoint' : referenceKeys[key];
+	if (key === 'rewards') {
+		if (other.type === 'reward-model') return null;
+		return `${what}, which is of type "${other.type}" and trains no reward model: name a stage of type "reward-model".`;
+	}
+	const kind = key === 'from' ? 'checkpoint' : takenBy(key);
 	if (kind === 'checkpoint') {
 		if (makesCheckpoint(other.type)) return null;
 		return `${what}, which is of type "${other.type}" and trains nothing: name a stage that trains.`;

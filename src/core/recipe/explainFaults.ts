@@ -146,7 +146,11 @@ function explainChoice(node: Node, value: unknown, path: Path, out: PathFault[])
 /** A choice by the value of one key; a name that none of the options has gets the nearest one. */
 function explainVariant(node: Node, key: string, value: Record<string, unknown>, path: Path, out: PathFault[]): void {
 	const objects = ((node.options ?? []) as readonly Node[]).filter((option) => option.entries !== undefined);
-	const chosen = objects.find((option) => v.is(option.entries?.[key] as unknown as v.GenericSchema, value[key]));
+	const [chosen] = objects
+		.filter((option) => v.is(option.entries?.[key] as unknown as v.GenericSchema, value[key]))
+		.map((option) => ({ option, score: likeness(option, value) }))
+		.sort((a, b) => b.score - a.score)
+		.map(({ option }) => option);
 	if (chosen) {
 		explainObject(chosen, value, path, out);
 		return;

@@ -27,6 +27,10 @@ export function recipeFiles(recipe: ResolvedRecipe): RecipeFile[] {
 		if (embedded || !hasHubForm(model.path)) files.push({ key: ['model', 'path'], path: model.path, kind: 'any' });
 		if (model.template !== undefined) files.push({ key: ['model', 'template'], path: model.template, kind: 'file' });
 	}
+	for (const [i, reward] of recipe.rewards.entries()) {
+		if (!('use' in reward) || reward.use !== 'reward-model') continue;
+		files.push({ key: ['rewards', i, 'path'], path: reward.path, kind: 'any' });
+	}
 	for (const [i, stage] of recipe.stages.entries()) {
 		if ('corpus' in stage && stage.corpus !== null) data(stage.corpus.path, 'stages', i, 'corpus', 'path');
 		if ('labels' in stage && stage.labels !== null) data(stage.labels.path, 'stages', i, 'labels', 'path');

@@ -172,4 +172,14 @@ export const builtInInfos: readonly BuiltInInfo[] = [
 		nullRule: 'the thinking has no steps',
 		file: 'core/reward/processReward.ts',
 	},
+	{
+		name: 'reward-model',
+		title: 'Reward model',
+		sentence: 'A reward model that was trained on pairs scores the whole completion.',
+		formula: 'r(prompt, completion), the scalar at the last token; sigmoid: 1 / (1 + exp(-r))',
+		source: 'Ouyang et al. 2022 (InstructGPT), section 3.5; Stiennon et al. 2020',
+		range: 'any number; sigmoid: 0 to 1',
+		nullRule: 'never',
+		file: 'rewards/builtIn/rewardModel.ts',
+	},
 ];

@@ -10,7 +10,7 @@ import {
 	type ScoreRequest,
 } from '../../protocol/rewardHost.ts';
 import type { ScoreError, ScoreRow } from '../../protocol/scorer.ts';
-import { type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
+import { type BuiltIn, type BuiltInEntry, createBuiltIn, type RewardSample } from '../builtIns.ts';
 import type { Capture } from './capture.ts';
 import { CoverageMeter } from './lineCoverage.ts';
 import type { LoadedReward } from './loadedReward.ts';
@@ -78,8 +78,7 @@ export class RewardServer {
 			const { name } = entry;
 			rewards.push({
 				description: { name, parameters: [], required: [], batchOnly: false, location: null },
-				form: 'row',
-				call: (sample, signal) => builtIn.score(sample as RewardSample, signal),
+				...formOf(builtIn),
 				concurrency: builtIn.concurrency ?? 8,
 			});
 		}
@@ -120,6 +119,13 @@ export class RewardServer {
 			...describeThrown(error, file, this.#own),
 		}));
 	}
+}
+
+function formOf(builtIn: BuiltIn): Pick<LoadedReward, 'form' | 'call'> {
+	const { scoreAll } = builtIn;
+	return scoreAll === undefined
+		? { form: 'row', call: (sample, signal) => builtIn.score(sample as RewardSample, signal) }
+		: { form: 'batch', call: (samples, signal) => scoreAll.call(builtIn, samples as readonly RewardSample[], signal) };
 }
 
 /** Why a built-in reward could not be made, in its own words. */

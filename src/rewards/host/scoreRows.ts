@@ -97,7 +97,11 @@ export class RowScorer {
 			invalid(`returned ${rewards.length} rewards for ${samples.length} rows`);
 			return;
 		}
-		for (let i = 0; i < samples.length; i++) this.#keep(values, i, rewards[i]);
+		for (let i = 0; i < samples.length; i++) {
+			const returned = rewards[i];
+			if (returned instanceof Error) this.#threw(i, returned);
+			else this.#keep(values, i, returned);
+		}
 	}
 
 	#keep(values: (number | null)[], index: number, returned: unknown): void {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import type { RewardSample } from '../../../src/core/reward/rewardSample.ts';
+import { createBuiltIn } from '../../../src/rewards/builtIns.ts';
 import { connectServed } from '../../../src/runs/runControl.ts';
 import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
+import { sample } from '../core/reward/rewardSamples.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 import { checkKillResume } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
@@ -59,12 +62,37 @@ test('a reward model tells held-out pairs apart beside a policy that stays as it
 		const asked = { prompts: ['1+2=', '1+2='], completions: ['1+', '1='] };
 		const { values } = await client.request('policy/value', { ...asked, head: 'reward', tokens: false });
 		assert.ok((values[0] as number) > (values[1] as number) + 0.5, `${values}`);
+		await checkAsReward(folder, values);
 	} finally {
 		client.dispose();
 		server.kill('SIGTERM');
 		await server.exit;
 	}
 });
+
+/** What the checkpoint gives as a reward; a row that it cannot read has an error of its own. */
+async function checkAsReward(folder: string, [better, worse]: readonly number[]) {
+	const entry = { use: 'reward-model', name: 'judge', path: folder };
+	const context = { tags: { think: null, answer: null }, task: null, folder: '/', prompt: '1{prompt}' };
+	const reward = await createBuiltIn(entry, context);
+	const never = new AbortController().signal;
+	try {
+		const rows = ['1+', '1='.repeat(40), '1='].map((completion) => sample(completion, { prompt: '+2=' }));
+		const [first, long, last] = (await reward.scoreAll?.(rows, never)) ?? [];
+		assert.ok(Math.abs((first as number) - (better as number)) < 1e-5, `${first} ${better}`);
+		assert.ok(Math.abs((last as number) - (worse as number)) < 1e-5, `${last} ${worse}`);
+		assert.match(String(long), /cannot score this row: .*does not fit the context of 40 tokens/);
+		const bounded = await createBuiltIn({ ...entry, activation: 'sigmoid' }, context);
+		const value = await bounded.score(rows[0] as RewardSample, never);
+		assert.ok(Math.abs((value as number) - 1 / (1 + Math.exp(-(better as number)))) < 1e-5, `${value}`);
+		bounded.dispose?.();
+	} finally {
+		reward.dispose?.();
+	}
+	// Step 3 is the cold start's: nobody has trained a reward model there yet.
+	const before = join(dirname(folder), 'step_000003');
+	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Name a/);
+}
 
 test('a run that is killed while it learns a reward model ends, resumed, as if it had not been', async () => {
 	await using place = await Workplace.make();

@@ -20,7 +20,7 @@ const needed: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	process: { url: 'http://127.0.0.1:9/' },
 };
 /** Rewards that ask somebody else. */
-const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'code-tests'];
+const asking: readonly BuiltInRewardName[] = ['judge', 'process', 'reward-model', 'code-tests'];
 const own = builtInRewardNames.filter((name) => !asking.includes(name));
 const make = (use: BuiltInRewardName, options: object = {}, where = context) =>
 	createBuiltIn({ use, name: use, ...needed[use], ...options }, where);
@@ -32,7 +32,8 @@ const row = {
 
 describe('built-in rewards', () => {
 	test('are each made by their name with the defaults of their options', async () => {
-		for (const name of builtInRewardNames) (await make(name)).dispose?.();
+		// A reward model is served by an engine: test/unit/engine/rewardModelRun.test.ts.
+		for (const name of builtInRewardNames) if (name !== 'reward-model') (await make(name)).dispose?.();
 	});
 
 	test('have each an information that names a source file', () => {
@@ -117,6 +118,8 @@ describe('built-in rewards', () => {
 		await refused('judge', { url: 'http://user:word@host/v1', model: 'm' }, /url.*without user name/);
 		await refused('process', {}, /needs a model\. Add either "model" or "url"/);
 		await refused('process', { model: 'no-such-folder' }, /\/nowhere\/no-such-folder cannot be read/);
+		await refused('reward-model', {}, /path/);
+		await refused('reward-model', { path: 'gone' }, /\/nowhere\/gone/);
 		await refused('json-schema', { schema: { type: 'nonsense' } }, /Compiling the JSON Schema failed/);
 	});
 });

@@ -57,6 +57,29 @@ describe('inputs', () => {
 			'pairs',
 			/which makes completions, not pairs: add "pairs" to its "export"/,
 		],
+		[
+			'a reward that is no reward model',
+			{ ...grpo, name: 'b', rewards: [{ use: 'accuracy' }, { use: 'reward-model', stage: 'cold' }] },
+			'rewards[1]',
+			/which is of type "sft" and trains no reward model: name a stage of type "reward-model"/,
+		],
+		[
+			'a key that a reward model of a stage does not have',
+			{ ...grpo, name: 'b', rewards: [{ use: 'reward-model', stage: 'cold', wight: 2 }] },
+			'rewards[0].wight',
+			/did you mean "weight"\?/,
+		],
+		[
+			'a file mixed in of a stage that makes none',
+			{
+				type: 'rejection-sampling',
+				name: 'b',
+				from: 'cold',
+				extra: [{ path: 'x.jsonl' }, { stage: 'cold', share: 0.5 }],
+			},
+			'extra[1]',
+			/"sft" and makes no data/,
+		],
 		['a model beside from', { ...grpo, name: 'b', from: 'cold', model: { path: 'x' } }, 'model', /remove one of them/],
 		[
 			'an accuracy that nothing measures',
@@ -109,6 +132,17 @@ describe('a recipe without names', () => {
 		const labels = { type: 'value-model', labels: { stage: 'x' }, steps: 1, learning_rate: 0.1 };
 		assert.match(faultsOf([labels])[0]?.message ?? '', /"labels" names another stage, and no stage has a name/);
 	});
+});
+
+test('only a stage of a pipeline takes its reward model of another', () => {
+	const model = { use: 'reward-model', stage: 'x' };
+	const [fault] = faultsOf([{ ...grpo, rewards: [model] }]);
+	assert.match(fault?.message ?? '', /"rewards" of a stage is a key of pipelines/);
+	const faults = faultsOf([grpo], { rewards: [model] });
+	assert.deepEqual(
+		faults.map(({ path }) => path),
+		['rewards[0]', 'rewards[0].stage'],
+	);
 });
 
 describe('each stage', () => {

@@ -105,6 +105,37 @@ describe('compiling', () => {
 		});
 	});
 
+	test('reward models and files that are mixed in become paths in their lists', () => {
+		const pipeline = pipelineOf([
+			{ ...sft, name: 'cold' },
+			{ type: 'search', name: 'solve', from: 'cold' },
+			{ type: 'reward-model', name: 'judge', from: 'cold', pairs: { path: 'p.jsonl' }, steps: 2, learning_rate: 0.1 },
+			{
+				type: 'rejection-sampling',
+				name: 'keep',
+				from: 'cold',
+				rewards: [{ use: 'accuracy' }, { use: 'reward-model', stage: 'judge', checkpoint: 'best', weight: 2 }],
+				extra: [{ path: 'x.jsonl' }, { stage: 'solve', share: 0.5 }],
+			},
+		]);
+		const keep = pipeline.stages[3] as NamedStage;
+		assert.deepEqual(dependenciesOf(keep), ['cold', 'solve', 'judge']);
+		const { outputs } = cold;
+		const completions = { kind: 'completions', path: 'data/completions.jsonl', sha256: hash('d'), bytes: 1 } as const;
+		const states = byName(cold, state('solve', { outputs: [completions] }), { ...cold, name: 'judge', outputs });
+		const recipe = compileStage(pipeline, keep, artefactsOf(pipeline, keep, states, pathOf));
+		const best = '/runs/story/judge/checkpoints/step_000002';
+		assert.deepEqual(recipe.rewards, [
+			{ use: 'accuracy' },
+			{ use: 'reward-model', path: best, activation: 'none', weight: 2 },
+		]);
+		assert.deepEqual((recipe.stages[0] as { extra?: unknown }).extra, [
+			{ path: 'x.jsonl' },
+			{ path: '/runs/story/solve/data/completions.jsonl', share: 0.5 },
+		]);
+		assert.equal(resolveRecipe(recipe, machine).rewards.length, 2);
+	});
+
 	test('what was not made is missing', () => {
 		const states = byName(state('rl', { outputs: cold.outputs }), state('solve'));
 		assert.throws(() => artefactsOf(story, stage('head'), states, pathOf), {

@@ -1,0 +1,128 @@
+import { join } from 'node:path';
+import { Failure } from '../../base/failure.ts';
+import type { RewardSample } from '../../core/reward/rewardSample.ts';
+import type { RewardEntry } from '../../protocol/builtInRewards.ts';
+import { controlExtensions } from '../../protocol/control.ts';
+import type { ControlClient } from '../../rpc/controlClient.ts';
+import { ServedCheckpoint } from '../../runs/servedCheckpoint.ts';
+import type { BuiltIn } from '../builtIns.ts';
+import { rewardHostFolder } from '../rewardHostFolder.ts';
+
+/** Texts of one request: a fixed number, so that what is computed together does not depend on who was faster. */
+const batchRows = 256;
+
+/** The embedded engine's program: beside the bundles, or in the sources. A host may run from a copy elsewhere. */
+function engineProgram(): string {
+	const folder = process.env.REASONING_LAB_PROGRAMS ?? rewardHostFolder();
+	return import.meta.url.endsWith('.ts') ? join(folder, '..', 'engine', 'main.ts') : join(folder, 'engine.js');
+}
+
+/**
+ * The reward `reward-model`: the score that a reward model gives to a prompt, as the policy sees it, with its completion. Its
+ * checkpoint is served by an engine that ends with this process.
+ */
+export class RewardModel implements BuiltIn {
+	readonly #entry: RewardEntry<'reward-model'>;
+	readonly #template: string;
+	#served: ServedCheckpoint;
+
+	private constructor(entry: RewardEntry<'reward-model'>, template: string, served: ServedCheckpoint) {
+		this.#entry = entry;
+		this.#template = template;
+		this.#served = served;
+	}
+
+	/**
+	 * @param template text around a problem, with {prompt} where it goes
+	 * Fails with `unsupported` for a checkpoint without a reward model, else as `ServedCheckpoint.open`.
+	 */
+	static async open(entry: RewardEntry<'reward-model'>, template = '{prompt}'): Promise<RewardModel> {
+		const served = await serve(entry.path);
+		if (served.client.engine.capabilities.includes(controlExtensions.head('reward'))) {
+			return new RewardModel(entry, template, served);
+		}
+		served.dispose();
+		throw new Failure(
+			'unsupported',
+			`The reward "${entry.name}": the checkpoint ${entry.path} has no reward model.`,
+			'Name a checkpoint of a run with a stage of type "reward-model".',
+		);
+	}
+
+	async score(sample: RewardSample, signal: AbortSignal): Promise<number> {
+		const [value] = await this.scoreAll([sample], signal);
+		if (typeof value === 'number') return value;
+		throw value;
+	}
+
+	async scoreAll(samples: readonly RewardSample[], signal: AbortSignal): Promise<(number | Error)[]> {
+		const values: (number | Error)[] = [];
+		for (let start = 0; start < samples.length; start += batchRows) {
+			const batch = samples.slice(start, start + batchRows);
+			const client = await this.#client(signal);
+			const scored = this.#ask(client, batch, signal).catch(async (error: unknown) => {
+				// Its engine may be another program's, which has ended meanwhile.
+				if (signal.aborted || !client.closed) throw error;
+				return this.#ask(await this.#client(signal), batch, signal);
+			});
+			values.push(...(await scored));
+		}
+		return values;
+	}
+
+	async #client(signal: AbortSignal): Promise<ControlClient> {
+		if (this.#served.client.closed) {
+			this.#served.dispose();
+			this.#served = await serve(this.#entry.path, signal);
+		}
+		return this.#served.client;
+	}
+
+	/** Where the engine refuses a text, such as one that is too long, the others are asked for without it. */
+	async #ask(
+		client: ControlClient,
+		samples: readonly RewardSample[],
+		signal: AbortSignal,
+	): Promise<(number | Error)[]> {
+		try {
+			const { values } = await client.request(
+				'policy/value',
+				{
+					prompts: samples.map(({ prompt }) => this.#template.replaceAll('{prompt}', () => prompt)),
+					completions: samples.map(({ completion }) => completion),
+					head: 'reward',
+					tokens: false,
+				},
+				signal,
+			);
+			if (values.length !== samples.length) {
+				throw new Failure('internal', `The reward model gave ${values.length} scores for ${samples.length} texts.`);
+			}
+			return this.#entry.activation === 'none' ? values : values.map((score) => 1 / (1 + Math.exp(-score)));
+		} catch (error) {
+			const failure = Failure.from(error);
+			// What an engine says of a text is about that text; anything else is about all of them.
+			if (failure.reason !== 'invalid') throw failure;
+			if (samples.length === 1) {
+				return [new Failure('invalid', `The reward model cannot score this row: ${failure.message}`, failure.action)];
+			}
+			const half = Math.ceil(samples.length / 2);
+			const parts = [samples.slice(0, half), samples.slice(half)];
+			const scored: (number | Error)[] = [];
+			for (const part of parts) scored.push(...(await this.#ask(client, part, signal)));
+			return scored;
+		}
+	}
+
+	dispose(): void {
+		this.#served.dispose();
+	}
+}
+
+function serve(checkpoint: string, signal?: AbortSignal): Promise<ServedCheckpoint> {
+	return ServedCheckpoint.open(checkpoint, {
+		engine: engineProgram(),
+		name: 'reasoning-lab reward',
+		...(signal === undefined ? {} : { signal }),
+	});
+}
