@@ -194,7 +194,11 @@ function textFiles(folder) {
 function rewardSources() {
 	const folder = 'src/core/reward';
 	const pure = readdirSync(folder).filter((name) => name.endsWith('Reward.ts') || name === 'judgePrompt.ts');
-	const files = [...pure.map((name) => `${folder}/${name}`), 'src/rewards/codeTests.ts'];
+	const files = [
+		...pure.map((name) => `${folder}/${name}`),
+		'src/rewards/codeTests.ts',
+		'src/rewards/builtIn/rewardModel.ts',
+	];
 	return Object.fromEntries(files.map((file) => [basename(file, '.ts'), file]));
 }
 

@@ -231,7 +231,9 @@ export function recipeTables(): Record<string, string> {
 		'keep-language': keyTable(
 			pick(pick(kind('rejection-sampling').properties?.keep, 'keep').properties?.language, 'language'),
 		),
-		extra: keyTable(pick(kind('rejection-sampling').properties?.extra?.items as Schema | undefined, 'extra')),
+		extra: keyTable(
+			option(pick(kind('rejection-sampling').properties?.extra?.items as Schema | undefined, 'extra'), 'path'),
+		),
 		data: keyTable(orStage(kind('distill'), 'data')),
 		pytorch: keyTable(pytorch),
 		lora: keyTable(pick(pytorch.properties?.lora, 'lora')),
