@@ -41,7 +41,7 @@ export function stageLine(stage: StageView): string | null {
 		case 'running':
 			return `${name} (${type}) runs`;
 		case 'finished':
-			return `${name} has finished${seconds === null ? '' : ` in ${formatDuration(seconds)}`}${measured}`;
+			return `${name} has finished${seconds === null ? '' : ` in ${formatDuration(seconds)}`}${measured}${why === null ? '' : `: ${why}`}`;
 		case 'skipped':
 			return `${name} is skipped: ${why}`;
 		case 'failed':

@@ -176,6 +176,7 @@ export class PipelineRunner {
 				folder,
 				resume: plan === 'resume',
 				engine: this.#options.engine,
+				spent: this.#states.get(stage.name)?.spent ?? 0,
 				signal: this.#stop.signal,
 				tell: (news) => this.#tell(stage, news),
 			},
@@ -185,8 +186,8 @@ export class PipelineRunner {
 			this.#change(stage, { status: 'stopped', ended: seconds() });
 			return 'stopped';
 		}
-		const { outputs, accuracy } = end;
-		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy });
+		const { outputs, accuracy, cut } = end;
+		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy, cut });
 		await this.#write();
 		return 'done';
 	}

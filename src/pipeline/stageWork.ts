@@ -11,13 +11,21 @@ export interface StageWork {
 	readonly resume: boolean;
 	/** The embedded engine's program. */
 	readonly engine: string;
+	/** Seconds that the stage was worked on before. */
+	readonly spent: number;
 	/** Fires when the pipeline is to stop. */
 	readonly signal: AbortSignal;
 	/** Tells how far it is; what is told is in pipeline.json soon. */
-	tell(news: Partial<Pick<StageState, 'attempt' | 'progress'>>): void;
+	tell(news: Partial<Pick<StageState, 'attempt' | 'progress' | 'spent'>>): void;
 }
 
 /** How a stage ended; a failure is thrown. */
 export type StageEnd =
 	| { readonly kind: 'stopped' }
-	| { readonly kind: 'finished'; readonly outputs: readonly StageOutput[]; readonly accuracy: number | null };
+	| {
+			readonly kind: 'finished';
+			readonly outputs: readonly StageOutput[];
+			readonly accuracy: number | null;
+			/** Why it was ended before its time. */
+			readonly cut?: string;
+	  };

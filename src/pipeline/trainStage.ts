@@ -12,6 +12,8 @@ import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
 const lookMs = 100;
+/** The time that a stage has taken is written this often: who is killed is given so much more. */
+const tellSeconds = 5;
 
 /** Whether an engine is at work on a run. */
 export async function runLives(run: string): Promise<boolean> {
@@ -21,7 +23,8 @@ export async function runLives(run: string): Promise<boolean> {
 
 /**
  * A stage that an engine does: starts it, or goes on with one that is at work, and follows it to its end. Fails as the engine
- * does. When the signal fires the engine stops with a checkpoint.
+ * does. When the signal fires the engine stops with a checkpoint; so it does when the stage has used up its time, and has
+ * then finished.
  */
 export async function trainStage(work: StageWork): Promise<StageEnd> {
 	const { folder, engine } = work;
@@ -31,8 +34,14 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		await new RunRegistry().add(folder).catch(() => undefined);
 		await launchEngine(folder, { engine, resume: work.resume && began });
 	}
-	const record = await followToEnd(work);
+	const { record, late } = await followToEnd(work);
 	const status = await effectiveStatus(record);
+	if (status === 'stopped' && late) {
+		const cut = `its ${work.stage.minutes} minutes were over at step ${record.step}`;
+		const made = await finishedRun(work);
+		if (made.outputs.length > 0) return { kind: 'finished', ...made, cut };
+		throw new Failure('timeout', `No checkpoint was made: ${cut}.`, 'Raise "minutes".');
+	}
 	if (status === 'stopped') return { kind: 'stopped' };
 	if (status !== 'finished') {
 		if (record.error !== undefined) throw failureOf(record.error);
@@ -56,19 +65,36 @@ export async function finishedRun({ folder, stage }: Pick<StageWork, 'folder' | 
 	return { outputs, accuracy };
 }
 
-async function followToEnd({ folder, signal, tell }: StageWork): Promise<RunRecord> {
+/** `late`: it was stopped because its time was over. */
+async function followToEnd({
+	folder,
+	stage,
+	spent,
+	signal,
+	tell,
+}: StageWork): Promise<{ readonly record: RunRecord; readonly late: boolean }> {
 	let asked = false;
+	let late = false;
 	let attempt: number | null = null;
+	let told = spent;
+	const begun = performance.now();
+	const most = stage.minutes === undefined ? Number.POSITIVE_INFINITY : stage.minutes * 60;
 	for (;;) {
+		const now = spent + (performance.now() - begun) / 1000;
+		if (now - told >= tellSeconds) {
+			told = now;
+			tell({ spent: now });
+		}
 		const record = await readRecord(folder);
 		if (record.attempt !== attempt) {
 			attempt = record.attempt;
 			tell({ attempt });
 		}
 		// It may have written its last word between the two looks.
-		if (!claimsLife({ status: await effectiveStatus(record) })) return readRecord(folder);
-		if (signal.aborted && !asked) {
+		if (!claimsLife({ status: await effectiveStatus(record) })) return { record: await readRecord(folder), late };
+		if ((signal.aborted || now > most) && !asked) {
 			asked = true;
+			late = !signal.aborted;
 			await stopRun(folder, record, true);
 			continue;
 		}

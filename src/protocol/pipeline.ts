@@ -60,6 +60,10 @@ export const stageStateSchema = v.looseObject({
 	progress: v.optional(v.object({ done: whole, total: v.nullable(whole) })),
 	/** Why it was left out. */
 	skipped: v.optional(v.string()),
+	/** Seconds that it was worked on, in all attempts. */
+	spent: v.optional(v.number()),
+	/** Why it was ended before its time. */
+	cut: v.optional(v.string()),
 	/** Folders of earlier results that were set aside. */
 	kept: v.optional(v.array(v.string())),
 	error: v.optional(failureSchema),

@@ -79,6 +79,9 @@ export const envelope = {
 			'Leaves the stage out where another one is good enough; what starts from it then starts from where it would have.',
 		),
 	),
+	minutes: v.optional(
+		real('Of a stage that trains: time that it may take; then it ends with a checkpoint, as finished.', 0.01),
+	),
 };
 export const envelopeKeys = Object.keys(envelope) as (keyof typeof envelope)[];
 
@@ -258,9 +261,43 @@ const pipelineStageSchema = v.variant(
 	`${String(stageSchema.message)}, or in a pipeline "search" or "evaluate"`,
 ) as unknown as v.GenericSchema<unknown, PipelineStage>;
 
+/** What is measured of the completions of an evaluation. */
+export const comparedMeasures = ['accuracy', 'format', 'one-language', 'tokens', 'reflection'] as const;
+export type ComparedMeasure = (typeof comparedMeasures)[number];
+
+/** What is said of the difference of two evaluations. */
+export const comparisonExpectations = ['above', 'below', 'not-below'] as const;
+export type ComparisonExpectation = (typeof comparisonExpectations)[number];
+
+export const comparisonSchema = v.strictObject({
+	claim: text('What is claimed, in words: "RL above its cold start".'),
+	stage: stageName('Name of a stage that evaluates.'),
+	against: stageName('Name of another one, on the same questions.'),
+	measure: v.optional(
+		choice(
+			comparedMeasures,
+			'What is compared: accuracy, right format, thinking in one language, length, marks of reflection (default accuracy).',
+		),
+	),
+	category: v.optional(text('Questions of this kind alone.')),
+	expect: v.optional(
+		choice(
+			comparisonExpectations,
+			'above or below: the whole 95 % interval of the difference; not-below: not significantly below (default above).',
+		),
+	),
+});
+export type Comparison = v.InferOutput<typeof comparisonSchema>;
+
 /** A recipe with or without names of its stages: what a person may write. */
 export const pipelineRecipeSchema = v.strictObject({
 	...recipeSchema.entries,
+	compare: v.optional(
+		described(
+			v.array(comparisonSchema, 'must be a list of comparisons'),
+			'What the report of the pipeline holds against each other, question by question.',
+		),
+	),
 	stages: described(
 		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
 		v.getDescription(recipeSchema.entries.stages) ?? '',
@@ -268,7 +305,10 @@ export const pipelineRecipeSchema = v.strictObject({
 });
 
 /** A recipe whose stages have names. */
-export type PipelineRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly NamedStage[] };
+export type PipelineRecipe = Omit<Recipe, 'stages'> & {
+	readonly stages: readonly NamedStage[];
+	readonly compare?: readonly Comparison[] | undefined;
+};
 export interface NamedStage extends PipelineStage {
 	readonly name: string;
 }

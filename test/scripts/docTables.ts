@@ -266,6 +266,7 @@ export function pipelineTables(): Record<string, string> {
 		envelope: keyTable(kind('sft'), [...envelopeKeys]),
 		reference: keyTable(reference),
 		skipIf: keyTable(property(kind('sft'), 'skipIf')),
+		comparison: keyTable(pick(pick(schema.properties?.compare, 'compare').items as Schema | undefined, 'a comparison')),
 		budget: keyTable(property(kind('search'), 'budget')),
 		search: keyTable(kind('search'), own(kind('search'))),
 		evaluate: keyTable(kind('evaluate'), own(kind('evaluate'))),

@@ -60,7 +60,7 @@ export const runNameOf = (recipe: Pick<PipelineRecipe, 'name'>, stage: Pick<Name
  */
 export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefacts: StageArtefacts): Recipe {
 	const { start, paths } = artefacts;
-	const { stages: _, $schema: __, ...shared } = recipe;
+	const { stages: _, $schema: __, compare: ___, ...shared } = recipe;
 	const { dataset, rewards, template, evaluate, seed } = stage;
 	return {
 		...shared,

@@ -1,6 +1,7 @@
 import { Random } from '../../base/random.ts';
 import { stageNamePattern } from '../../protocol/pipelineFiles.ts';
 import {
+	type Comparison,
 	type DataKind,
 	dataKinds,
 	type EvaluateStage,
@@ -23,7 +24,10 @@ import { attempt, type PathFault, type Report } from './pathFault.ts';
 import { suggest } from './suggest.ts';
 
 /** A recipe that was decoded, before it is known whether its stages have names. */
-export type WrittenRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly PipelineStage[] };
+export type WrittenRecipe = Omit<Recipe, 'stages'> & {
+	readonly stages: readonly PipelineStage[];
+	readonly compare?: readonly Comparison[] | undefined;
+};
 
 export type PipelineCheck =
 	/** No stage has a name, and none needs one. */
@@ -37,12 +41,16 @@ export function checkPipeline(recipe: WrittenRecipe): PipelineCheck {
 	const report: Report = (path, message) => faults.push({ path, message });
 	if (!recipe.stages.some(({ name }) => name !== undefined)) {
 		for (const [i, stage] of recipe.stages.entries()) checkUnnamed(stage, i, report);
+		if (recipe.compare !== undefined) {
+			report(['compare'], '"compare" is a key of pipelines, and no stage has a name: give every stage a "name".');
+		}
 		return faults.length === 0 ? { kind: 'recipe' } : { kind: 'faults', faults };
 	}
 	checkNames(recipe, report);
 	if (faults.length > 0) return { kind: 'faults', faults };
 	const pipeline = recipe as PipelineRecipe;
 	for (const [i, stage] of pipeline.stages.entries()) checkInputs(pipeline, stage, i, report);
+	for (const [i, comparison] of (pipeline.compare ?? []).entries()) checkComparison(pipeline, comparison, i, report);
 	if (faults.length === 0) checkCycle(pipeline, report);
 	if (faults.length === 0) for (const [i, stage] of pipeline.stages.entries()) checkStage(pipeline, stage, i, report);
 	return { kind: 'pipeline', pipeline, faults: distinct(faults) };
@@ -91,8 +99,33 @@ function checkNames(recipe: WrittenRecipe, report: Report): void {
 	}
 }
 
+function checkComparison(recipe: PipelineRecipe, comparison: Comparison, i: number, report: Report): void {
+	const measuring = recipe.stages.filter(({ type }) => type === 'evaluate').map(({ name }) => name);
+	for (const key of ['stage', 'against'] as const) {
+		const named = comparison[key];
+		if (measuring.includes(named)) continue;
+		const near = suggest(named, measuring);
+		const advice =
+			near !== null
+				? `did you mean "${near}"?`
+				: measuring.length === 0
+					? 'there is none, so add one.'
+					: `those are ${measuring.join(', ')}.`;
+		report(['compare', i, key], `"${key}" is "${named.slice(0, 80)}", which is no stage that evaluates: ${advice}`);
+	}
+	if (comparison.stage === comparison.against) {
+		report(['compare', i, 'against'], `"against" is the stage "${comparison.stage}" itself: name another one.`);
+	}
+}
+
 function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, report: Report): void {
 	const names = recipe.stages.map(({ name }) => name);
+	if (stage.minutes !== undefined && !makesCheckpoint(stage.type)) {
+		report(
+			['stages', i, 'minutes'],
+			`"minutes" is for stages that train, and "${stage.name}" is of type "${stage.type}": remove it.`,
+		);
+	}
 	if (stage.from !== undefined && stage.model !== undefined) {
 		report(['stages', i, 'model'], '"from" says where the stage starts, and so does "model": remove one of them.');
 	}

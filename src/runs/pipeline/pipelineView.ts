@@ -15,7 +15,7 @@ export interface StageView {
 	readonly total: number | null;
 	readonly accuracy: number | null;
 	readonly seconds: number | null;
-	/** Why it waits, was left out, or failed. */
+	/** Why it waits, was left out, was ended early, or failed. */
 	readonly why: string | null;
 	readonly folder: string;
 	readonly kept: readonly string[];
@@ -55,7 +55,7 @@ async function viewStage(
 		total: run === null ? (progress?.total ?? null) : run.totalSteps,
 		accuracy,
 		seconds: started === null ? null : Math.max(0, end - started),
-		why: state.error?.message ?? state.skipped ?? waitReason(state, states),
+		why: state.error?.message ?? state.skipped ?? state.cut ?? waitReason(state, states),
 		folder: path,
 		kept: state.kept ?? [],
 	};

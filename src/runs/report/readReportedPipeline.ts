@@ -69,10 +69,10 @@ export async function readReportedPipeline(
 }
 
 function stageOf(state: StageState): Omit<ReportedPipelineStage, 'run' | 'evaluation'> {
-	const { name, type, status, after, accuracy, started, ended, outputs, skipped, error } = state;
+	const { name, type, status, after, accuracy, started, ended, outputs, skipped, cut, error } = state;
 	return {
 		...{ name, type, status, after, accuracy },
-		detail: skipped ?? error?.message ?? null,
+		detail: skipped ?? cut ?? error?.message ?? null,
 		seconds: started === null || ended === null ? null : ended - started,
 		outputs: outputs.map(({ kind }) => kind),
 	};

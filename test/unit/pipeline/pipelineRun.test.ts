@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { decodeResolvedRecipe } from '../../../src/core/recipe/resolve.ts';
 import { readResolvedRecipe } from '../../../src/runs/runReader.ts';
-import { cold, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
+import { cold, made, PipelinePlace, rl, stageOf, states } from './pipelinePlace.ts';
 
 test('stages run in their order, each as a run of its own on what others have made', async (context) => {
 	const place = await PipelinePlace.make(context);
@@ -65,4 +65,25 @@ test('stages run in their order, each as a run of its own on what others have ma
 	}
 	const report = JSON.parse(await readFile(join(folder, 'measure', 'report.json'), 'utf8'));
 	assert.equal(report.accuracy.accuracy, stageOf(record, 'measure').accuracy);
+});
+
+test('a stage whose minutes are over has finished with a checkpoint, and stays so', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const stages = [
+		{ ...cold, steps: 1_000_000, minutes: 0.05 },
+		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4 },
+	];
+	const { folder, record } = await place.run(stages);
+	assert.deepEqual(states(record), ['cold finished', 'measure finished']);
+	const { cut, outputs, spent } = stageOf(record, 'cold');
+	const step = Number(/0\.05 minutes were over at step (\d+)$/.exec(cut ?? '')?.[1]);
+	assert.ok(step > 0 && step < 1_000_000, cut);
+	assert.deepEqual(
+		outputs.map(({ kind, path }) => [kind, path]).filter(([kind]) => kind === 'last-checkpoint'),
+		[['last-checkpoint', `checkpoints/step_${String(step).padStart(6, '0')}`]],
+	);
+	assert.ok(spent === undefined || spent >= 0);
+	const again = await place.resumed(folder);
+	assert.equal(stageOf(again, 'cold').cut, cut);
+	assert.deepEqual(made(again, 'cold'), made(record, 'cold'));
 });

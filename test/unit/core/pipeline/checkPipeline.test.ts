@@ -106,6 +106,30 @@ describe('inputs', () => {
 		assert.equal(pipeline.stages[0]?.from, 'cold');
 	});
 
+	test('minutes are for stages that train', () => {
+		const [fault] = faultsOf([
+			{ ...sft, name: 'a', minutes: 5 },
+			{ type: 'evaluate', name: 'b', from: 'a', minutes: 5 },
+		]);
+		assert.equal(fault?.path, 'stages[1].minutes');
+	});
+
+	test('what is compared are two stages that evaluate', () => {
+		const stages = [
+			{ ...sft, name: 'a' },
+			{ type: 'evaluate', name: 'of-a', from: 'a' },
+		];
+		const compared = (stage: string, against: string) =>
+			faultsOf(stages, { compare: [{ claim: 'better', stage, against }] }).map(({ path, message }) => [path, message]);
+		assert.deepEqual(compared('of-a', 'a'), [
+			['compare[0].against', '"against" is "a", which is no stage that evaluates: those are of-a.'],
+		]);
+		assert.match(compared('of-a', 'of-b')[0]?.[1] ?? '', /did you mean "of-a"/);
+		assert.deepEqual(compared('of-a', 'of-a'), [
+			['compare[0].against', '"against" is the stage "of-a" itself: name another one.'],
+		]);
+	});
+
 	test('a cycle is named', () => {
 		const [fault] = faultsOf([
 			{ ...sft, name: 'a' },
@@ -119,7 +143,12 @@ describe('inputs', () => {
 });
 
 describe('a recipe without names', () => {
-	for (const [key, value] of Object.entries({ from: 'x', seed: 2, skipIf: { stage: 'x', heldOutAccuracy: 0.5 } })) {
+	for (const [key, value] of Object.entries({
+		from: 'x',
+		seed: 2,
+		skipIf: { stage: 'x', heldOutAccuracy: 0.5 },
+		minutes: 2,
+	})) {
 		test(`has no "${key}"`, () => {
 			const [fault] = faultsOf([{ ...grpo, [key]: value }]);
 			assert.equal(fault?.path, `stages[0].${key}`);
