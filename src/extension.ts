@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { addComparisonCommands } from './host/commands/comparisonCommands.ts';
 import { addControlCommands } from './host/commands/controlCommands.ts';
@@ -15,7 +16,8 @@ import { CommandTable } from './host/commandTable.ts';
 import { DatasetEditors } from './host/dataset/datasetEditors.ts';
 import { DiagnosisWatch } from './host/diagnosis/diagnosisWatch.ts';
 import { EndNotification } from './host/endNotification.ts';
-import { panelTypes } from './host/ids.ts';
+import { EvaluationStore } from './host/evaluation/evaluationStore.ts';
+import { type CommandId, commandIds, panelTypes } from './host/ids.ts';
 import { WindowLab } from './host/lab/windowLab.ts';
 import { LazyPanels } from './host/lazyPanels.ts';
 import { Notices } from './host/notices.ts';
@@ -24,6 +26,7 @@ import type { QueryPlace } from './host/panels/querySession.ts';
 import type { TreePlace } from './host/panels/treePanel.ts';
 import { PauseNotification } from './host/pauseNotification.ts';
 import { addPipelineCommands } from './host/pipelines/pipelineCommands.ts';
+import { PipelineNotification } from './host/pipelines/pipelineNotification.ts';
 import { PipelineStore } from './host/pipelines/pipelineStore.ts';
 import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
 import { PoliciesTree } from './host/policies/policiesTree.ts';
@@ -54,7 +57,7 @@ import { TraceFeatures } from './host/traces/traceFeatures.ts';
 import { TranscriptContext } from './host/transcriptContext.ts';
 import type { TranscriptPlace } from './protocol/transcriptMessages.ts';
 import type { ResultPart, ResultPlace } from './protocol/verificationMessages.ts';
-import { RunRegistry } from './runs/runRegistry.ts';
+import { isPipelineFolder, RunRegistry } from './runs/runRegistry.ts';
 
 /** What `activate` hands to whoever asks for the extension's exports: the tests. */
 export interface ExtensionApi {
@@ -87,7 +90,8 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	const workspaceRuns = keep(new WorkspaceRuns());
 	const store = keep(new RunStore([new RegisteredRuns(registry), workspaceRuns], (error) => log.error(String(error))));
 	const pipelines = keep(new PipelineStore(store, (error) => log.error(String(error))));
-	const tree = keep(new RunsTree(store, pipelines));
+	const evaluations = keep(new EvaluationStore(store, (error) => log.error(String(error))));
+	const tree = keep(new RunsTree(store, pipelines, evaluations));
 	const picker = new RunPicker(store, tree);
 	const { version } = context.extension.packageJSON as { version: string };
 	const client = `Reasoning Lab ${version}`;
@@ -241,7 +245,10 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		environment: (recipe) => environment.of(recipe),
 		torch: (engine, retry) => pytorch.forRun(engine, retry),
 		mayStart: (recipe, engine) => pytorch.mayStart(recipe, engine),
-		expectPipeline: (folder) => pipelines.expect(folder),
+		expectPipeline: async ({ folder, record }) => {
+			await pipelines.expect(folder);
+			pipelineEnds.expect(folder, record);
+		},
 		pipelineEngine: async (folder) => {
 			const { readPipelineRecipe } = await import('./runs/pipeline/pipelineFolder.ts');
 			return (await readPipelineRecipe(folder)).engine;
@@ -255,7 +262,20 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	keep(new RunContext(store));
 	const resume = (view: RunView) => starter.resume(view);
 	const ends: EndNotification = keep(
-		new EndNotification({ store, notices, memory: context.workspaceState, storage, openDashboard, openLog, resume }),
+		new EndNotification({
+			...{ store, notices, memory: context.workspaceState, storage, openDashboard, openLog, resume },
+			isStage: (folder) => isPipelineFolder(dirname(folder)),
+		}),
+	);
+	const call = (command: CommandId) => (folder: string) => vscode.commands.executeCommand(command, folder);
+	const pipelineEnds: PipelineNotification = keep(
+		new PipelineNotification({
+			...{ pipelines, notices, memory: context.workspaceState, storage },
+			openStage: call(commandIds.openPipeline),
+			openLog: call(commandIds.openPipelineLog),
+			exportReport: call(commandIds.exportReport),
+			resume: call(commandIds.resumePipeline),
+		}),
 	);
 	keep(
 		new PauseNotification({
@@ -285,7 +305,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
 		storage,
 	});
-	addPipelineCommands(table, { pipelines, starter, notices, openDashboard });
+	addPipelineCommands(table, { pipelines, store, registry, starter, notices, documents, openDashboard });
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);
@@ -296,7 +316,11 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addDiskCommands(table, { picker, store, registry, notices });
 	addLabCommands(table, lab);
 	addExportCommands(table, { picker, notices });
-	addReportCommands(table, { picker, extension, notices, documents, environment: () => pytorch.ifThere() });
+	addReportCommands(table, {
+		...{ picker, pipelines, extension, notices, documents },
+		environment: () => pytorch.ifThere(),
+		evaluated: () => evaluations.refresh(),
+	});
 	addRewardCommands(table, rewards);
 	addSearchCommands(table, searches);
 	addPolicyCommands(table, policies);

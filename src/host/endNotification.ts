@@ -16,6 +16,8 @@ interface Needs {
 	readonly openDashboard: (folder: string) => unknown;
 	readonly openLog: (view: RunView) => Promise<void>;
 	readonly resume: (view: RunView) => unknown;
+	/** Whether a folder is of a stage: its pipeline's end is told in place of its own. */
+	readonly isStage: (folder: string) => Promise<boolean>;
 }
 
 const memoryKey = 'reasoningLab.seenAlive';
@@ -32,6 +34,8 @@ export class EndNotification extends Disposable {
 	readonly #held = new Map<string, number>();
 	/** Folders where an engine was started, with what lay there before: it may end before anybody has seen it alive. */
 	readonly #started = new Map<string, string | null>();
+	/** Folders of runs that a person started in this window. */
+	readonly #own = new Set<string>();
 
 	constructor(needs: Needs) {
 		super();
@@ -49,6 +53,7 @@ export class EndNotification extends Disposable {
 		this.#look();
 		const view = this.#needs.store.get(folder);
 		const before = view === undefined ? null : identityOf(view);
+		this.#own.add(folder);
 		this.#held.set(folder, (this.#held.get(folder) ?? 0) + 1);
 		return async (told) => {
 			const others = (this.#held.get(folder) ?? 1) - 1;
@@ -99,6 +104,8 @@ export class EndNotification extends Disposable {
 	async #tell(view: RunView, identity: string): Promise<void> {
 		const wish = settings.notifyRunEnd();
 		if (wish === 'never' || (wish === 'crash' && view.status !== 'crashed')) return;
+		// One that a person started by itself is told.
+		if (!this.#own.has(view.folder) && (await this.#needs.isStage(view.folder))) return;
 		if (!(await this.#claim(identity))) return;
 		const { notices, openDashboard, openLog, resume } = this.#needs;
 		const dashboard: NoticeAction = { title: 'Open Dashboard', run: () => openDashboard(view.folder) };

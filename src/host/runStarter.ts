@@ -30,8 +30,8 @@ interface Needs {
 	readonly torch: (engine: EngineName, retry: () => unknown) => Promise<Readonly<Record<string, string>> | undefined>;
 	/** Whether it fits into memory, or the person wants it all the same. */
 	readonly mayStart: (recipe: vscode.Uri, engine: EngineName) => Promise<boolean>;
-	/** Takes a pipeline's folder into the view. */
-	readonly expectPipeline: (folder: string) => Promise<void>;
+	/** Takes a pipeline into the view, and tells when it has ended. */
+	readonly expectPipeline: (pipeline: StartedPipeline) => Promise<void>;
 	/** Which engine trains the stages of a pipeline. */
 	readonly pipelineEngine: (folder: string) => Promise<EngineName>;
 	readonly openDashboard: (folder: string) => unknown;
@@ -90,6 +90,17 @@ export class RunStarter {
 		);
 	}
 
+	/** Starts a new pipeline by the recipe of another. */
+	async startPipelineAgain(folder: string, name: string): Promise<string | undefined> {
+		requireTrust();
+		const engine = await this.#needs.pipelineEngine(folder);
+		const torch = await this.#needs.torch(engine, () => this.startPipelineAgain(folder, name));
+		if (torch === undefined) return undefined;
+		return this.#pipeline(`Starting ${displayText(name)}`, vscode.Uri.file(folder), torch, (pipelines, options) =>
+			pipelines.startPipelineAgain(folder, options),
+		);
+	}
+
 	/** Shows the pipeline as soon as it has a folder, and waits until its runner works. */
 	async #pipeline(
 		title: string,
@@ -105,10 +116,11 @@ export class RunStarter {
 			...(await launchSettings(this.#needs.extension)),
 			environment: { ...(await this.#needs.environment(from)), ...torch },
 		};
-		const { folder } = await withProgress({ title, why: 'its runner is being set up' }, (signal) =>
+		const started = await withProgress({ title, why: 'its runner is being set up' }, (signal) =>
 			begin(pipelines, { ...launch, signal }),
 		);
-		await this.#needs.expectPipeline(folder);
+		const { folder } = started;
+		await this.#needs.expectPipeline(started);
 		await this.#needs.tree.reveal(folder);
 		return folder;
 	}

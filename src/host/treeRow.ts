@@ -10,6 +10,11 @@ export interface TreeRow {
 	readonly spoken: string;
 }
 
+/** A row that tells more when it is pointed at: names and values, one a line. */
+export interface ToldRow extends TreeRow {
+	readonly tooltip: readonly (readonly [name: string, value: string])[];
+}
+
 /** The row's item, without children, command and tooltip; null: nothing is known of it but its id. */
 export function treeRowItem(id: string, row: TreeRow | null): vscode.TreeItem {
 	const item = new vscode.TreeItem(row?.label ?? id);
@@ -21,4 +26,17 @@ export function treeRowItem(id: string, row: TreeRow | null): vscode.TreeItem {
 	item.contextValue = row.contextValue;
 	item.accessibilityInformation = { label: row.spoken };
 	return item;
+}
+
+/** Plain values only: text of a run folder becomes neither link, image nor HTML. */
+export function rowTooltip({ label, tooltip }: Pick<ToldRow, 'label' | 'tooltip'>): vscode.MarkdownString {
+	const text = new vscode.MarkdownString();
+	text.appendMarkdown('**').appendText(label).appendMarkdown('**\n\n');
+	for (const [name, value] of tooltip) {
+		text
+			.appendMarkdown(name === '' ? '' : `${name}: `)
+			.appendText(value)
+			.appendMarkdown('  \n');
+	}
+	return text;
 }

@@ -6,6 +6,7 @@ import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipel
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
+import { heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import {
@@ -18,7 +19,7 @@ import {
 import { freshState, orderedStages, readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { ownIdentity } from '../runs/processIdentity.ts';
 import { openControl } from '../runs/runControl.ts';
-import { heartbeatMs, RunLock } from '../runs/runLock.ts';
+import { RunLock } from '../runs/runLock.ts';
 import { readRecord } from '../runs/runReader.ts';
 import { evaluateStage } from './evaluateStage.ts';
 import { searchStage } from './searchStage.ts';

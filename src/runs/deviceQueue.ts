@@ -3,8 +3,9 @@ import { lstat, readdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
+import { silentMs } from './lockTimes.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
-import { RunLock, silentMs } from './runLock.ts';
+import { RunLock } from './runLock.ts';
 import { runtimeFolder } from './runtimeFolder.ts';
 import { readJson } from './safeFile.ts';
 

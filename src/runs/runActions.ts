@@ -62,16 +62,23 @@ const trashName = '.trash';
 
 /** Moves an idle run to `.trash` beside it. @returns where it lies now; `restoreRun` brings it back */
 export async function trashRun(run: string): Promise<string> {
-	const trash = join(dirname(run), trashName);
+	await withIdleRun(run, async () => undefined).catch((error: unknown) => {
+		throw Failure.from(error, `Cannot move ${run} to the trash`);
+	});
+	return moveToTrash(run);
+}
+
+/** Moves a folder that nothing is at work on to `.trash` beside it. @returns where it lies now */
+export async function moveToTrash(folder: string): Promise<string> {
+	const trash = join(dirname(folder), trashName);
 	try {
-		await withIdleRun(run, async () => undefined);
 		await ensureFolder(trash);
-		let target = join(trash, basename(run));
-		for (let i = 2; await stat(target).catch(() => null); i++) target = join(trash, `${basename(run)}-${i}`);
-		await rename(run, target);
+		let target = join(trash, basename(folder));
+		for (let i = 2; await stat(target).catch(() => null); i++) target = join(trash, `${basename(folder)}-${i}`);
+		await rename(folder, target);
 		return target;
 	} catch (error) {
-		throw Failure.from(error, `Cannot move ${run} to the trash`);
+		throw Failure.from(error, `Cannot move ${folder} to the trash`);
 	}
 }
 

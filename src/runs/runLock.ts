@@ -2,12 +2,8 @@ import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { asidePath, ensureFolder, renameOver } from './atomicFile.ts';
+import { heartbeatMs, silentMs } from './lockTimes.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
-
-/** The holder renews its lock this often. */
-export const heartbeatMs = 5000;
-/** A holder on another host that was silent for so long is taken for dead. */
-export const silentMs = 30_000;
 
 interface LockEntry extends ProcessIdentity {
 	readonly released: boolean;

@@ -1,6 +1,6 @@
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
+import { silentMs } from './lockTimes.ts';
 import { processState } from './processIdentity.ts';
-import { silentMs } from './runLock.ts';
 
 const liveStatuses: readonly RunStatus[] = ['starting', 'running', 'paused'];
 

@@ -19,9 +19,10 @@ import {
 	superfluous,
 } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
+import { heartbeatMs } from './lockTimes.ts';
 import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
-import { heartbeatMs, RunLock } from './runLock.ts';
+import { RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
 import { openRegular, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';

@@ -1,10 +1,11 @@
 import * as vscode from 'vscode';
-import { noteRun, renameRun, tagRun } from '../../runs/runActions.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { RunStore } from '../runStore.ts';
 import { nameOf, type RunView } from '../runView.ts';
+
+type RunActions = typeof import('../../runs/runActions.ts');
 
 interface Needs {
 	readonly picker: RunPicker;
@@ -18,14 +19,15 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		args: readonly unknown[],
 		title: string,
 		box: (view: RunView) => vscode.InputBoxOptions,
-		change: (folder: string, text: string) => Promise<unknown>,
+		change: (actions: RunActions, folder: string, text: string) => Promise<unknown>,
 	) => {
 		const view = await picker.one(args, { title, what: 'is known', applies: () => true });
 		if (view === undefined) return;
 		const given = typeof args[1] === 'string' ? args[1] : undefined;
 		const text = given ?? (await vscode.window.showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));
 		if (text === undefined) return;
-		await change(view.folder, text);
+		// Loaded when it is used, so that activation stays short.
+		await change(await import('../../runs/runActions.ts'), view.folder, text);
 		await store.reload(view.folder);
 	};
 	table.add(commandIds.renameRun, (...args) =>
@@ -33,7 +35,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 			args,
 			'Rename',
 			(view) => ({ value: nameOf(view), prompt: "Empty: the recipe's name" }),
-			(folder, text) => renameRun(folder, text),
+			(actions, folder, text) => actions.renameRun(folder, text),
 		),
 	);
 	table.add(commandIds.editTags, (...args) =>
@@ -41,7 +43,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 			args,
 			'Edit tags',
 			(view) => ({ value: view.annotation?.tags?.join(', ') ?? '', prompt: 'Tags, separated by commas' }),
-			(folder, text) => tagRun(folder, text.split(',')),
+			(actions, folder, text) => actions.tagRun(folder, text.split(',')),
 		),
 	);
 	table.add(commandIds.editNote, (...args) =>
@@ -49,7 +51,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 			args,
 			'Edit note',
 			(view) => ({ value: view.annotation?.note ?? '', prompt: 'A note, shown with the run' }),
-			(folder, text) => noteRun(folder, text.trim()),
+			(actions, folder, text) => actions.noteRun(folder, text.trim()),
 		),
 	);
 }

@@ -1,6 +1,5 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { pruneCheckpoints, pruneTokenLogs, restoreRun, trashRun } from '../../runs/runActions.ts';
 import { diskUse } from '../../runs/runReader.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
@@ -20,6 +19,9 @@ interface Needs {
 	readonly notices: Notices;
 }
 
+/** Loaded when one is used, so that activation stays short. */
+const actions = () => import('../../runs/runActions.ts');
+
 /** Checkpoints that pruning leaves, beside the best. */
 const keptCheckpoints = 1;
 
@@ -30,6 +32,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		if (views === undefined) return;
 		// A key acts on the selection, and the row that has the focus may be another.
 		if (args[0] === selectionArgument && !(await confirmTrash(views))) return;
+		const { trashRun } = await actions();
 		const trashed: string[] = [];
 		try {
 			for (const view of views) {
@@ -75,6 +78,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 
 	function offerUndo(views: readonly RunView[], trashed: readonly string[]): void {
 		const undo = async () => {
+			const { restoreRun } = await actions();
 			try {
 				for (const folder of trashed) await registry.add(await restoreRun(folder));
 			} finally {
@@ -91,7 +95,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 			views,
 			`Delete the checkpoints of ${whatOf(views)}?`,
 			'The newest and the best one stay. The others cannot be brought back.',
-			(folder) => pruneCheckpoints(folder, keptCheckpoints),
+			async (folder) => (await actions()).pruneCheckpoints(folder, keptCheckpoints),
 		);
 	}
 
@@ -100,7 +104,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 			views,
 			`Delete the token logs of ${whatOf(views)}?`,
 			'Prompts, completions and rewards stay; log-probabilities and entropies of single tokens cannot be brought back.',
-			pruneTokenLogs,
+			async (folder) => (await actions()).pruneTokenLogs(folder),
 		);
 	}
 

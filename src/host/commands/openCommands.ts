@@ -7,6 +7,7 @@ import type { RunRegistry } from '../../runs/runRegistry.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { RolloutsPlace } from '../panels/rolloutsSession.ts';
+import { openFolder } from '../revealFolder.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { WorkspaceRuns } from '../runSources.ts';
 import type { RunStore } from '../runStore.ts';
@@ -111,14 +112,4 @@ export async function openLog({ folder }: { readonly folder: string }): Promise<
 	// A link in a run folder could lead anywhere.
 	if (!stat?.isFile()) throw new Failure('missing', `${folder} has no log.`, 'It is written once the engine starts.');
 	await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
-}
-
-async function openFolder(folder: vscode.Uri): Promise<void> {
-	if (vscode.workspace.getWorkspaceFolder(folder) !== undefined) {
-		await vscode.commands.executeCommand('revealInExplorer', folder);
-	} else if (vscode.env.uiKind === vscode.UIKind.Desktop && vscode.env.remoteName === undefined) {
-		await vscode.commands.executeCommand('revealFileInOS', folder);
-	} else {
-		await vscode.commands.executeCommand('vscode.openFolder', folder, { forceNewWindow: true });
-	}
 }

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import { engineTitles } from '../../runs/engineFacts.ts';
-import { copyTemplate, projectTemplates, templateFiles } from '../../runs/projectTemplates.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { exists } from '../exists.ts';
 import { commandIds } from '../ids.ts';
-import { type NewProjectAnswers, newProject } from '../newProject.ts';
+import type { NewProjectAnswers } from '../newProject.ts';
 import type { Notices } from '../notices.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -34,7 +34,10 @@ export function addStartCommands(
 	table.add(commandIds.startDemoRun, async (place?: unknown) =>
 		starter.start(await demoRecipe(templates, storage), placeOf(place)),
 	);
-	table.add(commandIds.newProject, (answers?: unknown) => newProject(templates, answersOf(answers)));
+	table.add(commandIds.newProject, async (answers?: unknown) => {
+		const { newProject } = await import('../newProject.ts');
+		return newProject(templates, await answersOf(answers));
+	});
 	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
 		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Start a run');
 		return uri && starter.start(uri, placeOf(place));
@@ -65,9 +68,10 @@ function placeOf(argument: unknown): StartPlace {
 	return typeof show === 'boolean' ? { show } : {};
 }
 
-function answersOf(argument: unknown): NewProjectAnswers {
+async function answersOf(argument: unknown): Promise<NewProjectAnswers> {
 	if (typeof argument !== 'object' || argument === null) return {};
 	const { template, folder, onConflict, open } = argument as Record<string, unknown>;
+	const { projectTemplates } = await import('../../runs/projectTemplates.ts');
 	const known = projectTemplates.find((candidate) => candidate.id === template);
 	return {
 		...(known ? { template: known.id } : {}),
@@ -79,6 +83,7 @@ function answersOf(argument: unknown): NewProjectAnswers {
 
 /** The demo in a folder of the workspace, else a copy in the extension's own storage. */
 async function demoRecipe(templates: vscode.Uri, storage: vscode.Uri): Promise<vscode.Uri> {
+	const { copyTemplate, projectTemplates, templateFiles } = await import('../../runs/projectTemplates.ts');
 	const demo = projectTemplates.find((template) => template.id === 'demo');
 	if (demo === undefined) throw new Failure('missing', 'This version has no demo.');
 	for (const folder of vscode.workspace.workspaceFolders ?? []) {
@@ -96,7 +101,9 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	const active = vscode.window.activeTextEditor?.document.uri;
 	if (active !== undefined && isRecipe(active)) return active;
 	const found = await vscode.workspace.findFiles('**/*.recipe.json', '**/{node_modules,.trash}/**', 1000);
-	const recipes = found.filter(isRecipe).sort((a, b) => (a.path < b.path ? -1 : 1));
+	// What a pipeline keeps of its recipe is no recipe to start: its paths start elsewhere.
+	const own = (uri: vscode.Uri) => isRecipe(uri) && !uri.path.endsWith(`/${pipelineFiles.recipe}`);
+	const recipes = found.filter(own).sort((a, b) => (a.path < b.path ? -1 : 1));
 	if (recipes.length === 0) {
 		const make = () => vscode.commands.executeCommand(commandIds.newProject);
 		void notices.error('The workspace has no *.recipe.json.', [{ title: 'New Project', run: make }]);

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
@@ -21,6 +21,8 @@ export interface EvaluationNeeds {
 	readonly documents: ReadOnlyDocuments;
 	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
 	readonly environment: () => Promise<Readonly<Record<string, string>>>;
+	/** There may be a new evaluation in the view. */
+	readonly evaluated: () => Promise<unknown>;
 }
 
 /**
@@ -56,7 +58,8 @@ export async function evaluateCheckpoint(
 				});
 			},
 		);
-		await showEvaluations(view, needs);
+		await needs.evaluated();
+		await showEvaluations({ folder: view.folder, name: nameOf(view) }, needs, basename(result.folder));
 		void needs.notices.information(`${name}: pass@1 ${intervalText(result.accuracy)} on ${result.done} questions.`);
 		return result;
 	} catch (error) {
@@ -67,24 +70,40 @@ export async function evaluateCheckpoint(
 	}
 }
 
-/** All evaluations of a run's checkpoints as a text, those on the same questions held against each other. */
+/**
+ * All evaluations of a run or a pipeline as a text, those on the same questions held against each other.
+ * @param chosen name of the one that is brought into sight; null: the first
+ */
 export async function showEvaluations(
-	view: RunView,
+	source: { readonly folder: string; readonly name: string },
 	{ extension, documents }: Pick<EvaluationNeeds, 'extension' | 'documents'>,
+	chosen: string | null = null,
 ): Promise<string> {
+	const name = displayText(source.name, 60);
 	let text: string | null = null;
 	// Answers are compared as mathematics, which is not for the extension host.
-	await withProgress({ title: `Evaluations of ${nameOf(view)}` }, (signal) =>
+	await withProgress({ title: `Evaluations of ${name}` }, (signal) =>
 		runCli({
-			...{ cli: join(extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: view.folder, signal },
-			args: ['report', view.folder, '--part', 'evaluations', '--format', 'markdown', '--out', '-'],
+			...{ cli: join(extension.fsPath, 'dist', 'cli.js'), node: settings.nodePath(), cwd: source.folder, signal },
+			args: ['report', source.folder, '--part', 'evaluations', '--format', 'markdown', '--out', '-'],
 			onObject: (value) => {
 				const decoded = decode(reportLineSchema, value);
 				if (decoded.ok) text = decoded.value.text;
 			},
 		}),
 	);
-	if (text === null) throw new Failure('internal', `Nothing was told of the evaluations of ${nameOf(view)}.`);
-	await documents.show(`Evaluations of ${nameOf(view)}.md`, text, { preview: true });
+	if (text === null) throw new Failure('internal', `Nothing was told of the evaluations of ${name}.`);
+	const line = chosen === null ? 0 : headingOf(text, chosen);
+	const selection = new vscode.Range(line, 0, line, 0);
+	await documents.show(`Evaluations of ${name}.md`, text, { preview: true, ...(line === 0 ? {} : { selection }) });
 	return text;
+}
+
+/** The line of a heading, from 0; 0: there is none of that name. */
+function headingOf(markdown: string, name: string): number {
+	const wanted = name.replaceAll('\\', '');
+	const line = markdown
+		.split('\n')
+		.findIndex((one) => /^#+ /.test(one) && one.replace(/^#+ /, '').replaceAll('\\', '') === wanted);
+	return Math.max(0, line);
 }

@@ -1,24 +1,39 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
+import type { RunRegistry } from '../../runs/runRegistry.ts';
+import { readSmallFile } from '../../runs/safeFile.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
+import { openFolder } from '../revealFolder.ts';
 import type { RunStarter } from '../runStarter.ts';
+import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
 import { isLivePipeline, isResumablePipeline, type PipelineStore } from './pipelineStore.ts';
 
 export interface PipelineNeeds {
 	readonly pipelines: PipelineStore;
+	readonly store: Pick<RunStore, 'refresh'>;
+	readonly registry: RunRegistry;
 	readonly starter: RunStarter;
 	readonly notices: Notices;
+	readonly documents: ReadOnlyDocuments;
 	readonly openDashboard: (folder: string) => unknown;
 }
 
-/** What the commands on a pipeline do: with its row in the *Runs* view, or one that is picked. */
-export function pipelineActions({ pipelines, starter, notices, openDashboard }: PipelineNeeds) {
+const anyPipeline = () => true;
+const hasEnded = (view: PipelineView) => !isLivePipeline(view);
+
+/** What the commands on a pipeline do: with its row in the *Runs* view or that of a stage, or one that is picked. */
+export function pipelineActions(needs: PipelineNeeds) {
+	const { pipelines, store, registry, starter, notices, documents, openDashboard } = needs;
 	const pick = async (argument: unknown, title: string, applies: (view: PipelineView) => boolean) => {
 		if (typeof argument === 'string') {
-			const named = pipelines.get(argument);
+			const named = pipelines.get(argument) ?? pipelines.around(argument);
 			if (named !== undefined) return named;
 			throw new Failure('missing', `${argument} is not a pipeline that is known.`);
 		}
@@ -32,25 +47,90 @@ export function pipelineActions({ pipelines, starter, notices, openDashboard }: 
 		if (choices.length < 2) return choices[0]?.view;
 		return (await vscode.window.showQuickPick(choices, { title }))?.view;
 	};
-	const resume = async (argument?: unknown) => {
-		const view = await pick(argument, 'Resume a pipeline', isResumablePipeline);
-		return view && starter.resumePipeline(view.folder, view.name);
+	return {
+		/** @returns the folder */
+		async resume(argument?: unknown) {
+			const view = await pick(argument, 'Resume a pipeline', isResumablePipeline);
+			return view && starter.resumePipeline(view.folder, view.name);
+		},
+		/** A new pipeline by the same recipe. @returns its folder */
+		async again(argument?: unknown) {
+			const view = await pick(argument, 'Start a pipeline again', anyPipeline);
+			return view && starter.startPipelineAgain(view.folder, view.name);
+		},
+		async stop(argument?: unknown) {
+			const view = await pick(argument, 'Stop a pipeline', isLivePipeline);
+			if (view === undefined) return;
+			const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
+			const title = `Stopping ${displayText(view.name)}`;
+			await withProgress({ title, why: 'its running stage saves a checkpoint first' }, () => stopPipeline(view.folder));
+			await pipelines.refresh();
+		},
+		/** The stage that trains, else the last one that has. */
+		async open(argument?: unknown) {
+			const view = await pick(argument, 'Open the stage of a pipeline', anyPipeline);
+			if (view === undefined) return;
+			const begun = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
+			const stage = begun.find(({ status }) => status === 'running') ?? begun.at(-1);
+			if (stage === undefined)
+				throw new Failure('missing', `No stage of ${displayText(view.name)} has begun to train.`);
+			await openDashboard(stage.folder);
+		},
+		/** Shows the folder of the pipeline, or that of the stage whose row it is. */
+		async reveal(argument?: unknown) {
+			const view = await pick(argument, 'Reveal the folder of a pipeline', anyPipeline);
+			if (view === undefined) return;
+			const stage = typeof argument === 'string' && (await isFolder(argument)) ? argument : null;
+			await openFolder(vscode.Uri.file(stage ?? view.folder));
+		},
+		async log(argument?: unknown) {
+			const view = await pick(argument, 'Open the log of a pipeline', anyPipeline);
+			if (view === undefined) return;
+			const path = join(view.folder, pipelineFiles.log);
+			// A link in the folder could lead anywhere.
+			if (!(await lstat(path).catch(() => null))?.isFile()) {
+				throw new Failure('missing', `${displayText(view.name)} has no log.`, 'It is written once its runner starts.');
+			}
+			await vscode.window.showTextDocument(vscode.Uri.file(path), { preview: true });
+		},
+		/** The recipe as it was started: what a resume goes by. */
+		async recipe(argument?: unknown) {
+			const view = await pick(argument, 'Open the recipe of a pipeline', anyPipeline);
+			if (view === undefined) return;
+			const text = await readSmallFile(view.folder, pipelineFiles.recipe);
+			// As a text of its own: its paths start where the recipe lay, not here.
+			await documents.show(`${displayText(view.name)}.recipe.json`, text, { preview: true });
+		},
+		async trash(argument?: unknown) {
+			const view = await pick(argument, 'Move a pipeline to the trash', hasEnded);
+			if (view === undefined) return;
+			const name = displayText(view.name);
+			const move = 'Move to Trash';
+			const detail = `All of its ${view.stages.length} stages go with it, to the folder ".trash" beside it; it can be undone.`;
+			// Days of work can lie in it.
+			if ((await vscode.window.showWarningMessage(`Move ${name}?`, { modal: true, detail }, move)) !== move) return;
+			const [{ trashPipeline }, { restoreRun }] = await Promise.all([
+				import('../../runs/pipeline/trashPipeline.ts'),
+				import('../../runs/runActions.ts'),
+			]);
+			const { path, runs } = await trashPipeline(view.folder);
+			for (const run of runs) await registry.remove(run);
+			const look = async () => {
+				await store.refresh();
+				await pipelines.refresh();
+			};
+			await look();
+			const undo = async () => {
+				const folder = await restoreRun(path);
+				for (const run of runs) await registry.add(run);
+				await pipelines.expect(folder);
+				await look();
+			};
+			void notices.information(`${name} moved to the trash: the folder ".trash" beside it.`, [
+				{ title: 'Undo', run: undo },
+			]);
+		},
 	};
-	const stop = async (argument?: unknown) => {
-		const view = await pick(argument, 'Stop a pipeline', isLivePipeline);
-		if (view === undefined) return;
-		const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
-		const title = `Stopping ${displayText(view.name)}`;
-		await withProgress({ title, why: 'its running stage saves a checkpoint first' }, () => stopPipeline(view.folder));
-		await pipelines.refresh();
-	};
-	const open = async (argument?: unknown) => {
-		const view = await pick(argument, 'Open the stage of a pipeline', () => true);
-		if (view === undefined) return;
-		const begun = view.stages.filter(({ type, done }) => done !== null && type !== 'search' && type !== 'evaluate');
-		const stage = begun.find(({ status }) => status === 'running') ?? begun.at(-1);
-		if (stage === undefined) throw new Failure('missing', `No stage of ${displayText(view.name)} has begun to train.`);
-		await openDashboard(stage.folder);
-	};
-	return { resume, stop, open };
 }
+
+const isFolder = async (path: string) => (await lstat(path).catch(() => null))?.isDirectory() ?? false;

@@ -1,11 +1,24 @@
 import type { CommandTable } from '../commandTable.ts';
-import { commandIds } from '../ids.ts';
-import type { PipelineNeeds } from './pipelineActions.ts';
+import { type CommandId, commandIds } from '../ids.ts';
+import type { PipelineNeeds, pipelineActions } from './pipelineActions.ts';
+
+const actions: readonly (readonly [CommandId, keyof ReturnType<typeof pipelineActions>])[] = [
+	[commandIds.resumePipeline, 'resume'],
+	[commandIds.stopPipeline, 'stop'],
+	[commandIds.openPipeline, 'open'],
+	[commandIds.startPipelineAgain, 'again'],
+	[commandIds.openPipelineFolder, 'reveal'],
+	[commandIds.openPipelineLog, 'log'],
+	[commandIds.openPipelineRecipe, 'recipe'],
+	[commandIds.trashPipeline, 'trash'],
+];
 
 /** Commands on a pipeline; what they do is loaded when one is used. */
 export function addPipelineCommands(table: CommandTable, needs: PipelineNeeds): void {
-	const load = async () => (await import('./pipelineActions.ts')).pipelineActions(needs);
-	table.add(commandIds.resumePipeline, async (argument?: unknown) => (await load()).resume(argument));
-	table.add(commandIds.stopPipeline, async (argument?: unknown) => (await load()).stop(argument));
-	table.add(commandIds.openPipeline, async (argument?: unknown) => (await load()).open(argument));
+	for (const [id, name] of actions) {
+		table.add(id, async (argument?: unknown) => {
+			const { pipelineActions } = await import('./pipelineActions.ts');
+			return pipelineActions(needs)[name](argument);
+		});
+	}
 }

@@ -1,8 +1,10 @@
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
+import type { EvaluationView } from '../evaluation/evaluationList.ts';
+import { passText } from '../evaluation/evaluationPresentation.ts';
 import type { ItemFlag } from '../ids.ts';
-import { formatElapsed, formatShare, formatTime } from '../runPresentation.ts';
-import { displayText } from '../runView.ts';
-import type { TreeRow } from '../treeRow.ts';
+import { formatElapsed, formatReward, formatShare, formatTime, stateText } from '../runPresentation.ts';
+import { displayText, flagsOf, isLive, type RunView } from '../runView.ts';
+import type { ToldRow, TreeRow } from '../treeRow.ts';
 import { isLivePipeline, isResumablePipeline } from './pipelineStore.ts';
 
 type Icon = TreeRow['icon'];
@@ -27,43 +29,174 @@ const stageIcons: Readonly<Record<StageView['status'], Icon>> = {
 
 const joined = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(' · ');
 const spoken = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(', ');
+const ofText = (count: string | null) => count?.replace('/', ' of ') ?? null;
+const stageName = (name: string) => displayText(name, 40);
 
-/** One pipeline as a row; its stages are rows below it. @param now in seconds since the epoch */
-export function presentPipeline(view: PipelineView, now: number): TreeRow {
+/** `12/20`; null: it has not begun. */
+function countOf({ done, total }: Pick<StageView, 'done' | 'total'>): string | null {
+	return done === null ? null : `${done}${total === null ? '' : `/${total}`}`;
+}
+
+const isDone = ({ status }: StageView) => status === 'finished' || status === 'skipped';
+
+/**
+ * One pipeline as a row; its stages are rows below it.
+ * @param now in seconds since the epoch
+ * @param left seconds until the stage at work is done; null: not known
+ */
+export function presentPipeline(view: PipelineView, now: number, left: number | null = null): ToldRow {
 	const label = displayText(view.name) || 'pipeline';
-	const done = view.stages.filter(({ status }) => status === 'finished' || status === 'skipped').length;
+	const live = isLivePipeline(view);
+	const done = view.stages.filter(isDone).length;
 	const stage = view.stages.find(({ status }) => status === 'running' || status === 'failed' || status === 'stopped');
 	const stages = `${done} of ${view.stages.length} stages`;
+	const count = stage !== undefined && live ? countOf(stage) : null;
+	const at = stage === undefined ? null : stageName(stage.name);
 	const start = formatTime(view.record.created, now);
+	const elapsed = formatElapsed(view.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0));
 	const flags: ItemFlag[] = ['pipeline'];
-	if (isLivePipeline(view)) flags.push('livePipeline');
+	if (live) flags.push('livePipeline');
+	else flags.push('endedPipeline');
 	if (isResumablePipeline(view)) flags.push('resumablePipeline');
+	// A row that runs says so by its icon, and by what its stage does.
+	const state = view.status === 'running' && stage !== undefined ? null : view.status;
+	const step = at === null ? null : `${at}${count === null ? '' : ` ${count}`}`;
+	const time = live ? elapsed : start;
 	return {
 		label,
-		description: joined([view.status, stage === undefined ? null : displayText(stage.name, 40), stages, start]),
+		description: joined([state, step, stages, leftText(left), time]),
 		icon: pipelineIcons[view.status],
 		contextValue: flags.join(' '),
-		spoken: spoken([`pipeline ${label}`, view.status, stage === undefined ? null : `stage ${stage.name}`, stages]),
+		tooltip: pipelineTooltip(view, { stages, step, start, elapsed, left }),
+		spoken: spoken([`pipeline ${label}`, view.status, at && `stage ${at}`, ofText(count), stages, leftText(left)]),
 	};
 }
 
-/** A stage that has no run to show: one that waits, was left out, or searches or evaluates. */
-export function presentStage(stage: StageView): TreeRow {
-	const label = displayText(stage.name, 40);
+interface PipelineWords {
+	readonly stages: string;
+	readonly step: string | null;
+	readonly start: string;
+	readonly elapsed: string;
+	readonly left: number | null;
+}
+
+function pipelineTooltip(view: PipelineView, words: PipelineWords): [string, string][] {
+	const { record, status, stages } = view;
+	const rows: [string, string][] = [['State', status === 'crashed' ? 'crashed: its runner is gone' : status]];
+	const add = (name: string, value: string | null | undefined) => {
+		if (value) rows.push([name, value]);
+	};
+	const error = isLivePipeline(view) ? undefined : record.error;
+	add('Why', displayText(error?.message ?? '', 400));
+	add('To do', displayText(error?.action ?? (isResumablePipeline(view) ? whatToDo : ''), 400));
+	add('Stage', words.step);
+	add('Left of this stage', leftText(words.left));
+	add('Done', words.stages);
+	const measured = stages.filter(({ accuracy }) => accuracy !== null).slice(-mostMeasured);
+	add(
+		'Held-out accuracy',
+		measured.map(({ name, accuracy }) => `${stageName(name)} ${formatShare(accuracy as number)}`).join(', '),
+	);
+	add('Started', words.start);
+	add('Stages took', words.elapsed);
+	add('Attempt', record.attempt > 1 ? String(record.attempt) : null);
+	add('Set aside', displayText(stages.flatMap(({ kept }) => kept).join(', '), 200));
+	add('Folder', displayText(view.folder, 400));
+	return rows;
+}
+
+const whatToDo = 'Resume it: what has finished is not run again.';
+/** Stages whose accuracy a tooltip lists. */
+const mostMeasured = 12;
+
+function leftText(seconds: number | null): string | null {
+	return seconds === null ? null : `about ${formatElapsed(Math.max(1, Math.round(seconds)))} left`;
+}
+
+export interface StageFacts {
+	/** Its run; absent: it has none, or none yet. */
+	readonly run?: RunView | undefined;
+	/** The pipeline that it is of, where that is known. */
+	readonly pipeline?: PipelineView | undefined;
+	/** What a stage that evaluates came to. */
+	readonly evaluation?: EvaluationView | null | undefined;
+	/** Seconds until it is done; null: not known. */
+	readonly left?: number | null;
+}
+
+/** A stage of a pipeline. What waits says for whom, what runs how far it is, what has ended what came of it. */
+export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow {
+	const { run, pipeline, evaluation, left = null } = facts;
+	const label = stageName(stage.name);
 	const type = displayText(stage.type, 40);
 	const why = stage.why === null ? null : displayText(stage.why, 200);
-	const { done, total, seconds } = stage;
-	const count = done === null ? null : `${done}${total === null ? '' : `/${total}`}`;
-	const accuracy = stage.accuracy === null ? null : `accuracy ${formatShare(stage.accuracy)}`;
-	const time = seconds === null ? null : formatElapsed(seconds);
+	const live = stage.status === 'running';
+	const runs = live && run !== undefined && isLive(run) ? stateText(run) : null;
 	// "waits for cold" says that it waits.
-	const state = stage.status === 'waiting' && why !== null ? why : stage.status;
+	const state = stage.status === 'waiting' && why !== null ? why : (runs ?? stage.status);
 	const reason = state === why ? null : why;
+	const count = countOf(stage);
+	const measured = live ? (run?.accuracy ?? stage.accuracy) : stage.accuracy;
+	const accuracy =
+		evaluation?.accuracy != null
+			? `pass@1 ${passText(evaluation.accuracy)}`
+			: measured === null
+				? null
+				: `accuracy ${formatShare(measured)}`;
+	const reward = live && run?.reward != null ? `reward ${formatReward(run.reward)}` : null;
+	const time = stage.seconds === null ? null : formatElapsed(stage.seconds);
+	const remaining = live ? leftText(left) : null;
+	// Its icon says that it runs, or has finished.
+	const quiet = state === 'running' || state === 'finished';
 	return {
 		label,
-		description: joined([state, type, count, accuracy, time, reason]),
+		description: joined([quiet ? null : state, type, count, accuracy, reward, remaining, time, reason]),
 		icon: stageIcons[stage.status],
-		contextValue: 'stage' satisfies ItemFlag,
-		spoken: spoken([`stage ${label}`, state, type, count?.replace('/', ' of ') ?? null, accuracy, time, reason]),
+		contextValue: flagsOfStage(stage, facts).join(' '),
+		tooltip: [
+			['Stage', type],
+			['State', stage.status === 'waiting' ? (why ?? stage.status) : state],
+			...(reason === null ? [] : [['Why', reason] as const]),
+			...(count === null ? [] : [[isTraining(stage) ? 'Step' : 'Problems', count] as const]),
+			...(accuracy === null
+				? []
+				: [[evaluation ? 'Measured' : 'Held-out', accuracy.replace(/^accuracy /, '')] as const]),
+			...(reward === null ? [] : [['Reward', reward.replace(/^reward /, '')] as const]),
+			...(remaining === null ? [] : [['Left', remaining] as const]),
+			...(time === null ? [] : [['Time', time] as const]),
+			...dependencies(stage, pipeline),
+			...(stage.kept.length === 0 ? [] : [['Set aside', displayText(stage.kept.join(', '), 200)] as const]),
+			['Folder', displayText(stage.folder, 400)],
+		],
+		spoken: spoken([`stage ${label}`, state, type, ofText(count), accuracy, reward, remaining, time, reason]),
 	};
+}
+
+const isTraining = ({ type }: StageView) => type !== 'search' && type !== 'evaluate';
+
+/** What it takes of others, and who waits for it. */
+function dependencies(stage: StageView, pipeline: PipelineView | undefined): [string, string][] {
+	const states = pipeline?.record.stages ?? [];
+	const own = states.find(({ name }) => name === stage.name);
+	const behind = states.filter(({ after }) => after.includes(stage.name)).map(({ name }) => name);
+	const made = own?.outputs.map(({ kind }) => kind.replaceAll('-', ' ')) ?? [];
+	const rows: [string, readonly string[]][] = [
+		['After', own?.after ?? []],
+		['Made', made],
+		['Before', behind],
+	];
+	return rows
+		.filter(([, names]) => names.length > 0)
+		.map(([name, names]) => [name, displayText(names.join(', '), 200)]);
+}
+
+function flagsOfStage(stage: StageView, { run, pipeline, evaluation }: StageFacts): ItemFlag[] {
+	const flags: ItemFlag[] = ['stage'];
+	const begun = stage.status !== 'waiting' && stage.status !== 'skipped';
+	// A stage goes on with its pipeline, not by itself.
+	if (begun && run !== undefined) flags.push(...flagsOf(run).filter((flag) => flag !== 'resumable'));
+	if (evaluation != null) flags.push('evaluation');
+	const ended = stage.status === 'failed' || stage.status === 'stopped';
+	if (ended && pipeline !== undefined && isResumablePipeline(pipeline)) flags.push('resumablePipeline');
+	return flags;
 }

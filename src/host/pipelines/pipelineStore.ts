@@ -5,13 +5,18 @@ import { Emitter } from '../../base/event.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineView, StageView } from '../../runs/pipeline/pipelineView.ts';
 import { isPipelineFolder } from '../../runs/runRegistry.ts';
+import type { EvaluationView } from '../evaluation/evaluationList.ts';
 import type { RunStore } from '../runStore.ts';
-import type { TreeRow } from '../treeRow.ts';
+import type { RunView } from '../runView.ts';
+import type { ToldRow } from '../treeRow.ts';
+import { StagePace } from './stagePace.ts';
 
 interface Entry {
 	readonly view: PipelineView;
 	/** Of pipeline.json, so that an ended pipeline is read again only when it changed. */
 	readonly stamp: string;
+	/** What its stages that evaluate came to, by their folders. */
+	readonly evaluations: ReadonlyMap<string, EvaluationView>;
 }
 
 /** How often pipelines at work are read again, and others looked at. */
@@ -32,6 +37,7 @@ export class PipelineStore extends Disposable {
 	/** Folders that hold runs and are no pipelines. */
 	readonly #others = new Set<string>();
 	readonly #changed: Emitter<void>;
+	readonly #pace = new StagePace();
 	/** Loaded with the first pipeline. */
 	#words: typeof import('./pipelinePresentation.ts') | null = null;
 	#look: Promise<void> | null = null;
@@ -76,12 +82,42 @@ export class PipelineStore extends Disposable {
 		return this.around(folder)?.stages.find(({ name }) => name === basename(folder));
 	}
 
-	/** A pipeline, or a stage of one, as a row; null: the folder is neither. @param now in seconds since the epoch */
-	rowOf(folder: string, now: number): TreeRow | null {
-		const view = this.get(folder);
-		if (view !== undefined) return this.#words?.presentPipeline(view, now) ?? null;
+	/**
+	 * A pipeline, or a stage of one, as a row; null: the folder is neither.
+	 * @param now in seconds since the epoch
+	 * @param run of the stage, where it has one
+	 */
+	rowOf(folder: string, now: number, run?: RunView): ToldRow | null {
+		const pipeline = this.get(folder);
+		if (pipeline !== undefined) {
+			const stage = pipeline.stages.find(({ status }) => status === 'running');
+			const left = stage === undefined ? null : this.#left(stage, now);
+			return this.#words?.presentPipeline(pipeline, now, left) ?? null;
+		}
+		const around = this.around(folder);
 		const stage = this.stageAt(folder);
-		return stage === undefined ? null : (this.#words?.presentStage(stage) ?? null);
+		if (stage === undefined || around === undefined) return null;
+		const evaluation = this.evaluationAt(folder);
+		return (
+			this.#words?.presentStage(stage, { run, pipeline: around, evaluation, left: this.#left(stage, now) }) ?? null
+		);
+	}
+
+	/** What the stage in a folder has measured, where it is one that evaluates and has ended. */
+	evaluationAt(folder: string): EvaluationView | undefined {
+		return this.#entries.get(dirname(folder))?.evaluations.get(folder);
+	}
+
+	/** The first file of data that a stage has made; null: it has made none. */
+	dataOf(folder: string): string | null {
+		const state = this.around(folder)?.record.stages.find(({ name }) => name === basename(folder));
+		const made = state?.outputs.find(({ path }) => path.startsWith('data/'));
+		return made === undefined ? null : join(folder, ...made.path.split('/'));
+	}
+
+	#left({ folder, status, done, total }: StageView, now: number): number | null {
+		if (status !== 'running' || done === null || total === null) return null;
+		return this.#pace.left(folder, done, total, now);
 	}
 
 	/** Takes in a folder before it has any run. */
@@ -137,10 +173,38 @@ export class PipelineStore extends Disposable {
 			const { viewPipeline } = await import('../../runs/pipeline/pipelineView.ts');
 			this.#words ??= await import('./pipelinePresentation.ts');
 			const view = await viewPipeline(folder);
-			this.#entries.set(folder, { view, stamp });
+			this.#notePace(view.stages);
+			const evaluations = await evaluationsIn(view.stages, entry?.evaluations);
+			this.#entries.set(folder, { view, stamp, evaluations });
 			return entry === undefined || JSON.stringify(entry.view) !== JSON.stringify(view);
 		} catch {
 			return this.#entries.delete(folder);
 		}
 	}
+
+	#notePace(stages: readonly StageView[]): void {
+		const now = Date.now() / 1000;
+		for (const { folder, status, done } of stages) {
+			if (status !== 'running') this.#pace.forget(folder);
+			else if (done !== null) this.#pace.note(folder, done, now);
+		}
+	}
+}
+
+/** Evaluations of the stages that have ended. @param known those that were read before */
+async function evaluationsIn(
+	stages: readonly StageView[],
+	known: ReadonlyMap<string, EvaluationView> | undefined,
+): Promise<ReadonlyMap<string, EvaluationView>> {
+	const found = new Map<string, EvaluationView>();
+	for (const { type, status, folder, accuracy } of stages) {
+		if (type !== 'evaluate' || status !== 'finished') continue;
+		const before = known?.get(folder);
+		const { evaluationAt } = await import('../evaluation/evaluationList.ts');
+		// Its accuracy is that of pipeline.json: another one was made anew.
+		const same = before?.accuracy?.accuracy === accuracy;
+		const view = same ? (before ?? null) : await evaluationAt(folder);
+		if (view !== null) found.set(folder, view);
+	}
+	return found;
 }

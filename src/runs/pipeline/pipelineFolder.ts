@@ -13,8 +13,8 @@ import {
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import { writeFileAtomic } from '../atomicFile.ts';
+import { silentMs } from '../lockTimes.ts';
 import { processState } from '../processIdentity.ts';
-import { silentMs } from '../runLock.ts';
 import { readJson, readSmallFile } from '../safeFile.ts';
 
 export { isPipelineFolder, stageRunsIn } from '../runRegistry.ts';

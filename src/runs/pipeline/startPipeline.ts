@@ -79,8 +79,11 @@ export function orderedStages(recipe: PipelineRecipe): readonly NamedStage[] {
 
 /** Makes the folder of a new pipeline: `runs/<name>-<time>-<4 hex>` beside its recipe. Nothing is made of one at fault. */
 export async function preparePipeline(recipePath: string, changes: RecipeChanges = {}): Promise<string> {
-	const recipe = await requirePipeline(recipePath, changes);
-	const recipeFolder = dirname(resolve(recipePath));
+	return prepareIn(dirname(resolve(recipePath)), await requirePipeline(recipePath, changes));
+}
+
+/** @param recipeFolder where relative paths of the recipe start */
+async function prepareIn(recipeFolder: string, recipe: PipelineRecipe): Promise<string> {
 	const now = Date.now() / 1000;
 	const record: PipelineRecord = {
 		format: pipelineFormat,
@@ -110,6 +113,19 @@ export async function startPipeline(
 ): Promise<StartedPipeline> {
 	const folder = await preparePipeline(recipePath, changes);
 	return launchPipeline(folder, {}, options);
+}
+
+/** Starts a new pipeline by the recipe that another one was started with; that one stays as it is. */
+export async function startPipelineAgain(folder: string, options: PipelineOptions): Promise<StartedPipeline> {
+	const { recipeFolder } = await readPipeline(folder);
+	if (!(await stat(recipeFolder).catch(() => null))?.isDirectory()) {
+		throw new Failure(
+			'missing',
+			`The folder of its recipe, ${recipeFolder}, is not there.`,
+			'Start its recipe instead.',
+		);
+	}
+	return launchPipeline(await prepareIn(recipeFolder, await readPipelineRecipe(folder)), {}, options);
 }
 
 /**

@@ -4,15 +4,17 @@ import { Failure } from '../../base/failure.ts';
 import { pipelineReport, runReport } from '../../core/report/composeReport.ts';
 import { evaluationsSection } from '../../core/report/evaluationSections.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
-import { isPipelineFolder } from '../pipeline/pipelineFolder.ts';
+import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
+import { isPipelineFolder, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
 import type { RunContent } from '../runContent.ts';
 import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
 import { runTags } from '../runTags.ts';
+import { readPipelineEvaluations } from './readPipelineEvaluations.ts';
 import { readReportedEvaluations } from './readReportedEvaluations.ts';
 import { readReportedPipeline } from './readReportedPipeline.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
 
-/** Which part of a report: all of it, or of a run the evaluations of its checkpoints. */
+/** Which part of a report: all of it, or the evaluations of checkpoints alone. */
 export type ReportPart = 'all' | 'evaluations';
 
 export interface ReadReportOptions {
@@ -41,6 +43,7 @@ export async function readReport(
 ): Promise<ReadReport> {
 	const path = resolve(named);
 	if (await isPipelineFolder(path)) {
+		if (part === 'evaluations') return evaluationsOfPipeline(path, signal);
 		const { pipeline, runs } = await readReportedPipeline(path, signal);
 		const gaps = [...pipeline.gaps, ...pipeline.stages.flatMap(({ run }) => run?.gaps ?? [])];
 		return { document: pipelineReport(pipeline, now), runs, gaps };
@@ -60,7 +63,21 @@ async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Pro
 	]);
 	const language = languageOf(recipe);
 	const context = { content, tags, recipe, language, ...(signal === undefined ? {} : { signal }) };
-	const section = evaluationsSection(await readReportedEvaluations(context));
+	return evaluationsReport(name, await readReportedEvaluations(context), [content.folder]);
+}
+
+/** Fails with `missing` when there are none. */
+async function evaluationsOfPipeline(folder: string, signal?: AbortSignalLike): Promise<ReadReport> {
+	const { name } = await readPipeline(folder);
+	return evaluationsReport(name, await readPipelineEvaluations(folder, signal), await stageRunsIn(folder));
+}
+
+function evaluationsReport(
+	name: string,
+	evaluations: readonly ReportedEvaluation[],
+	runs: readonly string[],
+): ReadReport {
+	const section = evaluationsSection(evaluations);
 	if (section === null) {
 		throw new Failure('missing', `No checkpoint of ${name} was evaluated.`, 'Evaluate one: reasoning-lab evaluate.');
 	}
@@ -69,7 +86,7 @@ async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Pro
 		subtitle: 'Intervals are 95 %.',
 		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
 	};
-	return { document, runs: [content.folder], gaps: [] };
+	return { document, runs, gaps: [] };
 }
 
 async function nameOf(content: RunContent): Promise<string> {

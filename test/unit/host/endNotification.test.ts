@@ -41,11 +41,12 @@ function openWindow(storage = join(root, `storage-${++windows}`), memory = new M
 		openDashboard() {},
 		async openLog() {},
 		resume() {},
+		isStage: async (folder) => folder.includes('/stage-of-'),
 	});
-	const see = (status: RunView['status'], attempt = 1, announced = true) => {
+	const see = (status: RunView['status'], attempt = 1, announced = true, folder = '/runs/a') => {
 		const record = { id: 'r', name: 'sums', attempt, processStart: '1', step: 0, created: 0, updated: 1, heartbeat: 1 };
 		const error = status === 'crashed' ? { error: { reason: 'invalid', message: 'The dataset is empty.' } } : {};
-		runs = [{ folder: '/runs/a', status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
+		runs = [{ folder, status, record: { ...record, ...error }, reward: null, accuracy: null } as never];
 		if (announced) changed.fire();
 	};
 	/** Resolves when so many were told. */
@@ -156,4 +157,21 @@ test('a resume at once after an end hides neither that end nor the next', limit,
 	window.see('stopped', 2);
 	await window.toldOf(2);
 	assert.equal(window.told.length, 2);
+});
+
+test('the end of a stage is its pipeline’s to tell, unless a person started it by itself', limit, async () => {
+	const { ends, see, told, toldOf } = openWindow();
+	const stage = '/runs/p/stage-of-p';
+	see('running', 1, true, stage);
+	see('finished', 1, true, stage);
+	see('running');
+	see('finished');
+	await toldOf(1);
+	assert.equal(told.length, 1);
+	const release = ends.hold(stage);
+	see('running', 2, true, stage);
+	await release(false);
+	see('stopped', 2, true, stage);
+	await toldOf(2);
+	assert.match(told[1] ?? '', /stopped/);
 });

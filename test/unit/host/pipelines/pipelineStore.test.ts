@@ -4,12 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Emitter } from '../../../../src/base/event.ts';
+import { pipelineEnd } from '../../../../src/host/pipelines/pipelineEnd.ts';
 import { presentPipeline, presentStage } from '../../../../src/host/pipelines/pipelinePresentation.ts';
 import { PipelineStore } from '../../../../src/host/pipelines/pipelineStore.ts';
+import { StagePace } from '../../../../src/host/pipelines/stagePace.ts';
 import type { RunView } from '../../../../src/host/runView.ts';
 import type { PipelineRecord, StageState } from '../../../../src/protocol/pipeline.ts';
 import { writePipeline } from '../../../../src/runs/pipeline/pipelineFolder.ts';
-import type { StageView } from '../../../../src/runs/pipeline/pipelineView.ts';
+import { type StageView, viewPipeline } from '../../../../src/runs/pipeline/pipelineView.ts';
 
 const stage = (
 	name: string,
@@ -111,14 +113,84 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	const row = presentPipeline(view, 2000);
 	assert.equal(row.label, 'story');
 	assert.equal(row.description, 'failed · rl · 2 of 4 stages · 00:16');
-	assert.equal(row.contextValue, 'pipeline resumablePipeline');
+	assert.equal(row.contextValue, 'pipeline endedPipeline resumablePipeline');
 	assert.equal(presentPipeline({ ...view, status: 'running' }, 2000).contextValue, 'pipeline livePipeline');
-	const words = (name: string) => presentStage(view.stages.find((one) => one.name === name) as StageView).description;
-	assert.equal(words('cold'), 'finished · grpo · accuracy 25.0 % · 40 s');
+	const told = (name: string, facts = {}) =>
+		presentStage(view.stages.find((one) => one.name === name) as StageView, facts);
+	const words = (name: string) => told(name).description;
+	assert.equal(words('cold'), 'grpo · accuracy 25.0 % · 40 s');
+	assert.match(told('cold').spoken, /^stage cold, finished, grpo/);
 	assert.equal(words('more'), 'waits for rl, which has failed · grpo');
 	assert.equal(words('other'), 'skipped · grpo · good enough');
 	assert.match(words('rl'), /^failed · grpo · no rows.* left$/);
 	assert.doesNotMatch(words('rl'), /\u202e/);
 	const icons = view.stages.map((one) => presentStage(one).icon.id);
 	assert.equal(new Set(icons).size, 4, icons.join());
+	// One that failed goes on with its pipeline.
+	assert.equal(told('rl', { pipeline: view }).contextValue, 'stage resumablePipeline');
+	const tooltip = Object.fromEntries(told('cold', { pipeline: view }).tooltip);
+	assert.equal(tooltip.Before, 'rl');
+	assert.equal(Object.fromEntries(row.tooltip)['Held-out accuracy'], 'cold 25.0 %');
+	assert.match(Object.fromEntries(row.tooltip)['To do'] ?? '', /Resume it/);
+});
+
+test('a pipeline at work says what its stage does and about how long that goes on', async (context) => {
+	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	await writePipeline(folder, record);
+	const store = new PipelineStore({ runs: [], onDidChange: new Emitter<void>().event }, () => undefined);
+	context.after(() => store.dispose());
+	await store.expect(folder);
+	const view = store.get(folder);
+	assert.ok(view);
+	const stages = view.stages.map((one) =>
+		one.name === 'rl' ? { ...one, status: 'running' as const, done: 12, total: 20, why: null, seconds: 70 } : one,
+	);
+	const row = presentPipeline({ ...view, status: 'running', stages }, 2000, 84);
+	assert.equal(row.description, 'rl 12/20 · 2 of 4 stages · about 1 min left · 1 min');
+	assert.equal(row.contextValue, 'pipeline livePipeline');
+	const rl = stages.find(({ name }) => name === 'rl') as StageView;
+	const run = { status: 'running', record: { engine: 'embedded', queued: null }, reward: 0.5, accuracy: 0.75 } as never;
+	assert.equal(
+		presentStage(rl, { run, left: 5 }).description,
+		'grpo · 12/20 · accuracy 75.0 % · reward 0.50 · about 5 s left · 1 min',
+	);
+	const evaluation = { accuracy: { accuracy: 0.5, low: 0.25, high: 0.75 } } as never;
+	const measured = { ...rl, type: 'evaluate', status: 'finished' as const };
+	assert.match(presentStage(measured, { evaluation }).description, /pass@1 50\.0 % \(25\.0 to 75\.0\)/);
+	assert.equal(presentStage(measured, { evaluation }).contextValue, 'stage evaluation');
+});
+
+test('what is left follows from what was seen, and rests do not count', () => {
+	const pace = new StagePace();
+	assert.equal(pace.left('a', 10, 20, 100), null);
+	pace.note('a', 10, 100);
+	assert.equal(pace.left('a', 10, 20, 110), null, 'nothing was done since');
+	assert.equal(pace.left('a', 15, 20, 101), null, 'too short to say');
+	assert.equal(pace.left('a', 15, 20, 110), 10);
+	pace.note('a', 15, 110);
+	assert.equal(pace.left('a', 20, 20, 120), 0);
+	// It begins anew.
+	pace.note('a', 2, 200);
+	assert.equal(pace.left('a', 4, 20, 204), 32);
+	pace.forget('a');
+	assert.equal(pace.left('a', 4, 20, 204), null);
+});
+
+test('the end of a pipeline is one sentence: what came of it, or what to do', async (context) => {
+	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	await writePipeline(folder, record);
+	const view = await viewPipeline(folder);
+	assert.equal(pipelineEnd(view), 'story failed at rl: no rows left. Change what is wrong, then resume it.');
+	assert.match(
+		pipelineEnd({ ...view, status: 'crashed' }),
+		/^story has lost its runner; 2 of 4 stages are done\. Resume it/,
+	);
+	assert.match(
+		pipelineEnd({ ...view, status: 'finished' }),
+		/^story finished its 4 stages in \d+ \w+: cold has a held-out accuracy of 25\.0 %\.$/,
+	);
+	const stages = view.stages.map((one) => (one.name === 'rl' ? { ...one, status: 'stopped' as const } : one));
+	assert.equal(pipelineEnd({ ...view, status: 'stopped', stages }), 'story was stopped at rl; 2 of 4 stages are done.');
 });

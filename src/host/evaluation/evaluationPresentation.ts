@@ -1,0 +1,39 @@
+import type { ItemFlag } from '../ids.ts';
+import { formatTime } from '../runPresentation.ts';
+import { displayText } from '../runView.ts';
+import type { ToldRow } from '../treeRow.ts';
+import type { EvaluationView } from './evaluationList.ts';
+
+/** `81.5 % (76.0 to 86.2)` */
+export function passText({ accuracy, low, high }: NonNullable<EvaluationView['accuracy']>): string {
+	const percent = (share: number) => (share * 100).toFixed(1);
+	return `${percent(accuracy)} % (${percent(low)} to ${percent(high)})`;
+}
+
+/** One evaluation of a checkpoint, below its run. @param now in seconds since the epoch */
+export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
+	const { accuracy, step, samples, count, done } = view;
+	const problems = displayText(view.problems, 60);
+	const label = `${problems}${step === null ? '' : ` at step ${step}`}`;
+	const pass = accuracy === null ? null : `pass@1 ${passText(accuracy)}`;
+	const whole = accuracy !== null && done !== null && done >= count;
+	const state = whole ? null : `broken off${done === null ? '' : ` at ${done} of ${count} questions`}`;
+	const often = samples === 1 ? null : `${samples} samples`;
+	const join = (separator: string, ...parts: readonly (string | null)[]) => parts.filter(Boolean).join(separator);
+	return {
+		label,
+		description: join(' · ', pass, state, often),
+		icon: whole ? { id: 'beaker', color: null } : { id: 'beaker-stop', color: null },
+		contextValue: 'evaluation' satisfies ItemFlag,
+		spoken: join(', ', `evaluation on ${label}`, pass, state, often),
+		tooltip: [
+			['Evaluation', displayText(view.name, 120)],
+			['Questions', `${problems}, ${done === null || done === count ? count : `${done} of ${count}`}`],
+			['Samples', `${samples} of each question`],
+			...(accuracy === null ? [] : [['pass@1', `${passText(accuracy)}, 95 % interval`] as const]),
+			...(whole ? [] : [['To do', 'Evaluate the same checkpoint likewise: it goes on where it was.'] as const]),
+			['Begun', formatTime(view.created, now)],
+			['Folder', displayText(view.folder, 400)],
+		],
+	};
+}

@@ -1,0 +1,121 @@
+import { lstat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Disposable, toDisposable } from '../../base/disposable.ts';
+import { Emitter } from '../../base/event.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import type { RunStore } from '../runStore.ts';
+import type { ToldRow } from '../treeRow.ts';
+import type { EvaluationView } from './evaluationList.ts';
+
+interface Entry {
+	readonly stamp: string;
+	readonly views: readonly EvaluationView[];
+}
+
+/** How often the folders of evaluations are looked at, at most. */
+const lookMs = 4000;
+
+/**
+ * The evaluations of the runs that are known. Folders are found again by themselves; a run without evaluations costs one
+ * `lstat` every few seconds.
+ */
+export class EvaluationStore extends Disposable {
+	readonly #store: Pick<RunStore, 'runs' | 'onDidChange'>;
+	readonly #entries = new Map<string, Entry>();
+	readonly #changed: Emitter<void>;
+	/** Loaded with the first evaluation. */
+	#words: typeof import('./evaluationPresentation.ts') | null = null;
+	#look: Promise<void> | null = null;
+	#again = false;
+	#timer: NodeJS.Timeout | null = null;
+
+	constructor(store: Pick<RunStore, 'runs' | 'onDidChange'>, onError: (error: unknown) => void) {
+		super();
+		this.#store = store;
+		this.#changed = this.register(new Emitter<void>(onError));
+		this.register(
+			store.onDidChange(() => {
+				this.#timer ??= setTimeout(() => void this.refresh(), this.#entries.size === 0 ? 0 : lookMs);
+			}),
+		);
+		this.register(
+			toDisposable(() => {
+				if (this.#timer !== null) clearTimeout(this.#timer);
+			}),
+		);
+	}
+
+	get onDidChange() {
+		return this.#changed.event;
+	}
+
+	/** Of a run's checkpoints, by step, then by time. */
+	of(run: string): readonly EvaluationView[] {
+		return this.#entries.get(resolve(run))?.views ?? [];
+	}
+
+	get(folder: string): EvaluationView | undefined {
+		return this.of(runOf(folder)).find((view) => view.folder === folder);
+	}
+
+	/** null: the folder is no evaluation that is known. @param now in seconds since the epoch */
+	rowOf(folder: string, now: number): ToldRow | null {
+		const view = this.get(folder);
+		return view === undefined ? null : (this.#words?.presentEvaluation(view, now) ?? null);
+	}
+
+	/** Looks at all runs; resolves when what was on disk at the call is there. */
+	async refresh(): Promise<void> {
+		if (this.disposed) return;
+		if (this.#look !== null) {
+			this.#again = true;
+			return this.#look;
+		}
+		this.#look = this.#lookAtAll().finally(() => {
+			this.#look = null;
+			if (this.#timer !== null) clearTimeout(this.#timer);
+			this.#timer = null;
+		});
+		return this.#look;
+	}
+
+	async #lookAtAll(): Promise<void> {
+		do {
+			this.#again = false;
+			let news = false;
+			const runs = this.#store.runs.map(({ folder }) => folder);
+			for (let i = 0; i < runs.length && !this.disposed; i += together) {
+				const some = await Promise.all(runs.slice(i, i + together).map((run) => this.#lookAt(run)));
+				news ||= some.includes(true);
+			}
+			const known = new Set(runs);
+			for (const run of this.#entries.keys()) if (!known.has(run)) news = this.#entries.delete(run) || news;
+			if (news && !this.disposed) this.#changed.fire();
+		} while (this.#again && !this.disposed);
+	}
+
+	/** @returns whether there is news */
+	async #lookAt(run: string): Promise<boolean> {
+		const folder = join(run, runFiles.annotations, 'evaluations');
+		const entry = this.#entries.get(run);
+		const stat = await lstat(folder).catch(() => null);
+		if (stat === null || !stat.isDirectory()) return this.#entries.delete(run);
+		const list = await import('./evaluationList.ts');
+		this.#words ??= await import('./evaluationPresentation.ts');
+		const stamp = await list.evaluationsStamp(folder, entry?.views.map(({ name }) => name) ?? []);
+		if (entry !== undefined && stamp === entry.stamp) return false;
+		const views = await list.evaluationsOf(run);
+		const names = views.map(({ name }) => name);
+		this.#entries.set(run, { stamp: (await list.evaluationsStamp(folder, names)) ?? '', views });
+		return JSON.stringify(views) !== JSON.stringify(entry?.views ?? []);
+	}
+}
+
+/** Runs that are looked at together. */
+const together = 16;
+
+/** The run that an evaluation's folder lies with: `<run>/annotations/evaluations/<name>`. */
+function runOf(folder: string): string {
+	const evaluations = dirname(folder);
+	return basename(evaluations) === 'evaluations' ? dirname(dirname(evaluations)) : folder;
+}

@@ -1,0 +1,87 @@
+import { basename, dirname, join } from 'node:path';
+import * as vscode from 'vscode';
+import { runFiles } from '../../runs/runFiles.ts';
+import { isPipelineFolder } from '../../runs/runRegistry.ts';
+import { requireTrust } from '../launchSettings.ts';
+import type { PipelineStore } from '../pipelines/pipelineStore.ts';
+import type { RunPicker } from '../runPicker.ts';
+import { displayText, nameOf, type RunView } from '../runView.ts';
+import { type EvaluationNeeds, evaluateCheckpoint, showEvaluations } from './evaluateCheckpoint.ts';
+import { exportReport } from './exportReport.ts';
+
+export interface ReportNeeds extends EvaluationNeeds {
+	readonly picker: RunPicker;
+	readonly pipelines: PipelineStore;
+}
+
+interface ReportSource {
+	readonly folder: string;
+	readonly name: string;
+}
+
+const anyRun = (view: RunView) => view.record !== null;
+const ownRun = (view: RunView) => view.record !== null && view.record.engine !== 'foreign';
+
+/** What the commands on reports and evaluations do. Programs are started for all of them. */
+export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
+	/** A pipeline's folder, as its row in the tree passes it; null: something else was named. */
+	const pipelineAt = async (argument: unknown): Promise<ReportSource | null> => {
+		if (typeof argument !== 'string' || !(await isPipelineFolder(argument))) return null;
+		return { folder: argument, name: pipelines.get(argument)?.name ?? basename(argument) };
+	};
+	/** What is named, else a pipeline or a run that is picked. */
+	const sourceOf = async (args: readonly unknown[]): Promise<ReportSource | undefined> => {
+		const known = pipelines.pipelines;
+		if (args[0] === undefined && known.length > 0) {
+			const choices = [
+				...known.map(({ folder, name, status }) => ({
+					...{ label: `$(type-hierarchy) ${displayText(name)}`, description: `pipeline, ${status}` },
+					source: { folder, name },
+				})),
+				{ label: '$(graph-line) A run...', description: 'or a stage by itself', source: null },
+			];
+			const picked = await vscode.window.showQuickPick(choices, { title: 'Export the report of a pipeline or a run' });
+			if (picked === undefined) return undefined;
+			if (picked.source !== null) return picked.source;
+		}
+		const question = { title: 'Export the report of a run', what: 'can be read', applies: anyRun };
+		const view = await picker.one(args, question);
+		return view && { folder: view.folder, name: nameOf(view) };
+	};
+	return {
+		/** @returns the file */
+		async export(...args: unknown[]) {
+			requireTrust();
+			const source = (await pipelineAt(args[0])) ?? (await sourceOf(args));
+			return source && exportReport(source, args[1], needs);
+		},
+		/** @returns what it came to */
+		async evaluate(...args: unknown[]) {
+			requireTrust();
+			const question = { title: 'Evaluate a checkpoint of a run', what: 'has checkpoints', applies: ownRun };
+			const view = await picker.one(args, question);
+			return view && evaluateCheckpoint(view, args[1], needs);
+		},
+		/** Of a run, a pipeline, or one that is brought into sight among the others. @returns the text */
+		async show(...args: unknown[]) {
+			requireTrust();
+			const named = typeof args[0] === 'string' ? args[0] : '';
+			const isStage = pipelines.evaluationAt(named) !== undefined;
+			const pipeline = await pipelineAt(isStage ? dirname(named) : named);
+			if (pipeline !== null) return showEvaluations(pipeline, needs, isStage ? basename(named) : null);
+			const run = runOfEvaluation(named);
+			const question = { title: 'Evaluations of a run', what: 'has evaluations', applies: ownRun };
+			const view = await picker.one(run === null ? args : [run], question);
+			if (view === undefined) return undefined;
+			const source = { folder: view.folder, name: nameOf(view) };
+			return showEvaluations(source, needs, run === null ? null : basename(named));
+		},
+	};
+}
+
+/** The run whose checkpoint an evaluation's folder is of: `<run>/annotations/evaluations/<name>`; null: it is no such folder. */
+function runOfEvaluation(folder: string): string | null {
+	const evaluations = dirname(folder);
+	const run = dirname(dirname(evaluations));
+	return evaluations === join(run, runFiles.annotations, 'evaluations') ? run : null;
+}

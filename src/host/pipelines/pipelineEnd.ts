@@ -1,0 +1,32 @@
+import type { PipelineView } from '../../runs/pipeline/pipelineView.ts';
+import { formatElapsed, formatShare } from '../runPresentation.ts';
+import { displayText } from '../runView.ts';
+
+/** One or two sentences for the end of a pipeline: what came of it, or why it did not end well and what to do. */
+export function pipelineEnd({ name, status, stages, record }: PipelineView): string {
+	const label = displayText(name, 60);
+	const done = stages.filter((stage) => stage.status === 'finished' || stage.status === 'skipped').length;
+	const so = `${done} of ${stages.length} stages are done`;
+	const seconds = stages.reduce((sum, stage) => sum + (stage.seconds ?? 0), 0);
+	if (status === 'finished') {
+		const measured = stages.findLast(({ accuracy }) => accuracy !== null);
+		const accuracy =
+			measured === undefined
+				? ''
+				: `: ${displayText(measured.name, 40)} has a held-out accuracy of ${formatShare(measured.accuracy ?? 0)}`;
+		return `${label} finished its ${stages.length} stages in ${formatElapsed(seconds)}${accuracy}.`;
+	}
+	if (status === 'crashed') {
+		return `${label} has lost its runner; ${so}. Resume it: what has finished is not run again.`;
+	}
+	const stage = stages.find((one) => one.status === status);
+	if (status === 'failed') {
+		const error = record.error ?? record.stages.find(({ error: own }) => own !== undefined)?.error;
+		const at = stage === undefined ? '' : ` at ${displayText(stage.name, 40)}`;
+		const why = error === undefined ? '' : `: ${displayText(error.message, 300)}`;
+		const what = displayText(error?.action ?? 'Change what is wrong, then resume it.', 300);
+		return `${`${label} failed${at}${why}`.replace(/[.]?$/, '.')} ${what}`;
+	}
+	const at = stage === undefined ? '' : ` at ${displayText(stage.name, 40)}`;
+	return `${label} was stopped${at}; ${so}.`;
+}

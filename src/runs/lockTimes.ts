@@ -1,0 +1,4 @@
+/** The holder of a lock, and who writes a record, renews it this often, in milliseconds. */
+export const heartbeatMs = 5000;
+/** A holder on another host that was silent for so long is taken for dead. */
+export const silentMs = 30_000;

@@ -1,0 +1,100 @@
+import '../vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { Emitter } from '../../../../src/base/event.ts';
+import type { PipelineView } from '../../../../src/runs/pipeline/pipelineView.ts';
+
+const { PipelineNotification } = await import('../../../../src/host/pipelines/pipelineNotification.ts');
+
+const limit = { timeout: 60_000 };
+const root = await mkdtemp(join(tmpdir(), 'pn-'));
+after(() => rm(root, { recursive: true, force: true }));
+
+/** A window that knows one pipeline, whose state the test sets. */
+function openWindow(storage: string, memory = new Map<string, unknown>()) {
+	const changed = new Emitter<void>();
+	const told: { text: string; actions: readonly string[] }[] = [];
+	let waiting: (() => void) | null = null;
+	let pipelines: PipelineView[] = [];
+	const tell = async (text: string, actions: readonly { readonly title: string }[] = []) => {
+		told.push({ text, actions: actions.map(({ title }) => title) });
+		waiting?.();
+	};
+	const window = new PipelineNotification({
+		pipelines: {
+			get pipelines() {
+				return pipelines;
+			},
+			onDidChange: changed.event,
+		},
+		notices: { information: tell, error: tell },
+		memory: {
+			keys: () => [],
+			get: <T>(key: string, or?: T) => (memory.get(key) ?? or) as T,
+			update: async (key: string, value: unknown) => void memory.set(key, value),
+		},
+		storage: { fsPath: storage } as never,
+		...{ openStage() {}, openLog() {}, exportReport() {}, resume() {} },
+	});
+	const viewOf = (status: PipelineView['status'], attempt: number) =>
+		({ folder: '/runs/p', name: 'story', status, record: { id: 'p', attempt, stages: [] }, stages: [] }) as never;
+	const see = (status: PipelineView['status'], attempt = 1) => {
+		pipelines = [viewOf(status, attempt)];
+		changed.fire();
+	};
+	const toldOf = async (count: number) => {
+		while (told.length < count) {
+			await new Promise<void>((resolve) => {
+				waiting = resolve;
+			});
+		}
+	};
+	const expect = (attempt = 1) => {
+		const view = viewOf('running', attempt) as PipelineView;
+		window.expect(view.folder, view.record);
+	};
+	return { see, told, toldOf, expect, memory };
+}
+
+test('the end of a pipeline is told once, by one window, with what can be done', limit, async () => {
+	const storage = join(root, 'a');
+	const [one, two] = [openWindow(storage), openWindow(storage)];
+	for (const window of [one, two]) window.see('running');
+	one.see('failed');
+	await one.toldOf(1);
+	two.see('failed');
+	assert.deepEqual(one.told[0]?.actions, ['Resume', 'Open Log']);
+	for (const window of [one, two]) window.see('running', 2);
+	two.see('finished', 2);
+	await two.toldOf(1);
+	assert.deepEqual(two.told[0]?.actions, ['Export Report', 'Open Stage']);
+	assert.match(two.told[0]?.text ?? '', /^story finished/);
+	assert.equal(one.told.length, 1);
+});
+
+test(
+	'one that ended before it was seen is told where it was started, one that was never begun here is not',
+	limit,
+	async () => {
+		const { see, told, toldOf, expect } = openWindow(join(root, 'b'));
+		see('finished');
+		assert.equal(told.length, 0);
+		expect(2);
+		see('stopped', 2);
+		await toldOf(1);
+		assert.deepEqual(told[0]?.actions, ['Resume', 'Open Stage']);
+	},
+);
+
+test('an end while the window was closed is told when it is back', limit, async () => {
+	const storage = join(root, 'c');
+	const before = openWindow(storage);
+	before.see('running');
+	const back = openWindow(storage, before.memory);
+	back.see('crashed');
+	await back.toldOf(1);
+	assert.match(back.told[0]?.text ?? '', /lost its runner/);
+});
