@@ -49,7 +49,7 @@ export async function faultsOf(text: string, path: string): Promise<CheckedRecip
 type Key = readonly (string | number)[];
 
 async function missingOf(
-	{ recipe, pipeline }: { readonly recipe: Recipe; readonly pipeline: PipelineRecipe | null },
+	{ recipe, pipeline, places }: Extract<ReturnType<typeof parseRecipe>, { readonly ok: true }>,
 	text: string,
 	path: string,
 ): Promise<RecipeFault[]> {
@@ -58,14 +58,15 @@ async function missingOf(
 	for (const [i, stage] of pipeline.stages.entries()) {
 		if (isRunnerStage(stage.type)) continue;
 		const compiled = compileStage(pipeline, stage, placeholders(pipeline, stage));
+		const at = places[i] as Key;
 		const named = new Set(inputsOf(stage).map(placeOfInput));
 		/** Where a key of the compiled recipe stands in the pipeline; null: another stage makes what it names. */
 		const place = ([head, ...rest]: Key): Key | null => {
 			const own = head === 'stages' ? rest.slice(1) : [head as string, ...rest];
 			if (named.has(String(own[0])) || named.has(`${own[0]}.${own[1]}`)) return null;
-			if (head === 'stages') return ['stages', i, ...own];
+			if (head === 'stages') return [...at, ...own];
 			if (head === 'model' && stage.from !== undefined) return null;
-			return stage[head as string] === undefined ? [head as string, ...rest] : ['stages', i, head as string, ...rest];
+			return stage[head as string] === undefined ? [head as string, ...rest] : [...at, head as string, ...rest];
 		};
 		for (const fault of await missingFiles(compiled, text, path, place)) faults.set(fault.path, fault);
 	}

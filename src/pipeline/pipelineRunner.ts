@@ -278,6 +278,8 @@ export class PipelineRunner {
 	}
 }
 
+const roundOf = ({ round }: StageState) => (round === undefined ? {} : { round });
+
 /**
  * The states of a recipe's stages: as they were, of new ones fresh. What finished stages have made must be there as it was;
  * or, where changes are accepted, is taken as it is, and what is gone is made again.
@@ -314,7 +316,7 @@ async function checkedStates(
 			else outputs.push({ ...output, ...found });
 		}
 		const kept = state.kept === undefined ? {} : { kept: state.kept };
-		states.push(gone ? { ...fresh, ...kept } : { ...state, after: fresh.after, outputs });
+		states.push(gone ? { ...fresh, ...kept } : { ...state, ...roundOf(fresh), after: fresh.after, outputs });
 	}
 	return states;
 }

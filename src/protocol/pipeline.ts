@@ -44,6 +44,8 @@ export const stageStateSchema = v.looseObject({
 	name: v.pipe(v.string(), v.regex(stageNamePattern)),
 	type: v.string(),
 	status: v.picklist(stageStatuses),
+	/** Which round of which stage of a loop it is. */
+	round: v.optional(v.object({ of: v.string(), number: whole })),
 	/** Names of the stages that it waits for. */
 	after: v.array(v.string()),
 	/** Of its settings and of all that it reads, when it was begun. */

@@ -40,14 +40,26 @@ const stageRewardSchema = v.union(
 	'must be {"use", "name", "weight", ...options} or {"file", "name", "weight"}',
 );
 
+/** In a loop: what a round takes of the one before. */
+const previous = stageName('In a loop: the stage of the round before.');
+const first = v.optional(
+	stageName('With "previous": the stage in its place in the first round (default: that round goes without).'),
+);
+
+const heldOutAccuracy = real('The accuracy from which on the stage is skipped.', 0, 1);
+
 /** What a stage of a pipeline has beside its own keys. */
 export const envelope = {
 	name: v.optional(text('Name of the stage in its pipeline, and of its folder; all stages have one, or none has.')),
 	from: v.optional(
 		described(
 			v.union(
-				[stageName('Name of the stage.'), checkpointOf],
-				'must be the name of a stage or {"stage", "checkpoint"}',
+				[
+					stageName('Name of the stage.'),
+					checkpointOf,
+					v.strictObject({ previous, first, checkpoint: checkpointOf.entries.checkpoint }),
+				],
+				'must be the name of a stage, {"stage", "checkpoint"}, or in a loop {"previous", "first", "checkpoint"}',
 			),
 			'The stage whose checkpoint this one starts from (default: its own "model", else that of the recipe).',
 		),
@@ -70,12 +82,27 @@ export const envelope = {
 		described(recipeSchema.entries.evaluate.wrapped, 'What differs from the evaluations of the recipe.'),
 	),
 	seed: v.optional(count('In place of the seed of the recipe.', 0, 4294967295)),
-	skipIf: v.optional(
+	round: v.optional(
 		described(
 			v.strictObject({
-				stage: stageName('Name of the stage whose held-out accuracy decides.'),
-				heldOutAccuracy: real('The accuracy from which on the stage is skipped.', 0, 1),
+				of: stageName('Name of the stage in the loop.'),
+				number: count('Which round, from 1; 0: what the first round starts from.', 0, 1000),
 			}),
+			'Which round of which stage of a loop this is, for plots against the round; a loop says so of its own stages.',
+		),
+	),
+	skipIf: v.optional(
+		described(
+			v.union(
+				[
+					v.strictObject({
+						stage: stageName('Name of the stage whose held-out accuracy decides.'),
+						heldOutAccuracy,
+					}),
+					v.strictObject({ previous, first, heldOutAccuracy }),
+				],
+				'must be {"stage", "heldOutAccuracy"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
+			),
 			'Leaves the stage out where another one is good enough; what starts from it then starts from where it would have.',
 		),
 	),
@@ -206,9 +233,11 @@ function orStage(schema: v.GenericSchema, kind: DataKind | 'checkpoint'): v.Gene
 		...(kind === 'checkpoint' ? { checkpoint: checkpointOf.entries.checkpoint } : {}),
 		...rest,
 	});
+	const { stage: _stage, ...beside } = reference.entries;
+	const before = v.strictObject({ previous, first, ...beside });
 	const description = v.getDescription(schema as never) ?? v.getDescription(inner as never);
 	const union = v.union(
-		[...plain, reference] as unknown as v.GenericSchema[],
+		[...plain, reference, before] as unknown as v.GenericSchema[],
 		'must be {"path", ...}, or {"stage", ...} in a pipeline',
 	);
 	const whole = description === undefined ? union : described(union, description);
@@ -248,6 +277,8 @@ export const isRunnerStage = (type: string): type is RunnerStage => (runnerStage
 type Envelope = {
 	readonly [K in keyof typeof envelope]?: v.InferOutput<NonNullable<(typeof envelope)[K]>>;
 };
+/** Which round of which stage of a loop a stage is. */
+export type StageRound = NonNullable<Envelope['round']>;
 
 /** A stage of a pipeline: its envelope, and the keys of its type, some of which may name other stages. */
 export interface PipelineStage extends Envelope {
@@ -259,7 +290,23 @@ const pipelineStageSchema = v.variant(
 	'type',
 	stageSchemas.map(enveloped) as never,
 	`${String(stageSchema.message)}, or in a pipeline "search" or "evaluate"`,
-) as unknown as v.GenericSchema<unknown, PipelineStage>;
+) as unknown as v.GenericSchema<unknown, PipelineStage> & { readonly message: string };
+
+/** Stages that are repeated, a round after the other: {@link expandLoops} makes ordinary stages of them. */
+export const loopSchema = v.strictObject({
+	loop: text('Name of the loop. Its stages are repeated as NAME-1, NAME-2, ..., each round on its own.'),
+	times: count('Rounds.', 1, 100),
+	stages: described(
+		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+		'The stages of a round: what one names is of the same round, or with "previous" of the one before.',
+	),
+});
+export interface StageLoop {
+	readonly loop: string;
+	readonly times: number;
+	readonly stages: readonly PipelineStage[];
+}
+export const isLoop = (entry: PipelineStage | StageLoop): entry is StageLoop => 'loop' in entry;
 
 /** What is measured of the completions of an evaluation. */
 export const comparedMeasures = ['accuracy', 'format', 'one-language', 'tokens', 'reflection'] as const;
@@ -299,18 +346,35 @@ export const pipelineRecipeSchema = v.strictObject({
 		),
 	),
 	stages: described(
-		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
+		v.pipe(
+			v.array(
+				v.union(
+					[pipelineStageSchema, loopSchema],
+					`${String(pipelineStageSchema.message)}, or {"loop", "times", "stages"}`,
+				),
+				'must be a list of stages',
+			),
+			v.minLength(1, 'needs at least one stage'),
+		),
 		v.getDescription(recipeSchema.entries.stages) ?? '',
 	),
 });
 
-/** A recipe whose stages have names. */
+/** A recipe whose stages have names, loops written out. */
 export type PipelineRecipe = Omit<Recipe, 'stages'> & {
 	readonly stages: readonly NamedStage[];
 	readonly compare?: readonly Comparison[] | undefined;
 };
 export interface NamedStage extends PipelineStage {
 	readonly name: string;
+	readonly skipIf?: Extract<NonNullable<PipelineStage['skipIf']>, { readonly stage: string }>;
+}
+
+/** A stage of the round before that a value names, such as `{ "previous": "x" }`; null: it names none. */
+export function previousOf(value: unknown): { readonly previous: string; readonly first?: string } | null {
+	if (typeof value !== 'object' || value === null) return null;
+	const { previous: name } = value as { readonly previous?: unknown };
+	return typeof name === 'string' ? (value as { readonly previous: string }) : null;
 }
 
 /** The other stage that a value names, such as `{ "stage": "x" }`; null: it names none. */

@@ -55,7 +55,10 @@ export function applyOverrides(recipe: unknown, overrides: readonly RecipeOverri
 export function shuffleOverrides(recipe: unknown): RecipeOverride[] {
 	const stages = (recipe as { stages?: unknown } | null)?.stages;
 	if (!Array.isArray(stages)) return [];
-	return stages.flatMap((stage: { type?: unknown } | null, i) =>
-		stage?.type === 'grpo' ? [{ path: ['stages', String(i), 'control'], value: 'shuffle' }] : [],
-	);
+	return stages.flatMap((stage: { type?: unknown; stages?: unknown } | null, i) => {
+		const place = ['stages', String(i)];
+		if (stage?.type === 'grpo') return [{ path: [...place, 'control'], value: 'shuffle' }];
+		// Of a loop.
+		return shuffleOverrides(stage).map(({ path, value }) => ({ path: [...place, ...path], value }));
+	});
 }

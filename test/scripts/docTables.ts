@@ -32,6 +32,7 @@ interface Schema {
 	readonly anyOf?: readonly Schema[];
 	readonly oneOf?: readonly Schema[];
 	readonly items?: Schema | readonly Schema[];
+	readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
 const schemaFile = new URL('../../media/schemas/recipe.schema.json', import.meta.url);
@@ -154,7 +155,7 @@ export function recipeTables(): Record<string, string> {
 			optionsOf(of).find((one) => one.properties?.[key]),
 			`option with ${key}`,
 		);
-	const stages = pick(property('stages').items as Schema | undefined, 'stages');
+	const stages = pick(schema.definitions?.stage, 'stage');
 	const kind = (type: string) =>
 		pick(
 			optionsOf(stages).find((one) => one.properties?.type?.const === type),
@@ -249,7 +250,13 @@ export function recipeTables(): Record<string, string> {
 /** Tables by the name of their place in docs/pipelines.md. */
 export function pipelineTables(): Record<string, string> {
 	const schema: Schema = JSON.parse(readFileSync(schemaFile, 'utf8'));
-	const stages = pick(pick(schema.properties?.stages, 'stages').items as Schema | undefined, 'entry of "stages"');
+	const stages = pick(schema.definitions?.stage, 'stage');
+	const loop = pick(
+		optionsOf(pick(pick(schema.properties?.stages, 'stages').items as Schema | undefined, 'entry of "stages"')).find(
+			(one) => one.properties?.loop,
+		),
+		'loop in "stages"',
+	);
 	const kind = (type: string) =>
 		pick(
 			optionsOf(stages).find((one) => one.properties?.type?.const === type),
@@ -258,14 +265,18 @@ export function pipelineTables(): Record<string, string> {
 	const own = (stage: Schema) =>
 		Object.keys(stage.properties ?? {}).filter((key) => !(envelopeKeys as readonly string[]).includes(key));
 	const property = (stage: Schema, key: string) => pick(stage.properties?.[key], key);
-	const reference = pick(
-		optionsOf(property(kind('sft'), 'from')).find((one) => one.properties?.stage),
-		'object in "from"',
-	);
+	const option = (of: Schema, key: string) =>
+		pick(
+			optionsOf(of).find((one) => one.properties?.[key]),
+			`object with ${key}`,
+		);
 	return {
 		envelope: keyTable(kind('sft'), [...envelopeKeys]),
-		reference: keyTable(reference),
-		skipIf: keyTable(property(kind('sft'), 'skipIf')),
+		reference: keyTable(option(property(kind('sft'), 'from'), 'stage')),
+		previous: keyTable(option(property(kind('sft'), 'from'), 'previous')),
+		loop: keyTable(loop),
+		round: keyTable(property(kind('sft'), 'round')),
+		skipIf: keyTable(option(property(kind('sft'), 'skipIf'), 'stage')),
 		comparison: keyTable(pick(pick(schema.properties?.compare, 'compare').items as Schema | undefined, 'a comparison')),
 		budget: keyTable(property(kind('search'), 'budget')),
 		search: keyTable(kind('search'), own(kind('search'))),

@@ -11,6 +11,7 @@ interface Schema {
 	items?: Schema;
 	anyOf?: Schema[];
 	oneOf?: Schema[];
+	definitions?: Record<string, Schema>;
 }
 
 /** Adds the defaults that the engine fills in, so that completion offers them. */
@@ -103,6 +104,20 @@ const stageSnippets = [
 	},
 ];
 
+const loopSnippet = {
+	label: 'Rounds (loop)',
+	description: 'Expert iteration: stages that are repeated, each round with the policy of the one before',
+	body: {
+		loop: 'round',
+		times: 3,
+		stages: [
+			{ name: 'search', type: 'search', from: { previous: 'learn', first: '' }, params: { n: 8 }, keep: 'correct' },
+			{ name: 'learn', type: 'sft', from: '', data: { stage: 'search' }, steps: 100, learning_rate: 0.001 },
+			{ name: 'measure', type: 'evaluate', from: 'learn', samples: 8 },
+		],
+	},
+};
+
 /** What the keys of each kind of stage are where it says nothing. */
 const ownDefaults = {
 	pretrain: recipeDefaults.pretrain,
@@ -150,8 +165,10 @@ const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({
 export function recipeSchemaText(): string {
 	const schema = toJsonSchema(pipelineRecipeSchema, { typeMode: 'input', errorMode: 'throw' }) as Schema;
 	const properties = schema.properties ?? {};
-	const stages = properties.stages?.items;
-	if (!stages) throw new Error('The recipe schema has no list of stages any more.');
+	const entries = properties.stages?.items;
+	const [stages, loop] = entries?.anyOf ?? [];
+	const ofLoop = loop?.properties?.stages;
+	if (!entries || !stages || !ofLoop) throw new Error('The recipe schema has no list of stages and loops any more.');
 	const kinds = stages.anyOf ?? stages.oneOf ?? [];
 	for (const stage of kinds) {
 		const type = stage.properties?.type?.const as keyof typeof ownDefaults;
@@ -170,10 +187,14 @@ export function recipeSchemaText(): string {
 	for (const key of ['scoring', 'evaluate', 'checkpoint', 'log'] as const)
 		addDefaults(properties[key] ?? {}, recipeDefaults[key]);
 	stages.defaultSnippets = stageSnippets;
+	// Written once: stages stand in the recipe and in its loops.
+	const stage = { $ref: '#/definitions/stage' };
+	entries.anyOf = [stage, { ...loop, defaultSnippets: [loopSnippet] }];
+	ofLoop.items = stage;
 	const rewards = properties.rewards?.items;
 	if (!rewards) throw new Error('The recipe schema has no list of rewards any more.');
 	rewards.defaultSnippets = rewardSnippets;
 	const { $schema, ...rest } = schema;
 	const head = { $schema, title: 'Reasoning Lab recipe', allowComments: true, allowTrailingCommas: true };
-	return `${JSON.stringify({ ...head, ...rest }, null, '\t')}\n`;
+	return `${JSON.stringify({ ...head, ...rest, definitions: { stage: stages } }, null, '\t')}\n`;
 }

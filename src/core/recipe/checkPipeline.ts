@@ -6,15 +6,18 @@ import {
 	dataKinds,
 	type EvaluateStage,
 	envelopeKeys,
+	isLoop,
 	isRunnerStage,
 	type NamedStage,
 	type PipelineRecipe,
 	type PipelineStage,
 	type SearchStage,
+	type StageLoop,
 } from '../../protocol/pipelineRecipe.ts';
 import type { Recipe } from '../../protocol/recipe.ts';
 import { createTask } from '../dataset/createTask.ts';
 import { runNameOf, startOf, takenBy } from '../pipeline/compileStage.ts';
+import { type ExpandedStages, expandLoops } from '../pipeline/expandLoops.ts';
 import { originOf, withOrigin } from '../pipeline/modelContext.ts';
 import { inputsOf, makesCheckpoint, orderStages, type StageInput } from '../pipeline/pipelineGraph.ts';
 import type { StepSplit } from '../search/search.ts';
@@ -25,39 +28,74 @@ import { suggest } from './suggest.ts';
 
 /** A recipe that was decoded, before it is known whether its stages have names. */
 export type WrittenRecipe = Omit<Recipe, 'stages'> & {
-	readonly stages: readonly PipelineStage[];
+	readonly stages: readonly (PipelineStage | StageLoop)[];
 	readonly compare?: readonly Comparison[] | undefined;
 };
+/** With loops written out. */
+type ExpandedRecipe = Omit<Recipe, 'stages'> & { readonly stages: readonly PipelineStage[] };
 
 export type PipelineCheck =
 	/** No stage has a name, and none needs one. */
 	| { readonly kind: 'recipe' }
-	| { readonly kind: 'pipeline'; readonly pipeline: PipelineRecipe; readonly faults: readonly PathFault[] }
+	| {
+			readonly kind: 'pipeline';
+			readonly pipeline: PipelineRecipe;
+			/** Where each of its stages stands in the recipe as it is written. */
+			readonly places: ExpandedStages['places'];
+			readonly faults: readonly PathFault[];
+	  }
 	| { readonly kind: 'faults'; readonly faults: readonly PathFault[] };
 
 /** Tells a pipeline from a recipe, and finds the faults of its names, of its graph and of each of its stages. */
-export function checkPipeline(recipe: WrittenRecipe): PipelineCheck {
+export function checkPipeline(written: WrittenRecipe): PipelineCheck {
+	const { stages, places, faults: ofLoops } = expandLoops(written.stages, written.seed);
+	const recipe: ExpandedRecipe = { ...written, stages };
 	const faults: PathFault[] = [];
 	const report: Report = (path, message) => faults.push({ path, message });
-	if (!recipe.stages.some(({ name }) => name !== undefined)) {
-		for (const [i, stage] of recipe.stages.entries()) checkUnnamed(stage, i, report);
-		if (recipe.compare !== undefined) {
-			report(['compare'], '"compare" is a key of pipelines, and no stage has a name: give every stage a "name".');
+	const told = () => distinct([...ofLoops, ...asWritten(faults, places)]);
+	if (!stages.some(({ name }) => name !== undefined)) {
+		for (const [i, stage] of stages.entries()) checkUnnamed(stage, i, report);
+		const loops = written.stages.flatMap((entry, i) => (isLoop(entry) ? [loopUnnamed(i)] : []));
+		if (written.compare !== undefined) {
+			report(['compare'], `"compare" is a key of pipelines, and no stage has a name: ${unnamedAdvice}.`);
 		}
-		return faults.length === 0 ? { kind: 'recipe' } : { kind: 'faults', faults };
+		if (faults.length + loops.length === 0) return { kind: 'recipe' };
+		return { kind: 'faults', faults: [...loops, ...told()] };
 	}
-	checkNames(recipe, report);
-	if (faults.length > 0) return { kind: 'faults', faults };
+	checkNames(recipe, places, report);
+	if (faults.length + ofLoops.length > 0) return { kind: 'faults', faults: told() };
 	const pipeline = recipe as PipelineRecipe;
 	for (const [i, stage] of pipeline.stages.entries()) checkInputs(pipeline, stage, i, report);
 	for (const [i, comparison] of (pipeline.compare ?? []).entries()) checkComparison(pipeline, comparison, i, report);
 	if (faults.length === 0) checkCycle(pipeline, report);
 	if (faults.length === 0) for (const [i, stage] of pipeline.stages.entries()) checkStage(pipeline, stage, i, report);
-	return { kind: 'pipeline', pipeline, faults: distinct(faults) };
+	return { kind: 'pipeline', pipeline, places, faults: told() };
+}
+
+const unnamedAdvice = 'give every stage a "name"';
+
+const loopUnnamed = (i: number): PathFault => ({
+	path: ['stages', i, 'loop'],
+	message: `A loop is a part of pipelines: ${unnamedAdvice}.`,
+});
+
+/** Faults at their places in the recipe as it is written: of the rounds of a loop, the first one's alone. */
+function asWritten(faults: readonly PathFault[], places: ExpandedStages['places']): PathFault[] {
+	const stageOfPlace = new Map<string, number>();
+	return faults.flatMap((fault) => {
+		const [head, i, ...rest] = fault.path;
+		const place = head === 'stages' && typeof i === 'number' ? places[i] : undefined;
+		if (place === undefined) return [fault];
+		const path = [...place, ...rest];
+		const key = JSON.stringify(path);
+		const told = stageOfPlace.get(key) ?? (i as number);
+		stageOfPlace.set(key, told);
+		return told === i ? [{ path, message: fault.message }] : [];
+	});
 }
 
 function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
-	const advice = 'give every stage a "name"';
+	const advice = unnamedAdvice;
 	if (isRunnerStage(stage.type)) {
 		report(['stages', i, 'type'], `The stage "${stage.type}" is a part of pipelines: ${advice}.`);
 	}
@@ -73,11 +111,12 @@ function checkUnnamed(stage: PipelineStage, i: number, report: Report): void {
 	}
 }
 
-function checkNames(recipe: WrittenRecipe, report: Report): void {
+function checkNames(recipe: ExpandedRecipe, places: ExpandedStages['places'], report: Report): void {
 	const seen = new Map<string, string>();
 	for (const [i, { name }] of recipe.stages.entries()) {
 		if (name === undefined) {
-			report(['stages', i], `Entry ${i + 1} of "stages" has no "name", and others have: name all stages, or none.`);
+			const entry = Number(places[i]?.at(-1)) + 1;
+			report(['stages', i], `Entry ${entry} of "stages" has no "name", and others have: name all stages, or none.`);
 			continue;
 		}
 		if (!stageNamePattern.test(name) || /^pipeline\./i.test(name)) {
@@ -133,7 +172,8 @@ function checkInputs(recipe: PipelineRecipe, stage: NamedStage, i: number, repor
 		const path: PathFault['path'] = index === undefined ? ['stages', i, key] : ['stages', i, key, index];
 		const other = recipe.stages.find((one) => one.name === name);
 		if (other === undefined) {
-			const near = suggest(name, names);
+			const rounds = recipe.stages.filter(({ round }) => round?.of === name && round.number > 0);
+			const near = rounds.at(-1)?.name ?? suggest(name, names);
 			const advice = near === null ? `the stages are ${names.join(', ')}` : `did you mean "${near}"?`;
 			report(path, `"${key}" names the stage "${name.slice(0, 80)}", and there is none: ${advice}${near ? '' : '.'}`);
 			continue;

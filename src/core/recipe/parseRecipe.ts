@@ -30,6 +30,8 @@ export type ParsedRecipe =
 			readonly recipe: Recipe;
 			/** Where the stages have names; such a recipe is run as a pipeline. */
 			readonly pipeline: PipelineRecipe | null;
+			/** Where each stage of the pipeline stands in the text: one of a loop stands in that. */
+			readonly places: readonly PathFault['path'][];
 	  }
 	| { readonly ok: false; readonly faults: readonly RecipeFault[] };
 
@@ -120,13 +122,13 @@ export function parseRecipe(text: string): ParsedRecipe {
 		const checked = checkPipeline(decoded.value as WrittenRecipe);
 		if (checked.kind !== 'recipe') add(checked.faults);
 		if (checked.kind === 'pipeline' && faults.length === 0) {
-			return { ok: true, recipe: firstStage(checked.pipeline), pipeline: checked.pipeline };
+			return { ok: true, recipe: firstStage(checked.pipeline), pipeline: checked.pipeline, places: checked.places };
 		}
 		// Without names a recipe is what engines read.
 		const plain = checked.kind === 'recipe' ? decode(recipeSchema, value) : null;
 		if (plain?.ok) {
 			add(checkRecipe(plain.value));
-			if (faults.length === 0) return { ok: true, recipe: plain.value, pipeline: null };
+			if (faults.length === 0) return { ok: true, recipe: plain.value, pipeline: null, places: [] };
 		} else if (plain !== null) add(explainFaults(recipeSchema, value));
 	}
 	if (!decoded.ok && faults.length === 0) {

@@ -60,6 +60,7 @@ async function requirePipeline(path: string, changes: RecipeChanges): Promise<Pi
 export const freshState = (stage: NamedStage): StageState => ({
 	name: stage.name,
 	type: stage.type,
+	...(stage.round === undefined ? {} : { round: { ...stage.round } }),
 	status: 'waiting',
 	after: dependenciesOf(stage),
 	inputHash: null,

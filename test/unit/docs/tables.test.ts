@@ -21,6 +21,7 @@ interface Schema {
 	readonly anyOf?: readonly Schema[];
 	readonly oneOf?: readonly Schema[];
 	readonly items?: Schema | readonly Schema[];
+	readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
 function* keysOf(schema: Schema): Generator<string> {
@@ -28,9 +29,8 @@ function* keysOf(schema: Schema): Generator<string> {
 		yield key;
 		yield* keysOf(child);
 	}
-	for (const child of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...[schema.items ?? []].flat()]) {
-		yield* keysOf(child);
-	}
+	const inner = [schema.anyOf ?? [], schema.oneOf ?? [], schema.items ?? [], Object.values(schema.definitions ?? {})];
+	for (const child of inner.flat()) yield* keysOf(child as Schema);
 }
 
 test('every key of a recipe has a row in docs/recipe.md or docs/pipelines.md, and no other key has', () => {

@@ -11,6 +11,7 @@ interface Schema {
 	items?: Schema | Schema[];
 	anyOf?: Schema[];
 	oneOf?: Schema[];
+	definitions?: Record<string, Schema>;
 }
 
 const text = readFileSync(new URL('../../../../media/schemas/recipe.schema.json', import.meta.url), 'utf8');
@@ -19,8 +20,8 @@ const schema: Schema = JSON.parse(text);
 function* objects(node: Schema, path: string): Generator<[string, Schema]> {
 	if (node.properties) yield [path, node];
 	for (const [key, child] of Object.entries(node.properties ?? {})) yield* objects(child, `${path}.${key}`);
-	for (const child of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...[node.items ?? []].flat()])
-		yield* objects(child, path);
+	const inner = [node.anyOf ?? [], node.oneOf ?? [], node.items ?? [], Object.values(node.definitions ?? {})];
+	for (const child of inner.flat()) yield* objects(child, path);
 }
 
 describe('media/schemas/recipe.schema.json', () => {

@@ -1,0 +1,163 @@
+import {
+	isLoop,
+	listReferenceKeys,
+	type PipelineStage,
+	previousOf,
+	referenceKeys,
+	type StageLoop,
+} from '../../protocol/pipelineRecipe.ts';
+import type { PathFault } from '../recipe/pathFault.ts';
+import { suggest } from '../recipe/suggest.ts';
+
+type Place = PathFault['path'];
+
+/** Stages with loops written out. */
+export interface ExpandedStages {
+	readonly stages: readonly PipelineStage[];
+	/** Where each of them stands in the recipe as it is written. */
+	readonly places: readonly Place[];
+	/** Of what loops alone can tell, at places of the recipe as it is written. */
+	readonly faults: readonly PathFault[];
+}
+
+/** The keys of a stage that may name another one, and those that are lists of which each entry may. */
+const naming = ['from', ...Object.keys(referenceKeys), 'skipIf'] as const;
+const lists = Object.keys(listReferenceKeys);
+
+/** All values of a stage that may name another one, with where they stand. */
+function* namedIn(stage: PipelineStage): Generator<readonly [place: Place, value: unknown]> {
+	for (const key of naming) yield [[key], stage[key]];
+	for (const key of lists) {
+		const list = stage[key];
+		if (Array.isArray(list)) for (const [i, value] of list.entries()) yield [[key, i], value];
+	}
+}
+
+export const nameInRound = (name: string, round: number): string => `${name}-${round}`;
+
+/**
+ * Writes loops out: the stages of round r of a loop are called `NAME-r`. What they name is, in this order, the stage of that
+ * name of the same round, or any stage of the pipeline; `{"previous": NAME}` is that of the round before, and in the first
+ * round what `first` names, or nothing. Each round has a seed of its own, its stage's plus r, so that it samples other
+ * problems; what measures keeps its seed, so that rounds are measured on the same ones.
+ * @param seed the recipe's
+ */
+export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], seed: number): ExpandedStages {
+	const stages: PipelineStage[] = [];
+	const places: Place[] = [];
+	const faults: PathFault[] = [];
+	const add = (stage: PipelineStage, place: Place) => {
+		stages.push(stage);
+		places.push(place);
+	};
+	/** Names of other entries, by whether a loop has them: what one names would be in doubt. */
+	const taken = new Map<string, boolean>();
+	const claim = (name: string | undefined, place: Place, looped: boolean) => {
+		const other = name === undefined ? undefined : taken.get(name);
+		if (other === undefined || !(other || looped)) return;
+		faults.push({ path: [...place, 'name'], message: `Two stages are called "${name}": give each its own "name".` });
+	};
+	for (const [i, entry] of entries.entries()) {
+		const place = ['stages', i];
+		if (!isLoop(entry)) {
+			claim(entry.name, place, false);
+			if (entry.name !== undefined) taken.set(entry.name, false);
+			faults.push(...outsideLoop(entry, place));
+			add(entry, place);
+			continue;
+		}
+		const names = entry.stages.flatMap(({ name }) => (name === undefined ? [] : [name]));
+		for (const [j, stage] of entry.stages.entries()) {
+			const inner = [...place, 'stages', j];
+			claim(stage.name, inner, true);
+			faults.push(...insideLoop(stage, names, entry.loop, inner));
+		}
+		for (const name of names) taken.set(name, true);
+		for (let round = 1; round <= entry.times; round++) {
+			for (const [j, stage] of entry.stages.entries()) {
+				add(stageOfRound(stage, names, round, seed), [...place, 'stages', j]);
+			}
+		}
+	}
+	return { stages, places, faults };
+}
+
+function outsideLoop(stage: PipelineStage, place: Place): PathFault[] {
+	return [...namedIn(stage)]
+		.filter(([, value]) => previousOf(value) !== null)
+		.map(([at]) => ({
+			path: [...place, ...at],
+			message: `"${at[0]}" takes "previous" of the round before, and the stage is in no loop: name a "stage".`,
+		}));
+}
+
+function insideLoop(stage: PipelineStage, names: readonly string[], loop: string, place: Place): PathFault[] {
+	const faults: PathFault[] = [];
+	if (stage.round !== undefined) {
+		faults.push({
+			path: [...place, 'round'],
+			message: '"round" is what the loop itself says of its stages: remove it.',
+		});
+	}
+	for (const [at, value] of namedIn(stage)) {
+		const reference = previousOf(value);
+		if (reference === null) continue;
+		const [key] = at;
+		const { previous, first } = reference;
+		if (!names.includes(previous)) {
+			const near = suggest(previous, names);
+			const advice = near === null ? `its stages are ${names.join(', ')}.` : `did you mean "${near}"?`;
+			faults.push({
+				path: [...place, ...at],
+				message: `"${key}" names the stage "${previous.slice(0, 80)}" of the round before, and the loop "${loop}" has none: ${advice}`,
+			});
+		} else if (first !== undefined && names.includes(first)) {
+			faults.push({
+				path: [...place, ...at],
+				message: `"first" of "${key}" names "${first}" of the loop itself, and no round is before the first: name a stage outside.`,
+			});
+		}
+	}
+	return faults;
+}
+
+function stageOfRound(stage: PipelineStage, names: readonly string[], round: number, seed: number): PipelineStage {
+	const { name } = stage;
+	const made: Record<string, unknown> = { ...stage };
+	if (name !== undefined) {
+		made.name = nameInRound(name, round);
+		made.round = { of: name, number: round };
+	}
+	if (stage.type !== 'evaluate') made.seed = ((stage.seed ?? seed) + round) % 2 ** 32;
+	for (const key of naming) {
+		const resolved = inRound(stage[key], names, round);
+		if (resolved === undefined) delete made[key];
+		else made[key] = resolved;
+	}
+	for (const key of lists) {
+		const list = stage[key];
+		if (!Array.isArray(list)) continue;
+		const resolved = list.map((value) => inRound(value, names, round)).filter((value) => value !== undefined);
+		if (resolved.length === 0) delete made[key];
+		else made[key] = resolved;
+	}
+	// Where the first round starts from a model, the others start from a stage.
+	const before = previousOf(stage.from);
+	if (before !== null && before.first === undefined && round > 1) delete made.model;
+	return made as PipelineStage;
+}
+
+/** A value with the stages that it names as they are called in a round; undefined: the round goes without it. */
+function inRound(value: unknown, names: readonly string[], round: number): unknown {
+	const own = (name: string) => (names.includes(name) ? nameInRound(name, round) : name);
+	if (typeof value === 'string') return own(value);
+	const reference = previousOf(value);
+	if (reference !== null) {
+		const { previous, first, ...rest } = reference;
+		if (round > 1) return { ...rest, stage: nameInRound(previous, round - 1) };
+		return first === undefined ? undefined : { ...rest, stage: first };
+	}
+	if (typeof value !== 'object' || value === null) return value;
+	const { stage } = value as { readonly stage?: unknown };
+	return typeof stage === 'string' ? { ...value, stage: own(stage) } : value;
+}

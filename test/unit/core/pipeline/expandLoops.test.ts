@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { placeholders } from '../../../../src/core/pipeline/compileStage.ts';
+import { dependenciesOf, orderStages } from '../../../../src/core/pipeline/pipelineGraph.ts';
+import { faultsOf, grpo, pipelineOf, sft } from './pipelineRecipes.ts';
+
+const base = { ...sft, name: 'base' };
+const search = { type: 'search', name: 'search', from: { previous: 'value', first: 'base' }, params: { n: 2 } };
+const learn = { ...sft, name: 'learn', from: 'base', data: { stage: 'search' } };
+const value = {
+	...{ type: 'value-model', name: 'value', from: 'learn', steps: 4, learning_rate: 0.01 },
+	labels: { stage: 'search', separator: '' },
+};
+const measure = { type: 'evaluate', name: 'measure', from: 'value', problems: 4 };
+const exporting = { ...search, export: ['completions', 'labels'] };
+const loop = { loop: 'round', times: 2, stages: [exporting, learn, value, measure] };
+
+describe('a loop', () => {
+	test('is written out as ordinary stages', () => {
+		const { stages } = pipelineOf([base, loop, { ...grpo, name: 'rl', from: 'learn-2' }]);
+		const common = { type: 'search', params: { n: 2 }, export: ['completions', 'labels'] };
+		assert.deepEqual(JSON.parse(JSON.stringify(stages)), [
+			base,
+			{ ...common, name: 'search-1', from: { stage: 'base' }, seed: 4, round: { of: 'search', number: 1 } },
+			{ ...learn, name: 'learn-1', data: { stage: 'search-1' }, seed: 4, round: { of: 'learn', number: 1 } },
+			{
+				...value,
+				...{ name: 'value-1', from: 'learn-1', labels: { stage: 'search-1', separator: '' } },
+				...{ seed: 4, round: { of: 'value', number: 1 } },
+			},
+			// It measures all rounds alike: no seed of its own.
+			{ ...measure, name: 'measure-1', from: 'value-1', round: { of: 'measure', number: 1 } },
+			{ ...common, name: 'search-2', from: { stage: 'value-1' }, seed: 5, round: { of: 'search', number: 2 } },
+			{ ...learn, name: 'learn-2', data: { stage: 'search-2' }, seed: 5, round: { of: 'learn', number: 2 } },
+			{
+				...value,
+				...{ name: 'value-2', from: 'learn-2', labels: { stage: 'search-2', separator: '' } },
+				...{ seed: 5, round: { of: 'value', number: 2 } },
+			},
+			{ ...measure, name: 'measure-2', from: 'value-2', round: { of: 'measure', number: 2 } },
+			{ ...grpo, name: 'rl', from: 'learn-2' },
+		]);
+	});
+
+	test('that is written out is the same pipeline', () => {
+		const { stages } = pipelineOf([base, loop]);
+		assert.deepEqual(pipelineOf(stages).stages, stages);
+	});
+
+	test('runs a round after the other', () => {
+		const ordered = orderStages(pipelineOf([base, loop]).stages);
+		assert.ok(ordered.ok);
+		assert.deepEqual(
+			ordered.stages.map(({ name }) => name),
+			['base', ...['search-1', 'learn-1', 'value-1', 'measure-1'], ...['search-2', 'learn-2', 'value-2', 'measure-2']],
+		);
+	});
+
+	test('may start from its own model, and then goes on from the round before', () => {
+		const model = { layers: 2, width: 16, heads: 2 };
+		const pipeline = pipelineOf([
+			{ loop: 'x', times: 2, stages: [{ ...sft, name: 'a', from: { previous: 'a', checkpoint: 'best' }, model }] },
+		]);
+		const [one, two] = pipeline.stages;
+		assert.ok(one && two);
+		assert.deepEqual(placeholders(pipeline, one).start, { model });
+		assert.deepEqual(two.from, { stage: 'a-1', checkpoint: 'best' });
+		assert.equal(two.model, undefined);
+	});
+
+	test('takes data and conditions of the round before', () => {
+		const later = {
+			...{ ...learn, name: 'learn', data: { previous: 'search', answer: 'x' } },
+			skipIf: { previous: 'measure', heldOutAccuracy: 0.9 },
+		};
+		const { stages } = pipelineOf([
+			base,
+			{ loop: 'x', times: 2, stages: [search, later, { ...value, labels: undefined }, measure] },
+		]);
+		const of = (name: string) => stages.find((stage) => stage.name === name);
+		assert.equal(of('learn-1')?.data, undefined);
+		assert.equal(of('learn-1')?.skipIf, undefined);
+		assert.deepEqual(of('learn-2')?.data, { stage: 'search-1', answer: 'x' });
+		assert.deepEqual(of('learn-2')?.skipIf, { stage: 'measure-1', heldOutAccuracy: 0.9 });
+		assert.deepEqual(dependenciesOf(of('learn-2') as never), ['base', 'search-1', 'measure-1']);
+	});
+
+	test('mixes in the data of rounds before, and takes a reward of its own round', () => {
+		const sample = {
+			...{ type: 'rejection-sampling', name: 'sample', from: { previous: 'learn', first: 'base' }, problems: 4 },
+			extra: [{ previous: 'sample', share: 0.25 }],
+		};
+		const judge = {
+			...{ type: 'reward-model', name: 'judge', from: 'base', pairs: { stage: 'sample' } },
+			...{ steps: 2, learning_rate: 0.01 },
+		};
+		const rl = { ...grpo, name: 'learn', from: 'base', rewards: [{ use: 'reward-model', stage: 'judge' }] };
+		const { stages } = pipelineOf([base, { loop: 'x', times: 2, stages: [sample, judge, rl] }]);
+		const of = (name: string) => stages.find((stage) => stage.name === name);
+		assert.equal(of('sample-1')?.extra, undefined);
+		assert.deepEqual(of('sample-2')?.extra, [{ stage: 'sample-1', share: 0.25 }]);
+		assert.deepEqual(of('learn-2')?.rewards, [{ use: 'reward-model', activation: 'none', stage: 'judge-2' }]);
+	});
+
+	test('keeps its seeds apart, and those of who gives one', () => {
+		const { stages } = pipelineOf([base, { loop: 'x', times: 2, stages: [{ ...sft, name: 'a', seed: 4294967295 }] }]);
+		assert.deepEqual(
+			stages.map(({ seed }) => seed),
+			[undefined, 0, 1],
+		);
+	});
+});
+
+describe('a loop is refused', () => {
+	const refused: [string, readonly object[], string, RegExp][] = [
+		['of no rounds', [base, { ...loop, times: 0 }], 'stages[1].times', /1/],
+		['of too many rounds', [base, { ...loop, times: 101 }], 'stages[1].times', /100/],
+		['without stages', [base, { ...loop, stages: [] }], 'stages[1].stages', /needs at least one stage/],
+		['in a loop', [base, { ...loop, stages: [loop] }], 'stages[1].stages[0]', /must be a stage of type/],
+		['with a misspelt key', [base, { ...loop, time: 3 }], 'stages[1].time', /is not a key of a recipe here/],
+		[
+			'with a stage of a round that there is not',
+			[base, { ...loop, stages: [exporting, { ...learn, from: 'learn-3' }] }],
+			'stages[1].stages[0].from',
+			/the loop "round" has none: its stages are search, learn/,
+		],
+		[
+			'with a stage of a later round than there is',
+			[base, loop, { ...grpo, name: 'rl', from: 'learn-3' }],
+			'stages[2].from',
+			/names the stage "learn-3", and there is none: did you mean "learn-[12]"\?/,
+		],
+		[
+			'whose stage is named from outside without its round',
+			[base, loop, { ...grpo, name: 'rl', from: 'learn' }],
+			'stages[2].from',
+			/names the stage "learn", and there is none: did you mean "learn-2"\?/,
+		],
+		[
+			'whose round before the first is a stage of its own',
+			[base, { ...loop, stages: [{ ...search, from: { previous: 'learn', first: 'learn' } }, learn] }],
+			'stages[1].stages[0].from',
+			/"first" of "from" names "learn" of the loop itself/,
+		],
+		[
+			'with a cycle in a round',
+			[base, { ...loop, stages: [{ ...exporting, from: 'value' }, learn, value, measure] }],
+			'stages[1].stages[0].name',
+			/in a cycle \(search-1 -> value-1 -> /,
+		],
+		[
+			'with two stages of one name',
+			[base, { ...loop, stages: [exporting, learn, value, { ...measure, name: 'learn' }] }],
+			'stages[1].stages[3].name',
+			/Two stages are called "learn/,
+		],
+		[
+			'with the name of a stage outside',
+			[base, { ...loop, stages: [{ ...sft, name: 'base' }] }],
+			'stages[1].stages[0].name',
+			/Two stages are called "base"/,
+		],
+		[
+			'with a name that a stage outside has once it is written out',
+			[base, loop, { ...grpo, name: 'learn-2', from: 'base' }],
+			'stages[2].name',
+			/Two stages are called "learn-2"/,
+		],
+		[
+			'with a stage without a name',
+			[base, { ...loop, stages: [exporting, { ...learn, name: undefined }, measure] }],
+			'stages[1].stages[1]',
+			/Entry 2 of "stages" has no "name"/,
+		],
+		[
+			'with a name that is no folder',
+			[base, { ...loop, stages: [{ ...sft, name: 'a/b' }] }],
+			'stages[1].stages[0].name',
+			/names its folder/,
+		],
+		[
+			'with a round of its stages own',
+			[base, { ...loop, stages: [{ ...sft, name: 'a', round: { of: 'a', number: 3 } }] }],
+			'stages[1].stages[0].round',
+			/is what the loop itself says/,
+		],
+		[
+			'where no stage has a name',
+			[{ loop: 'x', times: 2, stages: [sft] }],
+			'stages[0].loop',
+			/A loop is a part of pipelines/,
+		],
+		[
+			'with a setting that does not fit',
+			[base, { ...loop, stages: [{ ...sft, name: 'a', warmup_steps: 9 }] }],
+			'stages[1].stages[0].warmup_steps',
+			/./,
+		],
+		[
+			'and what it is not: a stage that takes of the round before',
+			[base, { ...grpo, name: 'rl', from: { previous: 'base' } }],
+			'stages[1].from',
+			/the stage is in no loop: name a "stage"/,
+		],
+	];
+	for (const [what, stages, path, message] of refused) {
+		test(what, () => {
+			const faults = faultsOf(stages);
+			const own = faults.filter((fault) => fault.path === path);
+			assert.equal(own.length, 1, JSON.stringify(faults));
+			assert.match(own[0]?.message ?? '', message);
+			assert.ok((own[0]?.line ?? 0) > 1, 'where it stands');
+		});
+	}
+});
