@@ -19,6 +19,7 @@ export function evaluationLines({ policy, problems, done, total, report, contami
 		passAtK,
 		consAtK,
 		bestAtK,
+		judgedAtK,
 		truncated,
 		unanswered,
 		tokens,
@@ -36,6 +37,7 @@ export function evaluationLines({ policy, problems, done, total, report, contami
 		...curve('pass', passAtK),
 		...curve('cons', consAtK),
 		...curve('best', bestAtK),
+		...curve('judged', judgedAtK),
 		`  tokens    ${tokens.all.toFixed(1)} a completion${apart(tokens)}`,
 		`  cut off   ${percent(truncated)}; without an answer ${percent(unanswered)}`,
 		...(byLength.length < 2

@@ -4,7 +4,7 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import { evaluationFiles, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
 import type { EvaluateStage } from '../protocol/pipelineRecipe.ts';
 import { evaluatePolicy } from '../search/evaluate/evaluatePolicy.ts';
-import { contextOf, given, policyOf, problemsOf } from './policyWork.ts';
+import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
 import { outputOf } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
@@ -27,6 +27,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 				topP: settings.top_p,
 				maxTokens: stage.max_completion_length,
 			}),
+			...given({ judge: scorerOf(stage.judge) }),
 			category: stage.category ?? null,
 			concurrency: settings.concurrency,
 			seed: work.recipe.seed,

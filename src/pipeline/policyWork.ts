@@ -25,6 +25,23 @@ export function problemsOf({ recipe }: StageWork, part: 'training' | 'held-out',
 	return { from: 'dataset', dataset: { ...recipe.dataset }, seed: recipe.seed, part, limit };
 }
 
+const ownScorers = [
+	'self-evaluation',
+	'mean-logprob',
+	'self-certainty',
+	'majority',
+	'value',
+	'process',
+	'reward-model',
+];
+
+/** A scorer by its name, `gold:NAME` for one that sees the answer, or as an object. */
+export function scorerOf(written: string | Readonly<Record<string, unknown>> | undefined): unknown {
+	if (typeof written !== 'string') return written;
+	if (ownScorers.includes(written)) return { use: written };
+	return { use: 'reward', reward: written.replace(/^(?:reward|gold):/, ''), gold: written.startsWith('gold:') };
+}
+
 /** Undefined entries left out. */
 export function given(entries: Readonly<Record<string, unknown>>): Record<string, unknown> {
 	return Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));

@@ -16,7 +16,7 @@ import { fileLines } from '../runs/fileLines.ts';
 import { formatLine } from '../runs/jsonLines.ts';
 import { exportFile } from '../search/data/dataFolder.ts';
 import { generateData } from '../search/data/generateData.ts';
-import { contextOf, given, policyOf, problemsOf } from './policyWork.ts';
+import { contextOf, given, policyOf, problemsOf, scorerOf } from './policyWork.ts';
 import { dataFile, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
@@ -28,15 +28,6 @@ const exportOf = {
 } as const satisfies Record<DataKind, DataExport>;
 
 type Settings = { readonly [K in keyof typeof recipeDefaults.search]: NonNullable<SearchStage[K]> };
-
-const ownScorers = ['self-evaluation', 'mean-logprob', 'self-certainty', 'majority', 'value', 'process'];
-
-/** A scorer by its name, `gold:NAME` for one that sees the answer, or as an object. */
-function scorerOf(written: string | Readonly<Record<string, unknown>> | undefined): unknown {
-	if (typeof written !== 'string') return written;
-	if (ownScorers.includes(written)) return { use: written };
-	return { use: 'reward', reward: written.replace(/^(?:reward|gold):/, ''), gold: written.startsWith('gold:') };
-}
 
 function specOf(work: StageWork, settings: Settings): DataSpec {
 	const stage = work.stage as unknown as SearchStage;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { policySpecSchema } from './policySpec.ts';
-import { samplingSpecSchema, searchSpecSchema } from './searchSpec.ts';
+import { samplingSpecSchema, scorerSpecSchema, searchSpecSchema } from './searchSpec.ts';
 import { problemsSpecSchema } from './strategyComparison.ts';
 
 /*
@@ -29,6 +29,8 @@ export const evaluationSpecSchema = v.object({
 	sampling: v.optional(samplingSpecSchema, {}),
 	/** Column that names the kind of a question; null: none does. */
 	category: v.optional(v.nullable(v.string()), null),
+	/** Values samples, so that the best of k by it can be told. */
+	judge: v.optional(scorerSpecSchema),
 	/** Around thinking and answer; default: the policy's own. */
 	tags: searchSpecSchema.entries.tags,
 	/** Questions under way at a time. */
@@ -66,6 +68,8 @@ export const evaluatedQuestionSchema = v.looseObject({
 			truncated: v.boolean(),
 			/** Of all its tokens, nats; absent or null: the policy does not tell. */
 			logprob: v.optional(v.nullable(v.number())),
+			/** The judge's value; absent or null: there is none. */
+			score: v.optional(v.nullable(v.number())),
 		}),
 	),
 });

@@ -206,6 +206,7 @@ export const evaluateStageSchema = v.strictObject({
 	protocol: v.optional(
 		choice(['r1'], 'r1: temperature 0.6, top_p 0.95 and 16 samples, where they are not given (DeepSeek-R1).'),
 	),
+	judge: scorer('What chooses the best of k samples for the curve best@k: value, process, ..., or {"use", ...}.'),
 	category: v.optional(text('Column that names the kind of a question.')),
 	...sampled,
 });

@@ -19,6 +19,8 @@ export interface EvaluatedSample {
 	readonly category: string | null;
 	/** Of the completion, nats; absent or null: not told. */
 	readonly logprob?: number | null;
+	/** Of a judge that is no part of the question, the higher the better; absent or null: none has valued it. */
+	readonly score?: number | null;
 }
 
 /** A value for each number of samples. */
@@ -62,6 +64,8 @@ export interface EvaluationReport {
 	readonly consAtK: readonly CurvePoint[];
 	/** Best of k by the mean log-probability of the tokens, unbiased as pass@k is; empty where that is not told of every sample. */
 	readonly bestAtK: readonly CurvePoint[];
+	/** Best of k by the judge's value, unbiased; empty where a sample that has come to its end has none. */
+	readonly judgedAtK: readonly CurvePoint[];
 	/** Shares of all samples. */
 	readonly truncated: number;
 	readonly unanswered: number;
@@ -88,6 +92,8 @@ const mostCategories = 100;
 interface Question {
 	readonly samples: readonly EvaluatedSample[];
 	readonly classes: readonly Sampled[];
+	/** The same with the judge's values in place of log-probabilities. */
+	readonly judged: readonly Sampled[];
 	readonly share: number;
 }
 
@@ -113,6 +119,7 @@ export function evaluationReport(samples: readonly EvaluatedSample[]): Evaluatio
 		passAtK: curve(({ samples: own }, k) => passAtK(own.length, own.filter(({ correct }) => correct).length, k)),
 		consAtK: curve(({ classes }, k) => voteOfK(classes, k, false, random)),
 		bestAtK: samples.every((sample) => scoreOf(sample) !== null) ? curve(({ classes }, k) => bestOfK(classes, k)) : [],
+		judgedAtK: isJudged(questions) ? curve(({ judged }, k) => bestOfK(judged, k)) : [],
 		truncated: shareOf(samples, ({ truncated }) => truncated),
 		unanswered: shareOf(samples, ({ answer }) => answer === null),
 		tokens: {
@@ -127,20 +134,28 @@ export function evaluationReport(samples: readonly EvaluatedSample[]): Evaluatio
 }
 
 function questionOf(samples: readonly EvaluatedSample[]): Question {
-	const classes = new AnswerClasses();
+	const known = new AnswerClasses();
+	const classes = samples.map((sample): Sampled => {
+		const { correct, answer, truncated } = sample;
+		return {
+			right: correct,
+			class: answer === null ? null : known.of(answer),
+			final: !truncated || answer !== null,
+			score: scoreOf(sample),
+		};
+	});
 	return {
 		samples,
-		classes: samples.map((sample) => {
-			const { correct, answer, truncated } = sample;
-			return {
-				right: correct,
-				class: answer === null ? null : classes.of(answer),
-				final: !truncated || answer !== null,
-				score: scoreOf(sample),
-			};
-		}),
+		classes,
+		judged: classes.map((one, i) => ({ ...one, score: samples[i]?.score ?? null })),
 		share: shareOf(samples, ({ correct }) => correct),
 	};
+}
+
+/** What has not come to its end is not chosen, and needs no value. */
+function isJudged(questions: readonly Question[]): boolean {
+	const all = questions.flatMap(({ judged }) => judged);
+	return all.some(({ score }) => score !== null) && all.every(({ score, final }) => score !== null || !final);
 }
 
 function scoreOf({ logprob, tokens }: EvaluatedSample): number | null {

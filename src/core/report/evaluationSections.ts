@@ -156,7 +156,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 }
 
 function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
-	const { passAtK, consAtK, bestAtK, calibration } = report;
+	const { passAtK, consAtK, bestAtK, judgedAtK, calibration } = report;
 	const charts: ReportChart[] = [];
 	if (passAtK.length > 1) {
 		const series = (name: string, curve: typeof passAtK) => ({
@@ -170,6 +170,7 @@ function curvesOf({ report }: ReportedEvaluation): ReportBlock[] {
 				series('pass@k', passAtK),
 				series('cons@k', consAtK),
 				...(bestAtK.length > 1 ? [series('best of k by log-probability', bestAtK)] : []),
+				...(judgedAtK.length > 1 ? [series('best of k by the judge', judgedAtK)] : []),
 			],
 		});
 	}

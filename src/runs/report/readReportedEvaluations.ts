@@ -46,8 +46,9 @@ export async function readReportedEvaluation(
 	for await (const { problem, key, category, samples: own } of evaluatedQuestions(path, file.problems.count)) {
 		if (done.has(problem)) continue;
 		done.add(problem);
-		for (const { completion, answer, correct, tokens, truncated, logprob } of own) {
-			samples.push({ problem, category, correct, answer, tokens, truncated, logprob: logprob ?? null });
+		for (const { completion, answer, correct, tokens, truncated, logprob, score } of own) {
+			const told = { logprob: logprob ?? null, score: score ?? null };
+			samples.push({ problem, category, correct, answer, tokens, truncated, ...told });
 			keyed.push({ problem: key, correct });
 			sums.add({ completion, tokens, truncated });
 		}

@@ -70,13 +70,14 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 	const kind = set.judge ?? 'math';
 	const all = set.problems(options.onFault ?? (() => undefined));
 	const problems = await judgeable(all, set.name, kind === 'code', options.onFault);
-	const { policy, sampling, tags, concurrency, seed, samples } = spec;
+	const { policy, sampling, tags, concurrency, seed, samples, judge: values = null } = spec;
 	const search = await OpenSearch.open(
 		v.parse(searchSpecSchema, {
 			...{ policy, sampling, concurrency: Math.min(256, concurrency), seed },
 			...(tags === undefined ? {} : { tags }),
 			strategy: 'self-consistency',
 			params: { n: samples },
+			judge: values,
 			split: 'completion',
 		}),
 		context,
@@ -122,7 +123,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 /** The samples of questions as reports count them. */
 export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSample[] {
 	return questions.flatMap(({ problem, category, samples }) =>
-		samples.map(({ correct, answer, tokens, truncated, logprob }) => ({
+		samples.map(({ correct, answer, tokens, truncated, logprob, score }) => ({
 			problem,
 			category,
 			correct,
@@ -130,6 +131,7 @@ export function samplesOf(questions: readonly EvaluatedQuestion[]): EvaluatedSam
 			tokens,
 			truncated,
 			logprob: logprob ?? null,
+			score: score ?? null,
 		})),
 	);
 }
@@ -155,6 +157,13 @@ async function judgeable(
 		'Name the column of the answer with --answer.',
 	);
 }
+
+const judgeFailed = (questions: number, message: string | null) =>
+	new Failure(
+		'unavailable',
+		`The judge failed for ${questions} questions in a row: ${message ?? 'it gave no value'}`,
+		'See that it works, then start the evaluation again: it goes on.',
+	);
 
 class Sampling {
 	readonly #options: EvaluateOptions;
@@ -209,13 +218,15 @@ class Sampling {
 		const problem = { prompt, answer, row: { ...row } };
 		const { outcome, tree, message } = await this.#search.run({
 			problem,
-			strategy: samplingStrategy([]),
+			strategy: samplingStrategy(this.#search.judge === null ? [] : 'judge'),
 			seed: Random.of(spec.seed, 'evaluate', number).uint32(),
 			...(signal === undefined ? {} : { signal }),
 		}).result;
 		if (outcome.stop === 'stopped') return;
-		if (outcome.stop === 'policy') {
+		// A sample without its value would be missing among the others for good.
+		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
 			if (++this.#failed >= mostFailures) {
+				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
 				const why = message ?? 'it wrote nothing';
 				throw new Failure(
 					'unavailable',
@@ -242,6 +253,7 @@ class Sampling {
 				tokens: node.tokens ?? 0,
 				truncated: node.finish === 'length',
 				...(node.logprob === null ? {} : { logprob: node.logprob }),
+				...(node.score === null ? {} : { score: node.score }),
 			})),
 		};
 		await this.#folder.add(question);

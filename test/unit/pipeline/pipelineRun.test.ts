@@ -18,7 +18,7 @@ test('stages run in their order, each as a run of its own on what others have ma
 			learning_rate: 1e-3,
 			batch_size: 2,
 		},
-		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4, samples: 2 },
+		{ name: 'measure', type: 'evaluate', from: 'cold', problems: 4, samples: 2, judge: 'gold:accuracy' },
 		{
 			name: 'solve',
 			type: 'search',
@@ -65,6 +65,13 @@ test('stages run in their order, each as a run of its own on what others have ma
 	}
 	const report = JSON.parse(await readFile(join(folder, 'measure', 'report.json'), 'utf8'));
 	assert.equal(report.accuracy.accuracy, stageOf(record, 'measure').accuracy);
+	// Who sees the answer chooses a right one wherever there is one.
+	const judged = report.judgedAtK.map(({ k, accuracy }: { k: number; accuracy: number }) => [k, accuracy]);
+	assert.deepEqual(
+		judged,
+		report.passAtK.map(({ k, accuracy }: { k: number; accuracy: number }) => [k, accuracy]),
+	);
+	assert.equal(judged.length, 2);
 });
 
 test('a stage whose minutes are over has finished with a checkpoint, and stays so', async (context) => {

@@ -56,6 +56,26 @@ describe('a report of an evaluation', () => {
 		assert.deepEqual(evaluationReport([...samples, ...samplesOf('1111')]).bestAtK, []);
 	});
 
+	test('best of k by a judge takes the one that it values most, and no sample that was cut off', () => {
+		const valued = (text: string, ...scores: (number | null)[]) =>
+			samplesOf(text).map((sample, i) => ({ ...sample, score: scores[i] ?? null }));
+		const { judgedAtK, bestAtK } = evaluationReport(valued('12', 0.9, 0.1));
+		assert.deepEqual(bestAtK, []);
+		near(judgedAtK.at(-1)?.accuracy, 1);
+		const even = evaluationReport(valued('12', 0.5, 0.5)).judgedAtK;
+		assert.deepEqual(
+			even.map(({ k, accuracy }) => [k, accuracy]),
+			[
+				[1, 0.5],
+				[2, 0.5],
+			],
+		);
+		// What was cut off has no value and is not chosen.
+		const cut = evaluationReport(valued('1-', 0.1, null)).judgedAtK;
+		near(cut.at(-1)?.accuracy, 1);
+		assert.deepEqual(evaluationReport(valued('12', 0.1, null)).judgedAtK, [], 'a value is missing');
+	});
+
 	test('pass@k and cons@k are the means over all subsets of k samples', () => {
 		const questions = ['1123', '2213', '1--2', '22-1'];
 		const report = evaluationReport(samplesOf(...questions));
