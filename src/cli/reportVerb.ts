@@ -3,7 +3,7 @@ import { Failure } from '../base/failure.ts';
 import { reportHtml } from '../core/report/reportHtml.ts';
 import { reportMarkdown } from '../core/report/reportMarkdown.ts';
 import { writeFileAtomic } from '../runs/atomicFile.ts';
-import { type ReportPart, readReport } from '../runs/report/readReport.ts';
+import { type ReportPart, readPipelinesReport, readReport } from '../runs/report/readReport.ts';
 import { anyRun } from './anyRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -23,8 +23,8 @@ const endings: Readonly<Record<Format, string>> = { html: 'html', markdown: 'md'
 
 export const reportVerb: Verb = {
 	name: 'report',
-	usage: '<run or pipeline> [--out FILE]',
-	summary: 'Write what a run or a pipeline came to as one HTML file or as Markdown (docs/reports.md).',
+	usage: '<run or pipeline>... [--out FILE]',
+	summary: 'Write what a run, a pipeline, or one with several seeds came to as HTML or Markdown (docs/reports.md).',
 	options: [
 		[
 			'--out FILE',
@@ -34,16 +34,20 @@ export const reportVerb: Verb = {
 		['--part evaluations', "The evaluations of a run's checkpoints alone."],
 	],
 	async run({ args, output }) {
-		const { values, positionals } = parseArguments('report', args, options, { names: ['a run'], least: 1, most: 1 });
+		const { values, positionals } = parseArguments('report', args, options, { names: ['a run'], least: 1, most: 20 });
 		const format = formatOf(values.format, values.out);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		try {
-			const report = await readReport(positionals[0] as string, (named) => anyRun(named), {
-				now: Date.now() / 1000,
-				signal: interrupt.signal,
-				part: partOf(values.part),
-			});
+			const options = { now: Date.now() / 1000, signal: interrupt.signal };
+			const part = partOf(values.part);
+			if (positionals.length > 1 && part !== 'all') {
+				throw new Failure('invalid', '--part is for one run, and several are named.', 'Name one, or leave --part out.');
+			}
+			const report =
+				positionals.length > 1
+					? await readPipelinesReport(positionals, options)
+					: await readReport(positionals[0] as string, (named) => anyRun(named), { ...options, part });
 			const text = renderers[format](report.document);
 			if (values.out === '-') {
 				output.object({ kind: 'report', path: null, format, text, runs: report.runs, gaps: report.gaps });

@@ -4,6 +4,7 @@ import { countBehaviours, findBehaviours } from '../trace/behaviours.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
 import type { TraceTags } from '../trace/trace.ts';
+import type { CompletionMeasures } from './completionMeasures.ts';
 
 /** How completions are written, whatever they answer. */
 export interface CompletionSummary {
@@ -32,6 +33,9 @@ export interface SummarisedCompletion {
 	readonly truncated: boolean;
 }
 
+/** What is looked at in one completion, whatever it answers. */
+export type CompletionForm = Pick<CompletionMeasures, 'format' | 'one-language' | 'reflection'>;
+
 /** Of longer completions the beginning is looked at. */
 const longest = 100_000;
 
@@ -57,12 +61,14 @@ export class CompletionSums {
 		this.#language = language;
 	}
 
-	add({ completion: whole, tokens, truncated }: SummarisedCompletion): void {
+	/** Counts one in. @returns what it adds */
+	add({ completion: whole, tokens, truncated }: SummarisedCompletion): CompletionForm {
 		const completion = whole.slice(0, longest);
 		const trace = parseTrace(completion, this.#tags);
 		const sums = this.#sums;
 		sums.completions++;
-		if (trace.faults.length === 0) sums.formed++;
+		const formed = trace.faults.length === 0;
+		if (formed) sums.formed++;
 		const consistency = this.#consistency(completion, trace);
 		if (consistency !== null) {
 			sums.consistent += consistency;
@@ -73,8 +79,15 @@ export class CompletionSums {
 			sums.tokens += tokens;
 			sums.counted++;
 		}
-		sums.marks += countBehaviours(findBehaviours(completion, trace)).reflection;
+		const { reflection } = countBehaviours(findBehaviours(completion, trace));
+		sums.marks += reflection;
 		if (truncated) sums.cut++;
+		return { format: this.#tagged ? Number(formed) : null, 'one-language': consistency, reflection };
+	}
+
+	/** Without tags there is no format to keep to. */
+	get #tagged(): boolean {
+		return this.#tags.think !== null || this.#tags.answer !== null;
 	}
 
 	#consistency(completion: string, trace: ReturnType<typeof parseTrace>): number | null {
@@ -93,7 +106,7 @@ export class CompletionSums {
 		if (completions === 0) return null;
 		return {
 			completions,
-			format: this.#tags.think === null && this.#tags.answer === null ? null : formed / completions,
+			format: this.#tagged ? formed / completions : null,
 			consistency: spoken === 0 ? null : consistent / spoken,
 			characters: characters / completions,
 			tokens: counted === 0 ? null : tokens / counted,

@@ -1,6 +1,8 @@
 import type { Alert } from '../../protocol/alert.ts';
+import { canonicalJson } from '../pipeline/canonicalJson.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
 import { countText, durationText, intervalText, numberText, shareText, timeText } from './numberText.ts';
+import { claimsTable, measuredTable, seedText } from './pipelineSections.ts';
 import { recipeChoices } from './recipeChoices.ts';
 import {
 	cutText,
@@ -71,6 +73,8 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 		...(evaluation === null ? [] : [{ ...evaluation, name }]),
 	]);
 	const compared = evaluationsSection(evaluations);
+	const measured = measuredTable([pipeline]);
+	const claims = claimsTable([pipeline]);
 	const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));
 	return {
 		title,
@@ -84,6 +88,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 					...(bought === null ? [] : [bought]),
 				],
 			},
+			...(measured === null && claims === null ? [] : [boughtSection([measured, claims])]),
 			// Those of runs are told in full with their run.
 			...(compared === null
 				? []
@@ -94,6 +99,81 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 				? []
 				: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: gaps } as const] }]),
 		],
+	};
+}
+
+/** The report of several pipelines of one recipe: what each stage bought over them all, then each in short. */
+export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: number): ReportDocument {
+	const [first] = pipelines;
+	const recipes = new Set(pipelines.map(({ recipe }) => withoutSeed(recipe)));
+	const gaps = pipelines.flatMap((pipeline) => pipeline.gaps.map((gap) => `${pipeline.id}: ${gap}`));
+	return {
+		title: first?.title ?? 'pipelines',
+		subtitle: `Report of ${countText(pipelines.length, 'pipeline')}, made ${timeText(now)} by Reasoning Lab.`,
+		sections: [
+			{
+				title: 'Overview',
+				blocks: [
+					pipelinesTable(pipelines),
+					...(recipes.size < 2
+						? []
+						: [{ kind: 'paragraph', text: 'Their recipes differ in more than their seeds.' } as const]),
+				],
+			},
+			boughtSection([measuredTable(pipelines), claimsTable(pipelines)]),
+			...pipelines.map((pipeline) => {
+				const { stages, title } = pipeline;
+				const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));
+				const compared = evaluationsSection(own);
+				return {
+					title: `${title}, ${seedText(pipeline)}`,
+					blocks: [
+						{ kind: 'facts', caption: 'Pipeline', rows: pipelineRows(pipeline) } as const,
+						stagesTable(stages),
+						...(compared?.blocks ?? []),
+					],
+				};
+			}),
+			...(first?.recipe === undefined
+				? []
+				: [{ title: 'Recipe', blocks: [recipeText(first.recipe, `The recipe of ${seedText(first)}`)] }]),
+			...(gaps.length === 0
+				? []
+				: [{ title: 'What could not be read', blocks: [{ kind: 'list', items: gaps } as const] }]),
+		],
+	};
+}
+
+function boughtSection(tables: readonly (ReportTable | null)[]): ReportSection {
+	const blocks = tables.filter((table) => table !== null);
+	const none = { kind: 'paragraph', text: 'No stage evaluates another, so nothing is compared.' } as const;
+	return { title: 'What each stage bought', blocks: blocks.length === 0 ? [none] : blocks };
+}
+
+function withoutSeed(recipe: unknown): string {
+	if (typeof recipe !== 'object' || recipe === null) return '';
+	const { seed: _, name: __, ...rest } = recipe as Record<string, unknown>;
+	return canonicalJson(rest);
+}
+
+function pipelinesTable(pipelines: readonly ReportedPipeline[]): ReportTable {
+	return {
+		kind: 'table',
+		caption: 'Pipelines',
+		columns: [
+			{ title: 'pipeline' },
+			{ title: 'seed', numbers: true },
+			{ title: 'status' },
+			{ title: 'began' },
+			{ title: 'time of all stages', numbers: true },
+		],
+		rows: pipelines.map((pipeline) => [
+			pipeline.id,
+			seedText(pipeline).replace('seed ', ''),
+			pipeline.status,
+			timeText(pipeline.created),
+			durationText(pipeline.stages.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0)),
+		]),
 	};
 }
 
@@ -303,7 +383,6 @@ function recipeSection(recipe: unknown): ReportSection {
 	return { title: 'Recipe', blocks };
 }
 
-function recipeText(recipe: unknown): ReportText {
-	const title = 'The recipe as it was frozen at the start';
+function recipeText(recipe: unknown, title = 'The recipe as it was frozen at the start'): ReportText {
 	return cutText(title, JSON.stringify(recipe, null, 2) ?? '', most.recipe, true);
 }

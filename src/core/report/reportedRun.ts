@@ -3,6 +3,7 @@ import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
 import type { Estimate } from '../evaluation/interval.ts';
 import type { ProblemCount } from '../evaluation/pairProblems.ts';
+import type { MeasuredQuestion } from './completionMeasures.ts';
 import type { CompletionSummary } from './completionSummary.ts';
 
 /** All that a report tells of one run, as its folder says it. Texts are the run's own: nobody vouches for them. */
@@ -85,6 +86,8 @@ export interface ReportedEvaluation {
 	readonly completions: CompletionSummary | null;
 	/** Right and all samples by question, for pairing. */
 	readonly counts: ReadonlyMap<string, ProblemCount>;
+	/** What is measured of the samples of each question, by question. */
+	readonly questions: ReadonlyMap<string, MeasuredQuestion>;
 }
 
 export interface ReportedRollout {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import { pipelineReport, runReport } from '../../core/report/composeReport.ts';
+import { pipelineReport, pipelinesReport, runReport } from '../../core/report/composeReport.ts';
 import { evaluationsSection } from '../../core/report/evaluationSections.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
@@ -52,6 +52,28 @@ export async function readReport(
 	if (part === 'evaluations') return evaluationsOf(content, signal);
 	const run = await readReportedRun(content, signal === undefined ? {} : { signal });
 	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps };
+}
+
+/** The report of several pipelines, such as one recipe with several seeds. Fails with `invalid` for what is no pipeline. */
+export async function readPipelinesReport(
+	named: readonly string[],
+	{ now, signal }: Omit<ReadReportOptions, 'part'>,
+): Promise<ReadReport> {
+	const read: Awaited<ReturnType<typeof readReportedPipeline>>[] = [];
+	for (const one of named) {
+		const path = resolve(one);
+		if (!(await isPipelineFolder(path))) {
+			throw new Failure(
+				'invalid',
+				`${path} is no pipeline.`,
+				'Only pipelines are reported together: name their folders.',
+			);
+		}
+		read.push(await readReportedPipeline(path, signal));
+	}
+	const pipelines = read.map(({ pipeline }) => pipeline);
+	const gaps = pipelines.flatMap((one) => [...one.gaps, ...one.stages.flatMap(({ run }) => run?.gaps ?? [])]);
+	return { document: pipelinesReport(pipelines, now), runs: read.flatMap(({ runs }) => runs), gaps };
 }
 
 /** Fails with `missing` when there are none. */

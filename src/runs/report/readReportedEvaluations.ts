@@ -2,6 +2,8 @@ import { basename } from 'node:path';
 import { checkAborted } from '../../base/async.ts';
 import { type EvaluatedSample, evaluationReport } from '../../core/evaluation/evaluationReport.ts';
 import { countProblems, type ProblemSample } from '../../core/evaluation/pairProblems.ts';
+import { loadLatexParser } from '../../core/math/latexParser.ts';
+import { type MeasuredQuestion, QuestionMeasures } from '../../core/report/completionMeasures.ts';
 import { CompletionSums } from '../../core/report/completionSummary.ts';
 import { contaminationText } from '../../core/report/contaminationText.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
@@ -43,17 +45,22 @@ export async function readReportedEvaluation(
 	const keyed: ProblemSample[] = [];
 	const sums = new CompletionSums(file.spec.tags ?? tags, language);
 	const done = new Set<number>();
+	const questions = new Map<string, MeasuredQuestion>();
 	for await (const { problem, key, category, samples: own } of evaluatedQuestions(path, file.problems.count)) {
 		if (done.has(problem)) continue;
 		done.add(problem);
+		const measures = new QuestionMeasures(category);
 		for (const { completion, answer, correct, tokens, truncated, logprob, score } of own) {
 			const told = { logprob: logprob ?? null, score: score ?? null };
 			samples.push({ problem, category, correct, answer, tokens, truncated, ...told });
 			keyed.push({ problem: key, correct });
-			sums.add({ completion, tokens, truncated });
+			measures.add({ accuracy: Number(correct), tokens, ...sums.add({ completion, tokens, truncated }) });
 		}
+		questions.set(key, measures.question());
 	}
 	if (samples.length === 0) return null;
+	// Votes are counted by what answers mean.
+	await loadLatexParser();
 	const { policy, problems, created, spec } = file;
 	return {
 		name: basename(path),
@@ -66,6 +73,7 @@ export async function readReportedEvaluation(
 		report: evaluationReport(samples),
 		completions: sums.summary(),
 		counts: countProblems(keyed),
+		questions,
 	};
 }
 

@@ -9,7 +9,7 @@ import { reportHtml } from '../../../src/core/report/reportHtml.ts';
 import { reportMarkdown } from '../../../src/core/report/reportMarkdown.ts';
 import { visibleText } from '../../../src/core/report/visibleText.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
-import { readReport } from '../../../src/runs/report/readReport.ts';
+import { readPipelinesReport, readReport } from '../../../src/runs/report/readReport.ts';
 import { readReportedRun } from '../../../src/runs/report/readReportedRun.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { hostileTexts } from '../../support/hostileTexts.ts';
@@ -292,8 +292,12 @@ describe('a run as its report reads it', () => {
 		assert.deepEqual(gaps, []);
 		assert.deepEqual(
 			document.sections.map(({ title }) => title),
-			['Overview', 'Evaluations', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'What each stage bought', 'Evaluations', 'rl', 'Recipe of the pipeline'],
 		);
+		const both = await readPipelinesReport([pipeline, pipeline], { now: 0 });
+		assert.deepEqual(both.gaps, []);
+		assert.match(reportMarkdown(both.document), /\| test \| 0\.714 \(0\.714 to 0\.714\) \|/);
+		await assert.rejects(readPipelinesReport([pipeline, folder], { now: 0 }), /is no pipeline\./);
 		const markdown = reportMarkdown(document);
 		assert.match(markdown, /\| later \| sft \| failed: No data\. \|/);
 		assert.match(markdown, /\| test against rl: a \| 7 \| \+0\.714 \(/);

@@ -142,9 +142,9 @@ describe('the report of a pipeline', () => {
 	it('tells stages in order, what each bought, evaluations pair by pair, then each run', () => {
 		assert.deepEqual(
 			report.sections.map(({ title }) => title),
-			['Overview', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
+			['Overview', 'What each stage bought', 'Evaluations', 'cold', 'rl', 'Recipe of the pipeline'],
 		);
-		const [overview, compared] = report.sections as [ReportSection, ReportSection];
+		const [overview, , compared] = report.sections as [ReportSection, ReportSection, ReportSection];
 		const [stages, bought] = tables(overview);
 		assert.deepEqual(
 			stages?.rows.map((row) => row.slice(0, 6)),
@@ -167,7 +167,7 @@ describe('the report of a pipeline', () => {
 			compared.sections?.map(({ title }) => title),
 			['test'],
 		);
-		assert.ok(report.sections[2]?.sections?.some(({ title }) => title === 'Stage: grpo'));
+		assert.ok(report.sections[3]?.sections?.some(({ title }) => title === 'Stage: grpo'));
 	});
 });
 

@@ -20,6 +20,15 @@ export function madeEvaluation(name: string, known: number): ReportedEvaluation 
 			),
 		),
 		completions: null,
+		questions: new Map(
+			questions.map(({ problem, right }) => [
+				`q${problem}`,
+				{
+					category: problem % 3 === 0 ? 'numbers' : 'words',
+					means: { accuracy: Number(right), format: 1, 'one-language': null, tokens: 4.5, reflection: 0 },
+				},
+			]),
+		),
 		counts: new Map(questions.map(({ problem, right }) => [`q${problem}`, { right: right ? 4 : 0, samples: 4 }])),
 	};
 }

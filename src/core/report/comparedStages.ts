@@ -1,0 +1,60 @@
+import { Random } from '../../base/random.ts';
+import type { Comparison, ComparisonExpectation } from '../../protocol/pipelineRecipe.ts';
+import { type BootstrapResult, pairedBootstrap } from '../evaluation/pairedTest.ts';
+import { fewestProblems } from '../evaluation/pairProblems.ts';
+import type { ReportedEvaluation } from './reportedRun.ts';
+
+/** Two evaluations held against each other, question by question. */
+export type ComparedStages =
+	| {
+			readonly questions: number;
+			/** Means over the questions of both. */
+			readonly stage: number;
+			readonly against: number;
+			/** Of stage - against, with its 95 % interval: paired bootstrap over questions. */
+			readonly difference: BootstrapResult;
+	  }
+	| { readonly reason: string };
+
+/** The difference in what a comparison measures, on the questions that both have. */
+export function compareStages(
+	stage: ReportedEvaluation,
+	against: ReportedEvaluation,
+	{ measure = 'accuracy', category }: Pick<Comparison, 'measure' | 'category'>,
+): ComparedStages {
+	const pairs: (readonly [stage: number, against: number])[] = [];
+	for (const [key, { category: kind, means }] of stage.questions) {
+		if (category !== undefined && kind !== category) continue;
+		const [own, other] = [means[measure], against.questions.get(key)?.means[measure] ?? null];
+		if (own !== null && other !== null) pairs.push([own, other]);
+	}
+	const questions = pairs.length;
+	if (questions < fewestProblems) {
+		return { reason: `${questions} questions in common: too few to compare` };
+	}
+	const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / questions;
+	const difference = pairedBootstrap(
+		pairs.map(([own, other]) => own - other),
+		Random.of('paired bootstrap', questions),
+	);
+	return { questions, stage: mean(0), against: mean(1), difference };
+}
+
+/** How a difference stands to what is expected of it. */
+export interface ComparisonVerdict {
+	/** The whole interval says so; of `not-below`: it does not say the contrary. */
+	readonly holds: boolean;
+	/** The mean lies on the expected side. */
+	readonly sign: boolean;
+}
+
+export function verdictOf(expect: ComparisonExpectation, { mean, low, high }: BootstrapResult): ComparisonVerdict {
+	switch (expect) {
+		case 'above':
+			return { holds: low > 0, sign: mean > 0 };
+		case 'below':
+			return { holds: high < 0, sign: mean < 0 };
+		case 'not-below':
+			return { holds: high >= 0, sign: mean >= 0 };
+	}
+}

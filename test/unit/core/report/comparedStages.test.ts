@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { compareStages, verdictOf } from '../../../../src/core/report/comparedStages.ts';
+import { type CompletionMeasures, QuestionMeasures } from '../../../../src/core/report/completionMeasures.ts';
+import { pipelineReport, pipelinesReport, type ReportedPipeline } from '../../../../src/core/report/composeReport.ts';
+import type { ReportSection, ReportTable } from '../../../../src/core/report/reportDocument.ts';
+import type { ReportedEvaluation } from '../../../../src/core/report/reportedRun.ts';
+import { madeEvaluation } from './madeReport.ts';
+
+const none: CompletionMeasures = { accuracy: 0, format: null, 'one-language': null, tokens: 1, reflection: 0 };
+
+/** Twenty questions, of which the first ten are numbers, with a measure of each. */
+function evaluation(measure: (question: number) => Partial<CompletionMeasures>): ReportedEvaluation {
+	const questions = new Map(
+		Array.from({ length: 20 }, (_, i) => [
+			`q${i}`,
+			{ category: i < 10 ? 'numbers' : 'words', means: { ...none, ...measure(i) } },
+		]),
+	);
+	return { ...madeEvaluation('x', 3), questions };
+}
+
+describe('two evaluations held against each other', () => {
+	const low = evaluation((i) => ({ accuracy: i % 2, tokens: 10 + i }));
+	const high = evaluation((i) => ({ accuracy: i < 10 ? 1 : i % 2, tokens: 20 + i }));
+
+	it('differ on the questions of one kind by the mean of the pairs', () => {
+		const compared = compareStages(high, low, { category: 'numbers' });
+		assert.ok('difference' in compared);
+		assert.deepEqual([compared.questions, compared.stage, compared.against], [10, 1, 0.5]);
+		assert.equal(compared.difference.mean, 0.5);
+		assert.ok(compared.difference.low > 0.1 && compared.difference.high <= 0.9);
+		const words = compareStages(high, low, { category: 'words' });
+		assert.ok('difference' in words && words.difference.low === 0 && words.difference.high === 0);
+		// What all questions share has an interval of no width: they are paired.
+		const longer = compareStages(high, low, { measure: 'tokens' });
+		assert.ok('difference' in longer);
+		assert.deepEqual([longer.questions, longer.difference.low, longer.difference.high], [20, 10, 10]);
+	});
+
+	it('need questions that both have, with something to measure', () => {
+		assert.deepEqual(compareStages(high, low, { measure: 'format' }), {
+			reason: '0 questions in common: too few to compare',
+		});
+		assert.ok('reason' in compareStages(high, { ...low, questions: new Map() }, {}));
+	});
+
+	it('are judged by the whole interval', () => {
+		const difference = (mean: number, from: number, to: number) => ({
+			mean,
+			low: from,
+			high: to,
+			p: 0.5,
+			resamples: 9,
+		});
+		const judged = (expect: Parameters<typeof verdictOf>[0], ...[mean, from, to]: [number, number, number]) => {
+			const { holds, sign } = verdictOf(expect, difference(mean, from, to));
+			return [holds, sign];
+		};
+		assert.deepEqual(judged('above', 0.2, 0.1, 0.3), [true, true]);
+		assert.deepEqual(judged('above', 0.2, -0.1, 0.5), [false, true]);
+		assert.deepEqual(judged('below', -0.2, -0.3, -0.1), [true, true]);
+		assert.deepEqual(judged('below', 0.2, 0.1, 0.3), [false, false]);
+		assert.deepEqual(judged('not-below', -0.1, -0.3, 0.1), [true, false]);
+		assert.deepEqual(judged('not-below', -0.2, -0.3, -0.1), [false, false]);
+	});
+});
+
+it('the measures of a question are means over its samples, without those that have none', () => {
+	const sums = new QuestionMeasures('words');
+	sums.add({ ...none, accuracy: 1, 'one-language': 0.5, tokens: 4 });
+	sums.add({ ...none, tokens: 8 });
+	assert.deepEqual(sums.question(), {
+		category: 'words',
+		means: { accuracy: 0.5, format: null, 'one-language': 0.5, tokens: 6, reflection: 0 },
+	});
+});
+
+describe('what each stage bought', () => {
+	const stage = { detail: null, accuracy: null, seconds: 60, outputs: [], run: null, status: 'finished' };
+	const compare = [
+		{ claim: 'RL helps', stage: 'of-rl', against: 'of-cold', category: 'numbers' },
+		{ claim: 'and costs nothing', stage: 'of-rl', against: 'of-cold', category: 'words', expect: 'not-below' },
+	];
+	function pipeline(seed: number, gain: number): ReportedPipeline {
+		const cold = evaluation((i) => ({ accuracy: i % 2 }));
+		const better = evaluation((i) => ({ accuracy: i < 10 ? (i < gain ? 1 : i % 2) : i % 2 }));
+		return {
+			...{ title: 'r1', id: `r1-${seed}`, status: 'finished', error: null, created: 0, updated: 60, gaps: [] },
+			recipe: { name: 'r1', seed, compare },
+			stages: [
+				{ ...stage, name: 'cold', type: 'sft', after: [], evaluation: null },
+				{ ...stage, name: 'rl', type: 'grpo', after: ['cold'], seconds: 120, evaluation: null },
+				{ ...stage, name: 'of-cold', type: 'evaluate', after: ['cold'], evaluation: cold },
+				{ ...stage, name: 'of-rl', type: 'evaluate', after: ['rl'], evaluation: better },
+			],
+		};
+	}
+	const tablesOf = (sections: readonly ReportSection[]): ReportTable[] =>
+		(sections.find(({ title }) => title === 'What each stage bought')?.blocks ?? []).filter(
+			(block): block is ReportTable => block.kind === 'table',
+		);
+
+	it('is told of one pipeline by what its recipe compares', () => {
+		const [measured, claims] = tablesOf(pipelineReport(pipeline(1, 10), 0).sections);
+		assert.deepEqual(
+			measured?.rows.map((row) => [row[0], row.at(-1)]),
+			[
+				['cold', '1 min 0 s'],
+				['rl', '2 min 0 s'],
+			],
+		);
+		assert.deepEqual(
+			claims?.rows.map(([claim, of, measure, , came]) => [claim, of, measure, came]),
+			[
+				['RL helps', 'of-rl against of-cold', 'accuracy, numbers, above', 'yes'],
+				['and costs nothing', 'of-rl against of-cold', 'accuracy, words, not-below', 'yes'],
+			],
+		);
+		assert.match(claims?.rows[0]?.[3] ?? '', /^0\.5 → 1: \+0\.500 \(0\.\d+ to 0\.\d+\)$/);
+	});
+
+	it('is told of several, a column for each, with the count of those where it came out', () => {
+		const report = pipelinesReport([pipeline(1, 10), pipeline(2, 0), pipeline(3, 10)], 0);
+		assert.deepEqual(
+			report.sections.map(({ title }) => title),
+			['Overview', 'What each stage bought', 'r1, seed 1', 'r1, seed 2', 'r1, seed 3', 'Recipe'],
+		);
+		const [, claims] = tablesOf(report.sections);
+		assert.deepEqual(
+			claims?.columns.map(({ title }) => title),
+			['claim', 'of', 'measure', 'seed 1', 'seed 2', 'seed 3', 'came out'],
+		);
+		assert.deepEqual(
+			claims?.rows.map((row) => row.at(-1)),
+			['2 of 3, on that side in 2', '3 of 3, on that side in 3'],
+		);
+		const overview = report.sections[0] as ReportSection;
+		assert.ok(!overview.blocks.some(({ kind }) => kind === 'paragraph'));
+		const other = { ...pipeline(2, 0), recipe: { name: 'r1', seed: 2, compare: [] } };
+		assert.ok(
+			pipelinesReport([pipeline(1, 10), other], 0).sections[0]?.blocks.some(
+				(block) => block.kind === 'paragraph' && block.text === 'Their recipes differ in more than their seeds.',
+			),
+		);
+	});
+
+	it('without evaluations of one another nothing is compared', () => {
+		const bare = { ...pipeline(1, 0), stages: [], recipe: undefined };
+		assert.ok(!pipelineReport(bare, 0).sections.some(({ title }) => title === 'What each stage bought'));
+		assert.deepEqual(pipelinesReport([bare, bare], 0).sections[1]?.blocks, [
+			{ kind: 'paragraph', text: 'No stage evaluates another, so nothing is compared.' },
+		]);
+	});
+});
