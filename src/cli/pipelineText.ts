@@ -1,3 +1,5 @@
+import { chooserText, type RoundSeries } from '../core/pipeline/rounds.ts';
+import { changeText, intervalText } from '../core/report/numberText.ts';
 import type { PipelineRecord } from '../protocol/pipeline.ts';
 import type { PipelineView, StageView } from '../runs/pipeline/pipelineView.ts';
 import { formatDuration, table } from './textForms.ts';
@@ -23,6 +25,16 @@ export function pipelineLines({ name, status, folder, stages, record }: Pipeline
 			? []
 			: [actionOf(record.error)].filter((line) => line !== '')),
 	];
+}
+
+/** How what a loop measures stands, a line each round. */
+export function roundLines({ of, points }: RoundSeries): string[] {
+	const rows = points.map(({ number, accuracy, gain }) => [
+		String(number),
+		intervalText(accuracy),
+		gain === null ? '-' : `${changeText(gain)}, ${chooserText(gain)}`,
+	]);
+	return table([[`${of}: round`, 'pass@1', 'gain over pass@1'], ...rows]).map((line) => line.trimEnd());
 }
 
 const actionOf = ({ message, action }: NonNullable<PipelineRecord['error']>): string =>

@@ -2,13 +2,14 @@ import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline/pipelineFolder.ts';
 import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
+import { readRounds } from '../runs/pipeline/readRounds.ts';
 import { pipelinesOf, resumePipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import { isPipelineFolder } from '../runs/runRegistry.ts';
 import { printable } from './cliOutput.ts';
 import { knownRuns } from './findRun.ts';
 import { foregroundPipeline } from './foregroundPipeline.ts';
 import { parseArguments } from './parseArguments.ts';
-import { pipelineLines } from './pipelineText.ts';
+import { pipelineLines, roundLines } from './pipelineText.ts';
 import type { Verb, VerbContext } from './verb.ts';
 
 const actions = ['status', 'resume', 'stop'] as const;
@@ -84,11 +85,15 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 			output.line(printable(Failure.from(error).message));
 		}
 	}
-	output.object({ pipelines: views.map(({ record, ...view }) => ({ ...view, error: record.error ?? null })) });
+	const rounds = await Promise.all(views.map(({ folder, record }) => readRounds(folder, record)));
+	output.object({
+		pipelines: views.map(({ record, ...view }, i) => ({ ...view, rounds: rounds[i], error: record.error ?? null })),
+	});
 	if (views.length === 0) output.line('There are no pipelines yet. Start one with: reasoning-lab run NAME.recipe.json');
 	for (const [i, view] of views.entries()) {
 		if (i > 0) output.line('');
 		for (const line of pipelineLines(view)) output.line(printable(line));
+		for (const line of (rounds[i] ?? []).flatMap(roundLines)) output.line(printable(line));
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@ import { Random } from '../../base/random.ts';
 import { AnswerClasses } from '../search/answerClasses.ts';
 import { bestOfK, type Sampled, voteOfK } from '../search/comparison/subsets.ts';
 import { type MeanInterval, meanInterval } from './meanInterval.ts';
+import { pairedBootstrap } from './pairedTest.ts';
 import { passAtK } from './passAtK.ts';
 
 /** One completion of one question, judged. */
@@ -52,6 +53,14 @@ export interface CalibrationBin {
 	readonly accuracy: number;
 }
 
+export interface ChoiceGain {
+	readonly by: 'judge' | 'majority';
+	readonly k: number;
+	readonly mean: number;
+	readonly low: number;
+	readonly high: number;
+}
+
 export interface EvaluationReport {
 	readonly problems: number;
 	/** Of each question: fewest and most. */
@@ -66,6 +75,11 @@ export interface EvaluationReport {
 	readonly bestAtK: readonly CurvePoint[];
 	/** Best of k by the judge's value, unbiased; empty where a sample that has come to its end has none. */
 	readonly judgedAtK: readonly CurvePoint[];
+	/**
+	 * What choosing among the largest k of the curves adds to pass@1, by the judge or, where there is none, by majority: mean
+	 * over questions with its 95 % interval (paired bootstrap). null: there is one sample of a question.
+	 */
+	readonly gain: ChoiceGain | null;
 	/** Shares of all samples. */
 	readonly truncated: number;
 	readonly unanswered: number;
@@ -120,6 +134,7 @@ export function evaluationReport(samples: readonly EvaluatedSample[]): Evaluatio
 		consAtK: curve(({ classes }, k) => voteOfK(classes, k, false, random)),
 		bestAtK: samples.every((sample) => scoreOf(sample) !== null) ? curve(({ classes }, k) => bestOfK(classes, k)) : [],
 		judgedAtK: isJudged(questions) ? curve(({ judged }, k) => bestOfK(judged, k)) : [],
+		gain: fewest < 2 ? null : gainOf(questions, fewest, random),
 		truncated: shareOf(samples, ({ truncated }) => truncated),
 		unanswered: shareOf(samples, ({ answer }) => answer === null),
 		tokens: {
@@ -150,6 +165,15 @@ function questionOf(samples: readonly EvaluatedSample[]): Question {
 		judged: classes.map((one, i) => ({ ...one, score: samples[i]?.score ?? null })),
 		share: shareOf(samples, ({ correct }) => correct),
 	};
+}
+
+function gainOf(questions: readonly Question[], k: number, random: Random): ChoiceGain {
+	const by = isJudged(questions) ? 'judge' : 'majority';
+	const gains = questions.map(
+		({ judged, classes, share }) => (by === 'judge' ? bestOfK(judged, k) : voteOfK(classes, k, false, random)) - share,
+	);
+	const { mean, low, high } = pairedBootstrap(gains, Random.of('gain'), 4000);
+	return { by, k, mean, low, high };
 }
 
 /** What has not come to its end is not chosen, and needs no value. */

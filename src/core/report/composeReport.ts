@@ -1,5 +1,6 @@
 import type { Alert } from '../../protocol/alert.ts';
 import { canonicalJson } from '../pipeline/canonicalJson.ts';
+import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
 import { countText, durationText, intervalText, numberText, shareText, timeText } from './numberText.ts';
 import { claimsTable, measuredTable, seedText } from './pipelineSections.ts';
@@ -13,6 +14,7 @@ import {
 	type ReportText,
 } from './reportDocument.ts';
 import type { ReportedEvaluation, ReportedRollout, ReportedRun, ReportedSearch } from './reportedRun.ts';
+import { roundsSection } from './roundsSection.ts';
 import { boughtTable, heldOutChart, stageRows, stageSection } from './stageSections.ts';
 
 /** Texts of a report are as long as this, in characters. */
@@ -34,6 +36,8 @@ export interface ReportedPipelineStage {
 	readonly status: string;
 	/** Why it was left out or failed; null: there is nothing to say. */
 	readonly detail: string | null;
+	/** Which round of which stage of a loop it is. */
+	readonly round?: EvaluatedRound['round'];
 	/** Names of the stages that it waits for. */
 	readonly after: readonly string[];
 	/** Held-out accuracy that it ended with; null: not measured. */
@@ -75,7 +79,10 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	const compared = evaluationsSection(evaluations);
 	const measured = measuredTable([pipeline]);
 	const claims = claimsTable([pipeline]);
-	const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));
+	const own = stages.flatMap(({ evaluation, name, round }) =>
+		evaluation === null ? [] : [{ ...evaluation, name, round }],
+	);
+	const rounds = roundsSection(own);
 	return {
 		title,
 		subtitle: `Report of a pipeline, made ${timeText(now)} by Reasoning Lab.`,
@@ -88,6 +95,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 					...(bought === null ? [] : [bought]),
 				],
 			},
+			...(rounds === null ? [] : [rounds]),
 			...(measured === null && claims === null ? [] : [boughtSection([measured, claims])]),
 			// Those of runs are told in full with their run.
 			...(compared === null

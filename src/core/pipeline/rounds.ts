@@ -1,0 +1,47 @@
+import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
+
+/** What an evaluation in a round of a loop has measured. */
+export interface RoundPoint {
+	/** The stage that evaluates. */
+	readonly stage: string;
+	/** From 1; 0 is what the first round began with. */
+	readonly number: number;
+	readonly problems: number;
+	/** pass@1 with its 95 % interval. */
+	readonly accuracy: EvaluationReport['accuracy'];
+	/** What choosing among several samples adds to it; null: there is one sample of each question. */
+	readonly gain: EvaluationReport['gain'];
+}
+
+/** The evaluations of one stage of a loop, by round. */
+export interface RoundSeries {
+	/** Name of the stage in the loop. */
+	readonly of: string;
+	/** At least one, ascending. */
+	readonly points: readonly RoundPoint[];
+}
+
+/** A stage as far as rounds look at it. */
+export interface EvaluatedRound {
+	readonly name: string;
+	readonly round?: { readonly of: string; readonly number: number } | undefined;
+	readonly report: Pick<EvaluationReport, 'problems' | 'accuracy' | 'gain'>;
+}
+
+/** Evaluations that are a round of something, by what they are a round of; of two of one round the later one counts. */
+export function roundSeries(stages: readonly EvaluatedRound[]): RoundSeries[] {
+	const found = new Map<string, Map<number, RoundPoint>>();
+	for (const { name, round, report } of stages) {
+		if (round === undefined) continue;
+		const { of, number } = round;
+		const { problems, accuracy, gain } = report;
+		const points = found.get(of) ?? new Map<number, RoundPoint>();
+		points.set(number, { stage: name, number, problems, accuracy, gain });
+		found.set(of, points);
+	}
+	return [...found].map(([of, points]) => ({ of, points: [...points.values()].sort((a, b) => a.number - b.number) }));
+}
+
+/** "best of 8 by the judge" */
+export const chooserText = ({ k, by }: NonNullable<RoundPoint['gain']>): string =>
+	by === 'judge' ? `best of ${k} by the judge` : `majority of ${k}`;

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { type RoundSeries, roundSeries } from '../../core/pipeline/rounds.ts';
+import { decode } from '../../protocol/decode.ts';
+import { evaluationFiles } from '../../protocol/evaluationFolder.ts';
+import type { PipelineRecord } from '../../protocol/pipeline.ts';
+import { readJson } from '../safeFile.ts';
+
+const interval = { low: v.number(), high: v.number() };
+/** Of a report, what rounds are told by. */
+const reportSchema = v.object({
+	problems: v.number(),
+	accuracy: v.object({ ...interval, accuracy: v.number(), method: v.picklist(['wilson', 'bootstrap']) }),
+	gain: v.optional(
+		v.nullable(v.object({ ...interval, by: v.picklist(['judge', 'majority']), k: v.number(), mean: v.number() })),
+		null,
+	),
+});
+
+/** What the evaluations in the loops of a pipeline have measured so far; those that cannot be read are left out. */
+export async function readRounds(folder: string, { stages }: Pick<PipelineRecord, 'stages'>): Promise<RoundSeries[]> {
+	const evaluated = stages.filter(
+		({ type, status, round }) => type === 'evaluate' && status === 'finished' && round !== undefined,
+	);
+	const read = await Promise.all(
+		evaluated.map(async ({ name, round }) => {
+			const value = await readJson(join(folder, name), evaluationFiles.report).catch(() => null);
+			const decoded = decode(reportSchema, value);
+			return decoded.ok ? [{ name, round, report: decoded.value }] : [];
+		}),
+	);
+	return roundSeries(read.flat());
+}
