@@ -4,6 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type ComparisonSpec, comparisonSpecSchema } from '../protocol/strategyComparison.ts';
 import { readJson } from '../runs/safeFile.ts';
+import type { ComparisonProgress } from '../search/compare/compareStrategies.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { comparedStrategyOf } from './comparedStrategies.ts';
@@ -12,8 +13,8 @@ import { onInterrupt } from './interrupts.ts';
 import { parseArguments, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
 import { policyOf, policyOptionLines, policyOptions, splitOf } from './searchArguments.ts';
-import { formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
+import { WorkTold } from './workTold.ts';
 
 const text = { type: 'string' } as const;
 const options = {
@@ -68,32 +69,24 @@ export const compareStrategiesVerb: Verb = {
 		const context = cliSearchContext(engine);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
-		let faults = 0;
-		let told = 0;
+		const told = new WorkTold<ComparisonProgress>(
+			output,
+			'line',
+			(progress) => progress,
+			({ done, total, tokens }) => `${done} of ${total} searches, ${tokens} tokens`,
+		);
 		try {
 			const summary = await compareStrategies({
 				spec,
 				folder,
 				context,
 				signal: interrupt.signal,
-				onFault: ({ line, message }) => {
-					faults++;
-					output.object({ kind: 'fault', line, message });
-					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}.`));
-				},
-				onProgress: ({ done, total, tokens, seconds }) => {
-					if (performance.now() - told < 200 && done < total) return;
-					told = performance.now();
-					output.object({ kind: 'progress', done, total, tokens, seconds });
-					if (!output.isTerminal) return;
-					const left = done === 0 ? '' : `, ${formatDuration((seconds / done) * (total - done))} left`;
-					output.draw(`\r\x1b[K${done} of ${total} searches, ${tokens} tokens${left}`);
-				},
+				onFault: told.fault,
+				onProgress: told.progress,
 			});
-			if (output.isTerminal) output.draw('\r\x1b[K');
+			told.end();
 			output.object({ kind: 'comparison', folder, ...summary });
 			for (const line of comparisonLines(summary)) output.line(printable(line));
-			if (faults > 5) output.line(`left out: ${faults} lines`);
 			output.line(printable(`${folder}`));
 			return summary.state === 'ended' ? 0 : 1;
 		} finally {

@@ -15,16 +15,16 @@ import {
 import type { PolicySpec } from '../protocol/policySpec.ts';
 import { runOfCheckpoint } from '../runs/prepareRun.ts';
 import { trainingFileOf } from '../runs/trainingFile.ts';
-import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
+import type { Evaluation, EvaluationProgress } from '../search/evaluate/evaluatePolicy.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { againstLines, evaluationLines, publishedLines } from './evaluationText.ts';
-import { EvaluationTold } from './evaluationTold.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments, realNumber, wholeNumber } from './parseArguments.ts';
 import { problemOptionLines, problemOptions, problemsOf } from './problemArguments.ts';
 import { policyOf, policyOptionLines, policyOptions } from './searchArguments.ts';
 import type { Verb } from './verb.ts';
+import { WorkTold } from './workTold.ts';
 
 const text = { type: 'string' } as const;
 const options = {
@@ -90,12 +90,18 @@ export const evaluateVerb: Verb = {
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
 		const measure = async (one: EvaluationSpec, path: string): Promise<Evaluation> => {
-			const progress = new EvaluationTold(output);
+			const told = new WorkTold<EvaluationProgress>(
+				output,
+				'question',
+				(progress) => progress,
+				({ done, total, accuracy }) =>
+					`${done} of ${total} questions${Number.isNaN(accuracy) ? '' : `, accuracy ${accuracy.toFixed(3)}`}`,
+			);
 			const evaluation = await evaluatePolicy({
 				...{ spec: one, folder: path, context, signal: interrupt.signal, training },
-				...{ onFault: progress.fault, onProgress: progress.progress },
+				...{ onFault: told.fault, onProgress: told.progress },
 			});
-			progress.end();
+			told.end();
 			return evaluation;
 		};
 		try {

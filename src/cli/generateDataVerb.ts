@@ -4,6 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { type DataSpec, dataExports, dataSpecSchema, keptSolutions } from '../protocol/dataSpec.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { readJson } from '../runs/safeFile.ts';
+import type { DataRunProgress } from '../search/data/generateData.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -12,6 +13,7 @@ import { problemOptionLines, problemOptions, problemsOf } from './problemArgumen
 import { searchOptionLines, searchOptions, searchSpecOf } from './searchArguments.ts';
 import { counted, formatBytes, formatDuration } from './textForms.ts';
 import type { Verb } from './verb.ts';
+import { WorkTold } from './workTold.ts';
 
 const text = { type: 'string' } as const;
 const options = {
@@ -64,31 +66,23 @@ export const generateDataVerb: Verb = {
 		const context = cliSearchContext(engine);
 		const interrupt = new AbortController();
 		const release = onInterrupt(() => interrupt.abort());
-		let faults = 0;
-		let told = 0;
+		const told = new WorkTold<DataRunProgress>(
+			output,
+			'line',
+			({ problems, seconds }) => ({ done: problems, total: null, seconds }),
+			({ problems, seconds, tokens }) =>
+				`${counted(problems, 'problem')}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`,
+		);
 		try {
 			const made = await generateData({
 				spec,
 				folder,
 				context,
 				signal: interrupt.signal,
-				onFault: ({ line, message }) => {
-					faults++;
-					output.object({ kind: 'fault', line, message });
-					if (faults <= 5) output.line(printable(`line ${line} is left out: it ${message}.`));
-				},
-				onProgress: (progress) => {
-					if (performance.now() - told < 200) return;
-					told = performance.now();
-					output.object({ kind: 'progress', ...progress });
-					if (!output.isTerminal) return;
-					const { problems, seconds, tokens } = progress;
-					output.draw(
-						`\r\x1b[K${counted(problems, 'problem')}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`,
-					);
-				},
+				onFault: told.fault,
+				onProgress: told.progress,
 			});
-			if (output.isTerminal) output.draw('\r\x1b[K');
+			told.end();
 			output.object({ kind: 'data', folder, ...made });
 			const { problems, before, failed, tokens, lines, bytes, seconds, state } = made;
 			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;
@@ -98,7 +92,6 @@ export const generateDataVerb: Verb = {
 			}
 			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
 			if (failed > 0) output.line(`  failed: ${failed}; who goes on tries them again`);
-			if (faults > 5) output.line(`  left out: ${faults} lines`);
 			if (state === 'stopped') output.line('stopped; the same command goes on');
 			output.line(printable(folder));
 			return state === 'ended' ? 0 : 1;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { pause } from '../rpc/pause.ts';
 import { ensureFolder, writeFileAtomic } from './atomicFile.ts';
 import { silentMs } from './lockTimes.ts';
 import { isIdentity, ownIdentity, type ProcessIdentity, processState } from './processIdentity.ts';
@@ -82,16 +83,4 @@ async function waits(folder: string, name: string): Promise<boolean> {
 	// Another container, or this machine under an earlier name: who waits there renews the ticket.
 	const info = await lstat(join(folder, name)).catch(() => null);
 	return info !== null && Math.abs(Date.now() - info.mtimeMs) < silentMs;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-	return new Promise((resolve) => {
-		const timer = setTimeout(done, ms);
-		function done() {
-			clearTimeout(timer);
-			signal?.removeEventListener('abort', done);
-			resolve();
-		}
-		signal?.addEventListener('abort', done, { once: true });
-	});
 }

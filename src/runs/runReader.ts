@@ -50,6 +50,17 @@ export async function readRecord(run: string): Promise<RunRecord> {
 	return decodeOrThrow(runRecordSchema, value, path);
 }
 
+/** Whether a folder has a run.json: it has begun. Fails as {@link readRecord} does, but for `missing`. */
+export async function hasRecord(run: string): Promise<boolean> {
+	return readRecord(run).then(
+		() => true,
+		(error: unknown) => {
+			if (error instanceof Failure && error.reason === 'missing') return false;
+			throw error;
+		},
+	);
+}
+
 /** recipe.json as it is; what it holds is decoded by the core's own decoder of resolved recipes. */
 export async function readResolvedRecipe(run: string): Promise<unknown> {
 	const value = await readJson(run, runFiles.recipe);

@@ -3,7 +3,7 @@ import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 /** A result that somebody has published; nothing of it was measured here. */
 export interface PublishedResult {
 	readonly model: string;
-	/** Where it stands: "DeepSeek-R1 (Guo et al. 2025), table 5". */
+	/** Where it stands: "DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5". */
 	readonly source: string;
 	/** "pass@1", "cons@64" */
 	readonly measure: string;
@@ -11,10 +11,16 @@ export interface PublishedResult {
 	readonly accuracy: number;
 }
 
-const source = (table: number) => `DeepSeek-R1 (Guo et al. 2025), table ${table}`;
+// The first version: the one in Nature (645, 2025) has other numbers for R1-Zero.
+const source = (table: number) => `DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table ${table}`;
 
-/** AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, LiveCodeBench (all pass@1), in percent. */
-const rows: readonly (readonly [model: string, table: number, ...percent: readonly number[]])[] = [
+/**
+ * AIME 2024 pass@1 and cons@64, MATH-500, GPQA-Diamond, LiveCodeBench (all pass@1), in percent; null: not published. Tables 4
+ * and 5 also stand in the README of the model's repository, which has 44.0 in place of the 50.0 of QwQ-32B-Preview.
+ */
+const rows: readonly (readonly [model: string, table: number, ...percent: readonly (number | null)[]])[] = [
+	['DeepSeek-R1', 4, 79.8, null, 97.3, 71.5, 65.9],
+	['OpenAI-o1-1217', 4, 79.2, null, 96.4, 75.7, 63.4],
 	['OpenAI-o1-mini', 2, 63.6, 80.0, 90.0, 60.0, 53.8],
 	['OpenAI-o1-0912', 2, 74.4, 83.3, 94.8, 77.3, 63.4],
 	['DeepSeek-R1-Zero', 2, 71.0, 86.7, 95.9, 73.3, 50.0],
@@ -44,11 +50,12 @@ const columns: Readonly<Partial<Record<BenchmarkName, readonly (readonly [column
 export function publishedResults(benchmark: BenchmarkName): PublishedResult[] {
 	return (columns[benchmark] ?? []).flatMap(([column, measure]) =>
 		rows
-			.map(([model, table, ...percent]) => ({
-				...{ model, source: source(table), measure },
+			.flatMap(([model, table, ...percents]) => {
+				const percent = percents[column] ?? null;
+				if (percent === null) return [];
 				// Percents with one decimal: no digits that were not published.
-				accuracy: Math.round((percent[column] as number) * 10) / 1000,
-			}))
+				return [{ model, source: source(table), measure, accuracy: Math.round(percent * 10) / 1000 }];
+			})
 			.sort((a, b) => b.accuracy - a.accuracy),
 	);
 }

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { pause } from '../../rpc/pause.ts';
 import type { JobsApi } from './jobsApi.ts';
 import { listenToTexts } from './textSocket.ts';
 
@@ -105,21 +106,4 @@ export class JobLog {
 		await this.readAll(signal);
 		this.#useSocket = false;
 	}
-}
-
-/** Waits; a fired signal ends it. */
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-	return new Promise((resolve) => {
-		if (signal?.aborted) {
-			resolve();
-			return;
-		}
-		const done = () => {
-			clearTimeout(timer);
-			signal?.removeEventListener('abort', done);
-			resolve();
-		};
-		const timer = setTimeout(done, ms);
-		signal?.addEventListener('abort', done, { once: true });
-	});
 }

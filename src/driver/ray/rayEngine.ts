@@ -12,7 +12,7 @@ import type { ControlServer } from '../../rpc/controlServer.ts';
 import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles } from '../../runs/runFiles.ts';
-import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { hasRecord, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
 import { sha256 } from '../../runs/sha256.ts';
@@ -97,13 +97,7 @@ class RayRun {
 	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
-		const isThere = await readRecord(run).then(
-			() => true,
-			(error: unknown) => {
-				if (error instanceof Failure && error.reason === 'missing') return false;
-				throw error;
-			},
-		);
+		const isThere = await hasRecord(run);
 		this.#writer = resume && isThere ? await RunWriter.reopen(run) : await RunWriter.create(run, await this.#initial());
 		this.#reserve = await DiskReserve.take(run);
 		return this.#writer;

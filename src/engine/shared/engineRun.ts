@@ -10,7 +10,7 @@ import { checkRewardCopies, hashRewards } from '../../runs/rewardCopies.ts';
 import { openControl } from '../../runs/runControl.ts';
 import { runFiles } from '../../runs/runFiles.ts';
 import type { RunLock } from '../../runs/runLock.ts';
-import { listCheckpoints, readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
+import { hasRecord, listCheckpoints, readResolvedRecipe } from '../../runs/runReader.ts';
 import { RunRegistry } from '../../runs/runRegistry.ts';
 import { type InitialRecord, RunWriter } from '../../runs/runWriter.ts';
 import { sha256 } from '../../runs/sha256.ts';
@@ -145,13 +145,7 @@ class EngineRun {
 	/** Takes the lock. What the recipe lacks is said in run.json, so the record is made before it is read. */
 	async #open(): Promise<RunWriter> {
 		const { run, resume } = this.#args;
-		const isThere = await readRecord(run).then(
-			() => true,
-			(error: unknown) => {
-				if (error instanceof Failure && error.reason === 'missing') return false;
-				throw error;
-			},
-		);
+		const isThere = await hasRecord(run);
 		this.#resume = resume && isThere;
 		this.#writer = this.#resume ? await RunWriter.reopen(run) : await RunWriter.create(run, await this.#initial());
 		this.#reserve = await DiskReserve.take(run);

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import { pause } from '../pause.ts';
 
 export interface QueueOptions {
 	/** Requests in flight at once; the others wait in their order. */
@@ -57,7 +58,7 @@ export class RequestQueue {
 				const wait = Math.min(longestWaitMs, tried.waitMs ?? waitMs * (0.75 + Math.random() / 2));
 				if (tried.waitMs !== undefined) this.#pausedUntil = Math.max(this.#pausedUntil, Date.now() + wait);
 				this.#retries++;
-				await pause(wait, signal);
+				await rest(wait, signal);
 				waitMs *= 2;
 			}
 		} finally {
@@ -93,7 +94,7 @@ export class RequestQueue {
 	}
 
 	async #pause(signal: AbortSignal): Promise<void> {
-		for (let left = this.#wait(); left > 0; left = this.#wait()) await pause(left, signal);
+		for (let left = this.#wait(); left > 0; left = this.#wait()) await rest(left, signal);
 		if (this.#options.requestsPerMinute !== undefined) this.#begun.push(Date.now());
 	}
 
@@ -111,17 +112,7 @@ export class RequestQueue {
 
 const cancelled = () => new Failure('cancelled', 'The request was cancelled.');
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-	return new Promise((resolve, reject) => {
-		const stop = () => {
-			clearTimeout(timer);
-			reject(cancelled());
-		};
-		const timer = setTimeout(() => {
-			signal.removeEventListener('abort', stop);
-			resolve();
-		}, ms);
-		if (signal.aborted) stop();
-		else signal.addEventListener('abort', stop, { once: true });
-	});
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+	await pause(ms, signal);
+	if (signal.aborted) throw cancelled();
 }

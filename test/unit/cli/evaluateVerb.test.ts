@@ -114,7 +114,7 @@ describe('reasoning-lab evaluate', () => {
 			told.report.categories.map(({ name }) => name),
 			['counting'],
 		);
-		assert.equal(told.published.length, 13);
+		assert.equal(told.published.length, 15);
 		const { spec } = JSON.parse(readFileSync(join(told.folder, 'evaluation.json'), 'utf8'));
 		assert.deepEqual([spec.sampling.temperature, spec.sampling.topP, spec.problems.benchmark], [0.6, 0.95, 'math-500']);
 	});

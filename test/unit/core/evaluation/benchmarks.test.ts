@@ -80,13 +80,13 @@ test('what is no row of the benchmark is said', () => {
 
 test('published results have their source, and those of a benchmark nobody published are none', () => {
 	const aime = publishedResults('aime');
-	assert.equal(aime.length, 26);
+	assert.equal(aime.length, 28);
 	assert.deepEqual(aime[0], {
 		...{
-			model: 'OpenAI-o1-0912',
-			source: 'DeepSeek-R1 (Guo et al. 2025), table 2',
+			model: 'DeepSeek-R1',
+			source: 'DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 4',
 			measure: 'pass@1',
-			accuracy: 0.744,
+			accuracy: 0.798,
 		},
 	});
 	assert.equal(
@@ -94,13 +94,21 @@ test('published results have their source, and those of a benchmark nobody publi
 		0.867,
 	);
 	const distilled = publishedResults('math-500').find(({ model }) => model === 'DeepSeek-R1-Distill-Qwen-7B');
-	assert.deepEqual([distilled?.accuracy, distilled?.source], [0.928, 'DeepSeek-R1 (Guo et al. 2025), table 5']);
+	assert.deepEqual(
+		[distilled?.accuracy, distilled?.source],
+		[0.928, 'DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table 5'],
+	);
+	assert.equal(
+		aime.find(({ model, measure }) => model === 'DeepSeek-R1' && measure === 'cons@64'),
+		undefined,
+		'nobody published it',
+	);
 	assert.deepEqual(publishedResults('gsm8k'), []);
 	for (const name of benchmarkNames) {
 		// As published: 4 to 64 samples.
 		assert.ok(benchmarks[name].samples >= 4 && benchmarks[name].samples <= 64, name);
 		for (const { source, accuracy } of publishedResults(name)) {
-			assert.match(source, /^DeepSeek-R1 \(Guo et al\. 2025\), table [256]$/);
+			assert.match(source, /^DeepSeek-R1 \(Guo et al\. 2025, arXiv:2501\.12948v1\), table [2456]$/);
 			assert.ok(accuracy > 0 && accuracy < 1);
 		}
 	}

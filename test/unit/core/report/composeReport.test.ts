@@ -76,7 +76,9 @@ describe('the report of a run', () => {
 				['cons@4', 'measured here'],
 			],
 		);
-		assert.ok(rows.slice(2).every((row) => row[3]?.startsWith('DeepSeek-R1 (Guo et al. 2025), table ')));
+		assert.ok(
+			rows.slice(2).every((row) => row[3]?.startsWith('DeepSeek-R1 (Guo et al. 2025, arXiv:2501.12948v1), table ')),
+		);
 	});
 
 	it('leaves out what a run does not have', () => {

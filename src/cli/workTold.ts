@@ -1,0 +1,58 @@
+import type { ProblemFault } from '../search/problemSet.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { formatDuration } from './textForms.ts';
+
+/** Faults that are printed one by one, and milliseconds between two lines of progress. */
+const mostFaults = 5;
+const everyMs = 200;
+
+/** How far long work is. */
+export interface Work {
+	readonly done: number;
+	/** null: nobody knows. */
+	readonly total: number | null;
+	readonly seconds: number;
+}
+
+/** What work on problems tells while it goes on: problems that are left out, and how far it is. */
+export class WorkTold<P> {
+	readonly #output: CliOutput;
+	readonly #noun: string;
+	readonly #workOf: (progress: P) => Work;
+	readonly #words: (progress: P) => string;
+	#faults = 0;
+	#told = 0;
+
+	/**
+	 * @param noun of what is left out: line, question
+	 * @param words of the line that a terminal shows; the time that is left goes behind it
+	 */
+	constructor(output: CliOutput, noun: string, workOf: (progress: P) => Work, words: (progress: P) => string) {
+		this.#output = output;
+		this.#noun = noun;
+		this.#workOf = workOf;
+		this.#words = words;
+	}
+
+	readonly fault = ({ line, message }: ProblemFault): void => {
+		this.#faults++;
+		this.#output.object({ kind: 'fault', line, message });
+		if (this.#faults > mostFaults) return;
+		this.#output.line(printable(`${this.#noun} ${line} is left out: it ${message}.`));
+	};
+
+	readonly progress = (progress: P): void => {
+		const { done, total, seconds } = this.#workOf(progress);
+		if (performance.now() - this.#told < everyMs && done !== total) return;
+		this.#told = performance.now();
+		this.#output.object({ kind: 'progress', ...progress });
+		if (!this.#output.isTerminal) return;
+		const left = done === 0 || total === null ? '' : `, ${formatDuration((seconds / done) * (total - done))} left`;
+		this.#output.draw(`\r\x1b[K${this.#words(progress)}${left}`);
+	};
+
+	end(): void {
+		if (this.#output.isTerminal) this.#output.draw('\r\x1b[K');
+		if (this.#faults > mostFaults) this.#output.line(`left out: ${this.#faults} ${this.#noun}s`);
+	}
+}
