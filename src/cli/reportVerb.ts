@@ -48,18 +48,19 @@ export const reportVerb: Verb = {
 				positionals.length > 1
 					? await readPipelinesReport(positionals, options)
 					: await readReport(positionals[0] as string, (named) => anyRun(named), { ...options, part });
+			const { runs, gaps, claims } = report;
 			const text = renderers[format](report.document);
 			if (values.out === '-') {
-				output.object({ kind: 'report', path: null, format, text, runs: report.runs, gaps: report.gaps });
+				output.object({ kind: 'report', path: null, format, text, runs, gaps, claims });
 				output.line(text.trimEnd());
 				return 0;
 			}
 			const path = resolve(values.out ?? `${safeName(report.document.title)}-report.${endings[format]}`);
 			await writeFileAtomic(path, text);
 			const bytes = Buffer.byteLength(text);
-			output.object({ kind: 'report', path, format, bytes, runs: report.runs, gaps: report.gaps });
+			output.object({ kind: 'report', path, format, bytes, runs, gaps, claims });
 			output.line(printable(`${path}: report of ${report.document.title} (${formatBytes(bytes)})`));
-			for (const gap of report.gaps.slice(0, 5)) output.line(printable(`  ${gap}`));
+			for (const gap of gaps.slice(0, 5)) output.line(printable(`  ${gap}`));
 			return 0;
 		} finally {
 			release();

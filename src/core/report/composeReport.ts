@@ -3,7 +3,7 @@ import { canonicalJson } from '../pipeline/canonicalJson.ts';
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
 import { countText, durationText, intervalText, numberText, shareText, timeText } from './numberText.ts';
-import { claimsTable, measuredTable, seedText } from './pipelineSections.ts';
+import { claimsTable, comparedClaims, measuredTable, seedText } from './pipelineSections.ts';
 import { recipeChoices } from './recipeChoices.ts';
 import {
 	cutText,
@@ -78,7 +78,7 @@ export function pipelineReport(pipeline: ReportedPipeline, now: number): ReportD
 	]);
 	const compared = evaluationsSection(evaluations);
 	const measured = measuredTable([pipeline]);
-	const claims = claimsTable([pipeline]);
+	const claims = claimsTable(comparedClaims([pipeline]));
 	const own = stages.flatMap(({ evaluation, name, round }) =>
 		evaluation === null ? [] : [{ ...evaluation, name, round }],
 	);
@@ -128,7 +128,7 @@ export function pipelinesReport(pipelines: readonly ReportedPipeline[], now: num
 						: [{ kind: 'paragraph', text: 'Their recipes differ in more than their seeds.' } as const]),
 				],
 			},
-			boughtSection([measuredTable(pipelines), claimsTable(pipelines)]),
+			boughtSection([measuredTable(pipelines), claimsTable(comparedClaims(pipelines))]),
 			...pipelines.map((pipeline) => {
 				const { stages, title } = pipeline;
 				const own = stages.flatMap(({ evaluation, name }) => (evaluation === null ? [] : [{ ...evaluation, name }]));

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { decode } from '../../protocol/decode.ts';
 import { type Comparison, comparisonSchema } from '../../protocol/pipelineRecipe.ts';
-import { compareStages, verdictOf } from './comparedStages.ts';
+import { type ComparedStages, type ComparisonVerdict, compareStages, verdictOf } from './comparedStages.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from './composeReport.ts';
 import { changeText, durationText, numberText, shareText } from './numberText.ts';
 import type { ReportTable } from './reportDocument.ts';
@@ -19,11 +19,35 @@ export function seedText({ recipe }: ReportedPipeline): string {
 	return typeof seed === 'number' ? `seed ${seed}` : 'no seed';
 }
 
-/** What is claimed of stages, and what of that came out, with a column for each pipeline; null: nothing is claimed. */
-export function claimsTable(pipelines: readonly ReportedPipeline[]): ReportTable | null {
-	const comparisons = comparisonsOf(pipelines[0]?.recipe);
-	if (comparisons.length === 0) return null;
-	const several = pipelines.length > 1;
+/** What a recipe claims of two stages, and what of that came out in each pipeline. */
+export interface ComparedClaim extends Comparison {
+	readonly pipelines: readonly {
+		readonly id: string;
+		readonly seed: string;
+		readonly compared: ComparedStages;
+		/** null: there was nothing to compare. */
+		readonly verdict: ComparisonVerdict | null;
+	}[];
+}
+
+/** The claims of the first one's recipe, held against all of them. */
+export function comparedClaims(pipelines: readonly ReportedPipeline[]): ComparedClaim[] {
+	return comparisonsOf(pipelines[0]?.recipe).map((comparison) => ({
+		...comparison,
+		pipelines: pipelines.map((pipeline) => {
+			const [own, other] = [comparison.stage, comparison.against].map((name) => evaluationOf(pipeline.stages, name));
+			const compared = own && other ? compareStages(own, other, comparison) : { reason: 'not measured' };
+			const verdict = 'reason' in compared ? null : verdictOf(comparison.expect ?? 'above', compared.difference);
+			return { id: pipeline.id, seed: seedText(pipeline), compared, verdict };
+		}),
+	}));
+}
+
+/** A column for each pipeline; null: nothing is claimed. */
+export function claimsTable(claims: readonly ComparedClaim[]): ReportTable | null {
+	const [first] = claims;
+	if (first === undefined) return null;
+	const several = first.pipelines.length > 1;
 	return {
 		kind: 'table',
 		caption: 'What is compared, question by question',
@@ -31,37 +55,23 @@ export function claimsTable(pipelines: readonly ReportedPipeline[]): ReportTable
 			{ title: 'claim' },
 			{ title: 'of' },
 			{ title: 'measure' },
-			...pipelines.map((pipeline) => ({ title: several ? seedText(pipeline) : 'difference', numbers: true })),
+			...first.pipelines.map(({ seed }) => ({ title: several ? seed : 'difference', numbers: true })),
 			{ title: 'came out' },
 		],
-		rows: comparisons.map((comparison) => {
-			const { claim, stage, against, measure = 'accuracy', category, expect = 'above' } = comparison;
-			const verdicts: boolean[] = [];
-			let signs = 0;
-			const cells = pipelines.map(({ stages }) => {
-				const [own, other] = [stage, against].map((name) => evaluationOf(stages, name));
-				if (!own || !other) return '–';
-				const compared = compareStages(own, other, comparison);
-				if ('reason' in compared) return compared.reason;
-				const verdict = verdictOf(expect, compared.difference);
-				verdicts.push(verdict.holds);
-				if (verdict.sign) signs++;
-				return `${valueText(compared.against)} → ${valueText(compared.stage)}: ${changeText(compared.difference)}`;
-			});
-			const held = verdicts.filter(Boolean).length;
-			const came = several
-				? `${held} of ${pipelines.length}, on that side in ${signs}`
-				: verdicts.length === 0
-					? 'not measured'
-					: held === 1
-						? 'yes'
-						: 'no';
+		rows: claims.map(({ claim, stage, against, measure = 'accuracy', category, expect = 'above', pipelines }) => {
+			const held = pipelines.filter(({ verdict }) => verdict?.holds).length;
+			const signs = pipelines.filter(({ verdict }) => verdict?.sign).length;
+			const came = pipelines.every(({ verdict }) => verdict === null) ? 'not measured' : held === 1 ? 'yes' : 'no';
 			return [
 				claim,
 				`${stage} against ${against}`,
 				`${measure}${category === undefined ? '' : `, ${category}`}, ${expect}`,
-				...cells,
-				came,
+				...pipelines.map(({ compared }) =>
+					'reason' in compared
+						? compared.reason
+						: `${valueText(compared.against)} → ${valueText(compared.stage)}: ${changeText(compared.difference)}`,
+				),
+				several ? `${held} of ${pipelines.length}, on that side in ${signs}` : came,
 			];
 		}),
 		note: [

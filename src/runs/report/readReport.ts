@@ -3,6 +3,7 @@ import type { AbortSignalLike } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import { pipelineReport, pipelinesReport, runReport } from '../../core/report/composeReport.ts';
 import { evaluationsSection } from '../../core/report/evaluationSections.ts';
+import { type ComparedClaim, comparedClaims } from '../../core/report/pipelineSections.ts';
 import type { ReportDocument } from '../../core/report/reportDocument.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import { isPipelineFolder, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
@@ -30,6 +31,8 @@ export interface ReadReport {
 	readonly runs: readonly string[];
 	/** What could not be read, a sentence each. */
 	readonly gaps: readonly string[];
+	/** Of pipelines: what their recipe claims, and what of that came out. */
+	readonly claims: readonly ComparedClaim[];
 }
 
 /**
@@ -46,12 +49,12 @@ export async function readReport(
 		if (part === 'evaluations') return evaluationsOfPipeline(path, signal);
 		const { pipeline, runs } = await readReportedPipeline(path, signal);
 		const gaps = [...pipeline.gaps, ...pipeline.stages.flatMap(({ run }) => run?.gaps ?? [])];
-		return { document: pipelineReport(pipeline, now), runs, gaps };
+		return { document: pipelineReport(pipeline, now), runs, gaps, claims: comparedClaims([pipeline]) };
 	}
 	const content = await open(named);
 	if (part === 'evaluations') return evaluationsOf(content, signal);
 	const run = await readReportedRun(content, signal === undefined ? {} : { signal });
-	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps };
+	return { document: runReport(run, now), runs: [content.folder], gaps: run.gaps, claims: [] };
 }
 
 /** The report of several pipelines, such as one recipe with several seeds. Fails with `invalid` for what is no pipeline. */
@@ -73,7 +76,8 @@ export async function readPipelinesReport(
 	}
 	const pipelines = read.map(({ pipeline }) => pipeline);
 	const gaps = pipelines.flatMap((one) => [...one.gaps, ...one.stages.flatMap(({ run }) => run?.gaps ?? [])]);
-	return { document: pipelinesReport(pipelines, now), runs: read.flatMap(({ runs }) => runs), gaps };
+	const runs = read.flatMap((one) => one.runs);
+	return { document: pipelinesReport(pipelines, now), runs, gaps, claims: comparedClaims(pipelines) };
 }
 
 /** Fails with `missing` when there are none. */
@@ -108,7 +112,7 @@ function evaluationsReport(
 		subtitle: 'Intervals are 95 %.',
 		sections: [{ title: 'All', blocks: section.blocks }, ...(section.sections ?? [])],
 	};
-	return { document, runs, gaps: [] };
+	return { document, runs, gaps: [], claims: [] };
 }
 
 async function nameOf(content: RunContent): Promise<string> {

@@ -14,6 +14,7 @@ import { RewardVerifier } from '../../../src/rewards/rewardVerifier.ts';
 import type { VerificationPlan } from '../../../src/rewards/verificationPlan.ts';
 import { isSound } from '../../../src/rewards/verifyReward.ts';
 import { memoryFacts } from '../../../src/runs/memoryFacts.ts';
+import { r1DataText } from '../../scripts/r1Data.ts';
 import { context, openHosts, rewardFolder } from '../rewards/hostFixtures.ts';
 
 const media = join(import.meta.dirname, '../../../media');
@@ -164,4 +165,31 @@ test('the recipes for PyTorch are valid, run without a GPU or fit on one, and na
 	assert.equal(there.trained, 8_798_208);
 	const readme = readFileSync(join(folder, 'README.md'), 'utf8');
 	for (const named of ['small.recipe.json', 'gsm8k.recipe.json']) assert.ok(readme.includes(named));
+});
+
+test('the pipelines of R1 have the same stages, claims of stages that measure, and data of their own', () => {
+	const folder = join(media, 'templates/r1');
+	const read = (name: string) => {
+		const parsed = parseRecipe(readFileSync(join(folder, name), 'utf8'));
+		assert.ok(parsed.ok && parsed.pipeline !== null, JSON.stringify(parsed));
+		return parsed.pipeline;
+	};
+	const [whole, quick] = [read('r1.recipe.json'), read('r1-quick.recipe.json')];
+	const shape = ({ stages }: typeof whole) => stages.map(({ name, type, from }) => ({ name, type, from }));
+	assert.deepEqual(shape(quick), shape(whole));
+	assert.deepEqual(quick.compare, whole.compare);
+	assert.ok((whole.compare?.length ?? 0) >= 5);
+	const minutes = whole.stages.map((stage) => stage.minutes ?? 0);
+	assert.ok(minutes.reduce((sum, most) => sum + most) <= 28, 'half an hour, with what measures');
+	assert.ok(
+		whole.stages.every(({ type, minutes: most }) => type === 'evaluate' || type === 'rejection-sampling' || most),
+	);
+	assert.equal(
+		readFileSync(join(folder, 'data/general.jsonl'), 'utf8'),
+		r1DataText(),
+		'run test/scripts/writeR1Data.ts',
+	);
+	const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+	for (const { name } of whole.stages.filter(({ type }) => type !== 'evaluate'))
+		assert.ok(readme.includes(`\`${name}\``), name);
 });

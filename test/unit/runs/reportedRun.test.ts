@@ -296,7 +296,7 @@ describe('a run as its report reads it', () => {
 		);
 		const both = await readPipelinesReport([pipeline, pipeline], { now: 0 });
 		assert.deepEqual(both.gaps, []);
-		assert.match(reportMarkdown(both.document), /\| test \| 0\.714 \(0\.714 to 0\.714\) \|/);
+		assert.match(reportMarkdown(both.document), /\| test \| 1\.000 \(1\.000 to 1\.000\) \|/);
 		await assert.rejects(readPipelinesReport([pipeline, folder], { now: 0 }), /is no pipeline\./);
 		const markdown = reportMarkdown(document);
 		assert.match(markdown, /\| later \| sft \| failed: No data\. \|/);
