@@ -96,7 +96,9 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 			return { command: commandIds.showEvaluations, title: 'Show Evaluations', arguments: [folder] };
 		}
 		const stage = this.#pipelines.stageAt(folder);
-		if (this.#runOf(folder) !== undefined) {
+		// Of a stage that has just begun the run may not be listed yet: it is then looked for.
+		const trains = stage?.done != null && stage.type !== 'search' && stage.type !== 'evaluate';
+		if (this.#runOf(folder) !== undefined || trains) {
 			return { command: commandIds.openDashboard, title: 'Open Dashboard', arguments: [folder] };
 		}
 		if (stage?.type !== 'search' || stage.status !== 'finished') return null;

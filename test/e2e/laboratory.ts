@@ -64,6 +64,11 @@ export class Laboratory {
 		return page;
 	}
 
+	/** The browser that the workbench is shown in, for pages of its own. */
+	get browser(): Browser {
+		return this.chrome;
+	}
+
 	/** Changes the colour theme and waits until it is on screen. */
 	async setTheme(workbench: WorkbenchPage, kind: ThemeKind): Promise<void> {
 		// Workspace settings, since the workbench does not watch its user settings. A change before it knows its themes is
@@ -169,7 +174,7 @@ export function enginesUnder(folder: string): { readonly pid: number; readonly s
 		try {
 			const [, script = '', ...args] = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0');
 			if (
-				!(script.endsWith('engine.js') || script.endsWith('driver.js')) ||
+				!['engine.js', 'driver.js', 'pipeline.js'].some((name) => script.endsWith(name)) ||
 				!args.some((arg) => arg.startsWith(folder))
 			)
 				continue;
@@ -232,7 +237,7 @@ export interface RecordedRun {
 	readonly parent: { readonly run: string } | null;
 }
 
-/** A run's run.json; the engine replaces it as a whole, so it can be read at any time. */
-export function recordOf(run: string): RecordedRun {
-	return JSON.parse(readFileSync(join(run, 'run.json'), 'utf8'));
+/** A run's run.json, or a pipeline's pipeline.json; it is replaced as a whole, so it can be read at any time. */
+export function recordOf<T = RecordedRun>(folder: string, file = 'run.json'): T {
+	return JSON.parse(readFileSync(join(folder, file), 'utf8'));
 }

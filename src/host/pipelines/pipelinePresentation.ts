@@ -150,7 +150,10 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow 
 	const quiet = state === 'running' || state === 'finished';
 	return {
 		label,
-		description: joined([quiet ? null : state, type, count, accuracy, reward, remaining, time, reason]),
+		// What is looked for stands first: a row is cut off where the view ends.
+		description: live
+			? joined([quiet ? null : state, count, remaining, accuracy, reward, type, time, reason])
+			: joined([quiet ? null : state, accuracy, type, count, time, reason]),
 		icon: stageIcons[stage.status],
 		contextValue: flagsOfStage(stage, facts).join(' '),
 		tooltip: [

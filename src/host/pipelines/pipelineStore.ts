@@ -19,6 +19,8 @@ interface Entry {
 	readonly evaluations: ReadonlyMap<string, EvaluationView>;
 }
 
+type KnownRuns = Pick<RunStore, 'runs' | 'onDidChange' | 'expect'>;
+
 /** How often pipelines at work are read again, and others looked at. */
 const lookMs = 2000;
 
@@ -31,7 +33,7 @@ export const isResumablePipeline = ({ status }: Pick<PipelineView, 'status'>): b
 
 /** The pipelines around the runs that are known, and those that were started here. Found again by their folders alone. */
 export class PipelineStore extends Disposable {
-	readonly #store: Pick<RunStore, 'runs' | 'onDidChange'>;
+	readonly #store: KnownRuns;
 	readonly #entries = new Map<string, Entry>();
 	readonly #expected = new Set<string>();
 	/** Folders that hold runs and are no pipelines. */
@@ -44,7 +46,7 @@ export class PipelineStore extends Disposable {
 	#again = false;
 	#timer: NodeJS.Timeout | null = null;
 
-	constructor(store: Pick<RunStore, 'runs' | 'onDidChange'>, onError: (error: unknown) => void) {
+	constructor(store: KnownRuns, onError: (error: unknown) => void) {
 		super();
 		this.#store = store;
 		this.#changed = this.register(new Emitter<void>(onError));
@@ -174,11 +176,20 @@ export class PipelineStore extends Disposable {
 			this.#words ??= await import('./pipelinePresentation.ts');
 			const view = await viewPipeline(folder);
 			this.#notePace(view.stages);
+			this.#expectRuns(view.stages);
 			const evaluations = await evaluationsIn(view.stages, entry?.evaluations);
 			this.#entries.set(folder, { view, stamp, evaluations });
 			return entry === undefined || JSON.stringify(entry.view) !== JSON.stringify(view);
 		} catch {
 			return this.#entries.delete(folder);
+		}
+	}
+
+	/** The run of a stage that has just begun is listed at once, not when it is next looked for. */
+	#expectRuns(stages: readonly StageView[]): void {
+		for (const { type, status, done, folder } of stages) {
+			if (status !== 'running' || done === null || type === 'search' || type === 'evaluate') continue;
+			if (!this.#store.runs.some((run) => run.folder === folder)) void this.#store.expect(folder);
 		}
 	}
 

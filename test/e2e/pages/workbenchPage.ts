@@ -98,7 +98,11 @@ export class WorkbenchPage {
 
 	/** Chooses an item of the quick pick that is open. */
 	async pick(text: string | RegExp): Promise<void> {
-		await this.quickItems().filter({ hasText: text }).first().click();
+		const item = this.quickItems().filter({ hasText: text }).first();
+		await item.waitFor();
+		// What is told of an item under a resting pointer covers others.
+		await this.page.mouse.move(0, 0);
+		await item.click();
 	}
 
 	async type(text: string): Promise<void> {
@@ -146,6 +150,12 @@ export class WorkbenchPage {
 		const row = this.run(name).first();
 		await row.hover();
 		await row.getByRole('button', { name: action }).click();
+	}
+
+	/** Chooses an entry of a row's context menu. */
+	async runMenu(row: Locator, entry: string): Promise<void> {
+		await row.first().click({ button: 'right' });
+		await this.page.getByRole('menuitem', { name: entry, exact: true }).click();
 	}
 
 	statusBarItem(text: string | RegExp): Locator {

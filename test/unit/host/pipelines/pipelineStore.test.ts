@@ -32,6 +32,8 @@ const stage = (
 	...more,
 });
 
+const nothingKnown = { runs: [], onDidChange: new Emitter<void>().event, expect: async (path: string) => path };
+
 const record: PipelineRecord = {
 	format: 1,
 	id: 'p',
@@ -63,7 +65,9 @@ test('pipelines are found around the runs of their stages, and followed by their
 	await writePipeline(pipeline, record);
 	const changed = new Emitter<void>();
 	const runs = [{ folder: join(pipeline, 'cold') }, { folder: join(folder, 'runs', 'alone') }] as RunView[];
-	const store = new PipelineStore({ runs, onDidChange: changed.event }, (error) => assert.fail(String(error)));
+	const store = new PipelineStore({ runs, onDidChange: changed.event, expect: async (path) => path }, (error) =>
+		assert.fail(String(error)),
+	);
 	context.after(() => store.dispose());
 	let news = 0;
 	store.onDidChange(() => news++);
@@ -91,7 +95,7 @@ test('pipelines are found around the runs of their stages, and followed by their
 test('one that has no run yet is taken in when it is told of', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
-	const store = new PipelineStore({ runs: [], onDidChange: new Emitter<void>().event }, () => undefined);
+	const store = new PipelineStore(nothingKnown, () => undefined);
 	context.after(() => store.dispose());
 	await writePipeline(folder, record);
 	await store.refresh();
@@ -104,7 +108,7 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
-	const store = new PipelineStore({ runs: [], onDidChange: new Emitter<void>().event }, () => undefined);
+	const store = new PipelineStore(nothingKnown, () => undefined);
 	context.after(() => store.dispose());
 	await store.expect(folder);
 	const [view] = store.pipelines;
@@ -118,7 +122,7 @@ test('rows say in words how pipelines and stages stand', async (context) => {
 	const told = (name: string, facts = {}) =>
 		presentStage(view.stages.find((one) => one.name === name) as StageView, facts);
 	const words = (name: string) => told(name).description;
-	assert.equal(words('cold'), 'grpo · accuracy 25.0 % · 40 s');
+	assert.equal(words('cold'), 'accuracy 25.0 % · grpo · 40 s');
 	assert.match(told('cold').spoken, /^stage cold, finished, grpo/);
 	assert.equal(words('more'), 'waits for rl, which has failed · grpo');
 	assert.equal(words('other'), 'skipped · grpo · good enough');
@@ -138,7 +142,7 @@ test('a pipeline at work says what its stage does and about how long that goes o
 	const folder = await mkdtemp(join(tmpdir(), 'ps-'));
 	context.after(() => rm(folder, { recursive: true, force: true }));
 	await writePipeline(folder, record);
-	const store = new PipelineStore({ runs: [], onDidChange: new Emitter<void>().event }, () => undefined);
+	const store = new PipelineStore(nothingKnown, () => undefined);
 	context.after(() => store.dispose());
 	await store.expect(folder);
 	const view = store.get(folder);
@@ -153,7 +157,7 @@ test('a pipeline at work says what its stage does and about how long that goes o
 	const run = { status: 'running', record: { engine: 'embedded', queued: null }, reward: 0.5, accuracy: 0.75 } as never;
 	assert.equal(
 		presentStage(rl, { run, left: 5 }).description,
-		'grpo · 12/20 · accuracy 75.0 % · reward 0.50 · about 5 s left · 1 min',
+		'12/20 · about 5 s left · accuracy 75.0 % · reward 0.50 · grpo · 1 min',
 	);
 	const evaluation = { accuracy: { accuracy: 0.5, low: 0.25, high: 0.75 } } as never;
 	const measured = { ...rl, type: 'evaluate', status: 'finished' as const };

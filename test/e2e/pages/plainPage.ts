@@ -1,0 +1,59 @@
+/** A page in a browser of its own, without editor and extension: what somebody sees who was sent a file. */
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { screenshots } from '../../scripts/paths.ts';
+import { patience } from './workbenchPage.ts';
+
+export class PlainPage {
+	readonly page: Page;
+	/** Everything that the page has asked for. */
+	readonly requests: string[] = [];
+
+	private constructor(page: Page) {
+		this.page = page;
+		page.setDefaultTimeout(patience);
+		page.on('request', (request) => this.requests.push(request.url()));
+	}
+
+	static async open(browser: Browser, url: string): Promise<PlainPage> {
+		const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, colorScheme: 'dark' });
+		const plain = new PlainPage(await context.newPage());
+		await plain.page.goto(url);
+		return plain;
+	}
+
+	heading(level: number, name: string): Locator {
+		return this.page.getByRole('heading', { level, name, exact: true });
+	}
+
+	/** Whether the page's own policy would let a script run, in an element or in an attribute. */
+	runsScripts(): Promise<boolean> {
+		return this.page.evaluate(async () => {
+			const element = document.createElement('script');
+			element.textContent = 'document.body.dataset.ran = "1"';
+			const image = document.createElement('img');
+			image.setAttribute('onerror', 'document.body.dataset.ran = "1"');
+			image.src = 'data:image/png;base64,AA==';
+			const failed = new Promise((resolve) => image.addEventListener('error', resolve));
+			document.body.append(element, image);
+			await failed;
+			const ran = document.body.dataset.ran !== undefined || document.scripts.length > 1;
+			element.remove();
+			image.remove();
+			return ran;
+		});
+	}
+
+	/** By how many pixels it is wider than the window. */
+	overflow(): Promise<number> {
+		return this.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+	}
+
+	async screenshot(name: string, fullPage = false): Promise<void> {
+		await this.page.screenshot({ path: join(screenshots, `${name}.png`), fullPage });
+	}
+
+	close(): Promise<void> {
+		return this.page.context().close();
+	}
+}

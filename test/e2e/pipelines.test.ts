@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import type { PipelineRecord } from '../../src/protocol/pipeline.ts';
+import { skip } from '../support/chromium.ts';
+import { violations } from './accessibility.ts';
+import { inOrder, Laboratory, readLines, recordOf, waitUntil } from './laboratory.ts';
+import { DashboardPage } from './pages/dashboardPage.ts';
+import { PlainPage } from './pages/plainPage.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+
+const read = (folder: string): PipelineRecord => recordOf(folder, 'pipeline.json');
+
+test('a person makes a project of R1, runs its pipeline, measures, rates and reports', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'pipelines');
+	const step = inOrder(t);
+	const workbench = await lab.workbench();
+	const row = (name: string, words: string | RegExp = '') =>
+		workbench.run(new RegExp(`^stage ${name}, ${words instanceof RegExp ? words.source : words}`));
+	const pipelineRow = (words: string) => workbench.run(new RegExp(`^pipeline r1-quick, ${words}`));
+	const stateOf = (name: string) => read(pipeline).stages.find((one) => one.name === name);
+	let pipeline = '';
+
+	await step('the project is there, and its recipe is open', async () => {
+		await workbench.command('Reasoning Lab: New Project');
+		await workbench.asked('New project');
+		await workbench.pick('DeepSeek-R1 in minutes');
+		await workbench.quickItems().filter({ hasText: 'new folder' }).waitFor();
+		await workbench.quickItems().first().click();
+		await workbench.editorTab('r1.recipe.json').waitFor();
+		assert.ok(existsSync(join(lab.workspace, 'data/general.jsonl')));
+	});
+
+	await step('its quick recipe is started from the editor, and its stages are rows', async () => {
+		await workbench.openFile('r1-quick.recipe.json');
+		await workbench.openSideBar();
+		await workbench.page.locator('.editor-actions').getByRole('button', { name: 'Start Run' }).click();
+		await pipelineRow('running').waitFor();
+		[pipeline = ''] = lab.runs();
+		assert.ok(existsSync(join(pipeline, 'pipeline.json')));
+		await row('base', /running, pretrain, \d+ of 300/).waitFor();
+		await row('zero', 'waits for base').waitFor();
+		await workbench.screenshot('pipeline-running');
+	});
+
+	await step('a stage at work opens its dashboard', async () => {
+		await row('base').click();
+		const page = new DashboardPage(await workbench.app('dashboard'));
+		await page.status(/running/);
+		await page.legend('Loss').filter({ hasText: /\d/ }).waitFor();
+		await workbench.screenshot('pipeline-stage-dashboard');
+	});
+
+	await step('it is stopped with a checkpoint, and goes on where it was', async () => {
+		await workbench.runAction(/^pipeline r1-quick/, 'Stop Pipeline');
+		await pipelineRow('stopped').waitFor();
+		await row('base', 'stopped').waitFor();
+		const { step: done } = recordOf(join(pipeline, 'base'));
+		assert.ok(done < 300, `${done} steps`);
+		await workbench.screenshot('pipeline-stopped');
+		await workbench.runAction(/^pipeline r1-quick/, 'Resume Pipeline');
+		await pipelineRow('running').waitFor();
+		await waitUntil(() => recordOf(join(pipeline, 'base')).step > done, 'the stage goes on');
+		assert.equal(recordOf(join(pipeline, 'base')).attempt, 2);
+	});
+
+	await step('its stages finish one after the other, each with its held-out accuracy', async () => {
+		await row('base', /finished, pretrain, 300 of 300, accuracy [\d.]+ %/).waitFor();
+		await row('reasoning', 'running').waitFor({ timeout: 120_000 });
+		await workbench.screenshot('pipeline-half');
+		await waitUntil(() => read(pipeline).status !== 'running', 'the pipeline ends', 180);
+		assert.deepEqual(
+			read(pipeline).stages.filter(({ status }) => status !== 'finished'),
+			[],
+		);
+		await pipelineRow('finished').waitFor();
+		await row('zero', /finished, grpo, 8 of 8, accuracy/).waitFor();
+	});
+
+	await step('a checkpoint of a stage is evaluated, and the evaluation is a row below it', async () => {
+		await workbench.runMenu(row('zero'), 'Evaluate Checkpoint...');
+		await workbench.asked(/^Evaluate a checkpoint of/);
+		await workbench.pick(/^Step 8/);
+		await workbench.asked('Evaluate on');
+		await workbench.pick("The run's held-out problems");
+		await workbench.asked('Sampling');
+		await workbench.pick('Eight samples');
+		await workbench.editorTab(/^Evaluations of r1-quick-zero/).waitFor({ timeout: 120_000 });
+		await workbench.screenshot('pipeline-evaluated');
+		const folder = join(pipeline, 'zero/annotations/evaluations');
+		assert.equal(readdirSync(folder).length, 1);
+		await row('zero').press('ArrowRight');
+		await workbench.run(/^evaluation on .*, pass@1 [\d.]+ % \([\d.]+ to [\d.]+\), 8 samples/).click();
+		await workbench.screenshot('pipeline-evaluation-row');
+	});
+
+	await step('the stages that evaluate are held against each other', async () => {
+		await workbench.runMenu(pipelineRow('finished'), 'Show Evaluations');
+		await workbench.editorTab(/^Evaluations of r1-quick[ .]/).waitFor();
+		const text = workbench.page.locator('.editor-instance .view-lines').last();
+		await text.filter({ hasText: 'of-base' }).waitFor();
+	});
+
+	await step('completions are rated by keys, and the ratings lie beside the run', async () => {
+		await workbench.runMenu(row('reasoning'), 'Open Rollouts');
+		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+		await rollouts.cards().nth(1).waitFor();
+		await rollouts.cards().first().click();
+		const { keyboard } = workbench.page;
+		const file = join(pipeline, 'reasoning/annotations/feedback.jsonl');
+		const given = (index: number) => rollouts.cards().nth(index).locator('.rating.given');
+		await keyboard.press('5');
+		await given(0).filter({ hasText: '5' }).waitFor();
+		await keyboard.press('ArrowRight');
+		await keyboard.press('-');
+		await given(1).filter({ hasText: '2' }).waitFor();
+		await waitUntil(() => readLines(file).length === 2, 'both ratings are saved');
+		assert.deepEqual(
+			readLines<{ rating: number }>(file).map(({ rating }) => rating),
+			[5, 2],
+		);
+		await workbench.screenshot('pipeline-rated');
+	});
+
+	await step('the report of the pipeline opens in a plain browser, where nothing runs', async () => {
+		const out = join(lab.workspace, 'r1-report.html');
+		await workbench.runMenu(pipelineRow('finished'), 'Export Report...');
+		await workbench.fileDialog(out, 'r1-quick.recipe.json', /^(OK|Save)$/);
+		await waitUntil(() => existsSync(out), 'the report is written');
+		const page = await PlainPage.open(lab.browser, pathToFileURL(out).href);
+		t.after(() => page.close());
+		await page.heading(1, 'r1-quick').waitFor();
+		for (const { name } of stagesThatTrain(read(pipeline))) await page.heading(2, name).waitFor();
+		await page.page.getByRole('table', { name: /^Stages in their order/ }).waitFor();
+		await page.page.getByRole('table', { name: /^pass@1 with 95 % intervals/ }).waitFor();
+		assert.ok((await page.page.getByRole('img').count()) > 3, 'there are curves');
+		assert.deepEqual(page.requests, [pathToFileURL(out).href]);
+		assert.equal(await page.runsScripts(), false);
+		for (const scheme of ['dark', 'light'] as const) {
+			await page.page.emulateMedia({ colorScheme: scheme });
+			assert.deepEqual(await violations(page.page.mainFrame()), [], scheme);
+			await page.screenshot(`report-${scheme}`);
+		}
+		await page.page.setViewportSize({ width: 420, height: 900 });
+		await page.screenshot('report-narrow');
+		assert.ok((await page.overflow()) <= 0, 'nothing is cut off sideways');
+	});
+
+	assert.equal(stateOf('base')?.status, 'finished');
+	assert.match(basename(pipeline), /^r1-quick-/);
+});
+
+const stagesThatTrain = ({ stages }: PipelineRecord) =>
+	stages.filter(({ type }) => type !== 'evaluate' && type !== 'search');
