@@ -1,19 +1,31 @@
+import { dirname, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { MemoryEstimate } from '../core/memory/estimateRecipe.ts';
-import { bytesText, partsText, stageText, totalText } from '../core/memory/memoryText.ts';
+import {
+	bytesText,
+	minutesText,
+	partsText,
+	pipelineTotalText,
+	stageText,
+	totalText,
+} from '../core/memory/memoryText.ts';
 import { estimateMemory } from '../environment/estimateMemory.ts';
+import { estimatePipeline, type PipelineForecast } from '../environment/estimatePipeline.ts';
 import type { DeviceMemory } from '../environment/machine/deviceMemory.ts';
+import { readPipelineFile } from '../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../runs/prepareRun.ts';
 import { printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
 import { parseArguments } from './parseArguments.ts';
 import { changeOptions, recipeChanges } from './runVerb.ts';
+import { table } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
 export const estimateVerb: Verb = {
 	name: 'estimate',
 	usage: '<recipe> [--gpu GIB]',
-	summary: 'Say what memory a recipe of the PyTorch engine will take, by stage and part, before it is started.',
+	summary:
+		'Say what memory a recipe or a pipeline of the PyTorch engine will take, by stage and part, before it is started.',
 	options: [
 		['--set KEY=VALUE', 'Another value for one key of the recipe, such as pytorch.microBatch=4; may be repeated.'],
 		['--gpu GIB', 'Memory of each GPU that it is meant for (default: what this machine has).'],
@@ -25,12 +37,22 @@ export const estimateVerb: Verb = {
 			{ set: changeOptions.set, gpu: { type: 'string' } },
 			{ names: ['a recipe file'], least: 1, most: 1 },
 		);
-		const recipe = await resolveRecipeFile(positionals[0] as string, recipeChanges(values));
+		const path = resolve(positionals[0] as string);
+		const changes = recipeChanges(values);
+		const pipeline = await readPipelineFile(path, changes);
 		const abort = new AbortController();
 		const stop = onInterrupt(() => abort.abort());
 		try {
 			const device = gpuOf(values.gpu);
-			const estimate = await estimateMemory(recipe, { signal: abort.signal, ...(device === null ? {} : { device }) });
+			const options = { signal: abort.signal, ...(device === null ? {} : { device }) };
+			if (pipeline !== null) {
+				const forecast = await estimatePipeline(pipeline, dirname(path), options);
+				output.object({ kind: 'pipeline-estimate', ...forecast });
+				for (const line of pipelineLines(forecast)) output.line(printable(line));
+				return forecast.fits === false ? 1 : 0;
+			}
+			const recipe = await resolveRecipeFile(path, changes);
+			const estimate = await estimateMemory(recipe, options);
 			output.object({ kind: 'estimate', recipe: recipe.name, ...estimate });
 			for (const line of linesOf(recipe.name, estimate)) output.line(printable(line));
 			return estimate.fits === false ? 1 : 0;
@@ -39,6 +61,35 @@ export const estimateVerb: Verb = {
 		}
 	},
 };
+
+/** A table of the stages, what they take together, and what would make the first fit that does not. */
+function pipelineLines(forecast: PipelineForecast): string[] {
+	const rows = forecast.stages.map(({ name, type, minutes, estimate }) => {
+		const top = estimate === null ? null : estimate.stages.reduce((a, b) => (b.peak > a.peak ? b : a));
+		return [
+			name,
+			type,
+			estimate === null ? '-' : bytesText(estimate.total),
+			top === null ? '-' : bytesText(top.peak),
+			minutes === null ? '-' : String(minutes),
+			estimate?.fits === false ? 'does not fit' : '',
+		];
+	});
+	const reasons = new Map<string, string[]>();
+	for (const { name, reason } of forecast.stages) {
+		if (reason !== null) reasons.set(reason, [...(reasons.get(reason) ?? []), name]);
+	}
+	const advised = forecast.stages.find(({ estimate }) => estimate?.fits === false);
+	const time = minutesText(forecast);
+	return [
+		`${forecast.name}: ${forecast.stages.length} stages, one after the other`,
+		...table([['stage', 'type', 'memory', 'tensors', 'minutes', ''], ...rows]).map((line) => line.trimEnd()),
+		pipelineTotalText(forecast),
+		...(time === null ? [] : [time]),
+		...(advised?.estimate?.advice ? [`${advised.name}: ${advised.estimate.advice}`] : []),
+		...[...reasons].map(([reason, names]) => `${names.join(', ')}: ${reason}`),
+	];
+}
 
 function gpuOf(text: string | undefined): DeviceMemory | null {
 	if (text === undefined) return null;

@@ -67,10 +67,9 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 	});
 
 	await step('its stages finish one after the other, each with its held-out accuracy', async () => {
-		await row('base', /finished, pretrain, 300 of 300, accuracy [\d.]+ %/).waitFor();
-		await row('reasoning', 'running').waitFor({ timeout: 120_000 });
+		await row('base', /finished, pretrain, 300 of 300, accuracy [\d.]+ %/).waitFor({ timeout: 240_000 });
 		await workbench.screenshot('pipeline-half');
-		await waitUntil(() => read(pipeline).status !== 'running', 'the pipeline ends', 180);
+		await waitUntil(() => read(pipeline).status !== 'running', 'the pipeline ends', 300);
 		assert.deepEqual(
 			read(pipeline).stages.filter(({ status }) => status !== 'finished'),
 			[],

@@ -56,3 +56,25 @@ export function totalText({ total, device, processes, deviceBytes, fits }: Memor
 		? `${about}; ${where} has ${bytesText(deviceBytes)}.`
 		: `${about}, and ${where} has ${bytesText(deviceBytes)}: it does not fit.`;
 }
+
+/** What a pipeline takes, in one sentence: its stages are one after the other, so it is what the largest takes. */
+export function pipelineTotalText(forecast: {
+	readonly largest: string;
+	readonly total: number;
+	readonly deviceBytes: number | null;
+	readonly fits: boolean | null;
+}): string {
+	const about = `The stages take about ${bytesText(forecast.total)} at most, in ${forecast.largest}`;
+	if (forecast.deviceBytes === null) return `${about}.`;
+	const has = `there are ${bytesText(forecast.deviceBytes)}`;
+	return forecast.fits === false ? `${about}, and ${has}: not all of them fit.` : `${about}; ${has}.`;
+}
+
+/** How long a pipeline may take by its recipe; null: nothing bounds it. */
+export function minutesText({ minutes, bounded }: { readonly minutes: number | null; readonly bounded: boolean }) {
+	if (minutes === null) return null;
+	const sum = `${Number(minutes.toFixed(2))} minutes`;
+	return bounded
+		? `Training may take ${sum} by the recipe.`
+		: `Stages with a bound may take ${sum}; others take as long as they take.`;
+}

@@ -1,12 +1,16 @@
+import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import type { MemoryEstimate } from '../../core/memory/estimateRecipe.ts';
 import { partsText, stageText, totalText } from '../../core/memory/memoryText.ts';
 import { estimateMemory } from '../../environment/estimateMemory.ts';
+import { estimatePipeline, type PipelineForecast } from '../../environment/estimatePipeline.ts';
+import type { PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { readPipelineFile } from '../../runs/pipeline/startPipeline.ts';
 import { resolveRecipeFile } from '../../runs/prepareRun.ts';
 import { withProgress } from '../progress.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { displayText } from '../runView.ts';
-import { memoryReport } from './memoryReport.ts';
+import { memoryReport, pipelineMemoryReport } from './memoryReport.ts';
 
 /** *Estimate Memory* of a recipe, and the question before a start that would not fit. */
 export class MemoryCommand {
@@ -17,13 +21,24 @@ export class MemoryCommand {
 	}
 
 	/** Shows the estimate as a text. @returns it, which tests look at */
-	async show(recipe: vscode.Uri): Promise<MemoryEstimate> {
+	async show(recipe: vscode.Uri): Promise<MemoryEstimate | PipelineForecast> {
+		const pipeline = await readPipelineFile(recipe.fsPath);
+		if (pipeline !== null) return this.#showPipeline(recipe, pipeline);
 		const { name, estimate } = await withProgress(
 			{ title: 'Estimating memory', why: 'model and data are looked at' },
 			(signal) => this.#estimate(recipe, signal),
 		);
 		await this.#documents.show('Memory.md', memoryReport(displayText(name), estimate), { preview: true });
 		return estimate;
+	}
+
+	async #showPipeline(recipe: vscode.Uri, pipeline: PipelineRecipe): Promise<PipelineForecast> {
+		const forecast = await withProgress(
+			{ title: 'Estimating memory', why: 'models and data of its stages are looked at' },
+			(signal) => estimatePipeline(pipeline, dirname(recipe.fsPath), { signal }),
+		);
+		await this.#documents.show('Memory.md', pipelineMemoryReport(forecast), { preview: true });
+		return forecast;
 	}
 
 	/**

@@ -1,6 +1,14 @@
 import type { MemoryEstimate } from '../../core/memory/estimateRecipe.ts';
-import { bytesText, partWords, stageText, totalText } from '../../core/memory/memoryText.ts';
+import {
+	bytesText,
+	minutesText,
+	partWords,
+	pipelineTotalText,
+	stageText,
+	totalText,
+} from '../../core/memory/memoryText.ts';
 import type { MemoryPart } from '../../core/memory/stageMemory.ts';
+import type { PipelineForecast } from '../../environment/estimatePipeline.ts';
 
 /** An estimate of memory as Markdown. @param name of the recipe, as it can be shown */
 export function memoryReport(name: string, estimate: MemoryEstimate): string {
@@ -37,4 +45,31 @@ export function memoryReport(name: string, estimate: MemoryEstimate): string {
 	if (notes.length > 0) lines.push('', ...notes.map((note) => `- ${note}`));
 	lines.push('', 'How it is calculated, and how near it comes, stands in docs/memory.md.', '');
 	return lines.join('\n');
+}
+
+/** An estimate of the stages of a pipeline as Markdown; each stage that could be estimated is told in full below. */
+export function pipelineMemoryReport(forecast: PipelineForecast): string {
+	const cell = (text: string) => text.replaceAll(/[`*_<>[\]#|\\\n]/g, ' ');
+	const time = minutesText(forecast);
+	const lines = [
+		`# Memory of ${cell(forecast.name)}`,
+		'',
+		cell(pipelineTotalText(forecast)),
+		...(time === null ? [] : ['', time]),
+		'',
+		'| stage | type | memory | minutes | |',
+		'|---|---|---:|---:|---|',
+		...forecast.stages.map(({ name, type, minutes, estimate, reason }) => {
+			const memory = estimate === null ? '–' : bytesText(estimate.total);
+			const words = reason ?? (estimate?.fits === false ? (estimate.advice ?? 'It does not fit.') : '');
+			return `| ${cell(name)} | ${cell(type)} | ${memory} | ${minutes ?? '–'} | ${cell(words)} |`;
+		}),
+		'',
+		'Stages are run one after the other, so a pipeline takes what its largest stage takes.',
+	];
+	for (const { name, estimate } of forecast.stages) {
+		// Their headings one level down.
+		if (estimate !== null) lines.push('', memoryReport(name, estimate).replaceAll(/^#/gm, '##').trimEnd());
+	}
+	return `${lines.join('\n')}\n`;
 }

@@ -49,6 +49,42 @@ test('the memory of a recipe is told by stage and part, and what would fit', { t
 	assert.deepEqual([line?.kind, line?.fits, line?.parameters], ['estimate', true, 494_032_768]);
 });
 
+test('a pipeline takes what its largest stage takes, each with the model that its policy began as', {
+	timeout: 120_000,
+}, async (context) => {
+	const grpo = { ...recipe.stages[0], minutes: 10 };
+	const stages = [
+		{ name: 'cold', type: 'sft', steps: 4, learning_rate: 1e-5, batch_size: 2, minutes: 2.5 },
+		{ ...grpo, name: 'rl', from: 'cold' },
+		{ name: 'student', type: 'sft', model: { layers: 1, width: 16, heads: 2 }, steps: 4, learning_rate: 1e-3 },
+		{ name: 'measure', type: 'evaluate', from: 'rl', problems: 4 },
+	];
+	const place = await Workplace.make(context, await folderOf(context, { stages }));
+	const told = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '80');
+	assert.equal(told.status, 1, told.stderr);
+	assert.match(told.stdout, /^sums: 4 stages, one after the other\nstage +type +memory/);
+	assert.match(told.stdout, /\nrl +grpo +\d+ GiB +\d+ GiB +10 +does not fit\n/);
+	assert.match(told.stdout, /\nmeasure +evaluate +- +- +-\n/);
+	assert.match(
+		told.stdout,
+		/\nThe stages take about \d+ GiB at most, in rl, and there are 80\.0 GiB: not all of them fit\.\n/,
+	);
+	assert.match(told.stdout, /\nStages with a bound may take 12\.5 minutes; others/);
+	assert.match(told.stdout, /\nrl: It would fit with "microBatch": \d+/);
+	const alone = await place.run(context, 'estimate', 'a.recipe.json', '--gpu', '800', '--json');
+	assert.equal(alone.status, 0, alone.stderr);
+	const [line] = objects(alone.stdout) as [
+		{ kind: string; fits: boolean; stages: { estimate: { parameters: number } | null }[] },
+	];
+	assert.deepEqual([line.kind, line.fits], ['pipeline-estimate', true]);
+	assert.deepEqual(
+		line.stages.map(({ estimate }) => (estimate?.parameters ?? 0) > 1e8),
+		[true, true, false, false],
+	);
+	const [, rl] = line.stages;
+	assert.equal(rl?.estimate?.parameters, 494_032_768);
+});
+
 test('bad input is told', { timeout: 120_000 }, async (context) => {
 	const folder = await folderOf(context);
 	const run = (...args: string[]) => {

@@ -173,7 +173,7 @@ test('what is left follows from what was seen, and rests do not count', () => {
 	assert.equal(pace.left('a', 15, 20, 101), null, 'too short to say');
 	assert.equal(pace.left('a', 15, 20, 110), 10);
 	pace.note('a', 15, 110);
-	assert.equal(pace.left('a', 20, 20, 120), 0);
+	assert.equal(pace.left('a', 20, 20, 120), null, 'what is done has nothing left');
 	// It begins anew.
 	pace.note('a', 2, 200);
 	assert.equal(pace.left('a', 4, 20, 204), 32);
