@@ -76,7 +76,7 @@ class Page {
 				return `<ul>${block.items.map((item) => `<li>${line(item)}</li>`).join('')}</ul>`;
 			case 'facts':
 				return [
-					`<div class="wide"><table class="facts"><caption>${line(block.caption)}</caption><tbody>`,
+					`${wide(block.caption)}<table class="facts"><caption>${line(block.caption)}</caption><tbody>`,
 					...block.rows.map(([name, value]) => `<tr><th scope="row">${line(name)}</th><td>${line(value)}</td></tr>`),
 					'</tbody></table></div>',
 				].join('');
@@ -106,15 +106,27 @@ class Page {
 	}
 }
 
+/** What is wider than the page is scrolled by itself, by keys, too. */
+const wide = (caption: string) =>
+	`<div class="wide" tabindex="0" role="group" aria-label="${htmlText(visibleLine(caption))}">`;
+
+/** Cells up to so many characters stay on one line. */
+const shortest = 28;
+
 function table({ caption, columns, rows, note }: ReportTable): string {
-	const cell = (i: number) => (columns[i]?.numbers ? ' class="n"' : '');
+	const cell = (i: number, value: string) => {
+		const width = value.length <= shortest ? 'k' : 'l';
+		return ` class="${columns[i]?.numbers ? `n ${width}` : width}"`;
+	};
+	const row = (cells: readonly string[]) =>
+		cells.map((value, i) =>
+			i === 0 ? `<th scope="row"${cell(i, value)}>${line(value)}</th>` : `<td${cell(i, value)}>${line(value)}</td>`,
+		);
+	const head = columns.map(({ title }, i) => `<th scope="col"${cell(i, title)}>${line(title)}</th>`);
 	return [
-		`<div class="wide"><table><caption>${line(caption)}</caption>`,
-		`<thead><tr>${columns.map(({ title }, i) => `<th scope="col"${cell(i)}>${line(title)}</th>`).join('')}</tr></thead><tbody>`,
-		...rows.map(
-			(cells) =>
-				`<tr>${cells.map((value, i) => (i === 0 ? `<th scope="row"${cell(i)}>${line(value)}</th>` : `<td${cell(i)}>${line(value)}</td>`)).join('')}</tr>`,
-		),
+		`${wide(caption)}<table><caption>${line(caption)}</caption>`,
+		`<thead><tr>${head.join('')}</tr></thead><tbody>`,
+		...rows.map((cells) => `<tr>${row(cells).join('')}</tr>`),
 		'</tbody></table></div>',
 		note === undefined ? '' : `<p class="note">${line(note)}</p>`,
 	].join('');

@@ -24,13 +24,17 @@ header p{margin:.2rem 0}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0}
 a{color:var(--s0)}
 .wide{overflow-x:auto;margin:.6rem 0}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 caption{text-align:left;padding:.2rem 0}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top}
 th{font-weight:600}
 tbody th{font-weight:400}
 .n{text-align:right}
+.k{white-space:nowrap}
+.l{min-width:12rem;overflow-wrap:anywhere}
+th:first-child{position:sticky;left:0;background:var(--back)}
 .facts th{color:var(--soft);white-space:nowrap}
+.facts td{overflow-wrap:anywhere}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(20rem,1fr));gap:1rem}
 figure{margin:0;background:var(--panel);border:1px solid var(--line);border-radius:6px;padding:.6rem}
 figcaption{font-size:.9rem}
@@ -52,6 +56,10 @@ summary{cursor:pointer;font-weight:600}
 body{max-width:none;padding:0;font-size:10.5pt}
 nav{display:none}
 pre{max-height:none;overflow:visible}
+.wide{overflow:visible}
+table{font-size:8.5pt}
+.k{white-space:normal}
+.l{min-width:0}
 figure,tr{break-inside:avoid}
 h2,h3,h4{break-after:avoid}
 }

@@ -124,8 +124,8 @@ describe('a report as HTML', () => {
 
 	it('says what its parts are', () => {
 		assert.match(html, /<th scope="row"><bdi>name<\/bdi><\/th><td><bdi>&lt;b&gt;<\/bdi><\/td>/);
-		assert.match(html, /<th scope="col" class="n"><bdi>n<\/bdi><\/th>/);
-		assert.match(html, /<td class="n"><bdi>-0\.5<\/bdi><\/td>/);
+		assert.match(html, /<th scope="col" class="n k"><bdi>n<\/bdi><\/th>/);
+		assert.match(html, /<td class="n k"><bdi>-0\.5<\/bdi><\/td>/);
 		assert.match(
 			html,
 			/<details><summary><bdi>Text<\/bdi><\/summary><pre dir="auto" tabindex="0">&#96;&#96;&#96;\n&lt;i&gt;/,
