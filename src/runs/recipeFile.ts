@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { type ParseError, parse } from 'jsonc-parser';
 import { Failure } from '../base/failure.ts';
-import { type ParsedRecipe, parseRecipe, recipeOrThrow } from '../core/recipe/parseRecipe.ts';
+import { type ParsedRecipe, parseRecipe, recipeOrThrow, repeatedKeys } from '../core/recipe/parseRecipe.ts';
 import type { Recipe } from '../protocol/recipe.ts';
 
 /** A recipe is written by hand. */
@@ -36,7 +36,8 @@ export async function readRecipeFile(path: string, change?: (value: unknown) => 
 	if (change === undefined) return recipeOrThrow(text, path);
 	const errors: ParseError[] = [];
 	const value: unknown = parse(text, errors, { allowTrailingComma: true });
-	if (errors.length > 0) return recipeOrThrow(text, path);
+	// With its changes it would not be known that a key stood there twice.
+	if (errors.length > 0 || repeatedKeys(text).length > 0) return recipeOrThrow(text, path);
 	const parsed = parseRecipe(JSON.stringify(change(value), null, 1) ?? '');
 	if (parsed.ok) return parsed;
 	const fault = parsed.faults[0];

@@ -76,6 +76,14 @@ export function formatPath(path: PathFault['path']): string {
 	return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : i === 0 ? part : `.${part}`)).join('');
 }
 
+/** Keys that occur twice in one object; no fault of the syntax is one. */
+export function repeatedKeys(text: string): string[] {
+	const doubled: Parameters<typeof treeValue>[2] = [];
+	const root = parseTree(text, [], { allowTrailingComma: true });
+	if (root !== undefined) treeValue(root, [], doubled);
+	return doubled.map(({ fault }) => formatPath(fault.path));
+}
+
 /** What to mark: the key of a property, else the value. */
 function nodeAt(root: Node, path: PathFault['path']): Node {
 	const node = findNodeAtLocation(root, [...path]) ?? root;

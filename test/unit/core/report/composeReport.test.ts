@@ -68,7 +68,7 @@ describe('the report of a run', () => {
 		const aime = runReport(madeRun({ evaluations: [measured] }), now);
 		const section = aime.sections.find(({ title }) => title === 'Evaluations')?.sections?.[0] as ReportSection;
 		const rows = tables(section).find(({ caption }) => caption === 'Beside published results')?.rows ?? [];
-		assert.equal(rows.length, 2 + 26);
+		assert.equal(rows.length, 2 + 28);
 		assert.deepEqual(
 			rows.filter(([model]) => model === 'tiny, step 12').map((row) => [row[1], row[3]]),
 			[
