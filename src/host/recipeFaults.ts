@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { findNodeAtLocation, parse, parseTree } from 'jsonc-parser';
 import { compileStage, placeholders } from '../core/pipeline/compileStage.ts';
-import { inputsOf, placeOf as placeOfInput } from '../core/pipeline/pipelineGraph.ts';
+import { writtenPlace } from '../core/pipeline/writtenPlace.ts';
 import { hasHubDatasetForm, hasHubForm } from '../core/recipe/hubId.ts';
 import { formatPath, parseRecipe, type RecipeFault } from '../core/recipe/parseRecipe.ts';
 import { recipeFiles } from '../core/recipe/recipeFiles.ts';
@@ -59,15 +59,7 @@ async function missingOf(
 		if (isRunnerStage(stage.type)) continue;
 		const compiled = compileStage(pipeline, stage, placeholders(pipeline, stage));
 		const at = places[i] as Key;
-		const named = new Set(inputsOf(stage).map(placeOfInput));
-		/** Where a key of the compiled recipe stands in the pipeline; null: another stage makes what it names. */
-		const place = ([head, ...rest]: Key): Key | null => {
-			const own = head === 'stages' ? rest.slice(1) : [head as string, ...rest];
-			if (named.has(String(own[0])) || named.has(`${own[0]}.${own[1]}`)) return null;
-			if (head === 'stages') return [...at, ...own];
-			if (head === 'model' && stage.from !== undefined) return null;
-			return stage[head as string] === undefined ? [head as string, ...rest] : [...at, head as string, ...rest];
-		};
+		const place = (key: Key) => writtenPlace(stage, at, key);
 		for (const fault of await missingFiles(compiled, text, path, place)) faults.set(fault.path, fault);
 	}
 	return [...faults.values()];

@@ -99,16 +99,27 @@ export async function prepareChild(
 	};
 }
 
-/** Fails with `missing` or `invalid` for a file that the recipe names and that is not there. @param path of the recipe */
-export async function requireFiles(recipe: ResolvedRecipe, path: string): Promise<void> {
+type Key = readonly (string | number)[];
+
+/**
+ * Fails with `missing` or `invalid` for a file that the recipe names and that is not there.
+ * @param path of the recipe @param place where a key is written; null: it is not looked at @param name of who names it
+ */
+export async function requireFiles(
+	recipe: ResolvedRecipe,
+	path: string,
+	{ place = (key) => key, name = path }: { readonly place?: (key: Key) => Key | null; readonly name?: string } = {},
+): Promise<void> {
 	for (const { key, path: file, kind } of recipeFiles(recipe)) {
 		// On a cluster it may lie where only the cluster's machines see it.
 		if (recipe.engine === 'ray' && !isInside(file, dirname(path))) continue;
-		await requireFile(file, formatPath(key), path, kind);
+		const written = place(key);
+		if (written !== null) await requireFile(file, formatPath(written), name, kind);
 	}
 	for (const [i, reward] of recipe.rewards.entries()) {
 		// One that is not absolute is a copy of the run that is continued.
-		if ('file' in reward && isAbsolute(reward.file)) await requireFile(reward.file, `rewards[${i}].file`, path);
+		const written = 'file' in reward && isAbsolute(reward.file) ? place(['rewards', i, 'file']) : null;
+		if ('file' in reward && written !== null) await requireFile(reward.file, formatPath(written), name);
 	}
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
 import { compileStage, ownSettings, type StageArtefacts } from '../../core/pipeline/compileStage.ts';
 import { withContext } from '../../core/pipeline/modelContext.ts';
+import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
 import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
@@ -30,7 +31,10 @@ export async function compiledStage(
 	try {
 		const written = withContext(pipeline, stage, compileStage(pipeline, stage, artefacts));
 		const resolved = resolveRecipe(written, await machineOf(written, folder));
-		await requireFiles(resolved, join(folder, `the stage "${stage.name}"`));
+		await requireFiles(resolved, join(folder, stage.name), {
+			place: (key) => writtenPlace(stage, [], key) ?? key,
+			name: `the stage "${stage.name}"`,
+		});
 		const copies = await readRewardCopies(resolved);
 		const own = isRunnerStage(stage.type) ? ownSettings(stage, artefacts.paths) : null;
 		return { stage, recipe: copies.recipe, copies, inputHash: await inputHash(copies.recipe, own, known) };

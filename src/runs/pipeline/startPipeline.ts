@@ -4,15 +4,20 @@ import { open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { Failure, type Reason } from '../../base/failure.ts';
+import { compileStage, placeholders } from '../../core/pipeline/compileStage.ts';
+import { withContext } from '../../core/pipeline/modelContext.ts';
 import { dependenciesOf, orderStages } from '../../core/pipeline/pipelineGraph.ts';
+import { writtenPlace } from '../../core/pipeline/writtenPlace.ts';
+import { resolveRecipe } from '../../core/recipe/resolve.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type PipelineRecord, pipelineFormat, type StageState } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
 import { engineEnvironment, type LaunchOptions, lastWords } from '../launchEngine.ts';
-import { changed, makeNewFolder, type RecipeChanges } from '../prepareRun.ts';
+import { changed, makeNewFolder, type RecipeChanges, requireFiles } from '../prepareRun.ts';
 import { ownIdentity } from '../processIdentity.ts';
-import { readRecipeFile } from '../recipeFile.ts';
+import { type ReadRecipe, readRecipeFile } from '../recipeFile.ts';
+import { machineOf } from '../recipeMachine.ts';
 import { connectRun } from '../runControl.ts';
 import { isPipelineFolder } from '../runRegistry.ts';
 import { openRegular } from '../safeFile.ts';
@@ -47,13 +52,29 @@ export interface StartedPipeline {
 
 /** The pipeline of a recipe file; null: its stages have no names. Fails as `readRecipeFile` does. */
 export async function readPipelineFile(path: string, changes: RecipeChanges = {}): Promise<PipelineRecipe | null> {
+	return (await readChanged(path, changes)).pipeline;
+}
+
+function readChanged(path: string, changes: RecipeChanges): Promise<ReadRecipe> {
 	const plain = Object.values(changes).every((change) => change === undefined);
-	return (await readRecipeFile(resolve(path), plain ? undefined : (value) => changed(value, changes))).pipeline;
+	return readRecipeFile(resolve(path), plain ? undefined : (value) => changed(value, changes));
+}
+
+/** Fails with `missing` or `invalid` for a file that a stage names and that is not there, before the first one begins. */
+async function requireInputs(recipe: PipelineRecipe, places: ReadRecipe['places'], path: string): Promise<void> {
+	for (const [i, stage] of recipe.stages.entries()) {
+		const compiled = compileStage(recipe, stage, placeholders(recipe, stage));
+		const resolved = resolveRecipe(withContext(recipe, stage, compiled), await machineOf(compiled, dirname(path)));
+		await requireFiles(resolved, path, { place: (key) => writtenPlace(stage, places[i] ?? ['stages', i], key) });
+	}
 }
 
 async function requirePipeline(path: string, changes: RecipeChanges): Promise<PipelineRecipe> {
-	const recipe = await readPipelineFile(path, changes);
-	if (recipe !== null) return recipe;
+	const { pipeline, places } = await readChanged(path, changes);
+	if (pipeline !== null) {
+		await requireInputs(pipeline, places, resolve(path));
+		return pipeline;
+	}
 	throw new Failure('invalid', `${resolve(path)} is no pipeline: its stages have no names.`, 'Name its stages.');
 }
 

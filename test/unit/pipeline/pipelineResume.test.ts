@@ -66,6 +66,22 @@ test('a file that was changed by hand is named, and accepted only when that is a
 	assert.deepEqual(made(remade, 'rl'), made(record, 'rl'));
 });
 
+test('a file that a later stage names is looked for before the first one begins', async (context) => {
+	const place = await PipelinePlace.make(context);
+	const head = { name: 'head', type: 'reward-model', from: 'cold', steps: 1, learning_rate: 0.1 };
+	const stages = [cold, { ...head, pairs: { path: 'gone.jsonl' } }];
+	await assert.rejects(place.start(stages), {
+		reason: 'missing',
+		message: /^"stages\[1\]\.pairs\.path" of .*tiny\.recipe\.json names .*gone\.jsonl, which does not exist\.$/,
+	});
+	const model = { use: 'reward-model', path: 'nothing' };
+	await assert.rejects(place.start([cold, { ...quick, rewards: [{ use: 'accuracy' }, model] }]), {
+		reason: 'missing',
+		message: /^"stages\[1\]\.rewards\[1\]\.path" of .* names .*nothing, which does not exist/,
+	});
+	assert.deepEqual(await readdir(place.folder).then((names) => names.includes('runs')), false);
+});
+
 test('one runner works on a folder; it stops with a checkpoint and is gone on with', async (context) => {
 	const place = await PipelinePlace.make(context);
 	const { folder } = await place.start([{ ...cold, steps: 1_000_000 }, quick]);
