@@ -100,8 +100,12 @@ export const envelope = {
 						heldOutAccuracy,
 					}),
 					v.strictObject({ previous, first, heldOutAccuracy }),
+					v.strictObject({
+						stage: stageName('Name of the stage whose held-out accuracy decides.'),
+						notAbove: stageName('The stage whose held-out accuracy that must exceed, or this one is skipped.'),
+					}),
 				],
-				'must be {"stage", "heldOutAccuracy"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
+				'must be {"stage", "heldOutAccuracy"}, {"stage", "notAbove"}, or in a loop {"previous", "first", "heldOutAccuracy"}',
 			),
 			'Leaves the stage out where another one is good enough; what starts from it then starts from where it would have.',
 		),
@@ -296,7 +300,12 @@ const pipelineStageSchema = v.variant(
 /** Stages that are repeated, a round after the other: {@link expandLoops} makes ordinary stages of them. */
 export const loopSchema = v.strictObject({
 	loop: text('Name of the loop. Its stages are repeated as NAME-1, NAME-2, ..., each round on its own.'),
-	times: count('Rounds.', 1, 100),
+	times: count('Rounds, at most where "rising" is given.', 1, 100),
+	rising: v.optional(
+		stageName(
+			'Name of a stage of the loop: when its held-out accuracy was not above that of the round before, the rest is skipped.',
+		),
+	),
 	stages: described(
 		v.pipe(v.array(pipelineStageSchema, 'must be a list of stages'), v.minLength(1, 'needs at least one stage')),
 		'The stages of a round: what one names is of the same round, or with "previous" of the one before.',
@@ -305,6 +314,7 @@ export const loopSchema = v.strictObject({
 export interface StageLoop {
 	readonly loop: string;
 	readonly times: number;
+	readonly rising?: string | undefined;
 	readonly stages: readonly PipelineStage[];
 }
 export const isLoop = (entry: PipelineStage | StageLoop): entry is StageLoop => 'loop' in entry;

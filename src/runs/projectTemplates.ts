@@ -5,7 +5,7 @@ import { Failure } from '../base/failure.ts';
 
 /** A project that can be scaffolded: a folder of media/templates. */
 export interface ProjectTemplate {
-	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1';
+	readonly id: 'starter' | 'demo' | 'pytorch' | 'r1' | 'expert-iteration';
 	readonly label: string;
 	readonly detail: string;
 	/** The recipe that is opened once the project is there. */
@@ -37,6 +37,12 @@ export const projectTemplates: readonly ProjectTemplate[] = [
 		detail:
 			'A pipeline: R1-Zero beside the four stages of R1 and a distilled student, on small models of this machine.',
 		recipe: 'r1.recipe.json',
+	},
+	{
+		id: 'expert-iteration',
+		label: 'Expert iteration',
+		detail: 'A pipeline with a loop: search, learn from what was right, and again, until searching adds little.',
+		recipe: 'expert-iteration.recipe.json',
 	},
 ];
 

@@ -77,7 +77,7 @@ export function compileStage(recipe: PipelineRecipe, stage: NamedStage, artefact
 
 /**
  * Where a stage starts by its keys alone: the input whose checkpoint it is, or a model. A stage that was skipped passes on
- * where it would have started itself.
+ * where it would have started itself; a round of a loop, the same stage of the last round that was not skipped.
  * @param skipped names of the stages that were skipped
  */
 export function startOf(
@@ -88,8 +88,18 @@ export function startOf(
 	const input = inputsOf(stage).find(({ key }) => key === 'from');
 	if (input === undefined) return { model: stage.model ?? recipe.model };
 	const other = recipe.stages.find(({ name }) => name === input.stage);
-	if (other !== undefined && skipped.has(other.name)) return startOf(recipe, other, skipped);
-	return { input };
+	if (other === undefined || !skipped.has(other.name)) return { input };
+	const last = roundBefore(recipe, other, skipped);
+	return last === null ? startOf(recipe, other, skipped) : { input: { ...input, stage: last.name } };
+}
+
+/** The same stage in the last round that was not skipped, before one that was. */
+function roundBefore(recipe: PipelineRecipe, { round }: NamedStage, skipped: ReadonlySet<string>): NamedStage | null {
+	if (round === undefined) return null;
+	const before = recipe.stages.filter(
+		({ name, round: own }) => own?.of === round.of && own.number < round.number && !skipped.has(name),
+	);
+	return before.sort((a, b) => (b.round?.number ?? 0) - (a.round?.number ?? 0))[0] ?? null;
 }
 
 /** What a key takes of the stage that it names. */

@@ -8,6 +8,7 @@ import {
 } from '../../protocol/pipelineRecipe.ts';
 import type { PathFault } from '../recipe/pathFault.ts';
 import { suggest } from '../recipe/suggest.ts';
+import { makesCheckpoint } from './pipelineGraph.ts';
 
 type Place = PathFault['path'];
 
@@ -73,9 +74,11 @@ export function expandLoops(entries: readonly (PipelineStage | StageLoop)[], see
 			faults.push(...insideLoop(stage, names, entry.loop, inner));
 		}
 		for (const name of names) taken.set(name, true);
+		faults.push(...risingFaults(entry, names, place));
 		for (let round = 1; round <= entry.times; round++) {
 			for (const [j, stage] of entry.stages.entries()) {
-				add(stageOfRound(stage, names, round, seed), [...place, 'stages', j]);
+				const made = stageOfRound(stage, names, round, seed);
+				add(whileRising(made, entry.rising, round), [...place, 'stages', j]);
 			}
 		}
 	}
@@ -119,6 +122,39 @@ function insideLoop(stage: PipelineStage, names: readonly string[], loop: string
 		}
 	}
 	return faults;
+}
+
+function risingFaults({ rising, stages }: StageLoop, names: readonly string[], place: Place): PathFault[] {
+	if (rising === undefined) return [];
+	const faults = stages.flatMap(({ skipIf }, j): PathFault[] =>
+		skipIf === undefined
+			? []
+			: [
+					{
+						path: [...place, 'stages', j, 'skipIf'],
+						message: 'The loop skips its stages by "rising", and this one has a "skipIf": remove one of them.',
+					},
+				],
+	);
+	const named = stages.find(({ name }) => name === rising);
+	if (named !== undefined) {
+		if (named.type === 'evaluate' || makesCheckpoint(named.type)) return faults;
+		const none = `"rising" names the stage "${rising}", which measures no held-out accuracy: name a stage that trains or evaluates.`;
+		return [...faults, { path: [...place, 'rising'], message: none }];
+	}
+	const near = suggest(rising, names);
+	const advice = near === null ? `its stages are ${names.join(', ')}.` : `did you mean "${near}"?`;
+	const message = `"rising" names the stage "${rising.slice(0, 80)}", and the loop has none: ${advice}`;
+	return [...faults, { path: [...place, 'rising'], message }];
+}
+
+/** From the third round on there are two before it that can be compared. */
+function whileRising(stage: PipelineStage, rising: string | undefined, round: number): PipelineStage {
+	if (rising === undefined || round < 3) return stage;
+	return {
+		...stage,
+		skipIf: { stage: nameInRound(rising, round - 1), notAbove: nameInRound(rising, round - 2) },
+	};
 }
 
 function stageOfRound(stage: PipelineStage, names: readonly string[], round: number, seed: number): PipelineStage {

@@ -43,7 +43,11 @@ export function inputsOf(stage: NamedStage): StageInput[] {
 			if (reference !== null) inputs.push({ key, index, ...reference });
 		}
 	}
-	if (stage.skipIf !== undefined) inputs.push({ key: 'skipIf', stage: stage.skipIf.stage, checkpoint: 'last' });
+	const { skipIf } = stage;
+	if (skipIf !== undefined) {
+		inputs.push({ key: 'skipIf', stage: skipIf.stage, checkpoint: 'last' });
+		if ('notAbove' in skipIf) inputs.push({ key: 'skipIf', stage: skipIf.notAbove, checkpoint: 'last' });
+	}
 	return inputs;
 }
 

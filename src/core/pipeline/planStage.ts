@@ -37,8 +37,15 @@ const skippedNames = (states: StatesByName) =>
 export function skipReason(stage: NamedStage, states: StatesByName): string | null {
 	const { skipIf } = stage;
 	if (skipIf !== undefined) {
-		const accuracy = states.get(skipIf.stage)?.accuracy ?? null;
-		if (accuracy !== null && accuracy >= skipIf.heldOutAccuracy) {
+		const told = states.get(skipIf.stage);
+		const accuracy = told?.accuracy ?? null;
+		if ('notAbove' in skipIf) {
+			const before = states.get(skipIf.notAbove)?.accuracy ?? null;
+			if (told?.status === 'skipped') return `${skipIf.stage} was skipped`;
+			if (accuracy !== null && before !== null && accuracy <= before) {
+				return `held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, not above the ${before.toFixed(3)} of ${skipIf.notAbove}`;
+			}
+		} else if (accuracy !== null && accuracy >= skipIf.heldOutAccuracy) {
 			return `held-out accuracy of ${skipIf.stage} is ${accuracy.toFixed(3)}, at least ${skipIf.heldOutAccuracy}`;
 		}
 	}

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { placeholders } from '../../../../src/core/pipeline/compileStage.ts';
+import { placeholders, startOf } from '../../../../src/core/pipeline/compileStage.ts';
 import { dependenciesOf, orderStages } from '../../../../src/core/pipeline/pipelineGraph.ts';
+import { skipReason } from '../../../../src/core/pipeline/planStage.ts';
+import type { StageState } from '../../../../src/protocol/pipeline.ts';
+import type { NamedStage } from '../../../../src/protocol/pipelineRecipe.ts';
+import { freshState } from '../../../../src/runs/pipeline/startPipeline.ts';
 import { faultsOf, grpo, pipelineOf, sft } from './pipelineRecipes.ts';
 
 const base = { ...sft, name: 'base' };
@@ -108,6 +112,50 @@ describe('a loop', () => {
 			stages.map(({ seed }) => seed),
 			[undefined, 0, 1],
 		);
+	});
+});
+
+describe('a loop while accuracy rises', () => {
+	const { stages } = pipelineOf([
+		base,
+		{ ...loop, times: 4, rising: 'measure' },
+		{ ...grpo, name: 'rl', from: 'learn-4' },
+	]);
+	const of = (name: string) => stages.find((stage) => stage.name === name) as NamedStage;
+	const state = (name: string, status: StageState['status'], accuracy: number | null = null): [string, StageState] => [
+		name,
+		{ ...freshState(of(name)), status, accuracy },
+	];
+
+	test('skips a round from the third on, where the one before it was not above the one before that', () => {
+		assert.equal(of('learn-2').skipIf, undefined);
+		assert.deepEqual(of('learn-3').skipIf, { stage: 'measure-2', notAbove: 'measure-1' });
+		assert.deepEqual(dependenciesOf(of('search-3')), ['value-2', 'measure-2', 'measure-1']);
+		const rose = new Map([state('measure-1', 'finished', 0.5), state('measure-2', 'finished', 0.51)]);
+		assert.equal(skipReason(of('learn-3'), rose), null);
+		const fell = new Map([state('measure-1', 'finished', 0.5), state('measure-2', 'finished', 0.5)]);
+		assert.match(skipReason(of('learn-3'), fell) ?? '', /measure-2 is 0\.500, not above the 0\.500 of measure-1/);
+		const over = new Map([state('measure-2', 'finished', 0.5), state('measure-3', 'skipped')]);
+		assert.equal(skipReason(of('learn-4'), over), 'measure-3 was skipped');
+	});
+
+	test('leaves what comes behind with the last round that was done', () => {
+		const pipeline = pipelineOf([base, { ...loop, times: 4, rising: 'measure' }, of('rl')]);
+		const start = startOf(pipeline, of('rl'), new Set(['learn-3', 'learn-4']));
+		assert.deepEqual('input' in start && [start.input.stage, start.input.checkpoint], ['learn-2', 'last']);
+	});
+
+	test('needs a stage of its own that measures, and no other condition', () => {
+		const message = (rising: string, more: object = {}) =>
+			faultsOf([base, { ...loop, rising, stages: [exporting, learn, value, { ...measure, ...more }] }])[0]?.message ??
+			'';
+		assert.match(
+			message('mesure'),
+			/"rising" names the stage "mesure", and the loop has none: did you mean "measure"\?/,
+		);
+		assert.match(message('search'), /which measures no held-out accuracy/);
+		const skipIf = { stage: 'base', heldOutAccuracy: 0.9 };
+		assert.match(message('measure', { skipIf }), /skips its stages by "rising", and this one has a "skipIf"/);
 	});
 });
 
