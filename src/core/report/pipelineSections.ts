@@ -110,7 +110,7 @@ export function measuredTable(pipelines: readonly ReportedPipeline[]): ReportTab
 	const several = pipelines.length > 1;
 	return {
 		kind: 'table',
-		caption: several ? 'What each stage bought: mean (least to most)' : 'What each stage bought',
+		caption: several ? 'Each stage by its evaluations: mean (least to most)' : 'Each stage by its evaluation',
 		columns: [
 			{ title: 'stage' },
 			{ title: 'pass@1', numbers: true },
