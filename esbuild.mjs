@@ -142,6 +142,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		tree: webviewApp('tree'),
 		strategies: webviewApp('strategies'),
 		dataset: webviewApp('dataset'),
+		playground: webviewApp('playground'),
 		...(tests
 			? {
 					integration: { ...hostSuites, entryPoints: integrationEntryPoints() },

@@ -28,6 +28,8 @@ import { PauseNotification } from './host/pauseNotification.ts';
 import { addPipelineCommands } from './host/pipelines/pipelineCommands.ts';
 import { PipelineNotification } from './host/pipelines/pipelineNotification.ts';
 import { PipelineStore } from './host/pipelines/pipelineStore.ts';
+import { addPlaygroundCommands } from './host/playground/playgroundCommands.ts';
+import type { PlaygroundPlace } from './host/playground/playgroundPanel.ts';
 import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
 import { PoliciesTree } from './host/policies/policiesTree.ts';
 import { addPytorchCommands, LazyPytorch } from './host/pytorch/lazyPytorch.ts';
@@ -208,6 +210,16 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 			});
 		}),
 	);
+	const playgrounds = keep(
+		new LazyPanels<never, PlaygroundPlace>(panelTypes.playground, async () => {
+			const { PlaygroundPanels } = await import('./host/playground/playgroundPanel.ts');
+			return new PlaygroundPanels({
+				...{ ...panels, extension, client, store, notices, environment, files: rewardFiles },
+				policies: () => policies.get(),
+				torch: () => pytorch.ifThere(),
+			});
+		}),
+	);
 	const trees: LazyPanels<never, TreePlace> = keep(
 		new LazyPanels<never, TreePlace>(panelTypes.tree, async () => {
 			const [{ TreePanels }, { actions }] = await Promise.all([import('./host/panels/treePanel.ts'), searches.get()]);
@@ -324,6 +336,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addRewardCommands(table, rewards);
 	addSearchCommands(table, searches);
 	addPolicyCommands(table, policies);
+	addPlaygroundCommands(table, { playgrounds, picker, policies });
 	addPytorchCommands(table, pytorch);
 	addSandboxCommands(table, { extension, documents, notices });
 

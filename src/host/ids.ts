@@ -75,6 +75,8 @@ export const commandIds = {
 	renameSearch: 'reasoningLab.renameSearch',
 	deleteSearch: 'reasoningLab.deleteSearch',
 	refreshSearches: 'reasoningLab.refreshSearches',
+	openPlayground: 'reasoningLab.openPlayground',
+	tryInPlayground: 'reasoningLab.tryInPlayground',
 	research: 'reasoningLab.research',
 	exportResearchReport: 'reasoningLab.exportResearchReport',
 	addPolicy: 'reasoningLab.addPolicy',
@@ -177,6 +179,7 @@ export const panelTypes = {
 	comparison: 'reasoningLab.comparison',
 	tree: 'reasoningLab.tree',
 	strategies: 'reasoningLab.strategies',
+	playground: 'reasoningLab.playground',
 } as const;
 
 /** Types of custom editors. */

@@ -18,6 +18,8 @@ export interface PolicyContext {
 	readonly folder: string;
 	/** Where `keyVariable` is looked up, and which Python serves checkpoints of the pytorch engine. Default: none are there. */
 	readonly environment?: Readonly<Record<string, string | undefined>>;
+	/** Checkpoints and engines get what they are asked as it stands, without their run's template. Default: with it. */
+	readonly rawPrompts?: boolean;
 	/** How long a checkpoint that nobody uses stays served, for the next search, in milliseconds. Default 0. */
 	readonly idleMs?: number;
 }

@@ -33,6 +33,8 @@ export interface EnginePolicyOptions {
 	readonly name: string;
 	readonly model: string;
 	readonly template: PolicyTemplate;
+	/** Problems are put to it as they stand; of the template its tags alone count. Default false. */
+	readonly raw?: boolean;
 	/** Tokens of the context; null: it is not known. */
 	readonly context: number | null;
 	/** Completions of one request to the engine at most: one that trains waits meanwhile. */
@@ -145,9 +147,12 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	}
 
 	#prompt(messages: readonly ChatMessage[]): string {
-		const { template } = this.#options.template;
+		const {
+			raw = false,
+			template: { template },
+		} = this.#options;
 		const problem = problemOf(messages);
-		return template === null ? problem : renderPrompt(template, problem);
+		return raw || template === null ? problem : renderPrompt(template, problem);
 	}
 
 	/** Requests of equal parameters go together, as far as the engine takes them. */

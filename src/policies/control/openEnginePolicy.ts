@@ -25,6 +25,7 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 			name: template.run === null ? place : `${template.run}, ${place}`,
 			model: run === null ? basename(folder) : `${basename(run)}/${basename(folder)}`,
 			template,
+			raw: context.rawPrompts === true,
 			context: await contextOf(folder),
 			rows: rows.served,
 			connect: async (signal) => {
@@ -49,6 +50,7 @@ export async function openRunPolicy(run: string, context: PolicyContext): Promis
 			name: `${template.run ?? record.name}, training`,
 			model: basename(run),
 			template,
+			raw: context.rawPrompts === true,
 			context: newest === undefined ? null : await contextOf(newest.path),
 			rows: rows.training,
 			connect: async () => {

@@ -20,7 +20,8 @@ export interface WebviewOptions {
 		| 'comparison'
 		| 'tree'
 		| 'strategies'
-		| 'dataset';
+		| 'dataset'
+		| 'playground';
 	readonly theme?: ThemeName;
 	readonly width?: number;
 	readonly height?: number;

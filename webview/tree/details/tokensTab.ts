@@ -1,8 +1,8 @@
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
 import { element, fill } from '../../lib/dom.ts';
+import { TokenView } from '../../lib/tokens/tokenView.ts';
 import { roleNames } from '../draw/nodeShapes.ts';
-import { TokenView } from '../tokens/tokenView.ts';
 import type { Change, TreeModel } from '../treeModel.ts';
 import type { TreeSide } from '../treeSide.ts';
 import type { DetailTab } from './detailTab.ts';

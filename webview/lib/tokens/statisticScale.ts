@@ -6,7 +6,7 @@ import {
 	type TokenStatistic,
 	tokenStatistics,
 } from '../../../src/core/search/tokenStatistics.ts';
-import { formatNumber } from '../../lib/format.ts';
+import { formatNumber } from '../format.ts';
 
 /** Levels of colour: 0 (the policy is sure) to this (it could go on otherwise). */
 export const highestLevel = 6;

@@ -1,5 +1,5 @@
-import { element } from '../../lib/dom.ts';
-import { formatNumber } from '../../lib/format.ts';
+import { element } from '../dom.ts';
+import { formatNumber } from '../format.ts';
 import { type StatisticColumn, statisticNames, stripOf } from './statisticScale.ts';
 
 const namespace = 'http://www.w3.org/2000/svg';

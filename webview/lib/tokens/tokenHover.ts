@@ -1,6 +1,6 @@
 import type { IDisposable } from '../../../src/base/disposable.ts';
-import { element, fill } from '../../lib/dom.ts';
-import { placeTooltip } from '../../lib/tooltip.ts';
+import { element, fill } from '../dom.ts';
+import { placeTooltip } from '../tooltip.ts';
 
 /** What is told of the token under the pointer, beside it. It takes no part in what can be pointed at. */
 export class TokenHover implements IDisposable {

@@ -2,10 +2,9 @@ import type { IDisposable } from '../../../src/base/disposable.ts';
 import { type TokenKind, tokenKinds } from '../../../src/core/search/forkRule.ts';
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
 import type { TokenStatistic } from '../../../src/core/search/tokenStatistics.ts';
-import { button, dropdown } from '../../lib/controls.ts';
-import { element, fill, setText } from '../../lib/dom.ts';
-import { formatCount } from '../../lib/format.ts';
-import { TokenText } from '../../lib/tokens/tokenText.ts';
+import { button, dropdown } from '../controls.ts';
+import { element, fill, setText } from '../dom.ts';
+import { formatCount } from '../format.ts';
 import { alternativeList, alternativesAt, tokenLabel } from './alternativeList.ts';
 import {
 	highestLevel,
@@ -23,6 +22,7 @@ import {
 } from './statisticScale.ts';
 import { TokenHover } from './tokenHover.ts';
 import { TokenStrip } from './tokenStrip.ts';
+import { TokenText } from './tokenText.ts';
 
 export interface TokenViewOptions {
 	readonly label: string;
@@ -34,6 +34,8 @@ export interface TokenViewOptions {
 	readonly canForce: true | string;
 	/** Goes on from another token at this place. */
 	readonly onForce: (token: number, text: string) => void;
+	/** What is said where no alternatives were told. Default: how a search records them. */
+	readonly noAlternatives?: string;
 	readonly onStatistic?: (statistic: TokenStatistic) => void;
 }
 
@@ -52,7 +54,11 @@ export class TokenView implements IDisposable {
 	readonly #hover = new TokenHover();
 	readonly #legend = element('p', { class: 'token-legend' });
 	readonly #facts = element('p', { class: 'token-facts', role: 'status' });
-	readonly #alternatives = element('section', { class: 'token-alternatives', aria: { label: 'Alternatives' } });
+	readonly #alternatives = element('div', {
+		class: 'token-alternatives',
+		role: 'group',
+		aria: { label: 'Alternatives' },
+	});
 	#shown = -1;
 
 	constructor(options: TokenViewOptions) {
@@ -170,7 +176,8 @@ export class TokenView implements IDisposable {
 				? element(
 						'p',
 						{ class: 'quiet' },
-						'The policy told none here. Search with alternatives for tokens to see them.',
+						this.#options.noAlternatives ??
+							'The policy told none here. Search with alternatives for tokens to see them.',
 					)
 				: alternativeList(alternatives, canForce === true ? (text) => onForce(token, text) : undefined),
 			alternatives.length > 0 && canForce !== true && element('p', { class: 'quiet' }, canForce),

@@ -1,7 +1,7 @@
 import type { TokenDetail } from '../../../src/core/search/policy.ts';
-import { element, unseen } from '../../lib/dom.ts';
-import { formatPercent } from '../../lib/format.ts';
-import { plainLabel } from '../../lib/trace/hiddenCharacters.ts';
+import { element, unseen } from '../dom.ts';
+import { formatPercent } from '../format.ts';
+import { plainLabel } from '../trace/hiddenCharacters.ts';
 
 export interface Alternative {
 	readonly text: string;

@@ -1,0 +1,129 @@
+import { Failure } from '../../base/failure.ts';
+import {
+	type Exchange,
+	longestCompletion,
+	mostDetails,
+	type PlaygroundBranch,
+	type PlaygroundSample,
+	type PlaygroundTokens,
+} from '../../protocol/playgroundMessages.ts';
+import type { TokenDetail } from '../search/policy.ts';
+
+/** What a policy told of the tokens of a completion as it is kept: whole numbers of nats and no more than is shown. */
+export function keptTokens(detail: TokenDetail | null, most = mostDetails): PlaygroundTokens | null {
+	if (detail === null) return null;
+	const finite = (value: number | null | undefined) =>
+		typeof value === 'number' && Number.isFinite(value) ? value : null;
+	const { text, logprob, entropy, top, partial } = detail;
+	return {
+		text: text.slice(0, most),
+		logprob: text.slice(0, most).map((_, i) => finite(logprob[i])),
+		...(entropy === undefined ? {} : { entropy: entropy.slice(0, most).map(finite) }),
+		...(top === undefined
+			? {}
+			: {
+					top: text
+						.slice(0, most)
+						.map((_, i) =>
+							(top[i] ?? []).flatMap(([word, p]): [string, number][] => (Number.isFinite(p) ? [[word, p]] : [])),
+						),
+				}),
+		...(partial === true ? { partial } : {}),
+	};
+}
+
+/** Why no other token can be chosen in a completion; null: one can. */
+export function whyNoBranch(
+	sample: Pick<PlaygroundSample, 'text' | 'given' | 'detail'>,
+	goesOn: boolean,
+): string | null {
+	if (!goesOn) return 'This policy does not go on from a given beginning, so no other token can be chosen.';
+	if (sample.detail === null) return 'Nothing was told of its tokens.';
+	return beginsLike(sample) === null ? 'Its tokens are not those of its text, so no other can be chosen.' : null;
+}
+
+/** Where its first told token stands in the text; null: the tokens do not say what the text does. */
+function beginsLike({ text, detail }: Pick<PlaygroundSample, 'text' | 'detail'>): number | null {
+	const told = (detail?.text ?? []).join('');
+	return text.startsWith(told) || told.startsWith(text) ? 0 : null;
+}
+
+/** A completion up to a token, with another one in its place: what the policy is to go on from, and what is known of its tokens. */
+export interface Beginning {
+	readonly branch: PlaygroundBranch;
+	readonly prefix: string;
+	readonly detail: PlaygroundTokens;
+}
+
+/** Fails with `missing` where there is no such token, and with `unsupported` where nobody can go on from it. */
+export function beginningAt(
+	exchange: Exchange,
+	place: { readonly side: number; readonly sample: number; readonly token: number },
+	text: string,
+): Beginning {
+	const side = exchange.sides[place.side];
+	const sample = side?.samples[place.sample];
+	const taken = sample?.detail?.text[place.token];
+	if (side === undefined || sample === undefined || sample.detail === null || taken === undefined) {
+		throw new Failure('missing', 'This completion has no such token.', 'Ask again.');
+	}
+	const why = whyNoBranch(sample, side.can.prefix);
+	if (why !== null) throw new Failure('unsupported', why, 'Choose a policy that does.');
+	const { detail } = sample;
+	const prefix = detail.text.slice(0, place.token).join('') + text;
+	if (prefix.length > longestCompletion) {
+		throw new Failure('invalid', 'The beginning is too long to go on from.', 'Choose an earlier token.');
+	}
+	return {
+		branch: {
+			exchange: exchange.id,
+			side: place.side,
+			sample: place.sample,
+			token: place.token,
+			from: taken,
+			to: text,
+		},
+		prefix,
+		detail: withToken(detail, place.token, text),
+	};
+}
+
+function withToken(detail: PlaygroundTokens, token: number, text: string): PlaygroundTokens {
+	const { logprob, entropy, top, partial } = detail;
+	const chosen = top?.[token]?.find(([word]) => word === text)?.[1] ?? null;
+	return {
+		text: [...detail.text.slice(0, token), text],
+		logprob: [...logprob.slice(0, token), chosen],
+		...(entropy === undefined ? {} : { entropy: entropy.slice(0, token + 1) }),
+		...(top === undefined ? {} : { top: top.slice(0, token + 1) }),
+		...(partial === true ? { partial } : {}),
+	};
+}
+
+/** The tokens of a beginning and of what was added; null where nothing is known of either. */
+export function joinedTokens(
+	before: PlaygroundTokens | null,
+	after: PlaygroundTokens | null,
+	most = mostDetails,
+): PlaygroundTokens | null {
+	if (before === null || after === null) return after ?? before;
+	const padded = <T>(list: readonly T[] | undefined, length: number, empty: T): T[] =>
+		Array.from({ length }, (_, i) => list?.[i] ?? empty);
+	const [a, b] = [before.text.length, Math.max(0, Math.min(after.text.length, most - before.text.length))];
+	const both = <T>(x: readonly T[] | undefined, y: readonly T[] | undefined, empty: T): T[] => [
+		...padded(x, a, empty),
+		...padded(y, b, empty),
+	];
+	const partial = before.partial === true || after.partial === true;
+	return {
+		text: both(before.text, after.text, ''),
+		logprob: both<number | null>(before.logprob, after.logprob, null),
+		...(before.entropy === undefined && after.entropy === undefined
+			? {}
+			: { entropy: both<number | null>(before.entropy, after.entropy, null) }),
+		...(before.top === undefined && after.top === undefined
+			? {}
+			: { top: both<[string, number][]>(before.top, after.top, []) }),
+		...(partial ? { partial } : {}),
+	};
+}

@@ -1,0 +1,162 @@
+import { join } from 'node:path';
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { sideTags } from '../../core/playground/exchangeText.ts';
+import { recipeDefaults } from '../../core/recipe/recipeDefaults.ts';
+import { decodeResolvedRecipe } from '../../core/recipe/resolve.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
+import type { AnswerCheck } from '../../protocol/playgroundMessages.ts';
+import type { ScoreRow } from '../../protocol/scorer.ts';
+import {
+	createScorers,
+	type RecipeScorers,
+	type RunnerSource,
+	type ScorerOptions,
+} from '../../rewards/createScorers.ts';
+import { checkRewardCopies, rewardCopyPath } from '../../runs/rewardCopies.ts';
+import { runFiles } from '../../runs/runFiles.ts';
+import { readResolvedRecipe } from '../../runs/runReader.ts';
+import { runOf } from './describePolicy.ts';
+import type { ToCheck } from './playgroundSession.ts';
+
+export interface AnswerCheckerOptions {
+	/** Processes that score, of its own; fails in an untrusted workspace. */
+	readonly hosts: () => Promise<RunnerSource & { dispose(): void }>;
+	/** How long they are kept unused, in milliseconds; default one minute. */
+	readonly idleMs?: number;
+}
+
+/** Rewards that ask others cost time and money that nobody has agreed to by asking a question. */
+const asksOthers: readonly string[] = ['judge'];
+const idleMs = 60_000;
+
+/**
+ * Holds answers against an expected one: by the rewards of the run's recipe (the copies that the run keeps) where the policy
+ * belongs to a run, and by the accuracy in any case.
+ */
+export class AnswerChecker extends Disposable {
+	readonly #options: AnswerCheckerOptions;
+	#hosts: ReturnType<AnswerCheckerOptions['hosts']> | null = null;
+	readonly #opened = new Map<string, Promise<RecipeScorers>>();
+	#users = 0;
+	#timer: NodeJS.Timeout | undefined;
+
+	constructor(options: AnswerCheckerOptions) {
+		super();
+		this.#options = options;
+		this.register({ dispose: () => this.#end() });
+	}
+
+	async check({ side, expected, samples }: ToCheck, signal: AbortSignal): Promise<AnswerCheck[]> {
+		clearTimeout(this.#timer);
+		this.#users++;
+		try {
+			const scorers = await this.#open(side, samples[0]?.text ?? '');
+			signal.throwIfAborted();
+			const rows = samples.map(
+				({ text, finish }): ScoreRow => ({
+					prompt: side.prompt,
+					completion: text,
+					answer: expected,
+					row: { answer: expected },
+					truncated: finish === 'length' || finish === 'context' || finish === 'cut',
+				}),
+			);
+			const all = [...scorers.scorers];
+			const own = all.find(({ column }) => column.name === scorers.accuracy.column.name);
+			const asked = own === undefined ? [scorers.accuracy, ...all] : all;
+			const scored = await Promise.all(asked.map((scorer) => scorer.score(rows, { signal })));
+			return rows.map((_, i) => {
+				const rewards = asked.map(({ column }, k) => {
+					const { values, errors } = scored[k] as (typeof scored)[number];
+					const error = errors.find(({ index }) => index === i || index === -1);
+					return {
+						name: column.name.slice(0, 200),
+						value: finite(values[i]),
+						error: error === undefined ? null : error.message.slice(0, 1000),
+					};
+				});
+				const accuracy = rewards[asked.indexOf(own ?? scorers.accuracy)];
+				const value = accuracy?.value ?? null;
+				return { correct: value === null ? null : value > 0.5, rewards };
+			});
+		} finally {
+			this.#users--;
+			if (this.#users === 0) {
+				this.#timer = setTimeout(() => this.#end(), this.#options.idleMs ?? idleMs);
+				this.#timer.unref();
+			}
+		}
+	}
+
+	async #open(side: ToCheck['side'], text: string): Promise<RecipeScorers> {
+		const run = runOf(side.policy);
+		const { think, answer } = sideTags(side, text);
+		const key = run ?? JSON.stringify([think, answer]);
+		const known = this.#opened.get(key);
+		if (known !== undefined) return known;
+		if (this.disposed) throw new Failure('cancelled', 'The playground was closed.');
+		const made = this.#load(run, { think, answer });
+		this.#opened.set(key, made);
+		made.catch(() => this.#opened.delete(key));
+		return made;
+	}
+
+	async #load(run: string | null, tags: TraceTags): Promise<RecipeScorers> {
+		this.#hosts ??= this.#options.hosts();
+		this.#hosts.catch(() => {
+			this.#hosts = null;
+		});
+		const hosts = await this.#hosts;
+		const recipe = run === null ? null : await recipeOf(run);
+		return createScorers({
+			recipe: recipe ?? withoutRecipe(tags),
+			folder: run ?? process.cwd(),
+			locate: (file) => (run === null || recipe === null ? file : rewardCopyPath(run, recipe, file)),
+			hosts,
+		});
+	}
+
+	#end(): void {
+		clearTimeout(this.#timer);
+		const [opened, hosts] = [[...this.#opened.values()], this.#hosts];
+		this.#opened.clear();
+		this.#hosts = null;
+		for (const one of opened) {
+			one.then(
+				(scorers) => scorers.dispose(),
+				() => undefined,
+			);
+		}
+		hosts?.then(
+			(own) => own.dispose(),
+			() => undefined,
+		);
+	}
+}
+
+/** For a policy that belongs to no run: the accuracy alone, by these tags. */
+function withoutRecipe({ think, answer }: TraceTags): ScorerOptions['recipe'] {
+	const pair = (of: TraceTags['think']): [string, string] | null => (of === null ? null : [...of]);
+	return {
+		rewards: [],
+		template: { name: 'custom', prompt: '{prompt}', think: pair(think), answer: pair(answer) },
+		dataset: { path: '/', prompt: 'prompt', answer: 'answer', solution: 'solution', heldOut: null, heldOutShare: 0 },
+		scoring: recipeDefaults.scoring,
+	};
+}
+
+/** The recipe of a run that was trained here; null: it has none that can be read, so the accuracy alone decides. */
+async function recipeOf(run: string) {
+	const value = await readResolvedRecipe(run).catch(() => null);
+	if (value === null) return null;
+	const recipe = decodeResolvedRecipe(value, join(run, runFiles.recipe));
+	await checkRewardCopies(run, recipe);
+	return {
+		...recipe,
+		rewards: recipe.rewards.filter((reward) => !('use' in reward) || !asksOthers.includes(reward.use)),
+	};
+}
+
+const finite = (value: number | null | undefined) =>
+	typeof value === 'number' && Number.isFinite(value) ? value : null;

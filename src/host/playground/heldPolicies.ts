@@ -1,0 +1,111 @@
+import { Disposable } from '../../base/disposable.ts';
+import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+
+export interface HeldPoliciesOptions {
+	/** So that it adds no template and no system message to what it is asked. */
+	open(spec: PolicySpec, signal: AbortSignal): Promise<OpenPolicy>;
+	/** How long a policy is kept unused, in milliseconds; default five minutes. */
+	readonly idleMs?: number;
+}
+
+/** A policy for one use of it; `dispose` gives it back. */
+export interface HeldPolicy {
+	readonly policy: OpenPolicy;
+	dispose(): void;
+}
+
+interface Entry {
+	readonly open: Promise<OpenPolicy>;
+	readonly opening: AbortController;
+	users: number;
+	timer: NodeJS.Timeout | null;
+}
+
+const idleMs = 300_000;
+
+/** The policies that a playground has open: kept for the next question, let go when nobody has asked for a while. */
+export class HeldPolicies extends Disposable {
+	readonly #options: HeldPoliciesOptions;
+	readonly #entries = new Map<string, Entry>();
+
+	constructor(options: HeldPoliciesOptions) {
+		super();
+		this.#options = options;
+		this.register({
+			dispose: () => {
+				for (const key of [...this.#entries.keys()]) this.#end(key);
+			},
+		});
+	}
+
+	/** How many are open or opening. */
+	get count(): number {
+		return this.#entries.size;
+	}
+
+	/** Fails as `open`. Giving up waiting does not end what somebody else waits for. */
+	async take(spec: PolicySpec, signal: AbortSignal): Promise<HeldPolicy> {
+		signal.throwIfAborted();
+		const key = JSON.stringify(spec);
+		const entry = this.#entries.get(key) ?? this.#begin(key, spec);
+		if (entry.timer !== null) clearTimeout(entry.timer);
+		entry.timer = null;
+		entry.users++;
+		let left = false;
+		const leave = () => {
+			if (left) return;
+			left = true;
+			this.#leave(key, entry);
+		};
+		const abort = () => {
+			leave();
+			// Nobody waits for it any more: what is still opening costs a process for nothing.
+			if (entry.users === 0 && !entry.opening.signal.aborted) entry.opening.abort();
+		};
+		signal.addEventListener('abort', abort, { once: true });
+		try {
+			return { policy: await entry.open, dispose: leave };
+		} catch (error) {
+			leave();
+			throw error;
+		} finally {
+			signal.removeEventListener('abort', abort);
+		}
+	}
+
+	/** Lets go of what is not used and is not among these. */
+	keepOnly(specs: readonly PolicySpec[]): void {
+		const wanted = new Set(specs.map((spec) => JSON.stringify(spec)));
+		for (const [key, { users }] of [...this.#entries]) if (users === 0 && !wanted.has(key)) this.#end(key);
+	}
+
+	#begin(key: string, spec: PolicySpec): Entry {
+		const opening = new AbortController();
+		const entry: Entry = { open: this.#options.open(spec, opening.signal), opening, users: 0, timer: null };
+		this.#entries.set(key, entry);
+		entry.open.catch(() => {
+			if (this.#entries.get(key) === entry) this.#entries.delete(key);
+		});
+		return entry;
+	}
+
+	#leave(key: string, entry: Entry): void {
+		entry.users--;
+		if (entry.users > 0 || this.#entries.get(key) !== entry) return;
+		entry.timer = setTimeout(() => this.#end(key), this.#options.idleMs ?? idleMs);
+		entry.timer.unref();
+	}
+
+	#end(key: string): void {
+		const entry = this.#entries.get(key);
+		if (entry === undefined) return;
+		this.#entries.delete(key);
+		if (entry.timer !== null) clearTimeout(entry.timer);
+		entry.opening.abort();
+		entry.open.then(
+			(policy) => policy.dispose(),
+			() => undefined,
+		);
+	}
+}

@@ -1,0 +1,313 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { apiCall } from '../../core/playground/exchangeText.ts';
+import { exchangeOf } from '../../core/playground/history.ts';
+import { openPolicy } from '../../policies/openPolicy.ts';
+import { decode } from '../../protocol/decode.ts';
+import {
+	type ChosenPolicy,
+	type Exchange,
+	type PlaygroundCommand,
+	type PlaygroundEvent,
+	type PlaygroundSample,
+	type PlaygroundSide,
+	playgroundCommandSchema,
+	playgroundRequests,
+	playgroundStateSchema,
+} from '../../protocol/playgroundMessages.ts';
+import type { PolicySpec } from '../../protocol/policySpec.ts';
+import { RewardHosts } from '../../rewards/rewardHosts.ts';
+import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
+import { commandIds, panelTypes } from '../ids.ts';
+import { launchSettings } from '../launchSettings.ts';
+import type { Notices } from '../notices.ts';
+import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/panelBase.ts';
+import { nameOfPolicy } from '../policies/policyPresentation.ts';
+import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
+import type { RunStore } from '../runStore.ts';
+import { displayText, nameOf } from '../runView.ts';
+import { askPolicy } from '../search/policyQuestion.ts';
+import { settings } from '../settings.ts';
+import { AnswerChecker } from './answerChecker.ts';
+import { bareSpec } from './bareSpec.ts';
+import { describePolicy, runOf } from './describePolicy.ts';
+import { HeldPolicies } from './heldPolicies.ts';
+import { PlaygroundSession } from './playgroundSession.ts';
+import { type SaveCaseAnswers, saveCase } from './saveCase.ts';
+
+export interface PlaygroundNeeds extends PanelContext {
+	readonly extension: vscode.Uri;
+	/** What an engine's log calls this extension. */
+	readonly client: string;
+	readonly store: RunStore;
+	readonly notices: Notices;
+	readonly files: RewardFileList;
+	readonly policies: () => Promise<PolicyWorkbench>;
+	readonly environment: RewardEnvironment;
+	/** What a process gets that may serve a checkpoint of the PyTorch engine. */
+	readonly torch: () => Promise<Readonly<Record<string, string>>>;
+}
+
+/** What a playground opens with. */
+export interface PlaygroundPlace {
+	/** One or two policies; none: they are chosen there. */
+	readonly policies?: readonly PolicySpec[];
+}
+
+const app = {
+	name: 'playground',
+	viewType: panelTypes.playground,
+	commands: playgroundCommandSchema,
+	requests: playgroundRequests,
+} as const;
+
+const title = 'Playground';
+
+interface Begun {
+	readonly policies: readonly [ChosenPolicy | null, ChosenPolicy | null];
+	readonly exchanges: readonly Exchange[];
+	readonly current: number | null;
+}
+
+/** Asks policies, and shows what they answer. What it has open, it has alone, and ends with itself. */
+export class PlaygroundPanel extends AppPanel<PlaygroundEvent, PlaygroundCommand, typeof playgroundRequests> {
+	readonly #needs: PlaygroundNeeds;
+	readonly #session: PlaygroundSession;
+	protected readonly handlers: RequestHandlers<typeof playgroundRequests>;
+
+	constructor(panel: vscode.WebviewPanel, needs: PlaygroundNeeds, begun: Begun) {
+		super(panel, needs, app);
+		this.#needs = needs;
+		const held = this.register(new HeldPolicies({ open: (spec, signal) => open(spec, needs, signal) }));
+		const checker = this.register(new AnswerChecker({ hosts: () => openHosts(needs) }));
+		this.#session = this.register(
+			new PlaygroundSession(
+				{
+					held,
+					post: (event) => void this.post(event),
+					forbidden,
+					check: (what, signal) => checker.check(what, signal),
+					onAsked: ({ spec }) => void needs.policies().then(({ store }) => store.used(spec)),
+				},
+				begun,
+			),
+		);
+		this.#name();
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#session.tellPolicies()));
+		this.handlers = {
+			check: async ({ exchange, expected }) => {
+				await this.#session.check(exchange, expected);
+				return {};
+			},
+			saveCase: async (place) => {
+				const file = await this.saveCase(place);
+				return { saved: file !== null, file: file ?? '' };
+			},
+			copy: async ({ as, ...place }) => {
+				const { exchange, side, sample } = this.#found(place);
+				await vscode.env.clipboard.writeText(as === 'api' ? apiCall(exchange, side) : sample.text);
+				return {};
+			},
+		};
+		this.load(needs);
+	}
+
+	/** For tests, and commands of other extensions. */
+	get session(): PlaygroundSession {
+		return this.#session;
+	}
+
+	/** Puts a policy on a side. */
+	async choose(side: 0 | 1, spec: PolicySpec): Promise<void> {
+		const chosen = await describePolicy(spec, await nameIn(spec, this.#needs));
+		const [first, second] = this.#session.policies;
+		this.#session.setPolicies(side === 0 || first === null ? [chosen, second] : [first, chosen]);
+		this.#name();
+	}
+
+	async saveCase(
+		place: { readonly exchange: number; readonly side: number; readonly sample: number },
+		answers?: SaveCaseAnswers,
+	): Promise<string | null> {
+		const { exchange, side, sample } = this.#found(place);
+		return saveCase(exchange, side, sample, this.#needs, answers);
+	}
+
+	protected override onCommand(command: PlaygroundCommand): void {
+		const session = this.#session;
+		try {
+			switch (command.type) {
+				case 'ready':
+					session.begin();
+					break;
+				case 'ask':
+					session.ask(command);
+					break;
+				case 'branch':
+					session.branch(command);
+					break;
+				case 'stop':
+					session.stop();
+					break;
+				case 'choosePolicy':
+					this.#settle(this.#choose(command.side));
+					break;
+				case 'addServer':
+					void vscode.commands.executeCommand<PolicySpec | undefined>(commandIds.addPolicy).then((spec) => {
+						if (spec !== undefined && !this.disposed) this.#settle(this.choose(0, spec));
+					});
+					break;
+				case 'removeSide':
+					session.setPolicies([session.policies[0], null]);
+					this.#name();
+					break;
+				case 'swap':
+					session.setPolicies([session.policies[1], session.policies[0]]);
+					this.#name();
+					break;
+				case 'show':
+					session.show(command.exchange);
+					break;
+				case 'undo':
+				case 'redo':
+				case 'clear':
+					session[command.type]();
+					break;
+				case 'fault':
+					this.log.error(`playground: ${command.message}`);
+					break;
+			}
+		} catch (error) {
+			this.#needs.notices.failure(error);
+		}
+	}
+
+	async #choose(side: 0 | 1): Promise<void> {
+		const reason = forbidden();
+		if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+		const { store, policies } = this.#needs;
+		const question = {
+			title: side === 0 ? 'Playground: the policy' : 'Playground: the policy beside it',
+			placeholder: 'Whom to ask',
+			step: 1,
+			steps: 1,
+		};
+		await store.ready;
+		const answer = await askPolicy(question, store, policies, this.#session.policies[side]?.spec ?? null);
+		if (answer === 'back' || answer === 'cancel' || this.disposed) return;
+		await this.choose(side, answer.value);
+	}
+
+	#found({ exchange: id, side: at, sample: index }: { exchange: number; side: number; sample: number }): {
+		exchange: Exchange;
+		side: PlaygroundSide;
+		sample: PlaygroundSample;
+	} {
+		const exchange = exchangeOf(this.#session.history, id);
+		const side = exchange?.sides[at];
+		const sample = side?.samples[index];
+		if (exchange === undefined || side === undefined || sample === undefined) {
+			throw new Failure('missing', 'This completion is not there any more.', 'Ask again.');
+		}
+		return { exchange, side, sample };
+	}
+
+	#name(): void {
+		const [first] = this.#session.policies;
+		this.title = first === null ? title : `${title}: ${displayText(first.name, 60)}`;
+	}
+
+	#settle(work: Promise<void>): void {
+		work.catch((error: unknown) => this.#needs.notices.failure(error));
+	}
+}
+
+function forbidden(): string | null {
+	return vscode.workspace.isTrusted ? null : 'This workspace is not trusted, so no policy is run.';
+}
+
+async function nameIn(spec: PolicySpec, { store }: Pick<PlaygroundNeeds, 'store'>): Promise<string> {
+	const run = runOf(spec);
+	const view = run === null ? undefined : store.get(run);
+	return nameOfPolicy({ spec, run: view === undefined ? null : nameOf(view) });
+}
+
+async function open(spec: PolicySpec, needs: PlaygroundNeeds, signal: AbortSignal) {
+	const reason = forbidden();
+	if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+	const [programs, keys, environment] = await Promise.all([
+		launchSettings(needs.extension),
+		spec.kind === 'openai' ? needs.policies().then((workbench) => workbench.keys()) : {},
+		spec.kind === 'checkpoint' ? needs.torch() : {},
+	]);
+	const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir();
+	const { engine, node } = programs;
+	return openPolicy(bareSpec(spec), {
+		...{ engine, keys, environment, signal, folder },
+		...(node === undefined ? {} : { node }),
+		client: needs.client,
+		rawPrompts: true,
+	});
+}
+
+/** Processes that score, for one playground: the same programs and the same rules as for verification. */
+async function openHosts({ extension, environment: of }: PlaygroundNeeds): Promise<RewardHosts> {
+	const reason = forbidden();
+	if (reason !== null) throw new Failure('denied', reason, 'Trust it first.');
+	const environment = await of.of();
+	const programs = await findRewardPrograms({
+		node: settings.nodePath(),
+		python: environment.REASONING_LAB_PYTHON ?? null,
+	});
+	return new RewardHosts(programs, {
+		folder: join(extension.fsPath, 'dist'),
+		environment: { ...process.env, ...environment },
+	});
+}
+
+/** The playgrounds of the window: as many as one likes, each on its own. */
+export class PlaygroundPanels implements vscode.WebviewPanelSerializer, vscode.Disposable {
+	readonly #needs: PlaygroundNeeds;
+	readonly #panels = new Set<PlaygroundPanel>();
+
+	constructor(needs: PlaygroundNeeds) {
+		this.#needs = needs;
+	}
+
+	get panels(): readonly PlaygroundPanel[] {
+		return [...this.#panels];
+	}
+
+	open({ policies = [] }: PlaygroundPlace): void {
+		const panel = vscode.window.createWebviewPanel(panelTypes.playground, title, vscode.ViewColumn.Active, {
+			enableScripts: true,
+			localResourceRoots: [vscode.Uri.joinPath(this.#needs.extensionUri, 'dist', 'webview')],
+		});
+		const made = this.#adopt(panel, { policies: [null, null], exchanges: [], current: null });
+		void (async () => {
+			for (const [side, spec] of policies.slice(0, 2).entries()) await made.choose(side === 0 ? 0 : 1, spec);
+		})().catch((error: unknown) => this.#needs.notices.failure(error));
+	}
+
+	/** What was saved is only what is shown: it names policies, and those are opened when somebody asks them. */
+	async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: unknown): Promise<void> {
+		const saved = decode(playgroundStateSchema, state);
+		const begun: Begun = saved.ok ? saved.value : { policies: [null, null], exchanges: [], current: null };
+		this.#adopt(panel, begun);
+	}
+
+	dispose(): void {
+		for (const panel of [...this.#panels]) panel.dispose();
+	}
+
+	#adopt(webviewPanel: vscode.WebviewPanel, begun: Begun): PlaygroundPanel {
+		const panel = new PlaygroundPanel(webviewPanel, this.#needs, begun);
+		this.#panels.add(panel);
+		webviewPanel.onDidDispose(() => this.#panels.delete(panel));
+		return panel;
+	}
+}

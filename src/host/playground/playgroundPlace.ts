@@ -1,0 +1,92 @@
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { decode } from '../../protocol/decode.ts';
+import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts';
+import { listCheckpoints } from '../../runs/checkpointFiles.ts';
+import type { LazyPolicies } from '../policies/lazyPolicies.ts';
+import { formatShare } from '../runPresentation.ts';
+import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
+import type { PlaygroundCommandNeeds } from './playgroundCommands.ts';
+import type { PlaygroundPlace } from './playgroundPanel.ts';
+
+/** What *Open Playground* was called with: nothing, or policies. */
+export function placeOf(given: readonly unknown[]): PlaygroundPlace {
+	return { policies: given.flatMap(specOf) };
+}
+
+/**
+ * What *Try in Playground* is about: a policy of the *Policies* view, or a run, whose checkpoint is asked for.
+ * @param step which checkpoint: its step, `latest` or `best`; else one is chosen
+ * @returns undefined: the person changed their mind
+ */
+export async function askPlace(
+	argument: unknown,
+	step: unknown,
+	{ picker, policies }: Pick<PlaygroundCommandNeeds, 'picker' | 'policies'>,
+): Promise<PlaygroundPlace | undefined> {
+	const policy = await policyOf(argument, policies);
+	if (policy !== null) return { policies: [policy] };
+	const view = await picker.one([argument], {
+		title: 'Try a run in the playground',
+		applies: (run) => !isForeign(run),
+		what: 'has a policy that can be asked',
+	});
+	const spec = view === undefined ? undefined : await checkpointOf(view, step);
+	return spec === undefined ? undefined : { policies: [spec] };
+}
+
+const specOf = (value: unknown): PolicySpec[] => {
+	const decoded = decode(policySpecSchema, value);
+	return decoded.ok ? [decoded.value] : [];
+};
+
+/** A policy of the *Policies* view or a specification; null: something else. */
+async function policyOf(argument: unknown, policies: LazyPolicies): Promise<PolicySpec | null> {
+	const [spec] = specOf(argument);
+	if (spec !== undefined) return spec;
+	// Ids of policies are JSON lists; runs are folders.
+	if (typeof argument !== 'string' || !argument.startsWith('[')) return null;
+	return (await policies.get()).store.get(argument)?.spec ?? null;
+}
+
+/** Which checkpoint of a run, or its engine; undefined: the person changed their mind. */
+async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | undefined> {
+	const checkpoints = (await listCheckpoints(view.folder)).reverse();
+	const live = isLive(view);
+	if (checkpoints.length === 0 && !live) {
+		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Let it run until its first one.');
+	}
+	const at = (path: string): PolicySpec => ({ kind: 'checkpoint', folder: path });
+	if (step === 'latest' && checkpoints[0] !== undefined) return at(checkpoints[0].path);
+	const best = checkpoints.find((checkpoint) => checkpoint.best);
+	if (step === 'best' && best !== undefined) return at(best.path);
+	if (typeof step === 'number') {
+		const wanted = checkpoints.find((checkpoint) => checkpoint.step === step);
+		if (wanted === undefined) throw new Failure('missing', `${nameOf(view)} has no checkpoint of step ${step}.`);
+		return at(wanted.path);
+	}
+	if (checkpoints.length === 1 && checkpoints[0] !== undefined && !live) return at(checkpoints[0].path);
+	const choices = [
+		...(live ? [{ label: '$(pulse) Live', description: 'the weights that it has now', spec: engineOf(view) }] : []),
+		...checkpoints.map(({ step: of, path, stage, score, best: top }, i) => ({
+			label: `$(save) Step ${of}`,
+			description: [
+				i === 0 ? 'newest' : null,
+				stage === null ? null : displayText(stage, 40),
+				score === null ? null : `accuracy ${formatShare(score)}`,
+				top ? 'best' : null,
+			]
+				.filter((part) => part !== null)
+				.join(', '),
+			spec: at(path),
+		})),
+	];
+	const picked = await vscode.window.showQuickPick(choices, {
+		title: `Try ${nameOf(view)} in the playground`,
+		placeHolder: 'Which checkpoint',
+		matchOnDescription: true,
+	});
+	return picked?.spec;
+}
+
+const engineOf = ({ folder }: RunView): PolicySpec => ({ kind: 'engine', run: folder });

@@ -1,0 +1,480 @@
+import { Disposable } from '../../base/disposable.ts';
+import { Failure } from '../../base/failure.ts';
+import { type Beginning, beginningAt, joinedTokens, keptTokens } from '../../core/playground/branching.ts';
+import {
+	exchangeOf,
+	type History,
+	type HistoryAction,
+	isRunning,
+	reduceHistory,
+	restoredHistory,
+} from '../../core/playground/history.ts';
+import type { Generation } from '../../core/search/policy.ts';
+import { joined } from '../../core/search/readGeneration.ts';
+import { type Answered, askCompletions } from '../../policies/askCompletions.ts';
+import type { OpenPolicy } from '../../policies/openedPolicy.ts';
+import {
+	type AnswerCheck,
+	askedAlternatives,
+	type ChosenPolicy,
+	type Exchange,
+	longestCompletion,
+	type PlaygroundCommand,
+	type PlaygroundEvent,
+	type PlaygroundSample,
+	type PlaygroundSampling,
+	type PlaygroundSide,
+	type TemplateChoice,
+} from '../../protocol/playgroundMessages.ts';
+import type { ChatMessage } from '../../protocol/scorer.ts';
+import type { HeldPolicies } from './heldPolicies.ts';
+
+export type AskCommand = Extract<PlaygroundCommand, { type: 'ask' }>;
+export type BranchCommand = Extract<PlaygroundCommand, { type: 'branch' }>;
+type Policies = readonly [ChosenPolicy | null, ChosenPolicy | null];
+
+/** A side of an exchange and what is to be held against what is expected. */
+export interface ToCheck {
+	readonly side: PlaygroundSide;
+	readonly expected: string;
+	readonly samples: readonly PlaygroundSample[];
+}
+
+export interface PlaygroundSessionOptions {
+	readonly held: Pick<HeldPolicies, 'take' | 'keepOnly'>;
+	readonly post: (event: PlaygroundEvent) => void;
+	/** Why nothing is asked in this window; null: it may be. */
+	readonly forbidden: () => string | null;
+	/** One entry a sample; fails as the processes that score. */
+	readonly check: (what: ToCheck, signal: AbortSignal) => Promise<AnswerCheck[]>;
+	/** Something was asked of a policy. */
+	readonly onAsked?: (policy: ChosenPolicy) => void;
+	/** Between two reports of what is written, in milliseconds. */
+	readonly tellMs?: number;
+	/** Milliseconds of a clock that only grows. */
+	readonly now?: () => number;
+}
+
+const cannot: PlaygroundSide['can'] = { logprobs: false, alternatives: 0, prefix: false, seed: false };
+
+/** The panel's side of a playground: asks, follows what is written, branches, checks, and keeps the history. */
+export class PlaygroundSession extends Disposable {
+	readonly #options: PlaygroundSessionOptions;
+	#history: History;
+	#policies: Policies;
+	#running: AbortController | null = null;
+	#settled: Promise<void> = Promise.resolve();
+
+	constructor(
+		options: PlaygroundSessionOptions,
+		begun: { readonly policies: Policies; readonly exchanges: readonly Exchange[]; readonly current: number | null },
+	) {
+		super();
+		this.#options = options;
+		this.#policies = begun.policies;
+		this.#history = restoredHistory(begun.exchanges, begun.current);
+		this.register({ dispose: () => this.#running?.abort() });
+	}
+
+	get history(): History {
+		return this.#history;
+	}
+
+	get policies(): Policies {
+		return this.#policies;
+	}
+
+	/** Settles when nothing is under way. */
+	get settled(): Promise<void> {
+		return this.#settled;
+	}
+
+	/** Tells all there is, to a view that has come up. */
+	begin(): void {
+		const { exchanges } = this.#history;
+		this.#options.post({
+			type: 'snapshot',
+			policies: [...this.#policies],
+			forbidden: this.#options.forbidden(),
+			exchanges: [...exchanges],
+			...this.#place(),
+		});
+	}
+
+	setPolicies(policies: Policies): void {
+		this.#policies = policies;
+		this.#options.held.keepOnly(policies.flatMap((policy) => (policy === null ? [] : [policy.spec])));
+		this.tellPolicies();
+	}
+
+	tellPolicies(): void {
+		this.#options.post({ type: 'policies', policies: [...this.#policies], forbidden: this.#options.forbidden() });
+	}
+
+	/** Asks the chosen policies at the same time. Does nothing while it still asks. */
+	ask(command: AskCommand): void {
+		if (this.#running !== null) return;
+		const asked = this.#policies.filter((policy) => policy !== null);
+		if (asked.length === 0) throw new Failure('missing', 'No policy is chosen.', 'Choose one first.');
+		const { question, expected, sampling, template, system } = command;
+		const exchange: Exchange = {
+			id: this.#history.nextId,
+			branch: null,
+			...{ question, expected, sampling, template },
+			sides: asked.map((policy) => freshSide(policy, question, template, system, sampling.samples)),
+		};
+		this.#start(exchange, null);
+		for (const policy of asked) this.#options.onAsked?.(policy);
+	}
+
+	/** Goes on from another token. Fails as `beginningAt`. */
+	branch({ exchange: id, side: at, sample, token, text }: BranchCommand): void {
+		if (this.#running !== null) return;
+		const from = exchangeOf(this.#history, id);
+		const side = from?.sides[at];
+		if (from === undefined || side === undefined) throw new Failure('missing', 'This exchange is not there any more.');
+		const beginning = beginningAt(from, { side: at, sample, token }, text);
+		const exchange: Exchange = {
+			...from,
+			id: this.#history.nextId,
+			branch: beginning.branch,
+			sampling: { ...from.sampling, samples: 1 },
+			sides: [
+				{
+					...side,
+					...{ state: 'opening', failure: null, notes: [], seconds: null },
+					samples: [
+						{ ...emptySample, text: beginning.prefix, given: beginning.prefix.length, detail: beginning.detail },
+					],
+				},
+			],
+		};
+		this.#start(exchange, beginning);
+	}
+
+	/** Ends what is under way; what was written is kept. */
+	stop(): void {
+		this.#running?.abort();
+	}
+
+	show(id: number): void {
+		this.#turn({ type: 'show', id });
+	}
+
+	undo(): void {
+		this.#turn({ type: 'undo' });
+	}
+
+	redo(): void {
+		const before = this.#history;
+		this.#history = reduceHistory(before, { type: 'redo' });
+		const again = exchangeOf(this.#history, this.#history.current);
+		if (this.#history !== before && again !== undefined) this.#tell(again.id);
+	}
+
+	clear(): void {
+		this.#turn({ type: 'clear' });
+	}
+
+	/** Holds the answers of an exchange against another expectation. Fails with `busy`, `missing`, and as `check`. */
+	async check(id: number, expected: string): Promise<void> {
+		if (this.#running !== null) throw new Failure('busy', 'It is still being answered.', 'Wait, or stop it.');
+		const exchange = exchangeOf(this.#history, id);
+		if (exchange === undefined) throw new Failure('missing', 'This exchange is not there any more.');
+		this.#requireTrust();
+		this.#apply({ type: 'expected', id, expected });
+		await this.#asRunning(async (signal) => {
+			await Promise.all(exchange.sides.map((_, side) => this.#check(id, side, signal, true)));
+		});
+	}
+
+	#start(exchange: Exchange, beginning: Beginning | null): void {
+		this.#requireTrust();
+		this.#apply({ type: 'asked', exchange });
+		this.#tell(exchange.id);
+		void this.#asRunning(async (signal) => {
+			await Promise.all(exchange.sides.map((_, side) => this.#answer(exchange, side, beginning, signal)));
+		});
+	}
+
+	#asRunning(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+		const running = new AbortController();
+		this.#running = running;
+		const done = work(running.signal).finally(() => {
+			if (this.#running === running) this.#running = null;
+		});
+		this.#settled = done.catch(() => undefined);
+		return done;
+	}
+
+	/** Asks one side; every outcome is in its state. */
+	async #answer(exchange: Exchange, at: number, beginning: Beginning | null, signal: AbortSignal): Promise<void> {
+		const { id, sampling } = exchange;
+		const side = exchange.sides[at] as PlaygroundSide;
+		const drafts = new Drafts(side.samples);
+		const told = setInterval(() => this.#tellWritten(id, at, drafts), this.#options.tellMs ?? 100);
+		let began: number | null = null;
+		const seconds = () => (began === null ? null : (this.#now() - began) / 1000);
+		try {
+			const held = await this.#options.held.take(side.policy, signal);
+			try {
+				const { policy } = held;
+				const { capabilities } = policy;
+				if (beginning !== null && !capabilities.prefix) {
+					throw new Failure('unsupported', `${policy.name} does not go on from a given beginning.`);
+				}
+				const alternatives = Math.min(askedAlternatives, capabilities.alternatives);
+				this.#change(id, at, {
+					state: 'writing',
+					model: policy.model.slice(0, 400),
+					tags: policy.tags === null ? null : { think: copy(policy.tags.think), answer: copy(policy.tags.answer) },
+					can: {
+						logprobs: capabilities.logprobs,
+						alternatives,
+						prefix: capabilities.prefix,
+						seed: capabilities.seed,
+					},
+					notes: notesOf(policy, sampling, alternatives, side.samples.length),
+				});
+				began = this.#now();
+				const streams = side.policy.kind === 'openai' || side.policy.kind === 'scripted';
+				const made = await askCompletions(
+					policy,
+					{
+						messages: messagesOf(side),
+						prefix: beginning?.prefix ?? '',
+						n: side.samples.length,
+						temperature: sampling.temperature,
+						topP: sampling.topP,
+						maxTokens: sampling.maxTokens,
+						seed: sampling.seed,
+						tokens: capabilities.logprobs ? Math.max(1, alternatives) : 0,
+						portions: !streams && capabilities.prefix,
+						longest: longestCompletion,
+					},
+					{
+						signal,
+						onPart: ({ index, text, generation }) => drafts.add(index, text, generation),
+						...(policy.tags === null ? {} : { think: policy.tags.think }),
+					},
+				);
+				this.#change(id, at, {
+					state: 'checking',
+					seconds: seconds(),
+					samples: made.map((one, i) => sampleOf(one, side.samples[i] ?? emptySample)),
+				});
+			} finally {
+				held.dispose();
+			}
+			await this.#check(id, at, signal, false);
+		} catch (error) {
+			const failure = signal.aborted ? null : Failure.from(error);
+			const stopped = failure === null || failure.reason === 'cancelled';
+			this.#change(id, at, {
+				state: stopped ? 'stopped' : 'failed',
+				failure: stopped ? null : { ...(failure as Failure).toJSON() },
+				seconds: seconds(),
+				// The text is there already where it was only being checked.
+				...(this.#side(id, at)?.state === 'checking' ? {} : { samples: drafts.ended() }),
+			});
+		} finally {
+			clearInterval(told);
+		}
+	}
+
+	/** Checks what a side has come to, if an answer is expected, and says that it is finished. */
+	async #check(id: number, at: number, signal: AbortSignal, again: boolean): Promise<void> {
+		const exchange = exchangeOf(this.#history, id);
+		const side = exchange?.sides[at];
+		if (exchange === undefined || side === undefined) return;
+		const { expected } = exchange;
+		const before = again && side.state !== 'checking' ? side.state : 'finished';
+		if (expected.trim() === '' || side.samples.length === 0 || before === 'failed') {
+			const samples = side.samples.map((sample) => ({ ...sample, check: null }));
+			this.#change(id, at, before === 'failed' ? {} : { state: before, samples });
+			return;
+		}
+		this.#change(id, at, { state: 'checking' });
+		try {
+			const checks = await this.#options.check({ side, expected, samples: side.samples }, signal);
+			const samples = side.samples.map((sample, i) => ({ ...sample, check: checks[i] ?? null }));
+			this.#change(id, at, { state: before, samples });
+		} catch (error) {
+			const failure = Failure.from(error);
+			const why = signal.aborted || failure.reason === 'cancelled' ? 'The check was ended.' : `Not checked: ${failure}`;
+			this.#change(id, at, { state: before, notes: [...side.notes, why] });
+		}
+	}
+
+	#requireTrust(): void {
+		const why = this.#options.forbidden();
+		if (why !== null) throw new Failure('denied', why, 'Trust it first.');
+	}
+
+	#side(id: number, at: number): PlaygroundSide | undefined {
+		return exchangeOf(this.#history, id)?.sides[at];
+	}
+
+	#change(id: number, side: number, change: Partial<PlaygroundSide>): void {
+		this.#apply({ type: 'changed', id, side, change });
+		this.#tell(id);
+	}
+
+	#apply(action: HistoryAction): void {
+		this.#history = reduceHistory(this.#history, action);
+	}
+
+	/** A move in the history; what is under way stays. */
+	#turn(action: HistoryAction): void {
+		const before = this.#history;
+		this.#apply(action);
+		if (this.#history === before) return;
+		this.#options.post({ type: 'history', kept: this.#history.exchanges.map(({ id }) => id), ...this.#place() });
+	}
+
+	#tell(id: number): void {
+		const exchange = exchangeOf(this.#history, id);
+		if (this.disposed || exchange === undefined) return;
+		this.#options.post({ type: 'exchange', exchange, ...this.#place() });
+	}
+
+	#tellWritten(exchange: number, side: number, drafts: Drafts): void {
+		const parts = drafts.news();
+		if (this.disposed || parts.length === 0) return;
+		this.#apply({ type: 'changed', id: exchange, side, change: { samples: drafts.samples } });
+		this.#options.post({ type: 'written', exchange, side, parts });
+	}
+
+	#place() {
+		return { current: this.#history.current, undone: this.#history.undone.length };
+	}
+
+	#now(): number {
+		return this.#options.now?.() ?? performance.now();
+	}
+
+	/** Whether something is asked or checked now. */
+	get running(): boolean {
+		return this.#history.exchanges.some(isRunning);
+	}
+}
+
+const emptySample: PlaygroundSample = {
+	text: '',
+	given: 0,
+	finish: null,
+	tokens: 0,
+	promptTokens: null,
+	detail: null,
+	check: null,
+};
+
+const copy = (pair: readonly [string, string] | null): [string, string] | null => (pair === null ? null : [...pair]);
+
+/** A side before anything was asked. */
+function freshSide(
+	{ spec, name, template: own, system: usual }: ChosenPolicy,
+	question: string,
+	template: TemplateChoice,
+	system: string | null,
+	samples: number,
+): PlaygroundSide {
+	const around = template.mode === 'own' ? own : template.mode === 'custom' ? template.text : null;
+	const said = usual === null ? null : template.mode === 'raw' ? null : (system ?? usual);
+	return {
+		policy: spec,
+		name,
+		model: null,
+		tags: null,
+		prompt: around === null ? question : around.split('{prompt}').join(question),
+		system: said === '' ? null : said,
+		can: cannot,
+		state: 'opening',
+		failure: null,
+		notes: [],
+		seconds: null,
+		samples: Array.from({ length: samples }, () => emptySample),
+	};
+}
+
+/** What is put to the policy, which adds nothing to it. */
+function messagesOf({ prompt, system }: PlaygroundSide): ChatMessage[] {
+	return [...(system === null ? [] : [{ role: 'system', content: system }]), { role: 'user', content: prompt }];
+}
+
+function sampleOf(made: Answered, begun: PlaygroundSample): PlaygroundSample {
+	const { text, finish, tokens, promptTokens, detail } = made;
+	return {
+		...begun,
+		text: begun.text.slice(0, begun.given) + text,
+		finish,
+		tokens,
+		promptTokens,
+		detail: begun.given === 0 ? keptTokens(detail) : joinedTokens(begun.detail, keptTokens(detail)),
+	};
+}
+
+function notesOf(
+	policy: OpenPolicy,
+	{ temperature }: PlaygroundSampling,
+	alternatives: number,
+	samples: number,
+): string[] {
+	const { capabilities } = policy;
+	return [
+		...(capabilities.logprobs ? [] : ['It tells no probabilities of its tokens.']),
+		...(capabilities.logprobs && alternatives === 0 ? ['It tells no alternatives of its tokens.'] : []),
+		...(capabilities.seed ? [] : ['It does not keep to seeds: the same question may get another answer.']),
+		...(temperature === 0 && samples > 1 ? ['At temperature 0 all samples are alike.'] : []),
+	];
+}
+
+/** Completions while they are written. */
+class Drafts {
+	readonly #begun: readonly PlaygroundSample[];
+	readonly #text: string[];
+	readonly #made: (Generation | null)[];
+	readonly #fresh: string[];
+
+	constructor(begun: readonly PlaygroundSample[]) {
+		this.#begun = begun;
+		this.#text = begun.map(() => '');
+		this.#made = begun.map(() => null);
+		this.#fresh = begun.map(() => '');
+	}
+
+	add(index: number, text: string, generation: Generation | null): void {
+		const before = this.#text[index];
+		if (before === undefined || before.length > longestCompletion) return;
+		const room = text.slice(0, longestCompletion + 1 - before.length);
+		this.#text[index] = before + room;
+		this.#fresh[index] += room;
+		const made = this.#made[index] ?? null;
+		if (generation !== null) this.#made[index] = made === null ? generation : joined(made, generation);
+	}
+
+	/** What was added since the last time. */
+	news(): { sample: number; text: string }[] {
+		const parts = this.#fresh.flatMap((text, sample) => (text === '' ? [] : [{ sample, text }]));
+		this.#fresh.fill('');
+		return parts;
+	}
+
+	get samples(): PlaygroundSample[] {
+		return this.#begun.map((begun, i) => ({
+			...begun,
+			text: begun.text.slice(0, begun.given) + (this.#text[i] ?? ''),
+			tokens: this.#made[i]?.tokens ?? 0,
+		}));
+	}
+
+	/** As they were when they were ended. */
+	ended(): PlaygroundSample[] {
+		return this.samples.flatMap((sample, i) => {
+			const made = this.#made[i] ?? null;
+			if (made === null && this.#text[i] === '' && sample.given === 0) return [];
+			const detail = joinedTokens(sample.detail, keptTokens(made?.detail ?? null));
+			return [{ ...sample, finish: 'stopped' as const, detail }];
+		});
+	}
+}

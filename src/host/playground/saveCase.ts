@@ -1,0 +1,113 @@
+import { basename, join, relative } from 'node:path';
+import * as vscode from 'vscode';
+import { Failure } from '../../base/failure.ts';
+import { caseOf } from '../../core/playground/exchangeText.ts';
+import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../protocol/playgroundMessages.ts';
+import { appendCase } from '../../rewards/appendCase.ts';
+import { casesPath } from '../../rewards/casesFile.ts';
+import type { Notices } from '../notices.ts';
+import { elsewhere, type RewardFileList } from '../rewards/rewardFileList.ts';
+import { displayText } from '../runView.ts';
+
+export interface SaveCaseNeeds {
+	readonly files: RewardFileList;
+	readonly notices: Notices;
+}
+
+/** Answers in place of the questions: of another extension, or a test. */
+export interface SaveCaseAnswers {
+	readonly file?: string;
+	readonly expect?: number | null;
+}
+
+const mostFiles = 100;
+
+/**
+ * *Save as Case*: adds a completion to the labelled cases that *Verify Reward* holds a reward to.
+ * @returns the file; null: the person changed their mind
+ */
+export async function saveCase(
+	exchange: Exchange,
+	side: PlaygroundSide,
+	sample: PlaygroundSample,
+	{ files, notices }: SaveCaseNeeds,
+	answers: SaveCaseAnswers = {},
+): Promise<string | null> {
+	const expect = answers.expect !== undefined ? answers.expect : await askExpectation(sample);
+	if (expect === undefined) return null;
+	const file = answers.file ?? (await askFile(files));
+	if (file === undefined) return null;
+	const dirty = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
+	if (dirty !== undefined) {
+		throw new Failure('busy', `${basename(file)} is open with changes that are not saved.`, 'Save it first.');
+	}
+	const added = await appendCase(file, caseOf(exchange, side, sample, expect));
+	const open = async () => {
+		const at = new vscode.Position(added.line - 1, 0);
+		await vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(at, at) });
+	};
+	const undo = () => added.undo().catch((error: unknown) => notices.failure(error));
+	void notices.information(`Saved as a case in ${displayText(basename(file), 80)}, line ${added.line}.`, [
+		{ title: 'Open', run: open },
+		{ title: 'Undo', run: undo },
+	]);
+	return file;
+}
+
+/** What a reward is to say of it: proposed is what was found. undefined: the person changed their mind. */
+async function askExpectation({ check }: PlaygroundSample): Promise<number | null | undefined> {
+	const correct = check?.correct ?? null;
+	const choices = [
+		{ label: '$(check) Right', description: 'a reward is to give 1', expect: 1 },
+		{ label: '$(close) Wrong', description: 'a reward is to give 0', expect: 0 },
+		{ label: '$(circle-slash) No value', description: 'a reward is to leave it out (null)', expect: null },
+	];
+	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
+	const sorted = found <= 0 ? choices : [...choices.slice(found, found + 1), ...choices.filter((_, i) => i !== found)];
+	const picked = await vscode.window.showQuickPick(sorted, {
+		title: 'Save as Case',
+		placeHolder:
+			correct === null
+				? 'What a reward must say of it'
+				: `It was found ${correct ? 'right' : 'wrong'}: what a reward must say of it`,
+	});
+	return picked?.expect;
+}
+
+/** Cases that are there, those of rewards that have none yet, or another file. */
+async function askFile(files: RewardFileList): Promise<string | undefined> {
+	const [found, rewards] = await Promise.all([
+		vscode.workspace.findFiles('**/*.cases.jsonl', elsewhere, mostFiles),
+		files.files(),
+	]);
+	const there = new Set(found.map(({ fsPath }) => fsPath));
+	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+	const shown = (path: string) => displayText(folder === undefined ? path : relative(folder.fsPath, path), 200);
+	const fresh = rewards.map(casesPath).filter((path) => !there.has(path));
+	const picked = await vscode.window.showQuickPick(
+		[
+			...[...there]
+				.sort()
+				.map((path) => ({ label: `$(file) ${displayText(basename(path), 80)}`, description: shown(path), path })),
+			...[...new Set(fresh)].map((path) => ({
+				label: `$(new-file) ${displayText(basename(path), 80)}`,
+				description: `${shown(path)}, new`,
+				path,
+			})),
+			{ label: '$(folder-opened) Another file...', description: '', path: null },
+		],
+		{ title: 'Save as Case', placeHolder: 'Which cases', matchOnDescription: true },
+	);
+	if (picked === undefined) return undefined;
+	if (picked.path !== null) return picked.path;
+	const target = await vscode.window.showSaveDialog({
+		title: 'A file of cases, new or to add to',
+		saveLabel: 'Add Case',
+		filters: { Cases: ['jsonl'] },
+		...(folder === undefined ? {} : { defaultUri: vscode.Uri.file(join(folder.fsPath, 'playground.cases.jsonl')) }),
+	});
+	if (target !== undefined && target.scheme !== 'file') {
+		throw new Failure('unsupported', 'Cases are saved in files of this machine alone.', 'Choose another folder.');
+	}
+	return target?.fsPath;
+}

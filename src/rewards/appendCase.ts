@@ -1,0 +1,75 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Failure } from '../base/failure.ts';
+import type { RewardCase } from '../core/export/rewardCase.ts';
+
+/** A case that was added to a file. */
+export interface AddedCase {
+	/** Of its file, from 1. */
+	readonly line: number;
+	/** Takes it away again. Fails with `mismatch` when something was written behind it. */
+	undo(): Promise<void>;
+}
+
+/** As `readCases` reads them at most. */
+const largestCases = 16 << 20;
+
+/**
+ * Adds a labelled case to the end of a file of cases (NAME.cases.jsonl), which need not be there yet. Fails with `invalid` for
+ * what is no regular file or has no room, `denied`, `full`.
+ */
+export async function appendCase(file: string, made: RewardCase): Promise<AddedCase> {
+	const { before, bytes } = await withFile(file, async (handle) => {
+		const before = await handle.readFile();
+		const torn = before.length > 0 && before.at(-1) !== 0x0a;
+		const bytes = Buffer.from(`${torn ? '\n' : ''}${JSON.stringify(made)}\n`);
+		if (before.length + bytes.length > largestCases) {
+			throw new Failure(
+				'invalid',
+				`The cases ${file} would grow beyond ${largestCases} bytes.`,
+				'Choose another file.',
+			);
+		}
+		const { bytesWritten } = await handle.write(bytes);
+		if (bytesWritten < bytes.length) {
+			await handle.truncate(before.length);
+			throw new Failure('full', `Cannot write ${file}: no space left on device.`, 'Free some disk space.');
+		}
+		await handle.datasync();
+		return { before, bytes };
+	});
+	return {
+		line: before.toString('utf8').split('\n').length + (before.length > 0 && before.at(-1) !== 0x0a ? 1 : 0),
+		undo: () =>
+			withFile(file, async (again) => {
+				const now = await again.readFile();
+				const start = before.length;
+				if (now.length !== start + bytes.length || !now.subarray(start).equals(bytes)) {
+					throw new Failure('mismatch', `${file} has changed since.`, 'Take the line away by hand.');
+				}
+				await again.truncate(start);
+			}),
+	};
+}
+
+async function withFile<T>(file: string, work: (handle: FileHandle) => Promise<T>): Promise<T> {
+	let handle: FileHandle | undefined;
+	try {
+		const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT;
+		handle = await open(file, flags | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0), 0o666);
+		const info = await handle.stat();
+		if (!info.isFile()) throw noFile(file);
+		if (info.size > largestCases) {
+			throw new Failure('invalid', `The cases ${file} have ${info.size} bytes, too many to add to.`, 'Split the file.');
+		}
+		return await work(handle);
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === 'ELOOP') throw noFile(file);
+		throw Failure.from(error, `Cannot write ${file}`);
+	} finally {
+		await handle?.close();
+	}
+}
+
+const noFile = (file: string) =>
+	new Failure('invalid', `${file} is a link or no regular file, so nothing is written there.`, 'Choose another file.');

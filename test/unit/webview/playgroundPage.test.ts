@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import type { Browser } from 'playwright-core';
+import { decodeOrThrow } from '../../../src/protocol/decode.ts';
+import { type ChosenPolicy, playgroundStateSchema } from '../../../src/protocol/playgroundMessages.ts';
+import { launchChromium, skip } from '../../support/chromium.ts';
+import {
+	adder,
+	careless,
+	openPlayground,
+	type PlaygroundOptions,
+	type PlaygroundView,
+	scripted,
+} from './playgroundHarness.ts';
+
+const options = { timeout: 240_000, skip };
+const pictures = join(import.meta.dirname, '../../artifacts/webview');
+
+let browser: Browser;
+let first: ChosenPolicy;
+let second: ChosenPolicy;
+before(async () => {
+	await mkdir(pictures, { recursive: true });
+	if (skip) return;
+	[browser, first, second] = await Promise.all([
+		launchChromium(),
+		scripted(adder, 'adder'),
+		scripted(careless, 'careless'),
+	]);
+});
+after(() => browser?.close());
+
+/** Opens the view, and closes it with the test, which fails when the page had an error. */
+async function open(t: TestContext, more: PlaygroundOptions = {}) {
+	const view = await openPlayground(browser, more);
+	t.after(async () => {
+		const { errors, faults } = view;
+		await view.close();
+		assert.deepEqual([errors, faults], [[], []], 'errors of the page');
+	});
+	return view;
+}
+
+async function looksRight(view: PlaygroundView, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), [], name);
+	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
+	await view.page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+}
+
+const question = (view: PlaygroundView) => view.page.getByRole('textbox', { name: 'Question', exact: true });
+const field = (view: PlaygroundView, name: string) => view.page.getByRole('textbox', { name }).first();
+
+/** Asks, and waits until it is answered. */
+async function ask(view: PlaygroundView, text: string, expected = ''): Promise<void> {
+	const { page, session } = view;
+	const before = session.history.exchanges.length;
+	await question(view).fill(text);
+	await field(view, 'Expected answer').fill(expected);
+	await question(view).press('Control+Enter');
+	await page.waitForFunction((n) => document.querySelectorAll('.history-row').length > n, before);
+	await session.settled;
+	await page
+		.locator('.side-name [role=status]', { hasText: /tokens|Failed|Stopped/ })
+		.first()
+		.waitFor();
+}
+
+test('empty, it says what to do; with buttons', options, async (t) => {
+	for (const { theme, width } of [
+		{ theme: 'dark', width: 1100 },
+		{ theme: 'light', width: 360 },
+	] as const) {
+		const view = await open(t, { theme, width, height: 700 });
+		await view.page.getByRole('button', { name: 'Choose Policy…', exact: true }).last().click();
+		await view.page.getByRole('button', { name: 'Add a Server…' }).click();
+		assert.deepEqual(view.commands, [{ type: 'choosePolicy', side: 0 }, { type: 'addServer' }]);
+		await looksRight(view, `playground-empty-${theme}-${width}`);
+	}
+	const denied = await open(t, { forbidden: 'This workspace is not trusted, so no policy is run.' });
+	await denied.page.getByText('Nothing is asked here').waitFor();
+	await looksRight(denied, 'playground-untrusted');
+});
+
+test('two policies are asked the same; it is accessible in every theme and width', options, async (t) => {
+	for (const { theme, width } of [
+		{ theme: 'dark', width: 1280 },
+		{ theme: 'light', width: 1280 },
+		{ theme: 'high-contrast', width: 1280 },
+		{ theme: 'high-contrast-light', width: 760 },
+		{ theme: 'dark', width: 340 },
+	] as const) {
+		await t.test(`${theme}, ${width} px`, async (t) => {
+			const view = await open(t, { theme, width, height: 1000, policies: [first, second] });
+			const { page } = view;
+			await field(view, 'Samples').fill('2');
+			await ask(view, 'What is 17 + 25?', '42');
+			assert.equal(await page.locator('.side').count(), 2);
+			assert.equal(await page.locator('.card').count(), 4);
+			assert.equal(await page.locator('.side').nth(1).locator('.badge.wrong').count(), 2);
+			await page.locator('.region-think').first().waitFor();
+			await looksRight(view, `playground-${theme}-${width}`);
+			await page.getByRole('button', { name: 'Tokens', exact: true }).click();
+			await page.locator('.token-view').first().waitFor();
+			await looksRight(view, `playground-tokens-${theme}-${width}`);
+		});
+	}
+});
+
+test('a token is replaced, one goes back, undoes and redoes, by keys alone', options, async (t) => {
+	const view = await open(t, { policies: [first, null], height: 1000 });
+	const { page, session } = view;
+	await field(view, 'Temperature').fill('0');
+	await ask(view, 'What is 17 + 25?', '42');
+	assert.match(await page.locator('.card-head').innerText(), /Right/);
+	await page.getByRole('button', { name: 'Tokens', exact: true }).click();
+	const tokens = session.history.exchanges[0]?.sides[0]?.samples[0]?.detail;
+	const fork = tokens?.top?.findIndex((top) => top.length > 1) ?? -1;
+	assert.ok(fork > 0, 'there is a fork');
+	await page.locator('.token-view .text-body').focus();
+	for (let at = Number(await page.locator('.token.current').getAttribute('data-token')); at < fork; at++) {
+		await page.keyboard.press('ArrowRight');
+	}
+	await page.keyboard.press('Enter');
+	const forced = page.locator('button.alternative:focus');
+	assert.match(await forced.innerText(), /\d %/);
+	await page.keyboard.press('Enter');
+	await page.waitForFunction(() => document.querySelectorAll('.history-row').length === 2);
+	await session.settled;
+	await page.locator('.badge.wrong').waitFor();
+	const branch = session.history.exchanges[1];
+	assert.equal(branch?.branch?.token, fork);
+	const sample = branch?.sides[0]?.samples[0];
+	assert.match(sample?.text ?? '', /is 43[\s\S]*<answer>43<\/answer>$/);
+	assert.equal(sample?.detail?.text.join(''), sample?.text);
+	await looksRight(view, 'playground-branch');
+	await page.getByRole('button', { name: 'Back to Where It Left' }).click();
+	await page.locator('.badge.right').waitFor();
+	await page.getByRole('button', { name: 'Undo' }).click();
+	await page.waitForFunction(() => document.querySelectorAll('.history-row').length === 1);
+	await page.getByRole('button', { name: 'Redo' }).click();
+	await page.locator('.badge.wrong').waitFor();
+	await page.locator('.history-row[aria-current]').focus();
+	await page.keyboard.press('ArrowUp');
+	await page.keyboard.press('Enter');
+	await page.locator('.badge.right').waitFor();
+});
+
+test('what goes wrong is said where it went wrong; stopping stops', options, async (t) => {
+	const view = await open(t, { policies: [first, second] });
+	const { page, session } = view;
+	await ask(view, 'fail');
+	assert.match(await page.locator('.side-failure').innerText(), /server is down/);
+	assert.equal(await page.locator('.side').nth(1).locator('.card').count(), 1, 'the other one answers');
+	await looksRight(view, 'playground-failed');
+	session.setPolicies([first, null]);
+	await question(view).fill('slow');
+	await page.getByRole('button', { name: 'Ask', exact: true }).click();
+	const stop = page.getByRole('button', { name: 'Stop', exact: true });
+	await stop.waitFor();
+	await stop.click();
+	await session.settled;
+	await page.locator('.side-name', { hasText: 'Stopped' }).waitFor();
+	assert.equal(await stop.isVisible(), false);
+	await field(view, 'Temperature').fill('warm');
+	await question(view).press('Control+Enter');
+	assert.match(await page.locator('.form .problem').innerText(), /Temperature is a number from 0 to 10/);
+	await field(view, 'Temperature').fill('1');
+	await field(view, 'New tokens').fill('3');
+	await ask(view, 'What is 17 + 25?');
+	await page.locator('.badge', { hasText: 'Cut off' }).waitFor();
+});
+
+test('what a policy writes stays text', options, async (t) => {
+	const view = await open(t, { policies: [first, null] });
+	await ask(view, 'hostile', '<script>1</script>');
+	assert.equal(await view.page.locator('.exchange img, .exchange script').count(), 0);
+	assert.match(await view.page.locator('.card-body').innerText(), /<img src=x onerror=alert\(1\)>RLO/);
+	await view.page.getByRole('button', { name: 'Tokens', exact: true }).click();
+	await view.page.locator('.token-view').waitFor();
+	assert.equal(await view.page.locator('.exchange img, .exchange script').count(), 0);
+});
+
+test('checks again, saves, copies; and comes back with what was there', options, async (t) => {
+	const view = await open(t, { policies: [first, null] });
+	const { page, session } = view;
+	await field(view, 'Temperature').fill('0');
+	await ask(view, 'What is 17 + 25?');
+	assert.equal(await page.locator('.badge.right').count(), 0);
+	await field(view, 'Expected answer').fill('43');
+	await page.getByRole('button', { name: 'Check Against Expected' }).click();
+	await page.locator('.badge.wrong').waitFor();
+	await page.getByRole('button', { name: 'Save as Case' }).click();
+	await page.getByRole('button', { name: 'Copy as an API call' }).click();
+	await page.waitForFunction(() => /Copied|Saved/.test(document.querySelector('[aria-live]')?.textContent ?? ''));
+	const place = { exchange: 1, side: 0, sample: 0 };
+	assert.deepEqual(view.saved, [place]);
+	assert.deepEqual(view.copied, [{ ...place, as: 'api' }]);
+	await page.getByRole('combobox', { name: 'Template' }).selectOption('custom');
+	await page.getByRole('textbox', { name: /^Template/ }).fill('Q: {prompt} A:');
+	await page.waitForFunction(() =>
+		JSON.stringify((window as unknown as { savedState: unknown }).savedState ?? '').includes('Q: {prompt} A:'),
+	);
+	const state = decodeOrThrow(playgroundStateSchema, await view.state(), 'The state');
+	assert.equal(state.exchanges.length, 1);
+	const again = await open(t, { policies: state.policies, exchanges: state.exchanges, state });
+	await again.page.locator('.badge.wrong').waitFor();
+	assert.equal(await question(again).inputValue(), 'What is 17 + 25?');
+	assert.equal(await again.page.getByRole('textbox', { name: /^Template/ }).inputValue(), 'Q: {prompt} A:');
+	await ask(again, 'What is 17 + 25?');
+	assert.equal(again.session.history.exchanges.at(-1)?.sides[0]?.prompt, 'Q: What is 17 + 25? A:');
+	assert.equal(session.history.exchanges.length, 1, 'the other playground knows nothing of it');
+});

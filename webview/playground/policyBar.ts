@@ -1,0 +1,71 @@
+import type { ChosenPolicy } from '../../src/protocol/playgroundMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill, unseen } from '../lib/dom.ts';
+import { icon } from '../lib/icons.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import type { PlaygroundModel } from './playgroundModel.ts';
+
+/** Who is asked: one policy, or two side by side. */
+export class PolicyBar {
+	readonly element = element('div', { class: 'policies', role: 'group', aria: { label: 'Policies' } });
+	readonly #model: PlaygroundModel;
+	#drawn = '';
+
+	constructor(model: PlaygroundModel) {
+		this.#model = model;
+	}
+
+	draw(): void {
+		const [first, second] = this.#model.policies;
+		const key = JSON.stringify([first?.name, first?.kind, second?.name, second?.kind, this.#model.forbidden]);
+		if (key === this.#drawn) return;
+		this.#drawn = key;
+		const { host } = this.#model;
+		const focused = this.element.contains(document.activeElement);
+		fill(
+			this.element,
+			this.#policy(first, 0),
+			second !== null &&
+				button({
+					label: 'Swap the policies',
+					icon: 'swap',
+					appearance: 'icon',
+					onClick: () => host.post({ type: 'swap' }),
+				}).element,
+			second !== null && this.#policy(second, 1),
+			second !== null &&
+				button({
+					label: 'Ask the first policy alone',
+					icon: 'close',
+					appearance: 'icon',
+					onClick: () => host.post({ type: 'removeSide' }),
+				}).element,
+			first !== null &&
+				second === null &&
+				button({
+					label: 'Compare With…',
+					icon: 'plus',
+					title: 'Ask another policy the same, with the same seed',
+					onClick: () => host.post({ type: 'choosePolicy', side: 1 }),
+				}).element,
+		);
+		if (focused) this.element.querySelector<HTMLElement>('button')?.focus();
+	}
+
+	#policy(policy: ChosenPolicy | null, side: 0 | 1): HTMLElement {
+		const name = policy === null ? 'Choose Policy…' : plainLabel(policy.name, 120);
+		return element(
+			'button',
+			{
+				class: 'policy',
+				title: 'Choose another policy',
+				attributes: { type: 'button' },
+				on: { click: () => this.#model.host.post({ type: 'choosePolicy', side }) },
+			},
+			unseen(side === 0 ? 'Policy: ' : 'Policy beside it: '),
+			element('strong', null, name),
+			policy !== null && element('span', { class: 'quiet' }, plainLabel(policy.kind, 80)),
+			icon('expand'),
+		);
+	}
+}

@@ -1,0 +1,184 @@
+import type { IDisposable } from '../../src/base/disposable.ts';
+import { whyNoBranch } from '../../src/core/playground/branching.ts';
+import { sideTags } from '../../src/core/playground/exchangeText.ts';
+import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../src/protocol/playgroundMessages.ts';
+import { button } from '../lib/controls.ts';
+import { element, fill } from '../lib/dom.ts';
+import { formatCount, formatNumber } from '../lib/format.ts';
+import { TokenView } from '../lib/tokens/tokenView.ts';
+import { traceCompletion } from '../lib/trace/completionTrace.ts';
+import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
+import { TextBody } from '../lib/trace/textBody.ts';
+
+export interface SamplePlace {
+	readonly exchange: number;
+	readonly side: number;
+	readonly sample: number;
+}
+
+export interface SampleActions {
+	readonly copy: (place: SamplePlace, as: 'completion' | 'api') => void;
+	readonly save: (place: SamplePlace) => void;
+	readonly branch: (place: SamplePlace, token: number, text: string) => void;
+	/** Whether something is being written: then nothing branches. */
+	readonly running: () => boolean;
+}
+
+type Body = IDisposable & { readonly element: HTMLElement };
+
+/** A text that is being written is drawn anew after so many times what the last drawing took. */
+const patience = 8;
+
+/** One completion: think and answer apart, or token by token, and what is known of it. */
+export class SampleCard implements IDisposable {
+	readonly element: HTMLElement;
+	readonly #place: SamplePlace;
+	readonly #actions: SampleActions;
+	readonly #holder = element('div', { class: 'card-body' });
+	readonly #head = element('header', { class: 'card-head' });
+	#body: Body | null = null;
+	#next = 0;
+
+	constructor(place: SamplePlace, label: string, actions: SampleActions) {
+		this.#place = place;
+		this.#actions = actions;
+		this.element = element('article', { class: 'card', aria: { label } }, this.#head, this.#holder);
+	}
+
+	dispose(): void {
+		this.#body?.dispose();
+		this.element.remove();
+	}
+
+	/** Draws what has come so far; not each time where that takes long. */
+	write(side: PlaygroundSide, sample: PlaygroundSample): void {
+		const now = performance.now();
+		if (now < this.#next) return;
+		this.#text(side, sample);
+		this.element.querySelector('.text-body')?.scrollTo(0, 1e9);
+		this.#next = performance.now() + (performance.now() - now) * patience;
+	}
+
+	draw(exchange: Exchange, side: PlaygroundSide, sample: PlaygroundSample, tokens: boolean): void {
+		const done = sample.finish !== null;
+		const name = side.samples.length > 1 ? `Sample ${this.#place.sample + 1}` : 'Completion';
+		fill(
+			this.#head,
+			element('span', { class: 'card-index' }, name),
+			...badges(exchange, sample),
+			element('span', { class: 'spacer' }),
+			...(done ? this.#buttons() : []),
+			rewards(sample),
+		);
+		if (tokens && sample.detail !== null && done) this.#tokens(side, sample);
+		else {
+			this.#text(side, sample);
+			if (tokens && done && sample.detail === null) {
+				this.#holder.prepend(element('p', { class: 'quiet note' }, 'Nothing was told of its tokens.'));
+			}
+		}
+	}
+
+	#text(side: PlaygroundSide, { text, given, finish }: PlaygroundSample): void {
+		const trace = traceCompletion(text, sideTags(side, text));
+		const before =
+			given === 0 ? [] : [{ start: 0, end: given, kind: 'common', title: 'The beginning that it was given' }];
+		const body = new TextBody({ label: 'Text', trace, found: before, behaviours: finish !== null });
+		const empty = element('p', { class: 'quiet note' }, finish === null ? 'Nothing yet.' : 'It wrote nothing.');
+		this.#show(body, text === '' ? empty : null);
+	}
+
+	#tokens(side: PlaygroundSide, sample: PlaygroundSample): void {
+		const { detail } = sample;
+		if (detail === null) return;
+		const { entropy, top, ...told } = detail;
+		const why = whyNoBranch(sample, side.can.prefix);
+		this.#show(
+			new TokenView({
+				label: 'Tokens',
+				detail: {
+					...told,
+					...(entropy === undefined ? {} : { entropy }),
+					...(top === undefined ? {} : { top }),
+				} as ConstructorParameters<typeof TokenView>[0]['detail'],
+				statistic: 'logprob',
+				canForce: why ?? true,
+				noAlternatives: 'The policy told none here.',
+				onForce: (token, text) => {
+					if (!this.#actions.running()) this.#actions.branch(this.#place, token, text);
+				},
+			}),
+			null,
+		);
+	}
+
+	#show(body: Body, note: HTMLElement | null): void {
+		this.#body?.dispose();
+		this.#body = body;
+		fill(this.#holder, note ?? body.element);
+	}
+
+	#buttons(): HTMLElement[] {
+		const place = this.#place;
+		const { copy, save } = this.#actions;
+		return [
+			button({
+				label: 'Copy',
+				icon: 'copy',
+				appearance: 'icon',
+				title: 'Copy the completion',
+				onClick: () => copy(place, 'completion'),
+			}).element,
+			button({
+				label: 'Copy as an API call',
+				icon: 'braces',
+				appearance: 'icon',
+				title: 'Copy as commands that ask the Reasoner API the same',
+				onClick: () => copy(place, 'api'),
+			}).element,
+			button({ label: 'Save as Case', title: 'Add it to the labelled cases of a reward', onClick: () => save(place) })
+				.element,
+		];
+	}
+}
+
+function badges({ sampling, expected }: Exchange, { finish, check, tokens, given }: PlaygroundSample): HTMLElement[] {
+	const badge = (kind: string, words: string, title = '') =>
+		element('span', { class: `badge ${kind}`, ...(title === '' ? {} : { title }) }, words);
+	const list: HTMLElement[] = [];
+	if (check !== null) {
+		const title = `The expected answer is ${plainLabel(expected, 200)}`;
+		if (check.correct === true) list.push(badge('right', 'Right', title));
+		else if (check.correct === false) list.push(badge('wrong', 'Wrong', title));
+		else list.push(badge('', 'Not told', 'The accuracy says nothing of it'));
+	}
+	if (finish === 'length') {
+		list.push(badge('warning', 'Cut off', `It was cut off after ${formatCount(sampling.maxTokens)} tokens`));
+	}
+	if (finish === 'context') list.push(badge('warning', 'Context full', 'There was no room left in its context'));
+	if (finish === 'cut') list.push(badge('warning', 'Cut off', 'The text became too long to be shown'));
+	if (finish === 'refusal') list.push(badge('warning', 'Declined'));
+	if (finish === 'stopped') list.push(badge('dead', 'Stopped'));
+	if (finish !== null) {
+		const words = `${formatCount(tokens)} ${given > 0 ? 'new ' : ''}${tokens === 1 ? 'token' : 'tokens'}`;
+		list.push(element('span', { class: 'quiet' }, words));
+	}
+	return list;
+}
+
+/** What the rewards of the run gave. */
+function rewards({ check }: PlaygroundSample): HTMLElement | null {
+	if (check === null || check.rewards.length === 0) return null;
+	return element(
+		'ul',
+		{ class: 'rewards', aria: { label: 'Rewards' } },
+		...check.rewards.map(({ name, value, error }) =>
+			element(
+				'li',
+				{ ...(error === null ? {} : { title: plainLabel(error, 400) }) },
+				element('span', { class: 'quiet' }, `${plainLabel(name, 60)} `),
+				error !== null ? element('span', { class: 'failed' }, 'failed') : value === null ? '—' : formatNumber(value, 3),
+			),
+		),
+	);
+}
