@@ -88,3 +88,17 @@ test('the engine of a recipe is told whatever else is wrong with it', () => {
 		assert.equal(recipeEngine(text), expected, text);
 	}
 });
+
+test('a file that a stage of a loop names is missing where it stands in the loop, once', async () => {
+	const learn = { name: 'learn', type: 'sft', steps: 5, learning_rate: 0.001, data: { path: 'own.jsonl' } };
+	const source = text({
+		dataset: { task: 'addition', digits: 1 },
+		stages: [{ loop: 'round', times: 3, stages: [learn, { name: 'measure', type: 'evaluate', from: 'learn' }] }],
+	});
+	const faults = await faultsBeyondSchema(source, path);
+	assert.deepEqual(
+		faults.map((fault) => fault.path),
+		['stages[0].stages[0].data.path'],
+	);
+	assert.equal(source.split('\n')[(faults[0]?.line ?? 0) - 1]?.trim(), '"path": "own.jsonl"');
+});
