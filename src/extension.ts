@@ -321,7 +321,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 	addControlCommands(table, { picker, controller, notices });
 	addOpenCommands(table, { picker, store, registry, workspaceRuns, dashboards, rollouts });
 	addTranscriptCommands(table, transcripts);
-	addDatasetCommands(table);
+	addDatasetCommands(table, { storage, python: async () => (await pytorch.get()).python.find() });
 	addQueryCommands(table, queries);
 	addComparisonCommands(table, { picker, store, comparisons });
 	addDescribeCommands(table, { picker, store });

@@ -17,6 +17,8 @@ const options = {
 	out: { type: 'string' },
 	part: { type: 'string' },
 	seed: { type: 'string' },
+	config: { type: 'string' },
+	split: { type: 'string' },
 	replace: { type: 'boolean' },
 	against: { type: 'string', multiple: true },
 	prompt: { type: 'string' },
@@ -26,21 +28,29 @@ const options = {
 
 export const datasetVerb: Verb = {
 	name: 'dataset',
-	usage: 'check <file> [--against <test>]... | export <task|recipe> --rows N --out FILE',
-	summary: 'Say what a dataset is like, what it holds twice, and which rows give a test away; write problems as JSONL.',
+	usage: 'check <file> [--against <test>]... | export <task|recipe> --rows N --out FILE | fetch <hub id> --out FILE',
+	summary:
+		'Say what a dataset is like, what it holds twice, and which rows give a test away; write problems, or rows of the hub, as JSONL.',
 	options: [
 		['--against <file>', 'a test set: rows that share ten words in a row with it are named; status 1 if there are any'],
 		['--prompt <column>', 'column of the prompt (default prompt)'],
 		['--answer <column>', 'column of the answer (default answer)'],
 		['--solution <column>', 'column of a worked solution (default solution)'],
 		['export', 'problems of a task (a name, or {"task": NAME, ...}) or of a recipe\'s dataset as JSONL'],
-		['--rows N', 'how many (default 1000; of rows and held-out problems as many as there are)'],
+		[
+			'fetch',
+			'rows of a dataset of the Hugging Face hub (--config, --split; default train), by the Python of the PyTorch engine; uses the network',
+		],
+		[
+			'--rows N',
+			'how many (export: default 1000, of rows and held-out problems as many as there are; fetch: default all)',
+		],
 		['--part PART', 'training (default) or held-out problems; --seed S: those that a run with the seed is given'],
 		['--out FILE', 'where to; --replace: also over a file that is there'],
 	],
 	async run({ args, output }) {
 		const { positionals, values } = parseArguments('dataset', args, options, {
-			names: ['"check" or "export"', 'a file'],
+			names: ['"check", "export" or "fetch"', 'a file'],
 			least: 2,
 			most: 2,
 		});
@@ -48,6 +58,11 @@ export const datasetVerb: Verb = {
 		if (what === 'export') {
 			const { exportProblems } = await import('./datasetExport.ts');
 			await exportProblems(file, values, output);
+			return 0;
+		}
+		if (what === 'fetch') {
+			const { fetchDataset } = await import('./datasetFetch.ts');
+			await fetchDataset(file, values, output);
 			return 0;
 		}
 		if (what !== 'check') {

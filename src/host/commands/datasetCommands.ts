@@ -1,26 +1,27 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import type { CommandTable } from '../commandTable.ts';
+import type { HubNeeds } from '../dataset/hubDataset.ts';
 import { commandIds, viewTypes } from '../ids.ts';
 
 /**
- * *Open Dataset*: of the file that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It
- * reads files only, so it works without trust.
+ * *Open Dataset*: of the file that a menu names, of a task (`{task: 'addition', digits: 3, rows, seed}`); else it asks. It reads
+ * files only, so it works without trust, but for the hub.
  */
-export function addDatasetCommands(table: CommandTable): void {
+export function addDatasetCommands(table: CommandTable, needs: HubNeeds): void {
 	table.add(commandIds.openDataset, async (argument?: unknown) => {
-		const uri = await uriOf(argument);
+		const uri = await uriOf(argument, needs);
 		if (uri === undefined) return;
 		const type = uri.path.toLowerCase().endsWith('.parquet') ? viewTypes.parquet : viewTypes.dataset;
 		await vscode.commands.executeCommand('vscode.openWith', uri, type);
 	});
 }
 
-async function uriOf(argument: unknown): Promise<vscode.Uri | undefined> {
+async function uriOf(argument: unknown, needs: HubNeeds): Promise<vscode.Uri | undefined> {
 	if (argument instanceof vscode.Uri) return argument;
 	if (typeof argument === 'string') return vscode.Uri.file(argument);
 	const { askDataset, taskUri } = await import('../dataset/datasetQuestion.ts');
-	if (argument === undefined || argument === null) return askDataset();
+	if (argument === undefined || argument === null) return askDataset(needs);
 	if (typeof argument === 'object' && 'task' in argument) return taskUri(argument);
 	throw new Failure('invalid', 'Open Dataset was given neither a file nor a task.');
 }

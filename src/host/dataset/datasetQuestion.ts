@@ -4,6 +4,7 @@ import { taskDefaults } from '../../core/dataset/settings.ts';
 import { operationNames, type TaskDataset, taskNames } from '../../protocol/recipe.ts';
 import { tableExtensions } from '../../runs/dataset/openTable.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
+import type { HubNeeds } from './hubDataset.ts';
 
 /** The address of a generated task. Fails with `invalid` for settings that make none. */
 export function taskUri(value: object): vscode.Uri {
@@ -12,18 +13,28 @@ export function taskUri(value: object): vscode.Uri {
 	return vscode.Uri.from({ scheme: taskScheme, path: `/${place.task.task}`, query: taskQuery(place) });
 }
 
-/** Asks for a file, or for a task and its settings; undefined: the person changed their mind. */
-export async function askDataset(): Promise<vscode.Uri | undefined> {
+/**
+ * Asks for a file, for a dataset of the hub, which is then downloaded, or for a task and its settings; undefined: the person
+ * changed their mind.
+ */
+export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
 	const picked = await vscode.window.showQuickPick(
 		[
-			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), task: null },
-			{ label: 'Generated tasks', kind: vscode.QuickPickItemKind.Separator, task: null },
+			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), task: null, hub: false },
+			{
+				label: '$(cloud-download) A dataset of the Hugging Face hub\u2026',
+				description: 'its rows are downloaded, by the Python of the PyTorch engine',
+				task: null,
+				hub: true,
+			},
+			{ label: 'Generated tasks', kind: vscode.QuickPickItemKind.Separator, task: null, hub: false },
 			...taskNames.map((task) => ({
 				label: `$(symbol-operator) ${task}`,
 				description: Object.entries(taskDefaults[task])
 					.map(([key, value]) => `${key} ${value}`)
 					.join(', '),
 				task,
+				hub: false,
 			})),
 		],
 		{ title: 'Open Dataset', placeHolder: 'A file of rows, or problems that a task generates' },
@@ -33,6 +44,7 @@ export async function askDataset(): Promise<vscode.Uri | undefined> {
 		const settings = await askSettings(picked.task);
 		return settings === undefined ? undefined : taskUri(settings);
 	}
+	if (picked.hub) return (await import('./hubDataset.ts')).openHubDataset(needs);
 	const chosen = await vscode.window.showOpenDialog({
 		title: 'A file of rows',
 		openLabel: 'Open Dataset',

@@ -14,6 +14,8 @@ import pytest
 from conftest import fails
 from reasoning_lab_trainer.data.answers import gold_text
 from reasoning_lab_trainer.data.hashing import Random, hash_text, hash_texts
+from reasoning_lab_trainer.data.hub_rows import main as hub_rows
+from reasoning_lab_trainer.data.hub_rows import write_rows
 from reasoning_lab_trainer.data.presets import Columns, boxed, presets
 from reasoning_lab_trainer.data.problems import (
     DriverProblems,
@@ -22,7 +24,7 @@ from reasoning_lab_trainer.data.problems import (
     problems_hash,
     read_problems,
 )
-from reasoning_lab_trainer.data.source import Source, _hub_dataset_failure, plain, read_rows
+from reasoning_lab_trainer.data.source import Source, hub_dataset_failure, plain, read_rows
 from reasoning_lab_trainer.data.split import held_out, prompt_key
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "fixtures" / "trainer" / "split.json").read_text("utf-8"))
@@ -247,10 +249,36 @@ class TestBadFiles:
     ],
 )
 def test_hub_errors_are_one_sentence(error: Exception, reason: str, words: str) -> None:
-    failure = _hub_dataset_failure(error, Source("owner/name"))
+    failure = hub_dataset_failure(error, Source("owner/name"))
     assert failure.reason == reason
     assert words in str(failure)
     assert "owner/name" in failure.message
+
+
+def test_rows_of_a_dataset_become_lines(tmp_path: Path) -> None:
+    # A folder is read as a dataset of the hub is.
+    folder = tmp_path / "data"
+    folder.mkdir()
+    given = [{"question": f"q{i}", "answer": i, "parts": [1.5, None]} for i in range(450)]
+    (folder / "train.jsonl").write_text("\n".join(json.dumps(row) for row in given))
+    told: list[int] = []
+    out = tmp_path / "out.jsonl"
+    assert write_rows(Source(str(folder)), 0, out, told.append) == (450, True)
+    assert [json.loads(line) for line in out.read_text().splitlines()] == given
+    assert told == [200, 400]
+    assert write_rows(Source(str(folder)), 450, out, told.append) == (450, True)
+    assert write_rows(Source(str(folder)), 7, out, told.append) == (7, False)
+    assert len(out.read_text().splitlines()) == 7
+    with fails("missing", 'Set "split"'):
+        write_rows(Source(str(folder), split="nothing"), 7, out, told.append)
+
+
+def test_rows_that_cannot_be_had_are_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert hub_rows(["nobody/no-such-data", "--out", str(tmp_path / "out.jsonl")]) == 1
+    failure = json.loads(capsys.readouterr().out.splitlines()[-1])["failure"]
+    assert failure["reason"] == "unavailable"
+    assert "hub cannot be reached" in failure["message"]
+    assert "dataset fetch" in failure["action"]
 
 
 def test_driver_problems_are_asked_in_parts() -> None:

@@ -205,11 +205,11 @@ def _from_hub(source: Source) -> list[Numbered]:
     try:
         loaded = datasets.load_dataset(source.path, name=source.config, split=source.split)
     except Exception as error:
-        raise _hub_dataset_failure(error, source) from error
+        raise hub_dataset_failure(error, source) from error
     return _of_table(loaded.with_format("arrow")[:])
 
 
-def _hub_dataset_failure(error: Exception, source: Source) -> Failure:
+def hub_dataset_failure(error: Exception, source: Source) -> Failure:
     text = first_line(error)
     if isinstance(error, datasets.exceptions.DatasetNotFoundError) and "gated" not in text.lower():
         if datasets.config.HF_HUB_OFFLINE:

@@ -1,0 +1,50 @@
+import { lstat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import { downloadHubRows } from '../environment/hubRows.ts';
+import { torchPython } from '../environment/torchPython.ts';
+import { type CliOutput, printable } from './cliOutput.ts';
+import { onInterrupt } from './interrupts.ts';
+import { wholeNumber } from './parseArguments.ts';
+
+interface FetchOptions {
+	readonly rows?: string | undefined;
+	readonly out?: string | undefined;
+	readonly config?: string | undefined;
+	readonly split?: string | undefined;
+	readonly replace?: boolean | undefined;
+}
+
+/** `dataset fetch`: rows of a dataset of the hub as JSONL. Fails with `exists`, and as `downloadHubRows`. */
+export async function fetchDataset(id: string, options: FetchOptions, output: CliOutput): Promise<void> {
+	if (options.out === undefined) {
+		throw new Failure('invalid', 'dataset fetch wants a file to write to.', 'Name it with --out.');
+	}
+	const out = resolve(options.out);
+	if (options.replace !== true && (await lstat(out).catch(() => null)) !== null) {
+		throw new Failure('exists', `${out} is there already.`, 'Name another file, or add --replace.');
+	}
+	const { python } = await torchPython();
+	const split = options.split ?? 'train';
+	const interrupt = new AbortController();
+	const release = onInterrupt(() => interrupt.abort());
+	try {
+		const made = await downloadHubRows(
+			{ id, config: options.config ?? null, split },
+			{
+				python,
+				rows: wholeNumber(options.rows, '--rows') ?? 0,
+				out,
+				signal: interrupt.signal,
+				onProgress: (rows) => {
+					if (output.isTerminal) output.draw(`\r\x1b[K${rows} rows`);
+				},
+			},
+		);
+		if (output.isTerminal) output.draw('\r\x1b[K');
+		output.object({ kind: 'dataset', file: out, source: id, config: options.config ?? null, split, ...made });
+		output.line(printable(`${out}: ${made.whole ? '' : 'the first '}${made.rows} rows of ${id} (${split})`));
+	} finally {
+		release();
+	}
+}

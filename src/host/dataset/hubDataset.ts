@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import * as vscode from 'vscode';
+import { datasetPresets } from '../../core/dataset/presets.ts';
+import { hasHubDatasetForm } from '../../core/recipe/hubId.ts';
+import { requireTrust } from '../launchSettings.ts';
+
+export interface HubNeeds {
+	/** Where rows are kept that were downloaded. */
+	readonly storage: vscode.Uri;
+	/** The Python of the PyTorch engine. Fails with `missing`. */
+	readonly python: () => Promise<{ readonly python: string }>;
+}
+
+/** Rows that are proposed: enough to look at; whoever wants all of them says so. */
+const proposedRows = 1000;
+const mostRows = 100_000_000;
+
+/**
+ * Asks for a dataset of the Hugging Face hub and downloads its rows; what was downloaded before is opened without the network.
+ * undefined: the person changed their mind, or cancelled. Fails as `downloadHubRows` does.
+ */
+export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
+	requireTrust();
+	const id = await vscode.window.showInputBox({
+		title: 'A dataset of the Hugging Face hub (1 of 4)',
+		prompt: 'Its id',
+		placeHolder: 'openai/gsm8k',
+		validateInput: (text) => (hasHubDatasetForm(text.trim()) ? undefined : 'An id is like openai/gsm8k.'),
+	});
+	if (id === undefined) return undefined;
+	const known = Object.values(datasetPresets).find(({ path }) => path === id.trim());
+	const config = await askName('Its configuration; empty: its only one (2 of 4)', known?.config ?? '', true);
+	if (config === undefined) return undefined;
+	const split = await askName('Its split (3 of 4)', known?.split ?? 'train', false);
+	if (split === undefined) return undefined;
+	const rows = await vscode.window.showInputBox({
+		title: `How many rows, the first ones; 0: all of them (4 of 4)`,
+		prompt: `They are downloaded from the Hugging Face hub to this machine.`,
+		value: String(proposedRows),
+		validateInput: (text) =>
+			/^\d{1,9}$/.test(text.trim()) && Number(text) <= mostRows ? undefined : 'Enter a whole number.',
+	});
+	if (rows === undefined) return undefined;
+	return download({ id: id.trim(), config: config === '' ? null : config, split }, Number(rows), { storage, python });
+}
+
+async function askName(title: string, value: string, empty: boolean): Promise<string | undefined> {
+	const text = await vscode.window.showInputBox({
+		title,
+		value,
+		validateInput: (input) =>
+			/^[\w.][\w.+-]{0,199}$/.test(input.trim()) || (empty && input.trim() === '') ? undefined : 'This is no name.',
+	});
+	return text?.trim();
+}
+
+async function download(
+	split: { readonly id: string; readonly config: string | null; readonly split: string },
+	rows: number,
+	{ storage, python }: HubNeeds,
+): Promise<vscode.Uri | undefined> {
+	const key = createHash('sha256')
+		.update(JSON.stringify([split.id, split.config, split.split, rows]))
+		.digest('hex')
+		.slice(0, 8);
+	const name = [split.id.replace('/', '-'), split.config, split.split].filter((part) => part !== null).join('-');
+	const out = vscode.Uri.file(join(storage.fsPath, 'hub', `${name}-${key}.jsonl`));
+	const before = await vscode.workspace.fs.stat(out).then(
+		({ mtime }) => new Date(mtime),
+		() => null,
+	);
+	if (before !== null) {
+		const open = `$(file) Open the copy of ${before.toLocaleString()}`;
+		const again = '$(cloud-download) Download it again';
+		const picked = await vscode.window.showQuickPick([open, again], { title: split.id });
+		if (picked === undefined) return undefined;
+		if (picked === open) return out;
+	}
+	const [{ downloadHubRows }, { python: program }] = await Promise.all([
+		import('../../environment/hubRows.ts'),
+		python(),
+	]);
+	return vscode.window.withProgress(
+		{ location: vscode.ProgressLocation.Notification, title: `Reading ${split.id}`, cancellable: true },
+		async (progress, token) => {
+			const cancel = new AbortController();
+			token.onCancellationRequested(() => cancel.abort());
+			try {
+				const made = await downloadHubRows(split, {
+					python: program,
+					rows,
+					out: out.fsPath,
+					signal: cancel.signal,
+					onProgress: (count) => progress.report({ message: `${count.toLocaleString('en')} rows` }),
+				});
+				return made.rows > 0 ? out : undefined;
+			} catch (error) {
+				if (cancel.signal.aborted) return undefined;
+				throw error;
+			}
+		},
+	);
+}

@@ -1,0 +1,85 @@
+"""
+`python -m reasoning_lab_trainer.data.hub_rows ID --out FILE`: rows of a dataset of the hub as JSONL, in their order.
+
+Standard output has one JSON object a line: {"rows"} as it goes, at the end {"rows", "whole"} or {"failure"}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from ..failure import Failure
+from .source import Source, hub_dataset_failure, plain
+
+TELL_EVERY = 200
+ELSEWHERE = "Run `reasoning-lab dataset fetch` on a machine that has access, and open the file here."
+
+
+def write_rows(source: Source, limit: int, out: Path, tell: Callable[[int], None]) -> tuple[int, bool]:
+    """
+    Writes at most `limit` rows (0: all of them). Returns how many, and whether that is the whole split. They are read
+    as they come, so that a few rows of a large dataset are soon there; without a network, from what was downloaded
+    before.
+    """
+    count = 0
+    whole = True
+    try:
+        rows: Any = datasets.load_dataset(
+            source.path,
+            name=source.config,
+            split=source.split,
+            streaming=not datasets.config.HF_HUB_OFFLINE,
+        )
+        with out.open("w", encoding="utf-8") as file:
+            for row in islice(rows, limit + 1 if limit > 0 else None):
+                if limit > 0 and count == limit:
+                    whole = False
+                    break
+                file.write(json.dumps(plain(row), ensure_ascii=False) + "\n")
+                count += 1
+                if count % TELL_EVERY == 0:
+                    tell(count)
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename == str(out):
+            raise Failure("denied", f"{out} cannot be written: {error.strerror}.", "Name another place.") from error
+        raise hub_dataset_failure(error, source) from error
+    if count == 0:
+        raise Failure("missing", f"{source.name} of the hub has no rows.", "Name another split.")
+    return count, whole
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="hub_rows")
+    parser.add_argument("id")
+    parser.add_argument("--config")
+    parser.add_argument("--split", default="train")
+    parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True)
+    given = parser.parse_args(arguments)
+
+    def say(value: dict[str, Any]) -> None:
+        print(json.dumps(value), flush=True)
+
+    try:
+        source = Source(given.id, given.config, given.split)
+        rows, whole = write_rows(source, given.rows, given.out, lambda count: say({"rows": count}))
+        say({"rows": rows, "whole": whole})
+        return 0
+    except Failure as failure:
+        # What is said of models, whose folder may be named, is not what helps here.
+        action = ELSEWHERE if failure.reason == "unavailable" else failure.action
+        told = {"reason": failure.reason, "message": failure.message}
+        say({"failure": told if action is None else {**told, "action": action}})
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
