@@ -2,8 +2,9 @@ import { Sequencer } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import type { HeadName } from '../protocol/control.ts';
 import type { DeviceName } from '../protocol/recipe.ts';
-import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './compute/batching.ts';
+import type { MicroBatch } from './compute/batching.ts';
 import type { GradientJob, PackedSequences, TeacherRef } from './compute/jobs.ts';
+import { pack, packedBatches, packPerToken, unpackPerToken } from './compute/packing.ts';
 import { providerCandidates } from './compute/providers.ts';
 import { disableTelemetry } from './compute/runtime.ts';
 import { sampleJob, samplesOf } from './compute/sampleRequest.ts';
@@ -474,11 +475,11 @@ class OrtLearner implements Learner {
 	async #logprobs(rows: readonly Sequence[], weights: SharedWeights, temperature: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
 		await settled(
-			microBatches(rows, this.#options.trainRows).map(async (indices) => {
+			packedBatches(rows, this.#options.trainRows, this.shape.width).map(async (indices) => {
 				const batch = this.#pack(rows, indices);
 				const { logprobs } = await this.#pool.run(() => ({
 					job: { kind: 'logprobs', weights: weights.ref, batch, temperature },
-					transfer: [batch.inputs.buffer, batch.targets.buffer],
+					transfer: [batch.tokens.buffer, batch.targets.buffer],
 				}));
 				indices.forEach((row, i) => {
 					output[row] = unpackPerToken(logprobs, rows[row] as Sequence, i, batch);
@@ -558,7 +559,7 @@ class OrtLearner implements Learner {
 			const logprobs: PerToken[] = new Array(rows.length);
 			const entropies: PerToken[] = new Array(rows.length);
 			await this.#optimiser.accumulate(
-				microBatches(rows, this.#options.trainRows, inputs.together),
+				packedBatches(rows, this.#options.trainRows, this.shape.width, inputs.together),
 				(indices, gradient) => this.#gradient(rows, indices, inputs, gradient),
 				({ result, batch }, indices) => {
 					loss += result.loss;
@@ -595,7 +596,7 @@ class OrtLearner implements Learner {
 				scalars: inputs.scalars,
 				gradient,
 			};
-			return { job, transfer: [batch.inputs.buffer, batch.targets.buffer] };
+			return { job, transfer: [batch.tokens.buffer, batch.targets.buffer] };
 		});
 		return { result, batch };
 	}

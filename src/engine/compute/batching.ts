@@ -1,6 +1,5 @@
-import { Failure } from '../../base/failure.ts';
-import type { PerToken, Sequence } from '../learner.ts';
-import type { PackedSequences } from './jobs.ts';
+import type { Sequence } from '../learner.ts';
+import type { PaddedSequences } from './jobs.ts';
 
 /** Indices of the rows of each micro-batch. */
 export type MicroBatch = readonly number[];
@@ -8,27 +7,53 @@ export type MicroBatch = readonly number[];
 /** From so many micro-batches on, the last are halved. */
 const many = 4;
 
+/** Puts rows, by their indices, in the order in which they are cut. */
+export type Order = (rows: readonly Sequence[]) => number[];
+
+/** Longest first. */
+export function byLength(rows: readonly Sequence[]): number[] {
+	const order = rows.map((_, i) => i);
+	return order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
+}
+
+/** The rows of a prompt together, the prompts with the longest rows first. */
+export function byPrompt(rows: readonly Sequence[]): number[] {
+	const groups = new Map<string, number[]>();
+	for (const i of byLength(rows)) {
+		const { tokens, promptLength } = rows[i] as Sequence;
+		const prompt = tokens.slice(0, promptLength).join();
+		const group = groups.get(prompt);
+		if (group === undefined) groups.set(prompt, [i]);
+		else group.push(i);
+	}
+	return [...groups.values()].flat();
+}
+
 /**
  * Cuts rows into micro-batches of `size`, longest first: rows of like length share one (less padding), and the long
  * ones start first. What would be the last two is cut into halves, so that workers end together whatever the number of
  * rows. Depends on the rows alone, never on workers or timing. Of rows that belong `together`, so many one after the other,
  * none is alone, and they stay in their order.
  */
-export function microBatches(rows: readonly Sequence[], size: number, together = 1): MicroBatch[] {
+export function microBatches(
+	rows: readonly Sequence[],
+	size: number,
+	together = 1,
+	order: Order = byLength,
+): MicroBatch[] {
 	if (together > 1) {
 		const groups = Array.from({ length: rows.length / together }, (_, g) =>
 			rows
 				.slice(g * together, (g + 1) * together)
 				.reduce((longest, row) => (row.tokens.length > longest.tokens.length ? row : longest)),
 		);
-		const whole = microBatches(groups, Math.max(1, Math.floor(size / together)));
+		const whole = microBatches(groups, Math.max(1, Math.floor(size / together)), 1, order);
 		return whole.map((batch) => batch.flatMap((g) => Array.from({ length: together }, (_, i) => g * together + i)));
 	}
-	const order = rows.map((_, i) => i);
-	order.sort((a, b) => length(rows, b) - length(rows, a) || a - b);
-	const count = Math.ceil(order.length / size);
-	const whole = count < many ? order.length : (count - 2) * size;
-	return [...pieces(order.slice(0, whole), size), ...pieces(order.slice(whole), Math.ceil(size / 2))];
+	const ordered = order(rows);
+	const count = Math.ceil(ordered.length / size);
+	const whole = count < many ? ordered.length : (count - 2) * size;
+	return [...pieces(ordered.slice(0, whole), size), ...pieces(ordered.slice(whole), Math.ceil(size / 2))];
 }
 
 function pieces(order: readonly number[], size: number): MicroBatch[] {
@@ -39,50 +64,10 @@ function length(rows: readonly Sequence[], index: number): number {
 	return rows[index]?.tokens.length ?? 0;
 }
 
-/**
- * Inputs are all tokens but the last, targets all but the first; shorter rows are padded to the longest. Targets begin
- * where the first completion does.
- */
-export function pack(rows: readonly Sequence[]): PackedSequences {
-	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length - 1), 1);
-	const first = rows.reduce((n, row) => Math.min(n, row.promptLength - 1), tokens - 1);
-	const kept = tokens - first;
+/** Whole rows, [rows, tokens], padded on the right to the longest. */
+export function pad(rows: readonly Sequence[]): PaddedSequences {
+	const tokens = rows.reduce((n, row) => Math.max(n, row.tokens.length), 1);
 	const inputs = new Int32Array(rows.length * tokens);
-	const targets = new Int32Array(rows.length * kept);
-	rows.forEach((row, r) => {
-		for (let t = 0; t + 1 < row.tokens.length; t++) {
-			inputs[r * tokens + t] = row.tokens[t] as number;
-			if (t >= first) targets[r * kept + t - first] = row.tokens[t + 1] as number;
-		}
-	});
-	return { rows: rows.length, tokens, first, kept, inputs, targets };
-}
-
-/** Writes each row's completion values ([completion]) to where their tokens are predicted: [rows, kept], from input `first` on. */
-export function packPerToken(
-	rows: readonly Sequence[],
-	values: (row: number) => PerToken,
-	{ first, kept }: Pick<PackedSequences, 'first' | 'kept'>,
-): Float32Array<ArrayBuffer> {
-	const packed = new Float32Array(rows.length * kept);
-	rows.forEach((row, r) => {
-		const own = values(r);
-		const length = row.tokens.length - row.promptLength;
-		if (own.length !== length) {
-			throw new Failure('internal', `A completion of ${length} tokens came with ${own.length} values per token.`);
-		}
-		packed.set(own, r * kept + row.promptLength - 1 - first);
-	});
-	return packed;
-}
-
-/** The inverse: a row's completion values out of [rows, kept]. */
-export function unpackPerToken(
-	packed: Float32Array,
-	row: Sequence,
-	index: number,
-	{ first, kept }: Pick<PackedSequences, 'first' | 'kept'>,
-): PerToken {
-	const start = index * kept + row.promptLength - 1 - first;
-	return packed.slice(start, start + row.tokens.length - row.promptLength);
+	for (const [r, row] of rows.entries()) inputs.set(row.tokens, r * tokens);
+	return { rows: rows.length, tokens, inputs };
 }

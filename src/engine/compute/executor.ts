@@ -23,7 +23,7 @@ import type {
 	GradientResult,
 	LogprobsJob,
 	LogprobsResult,
-	PackedSequences,
+	PaddedSequences,
 	SampleJob,
 	SampleResult,
 	ValueGradientJob,
@@ -31,6 +31,7 @@ import type {
 	ValuesJob,
 	ValuesResult,
 } from './jobs.ts';
+import { packedInputs } from './packedLayout.ts';
 import { ParameterStore, parameterViews } from './parameterStore.ts';
 import { type Feeds, type Fetches, Session, type Tensor, type Tensors } from './runtime.ts';
 import { Sampler } from './sampler.ts';
@@ -74,23 +75,22 @@ export class Executor {
 		return { logprobs: floats(results.logprobs) };
 	}
 
-	/** log of the distributions, [rows, kept, vocabulary]. */
+	/** log of the distributions, [own, vocabulary]. */
 	async distribution(job: LogprobsJob): Promise<Float32Array<ArrayBuffer>> {
 		const session = await this.#session('distribution', () => distributionProgram(this.#shape));
-		const { targets: _, ...feeds } = this.#batchFeeds(job);
-		const results = await session.run({ ...this.#weights.feeds(job.weights), ...feeds });
+		const results = await session.run({ ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) });
 		return floats(results.distribution);
 	}
 
 	/** @param teacher its distributions, where the job asks for them */
 	async gradient(job: GradientJob, teacher: Float32Array<ArrayBuffer> | null = null): Promise<GradientResult> {
 		const session = await this.#session(variantName(job.variant), () => gradientProgram(this.#shape, job.variant));
-		const { rows, kept } = job.batch;
+		const { rows, kept, own } = job.batch;
 		const feeds: Feeds = { ...this.#weights.feeds(job.weights), ...this.#batchFeeds(job) };
 		for (const [name, values] of Object.entries(job.perToken)) feeds[name] = this.#tensors.float(values, [rows, kept]);
 		for (const [name, values] of Object.entries(job.perRow)) feeds[name] = this.#tensors.float(values, [rows, 1]);
 		for (const [name, value] of Object.entries(job.scalars)) feeds[name] = this.#scalar(value);
-		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [rows, kept, this.#shape.vocabulary]);
+		if (teacher !== null) feeds.teacher = this.#tensors.float(teacher, [own, this.#shape.vocabulary]);
 		const outputs = this.#gradientOutputs('policy');
 		const fetches = { loss: null, logprobs: null, entropies: null, ...outputs.fetches };
 		const results = await session.run(feeds, fetches);
@@ -170,16 +170,19 @@ export class Executor {
 	}
 
 	#batchFeeds(job: LogprobsJob | GradientJob): Feeds {
-		const { rows, first, kept, targets } = job.batch;
-		return {
-			...this.#tokenFeeds(job.batch),
-			first: this.#tensors.int64(BigInt64Array.of(BigInt(first)), [1]),
-			targets: this.#tensors.int32(targets, [rows, kept]),
-			'inverse temperature': this.#scalar(1 / job.temperature),
-		};
+		const feeds: Feeds = { 'inverse temperature': this.#scalar(1 / job.temperature) };
+		for (const [name, { shape, values }] of Object.entries(packedInputs(job.batch, this.#shape.heads))) {
+			feeds[name] =
+				values instanceof Float32Array
+					? this.#tensors.float(values, shape)
+					: values instanceof Int32Array
+						? this.#tensors.int32(values, shape)
+						: this.#tensors.int64(values, shape);
+		}
+		return feeds;
 	}
 
-	#tokenFeeds({ rows, tokens, inputs }: PackedSequences): Feeds {
+	#tokenFeeds({ rows, tokens, inputs }: PaddedSequences): Feeds {
 		return {
 			tokens: this.#tensors.int32(inputs, [rows, tokens]),
 			mask: this.#tensors.float(causalMask(tokens), [tokens, tokens]),

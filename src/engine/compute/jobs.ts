@@ -21,15 +21,38 @@ export interface TeacherRef {
 	readonly weights: WeightsRef;
 }
 
-/** Sequences shifted into inputs [rows, tokens] and targets [rows, kept], padded on the right. */
+/** The tokens of rows side by side, each beginning of a text only once: see `pack`. */
 export interface PackedSequences {
 	readonly rows: number;
-	readonly tokens: number;
-	/** Input from which on tokens are predicted, the first of `kept`: before it all rows have prompts alone. */
-	readonly first: number;
+	/** Tokens of the longest completion, at least 1. */
 	readonly kept: number;
-	readonly inputs: Int32Array<ArrayBuffer>;
+	/** Distinct prompts, and tokens of the longest but for its last, at least 1. */
+	readonly groups: number;
+	readonly prefix: number;
+	/** Tokens that are prompts', and those after which completions' are predicted, with the one that is nobody's. */
+	readonly shared: number;
+	readonly own: number;
+	/** [shared + own] */
+	readonly tokens: Int32Array<ArrayBuffer>;
+	/** [rows, kept] */
 	readonly targets: Int32Array<ArrayBuffer>;
+	/** Which of the own tokens each is predicted after, the last where there is none: [rows, kept]. */
+	readonly places: Int32Array<ArrayBuffer>;
+	/** Of each own token but the last: the first row that has it, and after how many completion tokens. */
+	readonly firstRow: Int32Array<ArrayBuffer>;
+	readonly depth: Int32Array<ArrayBuffer>;
+	/** Of each row: its prompt, and its completion's tokens. */
+	readonly group: Int32Array<ArrayBuffer>;
+	readonly lengths: Int32Array<ArrayBuffer>;
+	/** Of each group. */
+	readonly prefixLengths: Int32Array<ArrayBuffer>;
+}
+
+/** Whole sequences, [rows, tokens], padded on the right. */
+export interface PaddedSequences {
+	readonly rows: number;
+	readonly tokens: number;
+	readonly inputs: Int32Array<ArrayBuffer>;
 }
 
 export interface OpenJob {
@@ -121,7 +144,7 @@ export interface ValuesJob {
 	readonly kind: 'values';
 	readonly output: ValueOutput;
 	readonly weights: WeightsRef;
-	readonly batch: PackedSequences;
+	readonly batch: PaddedSequences;
 	/** [rows, tokens]: of each input token. */
 	readonly surprises: Float32Array<ArrayBuffer>;
 }
@@ -135,7 +158,7 @@ export interface ValueGradientJob {
 	readonly kind: 'value gradient';
 	readonly variant: ValueVariant;
 	readonly weights: WeightsRef;
-	readonly batch: PackedSequences;
+	readonly batch: PaddedSequences;
 	/** [rows, tokens]: of each input token. */
 	readonly surprises: Float32Array<ArrayBuffer>;
 	/** Inputs of the program besides the tokens, by name: [rows, tokens], or a single number. */

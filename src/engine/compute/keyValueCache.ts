@@ -10,8 +10,8 @@ export const masked = -1e9;
 
 /**
  * The keys and values of the rows that are being sampled, one part per layer and kind, each [rows, heads, slots,
- * headWidth]; a row's tokens fill its slots from 0. Rows can leave; the rest stay dense. The arrays are kept from one
- * batch to the next.
+ * headWidth]; a row's tokens fill its slots from 0. Rows can leave and be doubled; they stay dense. The arrays are kept from
+ * one batch to the next.
  */
 export class KeyValueCache {
 	readonly #heads: number;
@@ -20,6 +20,8 @@ export class KeyValueCache {
 	#parts: Float32Array[];
 	#mask = new Float32Array(0);
 	#rows = 0;
+	/** Rows that there may be in this batch. */
+	#most = 0;
 	#slots = 0;
 
 	constructor(layers: number, heads: number, headWidth: number) {
@@ -51,13 +53,17 @@ export class KeyValueCache {
 		return this.#heads * this.#slots * this.#headWidth;
 	}
 
-	/** Starts a batch whose longest row has `longest` tokens. What an earlier batch left is cleared: it may hold NaN. */
-	reset(rows: number, longest: number): void {
+	/**
+	 * Starts a batch whose longest row has `longest` tokens. What an earlier batch left is cleared: it may hold NaN.
+	 * @param most rows that there may be later on
+	 */
+	reset(rows: number, most: number, longest: number): void {
 		this.#rows = rows;
+		this.#most = most;
 		this.#slots = roundUp(longest + 1 + slotStep);
-		const size = rows * this.#rowSize;
+		const size = most * this.#rowSize;
 		this.#parts = this.#parts.map((part) => (part.length < size ? new Float32Array(size) : part.fill(0)));
-		this.#mask = new Float32Array(rows * this.#slots).fill(masked);
+		this.#mask = new Float32Array(most * this.#slots).fill(masked);
 	}
 
 	/** Copies a prompt's entries ([prompts, heads, tokens, headWidth]) into a row. */
@@ -102,16 +108,26 @@ export class KeyValueCache {
 		this.#mask.copyWithin(row * this.#slots, last * this.#slots, (last + 1) * this.#slots);
 	}
 
+	/** Adds a row that has what another has; returns which it is. */
+	double(row: number): number {
+		const added = this.#rows++;
+		const size = this.#rowSize;
+		for (const part of this.#parts) part.copyWithin(added * size, row * size, (row + 1) * size);
+		this.#mask.copyWithin(added * this.#slots, row * this.#slots, (row + 1) * this.#slots);
+		return added;
+	}
+
 	/** Makes room for rows of `longest` tokens and one more. Returns whether anything moved. */
 	grow(longest: number): boolean {
 		if (longest + 1 <= this.#slots) return false;
 		const before = this.#slots;
 		this.#slots = Math.max(roundUp(longest + 1), roundDown(before * growth));
 		const segments = this.#rows * this.#heads;
+		const size = this.#most * this.#rowSize;
 		this.#parts = this.#parts.map((part) =>
-			spread(part, segments, before * this.#headWidth, this.#slots * this.#headWidth),
+			spread(part, size, segments, before * this.#headWidth, this.#slots * this.#headWidth),
 		);
-		const mask = new Float32Array(this.#rows * this.#slots).fill(masked);
+		const mask = new Float32Array(this.#most * this.#slots).fill(masked);
 		for (let row = 0; row < this.#rows; row++) {
 			mask.set(this.#mask.subarray(row * before, (row + 1) * before), row * this.#slots);
 		}
@@ -120,11 +136,11 @@ export class KeyValueCache {
 	}
 }
 
-/** Moves the segments of an array from `before` to `after` elements apart, in place if there is room. */
-function spread(array: Float32Array, segments: number, before: number, after: number): Float32Array {
+/** Moves the segments of an array from `before` to `after` elements apart, in place if it has the `size`. */
+function spread(array: Float32Array, size: number, segments: number, before: number, after: number): Float32Array {
 	let target = array;
-	if (array.length < segments * after) {
-		target = new Float32Array(segments * after);
+	if (array.length < size) {
+		target = new Float32Array(size);
 		target.set(array.subarray(0, segments * before));
 	}
 	// From the last on: each moves towards the end, over what has moved already.

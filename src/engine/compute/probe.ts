@@ -3,6 +3,7 @@ import type { ModelShape } from '../learner.ts';
 import { initialParameters } from '../model/parameters.ts';
 import { Executor } from './executor.ts';
 import type { GradientJob, OpenJob, OpenResult } from './jobs.ts';
+import { pack } from './packing.ts';
 import { type ProviderName, runtimeNames } from './providers.ts';
 import { supportedProviders, Tensors } from './runtime.ts';
 
@@ -88,14 +89,19 @@ function gradientJob(shape: ModelShape, rows: number, tokens: number): GradientJ
 	const parameters = initialParameters(shape, 1);
 	const buffer = new SharedArrayBuffer(parameters.byteLength);
 	new Float32Array(buffer).set(parameters);
-	const ids = (step: number) => Int32Array.from({ length: rows * tokens }, (_, i) => (i * step) % shape.vocabulary);
+	const batch = pack(
+		Array.from({ length: rows }, (_, r) => ({
+			tokens: Array.from({ length: tokens }, (_, t) => ((r * tokens + t) * 3) % shape.vocabulary),
+			promptLength: 1,
+		})),
+	);
 	return {
 		kind: 'gradient',
 		weights: { slot: 'policy', version: 1, buffer },
 		variant: { kind: 'sft' },
-		batch: { rows, tokens, first: 0, kept: tokens, inputs: ids(3), targets: ids(7) },
+		batch,
 		temperature: 1,
-		perToken: { weights: new Float32Array(rows * tokens).fill(1 / (rows * tokens)) },
+		perToken: { weights: new Float32Array(rows * batch.kept).fill(1 / (rows * batch.kept)) },
 		perRow: {},
 		scalars: {},
 		gradient: new SharedArrayBuffer(parameters.byteLength),

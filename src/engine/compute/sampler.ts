@@ -23,8 +23,8 @@ function partNames(shape: ModelShape, prefix = ''): string[] {
 }
 
 /**
- * Samples one micro-batch. Each distinct prompt is read once; then all rows take a token per step, and a row that ends
- * leaves the batch. A row's completion is a matter of its prompt, its seed and the weights (up to rounding).
+ * Samples one micro-batch. Each distinct prompt is read once; then all rows take a token per step, rows that are alike so far
+ * together, and a row that ends leaves the batch. A row's completion is a matter of its prompt, its seed and the weights (up to rounding).
  */
 export class Sampler {
 	readonly #shape: ModelShape;
@@ -47,25 +47,26 @@ export class Sampler {
 		const names = partNames(this.#shape);
 		const newNames = partNames(this.#shape, 'new ');
 		const headWidth = this.#shape.width / this.#shape.heads;
+		const outputs = this.#outputs(newNames, job.seeds.length);
 		let feeds: Feeds = {};
 		let fetches: Record<string, Tensor> = {};
-		let rows = 0;
-		while (batch.rows > 0) {
+		let lines = 0;
+		while (batch.lines > 0) {
 			const grown = batch.cache.grow(batch.longest);
-			if (grown || batch.rows !== rows) {
-				rows = batch.rows;
+			if (grown || batch.lines !== lines) {
+				lines = batch.lines;
 				const { slots } = batch.cache;
 				feeds = {
 					...weights,
-					tokens: this.#tensors.int32(batch.tokens.subarray(0, rows), [rows, 1]),
-					positions: this.#tensors.int32(batch.lengths.subarray(0, rows), [rows, 1]),
-					mask: this.#tensors.float(batch.cache.mask, [rows, 1, 1, slots]),
+					tokens: this.#tensors.int32(batch.tokens.subarray(0, lines), [lines, 1]),
+					positions: this.#tensors.int32(batch.lengths.subarray(0, lines), [lines, 1]),
+					mask: this.#tensors.float(batch.cache.mask, [lines, 1, 1, slots]),
 				};
-				const cacheShape = [rows, this.#shape.heads, slots, headWidth];
+				const cacheShape = [lines, this.#shape.heads, slots, headWidth];
 				names.forEach((name, i) => {
 					feeds[name] = this.#tensors.float(batch.cache.part(i), cacheShape);
 				});
-				fetches = this.#fetches(newNames, rows, headWidth);
+				fetches = this.#fetches(outputs, lines, headWidth);
 			}
 			await this.#sessions.decode.run(feeds, fetches);
 			newNames.forEach((name, i) => {
@@ -76,14 +77,24 @@ export class Sampler {
 		return batch.finish();
 	}
 
-	/** Arrays that the decode program writes into, so that it allocates none. */
-	#fetches(newNames: readonly string[], rows: number, headWidth: number): Record<string, Tensor> {
+	/** Arrays that the decode program writes into, for so many lines, so that it allocates none. */
+	#outputs(newNames: readonly string[], lines: number): ReadonlyMap<string, Float32Array> {
+		const { vocabulary, width } = this.#shape;
+		return new Map([
+			['logits', new Float32Array(lines * vocabulary)],
+			...newNames.map((name): [string, Float32Array] => [name, new Float32Array(lines * width)]),
+		]);
+	}
+
+	/** Their beginnings, as tensors. */
+	#fetches(outputs: ReadonlyMap<string, Float32Array>, lines: number, headWidth: number): Record<string, Tensor> {
 		const { vocabulary, heads, width } = this.#shape;
-		const fetches: Record<string, Tensor> = {
-			logits: this.#tensors.float(new Float32Array(rows * vocabulary), [rows, 1, vocabulary]),
-		};
-		for (const name of newNames) {
-			fetches[name] = this.#tensors.float(new Float32Array(rows * width), [rows, heads, 1, headWidth]);
+		const fetches: Record<string, Tensor> = {};
+		for (const [name, array] of outputs) {
+			fetches[name] =
+				name === 'logits'
+					? this.#tensors.float(array.subarray(0, lines * vocabulary), [lines, 1, vocabulary])
+					: this.#tensors.float(array.subarray(0, lines * width), [lines, heads, 1, headWidth]);
 		}
 		return fetches;
 	}

@@ -14,11 +14,14 @@ export interface Prefilled {
 	readonly tokens: number;
 }
 
-/** The rows of a micro-batch while they grow. The first `rows` entries of the arrays are those that are not finished. */
+/**
+ * The completions of a micro-batch while they grow. Those of one prompt that are alike so far are one line, which is computed
+ * once; it splits where they differ. The first `lines` entries of the arrays are those that are not finished.
+ */
 export class SamplingBatch {
-	/** Newest token of each unfinished row: the next input. */
+	/** Newest token of each line: the next input. */
 	readonly tokens: Int32Array;
-	/** Tokens in the cache of each unfinished row: the position of the next input. */
+	/** Tokens in the cache of each line: the position of the next input. */
 	readonly lengths: Int32Array;
 	readonly cache: KeyValueCache;
 	readonly #shape: ModelShape;
@@ -26,8 +29,10 @@ export class SamplingBatch {
 	readonly #chooser: TokenChooser;
 	readonly #streams: Random[];
 	readonly #stop: ReadonlySet<number>;
-	/** Which row of the job each unfinished row is. */
-	readonly #origin: number[];
+	/** The rows of the job that each line is. */
+	readonly #rows: number[][];
+	/** Prompt of each line at the start. */
+	readonly #prompts: readonly number[];
 	readonly #completions: TokenRecord[];
 
 	constructor(shape: ModelShape, job: SampleJob, cache: KeyValueCache) {
@@ -38,73 +43,109 @@ export class SamplingBatch {
 		this.#chooser = new TokenChooser(shape.vocabulary, job.temperature, job.topP);
 		this.#streams = job.seeds.map((seed) => Random.of(seed));
 		this.#stop = new Set(job.stop);
-		this.#origin = job.seeds.map((_, row) => row);
 		this.#completions = job.seeds.map(() => new TokenRecord());
+		const lines = new Map<number, number[]>();
+		for (const [row, prompt] of job.promptOf.entries()) {
+			const rows = lines.get(prompt);
+			if (rows === undefined) lines.set(prompt, [row]);
+			else rows.push(row);
+		}
+		this.#rows = [...lines.values()];
+		this.#prompts = [...lines.keys()];
 		this.tokens = new Int32Array(count);
-		this.lengths = Int32Array.from(job.promptOf, (prompt) => job.prompts[prompt]?.length ?? 0);
+		this.lengths = new Int32Array(count);
+		for (const [line, prompt] of this.#prompts.entries()) this.lengths[line] = job.prompts[prompt]?.length ?? 0;
 		this.cache = cache;
-		cache.reset(count, longest);
+		cache.reset(this.lines, count, longest);
 	}
 
-	get rows(): number {
-		return this.#origin.length;
+	get lines(): number {
+		return this.#rows.length;
 	}
 
-	/** Tokens in the longest unfinished row. */
+	/** Tokens in the longest line. */
 	get longest(): number {
 		let longest = 0;
-		for (let row = 0; row < this.rows; row++) longest = Math.max(longest, this.lengths[row] as number);
+		for (let line = 0; line < this.lines; line++) longest = Math.max(longest, this.lengths[line] as number);
 		return longest;
 	}
 
 	/** First tokens, from the prompts' own logits. */
 	start(prefilled: Prefilled): void {
-		for (let row = this.rows - 1; row >= 0; row--) {
-			const prompt = this.#job.promptOf[row] as number;
-			const length = this.lengths[row] as number;
-			prefilled.parts.forEach((part, i) => {
-				this.cache.fill(row, i, part, prompt, prefilled.tokens, length);
-			});
+		for (const [line, prompt] of this.#prompts.entries()) {
+			const length = this.lengths[line] as number;
+			for (const [i, part] of prefilled.parts.entries()) {
+				this.cache.fill(line, i, part, prompt, prefilled.tokens, length);
+			}
 		}
-		for (let row = this.rows - 1; row >= 0; row--) {
-			const prompt = this.#job.promptOf[row] as number;
-			if (this.#take(row, prefilled.logits, prompt * this.#shape.vocabulary)) this.#remove(row);
-		}
+		this.#advance(prefilled.logits, (line) => this.#prompts[line] as number);
 	}
 
-	/** Next tokens of all rows, whose new cache entries have been appended; rows that end leave. */
+	/** Next tokens of all lines, whose new cache entries have been appended; those that end leave. */
 	step(logits: Float32Array): void {
 		this.cache.reveal(this.lengths);
-		// From the last to the first, so that the row that takes a leaving row's place has had its turn.
-		for (let row = this.rows - 1; row >= 0; row--) {
-			this.lengths[row] = (this.lengths[row] as number) + 1;
-			if (this.#take(row, logits, row * this.#shape.vocabulary)) this.#remove(row);
-		}
+		for (let line = 0; line < this.lines; line++) this.lengths[line] = (this.lengths[line] as number) + 1;
+		this.#advance(logits, (line) => line);
 	}
 
-	/** Draws the next token of a row; true if it is the row's last. */
-	#take(row: number, logits: Float32Array, offset: number): boolean {
-		const origin = this.#origin[row] as number;
-		const completion = this.#completions[origin];
-		if (completion === undefined) throw new RangeError(`No row ${origin}`);
+	/** @param place of a line's logits */
+	#advance(logits: Float32Array, place: (line: number) => number): void {
+		const lines = this.lines;
+		const ended: number[] = [];
+		for (let line = 0; line < lines; line++) {
+			const branches = this.#branch(line, logits, place(line) * this.#shape.vocabulary);
+			const [first, ...others] = branches;
+			if (first === undefined) {
+				ended.push(line);
+				continue;
+			}
+			this.#rows[line] = first[1];
+			this.tokens[line] = first[0];
+			for (const [token, rows] of others) {
+				const added = this.cache.double(line);
+				this.#rows[added] = rows;
+				this.tokens[added] = token;
+				this.lengths[added] = this.lengths[line] as number;
+			}
+		}
+		// From the last to the first, so that the line that takes an ended one's place has not ended.
+		for (const line of ended.reverse()) this.#remove(line);
+	}
+
+	/** Draws the next token of each row of a line: the tokens of those that go on, each with its rows. */
+	#branch(line: number, logits: Float32Array, offset: number): [number, number[]][] {
+		const branches: [number, number[]][] = [];
+		for (const row of this.#rows[line] as number[]) {
+			if (this.#take(row, this.lengths[line] as number, logits, offset)) continue;
+			const { token } = this.#chooser;
+			const branch = branches.find(([other]) => other === token);
+			if (branch === undefined) branches.push([token, [row]]);
+			else branch[1].push(row);
+		}
+		return branches;
+	}
+
+	/** Draws the next token of a row of the job; true if it is the row's last. @param length tokens in its cache */
+	#take(row: number, length: number, logits: Float32Array, offset: number): boolean {
+		const completion = this.#completions[row];
+		if (completion === undefined) throw new RangeError(`No row ${row}`);
 		const chooser = this.#chooser;
-		chooser.choose(logits, offset, this.#streams[origin] as Random);
+		chooser.choose(logits, offset, this.#streams[row] as Random);
 		completion.add(chooser, this.#job.alternatives);
-		this.tokens[row] = chooser.token;
 		if (this.#stop.has(chooser.token)) return true;
 		// The newest token is not in the cache yet: a row is full when it and its successors have no position left.
-		const full = (this.lengths[row] as number) + 1 >= this.#shape.context;
-		completion.truncated = full || completion.tokens.length >= (this.#job.maxNewTokens[origin] as number);
+		const full = length + 1 >= this.#shape.context;
+		completion.truncated = full || completion.tokens.length >= (this.#job.maxNewTokens[row] as number);
 		return completion.truncated;
 	}
 
-	#remove(row: number): void {
-		const last = this.rows - 1;
-		this.cache.remove(row);
-		this.tokens[row] = this.tokens[last] as number;
-		this.lengths[row] = this.lengths[last] as number;
-		this.#origin[row] = this.#origin[last] as number;
-		this.#origin.pop();
+	#remove(line: number): void {
+		const last = this.lines - 1;
+		this.cache.remove(line);
+		this.tokens[line] = this.tokens[last] as number;
+		this.lengths[line] = this.lengths[last] as number;
+		this.#rows[line] = this.#rows[last] as number[];
+		this.#rows.pop();
 	}
 
 	finish(): SampleResult {

@@ -2,20 +2,32 @@ import { Failure } from '../../base/failure.ts';
 import type { HeadName } from '../../protocol/control.ts';
 import type { LearnerState, OptimiserSettings, PerToken, Sequence, ValueUpdateResult } from '../learner.ts';
 import type { ValueOutput, ValueVariant } from '../model/programs.ts';
-import { type MicroBatch, microBatches, pack, packPerToken, unpackPerToken } from './batching.ts';
-import type { PackedSequences } from './jobs.ts';
+import { type MicroBatch, microBatches, pad } from './batching.ts';
 import { SharedOptimiser, settled } from './sharedOptimiser.ts';
 import { SharedWeights } from './sharedWeights.ts';
 import type { WorkerPool } from './workerPool.ts';
 
-/** A row with one token more, which is nobody's: so each of its own has a place in what is packed, the last included. */
-function withEnd({ tokens, promptLength }: Sequence): Sequence {
-	return { tokens: [...tokens, 0], promptLength };
+/** Writes each row's values, from its last prompt token on, to [rows, tokens]. */
+function packValues(
+	rows: readonly Sequence[],
+	values: (row: number) => PerToken,
+	tokens: number,
+): Float32Array<ArrayBuffer> {
+	const packed = new Float32Array(rows.length * tokens);
+	for (const [r, row] of rows.entries()) {
+		const own = values(r);
+		const length = row.tokens.length - row.promptLength + 1;
+		if (own.length !== length) {
+			throw new Failure('internal', `A completion came with ${own.length} values, not ${length}.`);
+		}
+		packed.set(own, r * tokens + row.promptLength - 1);
+	}
+	return packed;
 }
 
-/** A value stands after every token, of the prompt too. */
-function everyToken({ tokens }: PackedSequences): Pick<PackedSequences, 'first' | 'kept'> {
-	return { first: 0, kept: tokens };
+/** The inverse. */
+function unpackValues(packed: Float32Array, row: Sequence, index: number, tokens: number): PerToken {
+	return packed.slice(index * tokens + row.promptLength - 1, index * tokens + row.tokens.length);
 }
 
 /** Nats: more says no more. */
@@ -68,18 +80,17 @@ export class ValueModel {
 	 */
 	async values(rows: readonly Sequence[], logprobs: readonly PerToken[], size: number): Promise<PerToken[]> {
 		const output: PerToken[] = new Array(rows.length);
-		const ended = rows.map(withEnd);
 		await settled(
-			microBatches(ended, size).map(async (indices) => {
-				const part = indices.map((i) => ended[i] as Sequence);
-				const batch = pack(part);
+			microBatches(rows, size).map(async (indices) => {
+				const part = indices.map((i) => rows[i] as Sequence);
+				const batch = pad(part);
 				const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
 				const { values } = await this.#pool.run(() => ({
 					job: { kind: 'values', output: this.#output, weights: this.weights.ref, batch, surprises },
-					transfer: [batch.inputs.buffer, batch.targets.buffer, surprises.buffer],
+					transfer: [batch.inputs.buffer, surprises.buffer],
 				}));
 				for (const [i, row] of indices.entries()) {
-					output[row] = unpackPerToken(values, ended[row] as Sequence, i, everyToken(batch));
+					output[row] = unpackValues(values, rows[row] as Sequence, i, batch.tokens);
 				}
 			}),
 		);
@@ -93,17 +104,16 @@ export class ValueModel {
 		inputs: ValueInputs<Row>,
 		settings: OptimiserSettings,
 	): Promise<ValueUpdateResult> {
-		const ended = rows.map(withEnd);
 		const optimiser = this.#trained();
 		const values: PerToken[] = new Array(rows.length);
 		let loss = 0;
 		await optimiser.accumulate(
-			microBatches(ended, this.#trainRows, inputs.together),
-			(indices, gradient) => this.#gradient({ rows, ended, logprobs, inputs }, indices, gradient),
+			microBatches(rows, this.#trainRows, inputs.together),
+			(indices, gradient) => this.#gradient({ rows, logprobs, inputs }, indices, gradient),
 			({ result, batch }, indices) => {
 				loss += result.loss;
 				for (const [i, row] of indices.entries()) {
-					values[row] = unpackPerToken(result.values, ended[row] as Sequence, i, everyToken(batch));
+					values[row] = unpackValues(result.values, rows[row] as Sequence, i, batch.tokens);
 				}
 			},
 		);
@@ -115,20 +125,19 @@ export class ValueModel {
 	async #gradient<Row extends Sequence>(
 		update: {
 			readonly rows: readonly Row[];
-			readonly ended: readonly Sequence[];
 			readonly logprobs: readonly PerToken[];
 			readonly inputs: ValueInputs<Row>;
 		},
 		indices: MicroBatch,
 		gradient: SharedArrayBuffer,
 	) {
-		const { rows, ended, logprobs, inputs } = update;
-		const part = indices.map((i) => ended[i] as Sequence);
-		const batch = pack(part);
+		const { rows, logprobs, inputs } = update;
+		const part = indices.map((i) => rows[i] as Sequence);
+		const batch = pad(part);
 		const surprises = packSurprises(part, (i) => logprobs[indices[i] as number] as PerToken, batch.tokens);
 		const packed = Object.entries(inputs.perToken).map(([name, of]): [string, Float32Array<ArrayBuffer>] => [
 			name,
-			packPerToken(part, (i) => of(rows[indices[i] as number] as Row), everyToken(batch)),
+			packValues(part, (i) => of(rows[indices[i] as number] as Row), batch.tokens),
 		]);
 		const result = await this.#pool.run(() => ({
 			job: {
@@ -141,9 +150,7 @@ export class ValueModel {
 				scalars: inputs.scalars,
 				gradient,
 			},
-			transfer: [batch.inputs, batch.targets, surprises, ...packed.map(([, values]) => values)].map(
-				({ buffer }) => buffer,
-			),
+			transfer: [batch.inputs, surprises, ...packed.map(([, values]) => values)].map(({ buffer }) => buffer),
 		}));
 		return { result, batch };
 	}

@@ -28,10 +28,17 @@ export function valueLoss(logits: Value, labels: Value, weights: Value): Value {
 	return total(multiply(subtract(softplus(logits), multiply(labels, logits)), weights));
 }
 
+/**
+ * KL(teacher || student) at each token, over the whole vocabulary: [..., vocabulary] to [...].
+ * @param student log of the distribution at the temperature, as is `teacher`
+ */
+export function divergenceOf(student: Value, teacher: Value): Value {
+	return reduceSum(multiply(exp(teacher), subtract(teacher, student)), [-1], false);
+}
+
 export interface DistillInputs {
-	/** log of the student's distribution at the temperature, and of the teacher's: [rows, tokens, vocabulary]. */
-	readonly student: Value;
-	readonly teacher: Value;
+	/** See `divergenceOf`: [rows, tokens]. */
+	readonly divergence: Value;
 	/** [rows, tokens] */
 	readonly weights: Value;
 	/** (1 - alpha) temperature^2 and alpha. */
@@ -40,12 +47,11 @@ export interface DistillInputs {
 }
 
 /**
- * sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2. The divergence is over the
- * whole vocabulary at each token, forward, of distributions softened by a temperature T; its gradient shrinks as 1/T^2, which
- * `soft` makes up for. logprobs of the tokens themselves are the student's at temperature 1: [rows, tokens].
+ * sum of weight * (soft KL(teacher || student) - hard logprob): Hinton, Vinyals and Dean 2015, section 2. The divergence is forward,
+ * of distributions softened by a temperature T; its gradient shrinks as 1/T^2, which `soft` makes up for. logprobs of the
+ * tokens themselves are the student's at temperature 1: [rows, tokens].
  */
-export function distillLoss(logprobs: Value, { student, teacher, weights, soft, hard }: DistillInputs): Value {
-	const divergence = reduceSum(multiply(exp(teacher), subtract(teacher, student)), [-1], false);
+export function distillLoss(logprobs: Value, { divergence, weights, soft, hard }: DistillInputs): Value {
 	const tokenLoss = subtract(multiply(divergence, soft), multiply(logprobs, hard));
 	return total(multiply(tokenLoss, weights));
 }

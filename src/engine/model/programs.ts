@@ -3,13 +3,14 @@ import { add, exp, multiply, negate, sigmoid } from '../onnx/elementwise.ts';
 import { gradients } from '../onnx/gradient.ts';
 import { Graph, type Value } from '../onnx/graph.ts';
 import { gather, oneHot } from '../onnx/indexing.ts';
-import { leadingRows, tail } from '../onnx/layout.ts';
+import { leadingRows } from '../onnx/layout.ts';
 import { reduceSum } from '../onnx/reduction.ts';
 import { logSoftmax } from '../onnx/softmax.ts';
 import { cachedAttention, selfAttention, splitHeads, splitHeadsOfOne } from './attention.ts';
 import {
 	criticLoss,
 	distillLoss,
+	divergenceOf,
 	grpoLoss,
 	pairsLoss,
 	preferenceLoss,
@@ -17,6 +18,7 @@ import {
 	sftLoss,
 	valueLoss,
 } from './losses.ts';
+import { PackedBatch } from './packedTrunk.ts';
 import { valueParameterSpecs } from './parameters.ts';
 import { decoder, head, valueHead } from './transformer.ts';
 import {
@@ -29,7 +31,7 @@ import {
 } from './weights.ts';
 
 /**
- * The programs of the engine. Sizes known only at run time: `rows`, `tokens`, `slots`; so one session serves every batch.
+ * The programs of the engine. Sizes known only at run time have names (`rows`, `tokens`, `slots`); so one session serves every batch.
  * Parameters are inputs under their own names. Token inputs are int32. Masks are added to scores.
  */
 
@@ -65,25 +67,15 @@ function encodeSequences(
 	tokens: Value,
 	keep?: (layer: number, keys: Value, values: Value) => void,
 	extra?: Value,
-	kept?: (x: Value) => Value,
 ): Value {
 	const mask = tokens.graph.input('mask', ['tokens', 'tokens']);
 	const read = add(gather(weights.tokens, tokens), leadingRows(weights.positions, tokens, 1));
 	const embedded = extra === undefined ? read : add(read, extra);
-	const attend = (layer: number, qkv: Value): Value => {
+	return decoder(weights, embedded, (layer, qkv) => {
 		const heads = splitHeads(shape, qkv);
 		keep?.(layer, heads.keys, heads.values);
 		return selfAttention(shape, heads, mask);
-	};
-	return decoder(weights, embedded, attend, kept);
-}
-
-/** Logits of the tokens from `first` on: [rows, kept, vocabulary]. Before are prompts alone. */
-function keptLogits(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
-	const tokens = graph.input('tokens', ['rows', 'tokens'], 'int32');
-	const first = graph.input('first', [1], 'int64');
-	const kept = (x: Value): Value => tail(x, 1, first, 'kept');
-	return head(weights, encodeSequences(shape, weights, tokens, undefined, undefined, kept));
+	});
 }
 
 /** log softmax(logits / temperature). */
@@ -91,32 +83,33 @@ function softened(logits: Value): Value {
 	return logSoftmax(multiply(logits, logits.graph.input('inverse temperature', [])));
 }
 
-function logDistribution(shape: ModelShape, weights: ModelWeights, graph: Graph): Value {
-	return softened(keptLogits(shape, weights, graph));
+function logDistribution(batch: PackedBatch, weights: ModelWeights): Value {
+	return softened(head(weights, batch.encode(weights)));
 }
 
-/** tokens [rows, tokens] to the log of the distribution of what follows each, from `first` on: [rows, kept, vocabulary]. */
+/** A packed micro-batch to the log of the distribution of what follows each own token: [own, vocabulary]. */
 export function distributionProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
-	graph.output('distribution', logDistribution(shape, inputWeights(graph, shape), graph));
+	graph.output('distribution', logDistribution(new PackedBatch(shape, graph), inputWeights(graph, shape)));
 	return graph;
 }
 
-function logprobsOfTargets(shape: ModelShape, distribution: Value): Value {
-	const targets = distribution.graph.input('targets', ['rows', 'kept'], 'int32');
-	return reduceSum(multiply(distribution, oneHot(targets, shape.vocabulary)), [-1], false);
+/** [own, vocabulary] to [rows, kept]. */
+function logprobsOfTargets(batch: PackedBatch, distribution: Value): Value {
+	const hot = oneHot(batch.targets, batch.shape.vocabulary);
+	return reduceSum(multiply(batch.toRows(distribution), hot), [-1], false);
 }
 
-/** tokens [rows, tokens], targets [rows, kept] (of the tokens from `first` on) to logprobs [rows, kept]. */
+/** A packed micro-batch to logprobs [rows, kept]. */
 export function logprobsProgram(shape: ModelShape): Graph {
 	const graph = new Graph();
-	const weights = inputWeights(graph, shape);
-	graph.output('logprobs', logprobsOfTargets(shape, logDistribution(shape, weights, graph)));
+	const batch = new PackedBatch(shape, graph);
+	graph.output('logprobs', logprobsOfTargets(batch, logDistribution(batch, inputWeights(graph, shape))));
 	return graph;
 }
 
-/** The loss of a variant, whose inputs it adds. @param softened the student's distribution at the temperature */
-function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softened: () => Value): Value {
+/** The loss of a variant, whose inputs it adds. @param divergence from the teacher, of each token: [rows, kept] */
+function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, divergence: () => Value): Value {
 	const { graph } = logprobs;
 	const old = () => ({
 		logprobs: graph.input('old logprobs', ['rows', 'kept']),
@@ -126,16 +119,13 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softe
 	switch (variant.kind) {
 		case 'sft':
 			return sftLoss(logprobs, weights);
-		case 'distill': {
-			const student = softened();
+		case 'distill':
 			return distillLoss(logprobs, {
-				student,
-				teacher: graph.input('teacher', student.shape),
+				divergence: divergence(),
 				weights,
 				soft: graph.input('soft', []),
 				hard: graph.input('hard', []),
 			});
-		}
 		case 'grpo':
 			return grpoLoss(logprobs, {
 				weights,
@@ -174,11 +164,11 @@ function lossOf(variant: GradientVariant, logprobs: Value, weights: Value, softe
 }
 
 /**
- * One gradient. Inputs: tokens [rows, tokens], and of those from `first` on targets, weights [rows, kept]; for GRPO also
+ * One gradient. Inputs: a packed micro-batch (`packedInputs`) and weights [rows, kept]; for GRPO also
  * advantages [rows, 1], and as the variant asks old logprobs with ratio low / high, reference logprobs with beta; for PPO advantages
  * [rows, kept] and the same without a reference; for RLOO
  * weights that are 0 or 1, row weights [rows, 1] and the same; for DPO such weights, reference logprobs [rows, 1], beta and
- * pair weight; for distillation teacher [rows, kept, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [],
+ * pair weight; for distillation teacher [own, vocabulary] with soft and hard (see `distillLoss`). Outputs: loss [],
  * logprobs and entropies [rows, kept], and the gradient of each parameter.
  */
 export function gradientProgram(
@@ -188,17 +178,23 @@ export function gradientProgram(
 ): Graph {
 	const graph = new Graph(floatType);
 	const parameters = variableWeights(graph, shape);
-	const logits = keptLogits(shape, parameters, graph);
+	const batch = new PackedBatch(shape, graph);
+	const logits = head(parameters, batch.encode(parameters));
 	// A temperature softens what is compared with the teacher; the tokens themselves are learned as they are.
 	const distribution = variant.kind === 'distill' ? logSoftmax(logits) : softened(logits);
-	const logprobs = logprobsOfTargets(shape, distribution);
+	const logprobs = logprobsOfTargets(batch, distribution);
 	const weights = graph.input('weights', ['rows', 'kept']);
-	const loss = lossOf(variant, logprobs, weights, () => softened(logits));
+	const divergence = () => {
+		const student = softened(logits);
+		return batch.toRows(divergenceOf(student, graph.input('teacher', student.shape)));
+	};
+	const loss = lossOf(variant, logprobs, weights, divergence);
 	const all = gradients(loss, parameters.all);
 	graph.output('loss', loss);
 	graph.output('logprobs', logprobs);
 	graph.untracked(() => {
-		graph.output('entropies', negate(reduceSum(multiply(exp(distribution), distribution), [-1], false)));
+		const entropies = negate(reduceSum(multiply(exp(distribution), distribution), [-1], false));
+		graph.output('entropies', batch.toRows(entropies));
 	});
 	parameters.all.forEach((parameter, i) => {
 		graph.output(gradientName(parameter.name), all[i] as Value);

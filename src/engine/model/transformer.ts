@@ -10,14 +10,14 @@ export type Attend = (layer: number, qkv: Value) => Value;
 
 /**
  * The decoder: pre-norm blocks of attention and a SiLU feed-forward layer over [rows, tokens, width].
- * How tokens see each other (whole sequences, or one token and a cache) is the caller's `attend`. What `keep` leaves out of
- * a tensor is not computed once nobody attends to it any more.
+ * How tokens see each other (whole sequences, or one token and a cache) is the caller's `attend`. In the last layer `keep`
+ * leaves out what nobody attends to any more, as `attend` does then.
  */
 export function decoder(weights: TrunkWeights, embedded: Value, attend: Attend, keep = (x: Value) => x): Value {
 	let x = embedded;
 	weights.blocks.forEach((block, layer) => {
-		let read = attend(layer, linear(rmsNorm(x, block.attentionNorm), block.qkv));
-		if (layer === weights.blocks.length - 1) [x, read] = [keep(x), keep(read)];
+		const read = attend(layer, linear(rmsNorm(x, block.attentionNorm), block.qkv));
+		if (layer === weights.blocks.length - 1) x = keep(x);
 		x = add(x, linear(read, block.attentionOutput));
 		x = add(x, linear(silu(linear(rmsNorm(x, block.feedForwardNorm), block.up)), block.down));
 	});

@@ -120,11 +120,20 @@ export class Graph {
 
 	/** Puts a step with a gradient of its own around nodes whose own gradients are not wanted. */
 	composite(inputs: readonly Value[], forward: () => Value, backward: readonly (Backward | null)[]): Value {
+		return this.composites(inputs, () => [forward()], backward)[0] as Value;
+	}
+
+	/** The same around several outputs. */
+	composites(
+		inputs: readonly Value[],
+		forward: () => readonly Value[],
+		backward: readonly (Backward | null)[],
+	): readonly Value[] {
 		const inner = this.untracked(forward);
 		if (!this.#recording || !inputs.some((v) => v.tracked)) return inner;
-		const output = new Value(this, inner.name, inner.shape, inner.type, true);
-		this.tape.push({ inputs, outputs: [output], backward });
-		return output;
+		const outputs = inner.map(({ name, shape, type }) => new Value(this, name, shape, type, true));
+		this.tape.push({ inputs, outputs, backward });
+		return outputs;
 	}
 
 	/** Runs `build` without recording: what it adds cannot be differentiated. */

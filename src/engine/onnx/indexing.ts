@@ -17,6 +17,11 @@ export function oneHot(index: Value, depth: number): Value {
 	return cast(compare('Equal', column, steps), graph.floatType);
 }
 
+/** x by index along its first axis: [n, ...] and [...] to [..., ...]; not differentiable. */
+export function take(x: Value, index: Value): Value {
+	return x.graph.node('Gather', [x, index], [...index.shape, ...x.shape.slice(1)], { attributes: { axis: 0 } });
+}
+
 /** Rows of a table by index: [n, ...] and [...] to [..., ...]. The gradient is a product with the one-hot matrix. */
 export function gather(table: Value, index: Value): Value {
 	const depth = fixed(table.dim(0));

@@ -132,26 +132,38 @@ export function slice(x: Value, axis: number, low: number, high: number): Value 
 	return graph.node('Slice', inputs, shape, { backward: [pad, null, null, null] });
 }
 
+/** The size of x along an axis, known at run time: [1], int64. */
+function sizeOf(x: Value, axis: number): Value {
+	const { graph } = x;
+	return graph.node('Slice', [shapeOf(x), graph.integers([axis]), graph.integers([axis + 1])], [1], { type: 'int64' });
+}
+
+/** x with zero rows behind, as many rows as `table` has. */
+export function padRows(x: Value, table: Value): Value {
+	const { graph } = x;
+	const missing = graph.node('Sub', [graph.integers([fixed(table.dim(0))]), sizeOf(x, 0)], [1], { type: 'int64' });
+	const rest = graph.integers(Array.from({ length: table.shape.length - 1 }, () => 0));
+	const none = graph.integers([0, ...table.shape.slice(1).map(() => 0)]);
+	const pads = graph.node('Concat', [none, missing, rest], [2 * table.shape.length], {
+		attributes: { axis: 0 },
+		type: 'int64',
+	});
+	return graph.node('Pad', [x, pads], table.shape);
+}
+
 /** The first rows of a table, as many as `like` has along `axis`; the gradient is zero in the rows left out. */
 export function leadingRows(table: Value, like: Value, axis: number): Value {
 	const graph = table.graph;
-	const count = graph.node('Slice', [shapeOf(like), graph.integers([axis]), graph.integers([axis + 1])], [1], {
-		type: 'int64',
-	});
 	const shape = [like.dim(axis), ...table.shape.slice(1)];
-	const pad = (d: Value): Value => {
-		const missing = graph.node('Sub', [graph.integers([fixed(table.dim(0))]), count], [1], { type: 'int64' });
-		const rest = graph.integers(Array.from({ length: table.shape.length - 1 }, () => 0));
-		const none = graph.integers([0, ...table.shape.slice(1).map(() => 0)]);
-		const pads = graph.node('Concat', [none, missing, rest], [2 * table.shape.length], {
-			attributes: { axis: 0 },
-			type: 'int64',
-		});
-		return graph.node('Pad', [d, pads], table.shape);
-	};
-	return graph.node('Slice', [table, graph.integers([0]), count, graph.integers([0])], shape, {
-		backward: [pad, null, null, null],
-	});
+	const inputs = [table, graph.integers([0]), sizeOf(like, axis), graph.integers([0])];
+	return graph.node('Slice', inputs, shape, { backward: [(d) => padRows(d, table), null, null, null] });
+}
+
+/** x up to an index (int64, [1], known at run time) along an axis, whose size is then named; not differentiable. */
+export function leading(x: Value, axis: number, end: Value, size: string): Value {
+	const { graph } = x;
+	const shape = x.shape.map((d, i) => (i === axis ? size : d));
+	return graph.node('Slice', [x, graph.integers([0]), end, graph.integers([axis])], shape);
 }
 
 /** x from an index on (int64, [1], known at run time) along an axis, whose size is then named; the gradient is zero before. */

@@ -1,38 +1,42 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { causalMask } from '../../../src/engine/compute/causalMask.ts';
-import { distillLoss } from '../../../src/engine/model/losses.ts';
+import { pack } from '../../../src/engine/compute/packing.ts';
+import type { Sequence } from '../../../src/engine/learner.ts';
+import { distillLoss, divergenceOf } from '../../../src/engine/model/losses.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
 import { type GradientVariant, gradientName, gradientProgram } from '../../../src/engine/model/programs.ts';
 import { Graph } from '../../../src/engine/onnx/graph.ts';
-import { differenceError, distance, type Feed, normals, Program, somePlaces, tinyShape } from './computeHarness.ts';
+import {
+	differenceError,
+	distance,
+	type Feed,
+	normals,
+	Program,
+	packedFeeds,
+	sharingRows,
+	somePlaces,
+	tinyShape,
+} from './computeHarness.ts';
 
 /** Finite differences of the whole model, in double precision. */
 
-const rows = 3;
-const tokens = 6;
-/** Tokens before those that are predicted. */
-const first = 2;
-const inputTokens = first + tokens;
-/** First completion token (as a target) and end of each row's completion. */
-const spans = [
-	[1, 6],
-	[2, 4],
-	[0, 5],
-] as const;
-
-function completionLength(row: number): number {
-	const [from, to] = spans[row] as readonly [number, number];
-	return to - from;
-}
+const sequences = sharingRows;
+const rows = sequences.length;
+const completionLength = (row: number): number => {
+	const { tokens: all, promptLength } = sequences[row] as Sequence;
+	return all.length - promptLength;
+};
+/** Of the longest completion. */
+const tokens = Math.max(...sequences.map((_, row) => completionLength(row)));
+const text = packedFeeds(sequences);
 
 /** What `loss_type` comes down to: the weight of each completion token. */
 const weightings = {
 	/** grpo: mean over rows of the mean over a row's tokens */
 	grpo: (row: number) => 1 / rows / completionLength(row),
 	/** dapo and bnpo: mean over all tokens */
-	dapo: () => 1 / spans.reduce((n, [from, to]) => n + to - from, 0),
+	dapo: () => 1 / sequences.reduce((n, _, row) => n + completionLength(row), 0),
 	/** dr_grpo: over rows and the longest possible completion */
 	dr_grpo: () => 1 / (rows * tokens),
 	/** a truncated completion is masked: its weights are 0 */
@@ -41,9 +45,9 @@ const weightings = {
 
 function perToken(value: (row: number, token: number) => number, elsewhere: number): Feed {
 	const values = Array.from({ length: rows * tokens }, (_, i) => {
-		const [from, to] = spans[Math.floor(i / tokens)] as readonly [number, number];
+		const row = Math.floor(i / tokens);
 		const token = i % tokens;
-		return token >= from && token < to ? value(Math.floor(i / tokens), token) : elsewhere;
+		return token < completionLength(row) ? value(row, token) : elsewhere;
 	});
 	return { shape: [rows, tokens], values };
 }
@@ -94,18 +98,14 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 		const random = Random.of('gradients', 5);
 		// Larger than initial weights, so that every path matters.
 		const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
-		const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
 		const inputs: Record<string, Feed> = {
-			tokens: { shape: [rows, inputTokens], values: ids(inputTokens), type: 'int32' },
-			first: { shape: [1], values: [first], type: 'int64' },
-			targets: { shape: [rows, tokens], values: ids(tokens), type: 'int32' },
-			mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
+			...text,
 			'inverse temperature': { shape: [], values: [1 / temperature] },
 			weights: perToken(weightings[weighting], 0),
 		};
 		const program = await Program.compile(gradientProgram(tinyShape, variant, 'float64'));
 		if (variant.kind === 'grpo') {
-			inputs.advantages = { shape: [rows, 1], values: [1.1, -0.8, -0.4] };
+			inputs.advantages = { shape: [rows, 1], values: [1.1, -0.8, -0.4, 0.7, -1.2] };
 			const probe = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 			const { logprobs } = await probe.run({ ...parameterFeeds(flat), ...sftInputs(inputs) });
 			const now = (row: number, token: number) => logprobs?.[row * tokens + token] as number;
@@ -153,16 +153,18 @@ for (const { variant, weighting, temperature = 1 } of checks) {
 }
 
 const alpha = 0.3;
+/** Distinct beginnings of completions, and one for nobody; where each row's tokens are among them. */
+const { own: ownPlaces, places } = pack(sequences);
 
 /** A teacher's distributions, softened, and how its divergence and the tokens are weighed. */
 function teacherInputs(temperature: number): Record<string, Feed> {
 	const random = Random.of('teacher', 1);
 	const values: number[] = [];
-	for (let place = 0; place < rows * tokens; place++) {
+	for (let place = 0; place < ownPlaces; place++) {
 		values.push(...logSoftmaxOf(normals(random, tinyShape.vocabulary, 2).map((logit) => logit / temperature)));
 	}
 	return {
-		teacher: { shape: [rows, tokens, tinyShape.vocabulary], values },
+		teacher: { shape: [ownPlaces, tinyShape.vocabulary], values },
 		soft: { shape: [], values: [(1 - alpha) * temperature ** 2] },
 		hard: { shape: [], values: [alpha] },
 	};
@@ -177,13 +179,7 @@ test('the loss of distillation is that of its formula', async () => {
 	const temperature = 2.5;
 	const random = Random.of('gradients', 5);
 	const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
-	const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
-	const targets = ids(tokens);
-	const sequence: Record<string, Feed> = {
-		tokens: { shape: [rows, inputTokens], values: ids(inputTokens), type: 'int32' },
-		first: { shape: [1], values: [first], type: 'int64' },
-		mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
-	};
+	const targets = text.targets?.values as readonly number[];
 	const student = await Program.compile(gradientProgram(tinyShape, { kind: 'sft' }, 'float64'));
 	const v = tinyShape.vocabulary;
 	/** Log-probability of every token at every place, by a program that tells it of one token. */
@@ -192,7 +188,7 @@ test('the loss of distillation is that of its formula', async () => {
 		for (let token = 0; token < v; token++) {
 			const { logprobs = [] } = await student.run({
 				...parameterFeeds(flat),
-				...sequence,
+				...text,
 				targets: { shape: [rows, tokens], values: new Array(rows * tokens).fill(token), type: 'int32' },
 				weights: perToken(() => 1, 0),
 				'inverse temperature': { shape: [], values: [1 / divisor] },
@@ -208,7 +204,7 @@ test('the loss of distillation is that of its formula', async () => {
 	for (const [place, weight] of weights.values.entries()) {
 		let divergence = 0;
 		for (let token = 0; token < v; token++) {
-			const log = teacher.values[place * v + token] as number;
+			const log = teacher.values[(places[place] as number) * v + token] as number;
 			divergence += Math.exp(log) * (log - (softened[place * v + token] as number));
 		}
 		const logprob = plain[place * v + (targets[place] as number)] as number;
@@ -217,9 +213,8 @@ test('the loss of distillation is that of its formula', async () => {
 	const program = await Program.compile(gradientProgram(tinyShape, { kind: 'distill' }, 'float64'));
 	const { loss } = await program.run({
 		...parameterFeeds(flat),
-		...sequence,
+		...text,
 		...teacherInputs(temperature),
-		targets: { shape: [rows, tokens], values: targets, type: 'int32' },
 		weights,
 		'inverse temperature': { shape: [], values: [1 / temperature] },
 	});
@@ -231,8 +226,7 @@ test('the divergence of two known distributions', async () => {
 	const graph = new Graph('float64');
 	const input = (name: string, shape: (string | number)[]) => graph.input(name, shape);
 	const loss = distillLoss(input('logprobs', [1, 2]), {
-		student: input('student', [1, 2, 2]),
-		teacher: input('teacher', [1, 2, 2]),
+		divergence: divergenceOf(input('student', [1, 2, 2]), input('teacher', [1, 2, 2])),
 		weights: input('weights', [1, 2]),
 		soft: input('soft', []),
 		hard: input('hard', []),
@@ -256,12 +250,8 @@ test('the divergence of two known distributions', async () => {
 });
 
 function sftInputs(inputs: Readonly<Record<string, Feed>>): Record<string, Feed> {
-	return Object.fromEntries(
-		['tokens', 'first', 'targets', 'mask', 'inverse temperature', 'weights'].map((name) => [
-			name,
-			inputs[name] as Feed,
-		]),
-	);
+	const names = [...Object.keys(text), 'inverse temperature', 'weights'];
+	return Object.fromEntries(names.map((name) => [name, inputs[name] as Feed]));
 }
 
 /** The loss of a first update as a function of the parameters, with the old log-probabilities held at `flat`'s. */
@@ -287,13 +277,10 @@ test('positions that do not count cannot turn the loss into NaN', async () => {
 	const flat = Array.from(initialParameters(tinyShape, 3));
 	const result = await program.run({
 		...parameterFeeds(flat),
-		tokens: { shape: [rows, inputTokens], values: new Array(rows * inputTokens).fill(3), type: 'int32' },
-		first: { shape: [1], values: [first], type: 'int64' },
-		targets: { shape: [rows, tokens], values: new Array(rows * tokens).fill(4), type: 'int32' },
-		mask: { shape: [inputTokens, inputTokens], values: Array.from(causalMask(inputTokens)) },
+		...text,
 		'inverse temperature': { shape: [], values: [1] },
 		weights: perToken(() => 0.1, 0),
-		advantages: { shape: [rows, 1], values: [1, -1, 1] },
+		advantages: { shape: [rows, 1], values: [1, -1, 1, -1, 1] },
 		'old logprobs': perToken(() => -2, -1e4),
 		'reference logprobs': perToken(() => -2, 1e4),
 		'ratio low': { shape: [], values: [0.8] },

@@ -1,6 +1,8 @@
 import type { Random } from '../../../src/base/random.ts';
+import { packedInputs } from '../../../src/engine/compute/packedLayout.ts';
+import { pack } from '../../../src/engine/compute/packing.ts';
 import { Session, type Tensor, Tensors } from '../../../src/engine/compute/runtime.ts';
-import type { ModelShape, OptimiserSettings } from '../../../src/engine/learner.ts';
+import type { ModelShape, OptimiserSettings, Sequence } from '../../../src/engine/learner.ts';
 import type { Graph } from '../../../src/engine/onnx/graph.ts';
 
 /** What the tests of the numerical part share. */
@@ -25,6 +27,29 @@ export interface Feed {
 	readonly values: readonly number[];
 	readonly type?: 'int32' | 'int64';
 }
+
+/** The inputs that programs take of rows. */
+export function packedFeeds(rows: readonly Sequence[]): Record<string, Feed> {
+	return Object.fromEntries(
+		Object.entries(packedInputs(pack(rows), tinyShape.heads)).map(([name, { shape, values }]): [string, Feed] => {
+			const numbers = Array.from(values, Number);
+			if (values instanceof Float32Array) return [name, { shape, values: numbers }];
+			return [name, { shape, values: numbers, type: values instanceof Int32Array ? 'int32' : 'int64' }];
+		}),
+	);
+}
+
+/**
+ * Rows that share what can be shared: a prompt, and with it the beginning of a completion, to its end or not. Others have
+ * prompts of their own, one of a single token.
+ */
+export const sharingRows: readonly Sequence[] = [
+	{ tokens: [1, 5, 3, 2, 6, 4, 4, 2], promptLength: 3 },
+	{ tokens: [1, 5, 3, 2, 6], promptLength: 3 },
+	{ tokens: [1, 2, 4, 6, 3, 5, 0, 1, 2, 4], promptLength: 4 },
+	{ tokens: [1, 5, 3, 2, 6, 1, 4], promptLength: 3 },
+	{ tokens: [2, 6, 6], promptLength: 1 },
+];
 
 /** A program that is fed plain numbers, in the graph's own precision. */
 export class Program {

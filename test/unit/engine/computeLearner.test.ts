@@ -153,6 +153,34 @@ test('rows that leave the batch do not change the completions of the others', as
 	assert.deepEqual(alone?.tokens, sampled[7]?.tokens);
 });
 
+test('rows of one prompt that are alike so far and part later are those that are sampled alone', async () => {
+	const policy = await createLearner({ ...common, shape: { ...tinyShape, context: 40 }, seed: 3, workers: 1 });
+	const prompts = Array.from({ length: 12 }, (_, i) => (i % 3 === 0 ? [1, 5, 2] : [1, 4]));
+	const seeds = prompts.map((_, i) => `alike ${i}`);
+	for (const temperature of [0.5, 0]) {
+		const sampled = await policy.sample({ prompts, seeds, maxNewTokens: 30, temperature, stop: [3] });
+		const texts = sampled.map(({ tokens }) => tokens.join());
+		if (temperature === 0) {
+			assert.equal(new Set(texts).size, 2);
+		} else {
+			assert.ok(new Set(sampled.map(({ tokens }) => tokens.slice(0, 4).join())).size < new Set(texts).size);
+			assert.ok(new Set(sampled.map(({ tokens }) => tokens.length)).size > 2);
+		}
+		for (const [i, prompt] of prompts.entries()) {
+			const [alone] = await policy.sample({
+				prompts: [prompt],
+				seeds: [seeds[i] as string],
+				maxNewTokens: 30,
+				temperature,
+				stop: [3],
+			});
+			assert.deepEqual(alone?.tokens, sampled[i]?.tokens);
+			assert.ok(distance(alone?.logprobs ?? [], sampled[i]?.logprobs ?? [0]) < 1e-5);
+		}
+	}
+	await policy.dispose();
+});
+
 test('completions end by end-of-sequence, by a stop token, by their length or by the context', async () => {
 	const policy = await learner(2);
 	const many = request(5, { maxNewTokens: 5 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Failure } from '../../../src/base/failure.ts';
 import type { LogprobsJob } from '../../../src/engine/compute/jobs.ts';
+import { pack } from '../../../src/engine/compute/packing.ts';
 import { WorkerPool } from '../../../src/engine/compute/workerPool.ts';
 
 /** A worker that answers with its job's temperature, fails at 0, and dies at -1. */
@@ -20,7 +21,7 @@ function job(temperature: number): LogprobsJob {
 	return {
 		kind: 'logprobs',
 		weights: { slot: 'policy', version: 0, buffer: new SharedArrayBuffer(4) },
-		batch: { rows: 0, tokens: 0, first: 0, kept: 0, inputs: new Int32Array(0), targets: new Int32Array(0) },
+		batch: pack([]),
 		temperature,
 	};
 }

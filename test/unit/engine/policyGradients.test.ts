@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Random } from '../../../src/base/random.ts';
-import { causalMask } from '../../../src/engine/compute/causalMask.ts';
+import type { Sequence } from '../../../src/engine/learner.ts';
 import { elementCount, initialParameters, parameterSpecs } from '../../../src/engine/model/parameters.ts';
 import {
 	type GradientVariant,
@@ -9,7 +9,16 @@ import {
 	gradientProgram,
 	variantName,
 } from '../../../src/engine/model/programs.ts';
-import { differenceError, distance, type Feed, Program, somePlaces, tinyShape } from './computeHarness.ts';
+import {
+	differenceError,
+	distance,
+	type Feed,
+	Program,
+	packedFeeds,
+	sharingRows,
+	somePlaces,
+	tinyShape,
+} from './computeHarness.ts';
 
 /**
  * Losses of RLOO, PPO and DPO in double precision: the value against the formula over the log-probabilities, the gradient
@@ -17,35 +26,27 @@ import { differenceError, distance, type Feed, Program, somePlaces, tinyShape } 
  * of the SFT loss holds against finite differences), and against central differences of the loss itself.
  */
 
-const rows = 4;
-const tokens = 6;
-/** Tokens before those that are predicted. */
-const first = 2;
-/** First completion token (as a target) and end of each row's completion. */
-const spans = [
-	[1, 6],
-	[2, 4],
-	[0, 5],
-	[1, 3],
-] as const;
+/** Two pairs of rows of one prompt each. */
+const sequences: readonly Sequence[] = [
+	...sharingRows.slice(0, 2),
+	{ tokens: [1, 2, 4, 6, 3, 5, 0, 1], promptLength: 4 },
+	{ tokens: [1, 2, 4, 6, 3, 2], promptLength: 4 },
+];
+const rows = sequences.length;
+const lengths = sequences.map((row) => row.tokens.length - row.promptLength);
+/** Of the longest completion. */
+const tokens = Math.max(...lengths);
 
-const counts = (i: number): boolean => {
-	const [from, to] = spans[Math.floor(i / tokens)] as readonly [number, number];
-	return i % tokens >= from && i % tokens < to;
-};
+const counts = (i: number): boolean => i % tokens < (lengths[Math.floor(i / tokens)] as number);
 const rowOf = (i: number): number => Math.floor(i / tokens);
 const everywhere = Array.from({ length: rows * tokens }, (_, i) => i);
 const specs = parameterSpecs(tinyShape);
 const random = Random.of('policy gradients', 5);
 // Larger than initial weights, so that every path matters.
 const flat = Array.from(initialParameters(tinyShape, 3), (x) => x + 0.3 * random.normal());
-const ids = (count: number) => Array.from({ length: rows * count }, () => random.int(tinyShape.vocabulary));
 
 const text: Record<string, Feed> = {
-	tokens: { shape: [rows, first + tokens], values: ids(first + tokens), type: 'int32' },
-	first: { shape: [1], values: [first], type: 'int64' },
-	targets: { shape: [rows, tokens], values: ids(tokens), type: 'int32' },
-	mask: { shape: [first + tokens, first + tokens], values: Array.from(causalMask(first + tokens)) },
+	...packedFeeds(sequences),
 	'inverse temperature': { shape: [], values: [1 / 0.8] },
 };
 

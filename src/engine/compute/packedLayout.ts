@@ -1,0 +1,279 @@
+import type { PackedSequences } from './jobs.ts';
+import { masked } from './keyValueCache.ts';
+
+/** An input of a program as plain numbers. */
+export interface PlainInput {
+	readonly shape: readonly number[];
+	readonly values: Int32Array | Float32Array | BigInt64Array;
+}
+
+/** Where the tokens of a micro-batch lie among all of them. */
+class Places {
+	readonly #batch: PackedSequences;
+	/** First token of each prefix. */
+	readonly #groups: Int32Array;
+
+	constructor(batch: PackedSequences) {
+		this.#batch = batch;
+		this.#groups = starts(batch.prefixLengths, 0);
+	}
+
+	get nobody(): number {
+		return this.#batch.shared + this.#batch.own - 1;
+	}
+
+	own(row: number, index: number): number {
+		const { shared, kept, places } = this.#batch;
+		return index < kept ? shared + (places[row * kept + index] as number) : this.nobody;
+	}
+
+	/** The same for the first row that has the token, and nobody for the others. */
+	first(row: number, index: number): number {
+		const place = this.own(row, index);
+		return this.#batch.firstRow[place - this.#batch.shared] === row ? place : this.nobody;
+	}
+
+	prefix(group: number, index: number): number {
+		const length = this.#batch.prefixLengths[group] as number;
+		return index < length ? (this.#groups[group] as number) + index : this.nobody;
+	}
+
+	/** What a row sees: its prefix, padded, then its own tokens. */
+	seen(row: number, index: number): number {
+		const { prefix, group } = this.#batch;
+		return index < prefix ? this.prefix(group[row] as number, index) : this.own(row, index - prefix);
+	}
+
+	/** By position, each token once. */
+	position(row: number, position: number): number {
+		const { group, prefixLengths } = this.#batch;
+		const length = prefixLengths[group[row] as number] as number;
+		if (position >= length) return this.first(row, position - length);
+		return group.indexOf(group[row] as number) === row ? this.prefix(group[row] as number, position) : this.nobody;
+	}
+}
+
+function starts(lengths: Int32Array, first: number): Int32Array {
+	let at = first;
+	return lengths.map((length) => {
+		const start = at;
+		at += length;
+		return start;
+	});
+}
+
+/** [lines, heads, columns]: the slice of a head in what is [tokens, slices, heads, headWidth]. */
+function slices(
+	lines: number,
+	columns: number,
+	heads: number,
+	place: (line: number, column: number) => number,
+	{ of, which }: { readonly of: number; readonly which: number },
+): PlainInput {
+	const values = new Int32Array(lines * heads * columns);
+	for (let line = 0; line < lines; line++) {
+		for (let column = 0; column < columns; column++) {
+			const base = (place(line, column) * of + which) * heads;
+			for (let h = 0; h < heads; h++) values[(line * heads + h) * columns + column] = base + h;
+		}
+	}
+	return { shape: [lines, heads, columns], values };
+}
+
+/** Added to the scores of a row's queries: it sees its prefix and its own tokens so far. [rows, 1, kept, seen] */
+function rowMask({ rows, kept, prefix, group, prefixLengths }: PackedSequences): PlainInput {
+	const seen = prefix + kept;
+	const values = new Float32Array(rows * kept * seen);
+	for (let r = 0; r < rows; r++) {
+		const length = prefixLengths[group[r] as number] as number;
+		for (let j = 0; j < kept; j++) {
+			const start = (r * kept + j) * seen;
+			values.fill(masked, start + length, start + prefix);
+			values.fill(masked, start + prefix + j + 1, start + seen);
+		}
+	}
+	return { shape: [rows, 1, kept, seen], values };
+}
+
+/** Where each token finds its slices in what the heads computed, and in their gradients, laid one after the other. */
+class Slots {
+	readonly #batch: PackedSequences;
+	readonly #heads: number;
+
+	constructor(batch: PackedSequences, heads: number) {
+		this.#batch = batch;
+		this.#heads = heads;
+	}
+
+	/** Calls `own` for each own token, with the first row that has it, and `prefix` for each of a prefix. */
+	#each(
+		own: (place: number, row: number, index: number, head: number) => void,
+		prefix: (place: number, group: number, index: number, head: number) => void,
+	): void {
+		const { groups, prefixLengths, firstRow, depth } = this.#batch;
+		let place = 0;
+		for (let g = 0; g < groups; g++) {
+			for (let p = 0; p < (prefixLengths[g] as number); p++, place++) {
+				for (let h = 0; h < this.#heads; h++) prefix(place, g, p, h);
+			}
+		}
+		for (const [i, row] of firstRow.entries()) {
+			for (let h = 0; h < this.#heads; h++) own(place + i, row, depth[i] as number, h);
+		}
+	}
+
+	/** Into the outputs of the prefixes' heads, then of the rows': [tokens, heads]. */
+	get outputs(): PlainInput {
+		const { shared, own, groups, prefix, kept } = this.#batch;
+		const heads = this.#heads;
+		const before = groups * heads * prefix;
+		const values = new Int32Array((shared + own) * heads).fill(before);
+		this.#each(
+			(place, r, j, h) => {
+				values[place * heads + h] = before + (r * heads + h) * kept + j;
+			},
+			(place, g, p, h) => {
+				values[place * heads + h] = (g * heads + h) * prefix + p;
+			},
+		);
+		return { shape: [shared + own, heads], values };
+	}
+
+	/** Into the outputs of the rows' heads: [own, heads]. */
+	get ownOutputs(): PlainInput {
+		const { shared, own, kept } = this.#batch;
+		const heads = this.#heads;
+		const values = new Int32Array(own * heads);
+		this.#each(
+			(place, r, j, h) => {
+				values[(place - shared) * heads + h] = (r * heads + h) * kept + j;
+			},
+			() => undefined,
+		);
+		return { shape: [own, heads], values };
+	}
+
+	/**
+	 * Into the gradients of the rows' queries, of their keys and values (which rows that share a token have been added up for:
+	 * [kept, rows, heads]), one slice of zeros, and those of the prefixes' keys, values and (unless nobody asked for them)
+	 * queries: [tokens, 3, heads].
+	 */
+	gradients(prefixQueries: boolean): PlainInput {
+		const { rows, groups, shared, own, prefix, kept } = this.#batch;
+		const heads = this.#heads;
+		const step = rows * heads * kept;
+		const zero = 3 * step;
+		const prefixKeys = zero + 1;
+		const prefixStep = groups * heads * prefix;
+		const values = new Int32Array((shared + own) * 3 * heads).fill(zero);
+		this.#each(
+			(place, r, j, h) => {
+				const at = place * 3 * heads + h;
+				const key = step + (j * rows + r) * heads + h;
+				values[at] = (r * heads + h) * kept + j;
+				values[at + heads] = key;
+				values[at + 2 * heads] = key + step;
+			},
+			(place, g, p, h) => {
+				const at = place * 3 * heads + h;
+				const key = prefixKeys + (g * heads + h) * prefix + p;
+				if (prefixQueries) values[at] = key + 2 * prefixStep;
+				values[at + heads] = key;
+				values[at + 2 * heads] = key + prefixStep;
+			},
+		);
+		return { shape: [shared + own, 3, heads], values };
+	}
+}
+
+/** 1 where the first row that has a token stands for another that shares it, by completion token: [kept, rows, rows]. */
+function sharers({ rows, kept, places, firstRow }: PackedSequences): PlainInput {
+	const values = new Float32Array(kept * rows * rows);
+	for (let r = 0; r < rows; r++) {
+		for (let j = 0; j < kept; j++) {
+			const first = firstRow[places[r * kept + j] as number];
+			if (first !== undefined) values[(j * rows + first) * rows + r] = 1;
+		}
+	}
+	return { shape: [kept, rows, rows], values };
+}
+
+/** 1 where a row continues a prefix, else 0: [rows, groups]. */
+function members({ rows, groups, group }: PackedSequences): PlainInput {
+	const values = new Float32Array(rows * groups);
+	for (let r = 0; r < rows; r++) values[r * groups + (group[r] as number)] = 1;
+	return { shape: [rows, groups], values };
+}
+
+function positionsOf(batch: PackedSequences): PlainInput {
+	const { shared, own, groups, prefixLengths, firstRow, depth, group } = batch;
+	const values = new Int32Array(shared + own);
+	let place = 0;
+	for (let g = 0; g < groups; g++) for (let p = 0; p < (prefixLengths[g] as number); p++) values[place++] = p;
+	for (const [i, row] of firstRow.entries()) {
+		values[place + i] = (prefixLengths[group[row] as number] as number) + (depth[i] as number);
+	}
+	return { shape: [shared + own], values };
+}
+
+/** The inputs by which a program finds its way in a micro-batch: see `packedTrunk`. */
+export function packedInputs(batch: PackedSequences, heads: number): Record<string, PlainInput> {
+	const { rows, groups, kept, prefix, shared, own, tokens, targets, group, prefixLengths, lengths, places: at } = batch;
+	const places = new Places(batch);
+	const slots = new Slots(batch, heads);
+	const seen = prefix + kept;
+	const first = (r: number, j: number) => places.first(r, j);
+	const longest = lengths.reduce(
+		(most, length, r) => Math.max(most, length + (prefixLengths[group[r] as number] as number)),
+		1,
+	);
+	const grid = (lines: number, columns: number, place: (line: number, column: number) => number): PlainInput => ({
+		shape: [lines, columns],
+		values: Int32Array.from({ length: lines * columns }, (_, i) => place(Math.floor(i / columns), i % columns)),
+	});
+	const ofQkv = (which: number) => ({ of: 3, which });
+	const alone = { of: 1, which: 0 };
+	const columns = new Int32Array(own).fill(kept * rows);
+	for (const [i, row] of batch.firstRow.entries()) columns[i] = (batch.depth[i] as number) * rows + row;
+	const cells = Int32Array.from({ length: kept * rows }, (_, i) => (i % rows) * kept + Math.floor(i / rows));
+	const ownSeen = new Int32Array(kept * rows * heads);
+	for (let i = 0; i < kept * rows; i++) {
+		const [j, r] = [Math.floor(i / rows), i % rows];
+		for (let h = 0; h < heads; h++) ownSeen[i * heads + h] = (r * heads + h) * seen + prefix + j;
+	}
+	return {
+		tokens: { shape: [shared + own], values: tokens },
+		targets: { shape: [rows, kept], values: targets },
+		positions: positionsOf(batch),
+		'by position': grid(rows, longest, (r, t) => places.position(r, t)),
+		shared: { shape: [1], values: BigInt64Array.of(BigInt(shared)) },
+		'prefix size': { shape: [1], values: BigInt64Array.of(BigInt(prefix)) },
+		members: members(batch),
+		mask: rowMask(batch),
+		'prefix mask': prefixMask(prefix),
+		queries: slices(rows, kept, heads, first, ofQkv(0)),
+		keys: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(1)),
+		values: slices(rows, seen, heads, (r, t) => places.seen(r, t), ofQkv(2)),
+		'prefix queries': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(0)),
+		'prefix keys': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(1)),
+		'prefix values': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), ofQkv(2)),
+		outputs: slots.outputs,
+		'own outputs': slots.ownOutputs,
+		'row places': slices(rows, kept, heads, first, alone),
+		'own row places': slices(rows, kept, heads, (r, j) => first(r, j) - shared, alone),
+		'prefix places': slices(groups, prefix, heads, (g, p) => places.prefix(g, p), alone),
+		gradients: slots.gradients(true),
+		'last gradients': slots.gradients(false),
+		'row tokens': { shape: [rows, kept], values: at },
+		sharers: sharers(batch),
+		cells: { shape: [kept, rows], values: cells },
+		columns: { shape: [own], values: columns },
+		'own seen': { shape: [kept, rows, heads], values: ownSeen },
+	};
+}
+
+function prefixMask(prefix: number): PlainInput {
+	const values = new Float32Array(prefix * prefix);
+	for (let p = 0; p < prefix; p++) values.fill(masked, p * prefix + p + 1, (p + 1) * prefix);
+	return { shape: [prefix, prefix], values };
+}
