@@ -41,9 +41,9 @@ for (const seed of seeds) {
 			const began = performance.now();
 			await lab(project, 'run', 'expert-iteration.recipe.json', '--seed', seed);
 			const seconds = Math.round((performance.now() - began) / 1000);
-			console.error(await lab(project, 'pipeline', 'status'));
+			console.error(await lab(project, 'pipeline', 'status', 'expert-iteration'));
 			console.error(`seed ${seed}: ${seconds} s`);
-			const told = JSON.parse(await lab(project, 'pipeline', 'status', '--json'));
+			const told = JSON.parse(await lab(project, 'pipeline', 'status', 'expert-iteration', '--json'));
 			const [{ of, points }] = told.pipelines[0].rounds as [RoundSeries];
 			assert.equal(of, 'measure');
 			assert.deepEqual(
