@@ -6,12 +6,18 @@ const scheme = 'reasoning-lab';
 /** Documents of which nothing is on disk under that name: a completion, a report. They can be read and copied, not edited. */
 export class ReadOnlyDocuments extends Disposable implements vscode.TextDocumentContentProvider {
 	readonly #contents = new Map<string, string>();
+	/** Those that are shown as a preview, which reads them again after the editor has let go of the text; the newest last. */
+	readonly #previewed = new Set<string>();
 	#made = 0;
 
 	constructor() {
 		super();
 		this.register(vscode.workspace.registerTextDocumentContentProvider(scheme, this));
-		this.register(vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#contents.delete(uri.toString())));
+		this.register(
+			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
+				if (!this.#previewed.has(uri.toString())) this.#contents.delete(uri.toString());
+			}),
+		);
 	}
 
 	provideTextDocumentContent(uri: vscode.Uri): string {
@@ -34,6 +40,19 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		return document;
 	}
 
+	/** Markdown as the editor renders it. @param heading that is brought into sight; null: the beginning */
+	async preview(name: string, markdown: string, heading: string | null = null): Promise<void> {
+		const uri = this.#make(name, markdown);
+		this.#previewed.add(uri.toString());
+		for (const old of this.#previewed) {
+			if (this.#previewed.size <= mostPreviewed) break;
+			this.#previewed.delete(old);
+			this.#contents.delete(old);
+		}
+		const place = heading === null ? uri : uri.with({ fragment: slugOf(heading) });
+		await vscode.commands.executeCommand('markdown.showPreview', place);
+	}
+
 	/** Two texts in the editor's own comparison. */
 	async compare(left: NamedText, right: NamedText): Promise<void> {
 		const [a, b] = [this.#make(left.name, left.content), this.#make(right.name, right.content)];
@@ -54,6 +73,17 @@ export interface NamedText {
 	readonly name: string;
 	readonly content: string;
 }
+
+/** Texts that are kept for their previews. */
+const mostPreviewed = 20;
+
+/** As the editor names the headings of a preview. */
+const slugOf = (heading: string) =>
+	heading
+		.trim()
+		.toLowerCase()
+		.replace(/\s+/g, '-')
+		.replace(/[^\p{L}\p{N}_-]/gu, '');
 
 const stem = (name: string) => fileName(name).replace(/\.[a-z]{1,8}$/, '');
 

@@ -86,20 +86,21 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		await workbench.pick("The run's held-out problems");
 		await workbench.asked('Sampling');
 		await workbench.pick('Eight samples');
-		await workbench.editorTab(/^Evaluations of r1-quick-zero/).waitFor({ timeout: 120_000 });
-		await workbench.screenshot('pipeline-evaluated');
+		await workbench.editorTab(/Evaluations of r1-quick-zero/).waitFor({ timeout: 120_000 });
 		const folder = join(pipeline, 'zero/annotations/evaluations');
 		assert.equal(readdirSync(folder).length, 1);
-		await row('zero').press('ArrowRight');
+		await row('zero').locator('.monaco-tl-twistie').click();
 		await workbench.run(/^evaluation on .*, pass@1 [\d.]+ % \([\d.]+ to [\d.]+\), 8 samples/).click();
-		await workbench.screenshot('pipeline-evaluation-row');
+		await (await workbench.preview('held-out-run-step_000008')).waitFor();
+		await workbench.screenshot('pipeline-evaluated');
 	});
 
 	await step('the stages that evaluate are held against each other', async () => {
-		await workbench.runMenu(pipelineRow('finished'), 'Show Evaluations');
-		await workbench.editorTab(/^Evaluations of r1-quick[ .]/).waitFor();
-		const text = workbench.page.locator('.editor-instance .view-lines').last();
-		await text.filter({ hasText: 'of-base' }).waitFor();
+		await row('of-reasoning', /finished, evaluate, 60 of 60, pass@1/).click();
+		await (await workbench.preview('of-reasoning')).waitFor();
+		const pairs = await workbench.preview('All');
+		await pairs.waitFor({ state: 'attached' });
+		await workbench.screenshot('pipeline-evaluations');
 	});
 
 	await step('completions are rated by keys, and the ratings lie beside the run', async () => {

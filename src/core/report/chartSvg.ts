@@ -31,7 +31,9 @@ export function chartSvg(chart: ReportChart, id: string): string {
 			`<text class="tick" x="${size.left - 6}" y="${fixed(Number(py(tick)) + 4)}" text-anchor="end">${numberText(tick)}</text>`,
 		);
 	}
-	for (const tick of x.ticks) {
+	// Between whole numbers, of steps or of samples, there is nothing.
+	const whole = known.every((point) => Number.isInteger(point.x));
+	for (const tick of whole ? x.ticks.filter(Number.isInteger) : x.ticks) {
 		parts.push(`<text class="tick" x="${px(tick)}" y="${bottom + 16}" text-anchor="middle">${numberText(tick)}</text>`);
 	}
 	parts.push(

@@ -24,6 +24,11 @@ header p{margin:.2rem 0}
 nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.2rem 1rem;padding:0}
 a{color:var(--s0)}
 .wide{overflow-x:auto;margin:.6rem 0}
+section section{display:flex;flex-wrap:wrap;align-items:flex-start;column-gap:2.5rem}
+section section>*{flex:1 1 100%;min-width:0}
+section section>.wide{flex:0 1 auto;max-width:100%}
+section section>.charts{flex:1 1 22rem;margin:.6rem 0}
+section section>.charts:has(figure+figure){flex-basis:100%}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 caption{text-align:left;padding:.2rem 0}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .8rem .25rem 0;text-align:left;vertical-align:top}

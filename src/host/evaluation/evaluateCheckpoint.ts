@@ -71,7 +71,7 @@ export async function evaluateCheckpoint(
 }
 
 /**
- * All evaluations of a run or a pipeline as a text, those on the same questions held against each other.
+ * All evaluations of a run or a pipeline as a rendered text, those on the same questions held against each other.
  * @param chosen name of the one that is brought into sight; null: the first
  */
 export async function showEvaluations(
@@ -93,17 +93,6 @@ export async function showEvaluations(
 		}),
 	);
 	if (text === null) throw new Failure('internal', `Nothing was told of the evaluations of ${name}.`);
-	const line = chosen === null ? 0 : headingOf(text, chosen);
-	const selection = new vscode.Range(line, 0, line, 0);
-	await documents.show(`Evaluations of ${name}.md`, text, { preview: true, ...(line === 0 ? {} : { selection }) });
+	await documents.preview(`Evaluations of ${name}.md`, text, chosen);
 	return text;
-}
-
-/** The line of a heading, from 0; 0: there is none of that name. */
-function headingOf(markdown: string, name: string): number {
-	const wanted = name.replaceAll('\\', '');
-	const line = markdown
-		.split('\n')
-		.findIndex((one) => /^#+ /.test(one) && one.replace(/^#+ /, '').replaceAll('\\', '') === wanted);
-	return Math.max(0, line);
 }

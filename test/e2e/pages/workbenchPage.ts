@@ -187,6 +187,12 @@ export class WorkbenchPage {
 		}
 	}
 
+	/** A heading of the Markdown that is shown rendered. */
+	async preview(heading: string): Promise<Locator> {
+		const outer = this.page.frameLocator('iframe.webview.ready:visible').last();
+		return outer.frameLocator('iframe#active-frame').getByRole('heading', { name: heading, exact: true }).first();
+	}
+
 	private async findApp(name: AppName): Promise<Frame | undefined> {
 		for (const outer of await this.page.locator('iframe.webview.ready').all()) {
 			try {

@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import type { EvaluationResult } from '../../../src/host/evaluation/evaluationProcess.ts';
 import { commandIds, extensionId } from '../../../src/host/ids.ts';
-import { activated, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
+import { activated, until, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('reports and evaluations', () => {
 	let api: ExtensionApi;
@@ -41,9 +41,14 @@ suite('reports and evaluations', () => {
 		assert.deepEqual([result.done, result.total], [4, 4]);
 		assert.ok(result.folder.startsWith(join(run, 'annotations', 'evaluations')));
 		assert.ok((await stat(join(result.folder, 'report.json'))).isFile());
-		const shown = vscode.window.activeTextEditor?.document;
-		assert.equal(shown?.languageId, 'markdown');
-		assert.match(shown.getText(), /^# Evaluations of fixture\n[\s\S]*\| sums-step\\_/);
+		// Rendered, in a tab of its own.
+		assert.match(vscode.window.tabGroups.activeTabGroup.activeTab?.label ?? '', /Evaluations of fixture/);
+		const text = await vscode.commands.executeCommand<string>(commandIds.showEvaluations, result.folder);
+		assert.match(text, /^# Evaluations of fixture\n[\s\S]*\| sums-step\\_/);
+		// It is a row below its run.
+		await until('the evaluation is listed', () => api.runsTree.getChildren(run).includes(result.folder));
+		assert.match(String(api.runsTree.getTreeItem(result.folder).description), /^pass@1 [\d.]+ %/);
+		assert.equal(api.runsTree.getParent(result.folder), run);
 	});
 
 	test('the report of the run is one file, and an argument that is none is one notification', async () => {
