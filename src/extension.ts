@@ -28,6 +28,7 @@ import { PauseNotification } from './host/pauseNotification.ts';
 import { addPipelineCommands } from './host/pipelines/pipelineCommands.ts';
 import { PipelineNotification } from './host/pipelines/pipelineNotification.ts';
 import { PipelineStore } from './host/pipelines/pipelineStore.ts';
+import { RecipeLenses } from './host/pipelines/recipeLenses.ts';
 import { addPlaygroundCommands } from './host/playground/playgroundCommands.ts';
 import type { PlaygroundPlace } from './host/playground/playgroundPanel.ts';
 import { addPolicyCommands, LazyPolicies } from './host/policies/lazyPolicies.ts';
@@ -349,6 +350,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		rewards.start();
 		transcriptContext.start();
 		keep(new RowLens());
+		keep(new RecipeLenses(pipelines));
 		openAtStart(context.workspaceState, async (folder) => {
 			await tree.reveal(await store.expect(folder));
 			openDashboard(folder);

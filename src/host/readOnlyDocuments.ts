@@ -15,14 +15,16 @@ export class ReadOnlyDocuments extends Disposable implements vscode.TextDocument
 		this.register(vscode.workspace.registerTextDocumentContentProvider(scheme, this));
 		this.register(
 			vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-				if (!this.#previewed.has(uri.toString())) this.#contents.delete(uri.toString());
+				const key = uri.with({ fragment: '' }).toString();
+				if (!this.#previewed.has(key)) this.#contents.delete(key);
 			}),
 		);
 	}
 
 	provideTextDocumentContent(uri: vscode.Uri): string {
 		return (
-			this.#contents.get(uri.toString()) ?? 'This text was shown in an earlier window. Open it again from its run.'
+			this.#contents.get(uri.with({ fragment: '' }).toString()) ??
+			'This text was shown in an earlier window. Open it again from its run.'
 		);
 	}
 

@@ -107,7 +107,8 @@ test('a person makes a project of R1, runs its pipeline, measures, rates and rep
 		await workbench.runMenu(row('reasoning'), 'Open Rollouts');
 		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
 		await rollouts.cards().nth(1).waitFor();
-		await rollouts.cards().first().click();
+		// Beside its buttons.
+		await rollouts.cards().first().getByText('#0', { exact: true }).click();
 		const { keyboard } = workbench.page;
 		const file = join(pipeline, 'reasoning/annotations/feedback.jsonl');
 		const given = (index: number) => rollouts.cards().nth(index).locator('.rating.given');

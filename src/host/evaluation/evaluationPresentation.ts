@@ -14,7 +14,9 @@ export function passText({ accuracy, low, high }: NonNullable<EvaluationView['ac
 export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
 	const { accuracy, step, samples, count, done } = view;
 	const problems = displayText(view.problems, 60);
-	const label = `${problems}${step === null ? '' : ` at step ${step}`}`;
+	// Short, so that the result beside it is in sight.
+	const label = step === null ? problems : `step ${step}`;
+	const on = `${problems}${step === null ? '' : ` at step ${step}`}`;
 	const pass = accuracy === null ? null : `pass@1 ${passText(accuracy)}`;
 	const whole = accuracy !== null && done !== null && done >= count;
 	const state = whole ? null : `broken off${done === null ? '' : ` at ${done} of ${count} questions`}`;
@@ -22,10 +24,10 @@ export function presentEvaluation(view: EvaluationView, now: number): ToldRow {
 	const join = (separator: string, ...parts: readonly (string | null)[]) => parts.filter(Boolean).join(separator);
 	return {
 		label,
-		description: join(' · ', pass, state, often),
+		description: join(' · ', pass, state, step === null ? null : problems, often),
 		icon: whole ? { id: 'beaker', color: null } : { id: 'beaker-stop', color: null },
 		contextValue: 'evaluation' satisfies ItemFlag,
-		spoken: join(', ', `evaluation on ${label}`, pass, state, often),
+		spoken: join(', ', `evaluation on ${on}`, pass, state, often),
 		tooltip: [
 			['Evaluation', displayText(view.name, 120)],
 			['Questions', `${problems}, ${done === null || done === count ? count : `${done} of ${count}`}`],

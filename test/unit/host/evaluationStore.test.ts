@@ -60,10 +60,11 @@ test('evaluations of runs are found, followed and told in words; what is none is
 	assert.ok(early && late);
 	assert.equal(store.get(late.folder), late);
 	const row = store.rowOf(late.folder, 100);
-	assert.equal(row?.label, 'sums at step 8');
-	assert.equal(row?.description, 'pass@1 50.0 % (25.0 to 75.0) · 2 samples');
+	assert.equal(row?.label, 'step 8');
+	assert.match(row?.spoken ?? '', /^evaluation on sums at step 8, pass@1/);
+	assert.equal(row?.description, 'pass@1 50.0 % (25.0 to 75.0) · sums · 2 samples');
 	assert.equal(row?.contextValue, 'evaluation');
-	assert.equal(presentEvaluation(early, 100).description, 'broken off · 2 samples');
+	assert.equal(presentEvaluation(early, 100).description, 'broken off · sums · 2 samples');
 	assert.match(Object.fromEntries(presentEvaluation(early, 100).tooltip)['To do'] ?? '', /goes on where it was/);
 
 	// It ends in the folder that was there.

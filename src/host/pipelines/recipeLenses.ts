@@ -1,0 +1,48 @@
+import { dirname } from 'node:path';
+import * as vscode from 'vscode';
+import { Disposable } from '../../base/disposable.ts';
+import { commandIds } from '../ids.ts';
+import type { PipelineStore } from './pipelineStore.ts';
+
+/** Above a recipe what starts it; above each stage of a pipeline how it hangs together with others, and how it stands. */
+export class RecipeLenses extends Disposable implements vscode.CodeLensProvider {
+	readonly #pipelines: PipelineStore;
+	readonly #changed = this.register(new vscode.EventEmitter<void>());
+	readonly onDidChangeCodeLenses = this.#changed.event;
+
+	constructor(pipelines: PipelineStore) {
+		super();
+		this.#pipelines = pipelines;
+		this.register(vscode.languages.registerCodeLensProvider({ scheme: 'file', pattern: '**/*.recipe.json' }, this));
+		this.register(pipelines.onDidChange(() => this.#changed.fire()));
+		this.register(vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire()));
+	}
+
+	async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+		const { stageLines } = await import('./stageLines.ts');
+		const text = document.getText();
+		const name = /"name"\s*:\s*"([^"\\]*)"/.exec(text)?.[1];
+		const folder = dirname(document.uri.fsPath);
+		const pipeline =
+			this.#pipelines.pipelines.find(({ record }) => record.recipeFolder === folder && record.name === name) ?? null;
+		const lines = stageLines(text, pipeline);
+		const lenses = lines.flatMap(({ line, words, stage, state }) => [
+			...(stage === null || state === null
+				? []
+				: [lens(line, state, this.#commandOf(stage.folder, stage.type, stage.done), [stage.folder])]),
+			...(words === '' ? [] : [lens(line, words, '', [])]),
+		]);
+		if (!vscode.workspace.isTrusted) return lenses;
+		const start = lines.length === 0 ? 'Start Run' : 'Start Pipeline';
+		return [lens(0, `$(play) ${start}`, commandIds.startRun, [document.uri]), ...lenses];
+	}
+
+	#commandOf(folder: string, type: string, done: number | null): string {
+		if (this.#pipelines.evaluationAt(folder) !== undefined) return commandIds.showEvaluations;
+		return done === null || type === 'search' || type === 'evaluate' ? '' : commandIds.openDashboard;
+	}
+}
+
+function lens(line: number, title: string, command: string, args: unknown[]): vscode.CodeLens {
+	return new vscode.CodeLens(new vscode.Range(line, 0, line, 0), { title, command, arguments: args });
+}
