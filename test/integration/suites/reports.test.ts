@@ -42,7 +42,8 @@ suite('reports and evaluations', () => {
 		assert.ok(result.folder.startsWith(join(run, 'annotations', 'evaluations')));
 		assert.ok((await stat(join(result.folder, 'report.json'))).isFile());
 		// Rendered, in a tab of its own.
-		assert.match(vscode.window.tabGroups.activeTabGroup.activeTab?.label ?? '', /Evaluations of fixture/);
+		const tabs = () => vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
+		await until('the evaluations are shown', () => tabs().some((label) => label.includes('Evaluations of fixture')));
 		const text = await vscode.commands.executeCommand<string>(commandIds.showEvaluations, result.folder);
 		assert.match(text, /^# Evaluations of fixture\n[\s\S]*\| sums-step\\_/);
 		// It is a row below its run.
