@@ -14,7 +14,8 @@ export type AppName =
 	| 'query'
 	| 'comparison'
 	| 'tree'
-	| 'strategies';
+	| 'strategies'
+	| 'playground';
 
 /** Kinds of colour themes by the class that the workbench then has. */
 export type ThemeKind = 'vs-dark' | 'vs' | 'hc-black' | 'hc-light';

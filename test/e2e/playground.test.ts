@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Frame } from 'playwright-core';
+import { skip } from '../support/chromium.ts';
+import { violations } from './accessibility.ts';
+import { enginesUnder, inOrder, Laboratory, readLines, waitUntil } from './laboratory.ts';
+import { smallRecipe } from './smallRecipe.ts';
+
+test('the playground asks a run’s checkpoint, branches at a token, compares, saves a case, and comes back', {
+	skip,
+}, async (t) => {
+	const lab = await Laboratory.open(t, 'playground');
+	const step = inOrder(t);
+	const recipe = lab.write('addition.recipe.json', smallRecipe(40));
+	const { code, stderr } = await lab.cli('run', recipe);
+	assert.equal(code, 0, stderr);
+	const reward = 'export const brief = ({ completions }: { completions: string[] }) => completions.map(() => 1);\n';
+	lab.write('brief.reward.ts', reward);
+	const workbench = await lab.workbench();
+	const { page } = workbench;
+	let view: Frame;
+	const answered = (n: number) =>
+		waitUntil(async () => (await view.locator('.history-row').count()) === n, `${n} exchanges`);
+	const finished = () => view.locator('.side-name [role=status]', { hasText: 'tokens/s' }).first().waitFor();
+	const button = (name: string) => view.getByRole('button', { name, exact: true });
+
+	await step('empty, from the palette', async () => {
+		await workbench.command('Open Playground');
+		view = await workbench.app('playground');
+		await view.getByText('No policy yet').waitFor();
+		await workbench.screenshot('playground-empty');
+		assert.deepEqual(await violations(view), []);
+	});
+
+	await step('a checkpoint of a run, from its row, is asked', async () => {
+		await workbench.openSideBar();
+		await workbench.runMenu(workbench.run(/^addition/), 'Try in Playground');
+		await workbench.asked('in the playground');
+		await workbench.screenshot('playground-checkpoint');
+		await workbench.pick('best');
+		await waitUntil(async () => {
+			view = await workbench.app('playground');
+			return (await view.locator('.policy', { hasText: 'addition, step' }).count()) === 1;
+		}, 'the policy is there');
+		await view.getByRole('textbox', { name: 'Question', exact: true }).fill('3+4=');
+		await view.getByRole('textbox', { name: /^Expected answer/ }).fill('7');
+		await page.keyboard.press('Control+Enter');
+		await answered(1);
+		await finished();
+		await view
+			.locator('.badge', { hasText: /Right|Wrong/ })
+			.first()
+			.waitFor();
+		assert.match(await view.locator('.rewards').first().innerText(), /accuracy [01][\s\S]*format/);
+		await workbench.screenshot('playground-answer');
+		assert.deepEqual(await violations(view), []);
+	});
+
+	await step('another token is chosen, and one goes back', async () => {
+		await button('Tokens').click();
+		await view.locator('.token').nth(1).click();
+		const other = view.locator('button.alternative').first();
+		await other.waitFor();
+		await workbench.screenshot('playground-tokens');
+		await other.click();
+		await answered(2);
+		await finished();
+		await workbench.screenshot('playground-branch');
+		assert.deepEqual(await violations(view), []);
+		await button('Back to Where It Left').click();
+		await view.locator('.history-row').first().and(view.locator('[aria-current]')).waitFor();
+		await button('Text').click();
+	});
+
+	await step('two checkpoints are compared', async () => {
+		await button('Compare With…').click();
+		await workbench.asked('the policy beside it');
+		await workbench.pick('step 100');
+		await view.locator('.policy', { hasText: 'step 100' }).waitFor();
+		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
+		await answered(3);
+		await waitUntil(
+			async () => (await view.locator('.badge', { hasText: /Right|Wrong/ }).count()) === 2,
+			'both are checked',
+		);
+		await workbench.screenshot('playground-compare');
+		assert.deepEqual(await violations(view), []);
+	});
+
+	await step('a completion becomes a case that verification reads', async () => {
+		await button('Save as Case').first().click();
+		await workbench.asked('Save as Case');
+		await workbench.pick('Right');
+		await workbench.pick('brief.cases.jsonl');
+		const file = join(lab.workspace, 'brief.cases.jsonl');
+		await waitUntil(() => readLines(file).length === 1, 'the case is there');
+		const [made] = readLines<{ prompt: string; answer: string; expect: number }>(file);
+		assert.deepEqual([made?.prompt, made?.answer, made?.expect], ['3+4=', '7', 1]);
+	});
+
+	await step('it comes back with the window, in every theme', async () => {
+		await page.waitForTimeout(1000);
+		await workbench.reload();
+		view = await workbench.app('playground');
+		await answered(3);
+		assert.equal(await view.locator('.side').count(), 2);
+		for (const theme of ['vs', 'hc-black'] as const) {
+			await lab.setTheme(workbench, theme);
+			view = await workbench.app('playground');
+			await view.locator('.side').nth(1).waitFor();
+			await workbench.screenshot(`playground-${theme}`);
+		}
+		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
+		await answered(4);
+		await finished();
+	});
+
+	await step('closing it ends the engines that served it', async () => {
+		assert.ok(enginesUnder(lab.workspace).length > 0, 'checkpoints are served');
+		await workbench.command('View: Close All Editors');
+		await waitUntil(() => enginesUnder(lab.workspace).length === 0, 'they have ended');
+	});
+});
