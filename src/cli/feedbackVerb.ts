@@ -1,5 +1,7 @@
 import { feedbackAgreement } from '../core/feedback/agreement.ts';
+import { ownFormat } from '../runs/annotationFolder.ts';
 import { FeedbackLog } from '../runs/feedbackLog.ts';
+import { foreignFeedback } from '../runs/foreignFeedback.ts';
 import { openRun } from '../runs/openRun.ts';
 import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';
@@ -23,8 +25,10 @@ export const feedbackVerb: Verb = {
 		const folder = await findAnyRun(positionals[0] as string);
 		const run = await openRun(folder, values.format === undefined ? {} : { format: values.format });
 		const log = await FeedbackLog.of(run);
-		const agreement = feedbackAgreement(await log.all());
-		output.object({ run: run.folder, ...agreement, unreadable: log.unreadable });
+		const feedback = await log.all();
+		const agreement = feedbackAgreement(feedback);
+		const foreign = run.format === ownFormat ? await foreignFeedback(run.folder, feedback) : 0;
+		output.object({ run: run.folder, ...agreement, foreign, unreadable: log.unreadable });
 		if (agreement.raters.length === 0) {
 			output.line('Nobody has rated a completion of this run: do so in the rollouts panel, with + and -.');
 			return 0;
@@ -49,6 +53,11 @@ export const feedbackVerb: Verb = {
 			output.line(`Of ${blind} pairs both rewards are the same: the reward does not see what persons see.`);
 		if (pairs > 0)
 			output.line('reasoning-lab export <run> --as preferences writes the pairs for dpo and reward-model.');
+		if (foreign > 0) {
+			output.line(
+				`${foreign} of the judged completions are not among this run's rollouts: is the file another run's? Its pairs are exported all the same.`,
+			);
+		}
 		if (log.unreadable > 0) output.line(`${log.unreadable} lines could not be read.`);
 		return 0;
 	},

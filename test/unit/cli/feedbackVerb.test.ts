@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { FeedbackLog } from '../../../src/runs/feedbackLog.ts';
+import { foreignFeedback } from '../../../src/runs/foreignFeedback.ts';
+import { readRollouts } from '../../../src/runs/runReader.ts';
 import { writeMicroscopeRun } from '../webview/microscopeFixture.ts';
 import { objects, Workplace } from './cliFixtures.ts';
 
@@ -23,7 +25,21 @@ test('feedback says who rated, how far they agree, and whether the reward sees i
 		await rate(rater, 0, 1, 5);
 		await rate(rater, 1, 0, 1);
 	}
+	const [first] = await readRollouts(run, 1);
+	await log.save({
+		...{ kind: 'rating', format: 1, time: 1, rater: 'cyd', prompt: String(first?.prompt), split: 'train' },
+		...{ step: 1, group: 0, index: 0, completion: String(first?.completion), reward: 1, rating: 3 },
+	});
+	assert.equal(await foreignFeedback(run, await log.all()), 1, 'one text stands at this place and one at no other');
+	await log.save({
+		...{ kind: 'rating', format: 1, time: 2, rater: 'cyd', prompt: String(first?.prompt), split: 'train' },
+		...{ step: 1, group: 0, index: 0, completion: String(first?.completion), reward: 1, rating: null },
+	});
 	const told = await cli('feedback', run);
+	assert.match(
+		told.stdout,
+		/2 of the judged completions are not among this run's rollouts: is the file another run's\?/,
+	);
 	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
 	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);
 	assert.match(told.stdout, /agrees with 1\.00 \[0\.21, 1\.00\] of the 1 pairs/);

@@ -1,0 +1,33 @@
+import { completionKey } from '../core/feedback/judgedPairs.ts';
+import { messageText } from '../core/trace/messageText.ts';
+import type { Feedback, RatedCompletion } from '../protocol/feedback.ts';
+import { streamRollouts } from './runReader.ts';
+
+/**
+ * How many completions persons judged that the run's rollouts of those steps do not have: then the feedback is another run's, or
+ * the run was trained anew since. Steps whose rollouts are gone tell nothing.
+ * @param run folder of a run of our own
+ */
+export async function foreignFeedback(run: string, feedback: readonly Feedback[]): Promise<number> {
+	const judged = new Map<number, Map<string, RatedCompletion>>();
+	for (const one of feedback) {
+		for (const rated of one.kind === 'rating' ? [one] : [one.a, one.b]) {
+			if (rated.split !== 'train') continue;
+			const ofStep = judged.get(rated.step) ?? new Map<string, RatedCompletion>();
+			judged.set(rated.step, ofStep.set(completionKey(rated), rated));
+		}
+	}
+	let foreign = 0;
+	for (const [step, open] of judged) {
+		let there = false;
+		for await (const lines of streamRollouts(run, step)) {
+			there ||= lines.length > 0;
+			for (const { group, index, completion } of lines) {
+				const key = completionKey({ split: 'train', step, group, index });
+				if (open.get(key)?.completion === messageText(completion)) open.delete(key);
+			}
+		}
+		if (there) foreign += open.size;
+	}
+	return foreign;
+}
