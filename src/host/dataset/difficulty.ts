@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { policyKeyName } from '../../policies/policyKey.ts';
 import type { PolicySpec } from '../../protocol/policySpec.ts';
 import { readPassRates } from '../../runs/dataset/passRates.ts';
 import { runEvaluation } from '../evaluation/evaluationProcess.ts';
@@ -101,7 +102,7 @@ async function evaluateRows(
 	}
 	const out = join(folder, hashOf([dataset, policy, samples]));
 	const keys = policy.kind === 'openai' ? await (await needs.policies()).keys() : {};
-	const key = policy.kind === 'openai' ? keys[policy.name] : undefined;
+	const key = policy.kind === 'openai' ? keys[policyKeyName(policy)] : undefined;
 	const spec = key === undefined ? policy : { ...policy, keyVariable };
 	return vscode.window.withProgress(
 		{ location: vscode.ProgressLocation.Notification, title: `Asking ${rows} questions`, cancellable: true },
