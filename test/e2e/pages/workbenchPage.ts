@@ -156,7 +156,11 @@ export class WorkbenchPage {
 	/** Chooses an entry of a row's context menu. */
 	async runMenu(row: Locator, entry: string): Promise<void> {
 		await row.first().click({ button: 'right' });
-		await this.page.getByRole('menuitem', { name: entry, exact: true }).click();
+		const item = this.page.getByRole('menuitem', { name: entry, exact: true });
+		await item.waitFor();
+		// A menu takes no click in the first moment after it has opened.
+		await this.page.waitForTimeout(500);
+		await item.click();
 	}
 
 	statusBarItem(text: string | RegExp): Locator {
