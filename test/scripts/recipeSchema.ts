@@ -153,6 +153,7 @@ const rewardBodies: Readonly<Partial<Record<BuiltInRewardName, object>>> = {
 	'json-schema': { schema: { type: 'object' } },
 	judge: { url: 'http://127.0.0.1:8000/v1', model: '' },
 	process: { model: '' },
+	'reward-model': { path: '' },
 };
 
 const rewardSnippets = builtInInfos.map(({ name, title, sentence }) => ({

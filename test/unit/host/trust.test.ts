@@ -68,6 +68,7 @@ test('without trust no environment of the PyTorch engine is looked for, and no r
 /** Who starts processes in the host. Each asks for trust itself, or is reached through one that does. */
 const known = [
 	'cliProcess.ts', // by rewards/sandboxCommands.ts and pytorch/doctorCommand.ts
+	'playground/playgroundPanel.ts', // It asks before it opens hosts and policies.
 	'pytorch/interpreterChooser.ts', // These by pytorch/lazyPytorch.ts, which asks for trust before it loads them.
 	'pytorch/setUpCommand.ts',
 	'pytorch/setupQuestions.ts',

@@ -90,7 +90,7 @@ describe('built-in rewards in a recipe', () => {
 			/^rewards\[0\]\.use: Entry 1 of "rewards" must name a built-in reward, not "acuracy": did you mean "accuracy"\?$/,
 		],
 		['an underscore', [{ use: 'tag_count' }], /did you mean "tag-count"\?/],
-		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*process\./],
+		['an unknown name', [{ use: 'xyz' }], /not "xyz": choose one of accuracy, format, exact-match, .*reward-model\./],
 		['no text for a name', [{ use: 7 }], /not 7: choose one of accuracy/],
 		[
 			'a misspelled use',
