@@ -26,6 +26,7 @@ export interface EngineRunOptions {
 	/** Threads, where they are not to be what a recipe gets on this machine. */
 	readonly workers?: number;
 	readonly environment?: Readonly<Record<string, string>>;
+	readonly onStart?: (pid: number) => void;
 }
 
 /** Rarely: what is measured shares the machine with it. */
@@ -36,7 +37,7 @@ export async function runEngine(
 	folder: string,
 	name: string,
 	recipe: object,
-	{ engine = 'embedded', workers, environment = {} }: EngineRunOptions = {},
+	{ engine = 'embedded', workers, environment = {}, onStart }: EngineRunOptions = {},
 ): Promise<EngineRun> {
 	const path = join(folder, `${name}.recipe.json`);
 	await writeFile(path, JSON.stringify({ format: 1, name, engine, ...recipe }));
@@ -47,6 +48,7 @@ export async function runEngine(
 		stdio: ['ignore', 'ignore', 'pipe'],
 		env: { ...process.env, ...environment },
 	});
+	if (child.pid !== undefined) onStart?.(child.pid);
 	let complaint = '';
 	child.stderr.setEncoding('utf8').on('data', (text: string) => {
 		complaint += text;

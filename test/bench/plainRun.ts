@@ -36,6 +36,7 @@ export interface PlainOptions {
 	/** 0: as many as torch chooses. */
 	readonly threads: number;
 	readonly attention: string;
+	readonly onStart?: (pid: number) => void;
 }
 
 let runs = 0;
@@ -58,6 +59,7 @@ export async function runPlain(scratch: string, options: PlainOptions): Promise<
 		stdio: ['ignore', 'pipe', 'pipe'],
 		env: { ...process.env, PYTHONPATH: trainer, PYTHONDONTWRITEBYTECODE: '1', PYTHONSAFEPATH: '1' },
 	});
+	if (child.pid !== undefined) options.onStart?.(child.pid);
 	let output = '';
 	let complaint = '';
 	child.stdout.setEncoding('utf8').on('data', (text: string) => {

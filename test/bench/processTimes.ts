@@ -20,6 +20,11 @@ async function childrenOf(pid: number): Promise<number[]> {
 	return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
 }
 
+/** A process and all that it started. */
+export async function treeProcesses(root: number): Promise<number[]> {
+	return [root, ...(await Promise.all((await childrenOf(root)).map(treeProcesses))).flat()];
+}
+
 /** User and system seconds of a process and all that it started; null where the system does not tell. */
 export async function treeSeconds(root: number): Promise<number | null> {
 	const own = await ticksOf(root);

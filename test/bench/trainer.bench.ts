@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pythonVariable } from '../../src/environment/torchPython.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { alternately, type Working, withoutTurns } from './alternate.ts';
 import { type EngineRun, runEngine } from './engineRun.ts';
 import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
 import { plainOf } from './plainRecipe.ts';
@@ -79,21 +80,36 @@ class Comparison {
 	}
 
 	/** The same recipe by the pytorch engine. Only one engine has `skip_dead_groups`: the other computes them all. */
-	pytorch(recipe: { stages: readonly object[] }, { threads, attention }: Setting): Promise<EngineRun> {
+	pytorch(
+		recipe: { stages: readonly object[] },
+		{ threads, attention }: Setting,
+		onStart?: (pid: number) => void,
+	): Promise<EngineRun> {
 		const stages = recipe.stages.map((stage) => ({ ...stage, skip_dead_groups: undefined }));
 		return runEngine(
 			this.folder,
 			`pytorch-${++this.#count}`,
 			{ ...recipe, stages, pytorch: { attention } },
-			{ engine: 'pytorch', workers: threads, environment: { [pythonVariable]: this.python } },
+			{
+				...{ engine: 'pytorch', workers: threads, environment: { [pythonVariable]: this.python } },
+				...(onStart === undefined ? {} : { onStart }),
+			},
 		);
 	}
 
 	/** The same by a plain script. */
-	async plain(recipe: object, model: string, { threads, attention }: Setting): Promise<PlainRun> {
+	async plain(
+		recipe: object,
+		model: string,
+		{ threads, attention }: Setting,
+		onStart?: (pid: number) => void,
+	): Promise<PlainRun> {
 		const same = await plainOf(this.folder, recipe);
 		const rewards = 'addition_rewards.py:accuracy,format';
-		return runPlain(this.folder, { ...same, python: this.python, model, rewards, threads, attention });
+		return runPlain(this.folder, {
+			...{ ...same, python: this.python, model, rewards, threads, attention },
+			...(onStart === undefined ? {} : { onStart }),
+		});
 	}
 }
 
@@ -134,6 +150,15 @@ function ratios(of: readonly StepFigures[], against: readonly StepFigures[]): nu
 	return of.map((figures, i) => medianStep(figures) / medianStep(against[i] as StepFigures));
 }
 
+/** A program that is begun, and its process. */
+function working<T>(begin: (begun: (pid: number) => void) => Promise<T>): Working<T> {
+	let pid: number | null = null;
+	return { end: begin((own) => (pid = own)), pid: () => pid };
+}
+
+/** Without the steps in which it stood. */
+const alone = (figures: StepFigures): StepFigures => ({ ...figures, seconds: withoutTurns(figures.seconds) });
+
 async function compare(comparison: Comparison, rounds: number, lengths: Lengths): Promise<Measurement[]> {
 	const { coldStart: imitated, learned: learnedSteps, run: steps, warmUp } = lengths;
 	const cold = await lastCheckpoint(
@@ -143,7 +168,8 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 	const learning = { ...common, seed: 1, model: { path: cold }, stages: [{ ...withoutKl, steps: learnedSteps }] };
 	const learned = await lastCheckpoint(await comparison.embedded(learning));
 
-	const kl = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[], plain: [] as StepFigures[] };
+	const pair = { engine: [] as StepFigures[], plain: [] as StepFigures[] };
+	const kl = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[] };
 	const free = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[] };
 	for (let round = 1; round <= rounds; round++) {
 		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
@@ -151,15 +177,15 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const told: number[][] = [];
 		const turns = [
 			async () => {
-				const trained = await comparison.pytorch(first, setting);
-				kl.pytorch.push(figuresOfRun(trained, rows, warmUp));
-				told.push(losses(trained.metrics));
+				const [trained, plain] = await alternately(
+					working((begun) => comparison.pytorch(first, setting, begun)),
+					working((begun) => comparison.plain(first, cold, setting, begun)),
+				);
+				pair.engine.push(figuresOfRun(trained, rows, warmUp));
+				pair.plain.push(figuresOfPlain(plain, rows, warmUp));
+				told.push(losses(trained.metrics), losses(plain.steps));
 			},
-			async () => {
-				const trained = await comparison.plain(first, cold, setting);
-				kl.plain.push(figuresOfPlain(trained, rows, warmUp));
-				told.push(losses(trained.steps));
-			},
+			async () => kl.pytorch.push(figuresOfRun(await comparison.pytorch(first, setting), rows, warmUp)),
 			async () => kl.embedded.push(figuresOfRun(await comparison.embedded(first), rows, warmUp)),
 			async () => free.embedded.push(figuresOfRun(await comparison.embedded(second), rows, warmUp)),
 			async () => free.pytorch.push(figuresOfRun(await comparison.pytorch(second, setting), rows, warmUp)),
@@ -169,12 +195,12 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const same = likeness(told[0] ?? [], told[1] ?? []);
 		console.log(`  round ${round}: the losses of engine and plain script are ${same}`);
 	}
-	const overhead = ratios(kl.pytorch, kl.plain).map((ratio) => 100 * (ratio - 1));
+	const overhead = ratios(pair.engine.map(alone), pair.plain.map(alone)).map((ratio) => 100 * (ratio - 1));
 	return [
 		{ name: 'trainer-overhead', unit: '%', samples: overhead },
 		{ name: 'trainer-overhead/threads', unit: '', samples: [setting.threads] },
-		...stepMeasurements('trainer-overhead/engine', kl.pytorch),
-		...stepMeasurements('trainer-overhead/plain', kl.plain),
+		...stepMeasurements('trainer-overhead/engine', pair.engine.map(alone)),
+		...stepMeasurements('trainer-overhead/plain', pair.plain.map(alone)),
 		{ name: 'embedded-vs-trl', unit: 'times as fast', samples: ratios(kl.pytorch, kl.embedded) },
 		...stepMeasurements('embedded-vs-trl/embedded', kl.embedded),
 		...stepMeasurements('embedded-vs-trl/pytorch', kl.pytorch),
