@@ -232,6 +232,7 @@ export interface RecordedRun {
 	readonly id: string;
 	readonly status: string;
 	readonly step: number;
+	readonly totalSteps: number | null;
 	readonly pid: number;
 	readonly attempt: number;
 	readonly parent: { readonly run: string } | null;
