@@ -4,6 +4,7 @@ import { Failure } from '../base/failure.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { type PolicySpec, type PolicySpecOf, policySpecSchema } from '../protocol/policySpec.ts';
 import {
+	plainScorers,
 	type ScorerSpec,
 	type SearchSpec,
 	type SearchSpecInput,
@@ -229,26 +230,16 @@ async function runOf(named: string): Promise<PolicySpec> {
 	);
 }
 
-const simpleScorers = [
-	'self-evaluation',
-	'mean-logprob',
-	'self-certainty',
-	'majority',
-	'value',
-	'process',
-	'reward-model',
-];
-
 /** A scorer as it is written: a name, `reward:NAME`, `gold:NAME` (an oracle), `FILE#NAME` in place of a name, or JSON. */
 export async function scorerOf(written: string, option: string): Promise<ScorerSpec> {
 	if (written.trimStart().startsWith('{')) return decodeOrThrow(scorerSpecSchema, parsed(written, option), option);
-	if (simpleScorers.includes(written)) return decodeOrThrow(scorerSpecSchema, { use: written }, option);
+	if (plainScorers.includes(written)) return decodeOrThrow(scorerSpecSchema, { use: written }, option);
 	const match = /^(?:(reward|gold):)+(.+)$/.exec(written);
 	if (match === null) {
 		throw new Failure(
 			'invalid',
 			`${option} is "${written}", which is no scorer.`,
-			`Write one of ${simpleScorers.join(', ')}, reward:NAME or gold:NAME.`,
+			`Write one of ${plainScorers.join(', ')}, reward:NAME or gold:NAME.`,
 		);
 	}
 	const gold = /(^|:)gold:/.test(written.slice(0, written.length - (match[2] as string).length));

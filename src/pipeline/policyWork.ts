@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import type { PolicySpec } from '../protocol/policySpec.ts';
+import { plainScorers } from '../protocol/searchSpec.ts';
 import type { ProblemsSpec } from '../protocol/strategyComparison.ts';
 import { PolicyPool } from '../search/policyPool.ts';
 import type { SearchContext } from '../search/searchContext.ts';
@@ -25,20 +26,10 @@ export function problemsOf({ recipe }: StageWork, part: 'training' | 'held-out',
 	return { from: 'dataset', dataset: { ...recipe.dataset }, seed: recipe.seed, part, limit };
 }
 
-const ownScorers = [
-	'self-evaluation',
-	'mean-logprob',
-	'self-certainty',
-	'majority',
-	'value',
-	'process',
-	'reward-model',
-];
-
 /** A scorer by its name, `gold:NAME` for one that sees the answer, or as an object. */
 export function scorerOf(written: string | Readonly<Record<string, unknown>> | undefined): unknown {
 	if (typeof written !== 'string') return written;
-	if (ownScorers.includes(written)) return { use: written };
+	if (plainScorers.includes(written)) return { use: written };
 	return { use: 'reward', reward: written.replace(/^(?:reward|gold):/, ''), gold: written.startsWith('gold:') };
 }
 

@@ -36,6 +36,17 @@ export const scorerSpecSchema = v.variant('use', [
 ]);
 export type ScorerSpec = v.InferOutput<typeof scorerSpecSchema>;
 
+/** Scorers that need no more than their name. */
+export const plainScorers: readonly string[] = [
+	'self-evaluation',
+	'mean-logprob',
+	'self-certainty',
+	'majority',
+	'value',
+	'process',
+	'reward-model',
+];
+
 /**
  * A tool of an agent (the strategy `reflexion`).
  * - `workspace`: searches the texts of a folder; `dataset`: the rows of a JSONL file

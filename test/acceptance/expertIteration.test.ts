@@ -5,29 +5,12 @@
  * SEEDS=1,2,3 runs it for several seeds; the recipe's own otherwise.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { RoundSeries } from '../../src/core/pipeline/rounds.ts';
-import { root } from '../scripts/paths.ts';
-
-/** Runs the built command line; what it prints. */
-async function lab(folder: string, ...args: string[]): Promise<string> {
-	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {
-		cwd: folder,
-		env: { ...process.env, REASONING_LAB_HOME: join(folder, 'home'), XDG_RUNTIME_DIR: join(folder, 'r') },
-		stdio: ['ignore', 'pipe', 'inherit'],
-	});
-	let text = '';
-	child.stdout.setEncoding('utf8').on('data', (part: string) => {
-		text += part;
-	});
-	const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-	assert.equal(code, 0, `${args[0]} ended with ${code}: ${text.slice(-2000)}`);
-	return text;
-}
+import { lab } from './commandLine.ts';
 
 const seeds = (process.env.SEEDS ?? '1').split(',');
 
@@ -36,14 +19,14 @@ for (const seed of seeds) {
 		const folder = await mkdtemp(join(tmpdir(), 'expert-'));
 		try {
 			await mkdir(join(folder, 'r'), { mode: 0o700 });
-			await lab(folder, 'new', 'project', '--template', 'expert-iteration');
+			await lab(folder, folder, 'new', 'project', '--template', 'expert-iteration');
 			const project = join(folder, 'project');
 			const began = performance.now();
-			await lab(project, 'run', 'expert-iteration.recipe.json', '--seed', seed);
+			await lab(project, folder, 'run', 'expert-iteration.recipe.json', '--seed', seed);
 			const seconds = Math.round((performance.now() - began) / 1000);
-			console.error(await lab(project, 'pipeline', 'status', 'expert-iteration'));
+			console.error(await lab(project, folder, 'pipeline', 'status', 'expert-iteration'));
 			console.error(`seed ${seed}: ${seconds} s`);
-			const told = JSON.parse(await lab(project, 'pipeline', 'status', 'expert-iteration', '--json'));
+			const told = JSON.parse(await lab(project, folder, 'pipeline', 'status', 'expert-iteration', '--json'));
 			const [{ of, points }] = told.pipelines[0].rounds as [RoundSeries];
 			assert.equal(of, 'measure');
 			assert.deepEqual(

@@ -3,34 +3,17 @@
  * `reasoning-lab new r1 --template r1`, then `reasoning-lab run r1.recipe.json --seed N` and `reasoning-lab report runs/r1-*`.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ComparedClaim } from '../../src/core/report/pipelineSections.ts';
-import { root } from '../scripts/paths.ts';
+import { lab } from './commandLine.ts';
 
 const seeds = [1, 2, 3];
 const longest = 30 * 60;
 /** Does not come out, for a reason that docs/r1.md tells. */
 const doubtful = ['R1-Zero thinks longer than its base model'];
-
-/** Runs the built command line; what it prints. */
-async function lab(folder: string, home: string, ...args: string[]): Promise<string> {
-	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {
-		cwd: folder,
-		env: { ...process.env, REASONING_LAB_HOME: join(home, 'home'), XDG_RUNTIME_DIR: join(home, 'r') },
-		stdio: ['ignore', 'pipe', 'inherit'],
-	});
-	let text = '';
-	child.stdout.setEncoding('utf8').on('data', (part: string) => {
-		text += part;
-	});
-	const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-	assert.equal(code, 0, `${args[0]} ended with ${code}: ${text.slice(-2000)}`);
-	return text;
-}
 
 test('each stage of R1 buys on three seeds what the paper says, in half an hour a seed', async () => {
 	const home = await mkdtemp(join(tmpdir(), 'r1-'));

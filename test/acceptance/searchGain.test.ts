@@ -5,7 +5,6 @@
  * `reasoning-lab compare-strategies --spec test/acceptance/searchGain.comparison.json --policy CHECKPOINT`.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,24 +15,9 @@ import { taskSource } from '../../src/core/dataset/taskSource.ts';
 import type { ComparisonSummary, PointSummary } from '../../src/protocol/strategyComparison.ts';
 import { listCheckpoints, readMetrics } from '../../src/runs/runReader.ts';
 import { root } from '../scripts/paths.ts';
+import { lab } from './commandLine.ts';
 
 const own = (name: string) => join(root, 'test/acceptance', name);
-
-/** Runs the built command line; what it prints. */
-async function lab(folder: string, ...args: string[]): Promise<string> {
-	const child = spawn(process.execPath, [join(root, 'dist/cli.js'), ...args], {
-		cwd: folder,
-		env: { ...process.env, REASONING_LAB_HOME: join(folder, 'home'), XDG_RUNTIME_DIR: join(folder, 'r') },
-		stdio: ['ignore', 'pipe', 'inherit'],
-	});
-	let text = '';
-	child.stdout.setEncoding('utf8').on('data', (part: string) => {
-		text += part;
-	});
-	const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
-	assert.equal(code, 0, `${args[0]} ended with ${code}: ${text.slice(-2000)}`);
-	return text;
-}
 
 test('majority, weighted best-of-16, beam and MCTS by learned heads beat a single sample on 500 held-out problems', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'gain-'));
@@ -41,7 +25,7 @@ test('majority, weighted best-of-16, beam and MCTS by learned heads beat a singl
 		await mkdir(join(folder, 'r'), { mode: 0o700 });
 		const recipe = join(folder, 'searchGain.recipe.json');
 		await cp(own('searchGain.recipe.json'), recipe);
-		await lab(folder, 'run', recipe);
+		await lab(folder, folder, 'run', recipe);
 		const runs = join(folder, 'runs');
 		const run = join(runs, (await readdir(runs))[0] as string);
 		const checkpoint = (await listCheckpoints(run)).at(-1);
@@ -61,7 +45,7 @@ test('majority, weighted best-of-16, beam and MCTS by learned heads beat a singl
 
 		const compare = ['compare-strategies', '--spec', own('searchGain.comparison.json'), '--policy', checkpoint.path];
 		const out = ['--out', join(folder, 'comparison'), '--no-trees'];
-		const text = await lab(folder, ...compare, ...out);
+		const text = await lab(folder, folder, ...compare, ...out);
 		console.error(text);
 		// What was printed, as data: everything is done, so that it is read from the folder.
 		const summary = JSON.parse(await readFile(join(folder, 'comparison', 'summary.json'), 'utf8')) as ComparisonSummary;
