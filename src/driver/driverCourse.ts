@@ -14,7 +14,7 @@ import { checkpointAnswerSchema, evaluateAnswerSchema } from '../protocol/traine
 import { runRollout } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';
 import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';
-import { contract, type LinkParams, type LinkResult } from './trainerServer.ts';
+import { contract, type LinkParams, type LinkResult, type TrainerNotice } from './trainerServer.ts';
 
 export interface DriverCourseOptions extends CourseOptions {
 	readonly orders: OrderExchange;
@@ -69,12 +69,7 @@ export class DriverCourse extends RunCourse {
 			throw contract(new Failure('invalid', `It reports step ${step} after step ${progress.step}.`));
 		}
 		progress.tokens = tokens;
-		if (rollouts !== undefined && rollouts.length > 0) {
-			const stray = rollouts.find((line) => line.step !== step);
-			if (stray) throw contract(new Failure('invalid', `It tells rollouts of step ${stray.step} at step ${step}.`));
-			// The trainer leaves out the batches that the recipe does not want to keep.
-			this.writeRollouts(step, rollouts.map(runRollout));
-		}
+		if (rollouts !== undefined && rollouts.length > 0) this.#writeRollouts(step, rollouts);
 		if (batchEnds) progress.generations++;
 		const stage = this.stage();
 		const because = progress.stageStep + 1 >= stage.steps ? 'steps' : 'until';
@@ -86,6 +81,21 @@ export class DriverCourse extends RunCourse {
 		});
 		if (batchEnds) this.#batchStart = progress.step;
 		return this.ending(verdict, because);
+	}
+
+	/** The rollouts of an update come before it, while it is computed. */
+	ahead({ step, rollouts }: TrainerNotice<'rollouts'>): void {
+		if (step !== this.progress.step + 1) {
+			throw contract(new Failure('invalid', `It tells rollouts of step ${step} after step ${this.progress.step}.`));
+		}
+		this.#writeRollouts(step, rollouts);
+	}
+
+	/** The trainer leaves out the batches that the recipe does not want to keep. */
+	#writeRollouts(step: number, rollouts: TrainerNotice<'rollouts'>['rollouts']): void {
+		const stray = rollouts.find((line) => line.step !== step);
+		if (stray) throw contract(new Failure('invalid', `It tells rollouts of step ${stray.step} at step ${step}.`));
+		this.writeRollouts(step, rollouts.map(runRollout));
 	}
 
 	/** Scores a batch; where that is not to be, what the trainer is to do in its place. */

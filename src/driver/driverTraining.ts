@@ -102,6 +102,7 @@ export class DriverTraining implements Training {
 			id: writer.record.id,
 			recipe,
 			handlers: this.#handlers(),
+			listeners: { rollouts: (notice) => this.#inCourse('rollouts').ahead(notice) },
 			log: folder,
 			joined: join,
 		});

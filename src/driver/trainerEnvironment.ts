@@ -17,6 +17,12 @@ const silent = {
 	HF_HUB_DISABLE_PROGRESS_BARS: '1',
 };
 
+/**
+ * For glibc's allocator, in bytes: memory of tensors that are freed at the end of a step stays with the process. Else it is
+ * given back to the system and taken anew, page by page, at every step. Whoever sets these has them as they are.
+ */
+export const keptMemory = { MALLOC_MMAP_THRESHOLD_: String(32 << 20), MALLOC_TRIM_THRESHOLD_: String(1 << 30) };
+
 const offline = { HF_HUB_OFFLINE: '1', HF_DATASETS_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1' };
 
 /** Whether a recipe names something that a hub has: a path that is not absolute is a hub id. */
@@ -51,6 +57,7 @@ export function trainerEnvironment(options: TrainerEnvironmentOptions): NodeJS.P
 	const threads =
 		recipe === null ? {} : { OMP_NUM_THREADS: String(Math.max(1, Math.floor(recipe.workers / processes))) };
 	return {
+		...keptMemory,
 		...kept,
 		...silent,
 		...(recipe === null || !namesHub(recipe) ? offline : {}),

@@ -5,7 +5,7 @@ import { trainerFolder } from '../environment/trainerFolder.ts';
 import { type EndContext, explainEnd } from './trainerEnd.ts';
 import { trainerEnvironment } from './trainerEnvironment.ts';
 import { memoryKills, TrainerProcess } from './trainerProcess.ts';
-import { type TrainerHandlers, TrainerServer } from './trainerServer.ts';
+import { type TrainerHandlers, type TrainerListeners, TrainerServer } from './trainerServer.ts';
 
 export interface TrainerHostOptions {
 	/** Name the socket: the run's folder and id. */
@@ -13,6 +13,7 @@ export interface TrainerHostOptions {
 	readonly id: string;
 	readonly recipe: ResolvedRecipe | null;
 	readonly handlers: TrainerHandlers;
+	readonly listeners?: TrainerListeners;
 	/** Folder whose engine.log takes what the trainer prints; null: standard error does. */
 	readonly log: string | null;
 	/** The trainer is somebody else's, who comes to the socket. */
@@ -46,9 +47,9 @@ export class TrainerHost {
 
 	/** Fails with `missing` where there is no Python to train with, `unavailable` where it does not start. */
 	static async start(options: TrainerHostOptions): Promise<TrainerHost> {
-		const { folder, id, recipe, handlers, log, joined, beginMs = 900_000 } = options;
+		const { folder, id, recipe, handlers, listeners, log, joined, beginMs = 900_000 } = options;
 		const found = joined ? null : { python: (await torchPython()).python, folder: await trainerFolder() };
-		const server = await TrainerServer.listen({ folder, id, handlers });
+		const server = await TrainerServer.listen({ folder, id, handlers, ...(listeners ? { listeners } : {}) });
 		if (found === null) return new TrainerHost(server, null, { killsBefore: null, beginMs });
 		try {
 			const { socket, token } = server;

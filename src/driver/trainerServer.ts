@@ -6,8 +6,14 @@ import { createMessageConnection, SocketMessageWriter, StreamMessageReader } fro
 import { deferred } from '../base/async.ts';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
-import { decode } from '../protocol/decode.ts';
-import { type TrainerLinkMethod, trainerLinkMethods, trainerLinkVersion } from '../protocol/trainerLink.ts';
+import { decode, type Schema } from '../protocol/decode.ts';
+import {
+	type TrainerLinkMethod,
+	type TrainerLinkNotice,
+	trainerLinkMethods,
+	trainerLinkNotices,
+	trainerLinkVersion,
+} from '../protocol/trainerLink.ts';
 import { toResponseError } from '../rpc/failureCodec.ts';
 import { controlLocation } from '../runs/runtimeFolder.ts';
 import { LengthGuard } from './lengthGuard.ts';
@@ -18,11 +24,16 @@ export type TrainerHandlers = {
 	readonly [M in TrainerLinkMethod]: (params: LinkParams<M>) => Promise<LinkResult<M>>;
 };
 
+export type TrainerNotice<N extends TrainerLinkNotice> = v.InferOutput<(typeof trainerLinkNotices)[N]>;
+export type TrainerListeners = { readonly [N in TrainerLinkNotice]: (notice: TrainerNotice<N>) => void };
+
 export interface TrainerServerOptions {
 	/** Names the socket, with the folder: the run's id. */
 	readonly folder: string;
 	readonly id: string;
 	readonly handlers: TrainerHandlers;
+	/** Absent: nothing is told. */
+	readonly listeners?: TrainerListeners;
 	/** Largest message in bytes. A text of JavaScript holds about 512 MB. */
 	readonly largest?: number;
 }
@@ -122,8 +133,16 @@ export class TrainerServer extends Disposable {
 			if (typeof (error as NodeJS.ErrnoException).code === 'string') socket.destroy();
 			else broken(contract(Failure.from(error)));
 		});
-		connection.onNotification(() => {
+		connection.onNotification((method, params) => {
 			if (socket !== this.#peer) socket.destroy();
+			else if (this.#options.listeners !== undefined && Object.hasOwn(trainerLinkNotices, method)) {
+				const notice = method as TrainerLinkNotice;
+				try {
+					this.#options.listeners[notice](checked(trainerLinkNotices[notice], method, params));
+				} catch (error) {
+					broken(Failure.from(error));
+				}
+			}
 		});
 		connection.onRequest(async (method, params) => {
 			try {
@@ -176,9 +195,11 @@ export function checkTrainerVersion(protocol: number): void {
 }
 
 function decoded<M extends TrainerLinkMethod>(method: M, params: unknown): LinkParams<M> {
-	const result = decode(trainerLinkMethods[method].params as never, params ?? {}) as
-		| { readonly ok: true; readonly value: LinkParams<M> }
-		| { readonly ok: false; readonly faults: readonly { readonly path: string; readonly message: string }[] };
+	return checked(trainerLinkMethods[method].params as never, method, params) as LinkParams<M>;
+}
+
+function checked<T>(schema: Schema<T>, method: string, params: unknown): T {
+	const result = decode(schema, params ?? {});
 	if (result.ok) return result.value;
 	const fault = result.faults[0];
 	throw contract(

@@ -83,7 +83,8 @@ export type WhereReply = v.InferOutput<typeof whereReplySchema>;
 
 export const scoreRequestSchema = v.object({
 	reward: v.string(),
-	rows: v.array(v.looseObject({})),
+	/** null: those of the request before, of a process that has built-in rewards. */
+	rows: v.nullable(v.array(v.looseObject({}))),
 	/** Of the whole batch. */
 	timeoutMs: v.number(),
 	/** Which lines of the reward file the rows reach is wanted too. */

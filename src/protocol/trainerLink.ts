@@ -7,7 +7,8 @@ import { rolloutLineSchema } from './rolloutLine.ts';
  * (a program that computes and owns no file but its caches and the checkpoint folder that it is told to fill).
  *
  * JSON-RPC 2.0 with Content-Length framing over a local socket. Only the trainer asks; the driver answers when what was
- * asked for has happened. So the trainer needs no thread, and what the driver wants (a checkpoint, an evaluation,
+ * asked for has happened (what is written of an update may still be on its way to the disk). So the trainer needs no
+ * thread that listens, and what the driver wants (a checkpoint, an evaluation,
  * completions for a client) stands in its answers as orders. Of several training processes rank 0 alone speaks.
  */
 export const trainerLinkVersion = 1;
@@ -146,6 +147,20 @@ export const orderAnswerSchema = v.object({
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });
 
+/** What a trainer tells without waiting for an answer. */
+export const trainerLinkNotices = {
+	/**
+	 * All rollouts that the next update is the first to learn from, while that is computed; only of a single training
+	 * process. `step` then comes without them.
+	 */
+	rollouts: v.object({
+		/** Of the update, as `step` will tell it. */
+		step: whole,
+		rollouts: v.array(rolloutLineSchema),
+	}),
+} as const;
+export type TrainerLinkNotice = keyof typeof trainerLinkNotices;
+
 const scoreRow = v.object({
 	prompt: v.string(),
 	completion: v.string(),
@@ -248,7 +263,7 @@ export const trainerLinkMethods = {
 			/** Updates done, this one included. */
 			step: whole,
 			metrics: scalars,
-			/** Rollouts that this update was the first to learn from. */
+			/** Rollouts that this update was the first to learn from, unless they were told before. */
 			rollouts: v.optional(v.array(rolloutLineSchema)),
 			/** The last update of its generation batch; only there a run is checkpointed, evaluated, paused or ended. */
 			batchEnds: v.boolean(),

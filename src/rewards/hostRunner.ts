@@ -42,6 +42,8 @@ interface LoadedHost {
 	readonly coverage: boolean;
 	/** A file changed while it was loaded, so nobody knows which state this is. */
 	readonly torn: boolean;
+	/** What it was last asked about; null: nothing. */
+	rows: readonly ScoreRow[] | null;
 	/** Requests that it works on. */
 	busy: number;
 	/** Another one serves in its place: it ends after the request that it works on. */
@@ -197,7 +199,8 @@ export class HostRunner implements RewardRunner {
 	): Promise<ScoreReply> {
 		const request: ScoreRequest = {
 			reward,
-			rows: rows as unknown as ScoreRequest['rows'],
+			// Built-in rewards leave rows as they are: those of one batch go over once.
+			rows: 'builtIns' in this.source && host.rows === rows ? null : (rows as unknown as ScoreRequest['rows']),
 			timeoutMs,
 			coverage: options.coverage ?? false,
 			...(options.step === undefined ? {} : { step: options.step }),
@@ -211,6 +214,7 @@ export class HostRunner implements RewardRunner {
 				scoreReplySchema as unknown as Schema<ScoreReply>,
 				{ timeoutMs, signal: options.signal, file: fileOf(this.source) },
 			);
+			host.rows = rows;
 		} catch (error) {
 			if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
 			throw error;
@@ -295,7 +299,17 @@ export class HostRunner implements RewardRunner {
 			this.#files = result.files;
 			this.#loadLogs = [...process.log.take(), ...result.logs];
 			const { rewards, files } = result;
-			return { process, rewards, files, stamps, coverage, torn: stamps.differsFrom(before), busy: 0, retired: false };
+			return {
+				process,
+				rewards,
+				files,
+				stamps,
+				coverage,
+				torn: stamps.differsFrom(before),
+				rows: null,
+				busy: 0,
+				retired: false,
+			};
 		} catch (error) {
 			const words = process.log.peek();
 			void process.kill(new HostEnd('exited', 'It could not load the reward'));

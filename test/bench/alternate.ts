@@ -12,7 +12,7 @@ export interface Working<T> {
 
 /**
  * Lets two programs work by turns, so that what changes on the machine meanwhile meets both alike: the processes of one are
- * stopped while those of the other work. Steps during which one was stopped are long; `withoutTurns` leaves them out.
+ * stopped while those of the other work. Steps during which one was stopped are long; `uninterrupted` tells them apart.
  */
 export async function alternately<A, B>(first: Working<A>, second: Working<B>): Promise<[A, B]> {
 	let over = false;
@@ -55,7 +55,7 @@ export async function alternately<A, B>(first: Working<A>, second: Working<B>): 
 	return Promise.all([a, b]);
 }
 
-/** Times of steps without those in which the program was stopped. */
-export function withoutTurns(seconds: readonly number[]): number[] {
-	return seconds.filter((time) => time < turnMs / 1000);
+/** Whether a step that took so long was not interrupted by a turn of the other program. */
+export function uninterrupted(seconds: number): boolean {
+	return seconds < turnMs / 1000;
 }

@@ -30,7 +30,7 @@ export interface EngineRunOptions {
 }
 
 /** Rarely: what is measured shares the machine with it. */
-const pollMs = 1000;
+const pollMs = 5000;
 
 /** Runs a recipe in an engine process of its own, from the sources, to its end. */
 export async function runEngine(

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
+import { keptMemory } from '../../src/driver/trainerEnvironment.ts';
 
 const folder = fileURLToPath(new URL('./trl/', import.meta.url));
 const trainer = fileURLToPath(new URL('../../src/trainer/', import.meta.url));
@@ -57,7 +58,8 @@ export async function runPlain(scratch: string, options: PlainOptions): Promise<
 	const child = spawn(options.python, args, {
 		cwd: scratch,
 		stdio: ['ignore', 'pipe', 'pipe'],
-		env: { ...process.env, PYTHONPATH: trainer, PYTHONDONTWRITEBYTECODE: '1', PYTHONSAFEPATH: '1' },
+		// The engine's own: what is compared is not how memory is kept.
+		env: { ...keptMemory, ...process.env, PYTHONPATH: trainer, PYTHONDONTWRITEBYTECODE: '1', PYTHONSAFEPATH: '1' },
 	});
 	if (child.pid !== undefined) options.onStart?.(child.pid);
 	let output = '';

@@ -3,9 +3,9 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pythonVariable } from '../../src/environment/torchPython.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
-import { alternately, type Working, withoutTurns } from './alternate.ts';
+import { alternately, uninterrupted, type Working } from './alternate.ts';
 import { type EngineRun, runEngine } from './engineRun.ts';
-import { type Bench, type BenchOptions, type Measurement, NotHere } from './measurement.ts';
+import { type Bench, type BenchOptions, type Measurement, median, NotHere } from './measurement.ts';
 import { plainOf } from './plainRecipe.ts';
 import { type PlainRun, runPlain } from './plainRun.ts';
 import { figuresOfPlain, figuresOfRun, medianStep, type StepFigures, stepMeasurements } from './stepFigures.ts';
@@ -45,14 +45,16 @@ interface Lengths {
 	readonly coldStart: number;
 	/** After so many steps the groups of what is learned already are dead. */
 	readonly learned: number;
-	/** Of a run that counts, and of one that finds out how TRL is fastest here (0: it is not asked). */
+	/** Of a run that counts, of two by turns (single steps differ by more than what is looked for), and of one that finds out
+	 * how TRL is fastest here (0: it is not asked). */
 	readonly run: number;
+	readonly pair: number;
 	readonly trial: number;
 	/** Steps of each run that do not count. */
 	readonly warmUp: number;
 }
-const full: Lengths = { coldStart: 180, learned: 150, run: 28, trial: 12, warmUp: 4 };
-const tiny: Lengths = { coldStart: 20, learned: 2, run: 4, trial: 0, warmUp: 1 };
+const full: Lengths = { coldStart: 180, learned: 150, run: 28, pair: 120, trial: 12, warmUp: 4 };
+const tiny: Lengths = { coldStart: 20, learned: 2, run: 4, pair: 4, trial: 0, warmUp: 1 };
 
 const withKl = { ...grpo, beta: 0.02, skip_dead_groups: false };
 /** Groups without advantage are left out where the engine can: they change nothing at beta 0. */
@@ -157,10 +159,19 @@ function working<T>(begin: (begun: (pid: number) => void) => Promise<T>): Workin
 }
 
 /** Without the steps in which it stood. */
-const alone = (figures: StepFigures): StepFigures => ({ ...figures, seconds: withoutTurns(figures.seconds) });
+const alone = (figures: StepFigures): StepFigures => ({ ...figures, seconds: figures.seconds.filter(uninterrupted) });
+
+/** How much longer the steps of one take, in percent: the median over the steps, which compute the same in both. */
+function overheadOf(engine: StepFigures, plain: StepFigures): number {
+	const ratios = engine.seconds
+		.map((seconds, i) => [seconds, plain.seconds[i] as number] as const)
+		.filter(([a, b]) => uninterrupted(a) && uninterrupted(b))
+		.map(([a, b]) => a / b);
+	return 100 * (median(ratios) - 1);
+}
 
 async function compare(comparison: Comparison, rounds: number, lengths: Lengths): Promise<Measurement[]> {
-	const { coldStart: imitated, learned: learnedSteps, run: steps, warmUp } = lengths;
+	const { coldStart: imitated, learned: learnedSteps, run: steps, pair: pairSteps, warmUp } = lengths;
 	const cold = await lastCheckpoint(
 		await comparison.embedded({ ...coldStart, stages: [{ ...imitation, steps: imitated }] }),
 	);
@@ -173,14 +184,20 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 	const free = { embedded: [] as StepFigures[], pytorch: [] as StepFigures[] };
 	for (let round = 1; round <= rounds; round++) {
 		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
+		const both = { ...first, stages: [{ ...withKl, steps: pairSteps }] };
 		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
 		const told: number[][] = [];
 		const turns = [
 			async () => {
-				const [trained, plain] = await alternately(
-					working((begun) => comparison.pytorch(first, setting, begun)),
-					working((begun) => comparison.plain(first, cold, setting, begun)),
-				);
+				const engine = () => working((begun) => comparison.pytorch(both, setting, begun));
+				const script = () => working((begun) => comparison.plain(both, cold, setting, begun));
+				// Who begins is the slower one now and then, even of two that are the same program.
+				const inTurn = async (): Promise<[EngineRun, PlainRun]> => {
+					if (round % 2 === 1) return alternately(engine(), script());
+					const [plain, trained] = await alternately(script(), engine());
+					return [trained, plain];
+				};
+				const [trained, plain] = await inTurn();
 				pair.engine.push(figuresOfRun(trained, rows, warmUp));
 				pair.plain.push(figuresOfPlain(plain, rows, warmUp));
 				told.push(losses(trained.metrics), losses(plain.steps));
@@ -195,7 +212,7 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const same = likeness(told[0] ?? [], told[1] ?? []);
 		console.log(`  round ${round}: the losses of engine and plain script are ${same}`);
 	}
-	const overhead = ratios(pair.engine.map(alone), pair.plain.map(alone)).map((ratio) => 100 * (ratio - 1));
+	const overhead = pair.engine.map((engine, i) => overheadOf(engine, pair.plain[i] as StepFigures));
 	return [
 		{ name: 'trainer-overhead', unit: '%', samples: overhead },
 		{ name: 'trainer-overhead/threads', unit: '', samples: [setting.threads] },

@@ -64,7 +64,10 @@ export abstract class RunCourse implements GateHooks {
 	readonly watch = new Stopwatch();
 	protected readonly options: CourseOptions;
 	protected readonly rewardWatch: RewardWatch;
+	/** Rollouts of the update that is to be booked next. */
 	#rollouts: Promise<void> = Promise.resolve();
+	/** Everything of the updates that were booked. */
+	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
 	/** Why the run pauses by itself; null: it does not. */
 	#hold: RunRecord['pause'] | null = null;
@@ -107,13 +110,17 @@ export abstract class RunCourse implements GateHooks {
 		}
 	}
 
-	/** Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside. */
+	/**
+	 * Books an update: metrics to disk, then (at the end of a batch) evaluation, checkpoint and requests from outside.
+	 * Whoever computes goes on while the lines of an update are flushed, one update ahead at most; a disk that takes no more
+	 * is told at the next update, and before anything that builds on them: a checkpoint, a pause, the end of a stage or run.
+	 */
 	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure, also }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, options } = this;
 		const stage = this.stage();
 		progress.step++;
 		progress.stageStep++;
-		await this.#rollouts;
+		await this.#booked;
 		const line: Metrics = { ...metrics, ...watch.take() };
 		let stageEnds: string | null = null;
 		let isBest = false;
@@ -126,13 +133,14 @@ export abstract class RunCourse implements GateHooks {
 			const beside = measured ? await watch.measure('evaluate', also) : {};
 			Object.assign(line, outcome.metrics, beside, watch.take());
 		}
-		await this.#writeLine(stage.type, line);
+		this.#book(this.#writeLine(stage.type, line));
 		if (!batchEnds) {
 			await options.gate.betweenUpdates();
 			return 'next';
 		}
 		const finished = stage.type;
 		if (stageEnds !== null) {
+			await this.#booked;
 			await options.writer.appendEvent({
 				type: 'stage-ended',
 				name: finished,
@@ -147,11 +155,17 @@ export abstract class RunCourse implements GateHooks {
 		return verdict === 'next' && stageEnds !== null ? 'stage-over' : verdict;
 	}
 
-	/** Starts writing rollouts under the step that they feed first; `endUpdate` waits for it. */
+	/** Starts writing rollouts under the step that they feed first; they are booked with it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
 		this.#rollouts = this.options.writer.writeRollouts(step, lines);
-		// Awaited at the end of the update; until then a failure is not unhandled.
+		// Awaited with the update; until then a failure is not unhandled.
 		this.#rollouts.catch(() => undefined);
+	}
+
+	#book(line: Promise<void>): void {
+		this.#booked = Promise.all([this.#rollouts, line]).then(() => undefined);
+		this.#rollouts = Promise.resolve();
+		this.#booked.catch(() => undefined);
 	}
 
 	alert(level: 'info' | 'warning' | 'error', message: string): void {
@@ -161,6 +175,7 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	async paused(): Promise<void> {
+		await this.#booked;
 		const { writer, onChanged } = this.options;
 		const hold = this.#hold;
 		const { step } = this.progress;
@@ -177,6 +192,7 @@ export abstract class RunCourse implements GateHooks {
 	}
 
 	async checkpoint(): Promise<string> {
+		await this.#booked;
 		const { progress } = this;
 		const { writer, recipe, onChanged } = this.options;
 		// The weights have not changed since: replays take care of changed hyper-parameters.
@@ -236,7 +252,9 @@ export abstract class RunCourse implements GateHooks {
 			this.progress.hyperparameters = { ...this.progress.hyperparameters, ...changes };
 		}
 		this.#replay = this.#replay.filter((change) => !isDue(change));
-		return (await this.options.gate.betweenBatches(this)) === 'stop' ? 'stop' : 'next';
+		if ((await this.options.gate.betweenBatches(this)) !== 'stop') return 'next';
+		await this.#booked;
+		return 'stop';
 	}
 
 	protected async beginStage(stage: ResolvedStage): Promise<void> {

@@ -29,6 +29,8 @@ export class RewardServer {
 	#rewards = new Map<string, LoadedReward>();
 	#request: LoadRequest | null = null;
 	#meter: CoverageMeter | null = null;
+	/** Of the last request, where the rewards leave them as they are. */
+	#samples: readonly RewardSample[] | null = null;
 
 	constructor(capture: Capture, imports: LocalImports, own: string) {
 		this.#capture = capture;
@@ -93,7 +95,10 @@ export class RewardServer {
 		}
 		const { file, context } = this.#request;
 		this.#capture.takeUncaught();
-		const samples = (request.rows as Partial<ScoreRow>[]).map((row) => sampleOf(row, context.tags));
+		const rows = request.rows as Partial<ScoreRow>[] | null;
+		const samples = rows?.map((row) => sampleOf(row, context.tags)) ?? this.#samples;
+		if (samples === null) throw new LoadFault({ reason: 'internal', message: 'There are no rows from before' });
+		if (file === null) this.#samples = samples;
 		if (request.coverage) this.#meter?.reset();
 		const start = performance.now();
 		const scorer = new RowScorer(reward, file, this.#own, signal);

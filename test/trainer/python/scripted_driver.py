@@ -81,8 +81,16 @@ class ScriptedDriver:
 
     def _serve(self, stream: SocketOfPair) -> None:
         reader = MessageReader(stream)
+        ahead: Json | None = None
         while (message := reader.read()) is not None:
             params = message["params"]
+            if "id" not in message:
+                ahead = {**params, "method": message["method"]}
+                continue
+            if message["method"] == "step" and ahead is not None:
+                # Told while the update was computed: they belong to it.
+                assert "rollouts" not in params and ahead["method"] == "rollouts" and ahead["step"] == params["step"]
+                params["rollouts"], ahead = ahead["rollouts"], None
             self.asked.append((message["method"], params))
             try:
                 answer: Json = {"result": self._answer(message["method"], params)}

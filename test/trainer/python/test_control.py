@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from reasoning_lab_trainer.course.run import run
 from reasoning_lab_trainer.course.world import World
-from scripted_driver import ScriptedDriver
+from scripted_driver import ScriptedDriver, addition
 from test_resume import told
 from tiny_model import grpo_stage, make_model, recipe, rloo_stage, sft_stage
 
@@ -123,8 +123,8 @@ def test_a_stage_ends_by_what_was_measured(model: str) -> None:
     assert [step["step"] for step in driver.steps] == [1, 2, 3, 4]
     assert [step["tokens"] for step in driver.steps] == sorted({step["tokens"] for step in driver.steps})
     # Problems go on where the cold start has left them: two updates of four.
-    problems = [params["from"] for params in driver.of("data/problems") if params["split"] == "training"]
-    assert problems[-2:] == [8, 10]
+    posed = [scored["rows"][0]["row"]["prompt"] for scored in driver.of("rewards/score")]
+    assert posed == [addition(8)["prompt"], addition(10)["prompt"]]
     assert driver.of("finished")
 
 

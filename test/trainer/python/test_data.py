@@ -296,5 +296,10 @@ def test_driver_problems_are_asked_in_parts() -> None:
     assert asked[1:] == [(10, 4096), (4106, 4096), (8202, 808)]
     assert len(problems.held_out(5)) == 5
     asked.clear()
+    # Batch after batch comes out of what was asked for at once.
+    for start in (9000, 9010, 9020, 9515, 9505, 9000):
+        assert [one["index"] for one in problems.training(start, 10)] == list(range(start, start + 10))
+    assert asked == [(9010, 512), (9515, 512), (9505, 512), (9000, 512)]
+    asked.clear()
     assert len(problems.held_out(3)) == 3
     assert asked == []

@@ -8,7 +8,7 @@ import socket
 import pytest
 from conftest import fails
 from reasoning_lab_trainer.link.client import Link
-from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, encode
+from reasoning_lab_trainer.link.framing import HEADER_BYTES, MessageReader, Written, as_json, encode
 
 
 class Bytes:
@@ -39,6 +39,18 @@ def test_writes_what_json_can_hold() -> None:
     ]
     assert json.loads(body) == {"a": None, "b": [1.5, None], "c": "\ud800 half of a pair"}
     assert b"NaN" not in body
+
+
+def test_takes_parameters_that_are_written_already() -> None:
+    rows = [{"text": "é\u2028", "loss": float("nan")}, {"text": "\ud800 half"}]
+    ready = Written(as_json(rows))
+    for params in ({"rows": ready}, {"step": 3, "rows": ready, "metrics": {"loss": float("inf")}}):
+        body = encode({"jsonrpc": "2.0", "id": 1, "method": "step", "params": params}).partition(b"\r\n\r\n")[2]
+        told = json.loads(body)
+        expected = [{"text": "é\u2028", "loss": None}, {"text": "\ud800 half"}]
+        assert told == {"jsonrpc": "2.0", "id": 1, "method": "step", "params": {**params, "rows": expected}} | (
+            {"params": {"step": 3, "rows": expected, "metrics": {"loss": None}}} if "step" in params else {}
+        )
 
 
 def test_refuses_what_is_no_message() -> None:

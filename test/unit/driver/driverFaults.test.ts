@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
@@ -22,6 +23,7 @@ const faults: [fault: string, reason: string, message: RegExp, action: RegExp][]
 	['refuse', 'internal', /before it began to train: Install it/, /Start it again/],
 	['deaf', 'internal', /did not answer an order/, /./],
 	['order', 'internal', /broke the contract\. It reports step 6 after step 0/, /./],
+	['ahead', 'internal', /broke the contract\. It tells rollouts of step 3 after step 1/, /./],
 	['garbage@3', 'internal', /broke the contract\. It sent something that is no message/, /./],
 	['huge@3', 'internal', /a message of 900000000 bytes/, /"log"/],
 	['raise@3', 'internal', /status 1, after step 2: ValueError: the loss is odd/, /checkpoint of step 2/],
@@ -57,6 +59,33 @@ for (const [fault, reason, message, action] of faults) {
 		assert.deepEqual(await place.trainers(), []);
 	});
 }
+
+it('a disk that is full while the trainer goes on ends the run, without a hole in what was written', async (context) => {
+	place.fault = '';
+	const run = await place.prepare({ ...changes, stages: [{ ...changes.stages[0], steps: 40 }] });
+	const rollouts = join(run, 'rollouts');
+	await mkdir(rollouts);
+	try {
+		execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32k', 'tmpfs', rollouts], { stdio: 'pipe' });
+	} catch {
+		context.skip('no small file system can be mounted here');
+		return;
+	}
+	context.after(() => execFileSync('umount', ['-l', rollouts]));
+	assert.equal((await place.run('--run', run)).code, 2);
+	const { status, error } = await readRecord(run);
+	assert.equal(status, 'crashed');
+	assert.equal(error?.reason, 'full', error?.message);
+	const steps = (await readMetrics(run)).map(({ step }) => step);
+	const last = steps.at(-1) as number;
+	assert.ok(last > 2 && last < 40, `${last}`);
+	assert.deepEqual(steps, [...steps.keys()]);
+	const whole = (await readdir(rollouts)).filter((name) => name.endsWith('.jsonl'));
+	// The step whose rollouts found no room is told of, and nothing builds on it.
+	assert.equal(whole.length, last - 1);
+	for (const { step } of await listCheckpoints(run)) assert.ok(step < last, `${step}`);
+	assert.deepEqual(await place.trainers(), []);
+});
 
 it('a Python that is not there, and none at all, are refused with what to do', async () => {
 	for (const [python, message] of [

@@ -93,6 +93,9 @@ it('a trainer gets no telemetry, no stray Python settings, and the network where
 	assert.equal(local.HF_HUB_DISABLE_TELEMETRY, '1');
 	assert.equal(local.HF_HUB_OFFLINE, '1');
 	assert.equal(local.OMP_NUM_THREADS, '1');
+	assert.equal(local.MALLOC_TRIM_THRESHOLD_, String(2 ** 30));
+	const own = { ...environment, MALLOC_TRIM_THRESHOLD_: '4096' };
+	assert.equal(trainerEnvironment({ ...options, environment: own, recipe }).MALLOC_TRIM_THRESHOLD_, '4096');
 	const hub = { ...(recipe as object), stages: [{ type: 'dpo', pairs: { path: 'trl-lib/pairs' } }] } as never;
 	assert.equal(namesHub(recipe), false);
 	assert.equal(namesHub(hub), true);

@@ -45,6 +45,32 @@ const rowOf = (completion: string): ScoreRow => ({
 const never = new AbortController().signal;
 
 describe('built-in rewards in a host process of the bundles', () => {
+	it('rows that go over once are scored by every reward, and other rows and another process get their own', async () => {
+		const entries: BuiltInEntry[] = [
+			{ use: 'accuracy', name: 'accuracy' },
+			{ use: 'format', name: 'format' },
+		];
+		const runner = hosts.open({ builtIns: entries, context });
+		const scores = async (rows: readonly ScoreRow[]) => [
+			(await runner.score('accuracy', rows)).values,
+			(await runner.score('format', rows)).values,
+		];
+		const first = [rowOf('<think>a</think><answer>7</answer>'), rowOf('no')];
+		const second = [rowOf('<think>a</think><answer>8</answer>'), first[0] as ScoreRow];
+		assert.deepEqual(await scores(first), [
+			[1, 0],
+			[1, 0],
+		]);
+		assert.deepEqual(await scores(second), [
+			[0, 1],
+			[1, 1],
+		]);
+		assert.deepEqual((await runner.score('accuracy', first)).values, [1, 0]);
+		runner.reload();
+		assert.deepEqual((await runner.score('format', first)).values, [1, 0]);
+		runner.dispose();
+	});
+
 	it('give what they give in this process', async () => {
 		const entries: BuiltInEntry[] = [
 			{ use: 'accuracy', name: 'accuracy' },

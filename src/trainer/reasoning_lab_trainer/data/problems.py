@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CHUNK = 4096
 """Problems of one request to the driver."""
 
+AHEAD = 512
+"""Training problems that are asked for at once, at least: a batch is some tens."""
+
 
 class Problems(ABC):
     """Where a run's problems come from. The n-th training problem is always the same, so a cursor is one number."""
@@ -45,12 +48,22 @@ class DriverProblems(Problems):
     def __init__(self, ask: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
         self._ask = ask
         self._held_out: list[Problem] = []
+        self._window: list[Problem] = []
+        self._start = 0
+        """Place of the first problem of the window."""
         self.total = self._part("training", 0, 0)["total"]
 
     def _part(self, split: str, start: int, count: int) -> dict[str, Any]:
         return self._ask("data/problems", {"split": split, "from": start, "count": count})
 
     def training(self, start: int, count: int) -> list[Problem]:
+        if start < self._start or start + count > self._start + len(self._window):
+            self._window = self._fetched(start, max(count, AHEAD))
+            self._start = start
+        first = start - self._start
+        return self._window[first : first + count]
+
+    def _fetched(self, start: int, count: int) -> list[Problem]:
         found: list[Problem] = []
         while len(found) < count:
             part = self._part("training", start + len(found), min(CHUNK, count - len(found)))["problems"]

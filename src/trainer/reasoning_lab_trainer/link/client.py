@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Any
 
 from ..failure import Failure, reasons
@@ -17,17 +18,14 @@ class Link:
         self._stream = stream
         self._reader = MessageReader(stream)
         self._last = 0
+        self._writing = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """
         The driver's result. Raises the Failure that it answered with, and `unavailable` where it is gone.
         """
         self._last += 1
-        data = encode({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
-        try:
-            self._stream.write(data)
-        except OSError as error:
-            raise Failure("unavailable", GONE) from error
+        self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         while True:
             answer = self._reader.read()
             if answer is None:
@@ -39,6 +37,18 @@ class Link:
                 raise failure_of(answer["error"], method)
             result = answer.get("result")
             return result if isinstance(result, dict) else {}
+
+    def tell(self, method: str, params: dict[str, Any]) -> None:
+        """Something without an answer, of any thread. Raises Failure `unavailable` where the driver is gone."""
+        self._write({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def _write(self, message: dict[str, Any]) -> None:
+        data = encode(message)
+        try:
+            with self._writing:
+                self._stream.write(data)
+        except OSError as error:
+            raise Failure("unavailable", GONE) from error
 
     def close(self) -> None:
         self._stream.close()

@@ -31,12 +31,21 @@ class ByteStream(Protocol):
     def close(self) -> None: ...
 
 
+class Written(str):
+    """A parameter of a request that is JSON already: what is large is written beside the training."""
+
+
 def encode(message: dict[str, Any]) -> bytes:
-    """A message with its header. Numbers that are not finite become null: JSON has no word for them."""
-    try:
-        text = written(message)
-    except ValueError:
-        text = written(finite(message))
+    """A message with its header."""
+    params = message.get("params") or {}
+    ready = {name: value for name, value in params.items() if isinstance(value, Written)}
+    if ready:
+        rest = {name: value for name, value in params.items() if name not in ready}
+        parts = [as_json(rest)[1:-1], *(f"{as_json(name)}:{value}" for name, value in ready.items())]
+        head = as_json({name: value for name, value in message.items() if name != "params"})
+        text = f'{head[:-1]},"params":{{{",".join(part for part in parts if part)}}}}}'
+    else:
+        text = as_json(message)
     try:
         body = text.encode()
     except UnicodeEncodeError:
@@ -45,8 +54,16 @@ def encode(message: dict[str, Any]) -> bytes:
     return b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
-def written(message: Any) -> str:
-    return json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def as_json(value: Any) -> str:
+    """The text of a value. Numbers that are not finite become null: JSON has no word for them."""
+    try:
+        return written(value)
+    except ValueError:
+        return written(finite(value))
+
+
+def written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def finite(value: Any) -> Any:

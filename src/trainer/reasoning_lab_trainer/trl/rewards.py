@@ -23,6 +23,10 @@ class RewardColumns:
         self._context = context
         self._first_step = first_step
         self._columns = context.assignment["columns"]
+        self._tell_ids = any(column["file"] is not None for column in self._columns)
+        """Whether a reward of the user's may ask for tokens; no built-in one does."""
+        tokenizer = context.policy.tokenizer
+        self._ends = (tokenizer.eos_token_id, tokenizer.pad_token_id)
         self._scored: list[ScoredRow] = []
         self.completions: list[Any] = []
         """Of the last batch, as TRL has them: texts, or lists of messages."""
@@ -63,7 +67,7 @@ class RewardColumns:
         self.completion_ids = columns["completion_ids"]
         step = self._first_step + columns["trainer_state"].global_step
         rows = [
-            score_row(self._context, prompt, completion, answer, row, ids)
+            self._row(prompt, completion, answer, row, ids)
             for prompt, completion, answer, row, ids in zip(
                 prompts, completions, columns["answer"], columns["row"], columns["completion_ids"], strict=True
             )
@@ -73,23 +77,20 @@ class RewardColumns:
         self._scored = self._context.score(rows, step, known)
         self._context.score_metrics.update(logged)
 
-
-def score_row(
-    context: Context, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]
-) -> ScoreRow:
-    """One completion as rewards get it: texts, and of a conversation its messages too."""
-    tokenizer = context.policy.tokenizer
-    scored: ScoreRow = {
-        "prompt": text_of_prompt(tokenizer, prompt),
-        "completion": text_of_completion(completion),
-        "answer": answer,
-        "row": row,
-        "truncated": not ids or ids[-1] not in (tokenizer.eos_token_id, tokenizer.pad_token_id),
-        "completionIds": ids,
-    }
-    if isinstance(prompt, list):
-        scored["messages"] = {"prompt": prompt, "completion": completion}
-    return scored
+    def _row(self, prompt: Any, completion: Any, answer: Any, row: dict[str, Any], ids: list[int]) -> ScoreRow:
+        """One completion as rewards get it: texts, tokens where they are told, messages of a conversation."""
+        scored: ScoreRow = {
+            "prompt": text_of_prompt(self._context.policy.tokenizer, prompt),
+            "completion": text_of_completion(completion),
+            "answer": answer,
+            "row": row,
+            "truncated": not ids or ids[-1] not in self._ends,
+        }
+        if self._tell_ids:
+            scored["completionIds"] = ids
+        if isinstance(prompt, list):
+            scored["messages"] = {"prompt": prompt, "completion": completion}
+        return scored
 
 
 def text_of_prompt(tokenizer: Any, prompt: Any) -> str:

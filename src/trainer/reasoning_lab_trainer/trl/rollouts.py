@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ..link.framing import as_json
 from ..link.messages import ScoredRow
 from .pieces import Pieces
 
@@ -19,6 +20,9 @@ UNITS = 1_000_000
 Logged numbers of tokens are whole, so many to the nat (`tokenUnits` of the link): f32 ones are no better, and these
 are written in a fraction of the time.
 """
+
+Numbers = tuple[list[float | None], dict[str, list[list[int | None]]] | None]
+"""The advantage of each row, and by name what is known of its tokens; None: that is not wanted."""
 
 
 @dataclass
@@ -40,13 +44,20 @@ class GenerationBatch:
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Of the first update: rows, log-probabilities, entropies."""
 
-    def lines(self, step: int, stage: str, group_size: int, tokens: bool, pieces: Pieces) -> list[dict[str, Any]]:
+    @property
+    def on_cpu(self) -> bool:
+        return all(logprobs.device.type == "cpu" for _, logprobs, _ in self.forward)
+
+    def text(self, step: int, stage: str, group_size: int, numbers: Numbers, pieces: Pieces) -> str:
+        """JSON of `lines`, with commas between them."""
+        return as_json(self.lines(step, stage, group_size, numbers, pieces))[1:-1]
+
+    def lines(self, step: int, stage: str, group_size: int, numbers: Numbers, pieces: Pieces) -> list[dict[str, Any]]:
         """
         Lines of rollouts/step_N.jsonl. Log-probabilities are the sampler's, else those of the policy before the batch's
         first update; what TRL did not compute is null.
         """
-        advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
-        per_token = self._per_token() if tokens else None
+        advantages, per_token = numbers
         lines: list[dict[str, Any]] = []
         for i, given in enumerate(self.inputs):
             place = self.first_row + i
@@ -80,6 +91,11 @@ class GenerationBatch:
                 line["extra"] = extra
             lines.append(line)
         return lines
+
+    def numbers(self, tokens: bool) -> Numbers:
+        """Advantages, and what is known of each token where `tokens` is wanted."""
+        advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
+        return advantages, self._per_token() if tokens else None
 
     def _per_token(self) -> dict[str, list[list[int | None]]]:
         width = max((len(ids) for ids in self.completion_ids), default=0)

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import torch
 from datasets import Dataset
 
 from ..failure import Failure
+from ..link.framing import Written
 from .batch_metrics import reward_metrics
 from .gated import Gated
 from .pieces import Pieces
 from .rewards import RewardColumns, text_of_prompt
-from .rollouts import GenerationBatch
+from .rollouts import GenerationBatch, Numbers
 from .row_tokens import encoded
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class Sampling(Gated):
         self.problems_per_batch: int = self.args.generation_batch_size // self.num_generations
         self._pieces = Pieces(context.policy.tokenizer)
         self._batch: GenerationBatch | None = None
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="rollouts")
+        self._rollouts: Future[str | None] | None = None
         self._report: dict[str, float | None] | None = None
         self._throughput: dict[str, float] = {}
         self._rows: torch.Tensor | None = None
@@ -143,23 +147,54 @@ class Sampling(Gated):
         logprobs, entropies = result[0], result[1]
         if self._batch is not None and self._rows is not None and entropies is not None:
             self._batch.forward.append((self._rows, logprobs.detach(), entropies.detach()))
+            self._write_beside()
         return result
+
+    def _write_beside(self) -> None:
+        """
+        Once all of the first update is known, its lines are written while the gradients are computed. That thread must
+        not compute with torch: it would get OpenMP threads of its own, and with more of them than processors all wait
+        by sleeping, which costs training a third of its speed. A GPU is not waited for here.
+        """
+        batch, update = self._batch, self.state.global_step + 1
+        if batch is None or self._rollouts is not None or not self._kept_in_run(update):
+            return
+        rows = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        if batch.on_cpu and sum(len(places) for places, _, _ in batch.forward) >= rows:
+            self._rollouts = self._beside.submit(self._rollout_text, batch, update, self._numbers(batch))
+
+    def _numbers(self, batch: GenerationBatch) -> Numbers:
+        return batch.numbers(self.lab.recipe["log"]["tokens"])
+
+    def _rollout_text(self, batch: GenerationBatch, update: int, numbers: Numbers) -> str | None:
+        """JSON of the lines of this process, without the brackets around them; None: the driver has them."""
+        stage, link = self.lab_stage, self.lab.link
+        step = stage.first_step + update
+        text = batch.text(step, stage.type, self.num_generations, numbers, self._pieces)
+        if link is None or self.lab.world.size > 1:
+            return text
+        link.tell("rollouts", {"step": step, "rollouts": Written(f"[{text}]")})
+        return None
+
+    def _kept_in_run(self, update: int) -> bool:
+        """Whether the rollouts of the generation batch that `update` learns from are kept."""
+        updates = self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
+        return (update - 1) // max(1, updates) % self.lab.recipe["log"]["rolloutsEvery"] == 0
 
     def step_report(self) -> dict[str, Any]:
         """Rollouts and metrics of a generation batch, with its first update; every rank calls it."""
-        batch, report = self._batch, self._report
-        self._batch = self._report = None
+        batch, report, written = self._batch, self._report, self._rollouts
+        self._batch = self._report = self._rollouts = None
         if batch is None or report is None:
             return {}
-        context, stage = self.lab, self.lab_stage
+        context = self.lab
         own: dict[str, Any] = {"metrics": {**report, **self._throughput, **context.score_metrics}}
         update = self.state.global_step
-        updates = self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
-        log = context.recipe["log"]
-        if (update - 1) // max(1, updates) % log["rolloutsEvery"] == 0:
-            step = stage.first_step + update
-            lines = batch.lines(step, stage.type, self.num_generations, log["tokens"], self._pieces)
-            own["rollouts"] = [line for of_rank in context.world.gather(lines) for line in of_rank]
+        if self._kept_in_run(update):
+            lines = written.result() if written else self._rollout_text(batch, update, self._numbers(batch))
+            gathered = [text for text in context.world.gather(lines) if text]
+            if gathered:
+                own["rollouts"] = Written(f"[{','.join(gathered)}]")
         return own
 
 
