@@ -23,6 +23,9 @@ export async function driverReads(dataset: ResolvedDataset): Promise<boolean> {
 /** So many problems an answer: a trainer asks for its next batches, not for all that there are. */
 const mostProblems = 100_000;
 
+/** Of an answer with training problems, in characters: it ends with the one that passes this. */
+const largestAnswer = 16 << 20;
+
 /** Problems of one side of the split, as a trainer gets them. */
 export function linkProblems(
 	source: ProblemSource,
@@ -32,7 +35,13 @@ export function linkProblems(
 ): LinkResult<'data/problems'> {
 	const taken = Math.min(count, mostProblems);
 	if (split === 'training') {
-		const problems = Array.from({ length: taken }, (_, i) => linkProblem(source.training(seed, from + i), from + i));
+		const problems: LinkProblem[] = [];
+		for (let size = 0; problems.length < taken && size < largestAnswer; ) {
+			const place = from + problems.length;
+			const problem = linkProblem(source.training(seed, place), place);
+			size += JSON.stringify(problem).length;
+			problems.push(problem);
+		}
 		return { problems, total: null };
 	}
 	return {

@@ -190,7 +190,10 @@ export const trainerLinkMethods = {
 		}),
 		result: assignmentSchema,
 	},
-	/** Problems `from` up to `from + count` of a split; `training` ones never run out where a task generates them. */
+	/**
+	 * Problems `from` up to `from + count` of a split; `training` ones never run out where a task generates them, and may be
+	 * fewer than asked for where they are large: the trainer asks for the rest when it needs them.
+	 */
 	'data/problems': {
 		params: v.object({ split: v.picklist(['training', 'heldout']), from: whole, count: whole }),
 		result: v.object({

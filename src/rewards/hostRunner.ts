@@ -42,7 +42,7 @@ interface LoadedHost {
 	readonly coverage: boolean;
 	/** A file changed while it was loaded, so nobody knows which state this is. */
 	readonly torn: boolean;
-	/** What it was last asked about; null: nothing. */
+	/** What built-in rewards were last asked about; null: nothing. */
 	rows: readonly ScoreRow[] | null;
 	/** Requests that it works on. */
 	busy: number;
@@ -200,7 +200,7 @@ export class HostRunner implements RewardRunner {
 		const request: ScoreRequest = {
 			reward,
 			// Built-in rewards leave rows as they are: those of one batch go over once.
-			rows: 'builtIns' in this.source && host.rows === rows ? null : (rows as unknown as ScoreRequest['rows']),
+			rows: host.rows === rows ? null : (rows as unknown as ScoreRequest['rows']),
 			timeoutMs,
 			coverage: options.coverage ?? false,
 			...(options.step === undefined ? {} : { step: options.step }),
@@ -214,7 +214,7 @@ export class HostRunner implements RewardRunner {
 				scoreReplySchema as unknown as Schema<ScoreReply>,
 				{ timeoutMs, signal: options.signal, file: fileOf(this.source) },
 			);
-			host.rows = rows;
+			if ('builtIns' in this.source) host.rows = rows;
 		} catch (error) {
 			if (this.#gone.signal.aborted) throw new Failure('cancelled', 'The rewards are closed.');
 			throw error;

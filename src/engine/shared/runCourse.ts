@@ -118,9 +118,9 @@ export abstract class RunCourse implements GateHooks {
 	async endUpdate({ metrics, batchEnds, batchStart, evaluate: measure, also }: UpdateReport): Promise<Verdict> {
 		const { progress, watch, options } = this;
 		const stage = this.stage();
+		await this.#booked;
 		progress.step++;
 		progress.stageStep++;
-		await this.#booked;
 		const line: Metrics = { ...metrics, ...watch.take() };
 		let stageEnds: string | null = null;
 		let isBest = false;
@@ -362,12 +362,13 @@ export abstract class RunCourse implements GateHooks {
 
 	async #writeLine(stage: string, values: Metrics): Promise<void> {
 		const { writer, onChanged } = this.options;
-		await writer.appendMetrics({ step: this.progress.step, time: Date.now() / 1000, stage, values });
+		const { step } = this.progress;
+		await writer.appendMetrics({ step, time: Date.now() / 1000, stage, values });
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
 			// Not waited for: it says nothing that the metrics do not, and a full disk shows there.
-			writer.updateRecord({ step: this.progress.step }).catch(() => undefined);
+			writer.updateRecord({ step }).catch(() => undefined);
 		}
 		onChanged();
 	}

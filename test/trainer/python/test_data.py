@@ -303,3 +303,18 @@ def test_driver_problems_are_asked_in_parts() -> None:
     asked.clear()
     assert len(problems.held_out(3)) == 3
     assert asked == []
+
+
+def test_driver_may_give_fewer_large_problems() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append((params["from"], params["count"]))
+        made = [{"index": params["from"] + n, "prompt": "p"} for n in range(min(4, params["count"]))]
+        return {"problems": made, "total": None}
+
+    problems = DriverProblems(ask)
+    assert [one["index"] for one in problems.training(0, 6)] == list(range(6))
+    assert [one["index"] for one in problems.training(6, 2)] == [6, 7]
+    assert [one["index"] for one in problems.training(8, 2)] == [8, 9]
+    assert asked[1:] == [(0, 512), (4, 508), (8, 512)]

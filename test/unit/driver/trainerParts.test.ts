@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { it } from 'node:test';
 import { takeDriverArguments } from '../../../src/driver/driverArguments.ts';
 import { LengthGuard } from '../../../src/driver/lengthGuard.ts';
+import { linkProblems } from '../../../src/driver/linkProblems.ts';
 import { explainEnd, lastError } from '../../../src/driver/trainerEnd.ts';
 import { namesHub, trainerEnvironment } from '../../../src/driver/trainerEnvironment.ts';
 
@@ -34,6 +35,25 @@ it('messages pass the guard however they are cut; what is too long or no message
 		assert.match(await refusal('Content-Lenght: 3\r\n\r\nabc', portion), /without a length/);
 		assert.match(await refusal('no message '.repeat(1000), portion), /no message/);
 	}
+});
+
+it('large training problems are given in parts, at least one at a time', () => {
+	const problem = (size: number) => ({ prompt: 'p', answer: '1', solution: null, row: { text: 'x'.repeat(size) } });
+	const given = (size: number, count: number) => {
+		const source = { training: () => problem(size), heldOut: (n: number) => new Array(n).fill(problem(size)) };
+		const side = (split: 'training' | 'heldout') =>
+			linkProblems(source as never, true, 1, { split, from: 7, count }).problems.map(({ index }) => index);
+		return [side('training'), side('heldout')];
+	};
+	assert.deepEqual(given(10, 3), [
+		[7, 8, 9],
+		[7, 8, 9],
+	]);
+	assert.deepEqual(given(10 << 20, 4), [
+		[7, 8],
+		[7, 8, 9, 10],
+	]);
+	assert.deepEqual(given(20 << 20, 2), [[7], [7, 8]]);
 });
 
 it('the end of a trainer is explained by signal, status and its last words', () => {

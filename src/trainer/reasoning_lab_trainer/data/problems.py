@@ -24,7 +24,7 @@ CHUNK = 4096
 """Problems of one request to the driver."""
 
 AHEAD = 512
-"""Training problems that are asked for at once, at least: a batch is some tens."""
+"""So many training problems are asked for at once: a batch is some tens."""
 
 
 class Problems(ABC):
@@ -58,15 +58,17 @@ class DriverProblems(Problems):
 
     def training(self, start: int, count: int) -> list[Problem]:
         if start < self._start or start + count > self._start + len(self._window):
-            self._window = self._fetched(start, max(count, AHEAD))
+            self._window = self._fetched(start, count)
             self._start = start
         first = start - self._start
         return self._window[first : first + count]
 
     def _fetched(self, start: int, count: int) -> list[Problem]:
+        """At least `count`: where they are large the driver gives fewer at once."""
         found: list[Problem] = []
         while len(found) < count:
-            part = self._part("training", start + len(found), min(CHUNK, count - len(found)))["problems"]
+            wanted = min(CHUNK, max(count, AHEAD) - len(found))
+            part = self._part("training", start + len(found), wanted)["problems"]
             if not part:
                 raise Failure("internal", f"The driver has no training problem {start + len(found)}.")
             found += part
