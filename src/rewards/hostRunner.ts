@@ -197,10 +197,13 @@ export class HostRunner implements RewardRunner {
 		timeoutMs: number,
 		options: ScoreOptions,
 	): Promise<ScoreReply> {
+		const isKnown = host.rows === rows;
+		// Until it answers nobody knows whether these have arrived.
+		host.rows = null;
 		const request: ScoreRequest = {
 			reward,
 			// Built-in rewards leave rows as they are: those of one batch go over once.
-			rows: host.rows === rows ? null : (rows as unknown as ScoreRequest['rows']),
+			rows: isKnown ? null : (rows as unknown as ScoreRequest['rows']),
 			timeoutMs,
 			coverage: options.coverage ?? false,
 			...(options.step === undefined ? {} : { step: options.step }),

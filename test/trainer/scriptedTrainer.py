@@ -23,8 +23,8 @@ class Link:
         self.file = self.socket.makefile("rb")
         self.last = 0
 
-    def tell(self, method, params):
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+    def tell(self, method, params, **more):
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
         self.raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
     def raw(self, data):
@@ -32,8 +32,7 @@ class Link:
 
     def call(self, method, params):
         self.last += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}).encode()
-        self.raw(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.tell(method, params, id=self.last)
         length = 0
         while (line := self.file.readline()) not in (b"\r\n", b""):
             name, _, value = line.partition(b":")

@@ -49,6 +49,7 @@ describe('built-in rewards in a host process of the bundles', () => {
 		const entries: BuiltInEntry[] = [
 			{ use: 'accuracy', name: 'accuracy' },
 			{ use: 'format', name: 'format' },
+			{ use: 'judge', name: 'judge', url: `${server.origin}/v1`, model: 'm' } as BuiltInEntry,
 		];
 		const runner = hosts.open({ builtIns: entries, context });
 		const scores = async (rows: readonly ScoreRow[]) => [
@@ -66,6 +67,15 @@ describe('built-in rewards in a host process of the bundles', () => {
 			[1, 1],
 		]);
 		assert.deepEqual((await runner.score('accuracy', first)).values, [1, 0]);
+		for (let wait = 1; wait <= 6; wait++) {
+			// Rows that the host was given and did not answer for are not taken for those before.
+			const gone = new AbortController();
+			const fresh = [...second];
+			const given = runner.score('judge', fresh, { signal: gone.signal });
+			setTimeout(() => gone.abort(), wait);
+			await given.catch(() => undefined);
+			assert.deepEqual((await runner.score('accuracy', first)).values, [1, 0], `cancelled after ${wait} ms`);
+		}
 		runner.reload();
 		assert.deepEqual((await runner.score('format', first)).values, [1, 0]);
 		runner.dispose();

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from datasets import Dataset
 
+from ..course.callback import updates_per_batch
 from ..failure import Failure
 from ..link.framing import Written
 from .batch_metrics import reward_metrics
@@ -178,8 +179,7 @@ class Sampling(Gated):
 
     def _kept_in_run(self, update: int) -> bool:
         """Whether the rollouts of the generation batch that `update` learns from are kept."""
-        updates = self.args.steps_per_generation * self.num_iterations // self.args.gradient_accumulation_steps
-        return (update - 1) // max(1, updates) % self.lab.recipe["log"]["rolloutsEvery"] == 0
+        return (update - 1) // updates_per_batch(self) % self.lab.recipe["log"]["rolloutsEvery"] == 0
 
     def step_report(self) -> dict[str, Any]:
         """Rollouts and metrics of a generation batch, with its first update; every rank calls it."""
