@@ -11,7 +11,7 @@ import { type CourseOptions, RunCourse, type Verdict } from '../engine/shared/ru
 import { type BatchScore, scoreBatch } from '../engine/shared/scoreBatch.ts';
 import { decode, type Schema } from '../protocol/decode.ts';
 import { checkpointAnswerSchema, evaluateAnswerSchema } from '../protocol/trainerLink.ts';
-import { runRollout } from './linkRollouts.ts';
+import { rolloutsFile } from './linkRollouts.ts';
 import type { Ending, OrderExchange } from './orderExchange.ts';
 import { copyCheckpoint, type StartCheckpoint, sealCheckpoint } from './torchCheckpoint.ts';
 import { contract, type LinkParams, type LinkResult, type TrainerNotice } from './trainerServer.ts';
@@ -92,10 +92,10 @@ export class DriverCourse extends RunCourse {
 	}
 
 	/** The trainer leaves out the batches that the recipe does not want to keep. */
-	#writeRollouts(step: number, rollouts: TrainerNotice<'rollouts'>['rollouts']): void {
-		const stray = rollouts.find((line) => line.step !== step);
+	#writeRollouts(step: number, blocks: TrainerNotice<'rollouts'>['rollouts']): void {
+		const stray = blocks.flatMap(({ lines }) => lines).find((line) => line.step !== step);
 		if (stray) throw contract(new Failure('invalid', `It tells rollouts of step ${stray.step} at step ${step}.`));
-		this.writeRollouts(step, rollouts.map(runRollout));
+		this.keepRollouts(step, () => rolloutsFile(blocks));
 	}
 
 	/** Scores a batch; where that is not to be, what the trainer is to do in its place. */

@@ -1,13 +1,52 @@
-import type { RolloutLine } from '../protocol/rolloutLine.ts';
-import { tokenUnits } from '../protocol/trainerLink.ts';
+import { Failure } from '../base/failure.ts';
+import type { RolloutBlock } from '../protocol/trainerLink.ts';
+import { ByteText } from './byteText.ts';
+import { contract } from './trainerServer.ts';
 
-/** A rollout as the run keeps it, of one that came over the link: there the numbers of tokens are whole. */
-export function runRollout(line: RolloutLine): RolloutLine {
-	if (line.tokens === undefined) return line;
-	const { text, ...numbers } = line.tokens;
-	const values = Object.entries(numbers).map(([name, list]) => [
-		name,
-		list?.map((value) => (value === null ? null : value / tokenUnits)),
-	]);
-	return { ...line, tokens: { text, ...Object.fromEntries(values) } as NonNullable<RolloutLine['tokens']> };
+/**
+ * The text of a rollouts file, of what came over the link. Numbers of tokens are written to six decimals: f32 ones are no
+ * better. Fails where a block has not one number a token.
+ */
+export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
+	const file = new ByteText();
+	for (const { lines, tokens } of blocks) {
+		const count = lines.reduce((sum, line) => sum + (line.tokens ?? 0), 0);
+		if (count > 0 && tokens === undefined) throw broken('Tokens of its rollouts are not told.');
+		const quoted = (tokens?.pieces ?? []).map((piece) => JSON.stringify(piece));
+		const places = tokens === undefined ? [] : filled(new Uint32Array(count), 'text', tokens.text);
+		if (places.some((place) => place >= quoted.length)) throw broken('A token of its rollouts has no text.');
+		const lists = Object.entries(tokens?.numbers ?? {}).map(
+			([name, base64 = '']) => [name, filled(new Float32Array(count), name, base64)] as const,
+		);
+		let start = 0;
+		for (const { tokens: length, ...rest } of lines) {
+			const line = JSON.stringify(rest);
+			if (length === undefined) {
+				file.write(`${line}\n`);
+				continue;
+			}
+			const end = start + length;
+			const texts: string[] = [];
+			for (let i = start; i < end; i++) texts.push(quoted[places[i] as number] as string);
+			file.write(`${line.slice(0, -1)},"tokens":{"text":[${texts.join(',')}]`);
+			for (const [name, values] of lists) {
+				file.write(`,"${name}":`);
+				file.writeNumbers(values, start, end);
+			}
+			file.write('}}\n');
+			start = end;
+		}
+	}
+	return file.bytes;
+}
+
+function filled<T extends Uint32Array | Float32Array>(values: T, name: string, base64: string): T {
+	const bytes = Buffer.from(values.buffer);
+	const length = Buffer.byteLength(base64, 'base64');
+	if (length === bytes.length && bytes.write(base64, 'base64') === length) return values;
+	throw broken(`Its rollouts tell "${name}" of ${length / 4} tokens in place of ${values.length}.`);
+}
+
+function broken(message: string): Failure {
+	return contract(new Failure('invalid', message));
 }

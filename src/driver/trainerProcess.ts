@@ -31,9 +31,16 @@ const mostWords = 16 << 10;
 
 /**
  * Starts the program next to a watcher: a shell that waits for the end of file descriptor 3, whose other end only the driver
- * holds, and then kills the session. So no trainer outlives its driver, however that ends, and however busy the trainer is.
+ * holds, and then kills the group. So no trainer outlives its driver, however that ends, and however busy the trainer is.
  */
 const underWatch = '( (read _ <&3; kill -9 -$$) >/dev/null 2>&1 & ); exec "$@" 3<&-';
+
+/**
+ * Puts the rest of the command line into a process group of its own, as `detached` would, but not into a session of its own:
+ * Linux gives every session its own share of the processors, and with the driver in another one each of its short tasks
+ * keeps a training thread waiting for longer than it takes.
+ */
+const inOwnGroup = 'import os, sys; os.setpgid(0, 0); os.execv("/bin/sh", sys.argv[1:])';
 
 /** The trainer as a process group of its own: it ends with its driver, and takes nothing along. */
 export class TrainerProcess {
@@ -67,11 +74,10 @@ export class TrainerProcess {
 			const output = log === null ? ('pipe' as const) : log.fd;
 			const windows = process.platform === 'win32';
 			const command = trainerArguments(processes);
-			const watched = ['-c', underWatch, 'sh', python, ...command];
-			const child = spawn(windows ? python : '/bin/sh', windows ? command : watched, {
+			const watched = ['-I', '-S', '-c', inOwnGroup, 'sh', '-c', underWatch, 'sh', python, ...command];
+			const child = spawn(python, windows ? command : watched, {
 				// A Python that has no -P looks for modules in the folder that it is started in.
 				cwd: folder,
-				detached: !windows,
 				windowsHide: true,
 				stdio: ['ignore', output, output, 'pipe'],
 				env: { ...environment, [name]: value },

@@ -13,9 +13,6 @@ import { rolloutLineSchema } from './rolloutLine.ts';
  */
 export const trainerLinkVersion = 1;
 
-/** Numbers of a rollout's tokens are whole on the link, so many to the nat: written in a fraction of the time of others. */
-export const tokenUnits = 1_000_000;
-
 /** What the driver gives a trainer in its environment. */
 export const trainerEnvironment = {
 	/** Path of the socket; on Windows the name of the pipe. */
@@ -147,6 +144,35 @@ export const orderAnswerSchema = v.object({
 	error: v.optional(v.object({ reason: v.string(), message: v.string(), action: v.optional(v.string()) })),
 });
 
+/** A line of rollouts/step_N.jsonl; of its tokens there is only how many they are. */
+const linkRolloutSchema = v.looseObject({ ...rolloutLineSchema.entries, tokens: v.optional(whole) });
+
+/**
+ * Rollouts of one training process. What is known of tokens is that of all of them, one after the other, as base64 of
+ * little-endian numbers: as JSON it would take longer than all else that is told of a step.
+ */
+export const rolloutBlockSchema = v.object({
+	lines: v.array(linkRolloutSchema),
+	/** Where tokens are wanted. */
+	tokens: v.optional(
+		v.object({
+			/** Their texts, each once. */
+			pieces: v.array(v.string()),
+			/** u32: places in `pieces`. */
+			text: v.string(),
+			/** f32; NaN where one is not known. */
+			numbers: v.object({
+				logprob: v.string(),
+				oldLogprob: v.optional(v.string()),
+				refLogprob: v.optional(v.string()),
+				entropy: v.optional(v.string()),
+			}),
+		}),
+	),
+});
+export type RolloutBlock = v.InferOutput<typeof rolloutBlockSchema>;
+const rolloutBlocks = v.array(rolloutBlockSchema);
+
 /** What a trainer tells without waiting for an answer. */
 export const trainerLinkNotices = {
 	/**
@@ -156,7 +182,7 @@ export const trainerLinkNotices = {
 	rollouts: v.object({
 		/** Of the update, as `step` will tell it. */
 		step: whole,
-		rollouts: v.array(rolloutLineSchema),
+		rollouts: rolloutBlocks,
 	}),
 } as const;
 export type TrainerLinkNotice = keyof typeof trainerLinkNotices;
@@ -267,7 +293,7 @@ export const trainerLinkMethods = {
 			step: whole,
 			metrics: scalars,
 			/** Rollouts that this update was the first to learn from, unless they were told before. */
-			rollouts: v.optional(v.array(rolloutLineSchema)),
+			rollouts: v.optional(rolloutBlocks),
 			/** The last update of its generation batch; only there a run is checkpointed, evaluated, paused or ended. */
 			batchEnds: v.boolean(),
 			/** Tokens trained on or sampled so far. */

@@ -10,7 +10,7 @@ export interface TreeUsage {
 }
 
 /**
- * A process that leads a session of its own, with all that came of it: its session, its descendants, whatever was seen among
+ * A process that leads a group of its own, with all that came of it: its session, its descendants, whatever was seen among
  * them once, and whatever carries the marker in its environment, so that neither a double fork nor a new session escapes.
  */
 export class ProcessTree {
@@ -20,7 +20,7 @@ export class ProcessTree {
 	readonly #seen = new Map<number, number>();
 	#leaderStart = 0;
 
-	/** @param leader a process that was started `detached` @param marker `NAME=value` of its environment, unique */
+	/** @param leader a process that leads a group, mostly a session too @param marker `NAME=value` of its environment, unique */
 	constructor(leader: number, marker: string) {
 		this.#leader = leader;
 		this.#marker = marker;
@@ -92,7 +92,8 @@ export class ProcessTree {
 		for (const entry of all) {
 			if (entry.pid === this.#leader) this.#leaderStart = entry.start;
 			const seen = this.#seen.get(entry.pid);
-			if (entry.session === this.#leader || (seen !== undefined && seen === entry.start)) add(entry);
+			const own = entry.pid === this.#leader || entry.session === this.#leader;
+			if (own || (seen !== undefined && seen === entry.start)) add(entry);
 		}
 		for (const { pid, start } of members.values()) this.#seen.set(pid, start);
 		return [...members.values()];

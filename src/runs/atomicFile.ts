@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
@@ -39,7 +39,7 @@ export async function renameOver(from: string, to: string): Promise<void> {
 
 /** A name beside `path` that no other writer uses; such names start with a dot and end with `.tmp`. */
 export function asidePath(path: string): string {
-	return join(dirname(path), `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`);
+	return join(dirname(path), `.${basename(path)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
 }
 
 /**

@@ -162,11 +162,18 @@ export class RunWriter {
 		});
 	}
 
-	/** The rollouts that first feed `step`: a whole file or none. */
-	writeRollouts(step: number, lines: Iterable<RolloutLine>): Promise<void> {
+	/** The rollouts that first feed `step`, or the text of their file: a whole file or none. */
+	writeRollouts(step: number, lines: Iterable<RolloutLine> | Uint8Array): Promise<void> {
 		return this.#write(async () => {
-			await ensureFolder(join(this.folder, runFiles.rollouts));
-			await writeFileAtomic(rolloutPath(this.folder, step), formatted(lines));
+			const content = lines instanceof Uint8Array ? lines : formatted(lines);
+			const path = rolloutPath(this.folder, step);
+			try {
+				await writeFileAtomic(path, content);
+			} catch (error) {
+				if (Failure.from(error).reason !== 'missing') throw error;
+				await ensureFolder(dirname(path));
+				await writeFileAtomic(path, content);
+			}
 		});
 	}
 

@@ -1,3 +1,4 @@
+import { type Pause, worked } from './alternate.ts';
 import type { EngineRun } from './engineRun.ts';
 import { type Measurement, median } from './measurement.ts';
 import type { PlainRun } from './plainRun.ts';
@@ -8,7 +9,7 @@ export type Phase = (typeof phases)[number];
 
 /** What the steps of one run took. */
 export interface StepFigures {
-	/** From the end of one step to the end of the next, all that happens between included. */
+	/** From the end of one step to the end of the next, all that happens between included but for pauses. */
 	readonly seconds: readonly number[];
 	/** Processor time a step, of all processes of the run; NaN where it is not known. */
 	readonly processor: number;
@@ -29,8 +30,13 @@ function differences(times: readonly number[]): number[] {
 	return times.slice(1).map((time, i) => time - (times[i] as number));
 }
 
+/** From each time to the next, in seconds, without what the program stood. */
+function durations(times: readonly number[], pauses: readonly Pause[]): number[] {
+	return times.slice(1).map((time, i) => worked(times[i] as number, time, pauses));
+}
+
 /** @param warmUp steps at the beginning that do not count: programs are compiled there, memory is taken */
-export function figuresOfRun(run: EngineRun, rows: number, warmUp: number): StepFigures {
+export function figuresOfRun(run: EngineRun, rows: number, warmUp: number, pauses: readonly Pause[] = []): StepFigures {
 	// At the end comes the last evaluation: the time of that line is not the step's alone.
 	const lines = run.metrics.filter((line) => typeof line.loss === 'number').slice(0, -1);
 	const counted = lines.slice(warmUp);
@@ -38,7 +44,7 @@ export function figuresOfRun(run: EngineRun, rows: number, warmUp: number): Step
 	const [first, last] = [seen[0], seen.at(-1)];
 	const steps = (last?.lines ?? 0) - (first?.lines ?? 0);
 	return {
-		seconds: differences(numbers(lines.slice(warmUp - 1), 'time')),
+		seconds: durations(numbers(lines.slice(warmUp - 1), 'time'), pauses),
 		processor: first && last && steps > 0 ? (last.seconds - first.seconds) / steps : Number.NaN,
 		phases: Object.fromEntries(
 			phases.map((phase) => [phase, counted.map((line) => Number(line[`time/${phase}`] ?? 0))]),
@@ -48,12 +54,21 @@ export function figuresOfRun(run: EngineRun, rows: number, warmUp: number): Step
 	};
 }
 
-export function figuresOfPlain(run: PlainRun, rows: number, warmUp: number): StepFigures {
+/** @param warmUp as in `figuresOfRun` */
+export function figuresOfPlain(
+	run: PlainRun,
+	rows: number,
+	warmUp: number,
+	pauses: readonly Pause[] = [],
+): StepFigures {
 	const counted = run.steps.slice(warmUp, -1);
 	const before = run.steps.slice(warmUp - 1, -1);
 	const processor = differences(before.map((step) => step.cpu));
 	return {
-		seconds: differences(before.map((step) => step.time)),
+		seconds: durations(
+			before.map((step) => step.time),
+			pauses,
+		),
 		processor: processor.reduce((sum, x) => sum + x, 0) / processor.length,
 		phases: Object.fromEntries(
 			phases.map((phase) => [phase, counted.map((step) => step.phases[phase] ?? 0)]),

@@ -3,7 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pythonVariable } from '../../src/environment/torchPython.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
-import { alternately, uninterrupted, type Working } from './alternate.ts';
+import { type Alternated, alternately, type Working } from './alternate.ts';
 import { type EngineRun, runEngine } from './engineRun.ts';
 import { type Bench, type BenchOptions, type Measurement, median, NotHere } from './measurement.ts';
 import { plainOf } from './plainRecipe.ts';
@@ -45,15 +45,14 @@ interface Lengths {
 	readonly coldStart: number;
 	/** After so many steps the groups of what is learned already are dead. */
 	readonly learned: number;
-	/** Of a run that counts, of two by turns (single steps differ by more than what is looked for), and of one that finds out
-	 * how TRL is fastest here (0: it is not asked). */
+	/** Of a run that counts, of two by turns, and of one that finds out how TRL is fastest here (0: it is not asked). */
 	readonly run: number;
 	readonly pair: number;
 	readonly trial: number;
 	/** Steps of each run that do not count. */
 	readonly warmUp: number;
 }
-const full: Lengths = { coldStart: 180, learned: 150, run: 28, pair: 120, trial: 12, warmUp: 4 };
+const full: Lengths = { coldStart: 180, learned: 150, run: 28, pair: 40, trial: 12, warmUp: 4 };
 const tiny: Lengths = { coldStart: 20, learned: 2, run: 4, pair: 4, trial: 0, warmUp: 1 };
 
 const withKl = { ...grpo, beta: 0.02, skip_dead_groups: false };
@@ -158,16 +157,9 @@ function working<T>(begin: (begun: (pid: number) => void) => Promise<T>): Workin
 	return { end: begin((own) => (pid = own)), pid: () => pid };
 }
 
-/** Without the steps in which it stood. */
-const alone = (figures: StepFigures): StepFigures => ({ ...figures, seconds: figures.seconds.filter(uninterrupted) });
-
 /** How much longer the steps of one take, in percent: the median over the steps, which compute the same in both. */
 function overheadOf(engine: StepFigures, plain: StepFigures): number {
-	const ratios = engine.seconds
-		.map((seconds, i) => [seconds, plain.seconds[i] as number] as const)
-		.filter(([a, b]) => uninterrupted(a) && uninterrupted(b))
-		.map(([a, b]) => a / b);
-	return 100 * (median(ratios) - 1);
+	return 100 * (median(engine.seconds.map((seconds, i) => seconds / (plain.seconds[i] as number))) - 1);
 }
 
 async function compare(comparison: Comparison, rounds: number, lengths: Lengths): Promise<Measurement[]> {
@@ -186,38 +178,41 @@ async function compare(comparison: Comparison, rounds: number, lengths: Lengths)
 		const first = { ...common, seed: round, model: { path: cold }, stages: [{ ...withKl, steps }] };
 		const both = { ...first, stages: [{ ...withKl, steps: pairSteps }] };
 		const second = { ...common, seed: round, model: { path: learned }, stages: [{ ...withoutKl, steps }] };
-		const told: number[][] = [];
+		const told: number[][][] = [];
+		// Several pairs a round, because two processes of the same program differ by more than what is looked for; who begins
+		// is the slower one now and then.
+		const byTurns = (begins: 'engine' | 'script') => async () => {
+			const engine = () => working((begun) => comparison.pytorch(both, setting, begun));
+			const script = () => working((begun) => comparison.plain(both, cold, setting, begun));
+			const inTurn = async (): Promise<[Alternated<EngineRun>, Alternated<PlainRun>]> => {
+				if (begins === 'engine') return alternately(engine(), script());
+				const [plain, trained] = await alternately(script(), engine());
+				return [trained, plain];
+			};
+			const [trained, plain] = await inTurn();
+			pair.engine.push(figuresOfRun(trained.result, rows, warmUp, trained.pauses));
+			pair.plain.push(figuresOfPlain(plain.result, rows, warmUp, plain.pauses));
+			told.push([losses(trained.result.metrics), losses(plain.result.steps)]);
+		};
 		const turns = [
-			async () => {
-				const engine = () => working((begun) => comparison.pytorch(both, setting, begun));
-				const script = () => working((begun) => comparison.plain(both, cold, setting, begun));
-				// Who begins is the slower one now and then, even of two that are the same program.
-				const inTurn = async (): Promise<[EngineRun, PlainRun]> => {
-					if (round % 2 === 1) return alternately(engine(), script());
-					const [plain, trained] = await alternately(script(), engine());
-					return [trained, plain];
-				};
-				const [trained, plain] = await inTurn();
-				pair.engine.push(figuresOfRun(trained, rows, warmUp));
-				pair.plain.push(figuresOfPlain(plain, rows, warmUp));
-				told.push(losses(trained.metrics), losses(plain.steps));
-			},
+			byTurns('engine'),
 			async () => kl.pytorch.push(figuresOfRun(await comparison.pytorch(first, setting), rows, warmUp)),
 			async () => kl.embedded.push(figuresOfRun(await comparison.embedded(first), rows, warmUp)),
 			async () => free.embedded.push(figuresOfRun(await comparison.embedded(second), rows, warmUp)),
 			async () => free.pytorch.push(figuresOfRun(await comparison.pytorch(second, setting), rows, warmUp)),
+			byTurns('script'),
 		];
 		// Forth and back, so that what changes on the machine meanwhile meets nobody always first.
 		for (const turn of round % 2 === 1 ? turns : turns.toReversed()) await turn();
-		const same = likeness(told[0] ?? [], told[1] ?? []);
-		console.log(`  round ${round}: the losses of engine and plain script are ${same}`);
+		const same = told.map(([engine = [], plain = []]) => likeness(engine, plain));
+		console.log(`  round ${round}: the losses of engine and plain script are ${[...new Set(same)].join(', and ')}`);
 	}
 	const overhead = pair.engine.map((engine, i) => overheadOf(engine, pair.plain[i] as StepFigures));
 	return [
 		{ name: 'trainer-overhead', unit: '%', samples: overhead },
 		{ name: 'trainer-overhead/threads', unit: '', samples: [setting.threads] },
-		...stepMeasurements('trainer-overhead/engine', pair.engine.map(alone)),
-		...stepMeasurements('trainer-overhead/plain', pair.plain.map(alone)),
+		...stepMeasurements('trainer-overhead/engine', pair.engine),
+		...stepMeasurements('trainer-overhead/plain', pair.plain),
 		{ name: 'embedded-vs-trl', unit: 'times as fast', samples: ratios(kl.pytorch, kl.embedded) },
 		...stepMeasurements('embedded-vs-trl/embedded', kl.embedded),
 		...stepMeasurements('embedded-vs-trl/pytorch', kl.pytorch),

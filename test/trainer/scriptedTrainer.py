@@ -168,7 +168,7 @@ class Trainer:
             rewards = [row["reward"] for row in scored["rows"]]
             known = [value for value in rewards if value is not None]
             report["metrics"] |= {"reward": sum(known) / max(1, len(known)), **scored["metrics"]}
-            report["rollouts"] = [
+            lines = [
                 {
                     "step": step,
                     "stage": "grpo",
@@ -181,6 +181,7 @@ class Trainer:
                 }
                 for i, (row, score) in enumerate(zip(rows, scored["rows"], strict=True))
             ]
+            report["rollouts"] = [{"lines": lines}]
             if step % 2 == 0:
                 # While the update is computed; every other time with it.
                 told = step + (1 if FAULT == "ahead" else 0)

@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { ResolvedRecipe, ResolvedStage } from '../../core/recipe/resolvedRecipe.ts';
 import type { Hyperparameters } from '../../protocol/control.ts';
+import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
@@ -64,8 +65,8 @@ export abstract class RunCourse implements GateHooks {
 	readonly watch = new Stopwatch();
 	protected readonly options: CourseOptions;
 	protected readonly rewardWatch: RewardWatch;
-	/** Rollouts of the update that is to be booked next. */
-	#rollouts: Promise<void> = Promise.resolve();
+	/** Of the update that is to be booked next: its rollouts, on their way to the disk or to be brought there. */
+	#rollouts: Promise<void> | (() => Promise<void>) = Promise.resolve();
 	/** Everything of the updates that were booked. */
 	#booked: Promise<void> = Promise.resolve();
 	#replay: readonly RecordedChange[];
@@ -133,7 +134,7 @@ export abstract class RunCourse implements GateHooks {
 			const beside = measured ? await watch.measure('evaluate', also) : {};
 			Object.assign(line, outcome.metrics, beside, watch.take());
 		}
-		this.#book(this.#writeLine(stage.type, line));
+		this.#book(stage.type, line);
 		if (!batchEnds) {
 			await options.gate.betweenUpdates();
 			return 'next';
@@ -157,14 +158,24 @@ export abstract class RunCourse implements GateHooks {
 
 	/** Starts writing rollouts under the step that they feed first; they are booked with it. */
 	writeRollouts(step: number, lines: readonly RolloutLine[]): void {
-		this.#rollouts = this.options.writer.writeRollouts(step, lines);
+		const written = this.options.writer.writeRollouts(step, lines);
 		// Awaited with the update; until then a failure is not unhandled.
-		this.#rollouts.catch(() => undefined);
+		written.catch(() => undefined);
+		this.#rollouts = written;
 	}
 
-	#book(line: Promise<void>): void {
-		this.#booked = Promise.all([this.#rollouts, line]).then(() => undefined);
+	/** The same where whoever computes waits for the update to be booked: their file is made when it does so no more. */
+	protected keepRollouts(step: number, file: () => Uint8Array): void {
+		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
+	}
+
+	#book(stage: string, values: Metrics): void {
+		const rollouts = this.#rollouts;
 		this.#rollouts = Promise.resolve();
+		if (typeof rollouts === 'function') {
+			const line = this.#lineOf(stage, values);
+			this.#booked = afterThisTurn().then(() => written(rollouts(), this.#appendLine(line)));
+		} else this.#booked = written(rollouts, this.#writeLine(stage, values));
 		this.#booked.catch(() => undefined);
 	}
 
@@ -360,16 +371,31 @@ export abstract class RunCourse implements GateHooks {
 		return { metrics: { [prefix]: accuracy, [`${prefix}_low`]: low, [`${prefix}_high`]: high }, accuracy, isBest };
 	}
 
-	async #writeLine(stage: string, values: Metrics): Promise<void> {
+	#lineOf(stage: string, values: Metrics): MetricsLine {
+		return { step: this.progress.step, time: Date.now() / 1000, stage, values };
+	}
+
+	#writeLine(stage: string, values: Metrics): Promise<void> {
+		return this.#appendLine(this.#lineOf(stage, values));
+	}
+
+	async #appendLine(line: MetricsLine): Promise<void> {
 		const { writer, onChanged } = this.options;
-		const { step } = this.progress;
-		await writer.appendMetrics({ step, time: Date.now() / 1000, stage, values });
+		await writer.appendMetrics(line);
 		const now = performance.now();
 		if (now - this.#recorded >= recordIntervalMs) {
 			this.#recorded = now;
 			// Not waited for: it says nothing that the metrics do not, and a full disk shows there.
-			writer.updateRecord({ step }).catch(() => undefined);
+			writer.updateRecord({ step: line.step }).catch(() => undefined);
 		}
 		onChanged();
 	}
+}
+
+/** The rest of what this turn of the event loop has to do, answers among it, comes before. */
+const afterThisTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Of the two of an update, both are over when one has failed. */
+async function written(rollouts: Promise<void>, line: Promise<void>): Promise<void> {
+	await Promise.all([rollouts, line]);
 }

@@ -5,7 +5,10 @@ asked.
 
 from __future__ import annotations
 
+import base64
+import math
 import socket
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +32,30 @@ class SocketOfPair:
 
     def close(self) -> None:
         self._end.close()
+
+
+def lines_of(block: Json) -> list[Json]:
+    """Rollouts as a run has them, of those of one process; None for what is not known of a token."""
+    told = block.get("tokens")
+    count = sum(line.get("tokens", 0) for line in block["lines"])
+    assert count == 0 or told is not None
+    if told is None:
+        return block["lines"]
+    lists: dict[str, list[Any]] = {"text": [told["pieces"][place] for place in unpacked("I", told["text"])]}
+    for name, text in told["numbers"].items():
+        lists[name] = [value if math.isfinite(value) else None for value in unpacked("f", text)]
+    assert all(len(values) == count for values in lists.values())
+    start = 0
+    for line in block["lines"]:
+        end = start + line["tokens"]
+        line["tokens"] = {name: values[start:end] for name, values in lists.items()}
+        start = end
+    return block["lines"]
+
+
+def unpacked(kind: str, text: str) -> tuple[Any, ...]:
+    data = base64.b64decode(text, validate=True)
+    return struct.unpack(f"<{len(data) // 4}{kind}", data)
 
 
 class ScriptedDriver:
@@ -91,6 +118,8 @@ class ScriptedDriver:
                 # Told while the update was computed: they belong to it.
                 assert "rollouts" not in params and ahead["method"] == "rollouts" and ahead["step"] == params["step"]
                 params["rollouts"], ahead = ahead["rollouts"], None
+            if "rollouts" in params:
+                params["rollouts"] = [line for block in params["rollouts"] for line in lines_of(block)]
             self.asked.append((message["method"], params))
             try:
                 answer: Json = {"result": self._answer(message["method"], params)}

@@ -27,7 +27,7 @@ export const scriptedRecipe = {
 	checkpoint: { every: 4, keep: 2 },
 };
 
-/** A place whose Python is a program that does what test/trainer/scriptedTrainer.py does, whatever it is asked to run. */
+/** A place whose Python is a program that does what test/trainer/scriptedTrainer.py does, whatever module it is to run. */
 export class ScriptedPlace implements AsyncDisposable {
 	readonly #place: Workplace;
 	readonly #pids: string;
@@ -41,7 +41,11 @@ export class ScriptedPlace implements AsyncDisposable {
 	static async make(): Promise<ScriptedPlace> {
 		const place = await Workplace.make(driverProgram);
 		const python = join(place.folder, 'python');
-		await writeFile(python, `#!/bin/sh\nexec python3 ${JSON.stringify(scripted)}\n`);
+		// What puts the trainer into its process group is run as it is.
+		await writeFile(
+			python,
+			`#!/bin/sh\n[ "$1" = -I ] && exec python3 "$@"\nexec python3 ${JSON.stringify(scripted)}\n`,
+		);
 		await chmod(python, 0o755);
 		place.environment.REASONING_LAB_TORCH_PYTHON = python;
 		return new ScriptedPlace(place);

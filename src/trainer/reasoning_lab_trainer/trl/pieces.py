@@ -16,20 +16,19 @@ class Pieces:
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self._known: dict[int, str] = {}
+        self._parts: set[int] = set()
+        """Of these, those that are parts of characters."""
         self.ends: tuple[int | None, ...] = (tokenizer.eos_token_id, tokenizer.pad_token_id)
 
     def of(self, ids: list[int]) -> list[str]:
         """One text a token; special tokens as they are written."""
-        pieces = [self._piece(token) for token in ids]
-        if not any(REPLACEMENT in piece for piece in pieces):
-            return pieces
-        return self._joined(ids, pieces)
-
-    def _piece(self, token: int) -> str:
-        piece = self._known.get(token)
-        if piece is None:
-            piece = self._known[token] = self._after_another(token)
-        return piece
+        known = self._known
+        for token in set(ids).difference(known):
+            piece = known[token] = self._after_another(token)
+            if REPLACEMENT in piece:
+                self._parts.add(token)
+        pieces = [known[token] for token in ids]
+        return pieces if self._parts.isdisjoint(ids) else self._joined(ids, pieces)
 
     def _after_another(self, token: int) -> str:
         # Some tokenizers drop the space before the first word of a text; behind another token it stays.

@@ -5,24 +5,18 @@ token.
 
 from __future__ import annotations
 
+import base64
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ..link.framing import as_json
 from ..link.messages import ScoredRow
 from .pieces import Pieces
-
-UNITS = 1_000_000
-"""
-Logged numbers of tokens are whole, so many to the nat (`tokenUnits` of the link): f32 ones are no better, and these
-are written in a fraction of the time.
-"""
-
-Numbers = tuple[list[float | None], dict[str, list[list[int | None]]] | None]
-"""The advantage of each row, and by name what is known of its tokens; None: that is not wanted."""
 
 
 @dataclass
@@ -41,6 +35,8 @@ class GenerationBatch:
     """Of the sampler, where that is another program (vLLM)."""
     old: torch.Tensor | None = None
     reference: torch.Tensor | None = None
+    ends: tuple[int | None, ...] = ()
+    """Tokens that end a completion."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Of the first update: rows, log-probabilities, entropies."""
 
@@ -48,16 +44,15 @@ class GenerationBatch:
     def on_cpu(self) -> bool:
         return all(logprobs.device.type == "cpu" for _, logprobs, _ in self.forward)
 
-    def text(self, step: int, stage: str, group_size: int, numbers: Numbers, pieces: Pieces) -> str:
-        """JSON of `lines`, with commas between them."""
-        return as_json(self.lines(step, stage, group_size, numbers, pieces))[1:-1]
+    def block(self, step: int, stage: str, group_size: int, tokens: bool, pieces: Pieces) -> str:
+        """JSON of these rollouts as the link has them (`rolloutBlockSchema`); tokens only where they are wanted."""
+        block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens)}
+        if tokens:
+            block["tokens"] = {**self._texts(pieces), "numbers": self._numbers()}
+        return as_json(block)
 
-    def lines(self, step: int, stage: str, group_size: int, numbers: Numbers, pieces: Pieces) -> list[dict[str, Any]]:
-        """
-        Lines of rollouts/step_N.jsonl. Log-probabilities are the sampler's, else those of the policy before the batch's
-        first update; what TRL did not compute is null.
-        """
-        advantages, per_token = numbers
+    def _lines(self, step: int, stage: str, group_size: int, tokens: bool) -> list[dict[str, Any]]:
+        advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
         lines: list[dict[str, Any]] = []
         for i, given in enumerate(self.inputs):
             place = self.first_row + i
@@ -75,16 +70,13 @@ class GenerationBatch:
                 "rewards": scored["rewards"],
                 "reward": scored["reward"],
                 "advantage": advantages[i],
-                "truncated": not ids or ids[-1] not in pieces.ends,
+                "truncated": not ids or ids[-1] not in self.ends,
             }
             extra: dict[str, Any] = {}
-            if per_token is None:
-                extra["length"] = len(ids)
+            if tokens:
+                line["tokens"] = len(ids)
             else:
-                line["tokens"] = {
-                    "text": pieces.of(ids),
-                    **{name: values[i][: len(ids)] for name, values in per_token.items()},
-                }
+                extra["length"] = len(ids)
             if scored["errors"]:
                 extra["errors"] = scored["errors"]
             if extra:
@@ -92,50 +84,51 @@ class GenerationBatch:
             lines.append(line)
         return lines
 
-    def numbers(self, tokens: bool) -> Numbers:
-        """Advantages, and what is known of each token where `tokens` is wanted."""
-        advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
-        return advantages, self._per_token() if tokens else None
+    def _texts(self, pieces: Pieces) -> dict[str, Any]:
+        texts = [piece for ids in self.completion_ids for piece in pieces.of(ids)]
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        return {"pieces": list(places), "text": in_base64(np.array([places[text] for text in texts], "<u4"))}
 
-    def _per_token(self) -> dict[str, list[list[int | None]]]:
-        width = max((len(ids) for ids in self.completion_ids), default=0)
-        count = len(self.inputs)
-        logprob = torch.full((count, width), math.nan)
-        entropy = torch.full((count, width), math.nan)
-        for rows, logprobs, entropies in self.forward:
-            rows = rows.cpu()
-            fill(logprob, rows, logprobs)
-            fill(entropy, rows, entropies)
-        if self.old is not None:
-            logprob = on_cpu(self.old, width)
-        lists: dict[str, list[list[int | None]]] = {}
+    def _numbers(self) -> dict[str, str]:
+        """
+        What is known of each token. Log-probabilities are the sampler's, else those of the policy before the batch's
+        first update; what TRL did not compute is NaN, or not there.
+        """
+        lengths = np.array([len(ids) for ids in self.completion_ids], dtype=np.int64)
+        width = int(lengths.max(initial=0))
+        there = np.arange(width) < lengths[:, None]
+
+        def listed(values: NDArray[np.float32]) -> str:
+            return in_base64(values[:, :width][there].astype("<f4", copy=False))
+
+        lists: dict[str, str] = {}
+        logprob = listed(self._of_forward(1, width) if self.old is None else array_of(self.old))
         if self.sampling is not None:
-            lists["logprob"] = listed(on_cpu(self.sampling, width))
-            lists["oldLogprob"] = listed(logprob)
+            lists["logprob"] = listed(array_of(self.sampling))
+            lists["oldLogprob"] = logprob
         else:
-            lists["logprob"] = listed(logprob)
+            lists["logprob"] = logprob
             if self.old is not None:
-                lists["oldLogprob"] = lists["logprob"]
+                lists["oldLogprob"] = logprob
         if self.reference is not None:
-            lists["refLogprob"] = listed(on_cpu(self.reference, width))
+            lists["refLogprob"] = listed(array_of(self.reference))
         if self.forward:
-            lists["entropy"] = listed(entropy)
+            lists["entropy"] = listed(self._of_forward(2, width))
         return lists
 
+    def _of_forward(self, which: int, width: int) -> NDArray[np.float32]:
+        """Values of the first update: its parts hold the rows in any order, padded more or less than the whole."""
+        whole = np.full((len(self.inputs), width), math.nan, dtype=np.float32)
+        for part in self.forward:
+            values = array_of(part[which])
+            columns = min(width, values.shape[1])
+            whole[part[0].cpu().numpy(), :columns] = values[:, :columns]
+        return whole
 
-def fill(into: torch.Tensor, rows: torch.Tensor, values: torch.Tensor) -> None:
-    """Puts rows of a part, which may be padded more or less than the whole, in their places."""
-    width = min(into.shape[1], values.shape[1])
-    into[rows, :width] = values[:, :width].float().cpu()
+
+def array_of(values: torch.Tensor) -> NDArray[np.float32]:
+    return values.detach().float().cpu().numpy()
 
 
-def on_cpu(values: torch.Tensor, width: int) -> torch.Tensor:
-    return values[:, :width].detach().float().cpu()
-
-
-def listed(values: torch.Tensor) -> list[list[int | None]]:
-    """In `UNITS`; None for what JSON cannot hold."""
-    scaled = torch.round(values.double() * UNITS)
-    if torch.isfinite(scaled).all():
-        return scaled.long().tolist()
-    return [[int(value) if math.isfinite(value) else None for value in row] for row in scaled.tolist()]
+def in_base64(values: NDArray[Any]) -> str:
+    return base64.b64encode(values.tobytes()).decode()

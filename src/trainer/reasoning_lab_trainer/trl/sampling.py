@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,7 +19,7 @@ from .batch_metrics import reward_metrics
 from .gated import Gated
 from .pieces import Pieces
 from .rewards import RewardColumns, text_of_prompt
-from .rollouts import GenerationBatch, Numbers
+from .rollouts import GenerationBatch
 from .row_tokens import encoded
 
 if TYPE_CHECKING:
@@ -42,8 +41,7 @@ class Sampling(Gated):
         self.problems_per_batch: int = self.args.generation_batch_size // self.num_generations
         self._pieces = Pieces(context.policy.tokenizer)
         self._batch: GenerationBatch | None = None
-        self._beside = ThreadPoolExecutor(1, thread_name_prefix="rollouts")
-        self._rollouts: Future[str | None] | None = None
+        self._told_ahead = False
         self._report: dict[str, float | None] | None = None
         self._throughput: dict[str, float] = {}
         self._rows: torch.Tensor | None = None
@@ -81,7 +79,9 @@ class Sampling(Gated):
             sampling=output.get("sampling_per_token_logps"),
             old=forwards.pop() if forwards else None,
             reference=reference,
+            ends=self._pieces.ends,
         )
+        self._told_ahead = False
         output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
         return output
 
@@ -148,34 +148,34 @@ class Sampling(Gated):
         logprobs, entropies = result[0], result[1]
         if self._batch is not None and self._rows is not None and entropies is not None:
             self._batch.forward.append((self._rows, logprobs.detach(), entropies.detach()))
-            self._write_beside()
+            self._tell_ahead()
         return result
 
-    def _write_beside(self) -> None:
+    def _tell_ahead(self) -> None:
         """
-        Once all of the first update is known, its lines are written while the gradients are computed. That thread must
-        not compute with torch: it would get OpenMP threads of its own, and with more of them than processors all wait
-        by sleeping, which costs training a third of its speed. A GPU is not waited for here.
+        Once all of the first update is known, the driver has its rollouts and writes them while the gradients are
+        computed. Not where they lie on a GPU, which would be waited for, nor where several processes have a part each.
         """
         batch, update = self._batch, self.state.global_step + 1
-        if batch is None or self._rollouts is not None or not self._kept_in_run(update):
+        link = self.lab.link
+        if (
+            batch is None
+            or link is None
+            or self._told_ahead
+            or self.lab.world.size > 1
+            or not self._kept_in_run(update)
+        ):
             return
         rows = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
         if batch.on_cpu and sum(len(places) for places, _, _ in batch.forward) >= rows:
-            self._rollouts = self._beside.submit(self._rollout_text, batch, update, self._numbers(batch))
+            step = self.lab_stage.first_step + update
+            link.tell("rollouts", {"step": step, "rollouts": Written(f"[{self._block(batch, update)}]")})
+            self._told_ahead = True
 
-    def _numbers(self, batch: GenerationBatch) -> Numbers:
-        return batch.numbers(self.lab.recipe["log"]["tokens"])
-
-    def _rollout_text(self, batch: GenerationBatch, update: int, numbers: Numbers) -> str | None:
-        """JSON of the lines of this process, without the brackets around them; None: the driver has them."""
-        stage, link = self.lab_stage, self.lab.link
-        step = stage.first_step + update
-        text = batch.text(step, stage.type, self.num_generations, numbers, self._pieces)
-        if link is None or self.lab.world.size > 1:
-            return text
-        link.tell("rollouts", {"step": step, "rollouts": Written(f"[{text}]")})
-        return None
+    def _block(self, batch: GenerationBatch, update: int) -> str:
+        stage = self.lab_stage
+        tokens = self.lab.recipe["log"]["tokens"]
+        return batch.block(stage.first_step + update, stage.type, self.num_generations, tokens, self._pieces)
 
     def _kept_in_run(self, update: int) -> bool:
         """Whether the rollouts of the generation batch that `update` learns from are kept."""
@@ -183,18 +183,17 @@ class Sampling(Gated):
 
     def step_report(self) -> dict[str, Any]:
         """Rollouts and metrics of a generation batch, with its first update; every rank calls it."""
-        batch, report, written = self._batch, self._report, self._rollouts
-        self._batch = self._report = self._rollouts = None
+        batch, report = self._batch, self._report
+        self._batch = self._report = None
         if batch is None or report is None:
             return {}
         context = self.lab
         own: dict[str, Any] = {"metrics": {**report, **self._throughput, **context.score_metrics}}
         update = self.state.global_step
-        if self._kept_in_run(update):
-            lines = written.result() if written else self._rollout_text(batch, update, self._numbers(batch))
-            gathered = [text for text in context.world.gather(lines) if text]
-            if gathered:
-                own["rollouts"] = Written(f"[{','.join(gathered)}]")
+        if self._kept_in_run(update) and not self._told_ahead:
+            blocks = context.world.gather(self._block(batch, update))
+            if blocks:
+                own["rollouts"] = Written(f"[{','.join(blocks)}]")
         return own
 
 
