@@ -6,6 +6,7 @@ import type { MetricsLine } from '../../protocol/metricsLine.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';
+import { pause } from '../../rpc/pause.ts';
 import type { RunWriter } from '../../runs/runWriter.ts';
 import type { Evaluation, EvaluationSettings } from './evaluation.ts';
 import type { Progress } from './progress.ts';
@@ -55,6 +56,9 @@ function passedMultiple(before: number, step: number, every: number): boolean {
 
 /** run.json need not be rewritten at every step of a fast run: a reader has the metrics. */
 const recordIntervalMs = 1000;
+
+/** So long after an update has been booked its answer is on its way, in milliseconds. */
+const answerMs = 3;
 
 /**
  * The course of a run, whoever computes: what happens around the updates, in one order, so that a resume repeats it
@@ -164,7 +168,7 @@ export abstract class RunCourse implements GateHooks {
 		this.#rollouts = written;
 	}
 
-	/** The same where whoever computes waits for the update to be booked: their file is made when it does so no more. */
+	/** The same where whoever computes waits for an answer to the update: their file is made when that is on its way. */
 	protected keepRollouts(step: number, file: () => Uint8Array): void {
 		this.#rollouts = () => this.options.writer.writeRollouts(step, file());
 	}
@@ -172,10 +176,11 @@ export abstract class RunCourse implements GateHooks {
 	#book(stage: string, values: Metrics): void {
 		const rollouts = this.#rollouts;
 		this.#rollouts = Promise.resolve();
-		if (typeof rollouts === 'function') {
-			const line = this.#lineOf(stage, values);
-			this.#booked = afterThisTurn().then(() => written(rollouts(), this.#appendLine(line)));
-		} else this.#booked = written(rollouts, this.#writeLine(stage, values));
+		const line = this.#lineOf(stage, values);
+		// Queued behind its rollouts: whoever sees a step finds them.
+		const both = (started: Promise<void>) => Promise.all([started, this.#appendLine(line)]);
+		const booked = typeof rollouts === 'function' ? pause(answerMs).then(() => both(rollouts())) : both(rollouts);
+		this.#booked = booked.then(() => undefined);
 		this.#booked.catch(() => undefined);
 	}
 
@@ -390,12 +395,4 @@ export abstract class RunCourse implements GateHooks {
 		}
 		onChanged();
 	}
-}
-
-/** The rest of what this turn of the event loop has to do, answers among it, comes before. */
-const afterThisTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-/** Of the two of an update, both are over when one has failed. */
-async function written(rollouts: Promise<void>, line: Promise<void>): Promise<void> {
-	await Promise.all([rollouts, line]);
 }

@@ -153,7 +153,7 @@ class Sampling(Gated):
 
     def _tell_ahead(self) -> None:
         """
-        Once all of the first update is known, the driver has its rollouts and writes them while the gradients are
+        Once all of the first update is known, the driver gets its rollouts: it reads them while the gradients are
         computed. Not where they lie on a GPU, which would be waited for, nor where several processes have a part each.
         """
         batch, update = self._batch, self.state.global_step + 1
