@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { torchCheckpointStateSchema } from '../../../src/protocol/trainerLink.ts';
+import { rolloutPath } from '../../../src/runs/runFiles.ts';
 import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { eventually } from '../engine/engineProcess.ts';
 import { outcomeOf, ScriptedPlace, stepWritten } from './driverPlace.ts';
@@ -58,6 +59,26 @@ it('a run of another program is an ordinary run: record, metrics, rollouts, eval
 	assert.deepEqual(Object.keys(state.files), ['weights/skill.json']);
 	assert.deepEqual(state.trainer, { cursor: 36, tokens: 180 });
 	assert.deepEqual(await place.trainers(), []);
+});
+
+it('whoever sees the metrics of a step finds its rollouts', async () => {
+	const run = await place.prepare();
+	const engine = place.start('--run', run);
+	let over = false;
+	const end = engine.exit.finally(() => {
+		over = true;
+	});
+	const steps = new Set<number>();
+	while (!over) {
+		for (const { step, stage } of await readMetrics(run).catch(() => [])) {
+			if (stage !== 'grpo' || steps.has(step)) continue;
+			steps.add(step);
+			await access(rolloutPath(run, step));
+		}
+		await new Promise(setImmediate);
+	}
+	assert.equal((await end).code, 0);
+	assert.ok(steps.size >= 10, `${steps.size} steps were seen`);
 });
 
 it('a run whose trainer is killed says so, and a resume ends as if it had not been', async () => {
