@@ -13,10 +13,10 @@ export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
 		const count = lines.reduce((sum, line) => sum + (line.tokens ?? 0), 0);
 		if (count > 0 && tokens === undefined) throw broken('Tokens of its rollouts are not told.');
 		const quoted = (tokens?.pieces ?? []).map((piece) => JSON.stringify(piece));
-		const places = tokens === undefined ? [] : filled(new Uint32Array(count), 'text', tokens.text);
+		const places = tokens === undefined ? [] : filled(Uint32Array, count, 'text', tokens.text);
 		if (places.some((place) => place >= quoted.length)) throw broken('A token of its rollouts has no text.');
 		const lists = Object.entries(tokens?.numbers ?? {}).map(
-			([name, base64 = '']) => [name, filled(new Float32Array(count), name, base64)] as const,
+			([name, base64 = '']) => [name, filled(Float32Array, count, name, base64)] as const,
 		);
 		let start = 0;
 		for (const { tokens: length, ...rest } of lines) {
@@ -40,11 +40,19 @@ export function rolloutsFile(blocks: readonly RolloutBlock[]): Uint8Array {
 	return file.bytes;
 }
 
-function filled<T extends Uint32Array | Float32Array>(values: T, name: string, base64: string): T {
-	const bytes = Buffer.from(values.buffer);
+function filled<T extends Uint32Array | Float32Array>(
+	Numbers: new (length: number) => T,
+	count: number,
+	name: string,
+	base64: string,
+): T {
 	const length = Buffer.byteLength(base64, 'base64');
-	if (length === bytes.length && bytes.write(base64, 'base64') === length) return values;
-	throw broken(`Its rollouts tell "${name}" of ${length / 4} tokens in place of ${values.length}.`);
+	const wrong = () => broken(`Its rollouts tell "${name}" of ${length / 4} tokens in place of ${count}.`);
+	// Before memory is taken for what is announced.
+	if (length !== 4 * count) throw wrong();
+	const values = new Numbers(count);
+	if (Buffer.from(values.buffer).write(base64, 'base64') !== length) throw wrong();
+	return values;
 }
 
 function broken(message: string): Failure {

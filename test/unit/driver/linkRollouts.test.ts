@@ -123,6 +123,10 @@ describe('Rollouts over the link', () => {
 		refused({ numbers: { logprob: '?'.repeat(11) } }, /"logprob"/);
 		refused({ text: base64([1]) }, /"text" of 1 tokens/);
 		refused({ pieces: ['a'] }, /has no text/);
+		assert.throws(
+			() => rolloutsFile([{ lines: [line(0, 1e15)], tokens: told }]),
+			/of 2 tokens in place of 1000000000000000/,
+		);
 		assert.throws(() => rolloutsFile([{ lines }]), /are not told/);
 		assert.throws(() => rolloutsFile([{ lines }]), /broke the contract/);
 	});
