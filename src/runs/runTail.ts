@@ -219,8 +219,15 @@ export class RunTail extends Disposable {
 	/** @returns whether there is a readable run */
 	async #lookAtRecord(): Promise<boolean> {
 		let record: RunRecord;
+		let status: RunStatus;
 		try {
 			record = await readRecord(this.folder);
+			status = await effectiveStatus(record);
+			if (status === 'crashed') {
+				// An engine that has just ended may have written its last words between the two looks.
+				record = await readRecord(this.folder);
+				status = await effectiveStatus(record);
+			}
 		} catch (error) {
 			const failure = Failure.from(error);
 			// Not begun yet: the folder may be waiting for its engine.
@@ -230,7 +237,6 @@ export class RunTail extends Disposable {
 		if (this.#record !== null && (record.attempt !== this.#record.attempt || record.id !== this.#record.id)) {
 			this.#reset();
 		}
-		const status = await effectiveStatus(record);
 		const text = JSON.stringify(record);
 		if (text === this.#recordText && status === this.#status) return true;
 		this.#record = record;
