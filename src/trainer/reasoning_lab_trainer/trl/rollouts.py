@@ -35,8 +35,6 @@ class GenerationBatch:
     """Of the sampler, where that is another program (vLLM)."""
     old: torch.Tensor | None = None
     reference: torch.Tensor | None = None
-    ends: tuple[int | None, ...] = ()
-    """Tokens that end a completion."""
     forward: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = field(default_factory=list)
     """Of the first update: rows, log-probabilities, entropies."""
 
@@ -46,12 +44,14 @@ class GenerationBatch:
 
     def block(self, step: int, stage: str, group_size: int, tokens: bool, pieces: Pieces) -> str:
         """JSON of these rollouts as the link has them (`rolloutBlockSchema`); tokens only where they are wanted."""
-        block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens)}
+        block: dict[str, Any] = {"lines": self._lines(step, stage, group_size, tokens, pieces.ends)}
         if tokens:
             block["tokens"] = {**self._texts(pieces), "numbers": self._numbers()}
         return as_json(block)
 
-    def _lines(self, step: int, stage: str, group_size: int, tokens: bool) -> list[dict[str, Any]]:
+    def _lines(
+        self, step: int, stage: str, group_size: int, tokens: bool, ends: tuple[int | None, ...]
+    ) -> list[dict[str, Any]]:
         advantages = [None] * len(self.inputs) if self.advantages is None else self.advantages.tolist()
         lines: list[dict[str, Any]] = []
         for i, given in enumerate(self.inputs):
@@ -70,7 +70,7 @@ class GenerationBatch:
                 "rewards": scored["rewards"],
                 "reward": scored["reward"],
                 "advantage": advantages[i],
-                "truncated": not ids or ids[-1] not in self.ends,
+                "truncated": not ids or ids[-1] not in ends,
             }
             extra: dict[str, Any] = {}
             if tokens:

@@ -79,7 +79,6 @@ class Sampling(Gated):
             sampling=output.get("sampling_per_token_logps"),
             old=forwards.pop() if forwards else None,
             reference=reference,
-            ends=self._pieces.ends,
         )
         self._told_ahead = False
         output[ROWS] = torch.arange(len(posed), device=output["advantages"].device)
