@@ -53,6 +53,8 @@ async function runInBrowser(results: string, workspace: string): Promise<string 
 }
 
 const total = { passed: 0, failed: 0, skipped: 0 };
+/** Said again at the end of all phases. */
+const failures: string[] = [];
 mkdirSync(artifacts, { recursive: true });
 for (const [host, runSuites] of [
 	['browser workbench', runInBrowser],
@@ -74,15 +76,18 @@ for (const [host, runSuites] of [
 		for (const title of results.skipped) console.log(`  ↷ ${title}: skipped`);
 		const mark = results.failed.length > 0 ? '✖' : '✔';
 		console.log(`${mark} suites in ${host}: ${results.passed} passed, ${results.failed.length} failed`);
+		for (const { title, error } of results.failed) failures.push(`${title}: ${error.split('\n', 1)[0]}`);
 		total.passed += results.passed;
 		total.failed += results.failed.length;
 		total.skipped += results.skipped.length;
 	} catch (error) {
-		console.log(`✖ suites in ${host}: ${error instanceof Error ? error.message : error}`);
+		const reason = error instanceof Error ? error.message : String(error);
+		console.log(`✖ suites in ${host}: ${reason}`);
+		failures.push(`suites in ${host}: ${reason}`);
 		total.failed++;
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
-writeCounts(total);
+writeCounts({ ...total, failures });
 process.exit(total.failed > 0 ? 1 : 0);
