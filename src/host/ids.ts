@@ -58,6 +58,7 @@ export const commandIds = {
 	newReward: 'reasoningLab.newReward',
 	showBuiltInReward: 'reasoningLab.showBuiltInReward',
 	showVerification: 'reasoningLab.showVerification',
+	refreshRewards: 'reasoningLab.refreshRewards',
 	showRewardLog: 'reasoningLab.showRewardLog',
 	setApiKey: 'reasoningLab.setApiKey',
 	removeApiKey: 'reasoningLab.removeApiKey',

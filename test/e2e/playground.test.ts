@@ -90,8 +90,9 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 
 	await step('a completion becomes a case that verification reads', async () => {
 		await button('Save as Case').first().click();
-		await workbench.asked('Save as Case');
+		await workbench.asked('Save as Case (1/2)');
 		await workbench.pick('Right');
+		await workbench.asked('Save as Case (2/2)');
 		await workbench.pick('brief.cases.jsonl');
 		const file = join(lab.workspace, 'brief.cases.jsonl');
 		await waitUntil(() => readLines(file).length === 1, 'the case is there');

@@ -95,23 +95,7 @@ test('a person looks into rollouts: spread, two compared, steps labelled, pairs 
 		await workbench.quickInput().press('Enter');
 		const target = join(lab.workspace, 'pairs.jsonl');
 		await workbench.quickItems().filter({ hasText: 'Only finished ones' }).waitFor({ state: 'detached' });
-		await workbench.quickInput().waitFor();
-		await workbench.quickInput().fill(target);
-		// The dialog looks into the folder as one types, and takes nothing meanwhile; it may also write its own proposal late.
-		await waitUntil(
-			async () => {
-				const input = workbench.quickInput();
-				const shown = await input.inputValue({ timeout: 1000 }).catch(() => target);
-				if (shown !== target) await input.fill(target, { timeout: 1000 }).catch(() => undefined);
-				await workbench.page
-					.getByRole('button', { name: 'OK', exact: true })
-					.click({ timeout: 1000 })
-					.catch(() => undefined);
-				return textOf(target) !== '';
-			},
-			'the dialog takes the file',
-			30,
-		);
+		await workbench.fileDialog(target, /^runs/, /^(OK|Save)$/);
 		await waitUntil(() => textOf(target) !== '', 'the file is written', 20);
 		const pairs = textOf(target)
 			.trim()

@@ -33,9 +33,12 @@ export async function saveCase(
 	{ files, notices }: SaveCaseNeeds,
 	answers: SaveCaseAnswers = {},
 ): Promise<string | null> {
+	// Found while the first question is answered, so that the second one follows at once.
+	const choices = answers.file === undefined ? caseFiles(files) : null;
+	choices?.catch(() => undefined);
 	const expect = answers.expect !== undefined ? answers.expect : await askExpectation(sample);
 	if (expect === undefined) return null;
-	const file = answers.file ?? (await askFile(files));
+	const file = answers.file ?? (await askFile((await choices) ?? []));
 	if (file === undefined) return null;
 	const dirty = vscode.workspace.textDocuments.find(({ uri, isDirty }) => isDirty && uri.fsPath === file);
 	if (dirty !== undefined) {
@@ -65,7 +68,7 @@ async function askExpectation({ check }: PlaygroundSample): Promise<number | nul
 	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
 	const sorted = found <= 0 ? choices : [...choices.slice(found, found + 1), ...choices.filter((_, i) => i !== found)];
 	const picked = await vscode.window.showQuickPick(sorted, {
-		title: 'Save as Case',
+		title: 'Save as Case (1/2)',
 		placeHolder:
 			correct === null
 				? 'What a reward must say of it'
@@ -74,29 +77,47 @@ async function askExpectation({ check }: PlaygroundSample): Promise<number | nul
 	return picked?.expect;
 }
 
-/** Cases that are there, those of rewards that have none yet, or another file. */
-async function askFile(files: RewardFileList): Promise<string | undefined> {
+interface FileChoice extends vscode.QuickPickItem {
+	readonly path: string | null;
+}
+
+/** Cases that are there, and those of rewards that have none yet. */
+async function caseFiles(files: RewardFileList): Promise<FileChoice[]> {
 	const [found, rewards] = await Promise.all([
 		vscode.workspace.findFiles('**/*.cases.jsonl', elsewhere, mostFiles),
 		files.files(),
 	]);
 	const there = new Set(found.map(({ fsPath }) => fsPath));
-	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-	const shown = (path: string) => displayText(folder === undefined ? path : relative(folder.fsPath, path), 200);
 	const fresh = rewards.map(casesPath).filter((path) => !there.has(path));
-	const picked = await vscode.window.showQuickPick(
-		[
-			...[...there]
-				.sort()
-				.map((path) => ({ label: `$(file) ${displayText(basename(path), 80)}`, description: shown(path), path })),
-			...[...new Set(fresh)].map((path) => ({
-				label: `$(new-file) ${displayText(basename(path), 80)}`,
-				description: `${shown(path)}, new`,
-				path,
-			})),
-			{ label: '$(folder-opened) Another file...', description: '', path: null },
-		],
-		{ title: 'Save as Case', placeHolder: 'Which cases', matchOnDescription: true },
+	const item = (icon: string, path: string, words = ''): FileChoice => ({
+		label: `$(${icon}) ${displayText(basename(path), 80)}`,
+		description: `${shortPath(path)}${words}`,
+		path,
+	});
+	return [
+		...[...there].sort().map((path) => item('file', path)),
+		...[...new Set(fresh)].map((path) => item('new-file', path, ', new')),
+	];
+}
+
+/** As it stands in the workspace. */
+function shortPath(path: string): string {
+	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+	return displayText(folder === undefined ? path : relative(folder.fsPath, path), 200);
+}
+
+/** One of those files, or another. */
+async function askFile(choices: readonly FileChoice[]): Promise<string | undefined> {
+	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+	const picked = await vscode.window.showQuickPick<FileChoice>(
+		[...choices, { label: '$(folder-opened) Another file...', path: null }],
+		{
+			title: 'Save as Case (2/2)',
+			placeHolder: 'Which cases',
+			matchOnDescription: true,
+			// It was asked for: a view that takes the focus late does not answer it.
+			ignoreFocusOut: true,
+		},
 	);
 	if (picked === undefined) return undefined;
 	if (picked.path !== null) return picked.path;

@@ -46,6 +46,7 @@ export class RewardTests extends Disposable {
 			await this.#list();
 		};
 		this.controller.refreshHandler = async () => {
+			await needs.files.refresh();
 			await this.#list();
 			for (const [, item] of this.controller.items) await this.items.resolve(item);
 		};

@@ -31,6 +31,11 @@ export class LazyRewards extends Disposable {
 		return this.#workbench;
 	}
 
+	/** Looks for reward files again. */
+	refresh(): Promise<void> {
+		return this.#files.refresh();
+	}
+
 	async #begin(): Promise<RewardWorkbench> {
 		return this.register(await this.#load());
 	}
@@ -54,6 +59,7 @@ export class LazyRewards extends Disposable {
 export function addRewardCommands(table: CommandTable, rewards: LazyRewards): void {
 	const add = (id: CommandId, run: (workbench: RewardWorkbench, args: unknown[]) => unknown) =>
 		table.add(id, async (...args: unknown[]) => run(await rewards.get(), args));
+	table.add(commandIds.refreshRewards, () => rewards.refresh());
 	add(commandIds.verifyReward, ({ verify }, args) => verify.verify(...args));
 	add(commandIds.verifyOnRollouts, ({ verify }, args) => verify.verifyOnRollouts(...args));
 	add(commandIds.verifySelection, ({ verify }, args) => verify.verifySelection(...args));

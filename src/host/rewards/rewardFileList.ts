@@ -11,7 +11,7 @@ const passedOver = /[\\/](?:node_modules|\.trash|runs|\.venv|venv|site-packages|
 const mostFiles = 500;
 const largestFile = 1 << 20;
 
-/** The reward files of the workspace: found once, then followed by file events. */
+/** The reward files of the workspace: found once, then followed by file events, until one asks for another look. */
 export class RewardFileList extends Disposable {
 	readonly #changed = this.register(new Emitter<void>());
 	/** Files came, went, or were written. */
@@ -34,8 +34,14 @@ export class RewardFileList extends Disposable {
 
 	/** Absolute paths, sorted. */
 	async files(): Promise<string[]> {
-		this.#search ??= find();
-		return [...(await this.#search)].sort();
+		return [...(await this.#find())].sort();
+	}
+
+	/** Searches anew: the event of a file can be lost, as when it is written into a folder that has just been made. */
+	async refresh(): Promise<void> {
+		this.#search = null;
+		await this.#find();
+		this.#changed.fire();
 	}
 
 	/** The names of the rewards that a file seems to declare; none when it cannot be read. */
@@ -52,14 +58,27 @@ export class RewardFileList extends Disposable {
 		}
 	}
 
+	/** A search that failed is not kept: the next who asks searches again. */
+	#find(): Promise<Set<string>> {
+		if (this.#search !== null) return this.#search;
+		const search = find();
+		search.catch(() => {
+			if (this.#search === search) this.#search = null;
+		});
+		this.#search = search;
+		return search;
+	}
+
 	async #found(uri: vscode.Uri): Promise<void> {
-		if (!isRewardUri(uri) || passedOver.test(uri.fsPath) || this.#search === null) return;
-		(await this.#search).add(uri.fsPath);
-		this.#changed.fire();
+		if (!isRewardUri(uri) || passedOver.test(uri.fsPath)) return;
+		const files = await this.#search?.catch(() => null);
+		files?.add(uri.fsPath);
+		if (files) this.#changed.fire();
 	}
 
 	async #lost(uri: vscode.Uri): Promise<void> {
-		if (this.#search !== null && (await this.#search).delete(uri.fsPath)) this.#changed.fire();
+		const files = await this.#search?.catch(() => null);
+		if (files?.delete(uri.fsPath)) this.#changed.fire();
 	}
 }
 

@@ -81,6 +81,7 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 		title: `Export ${what} as ${exportFormatInfos[format].title}`,
 		placeHolder: 'Check what is to hold, or go on without any',
 		canPickMany: true,
+		ignoreFocusOut: true,
 	});
 	return picked && applyOptions(picked.map(({ option }) => option));
 }
@@ -95,6 +96,7 @@ async function pickPerturbation(): Promise<Perturbation | undefined> {
 	const picked = await vscode.window.showQuickPick(items, {
 		title: 'Changed completions',
 		placeHolder: 'What is changed in each, to see what a model learns from the rest (Li et al. 2025)',
+		ignoreFocusOut: true,
 	});
 	return picked && { kind: picked.perturbation, share: halves.includes(picked.perturbation) ? 0.5 : 1 };
 }

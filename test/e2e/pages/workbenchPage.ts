@@ -127,7 +127,17 @@ export class WorkbenchPage {
 				if (attempt >= 8) throw error;
 			}
 		}
-		await widget.getByRole('button', { name: button, exact: true }).click();
+		// It takes nothing while it looks into the folder.
+		const done = widget.getByRole('button', { name: button, exact: true });
+		for (let attempt = 0; attempt < 8; attempt++) {
+			await done.click();
+			const closed = done.waitFor({ state: 'hidden', timeout: 3000 }).then(
+				() => true,
+				() => false,
+			);
+			if (await closed) return;
+		}
+		throw new Error(`The dialog does not take ${path}`);
 	}
 
 	/** Opens the extension's side bar. */

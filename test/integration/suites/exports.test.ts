@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { commandIds, extensionId } from '../../../src/host/ids.ts';
-import { activated, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
+import { activated, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('exports', () => {
 	let api: ExtensionApi;
@@ -29,7 +29,7 @@ suite('exports', () => {
 		const { extensionPath } = vscode.extensions.getExtension(extensionId) as vscode.Extension<ExtensionApi>;
 		await cp(join(extensionPath, 'test', 'fixtures', 'trl-run'), run, { recursive: true });
 		await vscode.commands.executeCommand(commandIds.addRunFolder, run);
-		await untilRun(api, run, 'the run is listed', () => true);
+		await untilListed(api, run);
 		const out = join(folder, 'pairs.jsonl');
 		const summary = await exported(run, { as: 'dpo', out, step: 1 });
 		assert.ok(summary !== undefined && summary.written > 0);
@@ -40,7 +40,7 @@ suite('exports', () => {
 	test('what cannot be exported is one notification, and leaves no file', async () => {
 		const run = join(await realpath(workspaceFolder()), 'exports', 'runs', 'empty');
 		await writeRun(run);
-		await untilRun(api, run, 'the run is listed', () => true);
+		await untilListed(api, run);
 		const out = join(folder, 'labels.jsonl');
 		assert.equal(await exported(run, { as: 'prm800k', out }), undefined);
 		assert.equal(await exported(run, { as: 'nothing', out }), undefined);

@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import type { EvaluationResult } from '../../../src/host/evaluation/evaluationProcess.ts';
 import { commandIds, extensionId } from '../../../src/host/ids.ts';
-import { activated, until, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
+import { activated, until, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('reports and evaluations', () => {
 	let api: ExtensionApi;
@@ -23,7 +23,7 @@ suite('reports and evaluations', () => {
 		const { step } = JSON.parse(await readFile(join(checkpoint, 'checkpoint.json'), 'utf8')) as { step: number };
 		checkpointStep = step;
 		await cp(checkpoint, join(run, 'checkpoints', `step_${String(step).padStart(6, '0')}`), { recursive: true });
-		await untilRun(api, run, 'the run is listed', () => true);
+		await untilListed(api, run);
 	});
 	suiteTeardown(() => rm(folder, { recursive: true, force: true }));
 	let checkpointStep = 0;

@@ -6,7 +6,7 @@ import type { ExtensionApi } from '../../../src/extension.ts';
 import { RewardCoverage } from '../../../src/host/rewardTests/rewardCoverage.ts';
 import type { RewardTests } from '../../../src/host/rewardTests/rewardTests.ts';
 import { TestRunner } from '../../../src/host/rewardTests/testRun.ts';
-import { activated, until, workspaceFolder } from '../support/laboratory.ts';
+import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 const typescript = `// @dataset totals.jsonl
 export const total = ({ completion, answer }: { completion: string; answer: string }) => {
@@ -74,14 +74,8 @@ suite('rewards in the Test Explorer', () => {
 
 	async function fileItem(): Promise<vscode.TestItem> {
 		await tests().controller.refreshHandler?.(new vscode.CancellationTokenSource().token);
-		const find = () => tests().controller.items.get(file);
-		if (find() === undefined) {
-			await until('the file to be listed', () => {
-				void tests().items.listFiles();
-				return find();
-			});
-		}
-		const item = find() as vscode.TestItem;
+		const item = tests().controller.items.get(file);
+		assert.ok(item, 'a refresh lists the file, whether or not its event has come');
 		await tests().items.resolve(item);
 		return item;
 	}

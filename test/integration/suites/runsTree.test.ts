@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { commandIds } from '../../../src/host/ids.ts';
-import { activated, until, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
+import { activated, until, untilListed, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('runs tree', () => {
 	let api: ExtensionApi;
@@ -39,7 +39,7 @@ suite('runs tree', () => {
 	test('shows a damaged run and goes on', async () => {
 		const folder = join(runs, 'damaged');
 		await writeRun(folder);
-		await untilRun(api, folder, 'the run is listed', () => true);
+		await untilListed(api, folder);
 		await vscode.workspace.fs.writeFile(vscode.Uri.file(join(folder, 'run.json')), Buffer.from('{"format": 1, '));
 		await vscode.commands.executeCommand(commandIds.refreshRuns);
 		await untilRun(api, folder, 'the damage is seen', (view) => view.status === 'unreadable');
@@ -66,7 +66,7 @@ suite('runs tree', () => {
 	test('a run that is moved to the trash leaves the list and lies beside the others', async () => {
 		const folder = join(runs, 'unwanted');
 		await writeRun(folder);
-		await untilRun(api, folder, 'the run is listed', () => true);
+		await untilListed(api, folder);
 		await vscode.commands.executeCommand(commandIds.moveToTrash, folder);
 		await until('the run is gone', () => api.runStore.get(folder) === undefined);
 		await vscode.workspace.fs.stat(vscode.Uri.file(join(runs, '.trash', 'unwanted', 'run.json')));
@@ -76,6 +76,6 @@ suite('runs tree', () => {
 		const outside = join(await realpath(workspaceFolder()), '..', 'elsewhere', 'one');
 		await writeRun(outside, { id: 'outside', name: 'outside' });
 		await vscode.commands.executeCommand(commandIds.addRunFolder, outside);
-		await untilRun(api, outside, 'the added run is listed', () => true);
+		await untilListed(api, outside);
 	});
 });

@@ -7,14 +7,17 @@ import { badRewards } from '../../support/badRewards.ts';
 import { activated, workspaceFolder } from '../support/laboratory.ts';
 
 const limits = {
-	[settingIds.rowTimeout]: 0.5,
-	[settingIds.batchTimeout]: 1.5,
+	[settingIds.rowTimeout]: 20,
+	[settingIds.batchTimeout]: 40,
 	[settingIds.memoryLimit]: 512,
 };
+/** What runs into the limits of time is not given long; what is stopped by another limit may be slow to reach it. */
+const shortLimits = { [settingIds.rowTimeout]: 0.5, [settingIds.batchTimeout]: 1.5 };
+const endless = 'an infinite loop';
 /** All of them, and how late the event loop was meanwhile, are in test/acceptance/badRewards.test.ts. */
 const chosen = [
 	'a syntax error',
-	'an infinite loop',
+	endless,
 	'a list that grows without end',
 	'the end of its process at once',
 	'output that looks like the protocol',
@@ -36,7 +39,6 @@ suite('rewards that do their worst', () => {
 		await mkdir(folder, { recursive: true });
 		const rows = Array.from({ length: 60 }, (_, i) => JSON.stringify({ prompt: `${i}+1=`, answer: String(i + 1) }));
 		await writeFile(join(folder, 'train.jsonl'), rows.join('\n'));
-		await configure(limits);
 	});
 
 	suiteTeardown(async () => {
@@ -52,6 +54,7 @@ suite('rewards that do their worst', () => {
 		test(`${name}: it answers, and says what is wrong`, async function () {
 			this.timeout(240_000);
 			const api = await activated();
+			await configure({ ...limits, ...(name === endless ? shortLimits : {}) });
 			const bad = badRewards[name];
 			assert.ok(bad, name);
 			for (const [ending, text] of [

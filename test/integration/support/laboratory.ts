@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
-import { extensionId } from '../../../src/host/ids.ts';
+import { commandIds, extensionId } from '../../../src/host/ids.ts';
 import type { Notice } from '../../../src/host/notices.ts';
 import type { RunView } from '../../../src/host/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
@@ -53,6 +53,12 @@ export async function untilRun(
 		},
 		seconds,
 	);
+}
+
+/** Looks for runs again, as a person does where the event of a folder is lost, and waits for the one in `folder`. */
+export async function untilListed(api: ExtensionApi, folder: string): Promise<RunView> {
+	await vscode.commands.executeCommand(commandIds.refreshRuns);
+	return untilRun(api, folder, 'the run is listed', () => true);
 }
 
 /** Writes the folder of a run that ended, as an engine leaves it. */
