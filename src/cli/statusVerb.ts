@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { readAnnotation, readMetricsEnd, readRecord } from '../runs/runReader.ts';
-import { effectiveStatus } from '../runs/runStatus.ts';
+import { readAnnotation, readMetricsEnd } from '../runs/runReader.ts';
+import { readRunState } from '../runs/runStatus.ts';
 import { printable } from './cliOutput.ts';
 import { findRun, knownRuns } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
 import { formatDuration, formatNumber, table } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
-interface RunState {
+interface ListedRun {
 	readonly folder: string;
 	readonly status: RunStatus | 'prepared' | 'unreadable';
 	readonly record: RunRecord | null;
@@ -19,13 +19,13 @@ interface RunState {
 	readonly problem?: string;
 }
 
-async function stateOf(folder: string): Promise<RunState> {
+async function stateOf(folder: string): Promise<ListedRun> {
 	const name = (await readAnnotation(folder).catch(() => null))?.name;
 	try {
-		const record = await readRecord(folder);
+		const { record, status } = await readRunState(folder);
 		const metrics = await readMetricsEnd(folder);
 		const reward = metrics.findLast(({ values }) => typeof values.reward === 'number')?.values.reward ?? null;
-		return { folder, status: await effectiveStatus(record), record, name: name ?? record.name, reward };
+		return { folder, status, record, name: name ?? record.name, reward };
 	} catch (error) {
 		const failure = Failure.from(error);
 		const status = failure.reason === 'missing' ? 'prepared' : 'unreadable';
@@ -33,7 +33,7 @@ async function stateOf(folder: string): Promise<RunState> {
 	}
 }
 
-function row({ folder, status, record, name, reward }: RunState): string[] {
+function row({ folder, status, record, name, reward }: ListedRun): string[] {
 	const steps = record === null ? '-' : `${record.step}${record.totalSteps === null ? '' : `/${record.totalSteps}`}`;
 	const elapsed = record === null ? '-' : formatDuration(record.updated - record.created);
 	return [printable(name), status, record?.stage ?? '-', steps, formatNumber(reward), elapsed, folder].map((cell) =>

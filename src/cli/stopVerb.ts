@@ -1,5 +1,4 @@
-import { readRecord } from '../runs/runReader.ts';
-import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
+import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { findRun } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
 import { endEngineNow, stopEngine } from './stopEngine.ts';
@@ -21,8 +20,7 @@ export const stopVerb: Verb = {
 			{ names: ['a run'], least: 1, most: 1 },
 		);
 		const folder = await findRun(positionals[0] as string);
-		const record = await readRecord(folder);
-		const status = await effectiveStatus(record);
+		const { record, status } = await readRunState(folder);
 		if (!claimsLife({ status })) {
 			output.object({ folder, status, step: record.step });
 			output.line(`${folder} does not run: it is ${status}.`);
@@ -40,8 +38,7 @@ export const stopVerb: Verb = {
 /** The engine answers when it has stopped; its process, and a killed one, end a moment later. */
 async function settled(folder: string): Promise<{ status: string; step: number }> {
 	for (let attempt = 0; ; attempt++) {
-		const record = await readRecord(folder);
-		const status = await effectiveStatus(record);
+		const { record, status } = await readRunState(folder);
 		if (!claimsLife({ status }) || attempt >= 100) return { status, step: record.step };
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}

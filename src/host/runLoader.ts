@@ -1,9 +1,9 @@
 import { Failure } from '../base/failure.ts';
 import type { RunAnnotation } from '../protocol/runRecord.ts';
 import { type EngineWait, engineWaitOf } from '../runs/engineFacts.ts';
-import { readAnnotation, readRecord } from '../runs/runReader.ts';
+import { readAnnotation } from '../runs/runReader.ts';
 import { isRunFolder } from '../runs/runRegistry.ts';
-import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
+import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { readSummary, summarise } from './runSummary.ts';
 import type { RunView } from './runView.ts';
 
@@ -11,9 +11,8 @@ import type { RunView } from './runView.ts';
 export async function loadRun(folder: string): Promise<RunView> {
 	try {
 		if (!(await isRunFolder(folder))) return await loadForeign(folder);
-		const record = await readRecord(folder);
-		const [status, summary, annotation] = await Promise.all([
-			effectiveStatus(record),
+		const { record, status } = await readRunState(folder);
+		const [summary, annotation] = await Promise.all([
 			readSummary(folder).catch(() => null),
 			readAnnotation(folder).catch((): RunAnnotation | null => null),
 		]);

@@ -7,7 +7,7 @@ import { OpenedFile } from '../runs/importers/openedFile.ts';
 import { openRun } from '../runs/openRun.ts';
 import type { RunContent } from '../runs/runContent.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { effectiveStatus } from '../runs/runStatus.ts';
+import { runStateOf } from '../runs/runStatus.ts';
 import { type IndexWriter, type KnownPart, unfinished } from './indexWriter.ts';
 import type { LabTask, ScanResult } from './labTasks.ts';
 import type { RowBatch } from './rolloutRow.ts';
@@ -45,8 +45,7 @@ export class RunIndexer {
 	/** Fails with `cancelled`; then what was read stays, and the next call goes on from there. */
 	async index(folder: string, listener: IndexSteps, signal: AbortSignal): Promise<IndexedRun> {
 		const content = await openRun(folder);
-		const record = await content.record();
-		const status = content.format === ownFormat ? await effectiveStatus(record) : record.status;
+		const { record, status } = await runStateOf(() => content.record());
 		const key = await this.#keep(folder, content, { ...record, status });
 		const parts = await listParts(content, signal);
 		const known = await this.#known(key);

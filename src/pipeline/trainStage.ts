@@ -5,9 +5,9 @@ import type { RunRecord } from '../protocol/runRecord.ts';
 import { failureOf, launchEngine } from '../runs/launchEngine.ts';
 import { connectRun } from '../runs/runControl.ts';
 import { runFiles } from '../runs/runFiles.ts';
-import { readEvaluations, readRecord } from '../runs/runReader.ts';
+import { readEvaluations } from '../runs/runReader.ts';
 import { RunRegistry } from '../runs/runRegistry.ts';
-import { claimsLife, effectiveStatus } from '../runs/runStatus.ts';
+import { claimsLife, type RunState, readRunState } from '../runs/runStatus.ts';
 import { checkpointOutputs, dataOutputs } from './stageOutputs.ts';
 import type { StageEnd, StageWork } from './stageWork.ts';
 
@@ -17,8 +17,8 @@ const tellSeconds = 5;
 
 /** Whether an engine is at work on a run. */
 export async function runLives(run: string): Promise<boolean> {
-	const record = await readRecord(run).catch(() => null);
-	return record !== null && claimsLife({ status: await effectiveStatus(record) });
+	const state = await readRunState(run).catch(() => null);
+	return state !== null && claimsLife(state);
 }
 
 /**
@@ -34,8 +34,7 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		await new RunRegistry().add(folder).catch(() => undefined);
 		await launchEngine(folder, { engine, resume: work.resume && began });
 	}
-	const { record, late } = await followToEnd(work);
-	const status = await effectiveStatus(record);
+	const { record, status, late } = await followToEnd(work);
 	if (status === 'stopped' && late) {
 		const cut = `its ${work.stage.minutes} minutes were over at step ${record.step}`;
 		const made = await finishedRun(work);
@@ -72,7 +71,7 @@ async function followToEnd({
 	spent,
 	signal,
 	tell,
-}: StageWork): Promise<{ readonly record: RunRecord; readonly late: boolean }> {
+}: StageWork): Promise<RunState & { readonly late: boolean }> {
 	let asked = false;
 	let late = false;
 	let attempt: number | null = null;
@@ -85,13 +84,13 @@ async function followToEnd({
 			told = now;
 			tell({ spent: now });
 		}
-		const record = await readRecord(folder);
+		const state = await readRunState(folder);
+		const { record } = state;
 		if (record.attempt !== attempt) {
 			attempt = record.attempt;
 			tell({ attempt });
 		}
-		// It may have written its last word between the two looks.
-		if (!claimsLife({ status: await effectiveStatus(record) })) return { record: await readRecord(folder), late };
+		if (!claimsLife(state)) return { ...state, late };
 		if ((signal.aborted || now > most) && !asked) {
 			asked = true;
 			late = !signal.aborted;

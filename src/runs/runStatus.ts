@@ -1,6 +1,7 @@
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import { silentMs } from './lockTimes.ts';
 import { processState } from './processIdentity.ts';
+import { readRecord } from './runReader.ts';
 
 const liveStatuses: readonly RunStatus[] = ['starting', 'running', 'paused'];
 
@@ -26,3 +27,25 @@ export async function effectiveStatus(record: RunRecord, now = Date.now() / 1000
 			return (now - record.heartbeat) * 1000 < silentMs ? record.status : 'crashed';
 	}
 }
+
+/** What a run says of itself, and the state that it is in. */
+export interface RunState {
+	readonly record: RunRecord;
+	readonly status: RunStatus;
+}
+
+/**
+ * A run's record with its state. An engine writes how it ended and then ends: one that did so between the two looks would
+ * read as crashed, so a record that its engine does not bear out is read once more.
+ * @param read reads the record; what it throws is thrown
+ */
+export async function runStateOf(read: () => Promise<RunRecord>): Promise<RunState> {
+	const record = await read();
+	const status = await effectiveStatus(record);
+	if (status === record.status) return { record, status };
+	const last = await read();
+	return { record: last, status: await effectiveStatus(last) };
+}
+
+/** {@link runStateOf} the run in a folder. Fails as {@link readRecord} does. */
+export const readRunState = (run: string): Promise<RunState> => runStateOf(() => readRecord(run));

@@ -11,8 +11,8 @@ import { FolderNews } from './folderNews.ts';
 import { type LineOverviewOptions, overviewLines } from './lineOverview.ts';
 import { LineTail } from './lineTail.ts';
 import { runFiles } from './runFiles.ts';
-import { decodeLines, decodeMetrics, readRecord } from './runReader.ts';
-import { effectiveStatus } from './runStatus.ts';
+import { decodeLines, decodeMetrics } from './runReader.ts';
+import { readRunState } from './runStatus.ts';
 
 /**
  * What a tail tells, always in this order within one round: `reset`, `record`, `events`, `overview`, `metrics`,
@@ -221,13 +221,7 @@ export class RunTail extends Disposable {
 		let record: RunRecord;
 		let status: RunStatus;
 		try {
-			record = await readRecord(this.folder);
-			status = await effectiveStatus(record);
-			if (status === 'crashed') {
-				// An engine that has just ended may have written its last words between the two looks.
-				record = await readRecord(this.folder);
-				status = await effectiveStatus(record);
-			}
+			({ record, status } = await readRunState(this.folder));
 		} catch (error) {
 			const failure = Failure.from(error);
 			// Not begun yet: the folder may be waiting for its engine.

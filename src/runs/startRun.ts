@@ -3,9 +3,9 @@ import type { RunRecord } from '../protocol/runRecord.ts';
 import { type LaunchOptions, launchEngine } from './launchEngine.ts';
 import { prepareChild, prepareRun, type RecipeChanges } from './prepareRun.ts';
 import { connectRun } from './runControl.ts';
-import { listCheckpoints, readRecord } from './runReader.ts';
+import { listCheckpoints } from './runReader.ts';
 import { RunRegistry } from './runRegistry.ts';
-import { claimsLife, effectiveStatus } from './runStatus.ts';
+import { claimsLife, readRunState } from './runStatus.ts';
 
 export type StartOptions = Pick<LaunchOptions, 'engine' | 'node' | 'waitMs' | 'environment' | 'signal'> & {
 	/** Told the run's folder as soon as it is known, before the engine works. */
@@ -35,12 +35,12 @@ export async function startRun(recipePath: string, changes: RecipeChanges, optio
  * `busy` while it runs.
  */
 export async function resumeRun(folder: string, options: StartOptions): Promise<StartedRun> {
-	const record = await readRecord(folder).catch((error: unknown) => {
+	const state = await readRunState(folder).catch((error: unknown) => {
 		if (error instanceof Failure && error.reason === 'missing') return null;
 		throw error;
 	});
-	if (record === null) return launch(folder, options, {});
-	const status = await effectiveStatus(record);
+	if (state === null) return launch(folder, options, {});
+	const { record, status } = state;
 	if (status === 'paused') {
 		const client = await connectRun(folder, record, 'reasoning-lab');
 		try {

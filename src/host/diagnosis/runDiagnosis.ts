@@ -13,7 +13,7 @@ import { type Diagnosed, goThrough } from '../../runs/diagnoseRun.ts';
 import { followRun } from '../../runs/followRun.ts';
 import { openRun } from '../../runs/openRun.ts';
 import type { RunContent } from '../../runs/runContent.ts';
-import { effectiveStatus } from '../../runs/runStatus.ts';
+import { runStateOf } from '../../runs/runStatus.ts';
 import type { RunTailEvent } from '../../runs/runTail.ts';
 import { stepFactsOf } from '../../runs/stepFactsOf.ts';
 
@@ -152,8 +152,7 @@ export class RunDiagnosis extends Disposable {
 	}
 
 	async #readRecord(content: RunContent): Promise<void> {
-		const record = await content.record();
-		const status = record.foreign ? record.status : await effectiveStatus(record);
+		const { record, status } = await runStateOf(() => content.record());
 		this.#record = record;
 		this.#live = isLive(status);
 	}

@@ -10,8 +10,8 @@ import { ownFormat } from '../../runs/annotationFolder.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { type ContinuationEnd, type ContinuationRequest, continueText } from '../../runs/continuation.ts';
 import { connectRun } from '../../runs/runControl.ts';
-import { readRecord, readResolvedRecipe } from '../../runs/runReader.ts';
-import { claimsLife, effectiveStatus } from '../../runs/runStatus.ts';
+import { readResolvedRecipe } from '../../runs/runReader.ts';
+import { claimsLife, readRunState } from '../../runs/runStatus.ts';
 import { ServedCheckpoint, type ServeOptions } from '../../runs/servedCheckpoint.ts';
 
 export interface ContinueFromOptions {
@@ -148,15 +148,16 @@ export class ContinueFrom extends Disposable {
 	/** The connection to the run's engine; null when none answers. */
 	async #live(): Promise<ControlClient | null> {
 		const { folder } = this.#options.run;
-		const record = await readRecord(folder).catch(() => null);
-		if (record === null || !(await lives(record))) return null;
-		return connectRun(folder, record, this.#options.name).catch(() => null);
+		const state = await readRunState(folder).catch(() => null);
+		if (state === null || !claimsLife(state)) return null;
+		return connectRun(folder, state.record, this.#options.name).catch(() => null);
 	}
 
 	async #source(step: number | null): Promise<Source> {
 		const { folder } = this.#options.run;
-		const record = await readRecord(folder).catch(() => null);
-		if (record !== null && (await lives(record))) return { kind: 'live', record, checkpoint: null };
+		const state = await readRunState(folder).catch(() => null);
+		const record = state?.record ?? null;
+		if (state !== null && claimsLife(state)) return { kind: 'live', record: state.record, checkpoint: null };
 		const checkpoint = nearest(await listCheckpoints(folder).catch(() => []), step);
 		return { kind: checkpoint === null ? 'none' : 'checkpoint', record, checkpoint };
 	}
@@ -217,10 +218,6 @@ function opened(open: Promise<ServedCheckpoint>, signal: AbortSignal): Promise<S
 		signal.addEventListener('abort', abort, { once: true });
 		open.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
 	});
-}
-
-async function lives(record: RunRecord): Promise<boolean> {
-	return claimsLife({ status: await effectiveStatus(record) });
 }
 
 /** The checkpoint nearest to a step; of two the earlier, whose policy had not yet learnt from the rollout. Null: none. */

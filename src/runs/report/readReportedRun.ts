@@ -9,7 +9,7 @@ import { ownFormat } from '../annotationFolder.ts';
 import { diagnoseRun } from '../diagnoseRun.ts';
 import type { RunContent } from '../runContent.ts';
 import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
-import { effectiveStatus } from '../runStatus.ts';
+import { runStateOf } from '../runStatus.ts';
 import { runTags } from '../runTags.ts';
 import { readChosenRollouts } from './readChosenRollouts.ts';
 import { readReportedEvaluations } from './readReportedEvaluations.ts';
@@ -30,7 +30,7 @@ export interface ReadReportOptions {
  */
 export async function readReportedRun(content: RunContent, options: ReadReportOptions = {}): Promise<ReportedRun> {
 	const { signal } = options;
-	const record = await content.record();
+	const { record, status } = await runStateOf(() => content.record());
 	const gaps: string[] = [];
 	/** A part that may fail without the others. */
 	const part = async <T>(what: string, read: Promise<T>, none: T): Promise<T> =>
@@ -60,7 +60,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 		title: options.title ?? person.name ?? record.name,
 		id: record.id,
 		engine: record.foreign?.title ?? record.engine,
-		status: await statusOf(record),
+		status,
 		error: record.error === undefined ? null : record.error.message,
 		created: record.created,
 		updated: record.updated,
@@ -82,10 +82,6 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 }
 
 const lastPart = (path: string) => basename(path.replaceAll('\\', '/'));
-
-async function statusOf(record: RunRecord): Promise<string> {
-	return record.engine === 'foreign' ? record.status : effectiveStatus(record).catch(() => record.status);
-}
 
 function environmentOf({ versions, seeds, hashes, device }: RunRecord): (readonly [string, string])[] {
 	return [
