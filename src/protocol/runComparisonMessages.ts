@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { comparedRuns } from './comparedRuns.ts';
 import { runStatuses } from './runRecord.ts';
 
 /*
@@ -11,9 +12,6 @@ const path = v.pipe(v.string(), v.minLength(1), v.maxLength(4096));
 const text = v.pipe(v.string(), v.maxLength(4096));
 const value = v.nullable(v.number());
 const f64 = v.instance(Float64Array);
-
-/** How many runs one comparison has. */
-export const comparedRuns = { least: 2, most: 8 } as const;
 
 /** A saved state as far as the panel trusts it. */
 export const comparisonStateSchema = v.looseObject({

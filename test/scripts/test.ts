@@ -145,6 +145,10 @@ const failed = new Set<string>();
 /** Said again at the end: what failed may stand thousands of lines above. */
 const failures: string[] = [];
 
+/** Each process that runs is ended by its own listener; nothing else is begun. */
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => (interrupted = true));
+
 let browser: Record<string, string> = {};
 if (chosen.some(({ name }) => ['unit', 'integration', 'e2e'].includes(name))) {
 	const found = await findChromium(console.log);
@@ -175,6 +179,7 @@ const terminal: Terminal = { say: (line) => console.log(line) };
 const aside: { readonly log: string; readonly ended: Promise<void> }[] = [];
 
 for (const phase of chosen) {
+	if (interrupted) break;
 	const missing = phase.needs?.find((name) => failed.has(name));
 	if (missing !== undefined) {
 		console.log(`\n${phase.name}: not run, because ${missing} failed`);
@@ -218,7 +223,7 @@ async function tryAgain(
 	to: Terminal,
 ): Promise<Counts> {
 	const files = counts.failedFiles ?? [];
-	if (counts.failed === 0 || files.length === 0 || files.length > mostAgain) return counts;
+	if (interrupted || counts.failed === 0 || files.length === 0 || files.length > mostAgain) return counts;
 	to.say(`↻ ${files.join(', ')} failed and ${files.length === 1 ? 'is' : 'are'} tried a second time`);
 	const second = await runPhase({ name: `${name}-again`, command: again(files), timeoutSeconds }, to, true);
 	const failed = Math.min(second.failed, counts.failed);
@@ -234,7 +239,7 @@ async function runParts(phase: Phase, parts: readonly Part[], to: Terminal): Pro
 	const left = [...parts];
 	const done: Counts[] = [];
 	const lane = async (next: () => Part | undefined) => {
-		for (let part = next(); part !== undefined; part = next()) {
+		for (let part = next(); part !== undefined && !interrupted; part = next()) {
 			done.push(await (phase.paired ? runAndTell(phase, part, to) : runPart(phase, part, to)));
 		}
 	};
@@ -264,7 +269,7 @@ async function runAndTell(phase: Phase, part: Part, to: Terminal): Promise<Count
 async function runPart(phase: Phase, { name, command }: Part, to: Terminal): Promise<Counts> {
 	const part = { name: `${phase.name}-${name}`, command, timeoutSeconds: phase.timeoutSeconds };
 	const counts = await runPhase(part, to, phase.name === 'e2e');
-	if (counts.failed === 0) return counts;
+	if (interrupted || counts.failed === 0) return counts;
 	to.say(`↻ ${name} failed and is tried a second time`);
 	return runPhase(part, to, true);
 }
@@ -316,7 +321,8 @@ if (left.length > 0) {
 }
 rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 if (failures.length > 0) console.log(`\nFailed:\n${failures.map((name) => `  ✖ ${name}`).join('\n')}`);
+if (interrupted) console.log('\nInterrupted: what follows was not run.');
 console.log(`\n${timings.join(', ')}`);
 console.log(`Logs and screenshots: ${relative(root, artifacts)}/`);
 console.log(summary(total));
-process.exit(total.failed > 0 ? 1 : 0);
+process.exit(interrupted ? 130 : total.failed > 0 ? 1 : 0);

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { comparedRuns } from '../../protocol/runComparisonMessages.ts';
+import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
 import type { RunPicker } from '../runPicker.ts';

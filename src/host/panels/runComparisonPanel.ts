@@ -1,11 +1,11 @@
 import { isAbsolute, normalize } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import {
 	type ComparisonCommand,
 	type ComparisonEvent,
-	comparedRuns,
 	comparisonCommandSchema,
 	comparisonRequests,
 	comparisonStateSchema,

@@ -8,8 +8,6 @@ import { requireTrust } from '../launchSettings.ts';
 import type { Notices } from '../notices.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { settings } from '../settings.ts';
-import { runIsolationCheck } from './isolationProcess.ts';
-import { isolationSentence, isolationText } from './isolationText.ts';
 import { rewardSettings } from './rewardSettings.ts';
 
 interface Needs {
@@ -23,6 +21,9 @@ export function addSandboxCommands(table: CommandTable, { extension, documents, 
 	/** @returns the report, which tests look at */
 	table.add(commandIds.checkSandbox, async (): Promise<IsolationReport> => {
 		requireTrust();
+		// Loaded when it is asked for: activation is short.
+		const { runIsolationCheck } = await import('./isolationProcess.ts');
+		const { isolationSentence, isolationText } = await import('./isolationText.ts');
 		const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
 		const report = await vscode.window.withProgress(
 			{ location: vscode.ProgressLocation.Notification, title: 'Checking the sandbox', cancellable: true },
