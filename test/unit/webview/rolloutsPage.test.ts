@@ -45,7 +45,8 @@ async function open(
 	return view;
 }
 
-const cards = '.card .block-text, .card .token';
+/** Those of the step and group that were asked for last, not of the ones before. */
+const cards = ['.block-text', '.token'].map((part) => `.group-view:not(.loading) .card ${part}`).join(', ');
 const text = (view: RolloutsView, selector: string) =>
 	view.page.locator(selector).evaluateAll((nodes) => nodes.map((node) => (node as HTMLElement).innerText));
 
@@ -327,7 +328,7 @@ test('where there is nothing to show, the panel says why and what to do', option
 test('a view that comes back shows the same place', options, async (t) => {
 	const run = newRun();
 	await writeRun(run, [1, 2, 3], { groups: 3, size: 3 });
-	const first = await openRollouts(browser, run);
+	const first = await open(t, run);
 	await first.page.waitForSelector(cards);
 	await first.page.keyboard.press('[');
 	await first.page.keyboard.press('[');
