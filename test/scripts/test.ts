@@ -32,8 +32,6 @@ interface Phase {
 	readonly again?: (files: readonly string[]) => readonly [string, ...string[]];
 	/** It runs while the phases behind it do, and is told at the end: it keeps one core busy, and so do those. */
 	readonly beside?: boolean;
-	/** Its parts run two at a time as soon as nothing else runs beside them. Each is told when it is over. */
-	readonly paired?: boolean;
 }
 
 interface Part {
@@ -80,7 +78,6 @@ const phases: readonly Phase[] = [
 		name: 'e2e',
 		command: nodeTests('e2e', 1, 'test/e2e/**/*.test.ts'),
 		parts: filesOf('e2e'),
-		paired: true,
 		needs: ['build'],
 		timeoutSeconds: 900,
 	},
@@ -235,35 +232,19 @@ async function tryAgain(
 	};
 }
 
+/** One after the other: a workbench with its browser keeps two cores busy, and two of them take twice as long. */
 async function runParts(phase: Phase, parts: readonly Part[], to: Terminal): Promise<Counts> {
-	const left = [...parts];
-	const done: Counts[] = [];
-	const lane = async (next: () => Part | undefined) => {
-		for (let part = next(); part !== undefined && !interrupted; part = next()) {
-			done.push(await (phase.paired ? runAndTell(phase, part, to) : runPart(phase, part, to)));
-		}
-	};
-	const lanes = [lane(() => left.shift())];
-	if (phase.paired && availableParallelism() > 1) {
-		void Promise.all(aside.map(({ ended }) => ended)).then(() => lanes.push(lane(() => left.pop())));
+	const sum: Counts = { passed: 0, failed: 0, skipped: 0 };
+	const names: string[] = [];
+	for (const part of parts) {
+		if (interrupted) break;
+		const counts = await runPart(phase, part, to);
+		sum.passed += counts.passed;
+		sum.failed += counts.failed;
+		sum.skipped += counts.skipped;
+		names.push(...(counts.failures ?? []));
 	}
-	// The second lane may have begun by then; it takes nothing where nothing is left.
-	await lanes[0];
-	await Promise.all(lanes);
-	const sum = (of: (counts: Counts) => number) => done.reduce((total, counts) => total + of(counts), 0);
-	return {
-		passed: sum(({ passed }) => passed),
-		failed: sum(({ failed }) => failed),
-		skipped: sum(({ skipped }) => skipped),
-		failures: done.flatMap(({ failures }) => failures ?? []),
-	};
-}
-
-async function runAndTell(phase: Phase, part: Part, to: Terminal): Promise<Counts> {
-	const log = join(scratch, `${phase.name}-${part.name}.txt`);
-	const counts = await runPart(phase, part, { log, say: (line) => appendFileSync(log, `${line}\n`) });
-	to.say(readFileSync(log, 'utf8').trimEnd());
-	return counts;
+	return { ...sum, failures: names };
 }
 
 async function runPart(phase: Phase, { name, command }: Part, to: Terminal): Promise<Counts> {
