@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import * as vscode from 'vscode';
 import type { ExtensionApi } from '../../../src/extension.ts';
 import { commandIds, extensionId } from '../../../src/host/ids.ts';
-import { activated, untilListed, workspaceFolder, writeRun } from '../support/laboratory.ts';
+import { activated, untilListed, untilRun, workspaceFolder, writeRun } from '../support/laboratory.ts';
 
 suite('exports', () => {
 	let api: ExtensionApi;
@@ -29,7 +29,7 @@ suite('exports', () => {
 		const { extensionPath } = vscode.extensions.getExtension(extensionId) as vscode.Extension<ExtensionApi>;
 		await cp(join(extensionPath, 'test', 'fixtures', 'trl-run'), run, { recursive: true });
 		await vscode.commands.executeCommand(commandIds.addRunFolder, run);
-		await untilListed(api, run);
+		await untilRun(api, run, 'the run is listed', () => true);
 		const out = join(folder, 'pairs.jsonl');
 		const summary = await exported(run, { as: 'dpo', out, step: 1 });
 		assert.ok(summary !== undefined && summary.written > 0);
