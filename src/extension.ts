@@ -315,6 +315,7 @@ export function activate(context: vscode.ExtensionContext): ExtensionApi {
 		starter,
 		notices,
 		estimate: async (recipe) => (await pytorch.get()).memory.show(recipe),
+		rewards: rewardFiles,
 		templates: vscode.Uri.joinPath(extension, 'media', 'templates'),
 		storage,
 	});

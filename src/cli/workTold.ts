@@ -21,7 +21,7 @@ export class WorkTold<P> {
 	readonly #workOf: (progress: P) => Work;
 	readonly #words: (progress: P) => string;
 	#faults = 0;
-	#told = 0;
+	#told = Number.NEGATIVE_INFINITY;
 
 	/**
 	 * @param noun of what is left out: line, question

@@ -47,7 +47,7 @@ export async function newProject(
 async function pickTemplate(): Promise<ProjectTemplate | undefined> {
 	const picked = await vscode.window.showQuickPick(
 		projectTemplates.map((template) => ({ label: template.label, detail: template.detail, template })),
-		{ title: 'New project', placeHolder: 'What to train on' },
+		{ title: 'New project', placeHolder: 'What to train on', ignoreFocusOut: true },
 	);
 	return picked?.template;
 }
@@ -64,7 +64,8 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 	}
 	if (choices.length > 0) {
 		choices.push({ label: '$(folder-opened) Another folder', uri: null });
-		const picked = await vscode.window.showQuickPick(choices, { title: 'New project', placeHolder: 'Where to put it' });
+		const options = { title: 'New project', placeHolder: 'Where to put it', ignoreFocusOut: true };
+		const picked = await vscode.window.showQuickPick(choices, options);
 		if (picked === undefined) return undefined;
 		if (picked.uri !== null) return picked.uri;
 	}

@@ -53,7 +53,8 @@ export class RunPicker {
 				const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
-			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true },
+			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
+			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true, ignoreFocusOut: true },
 		);
 		return picked && [picked.view];
 	}

@@ -19,7 +19,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	readonly #evaluations: EvaluationStore;
 	readonly #view: vscode.TreeView<string>;
 	readonly #changed = new vscode.EventEmitter<string[] | undefined>();
-	readonly #shown = new Map<string, string>();
+	readonly #shown = new Map<string, Shown>();
 	#order: readonly string[] = [];
 	#shared: ReadonlySet<string> = new Set();
 	readonly onDidChangeTreeData = this.#changed.event;
@@ -33,15 +33,20 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		this.#view = this.register(
 			vscode.window.createTreeView(viewIds.runs, { treeDataProvider: this, canSelectMany: true }),
 		);
-		this.register(store.onDidChange(() => this.#update()));
-		this.register(pipelines.onDidChange(() => this.#update()));
-		this.register(evaluations.onDidChange(() => this.#update()));
-		// Elapsed times move on between the steps.
+		// Of a run at work every step changes the words; the editor redraws all rows of a pipeline for each. They wait for the
+		// clock, which also moves elapsed times on between the steps.
+		const update = () => this.#update(this.#isAnyLive() ? 'states' : 'words');
+		this.register(store.onDidChange(update));
+		this.register(pipelines.onDidChange(update));
+		this.register(evaluations.onDidChange(update));
 		const clock = setInterval(() => {
-			if (!this.#view.visible) return;
-			if (this.#store.runs.some(isLive) || this.#pipelines.pipelines.some(isLivePipeline)) this.#update();
+			if (this.#view.visible && this.#isAnyLive()) this.#update();
 		}, 1000);
 		this.register(toDisposable(() => clearInterval(clock)));
+	}
+
+	#isAnyLive(): boolean {
+		return this.#store.runs.some(isLive) || this.#pipelines.pipelines.some(isLivePipeline);
 	}
 
 	/** Folders that are selected in the view. */
@@ -139,15 +144,15 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return item;
 	}
 
-	/** Redraws the rows whose words changed, and the list only when rows came or went. */
-	#update(): void {
+	/** Redraws the rows whose words, or whose state, changed, and the list only when rows came or went. */
+	#update(what: 'words' | 'states' = 'words'): void {
 		const now = Date.now() / 1000;
 		this.#shared = sharedNames(this.#store.runs);
 		const below = (folder: string): string[] => [folder, ...this.getChildren(folder).flatMap(below)];
 		const order = this.#top().flatMap(below);
 		const changed = order.filter((folder) => {
 			const row = this.#rowOf(folder, now);
-			return row !== null && this.#remember(folder, row);
+			return row !== null && this.#remember(folder, row, what);
 		});
 		const sameOrder = order.length === this.#order.length && order.every((folder, i) => folder === this.#order[i]);
 		this.#order = order;
@@ -164,11 +169,19 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return presentRun(view, now, this.#shared.has(nameOf(view)));
 	}
 
-	/** @returns whether its words are new */
-	#remember(folder: string, { label, description, icon, contextValue }: TreeRow): boolean {
-		const words = JSON.stringify([label, description, icon, contextValue]);
-		if (this.#shown.get(folder) === words) return false;
-		this.#shown.set(folder, words);
+	/** @returns whether its words are new, or its state, where that alone counts */
+	#remember(folder: string, { label, description, icon, contextValue }: TreeRow, what: 'words' | 'states'): boolean {
+		const state = JSON.stringify([label, icon, contextValue]);
+		const words = JSON.stringify([state, description]);
+		const shown = this.#shown.get(folder);
+		if (shown?.words === words || (what === 'states' && shown?.state === state)) return false;
+		this.#shown.set(folder, { state, words });
 		return true;
 	}
+}
+
+/** What a row said when it was drawn last. */
+interface Shown {
+	readonly state: string;
+	readonly words: string;
 }

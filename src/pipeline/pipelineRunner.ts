@@ -6,10 +6,11 @@ import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipel
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
-import { heartbeatMs } from '../runs/lockTimes.ts';
+import { endingMs, heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
 import {
+	claimsRunning,
 	hashRecipe,
 	readPipeline,
 	readPipelineRecipe,
@@ -64,7 +65,10 @@ export class PipelineRunner {
 	 * at fault. @returns the exit status: 0 finished or stopped, 1 a stage failed
 	 */
 	static async run(options: RunnerOptions, onStopper: (stop: () => void) => void): Promise<number> {
-		const lock = await RunLock.acquire(join(options.folder, pipelineFiles.lock), `The pipeline ${options.folder}`);
+		const before = await readPipeline(options.folder).catch(() => null);
+		const patienceMs = before !== null && !claimsRunning(before) ? endingMs : 0;
+		const path = join(options.folder, pipelineFiles.lock);
+		const lock = await RunLock.acquire(path, `The pipeline ${options.folder}`, patienceMs);
 		try {
 			const known = await readPipeline(options.folder);
 			const changed = options.recipe === null ? null : await readPipelineFile(options.recipe);

@@ -1,5 +1,6 @@
 import { link, lstat, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../base/failure.ts';
 import { asidePath, ensureFolder, renameOver } from './atomicFile.ts';
 import { heartbeatMs, silentMs } from './lockTimes.ts';
@@ -10,6 +11,8 @@ interface LockEntry extends ProcessIdentity {
 }
 
 const largestEntry = 64 << 10;
+/** Between two looks at a lock that is waited for. */
+const lookMs = 30;
 
 function decodeEntry(text: string): LockEntry | null {
 	try {
@@ -59,8 +62,10 @@ export class RunLock {
 	 * Takes the lock or fails with `busy`, naming the process that holds it.
 	 * @param folder the lock's own folder; made if missing
 	 * @param what what is locked, for the sentence: "The run /a/b"
+	 * @param patienceMs how long to wait for a holder that is about to end; default: not at all
 	 */
-	static async acquire(folder: string, what: string): Promise<RunLock> {
+	static async acquire(folder: string, what: string, patienceMs = 0): Promise<RunLock> {
+		const deadline = performance.now() + patienceMs;
 		const identity = await ownIdentity();
 		try {
 			await ensureFolder(folder);
@@ -71,6 +76,10 @@ export class RunLock {
 				const newest = all.at(-1) ?? 0;
 				const holder = newest === 0 ? null : await holderOf(folder, newest);
 				if (holder === 'gone') continue;
+				if (holder !== null && performance.now() < deadline) {
+					await sleep(lookMs);
+					continue;
+				}
 				if (holder !== null) {
 					const where = holder.host === identity.host ? '' : ` on ${holder.host}`;
 					throw new Failure(

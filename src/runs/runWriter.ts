@@ -19,11 +19,12 @@ import {
 	superfluous,
 } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
-import { heartbeatMs } from './lockTimes.ts';
+import { endingMs, heartbeatMs } from './lockTimes.ts';
 import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
+import { claimsLife } from './runStatus.ts';
 import { openRegular, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
@@ -96,7 +97,8 @@ export class RunWriter {
 	 * of run.json are kept, an old error or reason of a pause is dropped.
 	 */
 	static async reopen(folder: string): Promise<RunWriter> {
-		const lock = await lockRun(folder);
+		const known = await readRecord(folder).catch(() => null);
+		const lock = await lockRun(folder, known !== null && !claimsLife(known) ? endingMs : 0);
 		try {
 			const { error: _, pause: __, ...old } = await readRecord(folder);
 			const time = now();
@@ -340,11 +342,11 @@ export class RunWriter {
 	}
 }
 
-async function lockRun(folder: string): Promise<RunLock> {
+async function lockRun(folder: string, patienceMs = 0): Promise<RunLock> {
 	await refuseLinks(folder).catch((error: unknown) => {
 		throw Failure.from(error, `Cannot write into ${folder}`);
 	});
-	return RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`);
+	return RunLock.acquire(join(folder, runFiles.lock), `The run ${folder}`, patienceMs);
 }
 
 function* formatted(lines: Iterable<unknown>): Iterable<string> {

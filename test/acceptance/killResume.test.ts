@@ -16,5 +16,9 @@ const recipe = {
 
 test('twenty kills at random moments change neither metrics, rollouts, evaluations nor weights', async () => {
 	await using place = await Workplace.make();
-	await checkKillResume(place, recipe, 20, 20, ({ kills }) => console.error(`killed after ${kills.join(' and ')} ms`));
+	await checkKillResume(place, recipe, {
+		moments: 20,
+		seed: 20,
+		onKill: ({ kills }) => console.error(`killed after ${kills.join(' and ')} ms`),
+	});
 });

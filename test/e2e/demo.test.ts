@@ -1,9 +1,11 @@
+// @reaches cli
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { node, root } from '../scripts/paths.ts';
+import { sharedCache } from '../scripts/sharedCache.ts';
 import { skip } from '../support/chromium.ts';
 import { inOrder, isAlive, Laboratory, recordOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
@@ -23,7 +25,8 @@ test('npm run demo prints an address at which its run can be watched', { skip },
 	await step('it starts the run, and a workbench that asks for a login', async () => {
 		const set = changes.flatMap((change) => ['--set', change]);
 		demo = spawn(node, [join(root, 'test/scripts/demo.ts'), folder, '--browser', '--no-open', ...set], {
-			env: { ...process.env, ...lab.server.environment },
+			// Its own cache folder has no workbench, and would get one.
+			env: { ...process.env, ...lab.server.environment, REASONING_LAB_TEST_CACHE: sharedCache() },
 			stdio: ['ignore', 'pipe', 'inherit'],
 		});
 		demo.stdout?.setEncoding('utf8').on('data', (text: string) => {

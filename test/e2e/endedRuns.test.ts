@@ -1,3 +1,4 @@
+// @reaches engine dashboard
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { skip } from '../support/chromium.ts';

@@ -1,3 +1,4 @@
+// @reaches host engine dashboard
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -122,14 +123,13 @@ test('train by GRPO, watch it, read its rollouts, through a reload and a resume'
 
 	await step('resume from a checkpoint is a new run with a parent', async () => {
 		await workbench.command('Reasoning Lab: Resume from Checkpoint');
+		await workbench.asked(/as a new run$/);
+		// The oldest.
 		await workbench
 			.quickItems()
 			.filter({ hasText: /Step \d+/ })
 			.last()
-			.waitFor();
-		// By keyboard: a list that still moves cannot be missed. Upwards from the first item is the last one.
-		await workbench.page.keyboard.press('ArrowUp');
-		await workbench.page.keyboard.press('Enter');
+			.click();
 		await waitUntil(() => lab.runs().length === 2, 'there is a second run');
 		const branch = lab.runs()[1] ?? '';
 		await waitUntil(() => stepsOf(branch).length > 3, 'it makes steps');

@@ -1,3 +1,4 @@
+// @reaches rollouts
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @reaches host
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @reaches playground
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -100,18 +101,16 @@ test('the playground asks a run’s checkpoint, branches at a token, compares, s
 		assert.deepEqual([made?.prompt, made?.answer, made?.expect], ['3+4=', '7', 1]);
 	});
 
-	await step('it comes back with the window, in every theme', async () => {
+	await step('it comes back with the window, and stays in another theme', async () => {
 		await page.waitForTimeout(1000);
 		await workbench.reload();
 		view = await workbench.app('playground');
 		await answered(3);
 		assert.equal(await view.locator('.side').count(), 2);
-		for (const theme of ['vs', 'hc-black'] as const) {
-			await lab.setTheme(workbench, theme);
-			view = await workbench.app('playground');
-			await view.locator('.side').nth(1).waitFor();
-			await workbench.screenshot(`playground-${theme}`);
-		}
+		await lab.setTheme(workbench, 'hc-light');
+		view = await workbench.app('playground');
+		await view.locator('.side').nth(1).waitFor();
+		await workbench.screenshot('playground-hc-light');
 		await view.getByRole('textbox', { name: 'Question', exact: true }).press('Control+Enter');
 		await answered(4);
 		await finished();

@@ -1,13 +1,14 @@
+// @reaches driver trainer
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { skip as noBrowser } from '../support/chromium.ts';
-import { type RayCluster, startRayCluster } from '../support/rayCluster.ts';
 import { violations } from './accessibility.ts';
 import { inOrder, isAlive, Laboratory, readLines, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
+import { pytorchRecipe } from './smallRecipe.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -16,29 +17,12 @@ const skip = noBrowser || ('missing' in found && process.env.CI === undefined ? 
 /** The first torch of a process takes its time on a busy machine. */
 const patience = 180;
 
-const recipe = (name: string, steps: number, more: object) => ({
-	format: 1,
-	name,
-	seed: 1,
-	dataset: { task: 'addition', digits: 1 },
-	model: { layers: 1, width: 32, heads: 2 },
-	rewards: [{ use: 'format' }],
-	stages: [
-		{ type: 'grpo', steps, num_generations: 4, prompts_per_step: 2, max_completion_length: 12, learning_rate: 1e-3 },
-	],
-	evaluate: { every: 1000, problems: 4 },
-	checkpoint: { every: 1000, keep: 2 },
-	...more,
-});
-
-test('recipes of the PyTorch engine and of a Ray cluster run from the editor', { skip }, async (t) => {
-	const cluster = { opened: null as RayCluster | null };
-	t.after(() => cluster.opened?.stop());
+test('recipes of the PyTorch engine run from the editor', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'pytorch-runs', {
 		env: { REASONING_LAB_TORCH_PYTHON: undefined, OMP_NUM_THREADS: '1' },
 	});
 	const step = inOrder(t);
-	lab.write('torch.recipe.json', recipe('torch', 20_000, { engine: 'pytorch' }));
+	lab.write('torch.recipe.json', pytorchRecipe('torch', 20_000, { engine: 'pytorch' }));
 	const workbench = await lab.workbench();
 	const dashboard = async () => new DashboardPage(await workbench.app('dashboard'));
 	let run = '';
@@ -64,7 +48,7 @@ test('recipes of the PyTorch engine and of a Ray cluster run from the editor', {
 		await waitUntil(
 			async () => {
 				await workbench.command('Reasoning Lab: Doctor');
-				return found.waitFor({ timeout: 60_000 }).then(
+				return found.waitFor({ timeout: 15_000 }).then(
 					() => true,
 					() => false,
 				);
@@ -126,40 +110,6 @@ test('recipes of the PyTorch engine and of a Ray cluster run from the editor', {
 			steps.filter((one) => one > 0),
 			Array.from({ length: steps.at(-1) ?? 0 }, (_, i) => i + 1),
 			'no step is missing or doubled',
-		);
-	});
-
-	await step('the same recipe as a job of a Ray cluster is submitted, followed and stopped', async () => {
-		cluster.opened = await startRayCluster({ python });
-		const { address } = cluster.opened;
-		lab.write('cluster.recipe.json', recipe('cluster', 20_000, { engine: 'ray', ray: { address } }));
-		await workbench.openFile('cluster.recipe.json');
-		await workbench.command('Reasoning Lab: Start Run');
-		await waitUntil(() => lab.runs().length === 2, 'the run has a folder', patience);
-		const job = lab.runs()[1] ?? '';
-		await waitUntil(() => stepsOf(job).length > 2, 'its steps come here', patience);
-		assert.equal(recordOf(job).engine, 'ray');
-		await workbench.openSideBar();
-		await workbench
-			.run(/^cluster, /)
-			.first()
-			.waitFor();
-		await workbench.runAction(/^cluster, /, /Open Dashboard/);
-		const page = await dashboard();
-		await page.status(/running/);
-		await workbench.screenshot('ray-dashboard');
-		await workbench.runAction(/^cluster, /, /Stop/);
-		await workbench
-			.run(/^cluster, .*stopped/)
-			.first()
-			.waitFor({ timeout: patience * 1000 });
-		await waitUntil(
-			async () => {
-				const jobs = (await (await fetch(`${address}/api/jobs/`)).json()) as { status: string }[];
-				return jobs.every(({ status }) => status !== 'RUNNING' && status !== 'PENDING');
-			},
-			'nothing of it goes on there',
-			patience,
 		);
 	});
 });

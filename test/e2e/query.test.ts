@@ -1,3 +1,4 @@
+// @reaches lab query
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// @reaches search tree strategies
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

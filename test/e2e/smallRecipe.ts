@@ -27,3 +27,19 @@ export function smallRecipe(grpoSteps: number): object {
 
 /** As the demo's, so that Start Demo Run takes this one in a workspace that has it. */
 export const demoRecipe = 'addition.recipe.json';
+
+/** A recipe of GRPO for the engines in Python, whose run lasts until it is stopped. */
+export const pytorchRecipe = (name: string, steps: number, more: object) => ({
+	format: 1,
+	name,
+	seed: 1,
+	dataset: { task: 'addition', digits: 1 },
+	model: { layers: 1, width: 32, heads: 2 },
+	rewards: [{ use: 'format' }],
+	stages: [
+		{ type: 'grpo', steps, num_generations: 4, prompts_per_step: 2, max_completion_length: 12, learning_rate: 1e-3 },
+	],
+	evaluate: { every: 1000, problems: 4 },
+	checkpoint: { every: 1000, keep: 2 },
+	...more,
+});

@@ -1,3 +1,4 @@
+// @reaches transcript comparison
 import assert from 'node:assert/strict';
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

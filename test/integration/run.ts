@@ -1,44 +1,62 @@
 /**
  * Runs the suites inside an extension host, of a browser workbench or of desktop VS Code: both call `run` of the module
- * named as the extension's tests path. Results go to the file named by REASONING_LAB_TEST_RESULTS.
+ * named as the extension's tests path. Results go to the file named by REASONING_LAB_TEST_RESULTS;
+ * REASONING_LAB_TEST_PATTERN selects tests by name.
  */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Mocha from 'mocha';
 
+export interface IntegrationTest {
+	readonly title: string;
+	readonly status: 'passed' | 'failed' | 'skipped';
+	readonly milliseconds: number;
+	readonly error?: string;
+}
+
 export interface IntegrationResults {
-	passed: number;
-	/** Title and reason, where one is known. */
-	readonly skipped: string[];
-	readonly failed: { title: string; error: string }[];
+	readonly tests: IntegrationTest[];
 }
 
 export async function run(): Promise<void> {
-	const mocha = new Mocha({ ui: 'tdd', color: false, timeout: 120_000 });
+	const { REASONING_LAB_TEST_RESULTS: path, REASONING_LAB_TEST_PATTERN: pattern } = process.env;
+	const mocha = new Mocha({
+		ui: 'tdd',
+		color: false,
+		timeout: 120_000,
+		// A name begins with that of the program that runs the suites, which is not known here.
+		...(pattern === undefined
+			? {}
+			: { grep: new RegExp(pattern.replace(/^(browser workbench|desktop VS Code) /, '')) }),
+	});
 	const suites = join(__dirname, 'suites');
 	for (const name of readdirSync(suites).sort()) if (name.endsWith('.cjs')) mocha.addFile(join(suites, name));
-	const results: IntegrationResults = { passed: 0, skipped: [], failed: [] };
+	const tests: IntegrationTest[] = [];
+	const add = (test: Mocha.Test | Mocha.Hook, status: IntegrationTest['status'], error?: unknown) =>
+		tests.push({
+			title: test.fullTitle(),
+			status,
+			milliseconds: test.duration ?? 0,
+			...(status === 'failed' ? { error: (error as Error)?.stack ?? String(error) } : {}),
+		});
 	await new Promise<void>((resolve) => {
-		const runner = start(mocha, results, resolve);
-		if (runner === null) return;
-		runner.on('pass', () => results.passed++);
-		runner.on('pending', (test) => results.skipped.push(test.fullTitle()));
-		runner.on('fail', (test, error) =>
-			results.failed.push({ title: test.fullTitle(), error: error?.stack ?? String(error) }),
-		);
+		try {
+			const runner = mocha.run(() => resolve());
+			runner.on('pass', (test) => add(test, 'passed'));
+			runner.on('pending', (test) => add(test, 'skipped'));
+			runner.on('fail', (test, error) => add(test, 'failed', error));
+		} catch (error) {
+			// A suite file that throws while it is loaded is a failure of its own, not the end of the runner.
+			tests.push({
+				title: 'the suites are loaded',
+				status: 'failed',
+				milliseconds: 0,
+				error: (error as Error)?.stack ?? String(error),
+			});
+			resolve();
+		}
 	});
-	const path = process.env.REASONING_LAB_TEST_RESULTS;
-	if (path !== undefined) writeFileSync(path, JSON.stringify(results));
-	if (results.failed.length > 0) throw new Error(`${results.failed.length} tests failed`);
-}
-
-/** A suite file that throws while it is loaded is a failure of its own, not the end of the runner. */
-function start(mocha: Mocha, results: IntegrationResults, done: () => void): Mocha.Runner | null {
-	try {
-		return mocha.run(done);
-	} catch (error) {
-		results.failed.push({ title: 'The suites could not be loaded', error: (error as Error)?.stack ?? String(error) });
-		done();
-		return null;
-	}
+	if (path !== undefined) writeFileSync(path, JSON.stringify({ tests } satisfies IntegrationResults));
+	const failed = tests.filter(({ status }) => status === 'failed').length;
+	if (failed > 0) throw new Error(`${failed} tests failed`);
 }

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import * as v from 'valibot';
 import type { ExportTarget } from '../../src/core/reward/export/exportTarget.ts';
 import { exportRewardFile, writeAdapter } from '../../src/rewards/exportRewardFile.ts';
@@ -13,6 +11,7 @@ import { RewardHosts } from '../../src/rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../src/rewards/rewardPrograms.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { runPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -20,7 +19,7 @@ const python = 'python' in found ? found.python : '';
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
 const file = join(root, 'test/fixtures/rewards/export.reward.py');
-const run = promisify(execFile);
+const script = (name: string) => join(root, 'test/python', name);
 let folder: string;
 before(async () => {
 	folder = await mkdtemp(join(tmpdir(), 'adapters-'));
@@ -69,10 +68,10 @@ const rows: readonly Row[] = [
 	{ prompt: '9+9=', completion: '', answer: '18', columns: { limit: 20 } },
 ];
 
-async function asTrainer(target: ExportTarget): Promise<unknown> {
-	const child = run(python, ['test/python/adapters.py', target, await adapter(target)], { cwd: root });
-	child.child.stdin?.end(JSON.stringify(rows));
-	return JSON.parse((await child).stdout);
+/** What a trainer makes of an adapter, called as it calls one. */
+async function asTrainer(target: ExportTarget, path?: string): Promise<unknown> {
+	const args = [target, path ?? (await adapter(target))];
+	return JSON.parse(await runPython({ python, script: script('adapters.py'), args, input: JSON.stringify(rows) }));
 }
 
 const near = (actual: number, expected: number) =>
@@ -80,10 +79,7 @@ const near = (actual: number, expected: number) =>
 
 describe('exported adapters in their trainers', { skip }, () => {
 	test("TRL's GRPOTrainer trains with it, on the values that the reward host gives", { timeout: 240_000 }, async () => {
-		const { stdout } = await run(python, ['test/python/grpo_rewards.py', await adapter('trl')], {
-			cwd: root,
-			maxBuffer: 64 << 20,
-		});
+		const stdout = await runPython({ python, script: script('grpo_rewards.py'), args: [await adapter('trl')] });
 		const call = v.object({
 			reward: v.string(),
 			prompts: v.array(v.string()),
@@ -144,9 +140,10 @@ describe('exported adapters in their trainers', { skip }, () => {
 		});
 		assert.ok(!findings.some(({ severity }) => severity === 'error'));
 		await writeAdapter(join(folder, 'label.py'), text);
-		const child = run(python, ['test/python/adapters.py', 'openrlhf', join(folder, 'label.py')], { cwd: root });
-		child.child.stdin?.end(JSON.stringify(rows));
-		const replies = JSON.parse((await child).stdout) as { rewards: number[]; logs: { digits: number[] } }[];
+		const replies = (await asTrainer('openrlhf', join(folder, 'label.py'))) as {
+			rewards: number[];
+			logs: { digits: number[] };
+		}[];
 		const expected = await hostValues('digits', rows);
 		for (const [i, { rewards, logs }] of replies.entries()) {
 			near(rewards[0] as number, expected[i] as number);

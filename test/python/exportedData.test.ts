@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import * as v from 'valibot';
 import type { TextForm } from '../../src/core/export/textForms.ts';
 import { resolveTemplate } from '../../src/core/text/template.ts';
@@ -14,13 +12,13 @@ import { openRun } from '../../src/runs/openRun.ts';
 import { StepLabels } from '../../src/runs/stepLabels.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { runPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 // Where nobody looks, a suite that is left out would look like one that passed.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
-const run = promisify(execFile);
 const tags = resolveTemplate('r1');
 const options = { replace: true };
 const fixture = (name: string) => openRun(join(root, 'test/fixtures', name));
@@ -68,7 +66,8 @@ async function trained(form: TextForm) {
 	const examples = await exportRollouts(sft, { as: 'sft', ...some, form }, path('sft'), options);
 	const pairs = await exportRollouts(await fixture('trl-run'), { as: 'dpo', ...some, form }, path('dpo'), options);
 	const files = ['sft', 'dpo', 'stepwise', 'prm800k'].map(path);
-	const { stdout } = await run(python, ['test/python/exported_data.py', ...files], { cwd: root, maxBuffer: 64 << 20 });
+	const script = join(root, 'test/python/exported_data.py');
+	const stdout = await runPython({ python, script, args: files });
 	const reply = v.parse(replySchema, JSON.parse(stdout.trim().split('\n').at(-1) as string));
 	assert.equal(reply.sft.rows, examples.written);
 	assert.equal(reply.dpo.rows, pairs.written);

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import { Failure } from '../../src/base/failure.ts';
 import type { GenerateRequest, Generation } from '../../src/core/search/policy.ts';
 import type { GeneratedText, PolicyContext } from '../../src/policies/openedPolicy.ts';
@@ -14,16 +12,15 @@ import { probePolicy } from '../../src/policies/probePolicy.ts';
 import type { PolicySpecOf } from '../../src/protocol/policySpec.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { type PythonProcess, runPython, startPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
 // Where nobody looks, a suite that is left out would look like one that passed.
 const skip = 'missing' in found && process.env.CI === undefined ? found.missing : false;
 
-const run = promisify(execFile);
 const never = new AbortController().signal;
 const context: PolicyContext = { engine: '', client: 'test', folder: '/' };
-const offline = { ...process.env, HF_HUB_OFFLINE: '1', TRANSFORMERS_OFFLINE: '1', OMP_NUM_THREADS: '1' };
 
 async function freePort(): Promise<number> {
 	const server = createServer();
@@ -34,26 +31,23 @@ async function freePort(): Promise<number> {
 }
 
 /** `transformers serve`, a server that others wrote, with a model that has learnt to count. */
-async function serve(folder: string): Promise<{ server: ChildProcess; baseUrl: string }> {
-	await run(python, [join(root, 'test/python/counting_model.py'), folder], { env: offline, timeout: 240_000 });
+async function serve(folder: string): Promise<{ server: PythonProcess; baseUrl: string }> {
+	await runPython({ python, script: join(root, 'test/python/counting_model.py'), args: [folder] });
 	const port = await freePort();
-	const program = join(dirname(python), process.platform === 'win32' ? 'transformers.exe' : 'transformers');
-	const server = spawn(program, ['serve', folder, '--host', '127.0.0.1', '--port', String(port), '--device', 'cpu'], {
-		env: offline,
-		stdio: ['ignore', 'pipe', 'pipe'],
-	});
-	let said = '';
-	for (const stream of [server.stdout, server.stderr]) {
-		stream?.setEncoding('utf8').on('data', (text: string) => {
-			said = (said + text).slice(-4000);
-		});
-	}
+	const args = ['serve', folder, '--host', '127.0.0.1', '--port', String(port), '--device', 'cpu'];
+	const server = await startPython({ python, script: { module: 'transformers.cli.transformers' }, args });
+	let ended = false;
+	const over = () => {
+		ended = true;
+	};
+	server.exit.then(over, over);
 	for (const end = Date.now() + 240_000; ; ) {
 		const healthy = await fetch(`http://127.0.0.1:${port}/health`).catch(() => null);
 		if (healthy?.ok) return { server, baseUrl: `http://127.0.0.1:${port}/v1` };
-		if (server.exitCode !== null || Date.now() > end) {
-			server.kill('SIGKILL');
-			throw new Error(`transformers serve does not answer:\n${said}`);
+		if (ended || Date.now() > end) {
+			const output = await server.output();
+			await server.end();
+			throw new Error(`transformers serve does not answer:\n${output.slice(-4000)}`);
 		}
 		await new Promise((resolve) => setTimeout(resolve, 200));
 	}
@@ -79,7 +73,7 @@ const numbers = (from: number, to: number) =>
 
 describe("Transformers' own server as a policy", { skip }, () => {
 	let folder: string;
-	let server: ChildProcess | null = null;
+	let server: PythonProcess | null = null;
 	let spec: PolicySpecOf<'openai'>;
 
 	before(async () => {
@@ -90,11 +84,7 @@ describe("Transformers' own server as a policy", { skip }, () => {
 		spec = { kind: 'openai', name: 'counter', baseUrl: served.baseUrl, model, api: 'chat', retries: 1 };
 	});
 	after(async () => {
-		if (server !== null) {
-			const gone = new Promise((resolve) => server?.once('exit', resolve));
-			server.kill('SIGKILL');
-			await gone;
-		}
+		await server?.end();
 		await rm(folder, { recursive: true, force: true });
 	});
 

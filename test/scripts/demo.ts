@@ -7,10 +7,11 @@ import { execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { buildIfStale } from './build.ts';
 import { cache, node, root } from './paths.ts';
 import { attached, run as execute } from './process.ts';
+import { readArguments } from './readArguments.ts';
 import { installCodeServer } from './workbench/install.ts';
 import { serveLogin } from './workbench/login.ts';
 import { Server } from './workbench/server.ts';
@@ -27,28 +28,22 @@ const usage = `npm run demo [-- FOLDER] [options]
   --port N            Port of the browser workbench.
   --no-open           Print the address; open no browser.`;
 
-const { values, positionals } = readArguments();
-
-function readArguments() {
-	try {
-		return parseArgs({
-			allowPositionals: true,
-			options: {
-				headless: { type: 'boolean', default: false },
-				seed: { type: 'string' },
-				control: { type: 'string' },
-				set: { type: 'string', multiple: true, default: [] },
-				browser: { type: 'boolean', default: false },
-				port: { type: 'string' },
-				'no-open': { type: 'boolean', default: false },
-				help: { type: 'boolean', default: false },
-			},
-		});
-	} catch (error) {
-		console.error(`${(error as Error).message}\n\n${usage}`);
-		process.exit(2);
-	}
-}
+const { values, positionals } = readArguments(
+	{
+		allowPositionals: true,
+		options: {
+			headless: { type: 'boolean', default: false },
+			seed: { type: 'string' },
+			control: { type: 'string' },
+			set: { type: 'string', multiple: true, default: [] },
+			browser: { type: 'boolean', default: false },
+			port: { type: 'string' },
+			'no-open': { type: 'boolean', default: false },
+			help: { type: 'boolean', default: false },
+		},
+	},
+	usage,
+);
 
 /** The folder of the project, with the template's files where they are not there yet. */
 function makeProject(): string {

@@ -30,22 +30,28 @@ function downloads(): string[] {
 		);
 }
 
-/** Writes the suites' results to `results`; resolves with the reason where they cannot run. */
-export async function runOnDesktop(results: string, workspace: string): Promise<string | undefined> {
+/** The VS Code to run suites in, or why there is none. */
+export function desktop(): { readonly program: string } | { readonly missing: string } {
 	const program = findDesktop();
-	if (program === undefined) return 'no VS Code is installed (VSCODE_PATH may name its program)';
+	if (program === undefined) return { missing: 'no VS Code is installed (VSCODE_PATH may name its program)' };
 	const headless = process.platform === 'linux' && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY;
-	if (headless) return 'there is no display (try: xvfb-run npm test)';
+	if (headless) return { missing: 'there is no display (try: xvfb-run npm test)' };
+	return { program };
+}
+
+/** Runs the suites, which write their results to `results`. */
+export async function runOnDesktop(results: string, workspace: string, env: Record<string, string>): Promise<void> {
+	const found = desktop();
+	if ('missing' in found) throw new Error(found.missing);
 	try {
 		await runTests({
-			vscodeExecutablePath: program,
+			vscodeExecutablePath: found.program,
 			extensionDevelopmentPath: root,
 			extensionTestsPath: join(root, 'dist/test/integration.cjs'),
 			launchArgs: [workspace, '--disable-extensions', '--disable-workspace-trust', '--no-sandbox'],
-			extensionTestsEnv: { REASONING_LAB_TEST_RESULTS: results },
+			extensionTestsEnv: env,
 		});
 	} catch (error) {
 		if (!existsSync(results)) throw error; // failures of tests are in the results
 	}
-	return undefined;
 }

@@ -12,6 +12,9 @@ export interface RunOptions {
 	/** Standard output stays on this terminal though `log` takes standard error. */
 	readonly showOutput?: boolean;
 	readonly timeoutSeconds?: number;
+	/** Ends the command when it is aborted. */
+	readonly signal?: AbortSignal;
+	readonly onStart?: (pid: number) => void;
 }
 
 /** Exit code of a command; 124 when it was ended because of its time limit, 127 when it could not be started. */
@@ -24,7 +27,8 @@ export async function run(command: string, args: readonly string[], options: Run
 			stdio: ['ignore', log === undefined || options.showOutput ? 'inherit' : log, log ?? 'inherit'],
 			detached: process.platform !== 'win32',
 		});
-		return await ended(child, options.timeoutSeconds);
+		if (child.pid !== undefined) options.onStart?.(child.pid);
+		return await ended(child, options.timeoutSeconds, options.signal);
 	} finally {
 		if (log !== undefined) closeSync(log);
 	}
@@ -35,7 +39,7 @@ function openLog(path: string): number {
 	return openSync(path, 'a');
 }
 
-function ended(child: ChildProcess, timeoutSeconds: number | undefined): Promise<number> {
+function ended(child: ChildProcess, timeoutSeconds?: number, signal?: AbortSignal): Promise<number> {
 	return new Promise((resolve) => {
 		let timedOut = false;
 		const timer =
@@ -48,10 +52,12 @@ function ended(child: ChildProcess, timeoutSeconds: number | undefined): Promise
 		const interrupt = () => endGroup(child);
 		process.once('SIGINT', interrupt);
 		process.once('SIGTERM', interrupt);
+		signal?.addEventListener('abort', interrupt, { once: true });
 		const finish = (code: number) => {
 			clearTimeout(timer);
 			process.off('SIGINT', interrupt);
 			process.off('SIGTERM', interrupt);
+			signal?.removeEventListener('abort', interrupt);
 			resolve(timedOut ? 124 : code);
 		};
 		child.once('error', () => finish(127));
@@ -87,15 +93,21 @@ export function endGroup(child: ChildProcess): void {
 	setTimeout(() => send('SIGKILL'), 5000).unref();
 }
 
-/** Processes whose command line names something inside `folder`: their ids and command lines (Linux). */
-function processesOf(folder: string): Map<number, string> {
+/**
+ * Processes whose environment or command line names something inside `folder`: their ids and command lines (Linux). What
+ * has TMPDIR there hands it on to everything that it starts, however detached.
+ */
+export function processesIn(folder: string): Map<number, string> {
 	const found = new Map<number, string>();
 	for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
 		const pid = Number(name);
 		if (!Number.isInteger(pid) || pid === process.pid) continue;
 		try {
-			const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').join(' ').trim();
-			if (command.includes(`${folder}/`)) found.set(pid, command);
+			const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+			// One that has ended and is not yet waited for has neither.
+			if (command === '') continue;
+			const environment = readFileSync(`/proc/${name}/environ`, 'latin1');
+			if (command.includes(`${folder}/`) || environment.includes(folder)) found.set(pid, command);
 		} catch {
 			// It has ended by itself.
 		}
@@ -104,14 +116,14 @@ function processesOf(folder: string): Map<number, string> {
 }
 
 /**
- * Ends processes whose command line names something inside `folder`, and says which those were. What ends with its editor
- * is given the time to notice that the editor has ended.
+ * Ends the processes that `processesIn` finds, and returns their command lines. What ends with its parent is given the time
+ * to notice that the parent has ended.
  */
-export async function endProcessesOf(folder: string, graceSeconds = 10): Promise<string[]> {
+export async function endProcessesIn(folder: string, graceSeconds = 10): Promise<string[]> {
 	const deadline = Date.now() + graceSeconds * 1000;
-	while (processesOf(folder).size > 0 && Date.now() < deadline)
-		await new Promise((resolve) => setTimeout(resolve, 200));
-	const left = processesOf(folder);
+	while (processesIn(folder).size > 0 && Date.now() < deadline)
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	const left = processesIn(folder);
 	for (const pid of left.keys()) {
 		try {
 			process.kill(pid, 'SIGKILL');

@@ -1,4 +1,5 @@
 /** Rewards that fail or do harm, in both languages: what an editor must bear. Each file has one reward, `bad`. */
+// @reaches rewardHost rewardPython
 export interface BadReward {
 	/** Whole texts. */
 	readonly python: string;

@@ -50,16 +50,17 @@ async function freePort(taken: Set<number>): Promise<number> {
  */
 export async function startRayCluster({ python, cpus = 3, environment = {} }: RayClusterOptions): Promise<RayCluster> {
 	// Sockets lie deep below it, and their paths are limited.
-	const folder = await mkdtemp(join(process.platform === 'win32' ? tmpdir() : '/tmp', 'rl'));
+	const folder = await mkdtemp(join(process.platform === 'win32' || tmpdir().length <= 24 ? tmpdir() : '/tmp', 'rl'));
 	const taken = new Set<number>();
 	const ports: number[] = [];
-	for (let i = 0; i < 9; i++) ports.push(await freePort(taken));
-	const [gcs, dashboard, agent, agentRpc, client, metrics, runtime, objects, nodes] = ports;
+	for (let i = 0; i < 8; i++) ports.push(await freePort(taken));
+	const [gcs, dashboard, agent, agentRpc, metrics, runtime, objects, nodes] = ports;
 	const bin = dirname(python);
 	const { RAY_ADDRESS: _, ...inherited } = process.env;
 	const child = spawn(
-		join(bin, 'ray'),
+		python,
 		[
+			join(import.meta.dirname, 'ray_head.py'),
 			'start',
 			'--head',
 			'--block',
@@ -72,7 +73,6 @@ export async function startRayCluster({ python, cpus = 3, environment = {} }: Ra
 			`--dashboard-port=${dashboard}`,
 			`--dashboard-agent-listen-port=${agent}`,
 			`--dashboard-agent-grpc-port=${agentRpc}`,
-			`--ray-client-server-port=${client}`,
 			`--metrics-export-port=${metrics}`,
 			`--runtime-env-agent-port=${runtime}`,
 			`--num-cpus=${cpus}`,
@@ -90,6 +90,9 @@ export async function startRayCluster({ python, cpus = 3, environment = {} }: Ra
 				PATH: [bin, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter),
 				RAY_USAGE_STATS_ENABLED: '0',
 				RAY_memory_monitor_refresh_ms: '0',
+				RAY_enable_worker_prestart: '0',
+				RAY_TRAIN_METRICS_ENABLED: '0',
+				RAY_TRAIN_ENABLE_PREEMPTION_WATCHER: '0',
 				// On a busy machine everything takes its time.
 				RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT: '300',
 				RAY_DASHBOARD_STARTUP_TIMEOUT_S: '300',

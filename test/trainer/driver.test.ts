@@ -1,7 +1,9 @@
 /** A run of the real trainer behind the real driver: controlled, stopped, killed, resumed, read and served. */
+// @reaches driver trainer
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +20,7 @@ import {
 } from '../../src/runs/runReader.ts';
 import { ServedCheckpoint } from '../../src/runs/servedCheckpoint.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { withOneThread } from '../support/oneThread.ts';
 import { connected, stepWritten } from '../unit/driver/driverPlace.ts';
 import { eventually, Workplace } from '../unit/engine/engineProcess.ts';
 import { readOutcome } from '../unit/engine/runOutcome.ts';
@@ -28,8 +31,20 @@ const skip = 'missing' in found && process.env.CI === undefined ? found.missing 
 const driver = fileURLToPath(new URL('../../src/driver/main.ts', import.meta.url));
 const embedded = fileURLToPath(new URL('../../src/engine/main.ts', import.meta.url));
 
-/** Dense: every completion earns something between 0 and 1, and a little more of it is a little better. */
-const denseReward = `export const ones = ({ completion }: { completion: string }) => share(completion);
+/**
+ * Dense: every completion earns something between 0 and 1, and a little more of it is a little better. Where a file `hold` is
+ * there, a process that has scored some batches writes `held`, and waits until `hold` goes.
+ */
+const denseReward = (folder: string) => `import { existsSync, writeFileSync } from 'node:fs';
+let rows = 0;
+export const ones = async ({ completion }: { completion: string }) => {
+	rows++;
+	while (rows > 70 && existsSync(${JSON.stringify(join(folder, 'hold'))})) {
+		writeFileSync(${JSON.stringify(join(folder, 'held'))}, '');
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+	return share(completion);
+};
 const share = (text: string) => (text === '' ? 0 : (text.split('1').length - 1) / text.length);
 `;
 const share = (text: string) => (text === '' ? 0 : (text.split('1').length - 1) / text.length);
@@ -44,10 +59,10 @@ const recipe = {
 	model: { layers: 1, width: 32, heads: 2 },
 	rewards: [{ file: 'ones.reward.ts' }],
 	stages: [
-		{ type: 'sft', steps: 6, learning_rate: 1e-3, batch_size: 16 },
+		{ type: 'sft', steps: 4, learning_rate: 1e-3, batch_size: 8 },
 		{
 			type: 'grpo',
-			steps: 30,
+			steps: 20,
 			num_generations: 4,
 			prompts_per_step: 4,
 			steps_per_generation: 2,
@@ -55,7 +70,7 @@ const recipe = {
 			learning_rate: 1e-2,
 		},
 	],
-	evaluate: { every: 10, problems: 24 },
+	evaluate: { every: 8, problems: 16 },
 	checkpoint: { every: 4, keep: 3 },
 };
 
@@ -74,7 +89,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
-	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward);
+	await writeFile(join(place.folder, 'ones.reward.ts'), denseReward(place.folder));
 
 	/** Pauses before the first step, changes a hyper-parameter there, and lets it go on. */
 	const begun = async (run: string, meanwhile: (client: ControlClient) => Promise<void> = async () => {}) => {
@@ -88,7 +103,7 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	};
 
 	const whole = (async () => {
-		const run = await place.prepare(recipe, 'whole');
+		const run = await withOneThread(await place.prepare(recipe, 'whole'));
 		const { engine, client } = await begun(run, async (paused) => {
 			const asked = { prompts: ['12+34=', '5+6='], n: 2, maxTokens: 5, logprobs: true, seed: 3 };
 			const { completions } = await paused.request('policy/generate', asked);
@@ -113,24 +128,24 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 	it('is told what to do while it trains, finishes, and its held-out reward has risen', async () => {
 		const run = await whole;
 		const record = await readRecord(run);
-		assert.deepEqual([record.status, record.step, record.engine], ['finished', 36, 'pytorch']);
+		assert.deepEqual([record.status, record.step, record.engine], ['finished', 24, 'pytorch']);
 		assert.ok(record.versions.trl);
 		const metrics = await readMetrics(run);
 		assert.equal(metrics[0]?.values.learning_rate, 3e-2, 'the changed learning rate is in force');
-		assert.equal(metrics[6]?.values.learning_rate, 1e-2, 'and ends with its stage');
+		assert.equal(metrics[4]?.values.learning_rate, 1e-2, 'and ends with its stage');
 		const reward = async (step: number) => {
 			const lines = await readEvaluationLines(run, step, 'heldout');
 			return lines.reduce((sum, { completion }) => sum + share(completion), 0) / lines.length;
 		};
 		const steps = (await readEvaluations(run)).map(({ step }) => step);
-		assert.deepEqual(steps, [6, 10, 20, 30, 36]);
-		const [before, now] = [await reward(6), await reward(36)];
+		assert.deepEqual(steps, [4, 8, 16, 24]);
+		const [before, now] = [await reward(4), await reward(24)];
 		assert.ok(now > before + 0.2, `held-out reward ${before} before GRPO, ${now} after it`);
 	});
 
 	it('is an ordinary run to the views: rollouts by group, and the index of the lab', async () => {
 		const run = await whole;
-		const rollouts = await readRollouts(run, 7);
+		const rollouts = await readRollouts(run, 5);
 		assert.equal(rollouts.length, 16);
 		assert.deepEqual([...new Set(rollouts.map(({ group }) => group))], [0, 1, 2, 3]);
 		for (const { tokens, rewards, completion } of rollouts) {
@@ -142,27 +157,35 @@ describe('a run behind the driver', { skip, timeout: 900_000 }, async () => {
 			await lab.setRuns([run]);
 			await lab.index(run);
 			const { rows } = await lab.sql({ sql: 'select count(*), count(distinct step) from rollouts', limit: 1 });
-			assert.deepEqual(rows[0]?.map(Number), [15 * 16, 15]);
+			assert.deepEqual(rows[0]?.map(Number), [10 * 16, 10]);
 		} finally {
 			await lab.close();
 		}
 	});
 
 	it('ends the same when it is stopped, its trainer is killed, and it is resumed', async () => {
-		const run = await place.prepare(recipe, 'broken');
+		// The rewards of both look for the same file.
+		await whole;
+		const run = await withOneThread(await place.prepare(recipe, 'broken'));
 		const { engine, client: first } = await begun(run);
-		// What its newest checkpoint was written at is the end of a stage.
-		await eventually(async () => ((await listCheckpoints(run)).at(-1)?.step ?? 0) >= 6, 'the checkpoint of step 6');
+		// In a batch, and after its newest checkpoint, that of the end of a stage: what is lost is done again.
+		await stepWritten(run, 5);
 		process.kill(await trainerOf(engine.process.pid as number), 'SIGKILL');
 		first.dispose();
 		assert.equal((await engine.exit).code, 2);
 		assert.match((await readRecord(run)).error?.message ?? '', /The trainer was killed after step \d+.*SIGKILL/);
 
+		// However fast it trains, it is told to stop in the middle.
+		const [hold, held] = [join(place.folder, 'hold'), join(place.folder, 'held')];
+		await writeFile(hold, '');
 		const again = place.start('--run', run, '--resume');
 		const client = await connected(run);
-		await stepWritten(run, 11);
-		const stopped = await client.request('run/stop', { checkpoint: true });
+		await eventually(async () => existsSync(held), 'a batch is held');
+		const stopping = client.request('run/stop', { checkpoint: true });
+		await rm(hold);
+		const stopped = await stopping;
 		assert.equal(stopped.status, 'stopped');
+		assert.ok(stopped.step > 5 && stopped.step < 24, `${stopped.step}`);
 		client.dispose();
 		assert.equal((await again.exit).code, 0);
 		assert.equal((await listCheckpoints(run)).at(-1)?.step, stopped.step);

@@ -1,15 +1,15 @@
 /** Through the real driver and its reward hosts GRPO computes what a plain script of TRL computes, bit for bit. */
+// @reaches driver trainer
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { openDataset } from '../../src/runs/openDataset.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { runPython } from '../support/loadedPython.ts';
+import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engine/engineProcess.ts';
 
 const found = await findTestPython(console.log);
@@ -19,7 +19,7 @@ const script = fileURLToPath(new URL('python/plain_trl.py', import.meta.url));
 const trainer = fileURLToPath(new URL('../../src/trainer', import.meta.url));
 
 const seed = 5;
-const steps = 10;
+const steps = 6;
 const promptsPerStep = 4;
 const dataset = { task: 'addition', digits: 2 } as const;
 const rewards = `
@@ -62,15 +62,8 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 		const config = join(place.folder, 'plain.json');
 		const names = ['digits', 'length'];
 		await writeFile(config, JSON.stringify({ folder: place.folder, stage, seed, prompts, rewards: { file, names } }));
-		await promisify(execFile)(python, [script, config], {
-			// Sums of floating-point numbers depend on how threads share them: as many as a run takes.
-			env: {
-				...process.env,
-				OMP_NUM_THREADS: String(availableParallelism()),
-				HF_HUB_OFFLINE: '1',
-				PYTHONPATH: trainer,
-			},
-		});
+		// It makes the model, too.
+		await runPython({ python, script, args: [config], env: { PYTHONPATH: trainer } });
 		const run = await place.prepare({
 			name: 'faithful',
 			engine: 'pytorch',
@@ -87,9 +80,9 @@ describe('the pytorch engine', { skip, timeout: 280_000 }, async () => {
 			pytorch: { precision: 'float32' },
 			stages: [stage],
 			evaluate: { every: 4, problems: 4 },
-			checkpoint: { every: 5 },
+			checkpoint: { every: 4 },
 		});
-		const exit = await place.run('--run', run);
+		const exit = await place.run('--run', await withOneThread(run));
 		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify((await readRecord(run)).error)}`);
 		const plain = JSON.parse(await readFile(join(place.folder, 'lines.json'), 'utf8')) as Record<string, number>[];
 		const lines = (await readMetrics(run)).filter(({ step }) => step > 0);

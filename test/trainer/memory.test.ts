@@ -1,14 +1,14 @@
+// @reaches trainer
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { shapeOfConfig } from '../../src/core/memory/modelShape.ts';
 import { logitChunk, stageMemory } from '../../src/core/memory/stageMemory.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
+import { runPython } from '../support/loadedPython.ts';
 
 /** One training of a tiny model; sizes such that its tensors dominate, one of them at a time. */
 interface Case {
@@ -128,12 +128,8 @@ describe('the estimate of memory', { skip }, () => {
 			assert.ok('python' in found, JSON.stringify(found));
 			const out = join(folder, 'peaks.json');
 			const script = fileURLToPath(new URL('./python/measure_memory.py', import.meta.url));
-			const child = promisify(execFile)(found.python, [script, out], {
-				env: { ...process.env, OMP_NUM_THREADS: '1', TMPDIR: folder, HF_HUB_OFFLINE: '1' },
-				maxBuffer: 64 << 20,
-			});
-			child.child.stdin?.end(JSON.stringify(cases));
-			await child;
+			const env = { TMPDIR: folder };
+			await runPython({ python: found.python, script, args: [out], input: JSON.stringify(cases), env });
 			peaks = JSON.parse(await readFile(out, 'utf8'));
 		},
 		{ timeout: 600_000 },

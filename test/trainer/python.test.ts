@@ -1,4 +1,5 @@
 /** The trainer's own tests, by pytest in one process, and the style of its code. */
+// @reaches trainer
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { after, describe, test } from 'node:test';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { readJunit } from '../support/junit.ts';
+import { startPython } from '../support/loadedPython.ts';
 
 const found = await findTestPython(console.log);
 const python = 'python' in found ? found.python : '';
@@ -19,9 +21,9 @@ interface Outcome {
 	readonly output: string;
 }
 
-function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+function run(args: readonly string[]): Promise<Outcome> {
 	return new Promise((resolve) => {
-		const options = { cwd: root, env: { ...process.env, ...env }, maxBuffer: 64 << 20 };
+		const options = { cwd: root, maxBuffer: 64 << 20 };
 		execFile(python, [...args], options, (error, stdout, stderr) => {
 			const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
 			resolve({ code, output: `${stdout}\n${stderr}` });
@@ -44,18 +46,18 @@ describe('the trainer', { skip }, () => {
 
 	test('passes its own tests', { timeout: 880_000 }, async (t) => {
 		const report = join(folder, 'junit.xml');
-		const { code, output } = await run(
-			['-m', 'pytest', 'test/trainer/python', '-p', 'no:cacheprovider', `--junitxml=${report}`],
-			{
+		const child = await startPython({
+			python,
+			script: { module: 'pytest' },
+			args: ['test/trainer/python', '-p', 'no:cacheprovider', `--junitxml=${report}`],
+			env: {
 				PYTHONPATH: join(root, 'src/trainer'),
 				PYTHONDONTWRITEBYTECODE: '1',
-				OMP_NUM_THREADS: '1',
-				HF_HUB_OFFLINE: '1',
-				HF_HUB_DISABLE_TELEMETRY: '1',
 				TMPDIR: folder,
-				HF_HOME: join(folder, 'hf'),
 			},
-		);
+		});
+		const { status: code, stdout, stderr } = await child.exit;
+		const output = `${stdout}\n${stderr}`;
 		assert.ok(existsSync(report), output);
 		const cases = readJunit(readFileSync(report, 'utf8'));
 		assert.ok(cases.length > 0, output);

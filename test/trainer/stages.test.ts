@@ -1,4 +1,5 @@
 /** Every stage that learns from rows, through the real driver and trainer, from a checkpoint of the embedded engine on. */
+// @reaches driver trainer
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { listCheckpoints, readEvaluations, readEvents, readMetrics, readRecord } from '../../src/runs/runReader.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
 import { labCheckpoint } from '../support/labCheckpoint.ts';
+import { withOneThread } from '../support/oneThread.ts';
 import { Workplace } from '../unit/engine/engineProcess.ts';
 
 const found = await findTestPython(console.log);
@@ -24,7 +26,6 @@ describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () =>
 	const place = await Workplace.make(driver);
 	after(() => place[Symbol.asyncDispose]());
 	if ('python' in found) place.environment.REASONING_LAB_TORCH_PYTHON = found.python;
-	place.environment.OMP_NUM_THREADS = '1';
 	place.environment.HF_HUB_OFFLINE = '1';
 
 	const write = async (name: string, rows: readonly object[]) => {
@@ -71,7 +72,7 @@ describe('stages of the pytorch engine', { skip, timeout: 280_000 }, async () =>
 				{ type: 'process-reward-model', ...common, labels: { path: steps, separator: ';' } },
 			],
 		});
-		const exit = await place.run('--run', run);
+		const exit = await place.run('--run', await withOneThread(run));
 		const record = await readRecord(run);
 		assert.equal(exit.code, 0, `${exit.stderr} ${JSON.stringify(record.error)}`);
 		assert.equal(record.status, 'finished');

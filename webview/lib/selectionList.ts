@@ -40,6 +40,7 @@ export class SelectionList implements IDisposable {
 				row.addEventListener('click', () => onSelect(index));
 				return row;
 			},
+			onDrawn: () => this.#nameActive(),
 		});
 		this.element = this.#list.element;
 		this.element.addEventListener('keydown', (event) => {
@@ -55,8 +56,6 @@ export class SelectionList implements IDisposable {
 			event.preventDefault();
 			if (next !== this.#selected) onSelect(next);
 		});
-		// The list draws in the frame after a scroll, and this runs after it.
-		this.element.addEventListener('scroll', () => requestAnimationFrame(() => this.#nameActive()), { passive: true });
 	}
 
 	/** Draws anew. `added` rows came on top: what is in view stays where it is. */
@@ -68,12 +67,7 @@ export class SelectionList implements IDisposable {
 		this.#list.setCount(count);
 		// At the very top one sees what is newest; further down what one reads must not move.
 		if (added > 0 && scrollTop > 0) this.element.scrollTop = scrollTop + added * this.#rowHeight;
-		this.#activate(moved);
-	}
-
-	#activate(reveal: boolean): void {
-		if (reveal && this.#selected >= 0 && this.#selected < this.#count) this.#list.reveal(this.#selected);
-		this.#nameActive();
+		if (moved && selected >= 0 && selected < count) this.#list.reveal(selected);
 	}
 
 	/** The chosen row can be named only while it is drawn. */

@@ -134,6 +134,8 @@ export interface VirtualListOptions {
 	readonly position?: 'rowindex' | 'posinset' | 'none';
 	/** Header rows that precede the first row in `aria-rowindex`. */
 	readonly positionOffset?: number;
+	/** The rows in view were drawn, as after a scroll or where the list has another height. */
+	readonly onDrawn?: () => void;
 }
 
 /** Draws only the rows in view. Rows keep their elements while they stay in view. */
@@ -236,6 +238,7 @@ export class VirtualList implements IDisposable {
 			}
 			row.style.transform = `translateY(${heights.offset(index) + shift}px)`;
 		}
+		this.#options.onDrawn?.();
 	}
 
 	#make(index: number): HTMLElement {

@@ -55,6 +55,7 @@ export class LabelView extends Disposable {
 			role: 'listbox',
 			rowRole: 'option',
 			render: (i) => this.#row(i),
+			onDrawn: () => this.#activate(),
 			estimate: (i) => {
 				const step = this.#labels.content?.steps[i];
 				return 14 + 20 * Math.max(1, Math.ceil(((step?.end ?? 0) - (step?.start ?? 0)) / 90));
@@ -129,11 +130,9 @@ export class LabelView extends Disposable {
 			return;
 		}
 		this.#list.refresh();
-		this.#activate();
 		if (current !== this.#drawnAt) {
 			this.#drawnAt = current;
 			this.#list.reveal(current);
-			this.#activate();
 		}
 	}
 
@@ -174,7 +173,6 @@ export class LabelView extends Disposable {
 		this.#list.setCount(content.steps.length);
 		this.#drawnAt = this.#labels.current;
 		this.#list.reveal(this.#labels.current);
-		this.#activate();
 	}
 
 	/** The current row can be named only while it is drawn. */

@@ -1,7 +1,7 @@
 import { mostSearchRows, type SearchRow } from '../../src/protocol/strategiesMessages.ts';
 import type { PointSummary } from '../../src/protocol/strategyComparison.ts';
-import { button, dropdown } from '../lib/controls.ts';
-import { element, fill } from '../lib/dom.ts';
+import { button, type DropdownControl, dropdown } from '../lib/controls.ts';
+import { element, fill, setText } from '../lib/dom.ts';
 import { formatCount } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { StrategiesModel } from './strategiesModel.ts';
@@ -13,6 +13,12 @@ const words: Readonly<Record<Which, string>> = { all: 'All searches', right: 'Ri
 export class SearchList {
 	readonly element = element('section', { class: 'searches', aria: { label: 'Searches of the point' } });
 	readonly #model: StrategiesModel;
+	readonly #title = element('h2');
+	/** Its element stays while answers come in: it may be open, and have the focus. */
+	readonly #choice: DropdownControl;
+	readonly #place = element('span', { class: 'place' });
+	readonly #body = element('div');
+	readonly #head: HTMLElement;
 	#point: PointSummary | null = null;
 	#which: Which = 'all';
 	#from = 0;
@@ -22,6 +28,25 @@ export class SearchList {
 
 	constructor(model: StrategiesModel) {
 		this.#model = model;
+		this.#choice = dropdown({
+			label: 'Which searches',
+			choices: (Object.keys(words) as Which[]).map((value) => ({ value, label: words[value] })),
+			value: this.#which,
+			onChange: (value) => {
+				this.#which = value as Which;
+				this.#from = 0;
+				void this.#load();
+			},
+		});
+		this.#head = element(
+			'div',
+			{ class: 'toolbar' },
+			this.#title,
+			this.#choice.element,
+			this.#place,
+			element('span', { class: 'spacer' }),
+			button({ label: 'Close', icon: 'close', appearance: 'icon', onClick: () => model.select(null) }).element,
+		);
 	}
 
 	/** Shows the searches of a point; null: nothing. */
@@ -61,16 +86,6 @@ export class SearchList {
 		const point = this.#point;
 		if (point === null) return;
 		const told = this.#told;
-		const which = dropdown({
-			label: 'Which searches',
-			choices: (Object.keys(words) as Which[]).map((value) => ({ value, label: words[value] })),
-			value: this.#which,
-			onChange: (value) => {
-				this.#which = value as Which;
-				this.#from = 0;
-				void this.#load();
-			},
-		});
 		const from = this.#from;
 		const more = (label: string, icon: 'previous' | 'next', to: number, possible: boolean) =>
 			possible
@@ -85,27 +100,24 @@ export class SearchList {
 					}).element
 				: null;
 		const total = told?.total ?? 0;
+		setText(this.#title, `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}`);
 		fill(
-			this.element,
-			element(
-				'div',
-				{ class: 'toolbar' },
-				element('h2', null, `${plainLabel(point.name, 80)}, ${plainLabel(point.label, 120)}`),
-				which.element,
-				more('Previous searches', 'previous', Math.max(0, from - mostSearchRows), from > 0),
-				told === null
-					? null
-					: element(
-							'span',
-							{ class: 'quiet' },
-							total === 0
-								? 'none'
-								: `${formatCount(from + 1)} to ${formatCount(from + told.rows.length)} of ${formatCount(total)}`,
-						),
-				more('Next searches', 'next', from + mostSearchRows, told !== null && from + told.rows.length < total),
-				element('span', { class: 'spacer' }),
-				button({ label: 'Close', icon: 'close', appearance: 'icon', onClick: () => this.#model.select(null) }).element,
-			),
+			this.#place,
+			more('Previous searches', 'previous', Math.max(0, from - mostSearchRows), from > 0),
+			told === null
+				? null
+				: element(
+						'span',
+						{ class: 'quiet' },
+						total === 0
+							? 'none'
+							: `${formatCount(from + 1)} to ${formatCount(from + told.rows.length)} of ${formatCount(total)}`,
+					),
+			more('Next searches', 'next', from + mostSearchRows, told !== null && from + told.rows.length < total),
+		);
+		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
+		fill(
+			this.#body,
 			point.shared
 				? element(
 						'p',

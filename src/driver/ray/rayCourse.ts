@@ -40,16 +40,16 @@ export interface RayCourseOptions {
 	readonly pollMs?: number;
 	/** How long the cluster's driver may take to end before the job is ended; default 300000. */
 	readonly stopMs?: number;
+	/** A cluster that does not answer is reported after this long; default 5000. */
+	readonly quietMs?: number;
+	/** How long a stop waits for a cluster that does not answer; default 15000. */
+	readonly unreachableMs?: number;
 }
 
 /** Lines of a job's log are kept up to this length. */
 const longestLine = 4000;
-/** A cluster that does not answer is told of after this long. */
-const quietMs = 5000;
 /** How long a cluster may take until it takes a job. */
 const submitMs = 180_000;
-/** A stop waits so long for a cluster that does not answer. */
-const unreachableMs = 15_000;
 
 /** A run on a Ray cluster, as its driver here sees it: the job is submitted, or found again, and mirrored until it ends. */
 export class RayCourse {
@@ -107,7 +107,7 @@ export class RayCourse {
 
 	/** From the submission to the end of the job. */
 	async run(): Promise<JobEnd> {
-		const { api, stopSignal, tickMs = 500 } = this.#options;
+		const { api, stopSignal, tickMs = 500, unreachableMs = 15_000 } = this.#options;
 		const version = await api.version(stopSignal);
 		await this.#options.writer.updateRecord({ versions: { ...this.#options.writer.record.versions, ray: version } });
 		if (!(await this.#findAgain())) await this.#submit();
@@ -325,6 +325,7 @@ export class RayCourse {
 
 	/** Status and device, from what is known of the job and of the run there. */
 	async #tellSight(sight: JobSight | null): Promise<void> {
+		const { quietMs = 5000 } = this.#options;
 		if (sight?.kind === 'unreachable') {
 			if (this.#unreachable || Date.now() - sight.since < quietMs) return;
 			this.#unreachable = true;

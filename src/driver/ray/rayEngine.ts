@@ -24,7 +24,8 @@ import { RayCourse, type RayCourseOptions } from './rayCourse.ts';
 
 type RunArguments = Extract<EngineArguments, { kind: 'run' }>;
 
-export interface RayEngineOptions extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs'> {
+export interface RayEngineOptions
+	extends Pick<RayCourseOptions, 'tickMs' | 'pollMs' | 'stopMs' | 'quietMs' | 'unreachableMs'> {
 	readonly environment?: NodeJS.ProcessEnv;
 	/** Folder of the built programs; default: where this one lies. */
 	readonly dist?: string;

@@ -81,12 +81,17 @@ async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 			const value = current[name];
 			return { label: name, detail, name, ...(value === undefined ? {} : { description: String(value) }) };
 		}),
-		{ title: `Hyper-parameters of ${nameOf(view)}`, placeHolder: 'What to change, from the next step on' },
+		{
+			title: `Hyper-parameters of ${nameOf(view)}`,
+			placeHolder: 'What to change, from the next step on',
+			ignoreFocusOut: true,
+		},
 	);
 	if (picked === undefined) return undefined;
 	const text = await vscode.window.showInputBox({
 		title: picked.name,
 		prompt: picked.detail,
+		ignoreFocusOut: true,
 		value: picked.description ?? '',
 		validateInput: (input) => {
 			if (changeOf(picked.name, input) !== null) return undefined;

@@ -9,6 +9,7 @@ import { commandIds } from '../ids.ts';
 import type { NewProjectAnswers } from '../newProject.ts';
 import type { Notices } from '../notices.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
+import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { formatBytes, formatShare } from '../runPresentation.ts';
 import type { RunStarter, StartPlace } from '../runStarter.ts';
@@ -20,6 +21,8 @@ interface Needs {
 	readonly notices: Notices;
 	/** Shows the memory that a recipe takes. */
 	readonly estimate: (recipe: vscode.Uri) => Promise<unknown>;
+	/** Looked for again once a project has brought some. */
+	readonly rewards: RewardFileList;
 	/** media/templates */
 	readonly templates: vscode.Uri;
 	/** Where the demo is put when no folder of the workspace holds it. */
@@ -29,14 +32,16 @@ interface Needs {
 /** Commands that start training, or what it starts from. Each resolves to the run's folder. */
 export function addStartCommands(
 	table: CommandTable,
-	{ picker, starter, notices, estimate, templates, storage }: Needs,
+	{ picker, starter, notices, estimate, rewards, templates, storage }: Needs,
 ): void {
 	table.add(commandIds.startDemoRun, async (place?: unknown) =>
 		starter.start(await demoRecipe(templates, storage), placeOf(place)),
 	);
 	table.add(commandIds.newProject, async (answers?: unknown) => {
 		const { newProject } = await import('../newProject.ts');
-		return newProject(templates, await answersOf(answers));
+		const recipe = await newProject(templates, await answersOf(answers));
+		if (recipe !== undefined) await rewards.refresh();
+		return recipe;
 	});
 	table.add(commandIds.startRun, async (recipe?: unknown, place?: unknown) => {
 		const uri = recipe instanceof vscode.Uri ? recipe : await pickRecipe(notices, 'Start a run');
@@ -113,6 +118,7 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 	const picked = await vscode.window.showQuickPick(recipeChoices(recipes), {
 		title,
 		placeHolder: 'Which recipe',
+		ignoreFocusOut: true,
 	});
 	return picked?.uri;
 }
@@ -141,7 +147,13 @@ async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 	}
 	const picked = await vscode.window.showQuickPick(
 		checkpoints.reverse().map((checkpoint) => ({ ...describe(checkpoint), step: checkpoint.step })),
-		{ title: `Resume ${nameOf(view)} as a new run`, placeHolder: 'From which checkpoint', matchOnDescription: true },
+		{
+			title: `Resume ${nameOf(view)} as a new run`,
+			placeHolder: 'From which checkpoint',
+			matchOnDescription: true,
+			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
+			ignoreFocusOut: true,
+		},
 	);
 	return picked?.step;
 }

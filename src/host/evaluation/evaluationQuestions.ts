@@ -70,7 +70,8 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 			.join(' · '),
 		checkpoint,
 	}));
-	const options = { title: `Evaluate a checkpoint of ${nameOf(view)}`, placeHolder: 'Which checkpoint' };
+	const title = `Evaluate a checkpoint of ${nameOf(view)}`;
+	const options = { title, placeHolder: 'Which checkpoint', ignoreFocusOut: true };
 	return (await vscode.window.showQuickPick(items, options))?.checkpoint;
 }
 

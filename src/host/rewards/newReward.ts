@@ -83,6 +83,7 @@ export async function newReward(
 	} catch (error) {
 		throw Failure.from(error, `${file.fsPath} could not be written`);
 	}
+	await places.files.refresh();
 	if (answers.open ?? true) await vscode.window.showTextDocument(file, { preview: false });
 	return file;
 }

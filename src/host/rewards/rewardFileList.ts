@@ -24,6 +24,7 @@ export class RewardFileList extends Disposable {
 		this.register(watcher.onDidCreate((uri) => void this.#found(uri)));
 		this.register(watcher.onDidDelete((uri) => void this.#lost(uri)));
 		this.register(watcher.onDidChange((uri) => void this.#found(uri)));
+		this.register(vscode.workspace.onDidOpenTextDocument(({ uri }) => void this.#opened(uri)));
 		this.register(
 			vscode.workspace.onDidChangeWorkspaceFolders(() => {
 				this.#search = null;
@@ -37,7 +38,10 @@ export class RewardFileList extends Disposable {
 		return [...(await this.#find())].sort();
 	}
 
-	/** Searches anew: the event of a file can be lost, as when it is written into a folder that has just been made. */
+	/**
+	 * Searches anew: the event of a file can be lost, as when it is written into a folder that has just been made. Whoever
+	 * writes such files, or brings back a view that may have missed some, asks for it.
+	 */
 	async refresh(): Promise<void> {
 		this.#search = null;
 		await this.#find();
@@ -74,6 +78,12 @@ export class RewardFileList extends Disposable {
 		const files = await this.#search?.catch(() => null);
 		files?.add(uri.fsPath);
 		if (files) this.#changed.fire();
+	}
+
+	async #opened(uri: vscode.Uri): Promise<void> {
+		if (!isRewardUri(uri) || vscode.workspace.getWorkspaceFolder(uri) === undefined) return;
+		const files = await this.#search?.catch(() => null);
+		if (files && !files.has(uri.fsPath)) await this.#found(uri);
 	}
 
 	async #lost(uri: vscode.Uri): Promise<void> {

@@ -38,7 +38,11 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	constructor(files: RewardFileList) {
 		super();
 		this.#files = files;
-		this.register(vscode.window.createTreeView(viewIds.rewards, { treeDataProvider: this, showCollapseAll: false }));
+		const tree = vscode.window.createTreeView(viewIds.rewards, { treeDataProvider: this, showCollapseAll: false });
+		this.register(tree);
+		// Where the search fails, the rows stay as they are.
+		const look = () => files.refresh().catch(() => undefined);
+		this.register(tree.onDidChangeVisibility(({ visible }) => void (visible && look())));
 		this.register(files.onDidChange(() => this.#changed.fire(undefined)));
 	}
 

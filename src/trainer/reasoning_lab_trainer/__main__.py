@@ -12,6 +12,7 @@ from .failure import Failure
 from .link.client import Link
 from .link.messages import SOCKET_VARIABLE, TOKEN_VARIABLE
 from .link.transport import connect
+from .loading import loading
 
 USAGE = f"The trainer is started by an engine, which puts {SOCKET_VARIABLE} and {TOKEN_VARIABLE} into its environment."
 
@@ -24,8 +25,9 @@ def main() -> int:
         print(USAGE, file=sys.stderr)
         return 2
     try:
-        from .course.environment import joined_world
-        from .course.run import run
+        with loading():
+            from .course.environment import joined_world
+            from .course.run import run
     except ImportError as error:
         print(f"The Python {sys.executable} lacks what training needs: {error}.", file=sys.stderr)
         print("Run Set Up PyTorch Engine, or install reasoning-lab-trainer into it.", file=sys.stderr)

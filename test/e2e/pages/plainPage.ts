@@ -1,7 +1,7 @@
 /** A page in a browser of its own, without editor and extension: what somebody sees who was sent a file. */
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { screenshots } from '../../scripts/paths.ts';
+import { pictures } from '../../scripts/paths.ts';
 import { patience } from './workbenchPage.ts';
 
 export class PlainPage {
@@ -50,7 +50,7 @@ export class PlainPage {
 	}
 
 	async screenshot(name: string, fullPage = false): Promise<void> {
-		await this.page.screenshot({ path: join(screenshots, `${name}.png`), fullPage });
+		if (pictures !== undefined) await this.page.screenshot({ path: join(pictures, `${name}.png`), fullPage });
 	}
 
 	close(): Promise<void> {

@@ -11,10 +11,10 @@ export class RolloutsPage {
 		return this.frame.getByRole('listbox', { name: 'Steps' }).getByRole('option');
 	}
 
-	/** Number of the open step, as the list of steps tells it. */
+	/** Number of the open step, as the slider tells it: its row may be out of sight below newer ones. */
 	async openStep(): Promise<number> {
-		const option = this.steps().and(this.frame.locator('[aria-selected=true]'));
-		return Number(/\d+/.exec(await option.innerText())?.[0]);
+		const shown = this.frame.locator('.toolbar .slider-value').filter({ hasText: /\d/ });
+		return Number(/\d+/.exec((await shown.textContent()) ?? '')?.[0]);
 	}
 
 	groups(): Locator {

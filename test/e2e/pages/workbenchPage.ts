@@ -1,7 +1,7 @@
 /** The workbench as a person uses it: command palette, side bar, quick picks, webview panels, notifications. */
 import { join } from 'node:path';
 import type { Frame, Locator, Page } from 'playwright-core';
-import { screenshots } from '../../scripts/paths.ts';
+import { pictures } from '../../scripts/paths.ts';
 
 /** Generous, since a loaded machine of two cores may take long; nothing waits longer than it has to. */
 export const patience = 60_000;
@@ -43,26 +43,27 @@ export class WorkbenchPage {
 	private async ready(): Promise<void> {
 		await this.page.locator('.monaco-workbench .activitybar').waitFor();
 		await this.page.locator('.monaco-workbench .statusbar').waitFor();
+		// Side bar and editors are as they were: what is opened before may be closed again.
+		await this.page.waitForFunction(() => performance.getEntriesByName('code/didStartWorkbench').length > 0);
 	}
 
 	/** Runs a command by its title in the palette. */
 	async command(title: string): Promise<void> {
 		const row = this.quickItems().filter({ hasText: title }).first();
-		// The palette may be opened before the extension's commands are known; then it is opened again.
+		// The palette may be opened before the extension's commands are known, and what takes the focus closes it; then it is
+		// opened again.
 		for (let attempt = 0; ; attempt++) {
-			await this.page.keyboard.press('F1');
-			const input = this.quickInput();
-			await input.waitFor();
-			await input.fill(`>${title}`);
+			const timeout = attempt < 5 ? 4000 : patience;
 			try {
-				await row.waitFor({ timeout: attempt < 5 ? 4000 : patience });
-				break;
+				await this.page.keyboard.press('F1');
+				await this.quickInput().fill(`>${title}`, { timeout });
+				await row.click({ timeout });
+				return;
 			} catch (error) {
 				if (attempt >= 5) throw error;
 				await this.page.keyboard.press('Escape');
 			}
 		}
-		await row.click();
 	}
 
 	/** The titles that the palette offers for a text. */
@@ -77,10 +78,21 @@ export class WorkbenchPage {
 
 	/** Opens a file of the workspace by its name. */
 	async openFile(name: string): Promise<void> {
-		await this.page.keyboard.press('Control+P');
-		await this.quickInput().fill(name);
-		await this.quickItems().filter({ hasText: name }).first().waitFor();
-		await this.page.keyboard.press('Enter');
+		const row = this.quickItems().filter({ hasText: name }).first();
+		// A search is over before a file that was written just now is seen, and what takes the focus closes the list; then it is
+		// opened again.
+		for (let attempt = 0; ; attempt++) {
+			const timeout = attempt < 5 ? 4000 : patience;
+			try {
+				await this.page.keyboard.press('Control+P');
+				await this.quickInput().fill(name, { timeout });
+				await row.click({ timeout });
+				break;
+			} catch (error) {
+				if (attempt >= 5) throw error;
+				await this.page.keyboard.press('Escape');
+			}
+		}
 		await this.editorTab(name).first().waitFor();
 	}
 
@@ -238,10 +250,10 @@ export class WorkbenchPage {
 		);
 	}
 
-	/** Keeps a picture among the test's artefacts, without what hovers where the mouse was left. */
+	/** Takes a picture where pictures are wanted. What hovers where the mouse was left goes either way. */
 	async screenshot(name: string): Promise<void> {
 		await this.page.mouse.move(0, 0);
-		await this.page.screenshot({ path: join(screenshots, `${name}.png`) });
+		if (pictures !== undefined) await this.page.screenshot({ path: join(pictures, `${name}.png`) });
 	}
 
 	async closeSideBar(): Promise<void> {

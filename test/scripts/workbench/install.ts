@@ -3,51 +3,64 @@
  * The native modules that it cannot do without come prebuilt, so its install scripts stay off and neither root nor a
  * compiler is needed. Where a compiler is there, two more are built: without them output channels stay empty.
  */
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cache, node } from '../paths.ts';
 import { run, tail } from '../process.ts';
+import { sharedFolder } from '../sharedCache.ts';
 
 /** code-server 4.139.1 is VS Code 1.139.1. */
 export const version = '4.139.1';
-const folder = join(cache, `code-server-${version}`);
 
 /** Path of code-server's entry script. Installs it where it is missing (about 600 MB, half a minute). */
 export async function installCodeServer(say: (line: string) => void): Promise<string> {
-	const entry = join(folder, 'node_modules/code-server/out/node/entry.js');
-	if (existsSync(entry)) return entry;
 	if (process.platform === 'win32') {
 		throw new Error('The browser workbench does not run on Windows. Install VS Code and use that.');
 	}
+	const folder = await sharedFolder({
+		kind: 'code-server',
+		// Its native modules are built for one version of Node.
+		key: `${version}-node-${process.versions.node}-${process.platform}-${process.arch}`,
+		what: 'the browser workbench',
+		make: (folder, signal) => install(folder, { signal, say, log: join(cache, 'code-server-install.log') }),
+		say,
+	});
+	return join(folder, 'node_modules/code-server/out/node/entry.js');
+}
+
+interface Installing {
+	readonly signal: AbortSignal;
+	readonly say: (line: string) => void;
+	readonly log: string;
+}
+
+async function install(folder: string, options: Installing): Promise<void> {
+	const { say, log } = options;
 	say(`Installing the browser workbench (code-server ${version}) into ${folder}`);
-	const partial = `${folder}.partial`;
-	rmSync(partial, { recursive: true, force: true });
-	makeProject(partial);
-	const log = join(cache, 'code-server-install.log');
+	makeProject(folder);
 	rmSync(log, { force: true });
-	const server = join(partial, 'node_modules/code-server/lib/vscode');
-	await npm(['install', `code-server@${version}`, '--ignore-scripts'], partial, log);
-	await npm(['install', '--ignore-scripts'], server, log);
-	if (!(await buildLogWriter(join(partial, 'headers'), server, log))) {
+	const server = join(folder, 'node_modules/code-server/lib/vscode');
+	await npm(['install', `code-server@${version}`, '--ignore-scripts'], folder, options);
+	await npm(['install', '--ignore-scripts'], server, options);
+	if (!(await buildLogWriter(join(folder, 'headers'), server, options))) {
 		say(`Its log writer could not be built (see ${log}): output channels will stay empty.`);
 	}
-	renameSync(partial, folder);
-	return entry;
 }
 
 /** Builds with the headers of this very Node, which its npm package carries. */
-async function buildLogWriter(folder: string, server: string, log: string): Promise<boolean> {
+async function buildLogWriter(folder: string, server: string, options: Installing): Promise<boolean> {
 	const { platform, arch } = process;
 	const name = `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;
 	try {
 		makeProject(folder);
-		await npm(['install', `${name}@${process.versions.node}`, '--ignore-scripts'], folder, log);
+		await npm(['install', `${name}@${process.versions.node}`, '--ignore-scripts'], folder, options);
 		const nodeFolder = join(folder, 'node_modules', name);
-		await npm(['rebuild', '@vscode/spdlog', '@vscode/native-watchdog'], server, log, {
+		await npm(['rebuild', '@vscode/spdlog', '@vscode/native-watchdog'], server, options, {
 			npm_config_nodedir: nodeFolder,
 		});
 		return true;
 	} catch {
+		options.signal.throwIfAborted();
 		return false;
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
@@ -63,13 +76,15 @@ function makeProject(folder: string): void {
 async function npm(
 	args: readonly string[],
 	cwd: string,
-	log: string,
+	{ signal, log }: Installing,
 	more: Readonly<Record<string, string>> = {},
 ): Promise<void> {
+	signal.throwIfAborted();
 	const cli = process.env.npm_execpath;
 	const [command, prefix] = cli?.endsWith('.js') ? [node, [cli]] : ['npm', []];
 	const options = ['--omit=dev', '--no-audit', '--no-fund', '--no-save'];
 	const env = { PATH: `${dirname(node)}:${process.env.PATH ?? ''}`, npm_config_global: undefined, ...more };
-	const code = await run(command, [...prefix, ...args, ...options], { cwd, log, env, timeoutSeconds: 900 });
+	const code = await run(command, [...prefix, ...args, ...options], { cwd, log, env, signal, timeoutSeconds: 900 });
+	signal.throwIfAborted();
 	if (code !== 0) throw new Error(`npm ${args.join(' ')} failed in ${cwd}; its log is ${log}:\n${tail(log, 15)}`);
 }

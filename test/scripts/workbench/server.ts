@@ -1,7 +1,18 @@
 /** One running browser workbench: a code-server process with folders of its own, on a free loopback port. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+	closeSync,
+	existsSync,
+	fstatSync,
+	mkdirSync,
+	mkdtempSync,
+	openSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -26,6 +37,29 @@ export interface ServerOptions {
 	readonly port?: number;
 }
 
+/**
+ * The editor's own extensions that a test's workbench has, where it takes the test driver: what our files are edited,
+ * shown and debugged with. Each load of the workbench reads and starts the rest for nothing.
+ */
+const editorExtensions = [
+	'diff',
+	'javascript',
+	'json',
+	'json-language-features',
+	'log',
+	'markdown-basics',
+	'markdown-language-features',
+	'markdown-math',
+	'ms-vscode.js-debug',
+	'ms-vscode.js-debug-companion',
+	'python',
+	'theme-defaults',
+	'theme-seti',
+	'typescript-basics',
+	'typescript-language-features',
+	'yaml',
+];
+
 const quietSettings = {
 	'workbench.startupEditor': 'none',
 	'workbench.tips.enabled': false,
@@ -37,6 +71,12 @@ const quietSettings = {
 	'extensions.ignoreRecommendations': true,
 	'update.mode': 'none',
 	'git.enabled': false,
+	// Each frame is painted by the processor here.
+	'workbench.reduceMotion': 'on',
+	'editor.cursorBlinking': 'solid',
+	'terminal.integrated.cursorBlinking': false,
+	// Looking for open ports lists the files of every process, every two seconds.
+	'remote.autoForwardPorts': false,
 };
 
 export class Server {
@@ -65,7 +105,8 @@ export class Server {
 			XDG_RUNTIME_DIR: this.runtime,
 			PATH: `${dirname(node)}:${process.env.PATH ?? ''}`,
 			EXTENSIONS_GALLERY: '{}',
-			PASSWORD: this.password,
+			// Of a plain password, each request would be checked by a slow hash: half of what opening a page costs the server.
+			HASHED_PASSWORD: createHash('sha256').update(this.password).digest('hex'),
 			...options.env,
 		};
 		writeFileSync(join(this.home, 'server.yaml'), 'cert: false\n');
@@ -96,7 +137,9 @@ export class Server {
 		const from = fstatSync(log).size;
 		const address = `127.0.0.1:${this.options.port ?? 0}`;
 		const flags = ['--auth', 'password', '--bind-addr', address, '--disable-workspace-trust'];
-		if (this.options.testDriver) flags.push('--vscode-option', 'enable-smoke-test-driver');
+		if (this.options.testDriver)
+			flags.push('--vscode-option', 'enable-smoke-test-driver', '--builtin-extensions-dir', this.editorExtensions());
+		flags.push('--vscode-option', 'disable-websocket-compression');
 		this.child = spawn(node, [...this.arguments(), ...flags], {
 			env: { ...process.env, ...this.environment },
 			stdio: ['ignore', log, log],
@@ -143,7 +186,12 @@ export class Server {
 
 	/** A new page that is logged in. */
 	async openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
-		const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+		const context = await browser.newContext({
+			viewport: { width: 1400, height: 900 },
+			reducedMotion: 'reduce',
+			...options,
+		});
+		await context.addInitScript(stillWorkbench);
 		// The cookie of the login page, as a person's form would get it.
 		const answer = await context.request.post(`${this.origin}/login`, { form: { password: this.password } });
 		if (!answer.ok()) throw new Error(`The workbench refused the login (${answer.status()}).`);
@@ -156,6 +204,18 @@ export class Server {
 			await this.ended();
 		}
 		rmSync(this.runtime, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+	}
+
+	/** A folder with some of the editor's own extensions. */
+	private editorExtensions(): string {
+		const folder = join(this.home, 'editor-extensions');
+		const all = join(dirname(this.options.entry), '../../lib/vscode/extensions');
+		mkdirSync(folder, { recursive: true });
+		for (const name of editorExtensions) {
+			if (!existsSync(join(all, name))) throw new Error(`The editor has no extension ${name} any more`);
+			if (!existsSync(join(folder, name))) symlinkSync(join(all, name), join(folder, name), 'dir');
+		}
+		return folder;
 	}
 
 	private arguments(): string[] {
@@ -177,4 +237,15 @@ export class Server {
 			'10',
 		];
 	}
+}
+
+/**
+ * Runs in each frame before its own scripts: nothing in the workbench moves by itself. Each frame is painted by the
+ * processor here, and spinners and progress bars take as much of it as all that tests do.
+ */
+function stillWorkbench(): void {
+	if (window !== window.top) return;
+	const sheet = new CSSStyleSheet();
+	sheet.replaceSync('*, *::before, *::after { animation: none !important; transition: none !important; }');
+	document.adoptedStyleSheets = [sheet];
 }

@@ -41,7 +41,7 @@ def fault_of(driver: ScriptedDriver) -> dict[str, Any]:
 
 
 def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = ScriptedDriver(recipe(model, [grpo_stage(4)]))
+    whole = ScriptedDriver(recipe(model, [grpo_stage(3)]))
     assert run(whole.link, "token", World()) == 0
     plain = LabGRPOTrainer.compute_loss
 
@@ -51,7 +51,7 @@ def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytes
 
     with monkeypatch.context() as patch:
         patch.setattr(LabGRPOTrainer, "compute_loss", spoiled)
-        driver = ScriptedDriver(recipe(model, [grpo_stage(4)]), orders=saving(tmp_path / "saved"))
+        driver = ScriptedDriver(recipe(model, [grpo_stage(3)]), orders=saving(tmp_path / "saved"))
         assert run(driver.link, "token", World()) == 2
     fault = fault_of(driver)
     assert fault["reason"] == "invalid"
@@ -66,7 +66,7 @@ def test_a_loss_that_is_no_number(model: str, tmp_path: Path, monkeypatch: pytes
         "state": state,
         "sameRun": True,
     }
-    resumed = ScriptedDriver(recipe(model, [grpo_stage(4)]), resume=resume)
+    resumed = ScriptedDriver(recipe(model, [grpo_stage(3)]), resume=resume)
     assert run(resumed.link, "token", World()) == 0
     assert [step["rollouts"] for step in resumed.steps] == [step["rollouts"] for step in whole.steps[2:]]
 

@@ -16,7 +16,7 @@ from scripted_driver import ScriptedDriver
 from tiny_model import grpo_stage, make_model, recipe, rloo_stage
 
 SEED = 3
-STEPS = 10
+STEPS = 6
 
 STAGES: dict[str, tuple[dict[str, Any], int | None]] = {
     "grpo": (grpo_stage(STEPS, beta=0.02), None),

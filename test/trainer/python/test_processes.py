@@ -70,7 +70,7 @@ def test_orders_reach_all_and_batches_come_from_all(strategy: str, tmp_path: Pat
     model = make_model(tmp_path / "model")
     folder = tmp_path / "checkpoint"
     # Between two stages a model that is shared among GPUs is put together again.
-    stages = [grpo_stage(3)] if strategy == "ddp" else [rloo_stage(1), grpo_stage(2)]
+    stages = [grpo_stage(2)] if strategy == "ddp" else [rloo_stage(1), grpo_stage(1)]
     asked = recipe(model, stages, pytorch={"processes": 2, "strategy": strategy})
     waits = iter([True, True, False])
 

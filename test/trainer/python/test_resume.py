@@ -14,14 +14,14 @@ from tiny_model import grpo_stage, make_model, recipe, rloo_stage, sft_stage
 LORA = {"r": 4, "alpha": 8, "dropout": 0.1, "targets": "all-linear", "quantize": "none"}
 
 RUNS: dict[str, dict[str, Any]] = {
-    "grpo": {"stages": [grpo_stage(6, lr_scheduler_type="linear")]},
+    "grpo": {"stages": [grpo_stage(4, lr_scheduler_type="linear")]},
     "grpo, several updates a batch": {
-        "stages": [grpo_stage(10, steps_per_generation=2, num_iterations=2)],
+        "stages": [grpo_stage(8, steps_per_generation=2, num_iterations=2)],
         "pytorch": {"microBatch": 2},
     },
-    "grpo with adapters": {"stages": [grpo_stage(6)], "pytorch": {"lora": LORA}},
-    "two stages": {"stages": [rloo_stage(3), grpo_stage(4, beta=0.05)]},
-    "a cold start before": {"stages": [sft_stage(3), grpo_stage(4, beta=0.05)]},
+    "grpo with adapters": {"stages": [grpo_stage(4)], "pytorch": {"lora": LORA}},
+    "two stages": {"stages": [rloo_stage(2), grpo_stage(3, beta=0.05)]},
+    "a cold start before": {"stages": [sft_stage(2), grpo_stage(3, beta=0.05)]},
 }
 
 

@@ -6,8 +6,9 @@ import type { TestContext } from 'node:test';
 import { processState } from '../../../src/runs/processIdentity.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { runsIn } from '../../../src/runs/runRegistry.ts';
+import { builtProgram } from '../../support/programs.ts';
 
-const cli = join(import.meta.dirname, '../../../src/cli.ts');
+const cli = builtProgram('dist/cli.js');
 
 /** A run of about a second on one worker. */
 export const tinyRecipe = {

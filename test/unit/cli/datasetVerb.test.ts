@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 
 const run = (...args: string[]) =>
-	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'dataset', ...args]);
+	promisify(execFile)(process.execPath, [builtProgram('dist/cli.js'), 'dataset', ...args]);
 
 const jsonl = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
 

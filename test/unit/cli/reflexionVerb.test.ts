@@ -7,11 +7,11 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { CliOutput } from '../../../src/cli/cliOutput.ts';
 import { reflexionVerb } from '../../../src/cli/reflexionVerb.ts';
-import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 
 let folder = '';
 const run = (...args: string[]) =>
-	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'reflexion', ...args], {
+	promisify(execFile)(process.execPath, [builtProgram('dist/cli.js'), 'reflexion', ...args], {
 		cwd: folder,
 		env: { ...process.env, XDG_RUNTIME_DIR: join(folder, 'r') },
 	});

@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { isolationLineSchema } from '../../../src/protocol/isolation.ts';
 import { escapeAttempts } from '../../../src/rewards/sandbox/isolation/isolationAttempts.ts';
-import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { testSandbox } from '../rewards/sandboxFixture.ts';
 
 const { skip } = await testSandbox();
@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 function check(args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
 	const { REASONING_LAB_SANDBOX: _, ...rest } = process.env;
-	const done = spawnSync(process.execPath, [join(root, 'src/cli.ts'), 'sandbox-check', ...args], {
+	const done = spawnSync(process.execPath, [builtProgram('dist/cli.js'), 'sandbox-check', ...args], {
 		cwd: folder,
 		encoding: 'utf8',
 		env: { ...rest, ...environment },

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { reflexionFile } from '../core/transcript/reflexion.ts';
 
 const run = (...args: string[]) =>
-	promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'transcript', ...args]);
+	promisify(execFile)(process.execPath, [builtProgram('dist/cli.js'), 'transcript', ...args]);
 
 test('a transcript is told in words and as JSON', async () => {
 	const { stdout } = await run(reflexionFile);
@@ -37,7 +37,7 @@ test('a pipe is not waited for', { skip: process.platform === 'win32' }, async (
 	const folder = await mkdtemp(join(tmpdir(), 'transcript-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));
 	await promisify(execFile)('mkfifo', [join(folder, 'pipe.jsonl')]);
-	const cli = [join(root, 'src/cli.ts'), 'transcript', join(folder, 'pipe.jsonl')];
+	const cli = [builtProgram('dist/cli.js'), 'transcript', join(folder, 'pipe.jsonl')];
 	const told = promisify(execFile)(process.execPath, cli, { timeout: 30_000 });
 	await assert.rejects(told, (error: { code: number; stderr: string }) => {
 		assert.match(error.stderr, /pipe\.jsonl is not a regular file/);

@@ -9,8 +9,10 @@ import { treeDrawing } from '../../../src/cli/treeDrawing.ts';
 import { SearchTree } from '../../../src/core/search/searchTree.ts';
 import { readTreeFile } from '../../../src/search/formats/readTreeFile.ts';
 import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 
-const run = (...args: string[]) => promisify(execFile)(process.execPath, [join(root, 'src/cli.ts'), 'tree', ...args]);
+const run = (...args: string[]) =>
+	promisify(execFile)(process.execPath, [builtProgram('dist/cli.js'), 'tree', ...args]);
 const x1 = join(root, 'test/fixtures/tree-x1/graphs/mcts_tree_final.json');
 const puzzles = join(
 	root,

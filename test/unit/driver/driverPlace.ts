@@ -1,3 +1,4 @@
+// @reaches trainer
 import { createHash } from 'node:crypto';
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -5,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 import type { ControlClient } from '../../../src/rpc/controlClient.ts';
 import { connectRun } from '../../../src/runs/runControl.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { type Engine, type EngineExit, eventually, Workplace } from '../engine/engineProcess.ts';
 
-const driverProgram = fileURLToPath(new URL('../../../src/driver/main.ts', import.meta.url));
+const driverProgram = builtProgram('dist/driver.js');
 const scripted = fileURLToPath(new URL('../../trainer/scriptedTrainer.py', import.meta.url));
 
 /** A recipe whose run takes a moment: its trainer is scripted. */

@@ -6,10 +6,11 @@ import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { joinAnnouncementSchema } from '../../../src/protocol/trainerLink.ts';
 import { listCheckpoints, readRecord } from '../../../src/runs/runReader.ts';
 import { ServedCheckpoint } from '../../../src/runs/servedCheckpoint.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { eventually } from '../engine/engineProcess.ts';
 import { outcomeOf, ScriptedPlace } from './driverPlace.ts';
 
-const embedded = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const embedded = builtProgram('dist/engine.js');
 const scripted = fileURLToPath(new URL('../../trainer/scriptedTrainer.py', import.meta.url));
 
 const place = await ScriptedPlace.make();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, uninterrupted } from './killResume.ts';
 
 const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
@@ -33,9 +33,9 @@ async function recipeOf(place: Workplace, steps: number, more: object = {}) {
 
 test('the policy learns to prefer, on held-out pairs too, against the reference that it began as', async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(await recipeOf(place, 20));
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const recipe = await recipeOf(place, 20);
+	const whole = await uninterrupted(place, recipe);
+	const { run } = whole;
 	const metrics = (await readMetrics(run)).filter(({ step }) => step > 0);
 	const [first] = metrics;
 	assert.ok(first && Math.abs((first.values.loss as number) - Math.LN2) < 1e-5, `${first?.values.loss}`);
@@ -54,11 +54,8 @@ test('the policy learns to prefer, on held-out pairs too, against the reference 
 		checkpoints.map(({ path }) => readFile(join(path, 'reference.safetensors')).then(hashOf)),
 	);
 	assert.equal(new Set(references).size, 1);
-});
-
-test('a run that is killed while it learns from pairs ends, resumed, as if it had not been', async () => {
-	await using place = await Workplace.make();
-	await checkKillResume(place, await recipeOf(place, 12), 1, 5);
+	// Killed while it learns from pairs, it ends as if it had not been.
+	await checkKillResume(place, recipe, { seed: 5, whole });
 });
 
 test('weights do not depend on the number of workers', async () => {

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { prepareRun } from '../../../src/runs/prepareRun.ts';
+import { builtProgram } from '../../support/programs.ts';
 
-const engineProgram = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const engineProgram = builtProgram('dist/engine.js');
 
 /** A recipe whose run takes about a second: one block of width 16 that learns sums of two digits. */
 export const tinyRecipe = {
@@ -22,6 +22,14 @@ export const tinyRecipe = {
 	],
 	evaluate: { every: 10, problems: 8 },
 	checkpoint: { every: 8, keep: 2 },
+};
+
+/** Both stages of it in a few steps, with every checkpoint kept: for what is not about what a model has learned. */
+export const shortRecipe = {
+	...tinyRecipe,
+	stages: tinyRecipe.stages.map((stage) => ({ ...stage, steps: 6 })),
+	evaluate: { every: 4, problems: 4 },
+	checkpoint: { every: 3, keep: 100 },
 };
 
 /** A folder for runs and for the lab's own files, removed at the end. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { computeAdvantages } from '../../../src/core/grpo/advantages.ts';
 import { decodeSafetensors } from '../../../src/engine/run/safetensors.ts';
 import type { RolloutLine } from '../../../src/protocol/rolloutLine.ts';
@@ -9,7 +9,23 @@ import { listCheckpoints, readMetrics, readRollouts } from '../../../src/runs/ru
 import { tinyRecipe, Workplace } from './engineProcess.ts';
 
 const grpo = { type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 6, learning_rate: 1e-3 };
-const warm = { ...tinyRecipe.stages[0], steps: 150 };
+const place = await Workplace.make();
+after(() => place[Symbol.asyncDispose]());
+const seldom = { evaluate: { every: 1000, problems: 4 }, checkpoint: { every: 1000 } };
+/** Begins with a policy that solves some sums. */
+const recipe = { ...tinyRecipe, ...seldom, model: { path: await taughtPolicy() } };
+
+async function taughtPolicy(): Promise<string> {
+	const stages = [{ ...tinyRecipe.stages[0], steps: 150 }];
+	const run = await place.prepare({ ...tinyRecipe, ...seldom, model: { ...tinyRecipe.model, context: 48 }, stages });
+	const { code, stderr } = await place.run('--run', run);
+	assert.equal(code, 0, stderr);
+	return (await listCheckpoints(run)).at(-1)?.path as string;
+}
+
+/** What a run wrote of its updates. */
+const updatesOf = async (run: string) => (await readMetrics(run)).filter(({ step }) => step > 0);
+
 const lengthOf = (row: RolloutLine) => row.tokens?.logprob.length as number;
 
 function weightedAdvantage(rows: readonly RolloutLine[]): number {
@@ -21,20 +37,19 @@ const close = (a: number | null | undefined, b: number, what: string, tolerance 
 	assert.ok(typeof a === 'number' && Math.abs(a - b) < tolerance, `${what}: ${a} against ${b}`);
 
 test('rollouts, rewards, advantages and losses of a run agree with each other, for every loss', async () => {
-	await using place = await Workplace.make();
 	const losses = ['grpo', 'bnpo', 'dapo', 'dr_grpo'] as const;
-	const stages = [warm, ...losses.map((loss_type) => ({ ...grpo, loss_type, max_completion_length: 16 }))];
-	const run = await place.prepare({ ...tinyRecipe, stages });
+	const stages = losses.map((loss_type) => ({ ...grpo, loss_type, max_completion_length: 16 }));
+	const run = await place.prepare({ ...recipe, stages });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
-	const metrics = await readMetrics(run);
+	const metrics = await updatesOf(run);
 	assert.deepEqual(
 		metrics.map(({ step }) => step),
-		Array.from({ length: 150 + 24 }, (_, i) => i + 1),
+		Array.from({ length: 24 }, (_, i) => i + 1),
 	);
 	let live = 0;
 	for (const [s, loss] of losses.entries()) {
-		for (const { step, values } of metrics.slice(150 + 6 * s, 156 + 6 * s)) {
+		for (const { step, values } of metrics.slice(6 * s, 6 * s + 6)) {
 			const rows = await readRollouts(run, step);
 			assert.equal(rows.length, 24);
 			for (const [i, row] of rows.entries()) {
@@ -77,26 +92,25 @@ test('rollouts, rewards, advantages and losses of a run agree with each other, f
 });
 
 test("several updates a batch clip, a reference gives KL, and only the first line has the rollouts' metrics", async () => {
-	await using place = await Workplace.make();
 	const stage = { ...grpo, steps: 11, num_iterations: 2, steps_per_generation: 3, beta: 0.05, learning_rate: 5e-3 };
-	const run = await place.prepare({ ...tinyRecipe, stages: [warm, stage], checkpoint: { every: 31, keep: 100 } });
+	const run = await place.prepare({ ...recipe, stages: [stage], checkpoint: { every: 5, keep: 100 } });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
-	const lines = (await readMetrics(run)).slice(150);
+	const lines = await updatesOf(run);
 	assert.equal(lines.length, 11);
-	const isFirst = (step: number) => (step - 151) % 6 === 0;
+	const isFirst = (step: number) => (step - 1) % 6 === 0;
 	for (const { step, values } of lines) {
 		assert.equal('reward' in values, isFirst(step), `step ${step}`);
 		assert.equal((await readRollouts(run, step)).length, isFirst(step) ? 24 : 0);
 		assert.ok((values.kl as number) >= 0);
-		if (step === 151) close(values.kl, 0, 'the reference is the policy', 1e-6);
+		if (step === 1) close(values.kl, 0, 'the reference is the policy', 1e-6);
 	}
 	assert.ok(lines.some(({ values }) => (values['clip_ratio/region_mean'] as number) > 0));
 	assert.ok((lines.at(-1)?.values.kl as number) > 1e-5);
-	// Due at step 155, but only between batches: 6 updates make one, and the stage's end cuts the second.
-	const steps = (await listCheckpoints(run)).map(({ step }) => step).filter((step) => step > 150);
-	assert.deepEqual(steps, [156, 161]);
-	const row = (await readRollouts(run, 151))[0];
+	// Due at step 5, but only between batches: 6 updates make one, and the stage's end cuts the second.
+	const steps = (await listCheckpoints(run)).map(({ step }) => step).filter((step) => step > 0);
+	assert.deepEqual(steps, [6, 11]);
+	const row = (await readRollouts(run, 1))[0];
 	assert.equal(row?.tokens?.refLogprob?.length, row?.tokens?.logprob.length);
 });
 
@@ -107,16 +121,14 @@ async function lastWeights(run: string): Promise<Float32Array> {
 }
 
 test('leaving out groups without advantage changes neither weights nor metrics', async () => {
-	await using place = await Workplace.make();
 	const of = async (skip_dead_groups: boolean) => {
-		const stages = [warm, { ...grpo, steps: 8, skip_dead_groups }];
-		const run = await place.prepare({ ...tinyRecipe, stages });
+		const run = await place.prepare({ ...recipe, stages: [{ ...grpo, steps: 8, skip_dead_groups }] });
 		assert.equal((await place.run('--run', run)).code, 0);
 		return run;
 	};
 	const [skipping, complete] = [await of(true), await of(false)];
-	const [a, b] = [await readMetrics(skipping), await readMetrics(complete)];
-	assert.ok(a.slice(150).some(({ values }) => (values.frac_reward_zero_std as number) > 0));
+	const [a, b] = [await updatesOf(skipping), await updatesOf(complete)];
+	assert.ok(a.some(({ values }) => (values.frac_reward_zero_std as number) > 0));
 	for (const [i, { step, values }] of a.entries()) {
 		for (const name of ['loss', 'reward', 'entropy', 'num_tokens', 'clip_ratio/region_mean', 'frac_reward_zero_std']) {
 			if (values[name] != null) close(values[name], b[i]?.values[name] as number, `${name} at ${step}`, 1e-3);
@@ -129,17 +141,15 @@ test('leaving out groups without advantage changes neither weights nor metrics',
 });
 
 test('shuffled advantages are a permutation over the batch; dynamic sampling fills the batch with live groups', async () => {
-	await using place = await Workplace.make();
 	const stages = [
-		{ ...tinyRecipe.stages[0], steps: 300 },
 		{ ...grpo, control: 'shuffle' },
 		{ ...grpo, steps: 10, dynamic_sampling: true, max_resamples: 20, learning_rate: 1e-6 },
 	];
-	const run = await place.prepare({ ...tinyRecipe, stages });
+	const run = await place.prepare({ ...recipe, stages });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
 	let moved = 0;
-	for (let step = 301; step <= 306; step++) {
+	for (let step = 1; step <= 6; step++) {
 		const rows = await readRollouts(run, step);
 		const { values } = computeAdvantages(
 			rows.map((row) => row.reward),
@@ -151,15 +161,14 @@ test('shuffled advantages are a permutation over the batch; dynamic sampling fil
 		if (recorded.some((value, i) => value !== values[i])) moved++;
 	}
 	assert.ok(moved > 0);
-	const lines = (await readMetrics(run)).slice(306);
+	const lines = (await updatesOf(run)).slice(6);
 	const dead = lines.map(({ values }) => values.frac_reward_zero_std as number);
 	assert.ok(dead.filter((share) => share === 0).length >= 8, dead.join());
 });
 
 test('the sft stage learns, ends by what it measures, and records each measurement', async () => {
-	await using place = await Workplace.make();
-	const sft = { ...warm, steps: 2000, until: { heldOutAccuracy: 0.25, every: 20, problems: 8 } };
-	const run = await place.prepare({ ...tinyRecipe, stages: [sft] });
+	const sft = { ...tinyRecipe.stages[0], steps: 2000, until: { heldOutAccuracy: 0.25, every: 20, problems: 8 } };
+	const run = await place.prepare({ ...tinyRecipe, checkpoint: seldom.checkpoint, stages: [sft] });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
 	const lines = await readMetrics(run);

@@ -6,7 +6,7 @@ import type { Failure } from '../../../src/base/failure.ts';
 import { connectServed } from '../../../src/runs/runControl.ts';
 import { listCheckpoints, readEvaluations, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
 const head = {
 	learning_rate: 3e-3,
@@ -21,18 +21,13 @@ const recipe = {
 	workers: 2,
 	model: { ...tinyRecipe.model, context: 48 },
 	stages: [
-		{ type: 'sft', steps: 30, learning_rate: 1e-2, batch_size: 16 },
+		{ type: 'sft', steps: 10, learning_rate: 1e-2, batch_size: 16 },
 		{ type: 'value-model', steps: 14, steps_per_generation: 2, num_iterations: 2, ...head },
 		{ type: 'process-reward-model', steps: 9, split: { text: ';' }, completions: 2, ...head },
 	],
 	evaluate: { every: 5, problems: 8 },
 	checkpoint: { every: 4, keep: 100 },
 };
-
-test('a run that is killed while it trains heads ends, resumed, as if it had not been', async (t) => {
-	await using place = await Workplace.make();
-	await checkKillResume(place, recipe, 2, 4, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
-});
 
 test('a stage that samples may follow one that trains a head: what it starts from is measured once', async () => {
 	await using place = await Workplace.make();
@@ -53,30 +48,31 @@ test('a stage that samples may follow one that trains a head: what it starts fro
 	);
 });
 
-test('heads are trained, measured and kept beside a policy that stays as it is, and served', async () => {
+test('heads are trained, measured and kept beside a policy that stays as it is, also after a kill, and served', async (t) => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(recipe);
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const whole = await uninterrupted(place, recipe);
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, recipe, { moments: 2, seed: 4, whole, onKill });
+	const { run } = whole;
 	const lines = await readMetrics(run);
-	assert.equal(lines.length, 53);
+	assert.equal(lines.length, 33);
 	for (const { step, values } of lines.filter(({ stage }) => stage !== 'sft')) {
 		assert.ok(Number.isFinite(values.loss) && Number.isFinite(values['head/brier']), `step ${step}`);
 		assert.equal(values['eval/heldout/accuracy'], undefined);
 	}
 	// At each fifth step at which a batch ends, and at the end of a stage.
 	const measured = lines.filter(({ values }) => values['eval/head/brier'] !== undefined).map(({ step }) => step);
-	assert.deepEqual(measured, [38, 42, 44, 45, 50, 53]);
+	assert.deepEqual(measured, [18, 22, 24, 25, 30, 33]);
 
 	const checkpoints = await listCheckpoints(run);
 	const at = (step: number, name: string) =>
 		readFile(join(checkpoints.find((one) => one.step === step)?.path ?? '', name)).catch(() => null);
-	assert.ok(await at(30, 'model.safetensors'));
-	assert.deepEqual(await at(53, 'model.safetensors'), await at(30, 'model.safetensors'));
-	assert.equal(await at(30, 'value.safetensors'), null);
-	assert.ok(await at(38, 'head_optimizer.safetensors'));
-	assert.equal(await at(53, 'head_optimizer.safetensors'), null);
-	assert.deepEqual(await at(53, 'value.safetensors'), await at(44, 'value.safetensors'));
+	assert.ok(await at(10, 'model.safetensors'));
+	assert.deepEqual(await at(33, 'model.safetensors'), await at(10, 'model.safetensors'));
+	assert.equal(await at(10, 'value.safetensors'), null);
+	assert.ok(await at(18, 'head_optimizer.safetensors'));
+	assert.equal(await at(33, 'head_optimizer.safetensors'), null);
+	assert.deepEqual(await at(33, 'value.safetensors'), await at(24, 'value.safetensors'));
 
 	const folder = checkpoints.at(-1)?.path as string;
 	const server = place.start('--serve', folder);
@@ -105,7 +101,7 @@ test('heads are trained, measured and kept beside a policy that stays as it is, 
 		await server.exit;
 	}
 
-	const before = checkpoints.find(({ step }) => step === 44)?.path as string;
+	const before = checkpoints.find(({ step }) => step === 24)?.path as string;
 	const other = place.start('--serve', before);
 	await other.firstLine;
 	const without = await connectServed(before, 'test');
@@ -144,9 +140,9 @@ test('a head learns from a file of labelled steps, for a policy that is there', 
 		labels: { path: labels, heldOutShare: 0.2 },
 	};
 	const own = { ...recipe, model: { path: checkpoint?.path }, stages: [{ ...stage, batch_size: 16 }] };
-	await checkKillResume(place, own, 1, 9);
-	const run = await place.prepare(own);
-	assert.equal((await place.run('--run', run)).code, 0);
+	const whole = await uninterrupted(place, own);
+	await checkKillResume(place, own, { seed: 9, whole });
+	const { run } = whole;
 	const last = (await readMetrics(run)).at(-1)?.values;
 	assert.ok(Number.isFinite(last?.['eval/head/loss']));
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { listCheckpoints, readEvents, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
 const rows = Array.from({ length: 40 }, (_, i) => {
 	const [a, b] = [i % 10, (3 * i) % 10];
@@ -35,10 +35,10 @@ test('completions of a file are imitated in epochs, those alone that the rewards
 		evaluate: { every: 16, problems: 4 },
 		checkpoint: { every: 5, keep: 2 },
 	};
-	await checkKillResume(place, recipe, 1, 6, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
-	const run = await place.prepare(recipe);
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const finished = await uninterrupted(place, recipe);
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, recipe, { seed: 6, whole: finished, onKill });
+	const { run } = finished;
 	const losses = (await readMetrics(run)).map(({ values }) => values.loss as number);
 	assert.equal(losses.length, 22);
 	assert.ok((losses[15] as number) < (losses[0] as number) / 2, losses.join(' '));
@@ -88,7 +88,7 @@ test('data that cannot be imitated is refused with its place', async () => {
 
 test('a student learns from the logits of a teacher, and says when it is the larger one', async (t) => {
 	await using place = await Workplace.make();
-	const taught = { ...tinyRecipe, model, stages: [{ type: 'sft', steps: 60, learning_rate: 1e-2, batch_size: 16 }] };
+	const taught = { ...tinyRecipe, model, stages: [{ type: 'sft', steps: 30, learning_rate: 1e-2, batch_size: 16 }] };
 	const teacherRun = await place.prepare(taught);
 	assert.equal((await place.run('--run', teacherRun)).code, 0);
 	const teacher = { path: (await listCheckpoints(teacherRun)).at(-1)?.path as string };
@@ -103,9 +103,10 @@ test('a student learns from the logits of a teacher, and says when it is the lar
 		],
 		evaluate: { every: 100, problems: 4 },
 	};
-	await checkKillResume(place, recipe, 1, 2, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
-	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	const whole = await uninterrupted(place, recipe);
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, recipe, { seed: 2, whole, onKill });
+	const { run } = whole;
 	const divergences = (await readMetrics(run)).map(({ values }) => values['distill/divergence'] as number);
 	assert.equal(divergences.length, 20);
 	assert.ok((divergences[15] as number) < (divergences[0] as number) / 2, divergences.join(' '));

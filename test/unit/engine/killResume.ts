@@ -8,33 +8,43 @@ export interface KillReport {
 	readonly kills: readonly number[];
 }
 
+export interface FinishedRun {
+	/** Its folder. */
+	readonly run: string;
+	readonly outcome: RunOutcome;
+	readonly milliseconds: number;
+}
+
 /** Runs a recipe to its end without disturbance. */
-export async function uninterrupted(
-	place: Workplace,
-	recipe: object,
-): Promise<{ outcome: RunOutcome; milliseconds: number }> {
+export async function uninterrupted(place: Workplace, recipe: object): Promise<FinishedRun> {
 	const run = await place.prepare(recipe);
 	const start = performance.now();
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
-	return { outcome: await readOutcome(run), milliseconds: performance.now() - start };
+	const milliseconds = performance.now() - start;
+	return { run, outcome: await readOutcome(run), milliseconds };
+}
+
+export interface KillOptions {
+	/** How many runs are killed, each once or twice; default 1. */
+	readonly moments?: number;
+	readonly seed: number;
+	/** An uninterrupted run of the recipe; default: one is made. */
+	readonly whole?: FinishedRun;
+	readonly onKill?: (report: KillReport) => void;
 }
 
 /**
  * Kills the engine (SIGKILL) at random moments, resumes it after each, and holds what the run ends with against the
  * uninterrupted one: metrics but for times, rollouts, evaluations, weights and moments, bit for bit.
- *
- * @param moments how many runs are killed, each once or twice
  */
 export async function checkKillResume(
 	place: Workplace,
 	recipe: object,
-	moments: number,
-	seed: number,
-	onKill: (report: KillReport) => void = () => undefined,
+	{ moments = 1, seed, whole, onKill }: KillOptions,
 ): Promise<void> {
 	const random = Random.of(seed, 'kill');
-	const { outcome: expected, milliseconds } = await uninterrupted(place, recipe);
+	const { outcome: expected, milliseconds } = whole ?? (await uninterrupted(place, recipe));
 	for (let i = 0; i < moments; i++) {
 		const run = await place.prepare(recipe);
 		const kills: number[] = [];
@@ -47,7 +57,7 @@ export async function checkKillResume(
 			assert.ok(signal === 'SIGKILL' || code === 0, stderr);
 			kills.push(after);
 		}
-		onKill({ kills });
+		onKill?.({ kills });
 		const { code, stderr } = await place.run('--run', run, '--resume');
 		assert.equal(code, 0, stderr);
 		const outcome = await readOutcome(run);

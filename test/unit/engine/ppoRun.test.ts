@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listCheckpoints, readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** A reward that every completion earns some of, whatever it says. */
@@ -32,9 +32,8 @@ const full = {
 test('a critic warms up, then both learn; a run that is killed ends, resumed, as if it had not been', async () => {
 	await using place = await Workplace.make();
 	const recipe = { ...dense, workers: 2, stages: [full] };
-	const run = await place.prepare(recipe);
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const whole = await uninterrupted(place, recipe);
+	const { run } = whole;
 	const lines = (await readMetrics(run)).filter(({ step }) => step > 0);
 	assert.equal(lines.length, 14);
 	for (const { step, values } of lines) {
@@ -64,7 +63,7 @@ test('a critic warms up, then both learn; a run that is killed ends, resumed, as
 	// While the critic warms up the policy is the reference.
 	assert.ok(Math.abs(lines[0]?.values.kl as number) < 1e-6 && Math.abs(lines[4]?.values.kl as number) < 1e-6);
 	assert.equal((await listCheckpoints(run)).at(-1)?.step, 14);
-	await checkKillResume(place, recipe, 1, 8);
+	await checkKillResume(place, recipe, { seed: 8, whole });
 });
 
 test('it learns a dense reward, and its critic what to expect; whatever the number of workers', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { readMetrics, readRecord } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
 const animals = ['cat', 'dog', 'cow', 'owl', 'fox'];
 const deeds = ['sits', 'runs', 'sleeps', 'eats'];
@@ -30,9 +30,10 @@ test('a base model learns texts and worked solutions, and a killed run ends as i
 		],
 		evaluate: { every: 8, problems: 8 },
 	};
-	await checkKillResume(place, recipe, 1, 3, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
-	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run)).code, 0);
+	const whole = await uninterrupted(place, recipe);
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, recipe, { seed: 3, whole, onKill });
+	const { run } = whole;
 	const lines = await readMetrics(run);
 	const losses = lines.filter(({ stage: name }) => name === 'pretrain').map(({ values }) => values.loss as number);
 	assert.equal(losses.length, 24);

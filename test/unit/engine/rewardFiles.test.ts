@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { openRewardHosts } from '../../../src/rewards/openRewardHosts.ts';
 import { rescoreRun } from '../../../src/rewards/rescoreRun.ts';
 import type { RewardLimits, RewardSource } from '../../../src/rewards/rewardRunner.ts';
@@ -51,14 +51,14 @@ async function rescored(run: string) {
 	}
 }
 
+const place = await Workplace.make();
+after(() => place[Symbol.asyncDispose]());
+await writeFiles(place, files);
+const { run, outcome: expected } = await uninterrupted(place, recipe);
+
 test('files and built-in rewards train, and every recorded value comes out again', async () => {
-	await using place = await Workplace.make();
-	await writeFiles(place, files);
-	const run = await place.prepare(recipe);
-	// Only the copies count from here on.
+	// Only the copies count.
 	await rm(join(place.folder, 'rewards'), { recursive: true });
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
 	const record = await readRecord(run);
 	assert.deepEqual(record.rewards, [
 		{ name: 'accuracy', weight: 1 },
@@ -69,7 +69,7 @@ test('files and built-in rewards train, and every recorded value comes out again
 		{ name: 'later', weight: 0.01 },
 	]);
 	const lines = (await Promise.all((await listRolloutSteps(run)).map((step) => readRollouts(run, step)))).flat();
-	assert.equal(lines.length, 320);
+	assert.equal(lines.length, 128);
 	for (const name of ['brevity', 'position', 'digits.brevity', 'later']) {
 		const values = new Set(lines.map(({ rewards }) => rewards[name]));
 		assert.ok(values.size > 5, `${name} has ${values.size} values`);
@@ -84,30 +84,27 @@ test('files and built-in rewards train, and every recorded value comes out again
 	}
 	assert.deepEqual(
 		grpo.map(({ step }) => step),
-		Array.from({ length: 20 }, (_, i) => 31 + i),
+		Array.from({ length: 8 }, (_, i) => 5 + i),
 	);
 	assert.match(await readFile(join(run, 'engine.log'), 'utf8'), /output of the reward "later":\nlooks at 16\n/);
 
 	const { rows, equal, columns, differences } = await rescored(run);
 	assert.deepEqual(differences, []);
 	assert.ok(equal);
-	assert.equal(rows, 320);
+	assert.equal(rows, 128);
 	assert.deepEqual(
 		columns.map(({ name, rows, equal, failedNow }) => [name, rows, equal, failedNow]),
 		['accuracy', 'format', 'brevity', 'position', 'digits.brevity', 'later', 'reward'].map((name) => [
 			name,
-			320,
-			320,
+			128,
+			128,
 			0,
 		]),
 	);
 });
 
 test('the editor scores with the same runner and gets the same values from the original files', async () => {
-	await using place = await Workplace.make();
 	await writeFiles(place, files);
-	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run)).code, 0);
 	const hosts = await openRewardHosts();
 	try {
 		// As an editor opens the file itself, with other limits and ready to measure coverage.
@@ -123,7 +120,7 @@ test('the editor scores with the same runner and gets the same values from the o
 		assert.ok(equal);
 		// The comparison can fail: another rule gives other values.
 		await writeFile(join(place.folder, 'rewards/scale.ts'), 'export const scale: number = 1.8;\n');
-		const other = await rescoreRun(run, { hosts: original, steps: { first: 31, last: 32 }, differences: 3 });
+		const other = await rescoreRun(run, { hosts: original, steps: { first: 5, last: 6 }, differences: 3 });
 		assert.equal(other.equal, false);
 		assert.equal(other.differences.length, 3);
 		const changed = other.columns.filter(({ different }) => different > 0).map(({ name }) => name);
@@ -134,24 +131,20 @@ test('the editor scores with the same runner and gets the same values from the o
 });
 
 test('an edit during a run changes nothing; a killed run resumes with its copies to the same end', async () => {
-	await using place = await Workplace.make();
 	await writeFiles(place, files);
-	const { outcome: expected } = await uninterrupted(place, recipe);
-	const run = await place.prepare(recipe);
-	const engine = place.start('--run', run);
-	await eventually(async () => (await listRolloutSteps(run)).length > 3, 'batches are scored');
+	const edited = await place.prepare(recipe);
+	const engine = place.start('--run', edited);
+	await eventually(async () => (await listRolloutSteps(edited)).length > 1, 'batches are scored');
 	await writeFile(join(place.folder, 'rewards/scale.ts'), 'export const scale: number = 99;\n');
 	await rm(join(place.folder, 'rewards/digits.reward.py'));
 	engine.kill('SIGKILL');
 	await engine.exit;
-	const { code, stderr } = await place.run('--run', run, '--resume');
+	const { code, stderr } = await place.run('--run', edited, '--resume');
 	assert.equal(code, 0, stderr);
-	const outcome = await readOutcome(run);
-	assert.deepEqual(outcome, expected);
+	assert.deepEqual(await readOutcome(edited), expected);
 });
 
 test('the number of workers changes no value', async () => {
-	await using place = await Workplace.make();
 	await writeFiles(place, files);
 	const outcomes = [];
 	for (const workers of [1, 2]) {
@@ -174,11 +167,6 @@ function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
 }
 
 test('a run whose copies were changed is not resumed', async () => {
-	await using place = await Workplace.make();
-	await writeFiles(place, files);
-	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run)).code, 0);
-	const before = await readOutcome(run);
 	const helpers = join(run, 'rewards/helpers.py');
 	const text = await readFile(helpers, 'utf8');
 	await writeFile(helpers, text.replace('3.0', '4.0'));
@@ -194,25 +182,20 @@ test('a run whose copies were changed is not resumed', async () => {
 	assertRefused(await place.run('--run', run, '--resume'), /json\.py was added since/);
 	await rm(join(run, 'rewards/json.py'));
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
-	assert.deepEqual(await readOutcome(run), before);
+	assert.deepEqual(await readOutcome(run), expected);
 });
 
 test('a run from a checkpoint goes on with the copies of its parent, or with a corrected file', async () => {
-	await using place = await Workplace.make();
-	await writeFiles(place, files);
-	const parent = await place.prepare({ ...recipe, checkpoint: { every: 10, keep: 100 } });
-	assert.equal((await place.run('--run', parent)).code, 0);
-	const expected = await readOutcome(parent);
 	const corrected = join(place.folder, 'corrected/brevity.reward.ts');
 	await writeFiles(place, { 'corrected/brevity.reward.ts': 'export const brevity = () => 0.25;\n' });
-	await rm(join(place.folder, 'rewards'), { recursive: true });
-	const same = await prepareChild(parent, 30);
+	await rm(join(place.folder, 'rewards'), { recursive: true, force: true });
+	const same = await prepareChild(run, 4);
 	assert.equal((await place.run('--run', same.folder, '--parent-checkpoint', same.parentCheckpoint)).code, 0);
 	assert.equal((await readOutcome(same.folder)).weights, expected.weights);
-	const other = await prepareChild(parent, 30, { set: [{ path: ['rewards', '2', 'file'], value: corrected }] });
+	const other = await prepareChild(run, 4, { set: [{ path: ['rewards', '2', 'file'], value: corrected }] });
 	const { code, stderr } = await place.run('--run', other.folder, '--parent-checkpoint', other.parentCheckpoint);
 	assert.equal(code, 0, stderr);
-	const lines = await readRollouts(other.folder, 40);
+	const lines = await readRollouts(other.folder, 8);
 	assert.ok(lines.length > 0 && lines.every(({ rewards }) => rewards.brevity === 0.25 && !('position' in rewards)));
 	assert.ok((await rescored(other.folder)).equal);
 });
@@ -278,13 +261,17 @@ test('a recipe without accuracy is evaluated by it all the same', async () => {
 	await using place = await Workplace.make();
 	await writeFiles(place, { 'x.reward.ts': 'export const accuracy = () => 0;' });
 	const rewards = [{ use: 'format', name: 'accuracy' }, { file: 'x.reward.ts' }];
-	// Enough imitation to answer some sums.
+	// One answer to all problems: few steps of imitation are enough to know it.
+	const zeros = (numbers: readonly number[]) =>
+		numbers.map((n) => `${JSON.stringify({ prompt: `${n}-${n}=`, answer: '0', solution: '0' })}\n`).join('');
+	await writeFiles(place, { 'train.jsonl': zeros([1, 2, 3, 4, 5, 6]), 'test.jsonl': zeros([7, 8]) });
 	const [sft, grpo] = rewardRecipe([]).stages;
 	const stages = [
-		{ ...sft, steps: 250 },
+		{ ...sft, steps: 40 },
 		{ ...grpo, steps: 2 },
 	];
-	const more = { evaluate: { every: 100, problems: 32 }, checkpoint: { every: 1000 }, stages };
+	const dataset = { path: 'train.jsonl', heldOut: 'test.jsonl' };
+	const more = { dataset, evaluate: { every: 20, problems: 4 }, checkpoint: { every: 1000 }, stages };
 	const run = await place.prepare({ ...rewardRecipe([]), rewards, ...more });
 	const own = await place.prepare({ ...rewardRecipe([]), rewards: [{ use: 'accuracy' }], ...more });
 	for (const one of [run, own]) {
@@ -293,7 +280,7 @@ test('a recipe without accuracy is evaluated by it all the same', async () => {
 	}
 	const evaluations = async (one: string) =>
 		(await readMetrics(one))
-			.filter(({ step }) => step <= 250)
+			.filter(({ step }) => step <= 40)
 			.flatMap(({ values }) => ('eval/heldout/accuracy' in values ? [values['eval/heldout/accuracy']] : []));
 	const measured = await evaluations(run);
 	assert.deepEqual(measured, await evaluations(own));

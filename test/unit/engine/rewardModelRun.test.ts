@@ -8,7 +8,7 @@ import { connectServed } from '../../../src/runs/runControl.ts';
 import { listCheckpoints, readMetrics } from '../../../src/runs/runReader.ts';
 import { sample } from '../core/reward/rewardSamples.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
 
 /** Of two answers the one that ends in the second number is better, however long they are. */
@@ -38,9 +38,9 @@ async function recipeOf(place: Workplace, steps: number) {
 
 test('a reward model tells held-out pairs apart beside a policy that stays as it is, is kept and served', async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(await recipeOf(place, 20));
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const recipe = await recipeOf(place, 20);
+	const whole = await uninterrupted(place, recipe);
+	const { run } = whole;
 	const lines = (await readMetrics(run)).filter(({ stage }) => stage === 'reward-model');
 	assert.equal(lines.length, 20);
 	assert.ok(Math.abs((lines[0]?.values.loss as number) - Math.LN2) < 1e-6, 'it begins with 0 for every text');
@@ -68,6 +68,8 @@ test('a reward model tells held-out pairs apart beside a policy that stays as it
 		server.kill('SIGTERM');
 		await server.exit;
 	}
+	// Killed while it learns, it ends as if it had not been.
+	await checkKillResume(place, recipe, { seed: 6, whole });
 });
 
 /** What the checkpoint gives as a reward; a row that it cannot read has an error of its own. */
@@ -93,11 +95,6 @@ async function checkAsReward(folder: string, [better, worse]: readonly number[])
 	const before = join(dirname(folder), 'step_000003');
 	await assert.rejects(createBuiltIn({ ...entry, path: before }, context), /step_000003 has no reward model\. Name a/);
 }
-
-test('a run that is killed while it learns a reward model ends, resumed, as if it had not been', async () => {
-	await using place = await Workplace.make();
-	await checkKillResume(place, await recipeOf(place, 9), 1, 6);
-});
 
 test('the scores do not depend on the number of workers', async () => {
 	await using place = await Workplace.make();

@@ -1,3 +1,4 @@
+// @reaches rewardHost rewardPython
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,13 +7,17 @@ import type { EventLine } from '../../../src/protocol/eventLine.ts';
 import type { ControlClient } from '../../../src/rpc/controlClient.ts';
 import { connectRun } from '../../../src/runs/runControl.ts';
 import { readEvents, readRecord } from '../../../src/runs/runReader.ts';
-import { eventually, tinyRecipe, type Workplace } from './engineProcess.ts';
+import { eventually, shortRecipe, tinyRecipe, type Workplace } from './engineProcess.ts';
 
 const execute = promisify(execFile);
 
-/** A run of 20 generation batches of 16 completions whose rewards are files. */
+/** A run of 8 generation batches of 16 completions, from step 5 on, whose rewards are files. */
 export const rewardRecipe = (rewards: readonly object[], more: object = {}) => ({
-	...tinyRecipe,
+	...shortRecipe,
+	stages: [
+		{ ...tinyRecipe.stages[0], steps: 4 },
+		{ ...tinyRecipe.stages[1], steps: 8 },
+	],
 	rewards: [{ use: 'accuracy' }, ...rewards],
 	...more,
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { completionKl, leaveOneOutAdvantages } from '../../../src/core/rloo/leaveOneOut.ts';
 import { readMetrics, readRollouts } from '../../../src/runs/runReader.ts';
 import { tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume } from './killResume.ts';
+import { checkKillResume, uninterrupted } from './killResume.ts';
 
 const close = (a: number | null | undefined, b: number, what: string, tolerance = 1e-4) =>
 	assert.ok(typeof a === 'number' && Math.abs(a - b) < tolerance, `${what}: ${a} against ${b}`);
@@ -37,9 +37,8 @@ test('advantages, KL, loss and clipping of a run are those of the formulas, and 
 	await using place = await Workplace.make();
 	const stages = [{ ...full, steps: 3, beta: 0, steps_per_generation: 1, num_iterations: 1 }, full];
 	const recipe = { ...dense, stages, workers: 2 };
-	const run = await place.prepare(recipe);
-	const { code, stderr } = await place.run('--run', run);
-	assert.equal(code, 0, stderr);
+	const whole = await uninterrupted(place, recipe);
+	const { run } = whole;
 	let kls = 0;
 	for (const { step, values } of (await readMetrics(run)).filter((line) => line.step > 0)) {
 		assert.ok(Number.isFinite(values.loss) && Number.isFinite(values.entropy), `step ${step}`);
@@ -68,7 +67,7 @@ test('advantages, KL, loss and clipping of a run are those of the formulas, and 
 		assert.ok((values['sampling/sampling_logp_difference/max'] ?? 0) < 1e-4);
 	}
 	assert.ok(kls > 1e-3, 'the policy left its reference');
-	await checkKillResume(place, recipe, 1, 3);
+	await checkKillResume(place, recipe, { seed: 3, whole });
 });
 
 test('it learns a dense reward', async () => {

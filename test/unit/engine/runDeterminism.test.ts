@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { CheckpointState } from '../../../src/protocol/checkpointState.ts';
 import { listCheckpoints, readEvents, readMetrics } from '../../../src/runs/runReader.ts';
-import { eventually, tinyRecipe, Workplace } from './engineProcess.ts';
-import { checkKillResume, uninterrupted } from './killResume.ts';
+import { eventually, shortRecipe, tinyRecipe, Workplace } from './engineProcess.ts';
+import { checkKillResume, type KillReport, uninterrupted } from './killResume.ts';
 
 /** Several updates a batch, a reference, resampling and masks: everything that a resume has to bring back. */
 const fullRecipe = {
@@ -21,7 +21,7 @@ const fullRecipe = {
 		},
 		{
 			type: 'grpo',
-			steps: 60,
+			steps: 16,
 			num_generations: 4,
 			prompts_per_step: 8,
 			steps_per_generation: 2,
@@ -35,24 +35,26 @@ const fullRecipe = {
 			lr_scheduler_type: 'cosine',
 			warmup_steps: 5,
 		},
-		{ type: 'grpo', steps: 20, num_generations: 4, prompts_per_step: 8, scale_rewards: 'batch', learning_rate: 1e-3 },
+		{ type: 'grpo', steps: 6, num_generations: 4, prompts_per_step: 8, scale_rewards: 'batch', learning_rate: 1e-3 },
 	],
 };
 
-test('the same seed gives the same metrics, rollouts and weights, and another seed others', async () => {
+test('the same seed gives the same, also after kills at any moment, and another seed something else', async (t) => {
 	await using place = await Workplace.make();
-	const { outcome: first } = await uninterrupted(place, fullRecipe);
+	const whole = await uninterrupted(place, fullRecipe);
+	const { outcome: first } = whole;
+	assert.ok(first.metrics.length > 30);
+	assert.equal(Object.keys(first.rollouts).length, 4 + 6);
 	const { outcome: second } = await uninterrupted(place, fullRecipe);
 	assert.deepEqual(second, first);
-	assert.ok(first.metrics.length > 80);
-	assert.ok(Object.keys(first.rollouts).length >= 35);
-	const { outcome: other } = await uninterrupted(place, { ...fullRecipe, seed: 8 });
-	assert.notEqual(other.weights, first.weights);
-});
-
-test('a run that is killed at any moment and resumed ends as if it had not been', async (t) => {
-	await using place = await Workplace.make();
-	await checkKillResume(place, fullRecipe, 3, 20, ({ kills }) => t.diagnostic(`killed after ${kills.join(', ')} ms`));
+	const onKill = ({ kills }: KillReport) => t.diagnostic(`killed after ${kills.join(', ')} ms`);
+	await checkKillResume(place, fullRecipe, { moments: 3, seed: 20, whole, onKill });
+	const stages = [{ ...tinyRecipe.stages[0], steps: 1 }];
+	const [one, other] = [
+		await uninterrupted(place, { ...fullRecipe, stages }),
+		await uninterrupted(place, { ...fullRecipe, stages, seed: 8 }),
+	];
+	assert.notEqual(other.outcome.weights, one.outcome.weights);
 });
 
 test('a resume goes on with the device that "auto" took, whatever would be faster now', async () => {
@@ -69,20 +71,19 @@ test('a resume goes on with the device that "auto" took, whatever would be faste
 
 test('the accuracy that a new run begins with is still its best after a resume', async () => {
 	await using place = await Workplace.make();
-	const parent = await place.prepare({ ...tinyRecipe, checkpoint: { every: 8, keep: 100 } });
+	const stages = [{ ...tinyRecipe.stages[0], steps: 6 }, tinyRecipe.stages[1]];
+	const parent = await place.prepare({ ...shortRecipe, stages: [stages[0], { ...stages[1], steps: 1 }] });
 	assert.equal((await place.run('--run', parent)).code, 0);
-	const checkpoint = (await listCheckpoints(parent)).find(({ step }) => step === 30);
+	const checkpoint = (await listCheckpoints(parent)).find(({ step }) => step === 6);
 	assert.ok(checkpoint);
-	const child = await place.prepare({ ...tinyRecipe, evaluate: { every: 1000, problems: 8 } });
+	const child = await place.prepare({ ...tinyRecipe, stages, evaluate: { every: 1000, problems: 8 } });
 	const engine = place.start('--run', child, '--parent-checkpoint', checkpoint.path);
 	await eventually(async () => (await readMetrics(child)).length >= 2, 'it has begun');
 	engine.kill('SIGKILL');
 	await engine.exit;
-	await rm(join(child, 'checkpoints', 'step_000032'), { recursive: true, force: true });
-	await rm(join(child, 'checkpoints', 'step_000040'), { recursive: true, force: true });
-	await rm(join(child, 'checkpoints', 'step_000048'), { recursive: true, force: true });
+	for (const { path, step } of await listCheckpoints(child)) if (step > 6) await rm(path, { recursive: true });
 	// As if the parent had measured nothing: only the line of the step says what the child began with.
-	const path = join(child, 'checkpoints', 'step_000030', 'state.json');
+	const path = join(child, 'checkpoints', 'step_000006', 'state.json');
 	const text = await readFile(path, 'utf8');
 	const state = JSON.parse(text) as CheckpointState;
 	assert.equal(state.evaluatedAt, null);

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmod, cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
+import { connectRun } from '../../../src/runs/runControl.ts';
 import { runFiles } from '../../../src/runs/runFiles.ts';
 import { listCheckpoints, readMetrics, readRecord } from '../../../src/runs/runReader.ts';
-import { type EngineExit, eventually, tinyRecipe, Workplace } from './engineProcess.ts';
+import { type EngineExit, eventually, shortRecipe, Workplace } from './engineProcess.ts';
 import { uninterrupted } from './killResume.ts';
 import { readOutcome } from './runOutcome.ts';
+
+const shared = await Workplace.make();
+after(() => shared[Symbol.asyncDispose]());
+/** A run of the recipe that nothing has disturbed, for whoever starts from it or compares with it. */
+const finished = await uninterrupted(shared, shortRecipe);
 
 /** Exit status 2 and one sentence with its action on stderr; no stack, no second line of ours. */
 function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
@@ -19,7 +25,7 @@ function assertRefused({ code, stderr }: EngineExit, pattern: RegExp): void {
 async function withDataset(place: Workplace, text: string | null, more: object = {}): Promise<string> {
 	const path = join(place.folder, 'train.jsonl');
 	await writeFile(path, '');
-	const run = await place.prepare({ ...tinyRecipe, dataset: { path: 'train.jsonl' }, ...more });
+	const run = await place.prepare({ ...shortRecipe, dataset: { path: 'train.jsonl' }, ...more });
 	if (text === null) await rm(path);
 	else await writeFile(path, text);
 	return run;
@@ -51,22 +57,22 @@ for (const [what, text, reason, pattern] of [
 test('a dataset trains; rows that do not fit the context are left out and counted', async () => {
 	await using place = await Workplace.make();
 	const long = JSON.stringify({ prompt: `${'9'.repeat(60)}=`, answer: '9', solution: '9' });
-	const model = { ...tinyRecipe.model, context: 40 };
-	const stages = tinyRecipe.stages.map((stage) => ({
+	const model = { ...shortRecipe.model, context: 40 };
+	const stages = shortRecipe.stages.map((stage) => ({
 		...stage,
 		...(stage.type === 'grpo' ? { max_completion_length: 20 } : {}),
 	}));
 	const run = await withDataset(place, `${[...rows, long, long].join('\n')}\n`, { model, stages });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
-	assert.equal((await readMetrics(run)).length, 50);
+	assert.equal((await readMetrics(run)).length, 12);
 	const events = await readFile(join(run, runFiles.events), 'utf8');
 	assert.match(events, /left out so far: longer than the context of 40 tokens/);
 });
 
 test('another engine and no worked solutions are refused', async () => {
 	await using place = await Workplace.make();
-	const other = await place.prepare(tinyRecipe);
+	const other = await place.prepare(shortRecipe);
 	const recipe = JSON.parse(await readFile(join(other, 'recipe.json'), 'utf8')) as object;
 	await writeFile(join(other, 'recipe.json'), JSON.stringify({ ...recipe, engine: 'pytorch' }));
 	assertRefused(await place.run('--run', other), /cannot run a recipe of the "pytorch" engine/);
@@ -76,37 +82,45 @@ test('another engine and no worked solutions are refused', async () => {
 
 test('a second engine on the same run, and a run that is already there, are refused; the first one goes on', async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare({ ...tinyRecipe, stages: [{ ...tinyRecipe.stages[0], steps: 400 }] });
+	const long = { ...shortRecipe, stages: [{ ...shortRecipe.stages[0], steps: 100_000 }] };
+	const run = await place.prepare({ ...long, evaluate: { every: 100_000 }, checkpoint: { every: 100_000 } });
 	const engine = place.start('--run', run);
 	await eventually(async () => (await readMetrics(run)).length > 2, 'steps pass');
+	const client = await connectRun(run, await readRecord(run), 'test');
+	// A run that waits holds its folder as one that works does, and takes no processor meanwhile.
+	const { step } = await client.request('run/pause', {});
 	assertRefused(await place.run('--run', run, '--resume'), /is in use by process \d+/);
 	assertRefused(await place.run('--run', run), /is in use by process \d+/);
+	await client.request('run/resume', {});
+	await eventually(async () => ((await readMetrics(run)).at(-1)?.step ?? 0) > step, 'the first one goes on');
+	const stopped = await client.request('run/stop', { checkpoint: true });
+	client.dispose();
 	assert.equal((await engine.exit).code, 0);
 	const record = await readRecord(run);
-	assert.equal(record.status, 'finished');
-	assert.equal(record.step, 400);
+	assert.equal(record.status, 'stopped');
+	assert.equal(record.step, stopped.step);
 	const before = await readOutcome(run);
 	assertRefused(await place.run('--run', run), /already holds a run/);
 	assert.deepEqual(await readOutcome(run), before);
-	assert.equal((await readRecord(run)).status, 'finished');
+	assert.equal((await readRecord(run)).status, 'stopped');
 });
 
 test('a checkpoint that is cut short, changed or of another model is refused, and nothing is lost', async () => {
 	await using place = await Workplace.make();
-	const parent = await place.prepare(tinyRecipe);
-	assert.equal((await place.run('--run', parent)).code, 0);
+	const parent = join(place.folder, 'parent');
+	await cp(finished.run, parent, { recursive: true });
 	const checkpoint = (await listCheckpoints(parent)).at(-1)?.path as string;
 	const copy = async (name: string) => {
-		const path = join(place.folder, name, 'step_000050');
+		const path = join(place.folder, name, 'step_000012');
 		await cp(checkpoint, path, { recursive: true });
 		return path;
 	};
-	const child = async (from: string, recipe: object = tinyRecipe) =>
+	const child = async (from: string, recipe: object = shortRecipe) =>
 		place.run('--run', await place.prepare(recipe), '--parent-checkpoint', from);
 
 	const cut = await copy('cut');
 	await truncate(join(cut, 'model.safetensors'), 1000);
-	assertRefused(await child(cut), /cut.step_000050 is damaged/);
+	assertRefused(await child(cut), /cut.step_000012 is damaged/);
 	const flipped = await copy('flipped');
 	const bytes = await readFile(join(flipped, 'optimizer.safetensors'));
 	bytes[5000] = (bytes[5000] as number) ^ 1;
@@ -116,40 +130,38 @@ test('a checkpoint that is cut short, changed or of another model is refused, an
 	await rm(join(headless, 'state.json'));
 	assertRefused(await child(headless), /is not a checkpoint of the embedded engine/);
 	assertRefused(await child(join(place.folder, 'nowhere')), /is not a checkpoint/);
-	const wider = { ...tinyRecipe, model: { layers: 1, width: 32, heads: 2 } };
+	const wider = { ...shortRecipe, model: { layers: 1, width: 32, heads: 2 } };
 	assertRefused(await child(checkpoint, wider), /is of another model: its width is 16, the recipe's 32/);
-	const words = { ...tinyRecipe, dataset: { task: 'string', length: 3 }, model: { path: checkpoint } };
+	const words = { ...shortRecipe, dataset: { task: 'string', length: 3 }, model: { path: checkpoint } };
 	assertRefused(await place.run('--run', await place.prepare(words)), /its vocabulary lacks ":"/);
 	assertRefused(await place.run('--serve', cut), /is damaged/);
 
 	// In place, the newest whole checkpoint is taken and the damaged one set aside.
-	const expected = await readOutcome(parent);
 	await truncate(join(checkpoint, 'model.safetensors'), 1000);
 	const { code, stderr } = await place.run('--run', parent, '--resume');
 	assert.equal(code, 0, stderr);
-	assert.deepEqual(await readOutcome(parent), expected);
-	assert.deepEqual(await readdir(join(parent, 'superseded', '1', 'checkpoints')), ['step_000050']);
+	assert.deepEqual(await readOutcome(parent), finished.outcome);
+	assert.deepEqual(await readdir(join(parent, 'superseded', '1', 'checkpoints')), ['step_000012']);
 });
 
 test('a run from a checkpoint of another continues it, names its parent and can be resumed alone', async () => {
 	await using place = await Workplace.make();
-	const recipe = { ...tinyRecipe, checkpoint: { every: 10, keep: 100 } };
-	const { outcome: expected } = await uninterrupted(place, recipe);
-	const parent = await place.prepare(recipe);
-	assert.equal((await place.run('--run', parent)).code, 0);
-	const at30 = (await listCheckpoints(parent)).find(({ step }) => step === 30)?.path as string;
-	const run = await place.prepare(recipe);
-	assert.equal((await place.run('--run', run, '--parent-checkpoint', at30)).code, 0);
+	const { outcome: expected } = finished;
+	const parent = join(place.folder, 'parent');
+	await cp(finished.run, parent, { recursive: true });
+	const at6 = (await listCheckpoints(parent)).find(({ step }) => step === 6)?.path as string;
+	const run = await place.prepare(shortRecipe);
+	assert.equal((await place.run('--run', run, '--parent-checkpoint', at6)).code, 0);
 	const record = await readRecord(run);
-	assert.deepEqual(record.parent, { run: (await readRecord(parent)).id, checkpoint: at30 });
+	assert.deepEqual(record.parent, { run: (await readRecord(parent)).id, checkpoint: at6 });
 	const outcome = await readOutcome(run);
 	assert.equal(outcome.weights, expected.weights);
-	// Step 30 is measured anew, before the first update of the grpo stage.
-	assert.deepEqual(outcome.metrics.slice(1), expected.metrics.slice(30));
-	assert.match(outcome.metrics[0] ?? '', /^\{"step":30,"stage":"grpo","eval\/heldout\/accuracy"/);
+	// Step 6 is measured anew, before the first update of the grpo stage.
+	assert.deepEqual(outcome.metrics.slice(1), expected.metrics.slice(6));
+	assert.match(outcome.metrics[0] ?? '', /^\{"step":6,"stage":"grpo","eval\/heldout\/accuracy"/);
 	await rm(parent, { recursive: true });
-	await rm(join(run, 'checkpoints', 'step_000050'), { recursive: true });
-	await rm(join(run, 'checkpoints', 'step_000040'), { recursive: true });
+	await rm(join(run, 'checkpoints', 'step_000012'), { recursive: true });
+	await rm(join(run, 'checkpoints', 'step_000009'), { recursive: true });
 	assert.equal((await place.run('--run', run, '--resume')).code, 0);
 	assert.deepEqual((await readOutcome(run)).metrics, outcome.metrics);
 	assert.equal((await readOutcome(run)).weights, expected.weights);
@@ -157,12 +169,10 @@ test('a run from a checkpoint of another continues it, names its parent and can 
 
 test('a model folder gives a run its weights; at learning rate 0 they stay as they were', async () => {
 	await using place = await Workplace.make();
-	const { outcome } = await uninterrupted(place, tinyRecipe);
-	const parent = await place.prepare(tinyRecipe);
-	assert.equal((await place.run('--run', parent)).code, 0);
+	const { run: parent, outcome } = finished;
 	const path = (await listCheckpoints(parent)).at(-1)?.path as string;
-	const stages = [{ ...tinyRecipe.stages[1], steps: 3, learning_rate: 0 }];
-	const run = await place.prepare({ ...tinyRecipe, model: { path }, stages });
+	const stages = [{ ...shortRecipe.stages[1], steps: 3, learning_rate: 0 }];
+	const run = await place.prepare({ ...shortRecipe, model: { path }, stages });
 	const { code, stderr } = await place.run('--run', run);
 	assert.equal(code, 0, stderr);
 	const child = await readOutcome(run);
@@ -174,8 +184,8 @@ test('a model folder gives a run its weights; at learning rate 0 they stay as th
 
 test('a run that diverges ends with a typed error and keeps its last whole checkpoint', async () => {
 	await using place = await Workplace.make();
-	const sft = { ...tinyRecipe.stages[0], steps: 500, learning_rate: 10, max_grad_norm: 0, weight_decay: 10 };
-	const run = await place.prepare({ ...tinyRecipe, stages: [sft] });
+	const sft = { ...shortRecipe.stages[0], steps: 500, learning_rate: 10, max_grad_norm: 0, weight_decay: 10 };
+	const run = await place.prepare({ ...shortRecipe, stages: [sft] });
 	assertRefused(
 		await place.run('--run', run),
 		/Training diverged: the gradient of (an update|step \d+) is not a finite number/,
@@ -204,7 +214,7 @@ const asNobody = isRoot ? { skip: 'root may write anywhere' } : {};
 
 test('a folder that may not be written is refused', asNobody, async () => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(tinyRecipe);
+	const run = await place.prepare(shortRecipe);
 	await chmod(run, 0o500);
 	assertRefused(await place.run('--run', run), /permission denied/);
 	await chmod(run, 0o700);
@@ -224,7 +234,7 @@ function mount(path: string, options: string): (() => void) | null {
 
 test('a read-only disk is refused with one sentence', async (t) => {
 	await using place = await Workplace.make();
-	const run = await place.prepare(tinyRecipe);
+	const run = await place.prepare(shortRecipe);
 	const disk = join(place.folder, 'disk');
 	await mkdir(disk);
 	const unmount = mount(disk, 'size=1m');
@@ -242,12 +252,10 @@ test('a read-only disk is refused with one sentence', async (t) => {
 
 test('a full disk ends the run with a typed error; after making room it resumes to the same end', async (t) => {
 	await using place = await Workplace.make();
-	const recipe = { ...tinyRecipe, checkpoint: { every: 4, keep: 100 } };
-	const { outcome: expected } = await uninterrupted(place, recipe);
-	const run = await place.prepare(recipe);
+	const run = await place.prepare(shortRecipe);
 	const disk = join(place.folder, 'disk');
 	await mkdir(disk);
-	const unmount = mount(disk, 'size=700k');
+	const unmount = mount(disk, 'size=280k');
 	if (!unmount) return t.skip('needs root on Linux and mount');
 	try {
 		const moved = join(disk, 'run');
@@ -257,11 +265,11 @@ test('a full disk ends the run with a typed error; after making room it resumes 
 		assert.equal(record.status, 'crashed');
 		assert.equal(record.error?.reason, 'full');
 		const steps = (await readMetrics(moved)).map(({ step }) => step);
-		assert.ok(steps.length > 4 && steps.length < 50);
+		assert.ok(steps.length > 4 && steps.length < 12);
 		execFileSync('mount', ['-o', 'remount,size=50m', disk]);
 		const { code, stderr } = await place.run('--run', moved, '--resume');
 		assert.equal(code, 0, stderr);
-		assert.deepEqual(await readOutcome(moved), expected);
+		assert.deepEqual(await readOutcome(moved), finished.outcome);
 		assert.equal((await readRecord(moved)).error, undefined);
 	} finally {
 		unmount();

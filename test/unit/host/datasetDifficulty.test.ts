@@ -8,7 +8,7 @@ import { runEvaluation } from '../../../src/host/evaluation/evaluationProcess.ts
 import { type DatasetSnapshot, noFilter } from '../../../src/protocol/datasetMessages.ts';
 import { openTable } from '../../../src/runs/dataset/openTable.ts';
 import { readPassRates } from '../../../src/runs/dataset/passRates.ts';
-import { root } from '../../scripts/paths.ts';
+import { builtProgram } from '../../support/programs.ts';
 
 test('a policy is evaluated on the rows that are shown, and its pass rates are joined to them', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'difficulty-'));
@@ -44,7 +44,7 @@ test('a policy is evaluated on the rows that are shown, and its pass rates are j
 	);
 	const out = join(folder, 'evaluation');
 	const { done, total } = await runEvaluation({
-		cli: join(root, 'src/cli.ts'),
+		cli: builtProgram('dist/cli.js'),
 		node: process.execPath,
 		cwd: folder,
 		args: [

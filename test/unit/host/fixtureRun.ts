@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { RunView } from '../../../src/host/runView.ts';
 import type { RunRecord } from '../../../src/protocol/runRecord.ts';
 import { renameOver } from '../../../src/runs/atomicFile.ts';
 
@@ -34,3 +35,38 @@ export async function writeRecord(folder: string, changes: Partial<RunRecord> = 
 	await renameOver(join(folder, '.run.json.tmp'), join(folder, 'run.json'));
 	return record;
 }
+
+/** A run as the views have it. */
+export const viewOf = (folder: string, status: RunView['status'], step: number): RunView => ({
+	folder,
+	record: {
+		format: 1,
+		id: folder,
+		name: folder.slice(1),
+		engine: 'embedded',
+		status: status === 'unreadable' ? 'finished' : status,
+		attempt: 1,
+		stage: 'grpo',
+		step,
+		totalSteps: 100,
+		created: 1,
+		updated: 2,
+		heartbeat: 2,
+		host: 'here',
+		boot: 'now',
+		pid: 1,
+		processStart: 'now',
+		device: 'cpu',
+		parent: null,
+		seeds: {},
+		versions: {},
+		hashes: { recipe: '', dataset: '', rewards: '' },
+	},
+	status,
+	queued: false,
+	fault: null,
+	annotation: null,
+	reward: null,
+	accuracy: null,
+	tokensPerSecond: null,
+});

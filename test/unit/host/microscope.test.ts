@@ -16,6 +16,7 @@ import type { BehaviourRow, MicroscopeEvent, PromptRow } from '../../../src/prot
 import type { Place } from '../../../src/protocol/rolloutsMessages.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { rolloutPath } from '../../../src/runs/runFiles.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { toolMessages, writeMicroscopeRun } from '../webview/microscopeFixture.ts';
 
 const r1 = { think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] } as const;
@@ -308,7 +309,7 @@ test('messages are handed over as turns with their branches', async (t) => {
 test('an index answers with the same rows as going through the run, and says that it did', async (t) => {
 	const { LabClient } = await import('../../../src/host/lab/labClient.ts');
 	const client = new LabClient({
-		program: join(import.meta.dirname, '../../../src/lab/main.ts'),
+		program: builtProgram('dist/lab.js'),
 		storage: null,
 		log: () => undefined,
 	});

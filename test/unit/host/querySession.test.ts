@@ -13,6 +13,7 @@ import { examples } from '../../../webview/query/examples.ts';
 import { sqlOf } from '../../../webview/query/formSql.ts';
 import { emptyForm, formColumns } from '../../../webview/query/queryForm.ts';
 import { histogramOf, histogramSql, sortedSql } from '../../../webview/query/statements.ts';
+import { builtProgram } from '../../support/programs.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const trl = join(root, 'test/fixtures/trl-run');
@@ -25,7 +26,7 @@ describe('the session of the query view', () => {
 	const sessions: QuerySession[] = [];
 	before(async () => {
 		folder = await mkdtemp(join(tmpdir(), 'query-'));
-		lab = new LabClient({ program: join(root, 'src/lab/main.ts'), storage: join(folder, 'lab'), log: () => undefined });
+		lab = new LabClient({ program: builtProgram('dist/lab.js'), storage: join(folder, 'lab'), log: () => undefined });
 		lab.setRuns([trl, verl]);
 		for (const run of [trl, verl]) await lab.request('index', { run });
 	});

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-const url = new URL('./vscodeStandIn.ts', import.meta.url).href;
+const url = import.meta.resolve('./vscodeStandIn.ts');
 
 // Host modules that are imported after this one find the stand-in under the editor's name.
 registerHooks({

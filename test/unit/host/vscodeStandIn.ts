@@ -1,3 +1,5 @@
+import { Emitter } from '../../../src/base/event.ts';
+
 /**
  * The little of the editor's API that host code touches in unit tests, where no editor runs; what it shows is recorded.
  * Importing `vscodeHook.ts` first puts it in the place of `vscode`.
@@ -33,12 +35,143 @@ export const window = {
 	showInformationMessage: show('information'),
 	showWarningMessage: show('warning'),
 	showErrorMessage: show('error'),
+	activeTextEditor: undefined as unknown,
+	createQuickPick: () => new Input(),
+	createInputBox: () => new Input(),
+	createTreeView: () => ({ visible: true, selection: [], dispose() {} }),
 	registerWebviewPanelSerializer(type: string, serializer: never) {
 		if (serializers.has(type)) throw new Error(`Serializer for '${type}' already registered`);
 		serializers.set(type, serializer);
 		return { dispose: () => serializers.delete(type) };
 	},
 };
+
+export { Emitter as EventEmitter } from '../../../src/base/event.ts';
+
+export class Uri {
+	readonly scheme: string;
+	readonly path: string;
+	constructor(scheme: string, path: string) {
+		this.scheme = scheme;
+		this.path = path;
+	}
+	static file(path: string): Uri {
+		return new Uri('file', path);
+	}
+	get fsPath(): string {
+		return this.path;
+	}
+}
+
+export class TabInputText {
+	readonly uri: Uri;
+	constructor(uri: Uri) {
+		this.uri = uri;
+	}
+}
+
+export class Range {
+	readonly start: number;
+	readonly end: number;
+	constructor(startLine: number, _startCharacter: number, endLine: number) {
+		this.start = startLine;
+		this.end = endLine;
+	}
+}
+
+export const QuickPickItemKind = { Separator: -1, Default: 0 } as const;
+export const QuickInputButtons = { Back: { back: true } } as const;
+
+/** A list or a line of text that came up, as a person sees it. */
+export interface Asked {
+	readonly title: string;
+	readonly step: number | undefined;
+	readonly totalSteps: number | undefined;
+	readonly placeholder: string | undefined;
+	/** Of a list, without separators. */
+	readonly items: readonly PickItem[];
+	/** Label of the item that is proposed. */
+	readonly proposed: string | undefined;
+	/** Of a line of text: what stands there at first. */
+	readonly value: string;
+}
+
+/** What a person does: chooses a label, types texts until one is taken, goes back or away. */
+export type Reply = { readonly pick: string | RegExp } | { readonly type: readonly string[] } | 'back' | 'cancel';
+
+/** Answers the lists and lines that `createQuickPick` and `createInputBox` bring up, in their order. */
+export const replies: ((asked: Asked) => Reply)[] = [];
+
+class Input {
+	readonly #accepted = new Emitter<void>();
+	readonly #button = new Emitter<unknown>();
+	readonly #hidden = new Emitter<void>();
+	readonly #typed = new Emitter<string>();
+	readonly onDidAccept = this.#accepted.event;
+	readonly onDidTriggerButton = this.#button.event;
+	readonly onDidHide = this.#hidden.event;
+	readonly onDidChangeValue = this.#typed.event;
+	title = '';
+	value = '';
+	busy = false;
+	step: number | undefined;
+	totalSteps: number | undefined;
+	placeholder: string | undefined;
+	validationMessage: string | undefined;
+	items: readonly PickItem[] = [];
+	activeItems: readonly PickItem[] = [];
+	selectedItems: readonly PickItem[] = [];
+	buttons: readonly unknown[] = [];
+	#disposed = false;
+
+	/** Answered once what it offers is there. */
+	show(): void {
+		const reply = () => {
+			if (this.#disposed) return;
+			if (this.busy) setImmediate(reply);
+			else this.#answer();
+		};
+		setImmediate(reply);
+	}
+
+	dispose(): void {
+		this.#disposed = true;
+	}
+
+	#answer(): void {
+		const reply = replies.shift();
+		if (reply === undefined) throw new Error(`"${this.title}" was not expected`);
+		const { title, step, totalSteps, placeholder, value } = this;
+		const items = this.items.filter((item) => (item as { kind?: number }).kind !== QuickPickItemKind.Separator);
+		const asked = { title, step, totalSteps, placeholder, items, value };
+		const answer = reply({ ...asked, proposed: this.activeItems[0]?.label });
+		if (answer === 'cancel') this.#hidden.fire();
+		else if (answer === 'back') {
+			if (this.buttons.length === 0) throw new Error(`"${title}" has no way back`);
+			this.#button.fire(this.buttons[0]);
+		} else if ('pick' in answer) {
+			const { pick } = answer;
+			const found = items.find(({ label }) => (typeof pick === 'string' ? label === pick : pick.test(label)));
+			if (found === undefined) throw new Error(`"${title}" offers no ${pick}`);
+			this.selectedItems = [found];
+			this.#accepted.fire();
+		} else this.#type(answer.type);
+	}
+
+	#type(texts: readonly string[]): void {
+		for (const text of texts) {
+			this.value = text;
+			this.#typed.fire(text);
+			faults.push(this.validationMessage ?? null);
+			this.#accepted.fire();
+			if (this.#disposed) return;
+		}
+		throw new Error(`"${this.title}" takes none of ${texts.join(', ')}`);
+	}
+}
+
+/** What was said of each text that was typed; null: nothing. */
+export const faults: (string | null)[] = [];
 
 /** Settings that a test has set. */
 export const configured = new Map<string, unknown>();
@@ -58,6 +191,8 @@ export const workspace = {
 	isTrusted: false,
 	onDidChangeConfiguration: never,
 	getWorkspaceFolder: () => undefined,
+	workspaceFolders: undefined,
+	asRelativePath: (uri: { path: string }) => uri.path,
 	getConfiguration: () => ({ get: (id: string) => configured.get(id) }),
 	openTextDocument: async () => {
 		throw new Error('no document is opened in an untrusted workspace');

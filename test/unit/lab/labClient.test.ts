@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { LabClient, type LabClientOptions } from '../../../src/host/lab/labClient.ts';
 import type { LabNews } from '../../../src/protocol/lab.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { folderFor, runIn } from './ownRun.ts';
 
-const program = fileURLToPath(new URL('../../../src/lab/main.ts', import.meta.url));
+const program = builtProgram('dist/lab.js');
 
 function clientFor(
 	context: TestContext,

@@ -299,7 +299,7 @@ describe('the index', () => {
 
 	it('is whole or not there when the process is killed in the middle', async (context) => {
 		const folder = await folderFor(context);
-		const run = await runIn(join(folder, 'run'), { rollouts: 2000, perGroup: 8, groups: 25, bytes: 1500 });
+		const run = await runIn(join(folder, 'run'), { rollouts: 800, perGroup: 8, groups: 10 });
 		const storage = join(folder, 'index');
 		const program = `
 			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
@@ -310,7 +310,7 @@ describe('the index', () => {
 			console.log('done');
 			await new Promise((resolve) => setTimeout(resolve, 60000));
 		`;
-		for (const at of [1, 600, 1300, null]) {
+		for (const at of [1, 240, 520, null]) {
 			const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
 				stdio: ['ignore', 'pipe', 'inherit'],
 			});
@@ -337,8 +337,8 @@ describe('the index', () => {
 			});
 			assert.deepEqual(orphans, []);
 			await lab.index(run);
-			assert.equal(await total(lab), 2000);
-			assert.equal(await compareWithReading(lab, run), 2000);
+			assert.equal(await total(lab), 800);
+			assert.equal(await compareWithReading(lab, run), 800);
 			if (at !== null) await lab.rebuild();
 			await lab.close();
 		}
@@ -374,14 +374,14 @@ describe('the index', () => {
 	});
 
 	it('stops when it is cancelled, and goes on from there', async (context) => {
-		const run = await runIn(await folderFor(context), { rollouts: 2000, perGroup: 8, groups: 25, bytes: 1500 });
+		const run = await runIn(await folderFor(context), { rollouts: 800, perGroup: 8, groups: 10 });
 		const lab = await labFor(context);
 		const first = new AbortController();
 		const told = lab.onProgress(() => first.abort());
 		await assert.rejects(lab.index(run, first.signal), { reason: 'cancelled' });
 		told.dispose();
 		// Wherever it is stopped, or whether it comes too late: what is there at the end is right.
-		for (let millis = 0; millis < 400; millis += 40) {
+		for (let millis = 0; millis < 200; millis += 20) {
 			const controller = new AbortController();
 			setTimeout(() => controller.abort(), millis);
 			await lab.index(run, controller.signal).catch((error: unknown) => {
@@ -390,8 +390,8 @@ describe('the index', () => {
 		}
 		assert.equal(lab.disposed, false);
 		const progress = await lab.index(run);
-		assert.deepEqual([progress.state, progress.rollouts], ['ready', 2000]);
-		assert.equal(await compareWithReading(lab, run), 2000);
+		assert.deepEqual([progress.state, progress.rollouts], ['ready', 800]);
+		assert.equal(await compareWithReading(lab, run), 800);
 	});
 
 	it('follows runs of other trainers, too', async (context) => {

@@ -1,8 +1,8 @@
+// @reaches pipeline
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { PipelineRecord, StageState } from '../../../src/protocol/pipeline.ts';
 import { claimsRunning, readPipeline, readPipelineState } from '../../../src/runs/pipeline/pipelineFolder.ts';
 import {
@@ -15,9 +15,10 @@ import {
 import { processState } from '../../../src/runs/processIdentity.ts';
 import { readRecord } from '../../../src/runs/runReader.ts';
 import { runsIn } from '../../../src/runs/runRegistry.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { eventually } from '../engine/engineProcess.ts';
 
-const engine = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const engine = builtProgram('dist/engine.js');
 
 const tiny = {
 	name: 'tiny',

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Failure } from '../../../src/base/failure.ts';
 import type { Generated, GenerateRequest, Generation } from '../../../src/core/search/policy.ts';
 import { ContextOverflow } from '../../../src/policies/contextOverflow.ts';
@@ -16,9 +15,10 @@ import { ControlClient } from '../../../src/rpc/controlClient.ts';
 import { ControlServer } from '../../../src/rpc/controlServer.ts';
 import { connectServed } from '../../../src/runs/runControl.ts';
 import { listCheckpoints } from '../../../src/runs/runReader.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { eventually, tinyRecipe, Workplace } from '../engine/engineProcess.ts';
 
-const engine = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const engine = builtProgram('dist/engine.js');
 const never = new AbortController().signal;
 const context: PolicyContext = { engine, client: 'test', folder: '/' };
 

@@ -6,8 +6,8 @@ import { after, before, test } from 'node:test';
 import type { ExportFinding } from '../../../src/core/reward/export/exportLint.ts';
 import { type ExportTarget, exportTargets } from '../../../src/core/reward/export/exportTarget.ts';
 import { adapterPath, exportRewardFile, writeAdapter } from '../../../src/rewards/exportRewardFile.ts';
-import { rewardHostFolder } from '../../../src/rewards/rewardHostFolder.ts';
 import { findRewardPrograms } from '../../../src/rewards/rewardPrograms.ts';
+import { builtHostFolder } from '../../support/programs.ts';
 
 const { python } = await findRewardPrograms();
 let folder: string;
@@ -19,7 +19,7 @@ after(() => rm(folder, { recursive: true, force: true }));
 async function lint(source: string, target: ExportTarget): Promise<readonly ExportFinding[]> {
 	const file = join(folder, 'sample.reward.py');
 	await writeFile(file, source);
-	return (await exportRewardFile({ file, target, python, folder: rewardHostFolder() })).findings;
+	return (await exportRewardFile({ file, target, python, folder: builtHostFolder() })).findings;
 }
 const brief = (findings: readonly ExportFinding[]) => findings.map(({ rule, line }) => `${rule} ${line}`);
 
@@ -76,7 +76,7 @@ test('no name of a column and no tag makes another program of an adapter', async
 	for (const target of exportTargets) {
 		for (const answer of ['class', 'data_source', 'answer']) {
 			const think = ['<"{quit()}\\', "'\n</"] as const;
-			const { text } = await exportRewardFile({ file, target, python, folder: rewardHostFolder(), answer, think });
+			const { text } = await exportRewardFile({ file, target, python, folder: builtHostFolder(), answer, think });
 			execFileSync(python, ['-c', 'import ast, sys; ast.parse(sys.stdin.read())'], { input: text });
 			assert.doesNotMatch(text, /\{quit\(\)\}\{/);
 		}
@@ -84,7 +84,7 @@ test('no name of a column and no tag makes another program of an adapter', async
 });
 
 test('what is in the way is refused with a sentence', async () => {
-	const request = { target: 'verl', python, folder: rewardHostFolder() } as const;
+	const request = { target: 'verl', python, folder: builtHostFolder() } as const;
 	const refused = async (name: string, source: string, pattern: RegExp, extra = {}) => {
 		const file = join(folder, name);
 		await writeFile(file, source);
@@ -103,7 +103,7 @@ test('an adapter replaces an earlier one and nothing else', async () => {
 	const path = adapterPath(file, 'verl');
 	assert.equal(path, join(folder, 'my_own_2_verl.py'));
 	await writeFile(file, 'def own(completions, **kwargs):\n    return [0.5 for _ in completions]\n');
-	const { text } = await exportRewardFile({ file, target: 'verl', python, folder: rewardHostFolder() });
+	const { text } = await exportRewardFile({ file, target: 'verl', python, folder: builtHostFolder() });
 	await writeAdapter(path, text);
 	await writeAdapter(path, text);
 	assert.equal(await readFile(path, 'utf8'), text);

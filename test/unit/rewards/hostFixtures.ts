@@ -1,3 +1,4 @@
+// @reaches rewardHost rewardPython
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -6,10 +7,10 @@ import { dirname, join } from 'node:path';
 import { after } from 'node:test';
 import type { RewardContext } from '../../../src/protocol/rewardHost.ts';
 import type { ScoreRow } from '../../../src/protocol/scorer.ts';
-import { rewardHostFolder } from '../../../src/rewards/rewardHostFolder.ts';
 import { RewardHosts, type RewardHostsOptions } from '../../../src/rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../../src/rewards/rewardPrograms.ts';
 import type { RewardLimits, RewardPrograms, RewardRunner } from '../../../src/rewards/rewardRunner.ts';
+import { builtHostFolder } from '../../support/programs.ts';
 
 // The copies of the host programs, and nothing of the user's.
 const runtime = mkdtempSync(join(tmpdir(), 'rlh-'));
@@ -36,7 +37,7 @@ let programs: Promise<RewardPrograms> | undefined;
 /** Hosts of one test file, closed after it. */
 export async function openHosts(options: Partial<RewardHostsOptions> = {}): Promise<RewardHosts> {
 	programs ??= findRewardPrograms();
-	const hosts = new RewardHosts(await programs, { folder: rewardHostFolder(), ...options });
+	const hosts = new RewardHosts(await programs, { folder: builtHostFolder(), ...options });
 	opened.push(hosts);
 	return hosts;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { LoadFailure } from '../../../src/rewards/loadFailure.ts';
 import type { RewardHosts } from '../../../src/rewards/rewardHosts.ts';
+import { builtHostFolder } from '../../support/programs.ts';
 import { openHosts, openReward, rewardFolder, rowsOf } from './hostFixtures.ts';
 
 describe('Python rewards', () => {
@@ -401,11 +402,10 @@ describe('Python rewards', () => {
 		});
 		t.diagnostic(`beside the default: ${versions.map(({ version }) => version).join(', ') || 'none'}`);
 		const { RewardHosts } = await import('../../../src/rewards/rewardHosts.ts');
-		const { rewardHostFolder } = await import('../../../src/rewards/rewardHostFolder.ts');
 		for (const { version, path } of versions) {
 			const other = new RewardHosts(
 				{ node: process.execPath, nodeEnvironment: {}, python: path },
-				{ folder: rewardHostFolder() },
+				{ folder: builtHostFolder() },
 			);
 			try {
 				const text =

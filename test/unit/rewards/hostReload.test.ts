@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import type { RewardHosts } from '../../../src/rewards/rewardHosts.ts';
+import { builtHostFolder } from '../../support/programs.ts';
 import { context, openHosts, openReward, processesWith, rewardFolder, rowsOf, until } from './hostFixtures.ts';
 
 const languages = {
@@ -136,8 +137,7 @@ describe('the hosts of a window', () => {
 		const program = `
 			import { RewardHosts } from '${rewards}rewardHosts.ts';
 			import { findRewardPrograms } from '${rewards}rewardPrograms.ts';
-			import { rewardHostFolder } from '${rewards}rewardHostFolder.ts';
-			const hosts = new RewardHosts(await findRewardPrograms(), { folder: rewardHostFolder(), spares: true });
+			const hosts = new RewardHosts(await findRewardPrograms(), { folder: ${JSON.stringify(builtHostFolder())}, spares: true });
 			const runner = hosts.open(${JSON.stringify({ ...source, file })});
 			console.log((await runner.score('f', ${JSON.stringify(rowsOf(1))})).values[0]);`;
 		const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {

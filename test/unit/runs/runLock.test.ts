@@ -98,3 +98,18 @@ test('a damaged lock file does not block for ever', async (context) => {
 	await utimes(path, old, old);
 	await (await RunLock.acquire(folder, 'The run')).release();
 });
+
+test('a holder that is about to end is waited for, as long as it is said', async (context) => {
+	const folder = join(await temporaryFolder(context), 'run.lock');
+	const first = await RunLock.acquire(folder, 'The run');
+	await assert.rejects(RunLock.acquire(folder, 'The run', 60), { reason: 'busy' });
+	let taken = false;
+	const second = RunLock.acquire(folder, 'The run', 60_000).then((lock) => {
+		taken = true;
+		return lock;
+	});
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	assert.equal(taken, false);
+	await first.release();
+	await (await second).release();
+});

@@ -327,3 +327,15 @@ test('a writer that has given the lock back writes nothing more', async (context
 	assert.equal((await readMetrics(folder)).length, 1);
 	assert.equal((await readRecord(folder)).step, 0);
 });
+
+test('a run that says it has ended is reopened once its writer has put its lock away', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	await writer.updateRecord({ status: 'stopped' });
+	const reopened = RunWriter.reopen(folder);
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	await writer.close();
+	const again = await reopened;
+	assert.equal((await readRecord(folder)).status, 'starting');
+	await again.close();
+});

@@ -7,9 +7,10 @@ import { SearchClient } from '../../../src/host/search/searchClient.ts';
 import type { SearchNews } from '../../../src/protocol/searchWorker.ts';
 import { isBeingSearched, readSearchSummary } from '../../../src/runs/searchLog.ts';
 import { readTreeLog } from '../../../src/search/treeLogFile.ts';
+import { builtProgram } from '../../support/programs.ts';
 import { adder, folderFor, linesOf, problem, scriptIn } from './searchFixtures.ts';
 
-const program = fileURLToPath(new URL('../../../src/search/main.ts', import.meta.url));
+const program = builtProgram('dist/search.js');
 
 function clientFor(context: TestContext) {
 	const client = new SearchClient({ program, log: () => undefined });

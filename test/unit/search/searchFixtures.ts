@@ -2,14 +2,14 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import type { ScriptInput } from '../../../src/policies/scripted/script.ts';
 import { decodeOrThrow } from '../../../src/protocol/decode.ts';
 import { type SearchSpec, type SearchSpecInput, searchSpecSchema } from '../../../src/protocol/searchSpec.ts';
 import { PolicyPool } from '../../../src/search/policyPool.ts';
 import type { SearchContext } from '../../../src/search/searchContext.ts';
+import { builtProgram } from '../../support/programs.ts';
 
-const engine = fileURLToPath(new URL('../../../src/engine/main.ts', import.meta.url));
+const engine = builtProgram('dist/engine.js');
 
 /** A sum that is right two times of three, in two lines and an answer. */
 export const adder: ScriptInput = {

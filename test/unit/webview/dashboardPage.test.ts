@@ -10,7 +10,7 @@ import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
-import { type ThemeName, themes } from './vscodeThemes.ts';
+import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 describe('the dashboard in a browser', { skip }, () => {
 	let browser: Browser;
@@ -69,19 +69,21 @@ describe('the dashboard in a browser', { skip }, () => {
 		}, chart);
 	const text = (view: DashboardView, selector: string) => view.page.locator(selector).first().innerText();
 
-	for (const theme of Object.keys(themes) as ThemeName[]) {
-		it(`has no accessibility violations: ${theme}`, async () => {
-			await withRun({}, { theme, width: 1000, height: 900 }, async (view) => {
+	it('has no accessibility violations in any theme', async () => {
+		await withRun({}, { width: 1000, height: 900 }, async (view) => {
+			await drawn(view);
+			assert.ok((await ink(view, 'reward')) > 0.01);
+			await looksRight(view, 'dashboard');
+			await eachOtherTheme(view, async (theme) => {
 				await drawn(view);
-				assert.ok((await ink(view, 'reward')) > 0.01);
-				assert.deepEqual(await view.violations(), []);
-				await view.page.locator('[data-chart="reward"] vscode-button').nth(1).click();
-				await view.page.locator('[data-chart="reward"] .about').focus();
-				await view.page.waitForSelector('.tooltip:popover-open');
-				assert.deepEqual(await view.violations(), []);
+				assert.ok((await ink(view, 'reward')) > 0.01, theme);
 			});
+			await view.page.locator('[data-chart="reward"] vscode-button').nth(1).click();
+			await view.page.locator('[data-chart="reward"] .about').focus();
+			await view.page.waitForSelector('.tooltip:popover-open');
+			await looksRight(view, 'dashboard-tooltip');
 		});
-	}
+	});
 
 	it('says in the head who runs and how far it is', async () => {
 		await withRun({}, {}, async (view) => {
@@ -97,9 +99,7 @@ describe('the dashboard in a browser', { skip }, () => {
 	it('fits 320 pixels without scrolling sideways, and a wide window with many columns', async () => {
 		await withRun({}, { width: 320, height: 700 }, async (view) => {
 			await drawn(view);
-			const wide = await view.page.evaluate(() => document.documentElement.scrollWidth);
-			assert.ok(wide <= 320, `${wide}`);
-			assert.deepEqual(await view.violations(), []);
+			await looksRightNow(view, 'dashboard-320');
 			await view.page.setViewportSize({ width: 2200, height: 900 });
 			const columns = await view.page.evaluate(
 				() => getComputedStyle(document.querySelector('.grid') as Element).gridTemplateColumns.split(' ').length,
@@ -517,7 +517,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			assert.ok((await page.locator('.card h3').allInnerTexts()).includes(bad));
 			assert.equal(await page.locator('#app img, #app script, body img').count(), 0);
 			assert.equal(await page.title(), 'dashboard');
-			assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 700);
+			await fitsWidth(view, 'hostile names');
 		});
 	});
 });

@@ -9,10 +9,9 @@ import { readPassRates } from '../../../src/runs/dataset/passRates.ts';
 import { TaskTable } from '../../../src/runs/dataset/taskTable.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { type DatasetView, openDataset } from './datasetHarness.ts';
-import type { ThemeName } from './vscodeThemes.ts';
+import { looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
-const pictures = join(import.meta.dirname, '../../artifacts/webview');
 
 let browser: Browser;
 let folder = '';
@@ -25,7 +24,6 @@ const question = (i: number) =>
 	`A train ${words[i % 12]} leaves with ${i + 3} wagons and each wagon of ${words[(i * 7) % 12]} carries ${2 * i + 1} crates; how many?`;
 
 before(async () => {
-	await mkdir(pictures, { recursive: true });
 	folder = await mkdtemp(join(tmpdir(), 'dataset-page-'));
 	full = join(folder, 'train.jsonl');
 	const rows = Array.from({ length: 600 }, (_, i) => ({
@@ -102,48 +100,25 @@ const focused = (page: Page) =>
 		return [at?.parentElement?.dataset.index ?? null, at?.dataset.column ?? null];
 	});
 
-async function looksRight(view: DatasetView, name: string, axe = true): Promise<void> {
-	if (axe) assert.deepEqual(await view.violations(), []);
-	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
-	await view.page.screenshot({ path: join(pictures, `${name}.png`) });
-}
-
-const sizes: readonly { theme: ThemeName; width: number; height: number }[] = [
-	...(['dark', 'light', 'high-contrast', 'high-contrast-light'] as const).map((theme) => ({
-		theme,
-		width: 1280,
-		height: 800,
-	})),
-	{ theme: 'dark', width: 320, height: 900 },
-	{ theme: 'light', width: 700, height: 900 },
-	{ theme: 'dark', width: 1900, height: 1000 },
-];
+const widths = [320, 700, 1900];
 
 test('the editor is accessible in every theme and width', options, async (t) => {
-	for (const size of sizes) {
-		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
-			const view = await open(t, full, size);
-			const { page } = view;
-			await count(page, /^601 rows$/);
-			await page.locator('.facts dd').first().waitFor();
-			await filled(page);
-			const name = `dataset-${size.theme}-${size.width}`;
-			// One theme and one width of each: looking for violations takes seconds.
-			const first = size.theme === 'dark' && size.width < 1300;
-			await looksRight(view, name, first);
-			await view.session.addTests([join(folder, 'test.jsonl')]);
-			await page.getByRole('tab', { name: 'Test Sets' }).click();
-			await page.locator('.finding').first().waitFor();
-			await looksRight(view, `${name}-tests`, first);
-			await page.getByRole('tab', { name: 'Columns' }).click();
-			await page.locator('vscode-button[aria-label="Add Condition"]').click();
-			await looksRight(view, `${name}-columns`, first);
-			await page.locator('.grid-rows [data-index="5"] .cell').first().click();
-			await page.locator('.part-answer').waitFor();
-			await looksRight(view, `${name}-row`, size.width === 1280 || first);
-		});
-	}
+	const view = await open(t, full, { width: 1280, height: 800 });
+	const { page } = view;
+	await count(page, /^601 rows$/);
+	await page.locator('.facts dd').first().waitFor();
+	await filled(page);
+	await looksRight(view, 'dataset', widths);
+	await view.session.addTests([join(folder, 'test.jsonl')]);
+	await page.getByRole('tab', { name: 'Test Sets' }).click();
+	await page.locator('.finding').first().waitFor();
+	await looksRight(view, 'dataset-tests', widths);
+	await page.getByRole('tab', { name: 'Columns' }).click();
+	await page.locator('vscode-button[aria-label="Add Condition"]').click();
+	await looksRight(view, 'dataset-columns', widths);
+	await page.locator('.grid-rows [data-index="5"] .cell').first().click();
+	await page.locator('.part-answer').waitFor();
+	await looksRight(view, 'dataset-row', widths);
 });
 
 test('rows are read as they come into sight, and keys move between cells', options, async (t) => {
@@ -258,7 +233,7 @@ test('rollouts show what was written and what it earned, thinking and answer apa
 	await page.locator('.grid-rows [data-index="3"] .cell').first().click();
 	await page.locator('.part-completion .region-think').filter({ hasText: 'one more than 3' }).waitFor();
 	await page.locator('.part-completion .region-answer').filter({ hasText: '4' }).waitFor();
-	await looksRight(view, 'dataset-rollouts');
+	await looksRightNow(view, 'dataset-rollouts');
 });
 
 test('pass rates are a column to sort and filter by', options, async (t) => {
@@ -273,7 +248,7 @@ test('pass rates are a column to sort and filter by', options, async (t) => {
 	await page.getByLabel('Condition 1: how').selectOption('>=');
 	await page.getByLabel('Condition 1: value').fill('0.1');
 	await count(page, /^8 of 601 rows$/);
-	await looksRight(view, 'dataset-difficulty');
+	await looksRightNow(view, 'dataset-difficulty');
 });
 
 test('a generated task is shown like a file', options, async (t) => {
@@ -285,7 +260,7 @@ test('a generated task is shown like a file', options, async (t) => {
 	await count(page, /^1\u202f000 rows$/);
 	await page.locator('.facts dd').first().waitFor();
 	await filled(page);
-	await looksRight(view, 'dataset-task');
+	await looksRightNow(view, 'dataset-task');
 	assert.deepEqual([view.errors, view.faults], [[], []]);
 });
 
@@ -317,18 +292,17 @@ test('hostile cells stay text', options, async (t) => {
 	await page.locator('.part-solution').waitFor();
 	assert.equal(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), undefined);
 	assert.equal(await page.locator('#app img, #app script').count(), 0);
-	await page.screenshot({ path: join(pictures, 'dataset-hostile.png') });
 	assert.deepEqual(await view.violations(), []);
 });
 
 test('what cannot be shown is said, and read again', options, async (t) => {
 	const empty = await open(t, await written('empty.jsonl', ''), { theme: 'light' });
 	await empty.page.locator('.empty').filter({ hasText: 'No rows' }).waitFor();
-	await looksRight(empty, 'dataset-empty');
+	await looksRightNow(empty, 'dataset-empty');
 	const file = await written('broken.parquet', 'no parquet');
 	const broken = await open(t, file);
 	await broken.page.locator('.empty').filter({ hasText: 'is not Parquet that is read' }).waitFor();
-	await looksRight(broken, 'dataset-broken');
+	await looksRightNow(broken, 'dataset-broken');
 	const grown = await open(t, await written('grown.jsonl', line({ prompt: 'a', answer: 'b' })));
 	await count(grown.page, /^1 rows$/);
 	await written('grown.jsonl', line({ prompt: 'a', answer: 'b' }).repeat(3));

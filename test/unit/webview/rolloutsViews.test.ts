@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -10,17 +10,15 @@ import { hostileTexts } from '../../support/hostileTexts.ts';
 import { writeMicroscopeRun } from './microscopeFixture.ts';
 import { makeBatch, runRecord, writeRecord, writeRollouts } from './rolloutsFixture.ts';
 import { openRollouts, type RolloutsView } from './rolloutsHarness.ts';
-import type { ThemeName } from './vscodeThemes.ts';
+import { fitsWidth, looksRight } from './webviewLooks.ts';
 import type { WebviewOptions } from './webviewPage.ts';
 
 const options = { timeout: 240_000, skip };
-const pictures = join(import.meta.dirname, '../../artifacts/webview');
 
 let root = '';
 let browser: Browser;
 before(async () => {
 	root = await mkdtemp(join(tmpdir(), 'rollouts-views-'));
-	await mkdir(pictures, { recursive: true });
 	if (!skip) browser = await launchChromium();
 	await writeMicroscopeRun(join(root, 'bakery'));
 });
@@ -44,13 +42,6 @@ async function open(
 	return view;
 }
 
-const themes: readonly ThemeName[] = ['dark', 'light', 'high-contrast', 'high-contrast-light'];
-const sizes = [
-	...themes.map((theme) => ({ theme, width: 1280, height: 860 })),
-	{ theme: 'dark' as const, width: 340, height: 800 },
-	{ theme: 'light' as const, width: 340, height: 800 },
-];
-
 const policy: Parameters<typeof openRollouts>[3] = async () => ({
 	policy: async () => ({
 		ready: true,
@@ -68,61 +59,52 @@ const policy: Parameters<typeof openRollouts>[3] = async () => ({
 
 /** Everything that the panel shows, one view after the other. */
 test('every view is accessible in every theme and width', options, async (t) => {
-	for (const size of sizes) {
-		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
-			const view = await open(t, size, policy);
-			const { page } = view;
-			const look = async (name: string) => {
-				assert.deepEqual(await view.violations(), [], name);
-				const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-				assert.ok(scroll[0] <= scroll[1], `${name}: the page does not scroll sideways`);
-				await page.screenshot({ path: join(pictures, `microscope-${name}-${size.theme}-${size.width}.png`) });
-			};
-			await page.waitForSelector('.card .chip');
-			await look('group');
-			await page.keyboard.press('b');
-			for (const value of ['logprob', 'entropy', 'ratio', 'kl', 'advantage']) {
-				await page.keyboard.press('t');
-				await page.waitForSelector('.token');
-				if (value === 'ratio' || value === 'advantage') await look(`tokens-${value}`);
-			}
-			await page.keyboard.press('t');
-			await page.keyboard.press('G');
-			await page.waitForSelector('.turn-head');
-			await page.waitForSelector('.chip.warning');
-			await look('remarkable');
-			await page.keyboard.press('g');
-			await page.waitForSelector('.card[data-index="5"] .chip');
-			await page.keyboard.press('2');
-			await page.waitForSelector('.m-parting');
-			await look('compare');
-			await page.keyboard.press('3');
-			await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
-			await page.waitForSelector('.training-cards .block-text');
-			await look('training');
-			await page.keyboard.press('4');
-			await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
-			await page.waitForSelector('.example');
-			await page.waitForSelector('.uplot canvas');
-			await look('behaviours');
-			await page.keyboard.press('1');
-			await page.waitForSelector('.card .block-text');
-			await page.keyboard.press('s');
-			await page.waitForSelector('.step-label');
-			await page.keyboard.press('d');
-			await page.waitForSelector('.rated-1');
-			await page.keyboard.press('-');
-			await page.waitForSelector('.rated--1');
-			await look('label');
-			await page.getByRole('button', { name: 'Back to the Group' }).click();
-			await page.waitForSelector('.card .block-text');
-			await page.keyboard.press('e');
-			await page.waitForSelector('.beginning');
-			await page.getByRole('button', { name: 'Continue from Here' }).click();
-			await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('<answer>97'));
-			await look('continue');
-		});
+	const view = await open(t, { width: 1280, height: 860 }, policy);
+	const { page } = view;
+	const look = (name: string) => looksRight(view, `microscope-${name}`, [340]);
+	await page.waitForSelector('.card .chip');
+	await look('group');
+	await page.keyboard.press('b');
+	for (const value of ['logprob', 'entropy', 'ratio', 'kl', 'advantage']) {
+		await page.keyboard.press('t');
+		await page.waitForSelector('.token');
+		if (value === 'ratio' || value === 'advantage') await look(`tokens-${value}`);
 	}
+	await page.keyboard.press('t');
+	await page.keyboard.press('G');
+	await page.waitForSelector('.turn-head');
+	await page.waitForSelector('.chip.warning');
+	await look('remarkable');
+	await page.keyboard.press('g');
+	await page.waitForSelector('.card[data-index="5"] .chip');
+	await page.keyboard.press('2');
+	await page.waitForSelector('.m-parting');
+	await look('compare');
+	await page.keyboard.press('3');
+	await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
+	await page.waitForSelector('.training-cards .block-text');
+	await look('training');
+	await page.keyboard.press('4');
+	await page.waitForFunction(() => document.querySelector('.scan-bar')?.textContent?.includes('Read 12 steps'));
+	await page.waitForSelector('.example');
+	await page.waitForSelector('.uplot canvas');
+	await look('behaviours');
+	await page.keyboard.press('1');
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('s');
+	await page.waitForSelector('.step-label');
+	await page.keyboard.press('d');
+	await page.waitForSelector('.rated-1');
+	await page.keyboard.press('-');
+	await page.waitForSelector('.rated--1');
+	await look('label');
+	await page.getByRole('button', { name: 'Back to the Group' }).click();
+	await page.waitForSelector('.card .block-text');
+	await page.keyboard.press('e');
+	await page.waitForSelector('.beginning');
+	await page.getByRole('button', { name: 'Continue from Here' }).click();
+	await page.waitForFunction(() => document.querySelector('.continuations')?.textContent?.includes('<answer>97'));
+	await look('continue');
 });
 
 const summary = (view: RolloutsView) => view.page.locator('.statement').innerText();
@@ -300,7 +282,6 @@ test(
 		await last((line) => line?.rating === 4);
 		await first.nth(3).click();
 		await last((line) => line?.rating === null);
-		await page.screenshot({ path: join(pictures, 'rollouts-rated.png') });
 		assert.deepEqual(await view.violations(), []);
 
 		await page.keyboard.press('2');
@@ -308,7 +289,6 @@ test(
 		await better.click();
 		await last((line) => line?.choice === 'b');
 		await page.waitForFunction(() => document.querySelector('.preference')?.textContent?.includes('You prefer B.'));
-		await page.screenshot({ path: join(pictures, 'rollouts-preferred.png') });
 		assert.deepEqual(await view.violations(), []);
 		await better.click();
 		await last((line) => line?.choice === null);
@@ -400,7 +380,6 @@ test(
 		assert.ok(await page.locator('dialog.notes').isVisible());
 		assert.ok((await page.locator('dialog.notes li').count()) > 0);
 		assert.deepEqual(await view.violations(), []);
-		await page.screenshot({ path: join(pictures, 'microscope-notes.png') });
 		await page.keyboard.press('Escape');
 		assert.ok(
 			await page
@@ -416,7 +395,6 @@ test(
 		);
 		await page.waitForSelector('.card .block-text');
 		assert.deepEqual(await view.violations(), []);
-		await page.screenshot({ path: join(pictures, 'microscope-validation.png') });
 	},
 );
 
@@ -445,8 +423,7 @@ test('hostile completions stay text in every view, and the layout holds', option
 		assert.equal(await page.locator(bad).count(), 0, name);
 		const raw = await page.locator('#app').evaluate((node) => node.textContent ?? '');
 		assert.deepEqual(hiddenCharacters(raw), [], `${name}: hidden characters are written out`);
-		const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-		assert.ok(scroll[0] <= scroll[1], `${name}: the page does not scroll sideways`);
+		await fitsWidth(view, name);
 	};
 	await page.waitForSelector('.card .block-text');
 	const groups = Math.ceil(texts.length / 8);
@@ -478,7 +455,6 @@ test('hostile completions stay text in every view, and the layout holds', option
 		document.querySelector('.behaviours-view .scan-bar')?.textContent?.includes('Read 1 step'),
 	);
 	await harmless('behaviours');
-	await page.screenshot({ path: join(pictures, 'microscope-hostile.png') });
 });
 
 test('two completions of 1 MB are compared, drawn in part; a group of 1,000 is compared too', options, async (t) => {

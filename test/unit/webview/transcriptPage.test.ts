@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -7,15 +7,13 @@ import type { Browser } from 'playwright-core';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { reflexionFile } from '../core/transcript/reflexion.ts';
 import { openTranscript, type TranscriptView } from './transcriptHarness.ts';
-import type { ThemeName } from './vscodeThemes.ts';
+import { fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
 
 const options = { timeout: 180_000, skip };
-const pictures = join(import.meta.dirname, '../../artifacts/webview');
 
 let browser: Browser;
 let folder = '';
 before(async () => {
-	await mkdir(pictures, { recursive: true });
 	folder = await mkdtemp(join(tmpdir(), 'transcript-'));
 	if (!skip) browser = await launchChromium();
 });
@@ -45,35 +43,15 @@ async function written(name: string, text: string | Uint8Array): Promise<string>
 	return file;
 }
 
-const sizes: readonly { theme: ThemeName; width: number; height: number }[] = [
-	...(['dark', 'light', 'high-contrast', 'high-contrast-light'] as const).map((theme) => ({
-		theme,
-		width: 1280,
-		height: 900,
-	})),
-	{ theme: 'dark', width: 320, height: 900 },
-	{ theme: 'light', width: 760, height: 1000 },
-	{ theme: 'dark', width: 1900, height: 1100 },
-];
-
-async function looksRight(view: TranscriptView, name: string): Promise<void> {
-	assert.deepEqual(await view.violations(), []);
-	const scroll = await view.page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
-	await view.page.screenshot({ path: join(pictures, `${name}.png`) });
-}
+const widths = [320, 760, 1900];
 
 test('the transcript of a Reflexion agent is accessible in every theme and width', options, async (t) => {
-	for (const size of sizes) {
-		await t.test(`${size.theme}, ${size.width} px`, async (t) => {
-			const view = await open(t, reflexionFile, size);
-			await view.page.waitForSelector('.message');
-			await looksRight(view, `transcript-${size.theme}-${size.width}`);
-			await view.page.locator('.finding-head').nth(3).click();
-			await view.page.waitForSelector('.message.open .text-body');
-			await looksRight(view, `transcript-open-${size.theme}-${size.width}`);
-		});
-	}
+	const view = await open(t, reflexionFile, { width: 1280, height: 900 });
+	await view.page.waitForSelector('.message');
+	await looksRight(view, 'transcript', widths);
+	await view.page.locator('.finding-head').nth(3).click();
+	await view.page.waitForSelector('.message.open .text-body');
+	await looksRight(view, 'transcript-open', widths);
 });
 
 test('its faults are listed and lead to their messages', options, async (t) => {
@@ -178,10 +156,11 @@ test('what is no transcript is said, with what to do next', options, async (t) =
 		await view.page.waitForSelector('.empty');
 		assert.match(await view.page.locator('.empty').innerText(), words);
 		if (name === 'words.txt') {
-			await looksRight(view, 'transcript-none');
+			await looksRightNow(view, 'transcript-none');
 			await view.page.getByRole('button', { name: 'Open Another' }).last().click();
 			assert.deepEqual(view.commands, [{ type: 'openOther' }]);
 		}
+		await view.close();
 	}
 	const gone = await open(t, join(folder, 'gone.json'));
 	await gone.page.waitForSelector('.empty');
@@ -220,10 +199,7 @@ test('hostile texts stay texts', options, async (t) => {
 	}
 	assert.equal(await page.locator('script:not([nonce]), img, a[href]').count(), 0);
 	assert.notEqual(await page.title(), 'pwned');
-	const scroll = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
-	assert.ok(scroll[0] <= scroll[1], `the page scrolls sideways: ${scroll}`);
-	await page.evaluate(() => document.querySelector('.timeline')?.scrollTo({ top: 0 }));
-	await page.screenshot({ path: join(pictures, 'transcript-hostile.png') });
+	await fitsWidth(view, 'hostile texts');
 });
 
 test('twenty thousand messages are drawn as they come into view', options, async (t) => {
@@ -253,7 +229,7 @@ test('references stand with their claims and what the tools told of them', optio
 	await page.waitForSelector('.evidence-text .m-found');
 	await page.locator('.references').scrollIntoViewIfNeeded();
 	await page.locator('.source').first().scrollIntoViewIfNeeded();
-	await looksRight(view, 'transcript-references');
+	await looksRightNow(view, 'transcript-references');
 	await page.getByRole('combobox', { name: 'Answer' }).click();
 	await page.getByRole('option', { name: 'of message 4' }).click();
 	await page.waitForFunction(() => /\[5\]/.test(document.querySelector('.claims')?.textContent ?? ''));

@@ -1,14 +1,14 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import * as esbuild from 'esbuild';
-import type { Browser, Page } from 'playwright-core';
-import { bundles } from '../../../esbuild.mjs';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { appHtml } from '../../../src/host/panels/webviewHtml.ts';
 import { type ThemeName, themes } from './vscodeThemes.ts';
 
-const root = join(import.meta.dirname, '../../..');
-const origin = 'https://webview.invalid';
+const bundles = join(import.meta.dirname, '../../../dist/webview');
 
 export interface WebviewOptions {
 	readonly app:
@@ -34,23 +34,110 @@ export interface WebviewOptions {
 
 export interface Webview {
 	readonly page: Page;
+	/** The theme at first. */
+	readonly theme: ThemeName;
+	/** Changes the theme as VS Code does it to an open webview; resolves when the app has drawn itself in it. */
+	setTheme(theme: ThemeName): Promise<void>;
 	/** Posts as a panel does. */
 	post(message: unknown): Promise<void>;
 	/** What the app saved last. */
 	state(): Promise<unknown>;
 	/** Errors of the page: exceptions, console errors, violations of the content security policy. */
 	readonly errors: readonly string[];
-	/** Accessibility violations that axe-core finds, one line each. */
-	violations(): Promise<string[]>;
+	/** Accessibility violations that axe-core finds, one line each. @param rules those about colors alone; default all */
+	violations(rules?: 'all' | 'colors'): Promise<string[]>;
 	close(): Promise<void>;
 }
 
-const built = new Map<string, Promise<{ script: string; style: string }>>();
+/** What a page shows at present. */
+interface Shown {
+	readonly onMessage: (message: unknown) => void;
+	readonly errors: string[];
+}
 
-async function build(app: WebviewOptions['app']): Promise<{ script: string; style: string }> {
-	const result = await esbuild.build({ ...bundles()[app], absWorkingDir: root, write: false, sourcemap: false });
-	const file = (end: string) => result.outputFiles?.find(({ path }) => path.endsWith(end))?.text ?? '';
-	return { script: file('.js'), style: file('.css') };
+interface Pane {
+	readonly context: BrowserContext;
+	readonly page: Page;
+	/** Origin of the pages; its server ends with the browser. */
+	readonly origin: string;
+	shown: Shown | undefined;
+	/** What it shows from the next navigation on. */
+	next: Shown | undefined;
+}
+
+/**
+ * Panes whose webview was closed. To open one takes several times as long as to load a document in it, and documents
+ * share nothing: an app keeps what it keeps by `setState`. The document of an idle pane stays, unheard, until the next.
+ */
+const idle = new WeakMap<Browser, Pane[]>();
+const origins = new WeakMap<Browser, Promise<string>>();
+
+/** Serves the page of each app as `/APP`, and what the build made of it. @returns its origin */
+async function serve(browser: Browser): Promise<string> {
+	let origin = '';
+	const files = new Map<string, Buffer>();
+	const answer = async (name: string, response: ServerResponse): Promise<void> => {
+		const end = /^(\w+)(\.js|\.css)?$/.exec(name)?.[2];
+		const type = { '.js': 'text/javascript', '.css': 'text/css' }[end ?? ''] ?? 'text/html';
+		response.setHeader('content-type', `${type}; charset=utf-8`);
+		if (end === undefined) {
+			const [script, style] = [`${origin}/${name}.js`, `${origin}/${name}.css`];
+			response.end(appHtml({ cspSource: origin, script, style }, name));
+			return;
+		}
+		const file = files.get(name) ?? (await readFile(join(bundles, name)));
+		files.set(name, file);
+		// Compiled code is kept with what is kept of the response.
+		response.setHeader('cache-control', 'max-age=3600, immutable').end(file);
+	};
+	const server = createServer((request, response) => {
+		const name = (request.url ?? '').slice(1);
+		if (name === 'favicon.ico') response.writeHead(204).end();
+		else answer(name, response).catch((error: unknown) => response.writeHead(404).end(String(error)));
+	});
+	server.on('connection', (socket) => socket.unref());
+	server.listen(0, '127.0.0.1').unref();
+	await once(server, 'listening');
+	origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+	browser.once('disconnected', () => server.close());
+	return origin;
+}
+
+async function openPane(browser: Browser): Promise<Pane> {
+	const free = idle.get(browser)?.pop();
+	if (free) return free;
+	let serving = origins.get(browser);
+	if (serving === undefined) {
+		serving = serve(browser);
+		origins.set(browser, serving);
+	}
+	const origin = await serving;
+	const context = await browser.newContext({ forcedColors: 'none' });
+	const page = await context.newPage();
+	const pane: Pane = { context, page, origin, shown: undefined, next: undefined };
+	page.on('framenavigated', () => {
+		pane.shown = pane.next;
+	});
+	page.on('pageerror', (error) => pane.shown?.errors.push(String(error)));
+	page.on('console', (message) => {
+		if (message.type() === 'error') pane.shown?.errors.push(message.text());
+	});
+	page.on('request', (request) => {
+		const url = request.url();
+		if (!url.startsWith(`${origin}/`) && !url.startsWith('blob:')) pane.shown?.errors.push(`The page asked for ${url}`);
+	});
+	await page.exposeFunction('hostPost', (text: string) => pane.shown?.onMessage(JSON.parse(text, revive)));
+	return pane;
+}
+
+/** Keeps the pane for another webview. */
+async function freePane(browser: Browser, pane: Pane): Promise<void> {
+	pane.shown = undefined;
+	pane.next = undefined;
+	await pane.page.mouse.move(0, 0);
+	const panes = idle.get(browser);
+	if (panes) panes.push(pane);
+	else idle.set(browser, [pane]);
 }
 
 /**
@@ -59,84 +146,79 @@ async function build(app: WebviewOptions['app']): Promise<{ script: string; styl
  */
 export async function openWebview(browser: Browser, options: WebviewOptions): Promise<Webview> {
 	const { app, theme = 'dark', width = 1200, height = 800, state, onMessage, reducedMotion = true } = options;
-	let bundle = built.get(app);
-	if (!bundle) {
-		bundle = build(app);
-		built.set(app, bundle);
-	}
-	const { script, style } = await bundle;
-	const context = await browser.newContext({
-		viewport: { width, height },
-		reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
-		forcedColors: 'none',
-	});
-	const page = await context.newPage();
+	const pane = await openPane(browser);
+	const { page } = pane;
 	const errors: string[] = [];
-	page.on('pageerror', (error) => errors.push(String(error)));
-	page.on('console', (message) => {
-		if (message.type() === 'error') errors.push(message.text());
-	});
-	const html = appHtml({ cspSource: origin, script: `${origin}/app.js`, style: `${origin}/app.css` }, app);
-	const files: Readonly<Record<string, readonly [string, string]>> = {
-		'/': [html, 'text/html'],
-		'/app.js': [script, 'text/javascript'],
-		'/app.css': [style, 'text/css'],
-	};
-	await context.route('**', async (route) => {
-		const url = new URL(route.request().url());
-		const file = url.origin === origin ? files[url.pathname] : undefined;
-		if (file) await route.fulfill({ body: file[0], contentType: `${file[1]}; charset=utf-8` });
-		else {
-			if (url.pathname !== '/favicon.ico') errors.push(`The page asked for ${url.href}`);
-			await route.abort();
-		}
-	});
-	await page.exposeFunction('hostPost', (text: string) => onMessage(JSON.parse(text, revive)));
-	const { kind, variables } = themes[theme];
-	await page.addInitScript(
-		({ saved, mark, colours, still }) => {
-			const api = window as unknown as { hostPost(text: string): void; savedState: unknown };
-			api.savedState = saved;
-			Object.assign(window, {
-				acquireVsCodeApi: () => ({
-					postMessage: (message: unknown) =>
-						api.hostPost(
-							JSON.stringify(message, (_, value) =>
-								value instanceof Uint8Array
-									? { $bytes: (value as Uint8Array & { toBase64(): string }).toBase64() }
-									: value,
-							),
-						),
-					getState: () => api.savedState,
-					setState: (next: unknown) => {
-						api.savedState = structuredClone(next);
-					},
-				}),
-			});
-			const dress = () => {
-				for (const [name, value] of Object.entries(colours)) {
-					if (value !== '') document.documentElement.style.setProperty(`--vscode-${name}`, value);
-				}
-				document.body.classList.add(mark, ...(still ? ['vscode-reduce-motion'] : []));
-				document.body.dataset.vscodeThemeKind = mark;
-			};
-			new MutationObserver((_, observer) => {
-				if (!document.body) return;
-				observer.disconnect();
-				dress();
-			}).observe(document, { childList: true, subtree: true });
-		},
-		{ saved: state, mark: kind, colours: variables as Readonly<Record<string, string>>, still: reducedMotion },
-	);
-	await page.goto(`${origin}/`);
+	pane.next = { onMessage, errors };
+	const size = page.viewportSize();
+	if (size?.width !== width || size.height !== height) await page.setViewportSize({ width, height });
+	await page.emulateMedia({ reducedMotion: reducedMotion ? 'reduce' : 'no-preference' });
+	const preparation = await page.addInitScript(prepare, { saved: state, theme: themes[theme], still: reducedMotion });
+	await page.goto(`${pane.origin}/${app}`);
+	let open = true;
 	return {
 		page,
+		theme,
 		errors,
-		post: (message) => page.evaluate((data) => window.postMessage(data, '*'), message),
+		setTheme: (next) =>
+			page.evaluate(async (to) => {
+				(window as unknown as { wearTheme(theme: unknown): void }).wearTheme(to);
+				// What draws itself anew does so with the next frame.
+				for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+			}, themes[next]),
+		post: async (message) => {
+			if (!open) throw new Error('The webview is closed');
+			await page.evaluate((data) => window.postMessage(data, '*'), message);
+		},
 		state: () => page.evaluate(() => (window as unknown as { savedState: unknown }).savedState),
-		violations: () => violations(page),
-		close: () => context.close(),
+		violations: (rules = 'all') => violations(page, rules),
+		close: async () => {
+			if (!open) return;
+			open = false;
+			await preparation.dispose();
+			await freePane(browser, pane);
+		},
 	};
+}
+
+/** Runs in the page before its own script: what VS Code gives to a webview. */
+function prepare({ saved, theme, still }: { saved: unknown; theme: (typeof themes)[ThemeName]; still: boolean }): void {
+	const api = window as unknown as { hostPost(text: string): void; savedState: unknown };
+	api.savedState = saved;
+	let worn: { kind: string; variables: object } | undefined;
+	/** Marks the document as VS Code does, once its body is there. */
+	const wearTheme = (next: { kind: string; variables: Readonly<Record<string, string>> }) => {
+		const { style } = document.documentElement;
+		for (const name of Object.keys(worn?.variables ?? {})) style.removeProperty(`--vscode-${name}`);
+		for (const [name, value] of Object.entries(next.variables)) {
+			if (value !== '') style.setProperty(`--vscode-${name}`, value);
+		}
+		if (worn) document.body.classList.remove(worn.kind);
+		document.body.classList.add(next.kind);
+		document.body.dataset.vscodeThemeKind = next.kind;
+		worn = next;
+	};
+	Object.assign(window, {
+		wearTheme,
+		acquireVsCodeApi: () => ({
+			postMessage: (message: unknown) =>
+				api.hostPost(
+					JSON.stringify(message, (_, value) =>
+						value instanceof Uint8Array ? { $bytes: (value as Uint8Array & { toBase64(): string }).toBase64() } : value,
+					),
+				),
+			getState: () => api.savedState,
+			setState: (next: unknown) => {
+				api.savedState = structuredClone(next);
+			},
+		}),
+	});
+	new MutationObserver((_, observer) => {
+		if (!document.body) return;
+		observer.disconnect();
+		wearTheme(theme);
+		if (still) document.body.classList.add('vscode-reduce-motion');
+	}).observe(document, { childList: true, subtree: true });
 }
 
 /** Bytes cross as base64 here; VS Code hands them over as they are. */
@@ -145,30 +227,51 @@ function revive(_key: string, value: unknown): unknown {
 	return typeof bytes === 'string' ? new Uint8Array(Buffer.from(bytes, 'base64')) : value;
 }
 
-async function violations(page: Page): Promise<string[]> {
+/** The rules that are checked, by their tags; axe puts those whose outcome depends on colors in a category of their own. */
+const checkedTags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+const colorCategory = 'cat.color';
+
+async function violations(page: Page, rules: 'all' | 'colors'): Promise<string[]> {
 	// The page's policy allows no foreign script; an evaluation by the debugger is not subject to it.
 	if (!(await page.evaluate(() => 'axe' in window))) {
 		await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
 	}
-	return page.evaluate(async () => {
-		interface Node {
-			html: string;
-			failureSummary?: string;
-		}
-		const axe = (
-			window as unknown as {
-				axe: { run(options: object): Promise<{ violations: { id: string; help: string; nodes: Node[] }[] }> };
+	return page.evaluate(
+		async ({ tags, category }) => {
+			interface Node {
+				html: string;
+				failureSummary?: string;
 			}
-		).axe;
-		const result = await axe.run({
-			runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] },
-			// Of what passes nothing is read here, and to describe it takes most of the time.
-			resultTypes: ['violations'],
-			selectors: false,
-			preload: false,
-		});
-		return result.violations.flatMap(({ id, help, nodes }) =>
-			nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 160)} ${failureSummary ?? ''}`),
-		);
-	});
+			const axe = (
+				window as unknown as {
+					axe: {
+						getRules(tags: readonly string[]): { ruleId: string; tags: readonly string[] }[];
+						run(options: object): Promise<{ violations: { id: string; help: string; nodes: Node[] }[] }>;
+					};
+				}
+			).axe;
+			const inCategory = ({ tags: of }: { tags: readonly string[] }) =>
+				of.includes(category ?? '') && !of.includes('experimental');
+			const result = await axe.run({
+				runOnly:
+					category === undefined
+						? { type: 'tag', values: tags }
+						: {
+								type: 'rule',
+								values: axe
+									.getRules(tags)
+									.filter(inCategory)
+									.map(({ ruleId }) => ruleId),
+							},
+				// Of what passes nothing is read here, and to describe it takes most of the time.
+				resultTypes: ['violations'],
+				selectors: false,
+				preload: false,
+			});
+			return result.violations.flatMap(({ id, help, nodes }) =>
+				nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html.slice(0, 160)} ${failureSummary ?? ''}`),
+			);
+		},
+		{ tags: checkedTags, category: rules === 'colors' ? colorCategory : undefined },
+	);
 }

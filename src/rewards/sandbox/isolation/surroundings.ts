@@ -3,11 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { homedir, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../../../base/failure.ts';
+
+/** Answers and closes; what is sent is read away, since a socket with unread data never closes. */
+const answer = (socket: Socket) =>
+	void socket
+		.on('error', () => undefined)
+		.resume()
+		.end('reached');
 
 /** What attempts are told, as about.json. */
 export interface About {
@@ -68,17 +75,17 @@ export async function makeSurroundings(workspace: string): Promise<Surroundings>
 		const workspaceFiles = await canary(join(workspace, `.${token}-workspace`));
 		const tmpFiles = await canary(join(folder, 'canary'));
 
-		const tcp = createServer((socket) => socket.on('error', () => undefined).end('reached'));
+		const tcp = createServer(answer);
 		const port = await listen(tcp, { port: 0, host: '::' }).catch(() => listen(tcp, { port: 0, host: '0.0.0.0' }));
 		undo.push(() => tcp.close());
 		const udp = createSocket('udp4').on('message', (_, { port: to, address }) => udp.send('reached', to, address));
 		await new Promise<void>((resolve) => udp.bind(0, '127.0.0.1', resolve));
 		undo.push(() => udp.close());
-		const unix = createServer((socket) => socket.on('error', () => undefined).end('reached'));
+		const unix = createServer(answer);
 		const path = join(folder, 'socket');
 		await listen(unix, { path });
 		undo.push(() => unix.close());
-		const hidden = createServer((socket) => socket.on('error', () => undefined).end('reached'));
+		const hidden = createServer(answer);
 		const abstract =
 			process.platform !== 'linux'
 				? null

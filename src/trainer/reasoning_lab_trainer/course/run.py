@@ -11,6 +11,7 @@ from .. import __version__
 from ..failure import Failure
 from ..link.client import Link
 from ..link.messages import PROTOCOL, Assignment
+from ..loading import loading
 from ..trl.version import check_version
 from .faults import described
 from .stage import RunStopped
@@ -27,7 +28,8 @@ def run(link: Link | None, token: str, world: World) -> int:
         assignment = begin(link, token, world)
         check_version()
         # Everything is loaded now: an update may replace the folder that it is loaded from.
-        from .training import work
+        with loading():
+            from .training import work
 
         work(link, world, assignment)
         return 0

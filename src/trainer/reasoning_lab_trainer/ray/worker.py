@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..failure import Failure
+from ..loading import loading
 from .cluster_driver import ClusterDriver
 from .place import Place, read_json, write_failed, write_whole
 
@@ -55,10 +56,11 @@ def start_driver(place: Place, config: dict[str, Any]) -> ClusterDriver | None:
 
 def run_course(rank: int, driver: ClusterDriver | None) -> None:
     """The trainer's normal course, as `python -m reasoning_lab_trainer` has it."""
-    from ..course.environment import joined_world
-    from ..course.run import run
-    from ..link.client import Link
-    from ..link.transport import connect
+    with loading():
+        from ..course.environment import joined_world
+        from ..course.run import run
+        from ..link.client import Link
+        from ..link.transport import connect
 
     link = None if driver is None else Link(connect(driver.socket))
     try:

@@ -181,6 +181,8 @@ test('texts come over a web socket in any pieces', async (context) => {
 			`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
 		);
 		for (let i = 0; i < all.length; i += 7) socket.write(all.subarray(i, i + 7));
+		// Without a reader it would not see that the client has gone.
+		socket.on('end', () => socket.end()).resume();
 	});
 	const told: string[] = [];
 	const end = new AbortController();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { Failure } from '../../../../src/base/failure.ts';
 import { AnswerChecker } from '../../../../src/host/playground/answerChecker.ts';
 import { bareSpec } from '../../../../src/host/playground/bareSpec.ts';
@@ -19,10 +18,11 @@ import {
 import { openRewardHosts } from '../../../../src/rewards/openRewardHosts.ts';
 import { connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints } from '../../../../src/runs/runReader.ts';
+import { builtProgram } from '../../../support/programs.ts';
 import { eventually, tinyRecipe, Workplace } from '../../engine/engineProcess.ts';
 import { ModelServer } from '../../policies/modelServer.ts';
 
-const engine = fileURLToPath(new URL('../../../../src/engine/main.ts', import.meta.url));
+const engine = builtProgram('dist/engine.js');
 
 let place: Workplace;
 let checkpoint: string;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ContinueFrom } from '../../../../src/host/rollouts/continueFrom.ts';
 import { connectRun, connectServed } from '../../../../src/runs/runControl.ts';
 import { listCheckpoints, readRecord, readRollouts } from '../../../../src/runs/runReader.ts';
+import { builtProgram } from '../../../support/programs.ts';
 import { eventually, tinyRecipe, Workplace } from '../../engine/engineProcess.ts';
 
-const engine = fileURLToPath(new URL('../../../../src/engine/main.ts', import.meta.url));
+const engine = builtProgram('dist/engine.js');
 const programs = async () => ({ engine, node: process.execPath });
 const own = (folder: string) => ({ run: { folder, format: 'reasoning-lab' }, programs, name: 'test' });
 

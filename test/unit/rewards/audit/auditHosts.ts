@@ -1,3 +1,4 @@
+// @reaches rewardHost rewardPython
 import type { TestContext } from 'node:test';
 import { exactVerifier } from '../../../../src/core/reward/accuracyReward.ts';
 import type { SampledProblem } from '../../../../src/core/reward/verification/rowsToVerify.ts';
@@ -5,10 +6,10 @@ import { resolveTemplate, type Template } from '../../../../src/core/text/templa
 import type { AuditReport } from '../../../../src/protocol/audit.ts';
 import type { RewardContext } from '../../../../src/protocol/rewardHost.ts';
 import { auditReward } from '../../../../src/rewards/auditReward.ts';
-import { rewardHostFolder } from '../../../../src/rewards/rewardHostFolder.ts';
 import { RewardHosts } from '../../../../src/rewards/rewardHosts.ts';
 import { findRewardPrograms } from '../../../../src/rewards/rewardPrograms.ts';
 import type { RewardLimits, RewardRunner, RewardSource } from '../../../../src/rewards/rewardRunner.ts';
+import { builtHostFolder } from '../../../support/programs.ts';
 
 export const r1 = resolveTemplate('r1');
 
@@ -19,7 +20,7 @@ export function contextOf(template: Template, task: RewardContext['task'] = null
 
 /** Reward hosts that end with the test, and with it their processes. */
 export async function openHosts(context: TestContext, limits: Partial<RewardLimits> = {}): Promise<RewardHosts> {
-	const hosts = new RewardHosts(await findRewardPrograms(), { folder: rewardHostFolder(), limits });
+	const hosts = new RewardHosts(await findRewardPrograms(), { folder: builtHostFolder(), limits });
 	context.after(async () => {
 		hosts.dispose();
 		await hosts.closed();

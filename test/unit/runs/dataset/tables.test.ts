@@ -1,3 +1,4 @@
+// @alone it measures the memory of its process
 import assert from 'node:assert/strict';
 import { mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
+// @alone it measures the memory of its process
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, open, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -142,19 +144,17 @@ describe('folders and files that mean no good', () => {
 		);
 	});
 
-	it('passes over a line of a hundred megabytes without holding it', async () => {
+	it('passes over a line of 256 MiB without holding it', async () => {
 		const file = await open(join(folder, '1.jsonl'), 'w');
 		await file.write(line(row('before')));
 		await file.write('{"input": "long", "output": "');
-		const megabyte = 'x'.repeat(1 << 20);
-		for (let i = 0; i < 100; i++) await file.write(megabyte);
-		await file.write('", "gts": null, "score": 1, "step": 1}\n');
-		await file.write(line(row('after')));
+		// A hole, which takes no room on the disk.
+		const rest = `", "gts": null, "score": 1, "step": 1}\n${line(row('after'))}`;
+		await file.write(rest, 256 << 20);
 		await file.close();
-		globalThis.gc?.();
 		const before = process.memoryUsage().arrayBuffers;
 		const { lines, faults } = await read();
-		assert.ok(process.memoryUsage().arrayBuffers - before < 90 << 20);
+		assert.ok(process.memoryUsage().arrayBuffers - before < 200 << 20);
 		assert.deepEqual(
 			lines.map(({ prompt }) => prompt),
 			['before', 'after'],
@@ -163,9 +163,7 @@ describe('folders and files that mean no good', () => {
 	});
 
 	it('finds its way in a folder of twenty-five thousand tiny files', async () => {
-		for (let i = 0; i < 25_000; i += 500) {
-			await Promise.all(Array.from({ length: 500 }, (_, k) => writeFile(join(folder, `${i + k}.txt`), '')));
-		}
+		for (let i = 0; i < 25_000; i++) closeSync(openSync(join(folder, `${i}.txt`), 'w'));
 		assert.deepEqual(await runsBelow(folder), { runs: [], cut: false, folders: 1 });
 		await writeFiles(folder, { 'inner/1.jsonl': [row('a')] });
 		const { runs } = await runsBelow(folder);

@@ -1,13 +1,14 @@
+// @reaches verification rewardHost
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Frame } from 'playwright-core';
+import { bodyKinds, overflow, violations } from '../e2e/accessibility.ts';
+import { inOrder, Laboratory, waitUntil } from '../e2e/laboratory.ts';
+import { RewardPage } from '../e2e/pages/rewardPage.ts';
 import { root } from '../scripts/paths.ts';
 import { skip } from '../support/chromium.ts';
-import { bodyKinds, overflow, violations } from './accessibility.ts';
-import { inOrder, Laboratory, waitUntil } from './laboratory.ts';
-import { RewardPage } from './pages/rewardPage.ts';
 
 const kinds = ['vs', 'hc-black', 'hc-light', 'vs-dark'] as const;
 const widths = { narrow: 640, wide: 1900 } as const;

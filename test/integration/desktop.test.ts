@@ -1,0 +1,10 @@
+/** The suites of test/integration/suites inside a desktop VS Code, where one is installed. */
+// @reaches host
+import { describe, test } from 'node:test';
+import { desktop, runOnDesktop } from '../scripts/desktop.ts';
+import { declareSuites } from './hostSuites.ts';
+
+const found = desktop();
+
+if ('missing' in found) test('suites in desktop VS Code', { skip: found.missing }, () => undefined);
+else describe('desktop VS Code', () => declareSuites(runOnDesktop));

@@ -1,0 +1,163 @@
+/** Changes a copy of a checkout at one place after the other, and sees whether its tests notice. */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+	appendFileSync,
+	closeSync,
+	cpSync,
+	existsSync,
+	mkdirSync,
+	mkdtempSync,
+	openSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { ImportGraph } from '../runner/importGraph.ts';
+import { findSuites } from '../runner/suites.ts';
+import { cache, node } from '../scripts/paths.ts';
+import { endGroup, endProcessesIn } from '../scripts/process.ts';
+import { mutated, type Place } from './places.ts';
+
+export interface Verdict {
+	readonly place: Place;
+	readonly line: number;
+	readonly caught: boolean;
+	/** The first failure, or why there is none. */
+	readonly by: string;
+	readonly files: number;
+	readonly seconds: number;
+}
+
+/** Of one place; a change that makes the tests hang is caught. */
+const timeoutSeconds = 1500;
+/** Of one test: the slowest takes half of it. */
+const testTimeoutMs = 240_000;
+
+export class Campaign {
+	readonly #tree: string;
+	readonly #graph: ImportGraph;
+	readonly #tests: readonly string[];
+
+	/** @param source folder of a checkout with its packages installed; it stays as it is */
+	constructor(source: string) {
+		this.#tree = mkdtempSync(join(tmpdir(), 'm-'));
+		const options = { cwd: source, encoding: 'utf8', maxBuffer: 64 << 20 } as const;
+		const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], options);
+		for (const file of listed.split('\0')) {
+			if (file === '' || !existsSync(join(source, file))) continue;
+			mkdirSync(dirname(join(this.#tree, file)), { recursive: true });
+			cpSync(join(source, file), join(this.#tree, file));
+		}
+		symlinkSync(join(source, 'node_modules'), join(this.#tree, 'node_modules'));
+		symlinkSync(
+			existsSync(join(source, '.vscode-test')) ? join(source, '.vscode-test') : cache,
+			join(this.#tree, '.vscode-test'),
+		);
+		this.#graph = new ImportGraph(this.#tree);
+		this.#tests = findSuites(this.#tree)
+			.filter(({ name }) => name !== 'integration' && name !== 'e2e')
+			.flatMap(({ files }) => files)
+			// Tests of the runner start `npm test` themselves, which fails in a copy.
+			.filter((file) => !file.startsWith('test/unit/runner/'));
+	}
+
+	/** Tests that can reach a place, the nearest first. */
+	tests(file: string): string[] {
+		return this.#tests
+			.map((test) => [test, this.#graph.dependencies(test).get(file)] as const)
+			.filter((pair): pair is readonly [string, number] => pair[1] !== undefined)
+			.sort((a, b) => a[1] - b[1])
+			.map(([test]) => test);
+	}
+
+	async run(place: Place, log: string): Promise<Verdict> {
+		const path = join(this.#tree, place.file);
+		const text = readFileSync(path, 'utf8');
+		const start = performance.now();
+		const line = text.slice(0, place.start).split('\n').length;
+		const files = this.tests(place.file);
+		const verdict = (caught: boolean, by: string): Verdict => ({
+			place,
+			line,
+			caught,
+			by,
+			files: files.length,
+			seconds: (performance.now() - start) / 1000,
+		});
+		if (files.length === 0) return verdict(false, 'no test reaches it');
+		appendFileSync(log, `\n== ${place.file}:${line} ${place.original} -> ${place.replacement}\n${files.join(' ')}\n`);
+		for (let left = files; ; ) {
+			writeFileSync(path, mutated(text, place));
+			const failure = await this.#firstFailure(left, log).finally(() => writeFileSync(path, text));
+			if (failure === null) return verdict(false, 'nothing');
+			if (failure.file === null) return verdict(true, failure.words);
+			// A test that fails without the change, too, has caught nothing.
+			const { file } = failure;
+			if ((await this.#firstFailure([file], log)) === null) return verdict(true, failure.words);
+			left = left.filter((other) => other !== file);
+		}
+	}
+
+	/** Builds and runs the files. @returns what failed first, with its test file where it is known; null: nothing */
+	async #firstFailure(
+		files: readonly string[],
+		log: string,
+	): Promise<{ readonly words: string; readonly file: string | null } | null> {
+		if (files.length === 0) return null;
+		if ((await this.#command([join(this.#tree, 'esbuild.mjs'), '--tests'], log, 300)) !== 0)
+			return { words: 'the build', file: null };
+		const before = readFileSync(log).length;
+		const code = await this.#command(
+			[
+				'--test',
+				`--test-timeout=${testTimeoutMs}`,
+				'--test-concurrency=2',
+				`--test-reporter=${join(import.meta.dirname, 'firstFailure.ts')}`,
+				...files,
+			],
+			log,
+			timeoutSeconds,
+		);
+		if (code === 0) return null;
+		if (code === 124) return { words: `no end after ${timeoutSeconds} s`, file: null };
+		const words = readFileSync(log).subarray(before).toString().trim().split('\n')[0] ?? '';
+		return { words, file: files.find((file) => words.includes(`/${file})`)) ?? null };
+	}
+
+	async dispose(): Promise<void> {
+		await endProcessesIn(this.#tree, 2);
+		rmSync(this.#tree, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+	}
+
+	/** Exit status; 124 where it took too long. */
+	async #command(args: readonly string[], log: string, seconds: number): Promise<number> {
+		const temporary = join(this.#tree, '.tmp');
+		mkdirSync(temporary, { recursive: true });
+		const descriptor = openSync(log, 'a');
+		const child = spawn(node, args, {
+			cwd: this.#tree,
+			env: { ...process.env, TMPDIR: temporary, PYTEST_ADDOPTS: '-x', NODE_COMPILE_CACHE: join(cache, 'compiled') },
+			stdio: ['ignore', descriptor, descriptor],
+			detached: true,
+		});
+		closeSync(descriptor);
+		let late = false;
+		const timer = setTimeout(() => {
+			late = true;
+			endGroup(child);
+		}, seconds * 1000);
+		const code = await new Promise<number>((resolve) => {
+			child.once('exit', (status) => resolve(status ?? 1));
+			child.once('error', () => resolve(127));
+		});
+		clearTimeout(timer);
+		// Files that ran beside the one that failed are in groups of their own no more than their parent was.
+		endGroup(child);
+		await endProcessesIn(temporary, 0.2);
+		rmSync(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+		return late ? 124 : code;
+	}
+}

@@ -1,0 +1,16 @@
+/**
+ * One browser for all tests: a process that starts it and serves it over a socket on loopback, which each test connects to
+ * for contexts of its own. Prints the address; ends when its standard input does, and the browser with it.
+ */
+import { chromium, type LaunchOptions } from 'playwright-core';
+
+const launch = JSON.parse(process.argv[2] ?? '{}') as LaunchOptions;
+const server = await chromium.launchServer({ ...launch, host: '127.0.0.1' });
+process.stdout.write(`${server.wsEndpoint()}\n`);
+const end = async () => {
+	await server.close();
+	process.exit(0);
+};
+process.stdin.on('end', end).on('error', end).resume();
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
+server.on('close', () => process.exit(1));

@@ -1,0 +1,74 @@
+/** A failure as the summary shows it: what, where in our own code, and the command that runs the test alone. */
+import { readFileSync } from 'node:fs';
+import { isAbsolute, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { root } from '../scripts/paths.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface Place {
+	/** Relative to the project's folder. */
+	readonly file: string;
+	readonly line: number;
+}
+
+/** Lines of our own code in a stack, innermost first; without packages and without the runner. */
+export function ownPlaces(stack: string, folder = root): Place[] {
+	const places: Place[] = [];
+	for (const [, url, path, line] of stack.matchAll(
+		/(?:(file:\/\/[^\s()]+?)|((?:\/|[A-Z]:\\)[^\s():]+)):(\d+)(?::\d+)?/g,
+	)) {
+		const absolute = url === undefined ? (path ?? '') : pathOf(url);
+		if (absolute === undefined) continue;
+		const file = relative(folder, absolute)
+			.replaceAll('\\', '/')
+			.replace(/\?file=\d+$/, '');
+		if (file.startsWith('..') || isAbsolute(file) || /(^|\/)node_modules\/|^test\/runner\//.test(file)) continue;
+		if (!places.some((place) => place.file === file && place.line === Number(line)))
+			places.push({ file, line: Number(line) });
+	}
+	return places;
+}
+
+function pathOf(url: string): string | undefined {
+	try {
+		return fileURLToPath(url);
+	} catch {
+		return undefined;
+	}
+}
+
+/** `file:line` and the source text there. */
+function placeText({ file, line }: Place): string {
+	let source = '';
+	try {
+		source = readFileSync(join(root, file), 'utf8').split('\n')[line - 1]?.trim() ?? '';
+	} catch {
+		// The file was a temporary one.
+	}
+	return `${file}:${line}${source === '' ? '' : `   ${source}`}`;
+}
+
+/** The shell command that runs a test alone. @param file relative to the project's folder */
+export function commandFor(file: string, filter: string | undefined): string {
+	if (filter === undefined) return `npm test -- ${file}`;
+	const pattern = filter.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+	return `npm test -- ${file} --name '${pattern.replaceAll("'", "'\\''")}'`;
+}
+
+/** @param file of the test, relative to the project's folder */
+export function failureText(phase: string, file: string, { name, filter, failure }: Outcome): string {
+	const places = ownPlaces(failure?.stack ?? '');
+	// A helper of many tests alone would not say which line of the test it was.
+	const shown = places.filter((place, i) => i === 0 || place.file === file).slice(0, 2);
+	const message = (failure?.message ?? '').trimEnd().split('\n').slice(0, maxMessageLines);
+	return [
+		`${phase}: ${file}`,
+		`  ${name}`,
+		...message.map((line) => `    ${line}`),
+		...shown.map((place) => `    at ${placeText(place)}`),
+		`    ${commandFor(file, filter)}`,
+	].join('\n');
+}
+
+/** Of a message in the summary; the whole stands above, where the test failed. */
+const maxMessageLines = 12;

@@ -1,0 +1,155 @@
+/** Worker processes that run test files; an idle one is used again, a hung one is ended. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { endGroup } from '../scripts/process.ts';
+import type { Outcome, Usage, WorkerMessage } from './outcome.ts';
+
+export interface FileResult {
+	readonly outcomes: readonly Outcome[];
+	/** Undefined where the worker died. */
+	readonly usage: Usage | undefined;
+	readonly seconds: number;
+	/** What the file and its processes printed, for a failure. */
+	readonly output: string;
+}
+
+export interface PoolOptions {
+	/** Folder of the workers' logs. */
+	readonly logs: string;
+	/** Of the logs. */
+	readonly name: string;
+	/** What workers have beside the environment of this process; asked when one starts. */
+	readonly env: () => Readonly<Record<string, string | undefined>>;
+	/** Only tests whose full name matches. */
+	readonly namePattern: string | undefined;
+	/** Workers print on this terminal instead of a log. */
+	readonly showOutput: boolean;
+	/** Time beyond a file's own limit, which its worker keeps, after which the worker is ended; default 20 seconds. */
+	readonly graceMs?: number;
+}
+
+/** A worker that has grown beyond it is not used again. */
+const maxMemoryBytes = 1 << 30;
+
+interface Worker {
+	readonly child: ChildProcess;
+	readonly log: string;
+	readonly exited: Promise<number | null>;
+	take: (message: WorkerMessage) => void;
+}
+
+export class WorkerPool {
+	readonly #options: PoolOptions;
+	readonly #idle: Worker[] = [];
+	readonly #all = new Set<Worker>();
+	#started = 0;
+
+	constructor(options: PoolOptions) {
+		this.#options = options;
+	}
+
+	/** @param alone in a process that no other file has used or will use */
+	async runFile(file: string, timeoutSeconds: number, alone: boolean): Promise<FileResult> {
+		const worker = (alone ? undefined : this.#idle.pop()) ?? (await this.#start());
+		const outcomes: Outcome[] = [];
+		const logStart = sizeOf(worker.log);
+		const startTime = performance.now();
+		let memory = Number.POSITIVE_INFINITY;
+		let usage: Usage | undefined;
+		let timer: NodeJS.Timeout | undefined;
+		const finished = new Promise<'finished'>((resolve) => {
+			worker.take = (message) => {
+				if (message.type === 'outcome') {
+					outcomes.push(message.outcome);
+				} else if (message.type === 'file') {
+					({ usage, memory } = message);
+					resolve('finished');
+				}
+			};
+		});
+		const late = new Promise<'late'>((resolve) => {
+			timer = setTimeout(() => resolve('late'), timeoutSeconds * 1000 + (this.#options.graceMs ?? 20_000));
+		});
+		worker.child.send({ file, timeoutMs: timeoutSeconds * 1000 });
+		const end = await Promise.race([finished, late, worker.exited.then(() => 'exited' as const)]);
+		clearTimeout(timer);
+		const seconds = (performance.now() - startTime) / 1000;
+		if (end === 'finished') {
+			if (outcomes.length === 0) outcomes.push(fileFailure('The file has no test', seconds));
+			// What a failed test has left running must not meet the next file.
+			const failed = outcomes.some(({ status }) => status === 'failed');
+			if (!alone && !failed && memory < maxMemoryBytes) this.#idle.push(worker);
+			else await this.#retire(worker);
+		} else {
+			const why =
+				end === 'late'
+					? `The file did not end within ${timeoutSeconds} s and did not answer: its process was ended`
+					: `The process of the file ended before its tests did (exit status ${worker.child.exitCode}, signal ${worker.child.signalCode})`;
+			outcomes.push(fileFailure(why, seconds));
+			endGroup(worker.child);
+			await worker.exited;
+		}
+		return { outcomes, usage, seconds, output: textFrom(worker.log, logStart) };
+	}
+
+	/** Ends all workers; those that run a file are ended with what they have started. */
+	async dispose(): Promise<void> {
+		for (const worker of [...this.#all]) {
+			if (this.#idle.includes(worker)) void this.#retire(worker);
+			else endGroup(worker.child);
+		}
+		await Promise.all([...this.#all].map(({ exited }) => exited));
+	}
+
+	async #retire(worker: Worker): Promise<void> {
+		worker.child.disconnect();
+		const timer = setTimeout(() => endGroup(worker.child), 5000);
+		await worker.exited;
+		clearTimeout(timer);
+	}
+
+	async #start(): Promise<Worker> {
+		const { namePattern, env, logs, name, showOutput } = this.#options;
+		const log = join(logs, `${name}-${++this.#started}.log`);
+		const descriptor = openSync(log, 'w');
+		const child = fork(join(import.meta.dirname, 'worker.ts'), [], {
+			execArgv: [
+				`--test-reporter=${join(import.meta.dirname, 'workerReporter.ts')}`,
+				...(namePattern === undefined ? [] : [`--test-name-pattern=${namePattern}`]),
+			],
+			env: { ...process.env, ...env(), TEST_NAME_PATTERN: namePattern },
+			stdio: ['ignore', showOutput ? 'inherit' : descriptor, showOutput ? 'inherit' : descriptor, 'ipc'],
+			detached: process.platform !== 'win32',
+		});
+		closeSync(descriptor);
+		const exited = new Promise<number | null>((resolve) => {
+			child.once('exit', (code) => resolve(code));
+			child.once('error', () => resolve(null));
+		});
+		const worker: Worker = { child, log, exited, take: () => undefined };
+		this.#all.add(worker);
+		void exited.then(() => this.#all.delete(worker));
+		const ready = new Promise<void>((resolve) => {
+			worker.take = (message) => message.type === 'ready' && resolve();
+		});
+		child.on('message', (message: WorkerMessage) => worker.take(message));
+		await Promise.race([ready, exited]);
+		return worker;
+	}
+}
+
+function fileFailure(message: string, seconds: number): Outcome {
+	return { name: 'the file', status: 'failed', milliseconds: seconds * 1000, failure: { message, stack: '' } };
+}
+
+function sizeOf(path: string): number {
+	const descriptor = openSync(path, 'r');
+	const { size } = fstatSync(descriptor);
+	closeSync(descriptor);
+	return size;
+}
+
+function textFrom(path: string, start: number): string {
+	return readFileSync(path).subarray(start).toString();
+}

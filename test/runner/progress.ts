@@ -1,0 +1,87 @@
+/** What `npm test` prints while it runs: a line for each file, how many are left and for how long. */
+
+export interface ProgressItem {
+	/** Phase, or the kind of preparation. */
+	readonly phase: string;
+	readonly name: string;
+	/** Expected duration. */
+	readonly seconds: number;
+	readonly cores: number;
+}
+
+export class Progress {
+	readonly #left = new Set<ProgressItem>();
+	readonly #running = new Map<ProgressItem, number>();
+	readonly #cores: number;
+	readonly #write: (line: string) => void;
+	readonly #now: () => number;
+	/** Measured over expected duration of what has ended, so that a slower machine is told a longer time. */
+	#measured = 0;
+	#expected = 0;
+
+	/** @param now time in milliseconds */
+	constructor(
+		items: Iterable<ProgressItem>,
+		cores: number,
+		write: (line: string) => void,
+		now: () => number = () => performance.now(),
+	) {
+		for (const item of items) this.#left.add(item);
+		this.#cores = cores;
+		this.#write = write;
+		this.#now = now;
+	}
+
+	start(item: ProgressItem): void {
+		this.#running.set(item, this.#now());
+	}
+
+	/** @param text what it came to */
+	end(item: ProgressItem, mark: '✔' | '✖' | '↷', text: string): void {
+		const started = this.#running.get(item);
+		const seconds = started === undefined ? 0 : (this.#now() - started) / 1000;
+		this.#running.delete(item);
+		this.#left.delete(item);
+		if (started !== undefined) {
+			this.#measured += seconds;
+			this.#expected += item.seconds;
+		}
+		const what = [item.phase, item.name].filter((part) => part !== '').join(' ');
+		this.#write(`${mark} ${what}${text === '' ? '' : `: ${text}`} (${seconds.toFixed(1)} s)${this.#remaining()}`);
+	}
+
+	/** What runs now, for the time in which nothing ends. */
+	heartbeat(): void {
+		const running = [...this.#running].map(
+			([{ phase, name }, started]) => `${phase} ${name} (${Math.round((this.#now() - started) / 1000)} s)`,
+		);
+		if (running.length > 0) this.#write(`  running: ${running.join(', ')}${this.#remaining()}`);
+	}
+
+	/** Expected time until everything has run, in seconds. */
+	secondsLeft(): number {
+		// The first few files say little about the machine.
+		const pace = (this.#measured + 60) / (this.#expected + 60);
+		let work = 0;
+		let longest = 0;
+		for (const item of this.#left) {
+			const started = this.#running.get(item);
+			const passed = started === undefined ? 0 : (this.#now() - started) / 1000;
+			const seconds = Math.max(0, item.seconds * pace - passed);
+			work += seconds * item.cores;
+			longest = Math.max(longest, seconds);
+		}
+		return Math.max(work / this.#cores, longest);
+	}
+
+	#remaining(): string {
+		if (this.#left.size === 0) return '';
+		return `   ${this.#left.size} left, ${durationText(this.secondsLeft())}`;
+	}
+}
+
+/** `about 3 min`, `about 20 s`. */
+export function durationText(seconds: number): string {
+	if (seconds >= 90) return `about ${Math.round(seconds / 60)} min`;
+	return `about ${Math.max(1, Math.round(seconds / 10) * 10)} s`;
+}

@@ -1,0 +1,120 @@
+/** What is prepared once for all test files: the browser, the workbench, the Python environment, bubblewrap. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { findBubblewrap } from '../scripts/bubblewrap.ts';
+import { node } from '../scripts/paths.ts';
+import { endGroup } from '../scripts/process.ts';
+import { findTestPython, pythonEnvironment } from '../scripts/pythonEnvironment.ts';
+import { browserEnvironment, findChromium } from '../scripts/workbench/chromium.ts';
+import { installCodeServer } from '../scripts/workbench/install.ts';
+import { loadedEnvironment } from '../support/loadedPython.ts';
+
+export type ResourceName = 'browser' | 'workbench' | 'python' | 'bubblewrap';
+
+export interface Preparation {
+	/** Expected duration where everything is in the caches. */
+	readonly seconds: number;
+	/** Shares the system's package manager, which does one thing at a time. */
+	readonly needs?: readonly ResourceName[];
+	/** Throws where tests that need it should not start. A part that cannot be had here makes its tests skip instead. */
+	prepare(resources: Resources): Promise<void>;
+}
+
+/** The prepared parts, and what tests need to know of them. */
+export class Resources {
+	/** Environment of the tests. */
+	readonly environment: Record<string, string> = {};
+	/** Id of the process of the shared browser. */
+	browserPid: number | undefined;
+	readonly #children: ChildProcess[] = [];
+	readonly say: (line: string) => void;
+	readonly #env: Readonly<Record<string, string>>;
+
+	/** @param env of the processes that serve, beside that of this one */
+	constructor(say: (line: string) => void, env: Readonly<Record<string, string>>) {
+		this.say = say;
+		this.#env = env;
+	}
+
+	/**
+	 * Starts a program that serves until the tests are over, and resolves with the first line that it prints.
+	 * @param env beside that of all that serve
+	 */
+	async serve(
+		program: string,
+		args: readonly string[],
+		env: Readonly<Record<string, string>> = {},
+	): Promise<{ readonly line: string; readonly pid: number }> {
+		const child = spawn(program, args, {
+			env: { ...process.env, ...this.#env, ...env },
+			stdio: ['pipe', 'pipe', 'inherit'],
+			detached: process.platform !== 'win32',
+		});
+		this.#children.push(child);
+		const line = await new Promise<string>((resolve, reject) => {
+			let text = '';
+			child.stdout?.setEncoding('utf8').on('data', (more: string) => {
+				text += more;
+				if (text.includes('\n')) resolve(text.slice(0, text.indexOf('\n')));
+			});
+			child.once('error', reject);
+			child.once('exit', (code) => reject(new Error(`${program} ${args[0]} ended with exit status ${code}`)));
+		});
+		return { line, pid: child.pid as number };
+	}
+
+	/** Ends what serves. */
+	async dispose(): Promise<void> {
+		await Promise.all(
+			this.#children.splice(0).map(async (child) => {
+				if (child.exitCode !== null || child.signalCode !== null) return;
+				const exited = new Promise((resolve) => child.once('exit', resolve));
+				child.stdin?.end();
+				const timer = setTimeout(() => endGroup(child), 5000);
+				await exited;
+				clearTimeout(timer);
+			}),
+		);
+	}
+}
+
+export const preparations: Readonly<Record<ResourceName, Preparation>> = {
+	browser: {
+		seconds: 2,
+		async prepare(resources) {
+			const found = await findChromium(resources.say);
+			Object.assign(resources.environment, browserEnvironment(found));
+			if ('missing' in found) return resources.say(`Tests in a browser are skipped: ${found.missing}.`);
+			const program = join(import.meta.dirname, 'browserServer.ts');
+			const { line, pid } = await resources.serve(node, [program, JSON.stringify(found.launch)]);
+			resources.environment.TEST_BROWSER_SERVER = line;
+			resources.browserPid = pid;
+		},
+	},
+	bubblewrap: {
+		seconds: 1,
+		needs: ['browser'],
+		async prepare({ say }) {
+			const missing = await findBubblewrap(say);
+			if (missing !== null) say(`Tests of the sandbox are skipped: ${missing}.`);
+		},
+	},
+	python: {
+		seconds: 40,
+		async prepare(resources) {
+			const found = await findTestPython(resources.say);
+			Object.assign(resources.environment, pythonEnvironment(found));
+			if ('missing' in found) return resources.say(`Tests with other trainers are skipped: ${found.missing}.`);
+			if (process.platform === 'win32') return;
+			const program = join(import.meta.dirname, '../support/loaded_python.py');
+			const { line } = await resources.serve(found.python, [program], loadedEnvironment);
+			resources.environment.TEST_LOADED_PYTHON = line;
+		},
+	},
+	workbench: {
+		seconds: 30,
+		async prepare({ say }) {
+			await installCodeServer(say);
+		},
+	},
+};

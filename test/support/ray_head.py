@@ -1,0 +1,49 @@
+"""
+`ray start` with as few processes as the Jobs API and Ray Train need: of the dashboard three modules, no autoscaler, no
+server for Ray Client, and no workers before there is work. It waits longer for its own node than Ray does, which gives
+up after 30 seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from ray._private import node, ray_constants, services
+from ray.scripts.scripts import main
+
+PATIENCE_SECONDS = 240.0
+
+start_ray_process = services.start_ray_process
+get_node = services.get_node
+
+
+def start_less(command: list[str], process_type: str, **options: Any) -> Any:
+    """Starts one of Ray's own programs with fewer parts."""
+    if process_type == ray_constants.PROCESS_TYPE_DASHBOARD:
+        command = [*command, "--modules-to-load=JobHead,NodeHead,StateHead"]
+    prestart = "--num_prestart_python_workers="
+    command = [f"{prestart}0" if part.startswith(prestart) else part for part in command]
+    return start_ray_process(command, process_type, **options)
+
+
+def get_node_patiently(*arguments: Any) -> Any:
+    """What is known of a node, once it is known."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return get_node(*arguments)
+        except RuntimeError:  # noqa: PERF203
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
+services.start_ray_process = start_less
+services.get_node = get_node_patiently
+for name in ("start_monitor", "start_ray_client_server"):
+    if not hasattr(node.Node, name):
+        sys.exit(f"Ray's nodes have no {name} any more")
+    setattr(node.Node, name, lambda self: None)
+sys.exit(main())

@@ -1,0 +1,76 @@
+import './vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { afterEach, test } from 'node:test';
+import type { CommandTable } from '../../../src/host/commandTable.ts';
+import { Uri, window } from './vscodeStandIn.ts';
+
+const { addTranscriptCommands } = await import('../../../src/host/commands/transcriptCommands.ts');
+
+const opened: unknown[] = [];
+let run: ((argument?: unknown) => Promise<unknown>) | undefined;
+addTranscriptCommands(
+	{ add: (_: string, command: (argument?: unknown) => Promise<unknown>) => (run = command) } as unknown as CommandTable,
+	{ open: (place) => opened.push(place) },
+);
+
+/** Where the command leads; null: nothing is opened. */
+async function place(argument?: unknown): Promise<unknown> {
+	assert.ok(run, 'the command is not registered');
+	opened.length = 0;
+	await run(argument);
+	assert.ok(opened.length <= 1);
+	return opened[0] ?? null;
+}
+
+const noEditor = { activeTextEditor: undefined, tabGroups: { activeTabGroup: {} } };
+/** The next dialog is answered with this file. */
+const choose = (file: string | undefined) =>
+	Object.assign(window, { showOpenDialog: async () => file && [Uri.file(file)] });
+const edit = (path: string, text: string) => {
+	const lines = text.split('\n');
+	Object.assign(window, {
+		activeTextEditor: {
+			document: {
+				uri: Uri.file(path),
+				lineCount: lines.length,
+				positionAt: (offset: number) => ({ line: 0, character: offset }),
+				getText: (range: { start: number; end: number }) => lines.slice(range.start, range.end + 1).join('\n'),
+			},
+		},
+	});
+};
+
+afterEach(() => void Object.assign(window, noEditor));
+Object.assign(window, noEditor);
+
+test('a file, a path and a rollout are opened as they are named', async () => {
+	assert.deepEqual(await place(Uri.file('/w/chat.json')), { kind: 'file', file: '/w/chat.json' });
+	assert.deepEqual(await place('/w/./x/../chat.json'), { kind: 'file', file: '/w/chat.json' });
+	const rollout = { kind: 'rollout', run: '/runs/a', split: 'train', step: 3, group: 1, index: 0 };
+	const { split: _, ...bare } = rollout;
+	assert.deepEqual(await place(bare), rollout);
+	assert.deepEqual(await place({ ...rollout, split: 'validation' }), { ...rollout, split: 'validation' });
+});
+
+test('what is neither is refused, and says why', async () => {
+	await assert.rejects(place(new Uri('git', '/w/chat.json')), /no file on this machine/);
+	await assert.rejects(place('chat.json'), /chat\.json is not an absolute path/);
+	await assert.rejects(
+		place({ kind: 'rollout', run: 'a', split: 'train', step: 3, group: 1, index: 0 }),
+		/not an absolute path/,
+	);
+	await assert.rejects(place({ kind: 'rollout' }), /neither a file nor a rollout/);
+});
+
+test('without a name, the chat log in the editor is opened, else it asks', async () => {
+	const messages = '[{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Yes?"}]';
+	edit('/w/log.json', messages);
+	assert.deepEqual(await place(), { kind: 'file', file: '/w/log.json' });
+	// What a menu was called on counts more than what is open beside it.
+	assert.deepEqual(await place('/w/other.json'), { kind: 'file', file: '/w/other.json' });
+	edit('/w/code.ts', 'export const one = 1;');
+	choose('/w/chosen.jsonl');
+	assert.deepEqual(await place(), { kind: 'file', file: '/w/chosen.jsonl' });
+	choose(undefined);
+	assert.equal(await place(), null, 'turned away');
+});

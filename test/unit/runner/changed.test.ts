@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { bundles } from '../../../esbuild.mjs';
+import { reachOf } from '../../runner/changed.ts';
+import { ImportGraph } from '../../runner/importGraph.ts';
+import { findSuites } from '../../runner/suites.ts';
+import { root } from '../../scripts/paths.ts';
+
+const suites = findSuites();
+const graph = new ImportGraph();
+/** Each file is expected to take ten seconds, and those of the engine's runs five. */
+const within = (budgetSeconds: number, ...files: string[]) =>
+	reachOf(files, suites, {
+		graph,
+		secondsOf: (file) => (file.includes('/engine/') ? 5 : 10),
+		budgetSeconds,
+	});
+const reach = (...files: string[]) =>
+	new Map(within(1e6, ...files).suites.map(({ name, files: chosen }) => [name, chosen]));
+
+test('a formula reaches its own tests, and those of the programs that use it', () => {
+	const chosen = reach('src/core/grpo/kl.ts');
+	assert.ok(chosen.get('unit')?.includes('test/unit/core/grpo/losses.test.ts'));
+	assert.ok(chosen.get('unit')?.includes('test/unit/engine/grpoRun.test.ts'));
+	assert.ok(!chosen.get('unit')?.includes('test/unit/core/math/compareMath.test.ts'));
+	assert.ok(chosen.get('e2e')?.includes('test/e2e/firstLight.test.ts'));
+	assert.ok(!chosen.get('e2e')?.includes('test/e2e/query.test.ts'));
+});
+
+test('in a short time, all that import a change, the quickest of each program and one in the workbench', () => {
+	const { suites: few, leftOut } = within(0, 'src/core/grpo/kl.ts');
+	const files = few.flatMap(({ files }) => files);
+	const importing = suites
+		.filter(({ byProgram }) => !byProgram)
+		.flatMap(({ files }) => graph.dependents(files, new Set(['src/core/grpo/kl.ts']), false));
+	for (const file of importing) assert.ok(files.includes(file), file);
+	for (const program of ['src/engine/main.ts', 'src/driver/main.ts', 'src/cli.ts', 'webview/rollouts/main.ts'])
+		assert.ok(
+			files.some((file) => graph.dependencies(file).has(program)),
+			program,
+		);
+	assert.equal(few.filter(({ needs }) => needs.includes('workbench')).flatMap(({ files }) => files).length, 1);
+	const more = within(200, 'src/core/grpo/kl.ts');
+	assert.ok(more.leftOut.length < leftOut.length);
+	// Nothing is lost: what is not chosen is said.
+	const all = [...reach('src/core/grpo/kl.ts').values()].flat();
+	for (const { suites: some, leftOut: rest } of [within(0, 'src/core/grpo/kl.ts'), more])
+		assert.deepEqual([...some.flatMap(({ files }) => files), ...rest].sort(), all.toSorted());
+	// What lies in the folder of a program is not left out of its tests.
+	assert.ok(within(0, 'src/engine/main.ts').suites.some(({ files }) => files.includes('test/e2e/firstLight.test.ts')));
+});
+
+test('a file of a webview reaches the tests of its page and the suites that are about it', () => {
+	const chosen = reach('webview/rollouts/tokenScale.ts');
+	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rolloutsViews.test.ts'));
+	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/treePage.test.ts'));
+	assert.ok(chosen.get('e2e')?.includes('test/e2e/rolloutMicroscope.test.ts'));
+	assert.deepEqual(chosen.get('trainer'), []);
+});
+
+test('a style sheet, a fixture and a program that tests start are dependencies', () => {
+	const depends = (test: string, file: string) => assert.ok(graph.dependencies(test).has(file), `${test}: ${file}`);
+	depends('test/unit/webview/dashboardPage.test.ts', 'webview/dashboard/dashboard.css');
+	depends('test/unit/engine/grpoRun.test.ts', 'src/engine/main.ts');
+	depends('test/unit/cli/badInput.test.ts', 'src/cli.ts');
+	depends('test/unit/rewards/hostPython.test.ts', 'src/rewards/python/reward_host.py');
+	depends('test/trainer/python.test.ts', 'src/trainer/reasoning_lab_trainer/trl/options.py');
+});
+
+test('a test depends on itself, and on nothing that it does not name', () => {
+	const itself = 'test/unit/core/grpo/losses.test.ts';
+	assert.deepEqual(graph.dependents(['test/unit/core/grpo/advantages.test.ts', itself], new Set([itself])), [itself]);
+	assert.deepEqual([...reach('LICENSE').values()].flat(), []);
+});
+
+test('a change of the packages or of the runner reaches everything', () => {
+	const all = suites.flatMap(({ files }) => files).length;
+	for (const file of ['package-lock.json', 'test/runner/worker.ts'])
+		assert.equal([...reach(file).values()].flat().length, all);
+});
+
+test('every file that drives programs says which, and every program is reached', () => {
+	const names = Object.keys(bundles());
+	const said = new Set<string>();
+	for (const { byProgram, files } of suites) {
+		if (!byProgram) continue;
+		for (const file of files) {
+			const text = readFileSync(join(root, file), 'utf8');
+			const programs = [...text.matchAll(/^\/\/ @reaches (.+)$/gm)].flatMap(([, line]) => (line ?? '').split(' '));
+			assert.ok(programs.length > 0, `${file} has no line "// @reaches"`);
+			for (const program of programs) {
+				assert.ok(names.includes(program), `${file} reaches ${program}, which is no bundle of esbuild.mjs`);
+				said.add(program);
+			}
+		}
+	}
+	// Parts of other programs, and what only the command line starts.
+	const others = new Set(['decoding', 'rewardSources', 'cli']);
+	assert.deepEqual(
+		names.filter((name) => !said.has(name) && !others.has(name)),
+		[],
+	);
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { commandFor, failureText, ownPlaces } from '../../runner/failure.ts';
+import { root } from '../../scripts/paths.ts';
+
+test('places are those of our own code, innermost first', () => {
+	const stack = [
+		'AssertionError [ERR_ASSERTION]: no',
+		`    at check (file://${root}/node_modules/x/index.js:1:2)`,
+		`    at helper (file://${root}/test/unit/help.ts?file=12:7:3)`,
+		'    at node:internal/process/task_queues:104:5',
+		`    at TestContext.<anonymous> (${root}/test/unit/some.test.ts:31:9)`,
+		`    at runTest (file://${root}/test/runner/worker.ts:3:1)`,
+		'    at elsewhere (/usr/lib/thing.js:4:4)',
+	].join('\n');
+	assert.deepEqual(ownPlaces(stack), [
+		{ file: 'test/unit/help.ts', line: 7 },
+		{ file: 'test/unit/some.test.ts', line: 31 },
+	]);
+	assert.deepEqual(ownPlaces(''), []);
+});
+
+test('a failure has its name, message, places and the command that runs it alone', () => {
+	const file = 'test/unit/runner/failure.test.ts';
+	const text = failureText('unit', file, {
+		name: 'suite > does (it)',
+		filter: 'suite does (it)',
+		status: 'failed',
+		milliseconds: 3,
+		failure: { message: 'one\ntwo', stack: `Error: one\n    at f (file://${root}/${file}:1:1)` },
+	});
+	assert.equal(
+		text,
+		[
+			`unit: ${file}`,
+			'  suite > does (it)',
+			'    one',
+			'    two',
+			`    at ${file}:1   import assert from 'node:assert/strict';`,
+			`    npm test -- ${file} --name 'suite does \\(it\\)'`,
+		].join('\n'),
+	);
+});
+
+test('the command survives a shell, whatever the name', () => {
+	const name = `it's "a" \`b\` $(c) \\d [x] 100%`;
+	const command = commandFor('f', name).replace('npm test', 'printf "%s\\n"');
+	const printed = execFileSync('sh', ['-c', command], { encoding: 'utf8' }).trimEnd().split('\n');
+	const pattern = new RegExp(printed.at(-1) ?? '');
+	assert.ok(pattern.test(name), printed.join());
+	assert.ok(!pattern.test('its'), printed.join());
+});

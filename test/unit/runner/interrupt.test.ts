@@ -1,0 +1,102 @@
+/** Ctrl+C at `npm test`, in every phase: the real script in a process group of its own, as a terminal has it. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { cache, root } from '../../scripts/paths.ts';
+import { processesIn } from '../../scripts/process.ts';
+import { findChromium } from '../../scripts/workbench/chromium.ts';
+
+const browser = await findChromium(console.log);
+const noBrowser = 'missing' in browser && browser.missing;
+const linux = process.platform === 'linux' ? false : 'processes are found in /proc';
+
+interface Case {
+	readonly when: string;
+	readonly args: readonly string[];
+	/** Command line of the process that has to run before the interrupt. */
+	readonly running: RegExp;
+	readonly skip?: string | false;
+}
+
+const cases: readonly Case[] = [
+	{ when: 'a check runs', args: ['lint'], running: /biome/ },
+	{
+		when: 'a test has started an engine',
+		args: ['test/unit/engine/runControl.test.ts'],
+		running: /engine(\.js|\/main\.ts) /,
+	},
+	{
+		when: 'a page is open',
+		args: ['test/unit/webview/rolloutsPage.test.ts'],
+		running: /--type=renderer/,
+		skip: noBrowser,
+	},
+	{
+		when: 'a workbench is open',
+		args: ['test/e2e/hostileCompletions.test.ts'],
+		running: /type=extensionHost/,
+		skip: noBrowser,
+	},
+];
+
+async function until(what: string, condition: () => boolean, seconds = 120): Promise<void> {
+	for (const end = performance.now() + seconds * 1000; !condition(); ) {
+		assert.ok(performance.now() < end, `Waited ${seconds} s for: ${what}`);
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}
+
+describe('an interrupt', { skip: linux }, () => {
+	for (const { when, args, running, skip = false } of cases) {
+		it(`while ${when} leaves no process and no file behind`, { skip }, async (t) => {
+			const folder = mkdtempSync(join(tmpdir(), 'i-'));
+			const temporary = join(folder, 't');
+			mkdirSync(temporary);
+			const before = readdirSync(cache);
+			const child = start(folder, temporary, args);
+			t.after(() => {
+				for (const pid of processesIn(folder).keys()) process.kill(pid, 'SIGKILL');
+				rmSync(folder, { recursive: true, force: true });
+			});
+			const matches = () => [...processesIn(temporary).values()].some((command) => running.test(command));
+			await until(`${running} runs (${child.output()})`, () => matches() || child.process.exitCode !== null);
+			assert.equal(child.process.exitCode, null, child.output());
+			process.kill(-(child.process.pid as number), 'SIGINT');
+			await until('the run ends', () => child.process.exitCode !== null || child.process.signalCode !== null);
+			assert.equal(child.process.exitCode, 130, child.output());
+			assert.match(child.output(), /Interrupted: the rest was not run/);
+			assert.deepEqual([...processesIn(temporary).values()], []);
+			assert.deepEqual(readdirSync(temporary), []);
+			assert.deepEqual(readdirSync(cache), before);
+		});
+	}
+});
+
+function start(
+	folder: string,
+	temporary: string,
+	args: readonly string[],
+): { process: ChildProcess; output(): string } {
+	const script = [join(root, 'test/scripts/start.mjs'), 'test/scripts/test.ts', ...args, '--built'];
+	const child = spawn(process.execPath, script, {
+		cwd: root,
+		env: {
+			...process.env,
+			TMPDIR: temporary,
+			TEST_ARTIFACTS: join(folder, 'artifacts'),
+			// As from a shell: what the runner of this test shares is not that of the other one.
+			TEST_BROWSER_SERVER: undefined,
+		},
+		stdio: ['ignore', 'pipe', 'pipe'],
+		detached: true,
+	});
+	let text = '';
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding('utf8').on('data', (more: string) => {
+			text += more;
+		});
+	return { process: child, output: () => text };
+}

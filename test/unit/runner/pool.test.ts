@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { count } from '../../runner/outcome.ts';
+import { WorkerPool } from '../../runner/pool.ts';
+import { processesIn } from '../../scripts/process.ts';
+
+let folder = '';
+before(() => {
+	folder = mkdtempSync(join(tmpdir(), 'pool-'));
+	mkdirSync(join(folder, 'logs'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (namePattern?: string, graceMs = 10_000) =>
+	new WorkerPool({
+		logs: join(folder, 'logs'),
+		name: 'w',
+		env: () => ({ POOL_TEST: folder }),
+		namePattern,
+		showOutput: false,
+		graceMs,
+	});
+
+function write(name: string, ...lines: string[]): string {
+	const path = join(folder, name);
+	writeFileSync(path, ["import { after, before, describe, test } from 'node:test';", ...lines].join('\n'));
+	return path;
+}
+
+test('outcomes have full names, and what selects them', async () => {
+	const pool = open();
+	const file = write(
+		'names.test.mjs',
+		"describe('suite', () => {",
+		"	test('passes', () => {});",
+		"	test('has parts', async (t) => { await t.test('part', () => { throw new Error('broken part'); }); });",
+		"	test('is left out', { skip: 'no reason' }, () => {});",
+		'});',
+	);
+	const { outcomes, usage } = await pool.runFile(file, 20, false);
+	await pool.dispose();
+	assert.deepEqual(
+		outcomes.map(({ name, filter, status, reason, failure }) => [name, filter, status, reason ?? failure?.message]),
+		[
+			['suite > passes', 'suite passes', 'passed', undefined],
+			['suite > has parts > part', 'suite has parts', 'failed', 'broken part'],
+			['suite > is left out', 'suite is left out', 'skipped', 'no reason'],
+		],
+	);
+	assert.ok((usage?.own ?? 0) > 0);
+});
+
+test('files of one worker have their own hooks and helpers, and find the same environment', async () => {
+	const pool = open();
+	writeFileSync(join(folder, 'helper.mjs'), 'export const state = { uses: 0 };\n');
+	const first = write(
+		'first.test.mjs',
+		"before(() => { process.env.LEFT = 'over'; process.env.POOL_TEST = 'changed'; process.chdir('/'); });",
+		"test('first', () => {});",
+	);
+	const second = write(
+		'second.test.mjs',
+		"import assert from 'node:assert/strict';",
+		"test('second', () => {",
+		'	assert.equal(process.env.LEFT, undefined);',
+		`	assert.equal(process.env.POOL_TEST, ${JSON.stringify(folder)});`,
+		"	assert.notEqual(process.cwd(), '/');",
+		'});',
+	);
+	for (const file of [first, second]) {
+		const { outcomes } = await pool.runFile(file, 20, false);
+		assert.deepEqual(count(outcomes), { passed: 1, failed: 0, skipped: 0 }, JSON.stringify(outcomes));
+	}
+	await pool.dispose();
+});
+
+/** What a file that does not end well is reported as. */
+const broken: readonly (readonly [what: string, lines: readonly string[], message: RegExp, graceMs?: number])[] = [
+	['does not load', ["import './missing.mjs';", "test('a', () => {});"], /Cannot find module/],
+	['has no test', [], /The file has no test/],
+	['fails in a hook', ["before(() => { throw new Error('no hook'); });", "test('a', () => {});"], /no hook/],
+	['ends its process', ["test('a', () => process.exit(0));"], /process of the file ended before its tests did/],
+	['never gives up the processor', ["test('a', () => { for (;;); });"], /did not end within 1 s/, 1000],
+	[
+		'leaves a server behind',
+		[
+			"import { createServer } from 'node:net';",
+			"test('a', () => new Promise((ready) => createServer().listen(0, ready)));",
+		],
+		/leaves resources open that keep a process alive: TCPServerWrap/,
+	],
+];
+
+test('a file that does not end well is a failure, whatever its tests say', { timeout: 120_000 }, async () => {
+	await Promise.all(
+		broken.map(async ([what, lines, message, graceMs], i) => {
+			const pool = open(undefined, graceMs);
+			const { outcomes } = await pool.runFile(write(`broken-${i}.test.mjs`, ...lines), 1, false);
+			const failures = outcomes.filter(({ status }) => status === 'failed');
+			assert.ok(failures.length > 0, what);
+			assert.match(failures.map(({ failure }) => failure?.message).join('\n'), message, what);
+			await pool.dispose();
+		}),
+	);
+	assert.deepEqual([...processesIn(folder).values()], []);
+});
+
+test('a pattern selects tests by their full name', async () => {
+	const pool = open('suite second');
+	const file = write(
+		'pattern.test.mjs',
+		"describe('suite', () => { test('first', () => { throw new Error('not asked for'); }); test('second', () => {}); });",
+	);
+	const { outcomes } = await pool.runFile(file, 20, false);
+	await pool.dispose();
+	assert.deepEqual(count(outcomes), { passed: 1, failed: 0, skipped: 0 });
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { durationText, Progress } from '../../runner/progress.ts';
+
+const item = (name: string, seconds: number) => ({ phase: 'unit', name, seconds, cores: 1 });
+
+test('a line for each file has its counts, its time and what is left', () => {
+	let now = 0;
+	const lines: string[] = [];
+	const [a, b, c] = [item('a', 60), item('b', 600), item('c', 600)];
+	const progress = new Progress(
+		[a, b, c],
+		2,
+		(line) => lines.push(line),
+		() => now,
+	);
+	assert.equal(progress.secondsLeft(), 630);
+	progress.start(a);
+	progress.start(b);
+	now = 60_000;
+	progress.end(a, '✔', '3 passed');
+	assert.equal(lines[0], '✔ unit a: 3 passed (60.0 s)   2 left, about 10 min');
+	progress.heartbeat();
+	assert.equal(lines[1], '  running: unit b (60 s)   2 left, about 10 min');
+	progress.end(b, '✖', '1 failed');
+	progress.end(c, '✖', 'not run');
+	assert.equal(lines[3], '✖ unit c: not run (0.0 s)');
+});
+
+test('a machine that is slower than expected is given more time', () => {
+	let now = 0;
+	const [a, b] = [item('a', 60), item('b', 600)];
+	const progress = new Progress(
+		[a, b],
+		1,
+		() => {},
+		() => now,
+	);
+	progress.start(a);
+	now = 180_000;
+	progress.end(a, '✔', '');
+	// (180 + 60) / (60 + 60) of what was expected.
+	assert.equal(progress.secondsLeft(), 1200);
+});
+
+test('durations are rounded to what can be known', () => {
+	assert.deepEqual([3, 44, 89, 90, 600].map(durationText), [
+		'about 1 s',
+		'about 40 s',
+		'about 90 s',
+		'about 2 min',
+		'about 10 min',
+	]);
+});

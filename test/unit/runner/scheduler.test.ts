@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { criticalPaths, schedule, type Task } from '../../runner/scheduler.ts';
+
+/** Runs tasks whose ends the test decides; what ran, in order. */
+function table(specs: Record<string, Partial<Task>>) {
+	const log: string[] = [];
+	const ends = new Map<string, (success: boolean) => void>();
+	const tasks = Object.entries(specs).map(
+		([id, spec]): Task => ({
+			id,
+			needs: [],
+			cores: 1,
+			seconds: 1,
+			run: () => {
+				log.push(id);
+				return new Promise((resolve) => ends.set(id, resolve));
+			},
+			...spec,
+		}),
+	);
+	const end = async (id: string, success = true) => {
+		const finish = ends.get(id);
+		assert.ok(finish, `${id} runs`);
+		finish(success);
+		await new Promise((resolve) => setImmediate(resolve));
+	};
+	return { tasks, log, end };
+}
+
+const options = (more: object = {}) => ({
+	cores: 2,
+	signal: new AbortController().signal,
+	onBlocked: () => {},
+	...more,
+});
+
+test('the chain that takes longest starts first, and no more run than there are cores', async () => {
+	const { tasks, log, end } = table({
+		short: { seconds: 1 },
+		long: { seconds: 5 },
+		build: { seconds: 2 },
+		last: { seconds: 9, needs: ['build'] },
+	});
+	const done = schedule(tasks, options());
+	assert.deepEqual(log, ['build', 'long']);
+	await end('long');
+	assert.deepEqual(log, ['build', 'long', 'short']);
+	await end('build');
+	assert.deepEqual(log, ['build', 'long', 'short', 'last']);
+	await end('short');
+	await end('last');
+	await done;
+});
+
+test('a task is never started before what it needs has succeeded', async () => {
+	const { tasks, log, end } = table({ a: { seconds: 0 }, b: { needs: ['a'], seconds: 100 }, c: { needs: ['b'] } });
+	const blocked: string[] = [];
+	const done = schedule(tasks, options({ onBlocked: (task: Task, by: string) => blocked.push(`${task.id} by ${by}`) }));
+	assert.deepEqual(log, ['a']);
+	await end('a', false);
+	await done;
+	assert.deepEqual(log, ['a']);
+	assert.deepEqual(blocked, ['b by a', 'c by b']);
+});
+
+test('a task that takes the whole machine waits for it, and nothing overtakes it', async () => {
+	const { tasks, log, end } = table({
+		first: { seconds: 9 },
+		whole: { seconds: 5, cores: 2 },
+		small: { seconds: 1 },
+	});
+	const done = schedule(tasks, options());
+	assert.deepEqual(log, ['first']);
+	await end('first');
+	assert.deepEqual(log, ['first', 'whole']);
+	await end('whole');
+	await end('small');
+	await done;
+});
+
+test('after an abort what runs is waited for, and nothing else starts', async () => {
+	const { tasks, log, end } = table({ a: {}, b: {}, c: {} });
+	const stop = new AbortController();
+	let ended = false;
+	const done = schedule(tasks, options({ signal: stop.signal })).then(() => {
+		ended = true;
+	});
+	stop.abort();
+	await end('a');
+	assert.equal(ended, false);
+	await end('b');
+	await done;
+	assert.deepEqual(log, ['a', 'b']);
+});
+
+test('what cannot be scheduled is refused', async () => {
+	const none = { cores: 1, seconds: 1, run: async () => true };
+	await assert.rejects(schedule([{ id: 'a', needs: ['b'], ...none }], options()), /a needs b, which is not a task/);
+	const circle = [
+		{ id: 'a', needs: ['b'], ...none },
+		{ id: 'b', needs: ['a'], ...none },
+	];
+	assert.throws(() => criticalPaths(circle), /need each other: a > b > a/);
+});

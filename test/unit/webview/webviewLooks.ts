@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pictures } from '../../scripts/paths.ts';
+import { type ThemeName, themes } from './vscodeThemes.ts';
+import type { Webview } from './webviewPage.ts';
+
+/**
+ * What the page shows is accessible and does not scroll sideways, in every theme and at all these widths:
+ * all rules in the present theme at the present width and at the smallest of `widths`, those about colors in the other
+ * themes. Theme and width are as before when it resolves.
+ */
+export async function looksRight(view: Webview, name: string, widths: readonly number[] = []): Promise<void> {
+	const { page, theme } = view;
+	await looksRightNow(view, name);
+	await eachOtherTheme(view, async (other) => {
+		assert.deepEqual(await view.violations('colors'), [], `${name}, ${other}`);
+		await picture(view, `${name}-${other}`);
+	});
+	const size = page.viewportSize();
+	if (size === null || widths.length === 0) return;
+	for (const width of widths) {
+		await page.setViewportSize({ width, height: size.height });
+		await frames(view);
+		const words = `${name}, ${width} px`;
+		if (width === Math.min(...widths)) assert.deepEqual(await view.violations(), [], words);
+		await fitsWidth(view, words);
+		await picture(view, `${name}-${theme}-${width}`);
+	}
+	await page.setViewportSize(size);
+	await frames(view);
+}
+
+/** The same in the present theme at the present width alone. */
+export async function looksRightNow(view: Webview, name: string): Promise<void> {
+	assert.deepEqual(await view.violations(), [], name);
+	await fitsWidth(view, name);
+	await picture(view, `${name}-${view.theme}`);
+}
+
+/** Does something in each theme but the present one, and comes back to that. */
+export async function eachOtherTheme(view: Webview, act: (theme: ThemeName) => Promise<void>): Promise<void> {
+	for (const theme of Object.keys(themes) as ThemeName[]) {
+		if (theme === view.theme) continue;
+		await view.setTheme(theme);
+		await act(theme);
+	}
+	await view.setTheme(view.theme);
+}
+
+export async function fitsWidth({ page }: Webview, name: string): Promise<void> {
+	const [needed, there] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth] as const);
+	assert.ok(needed <= there, `${name}: the page scrolls sideways: ${needed} of ${there} px`);
+}
+
+/** Waits until what follows the size of the window has followed it. */
+async function frames({ page }: Webview): Promise<void> {
+	await page.evaluate(async () => {
+		for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+	});
+}
+
+async function picture({ page }: Webview, name: string): Promise<void> {
+	if (pictures === undefined) return;
+	await mkdir(pictures, { recursive: true });
+	await page.screenshot({ path: join(pictures, `${name}.png`) });
+}
