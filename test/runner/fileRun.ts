@@ -1,4 +1,7 @@
 /** One test file inside a worker: what it costs, and that it leaves the process as it found it. */
+import { mkdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Outcome, Usage } from './outcome.ts';
 import { ownUsage, usageSince } from './usage.ts';
 
@@ -11,7 +14,10 @@ const folder = process.cwd();
 let idleResources: readonly string[] = [];
 let usageBefore: Usage = { own: 0, children: 0 };
 
-export function startFile(): void {
+/** @param name of a folder for its temporary files, which are then not taken for those of a file that runs beside it */
+export function startFile(name: string): void {
+	process.env.TMPDIR = join(tmpdir(), name);
+	mkdirSync(process.env.TMPDIR);
 	usageBefore = ownUsage();
 	idleResources = process.getActiveResourcesInfo();
 }

@@ -30,8 +30,8 @@ registerHooks({
 });
 
 process.on('message', ({ file, timeoutMs }: FileRequest) => {
-	startFile();
-	const url = `${pathToFileURL(file).href}?file=${++fileNumber}`;
+	startFile(`${process.pid}-${++fileNumber}`);
+	const url = `${pathToFileURL(file).href}?file=${fileNumber}`;
 	void describe(file, { timeout: timeoutMs }, async () => {
 		await import(url);
 	});
