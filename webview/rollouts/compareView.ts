@@ -3,7 +3,7 @@ import { Failure } from '../../src/base/failure.ts';
 import type { Place, RolloutDetail } from '../../src/protocol/rolloutsMessages.ts';
 import { button, dropdown } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { emptyState } from '../lib/emptyState.ts';
+import { type EmptyState, emptyState } from '../lib/emptyState.ts';
 import { formatCount, formatNumber } from '../lib/format.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
@@ -74,16 +74,11 @@ export class CompareView extends Disposable {
 		const abort = new AbortController();
 		this.#abort = abort;
 		if (left === null || right === null) {
-			this.#clear();
-			fill(
-				this.element,
-				this.#head(null, null),
-				emptyState({
-					title: 'Choose two completions',
-					text: 'Choose them above, or in a group with the check mark of a completion (v); they may be of different steps.',
-					actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
-				}),
-			);
+			this.#drawInstead({
+				title: 'Choose two completions',
+				text: 'Choose them above, or in a group with the check mark of a completion (v); they may be of different steps.',
+				actions: [{ label: 'Back to the Group', run: () => this.#model.setMode('group') }],
+			});
 			return;
 		}
 		this.element.setAttribute('aria-busy', 'true');
@@ -92,24 +87,19 @@ export class CompareView extends Disposable {
 			if (!abort.signal.aborted) this.#draw(a, b);
 		} catch (error) {
 			if (abort.signal.aborted) return;
-			this.#clear();
-			fill(
-				this.element,
-				this.#head(null, null),
-				emptyState({
-					title: 'These completions cannot be compared',
-					text: Failure.from(error).toString(),
-					actions: [
-						{
-							label: 'Try Again',
-							run: () => {
-								this.#shown = '';
-								this.update();
-							},
+			this.#drawInstead({
+				title: 'These completions cannot be compared',
+				text: Failure.from(error).toString(),
+				actions: [
+					{
+						label: 'Try Again',
+						run: () => {
+							this.#shown = '';
+							this.update();
 						},
-					],
-				}),
-			);
+					},
+				],
+			});
 		} finally {
 			if (this.#abort === abort) this.element.setAttribute('aria-busy', 'false');
 		}
@@ -121,6 +111,11 @@ export class CompareView extends Disposable {
 		const text = content.rollout.completion ?? (await model.ask('loadCompletion', place, signal)).completion;
 		const tokens = content.rollout.hasTokens ? await model.ask('loadTokens', place, signal) : null;
 		return { place, content, text, tokens };
+	}
+
+	#drawInstead(state: EmptyState): void {
+		this.#clear();
+		fill(this.element, this.#head(null, null), emptyState(state));
 	}
 
 	#draw(left: Side, right: Side): void {

@@ -116,6 +116,8 @@ export class SearchList {
 			more('Next searches', 'next', from + mostSearchRows, told !== null && from + told.rows.length < total),
 		);
 		if (this.#head.parentElement !== this.element) fill(this.element, this.#head, this.#body);
+		// The page would jump twice for rows that are replaced.
+		this.#body.style.minHeight = told === null && this.#failure === null ? `${this.#body.offsetHeight}px` : '';
 		fill(
 			this.#body,
 			point.shared

@@ -73,6 +73,8 @@ export interface StrategiesView extends Webview {
 	/** Logs whose trees were opened. */
 	readonly opened: string[];
 	readonly session: StrategiesSession;
+	/** Keeps back the answers to the page's requests from now on. @returns lets them go */
+	hold(): () => void;
 }
 
 /** The view's page with the panel's own session behind it. */
@@ -85,6 +87,7 @@ export async function openStrategies(
 	const faults: string[] = [];
 	const opened: string[] = [];
 	let view: Webview | null = null;
+	let held = Promise.resolve();
 	const post = (message: unknown) => void view?.post(message).catch(() => undefined);
 	const session = new StrategiesSession({
 		folder,
@@ -112,8 +115,8 @@ export async function openStrategies(
 			const decoded = decodeOrThrow(fromWebviewSchema, message, 'A message of the webview');
 			if (decoded.kind === 'request') {
 				const { id, method, params } = decoded;
-				answer(method, params).then(
-					(result) => post({ kind: 'response', id, ok: true, result }),
+				Promise.all([answer(method, params), held]).then(
+					([result]) => post({ kind: 'response', id, ok: true, result }),
 					(error: unknown) => post({ kind: 'response', id, ok: false, error: Failure.from(error).toJSON() }),
 				);
 				return;
@@ -133,6 +136,11 @@ export async function openStrategies(
 		faults,
 		opened,
 		session,
+		hold: () => {
+			const { promise, resolve } = Promise.withResolvers<void>();
+			held = promise;
+			return resolve;
+		},
 		close: async () => {
 			session.dispose();
 			await opener.close();

@@ -45,6 +45,21 @@ test('the plot and the table say what the comparison found; points open their tr
 	const { page } = view;
 	await page.waitForSelector('.point');
 	assert.equal(await page.locator('.point').count(), 9);
+	const { ticks, below, outside } = await page.locator('.interval-plot > svg').evaluate((plot) => {
+		const frame = plot.getBoundingClientRect();
+		const ticks = [...plot.querySelectorAll('path')].filter((path) => /v4$/.test(path.getAttribute('d') ?? ''));
+		const axis = Math.max(...ticks.map((tick) => tick.getBoundingClientRect().top));
+		const boxes = [...plot.querySelectorAll('text')].map((text) => text.getBoundingClientRect());
+		return {
+			ticks: ticks.length,
+			below: boxes.filter(({ top }) => top > axis).length,
+			outside: boxes.filter((box) => box.left < frame.left || box.right > frame.right || box.bottom > frame.bottom)
+				.length,
+		};
+	});
+	assert.ok(ticks > 1);
+	assert.equal(below, ticks + 1, 'a label below each tick of the axis, and its name');
+	assert.equal(outside, 0);
 	assert.equal(await page.locator('thead').first().locator('th').count(), 7);
 	const names = () => page.locator('.body > .table-scroll .point-name > span:first-of-type').allInnerTexts();
 	const accuracy = await page.getByRole('button', { name: 'Accuracy', exact: true }).getAttribute('title');
@@ -85,11 +100,21 @@ test('the plot and the table say what the comparison found; points open their tr
 	});
 	// Answers that come in leave the choice where it is: open, or with the focus.
 	assert.equal(await which.evaluate((node) => document.activeElement === node), true);
+	const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+	const before = await height();
+	const letGo = view.hold();
 	await page.getByRole('button', { name: 'mcts by mean-logprob simulations=12', exact: true }).click();
+	await page.getByText('The searches are being read…').waitFor();
+	assert.equal(await height(), before, 'the page does not jump');
 	await which.click();
-	await page.waitForFunction(() => /simulations=12/.test(document.querySelector('.searches h2')?.textContent ?? ''));
+	// The component says so in the frame after.
+	const openChoice = page.locator('.searches vscode-dropdown[aria-expanded=true]');
+	await openChoice.waitFor();
+	letGo();
 	await page.waitForFunction(() => document.querySelector('.searches tbody, .searches p.quiet:not([role])') !== null);
-	assert.equal(await which.getAttribute('aria-expanded'), 'true');
+	await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+	await openChoice.waitFor();
+	assert.match(await page.locator('.searches h2').innerText(), /simulations=12/);
 });
 
 test('bands and curves are chosen, and a reload keeps them', options, async (t) => {
