@@ -20,6 +20,7 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	readonly #view: vscode.TreeView<string>;
 	readonly #changed = new vscode.EventEmitter<string[] | undefined>();
 	readonly #shown = new Map<string, Shown>();
+	/** All rows as the editor has read them. */
 	#order: readonly string[] = [];
 	#shared: ReadonlySet<string> = new Set();
 	readonly onDidChangeTreeData = this.#changed.event;
@@ -69,7 +70,11 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 	}
 
 	getChildren(element?: string): string[] {
-		if (element === undefined) return this.#top();
+		if (element === undefined) {
+			const top = this.#top();
+			this.#order = this.#withChildren(top);
+			return top;
+		}
 		const stages = this.#pipelines.get(element)?.stages;
 		return stages?.map(({ folder }) => folder) ?? this.#evaluations.of(element).map(({ folder }) => folder);
 	}
@@ -144,12 +149,19 @@ export class RunsTree extends Disposable implements vscode.TreeDataProvider<stri
 		return item;
 	}
 
-	/** Redraws the rows whose words, or whose state, changed, and the list only when rows came or went. */
+	/** Rows, each with those below it. */
+	#withChildren(folders: readonly string[]): string[] {
+		return folders.flatMap((folder) => [folder, ...this.#withChildren(this.getChildren(folder))]);
+	}
+
+	/**
+	 * Redraws the rows whose words, or whose state, changed, and the list only when rows came or went: while the editor reads
+	 * a list it knows none of its rows, and an action that is clicked then reaches its command without one.
+	 */
 	#update(what: 'words' | 'states' = 'words'): void {
 		const now = Date.now() / 1000;
 		this.#shared = sharedNames(this.#store.runs);
-		const below = (folder: string): string[] => [folder, ...this.getChildren(folder).flatMap(below)];
-		const order = this.#top().flatMap(below);
+		const order = this.#withChildren(this.#top());
 		const changed = order.filter((folder) => {
 			const row = this.#rowOf(folder, now);
 			return row !== null && this.#remember(folder, row, what);

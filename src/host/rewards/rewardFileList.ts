@@ -43,9 +43,11 @@ export class RewardFileList extends Disposable {
 	 * writes such files, or brings back a view that may have missed some, asks for it.
 	 */
 	async refresh(): Promise<void> {
+		const before = await this.#search?.catch(() => null);
 		this.#search = null;
-		await this.#find();
-		this.#changed.fire();
+		const found = await this.#find();
+		const same = before?.size === found.size && [...found].every((file) => before.has(file));
+		if (!same) this.#changed.fire();
 	}
 
 	/** The names of the rewards that a file seems to declare; none when it cannot be read. */

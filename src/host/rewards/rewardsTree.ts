@@ -30,8 +30,11 @@ const icons: Readonly<Record<RewardStanding, readonly [id: string, color: string
 /** The *Rewards* view: reward files of the workspace with what their last verification said, and the built-in rewards. */
 export class RewardsTree extends Disposable implements vscode.TreeDataProvider<RewardItem> {
 	readonly #files: RewardFileList;
-	readonly #changed = this.register(new vscode.EventEmitter<RewardItem | undefined>());
+	readonly #changed = this.register(new vscode.EventEmitter<RewardItem[] | undefined>());
 	readonly #nodes = new Map<string, RewardItem>();
+	/** Of files: the rewards below them as the editor has read them, and what is at fault with each that has failed. */
+	readonly #below = new Map<string, readonly string[]>();
+	readonly #failed = new Map<string, string>();
 	#view: VerificationView | null = null;
 	readonly onDidChangeTreeData = this.#changed.event;
 
@@ -49,7 +52,30 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 	/** From here on rows say what verifications found. */
 	follow(view: VerificationView): void {
 		this.#view = view;
-		this.register(view.onDidChange((file) => this.#changed.fire(this.#node({ kind: 'file', file }))));
+		this.register(view.onDidChange((file) => this.#changed.fire(this.#changedRows(file))));
+	}
+
+	/**
+	 * The rows of a file's rewards where only they have changed: while the editor reads what is below a row anew, it knows
+	 * nothing of it, and an action that is clicked there then reaches its command without a reward.
+	 */
+	#changedRows(file: string): RewardItem[] {
+		const below = this.#below.get(file);
+		const loaded = this.#loadedNames(file);
+		const names = loaded.length > 0 ? loaded : below;
+		const same = names?.length === below?.length && names?.every((name, i) => name === below?.[i]);
+		return names !== undefined && same && this.#failed.get(file) === this.#failureOf(file)
+			? names.map((reward) => this.#node({ kind: 'reward', file, reward }))
+			: [this.#node({ kind: 'file', file })];
+	}
+
+	#loadedNames(file: string): readonly string[] {
+		return this.#view?.get(file)?.rewards.map(({ name }) => name) ?? [];
+	}
+
+	#failureOf(file: string): string | undefined {
+		const state = this.#view?.get(file);
+		return state?.phase === 'failed' ? failureWords(state) : undefined;
 	}
 
 	async getChildren(element?: RewardItem): Promise<RewardItem[]> {
@@ -66,8 +92,9 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		}
 		if (element.kind !== 'file') return [];
 		const { file } = element;
-		const loaded = this.#view?.get(file)?.rewards.map(({ name }) => name) ?? [];
+		const loaded = this.#loadedNames(file);
 		const names = loaded.length > 0 ? loaded : await this.#files.rewardsOf(file);
+		this.#below.set(file, names);
 		return names.map((reward) => this.#node({ kind: 'reward', file, reward }));
 	}
 
@@ -108,13 +135,15 @@ export class RewardsTree extends Disposable implements vscode.TreeDataProvider<R
 		const item = new vscode.TreeItem(uri, vscode.TreeItemCollapsibleState.Expanded);
 		item.id = `file ${file}`;
 		const folder = vscode.workspace.asRelativePath(vscode.Uri.joinPath(uri, '..'), false);
-		const state = this.#view?.get(file);
 		const shown = folder === '' || vscode.workspace.getWorkspaceFolder(uri)?.uri.fsPath === folder ? '' : folder;
-		item.description = state?.phase === 'failed' ? failureWords(state) : displayText(shown, 120);
+		const failure = this.#failureOf(file);
+		if (failure === undefined) this.#failed.delete(file);
+		else this.#failed.set(file, failure);
+		item.description = failure ?? displayText(shown, 120);
 		item.iconPath =
-			state?.phase === 'failed'
-				? new vscode.ThemeIcon('error', new vscode.ThemeColor('problemsErrorIcon.foreground'))
-				: vscode.ThemeIcon.File;
+			failure === undefined
+				? vscode.ThemeIcon.File
+				: new vscode.ThemeIcon('error', new vscode.ThemeColor('problemsErrorIcon.foreground'));
 		item.contextValue = 'rewardFile' satisfies ItemFlag;
 		item.command = { command: 'vscode.open', title: 'Open', arguments: [uri] };
 		return item;

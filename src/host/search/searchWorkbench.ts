@@ -79,6 +79,9 @@ export class SearchWorkbench extends Disposable {
 				await store.refresh();
 				return store.searches.map(({ log }) => log);
 			},
+			get known() {
+				return store.searches.map(({ log }) => log);
+			},
 			present: (log) => {
 				const view = store.get(log);
 				return view === undefined ? null : presentSearch(view);

@@ -8,6 +8,8 @@ import type { SearchPresentation } from './searchPresentation.ts';
 export interface SearchList {
 	/** Logs, newest first; resolves when they are known. */
 	logs(): Promise<readonly string[]>;
+	/** Logs as they were last looked at. */
+	readonly known: readonly string[];
 	present(log: string): SearchPresentation | null;
 	/** Whether somebody looks. */
 	watched: boolean;
@@ -17,10 +19,13 @@ export interface SearchList {
 /** The *Searches* view. Its elements are logs; what it lists is loaded when it is looked at. */
 export class SearchesTree extends Disposable implements vscode.TreeDataProvider<string> {
 	readonly #load: () => Promise<SearchList>;
-	readonly #changed = this.register(new vscode.EventEmitter<undefined>());
+	readonly #changed = this.register(new vscode.EventEmitter<string[] | undefined>());
 	readonly #view: vscode.TreeView<string>;
 	#list: Promise<SearchList> | null = null;
 	#loaded: SearchList | null = null;
+	/** The rows as the editor has read them, and what each said. */
+	#order: readonly string[] = [];
+	readonly #said = new Map<string, string>();
 	readonly onDidChangeTreeData = this.#changed.event;
 
 	constructor(load: () => Promise<SearchList>) {
@@ -44,7 +49,9 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 	async getChildren(element?: string): Promise<string[]> {
 		if (element !== undefined) return [];
 		this.#list ??= this.#begin();
-		return [...(await (await this.#list).logs())];
+		const logs = [...(await (await this.#list).logs())];
+		this.#order = logs;
+		return logs;
 	}
 
 	getParent(): undefined {
@@ -54,6 +61,7 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 	getTreeItem(log: string): vscode.TreeItem {
 		const shown = this.#loaded?.present(log) ?? null;
 		const item = treeRowItem(log, shown);
+		this.#said.set(log, JSON.stringify(shown));
 		if (shown === null) return item;
 		item.command = { command: commandIds.openSearchTree, title: 'Open Search Tree', arguments: [log] };
 		return item;
@@ -75,7 +83,20 @@ export class SearchesTree extends Disposable implements vscode.TreeDataProvider<
 		const list = await this.#load();
 		this.#loaded = list;
 		list.watched = this.#view.visible;
-		this.register(list.onDidChange(() => this.#changed.fire(undefined)));
+		this.register(list.onDidChange(() => this.#update(list)));
 		return list;
+	}
+
+	/** Redraws the rows that say something else, and the list only when rows came, went or moved; see `RunsTree`. */
+	#update(list: SearchList): void {
+		const logs = list.known;
+		const sameOrder = logs.length === this.#order.length && logs.every((log, i) => log === this.#order[i]);
+		if (!sameOrder) {
+			this.#said.clear();
+			this.#changed.fire(undefined);
+			return;
+		}
+		const changed = logs.filter((log) => this.#said.get(log) !== JSON.stringify(list.present(log)));
+		if (changed.length > 0) this.#changed.fire(changed);
 	}
 }

@@ -1,6 +1,6 @@
 import './vscodeHook.ts';
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Emitter } from '../../../src/base/event.ts';
 import type { EvaluationStore } from '../../../src/host/evaluation/evaluationStore.ts';
 import type { PipelineStore } from '../../../src/host/pipelines/pipelineStore.ts';
@@ -10,8 +10,14 @@ import { viewOf } from './fixtureRun.ts';
 
 const { RunsTree } = await import('../../../src/host/runsTree.ts');
 
-test('steps of a run at work are redrawn once a second, its state and everything else at once', (t) => {
-	t.mock.timers.enable({ apis: ['setInterval'] });
+/** A view of runs that are not there but said to be, and what it has told the editor to draw. */
+function openTree(t: TestContext): {
+	readonly tree: InstanceType<typeof RunsTree>;
+	readonly store: { runs: RunView[] };
+	readonly drawn: (string[] | undefined)[];
+	/** Says other runs. @returns what is then drawn anew: rows, or (undefined) the list */
+	become(...runs: RunView[]): (string[] | undefined)[];
+} {
 	const store = { runs: [] as RunView[], changed: new Emitter<void>() };
 	const none = new Emitter<void>().event;
 	const tree = new RunsTree(
@@ -36,11 +42,21 @@ test('steps of a run at work are redrawn once a second, its state and everything
 	t.after(() => tree.dispose());
 	const drawn: (string[] | undefined)[] = [];
 	tree.onDidChangeTreeData((rows) => drawn.push(rows));
-	const become = (...runs: RunView[]) => {
-		store.runs = runs;
-		store.changed.fire();
-		return drawn.splice(0);
+	return {
+		tree,
+		store,
+		drawn,
+		become: (...runs) => {
+			store.runs = runs;
+			store.changed.fire();
+			return drawn.splice(0);
+		},
 	};
+}
+
+test('steps of a run at work are redrawn once a second, its state and everything else at once', (t) => {
+	t.mock.timers.enable({ apis: ['setInterval'] });
+	const { drawn, become } = openTree(t);
 
 	assert.deepEqual(become(viewOf('/a', 'running', 1)), [undefined], 'it is new');
 	assert.deepEqual(become(viewOf('/a', 'running', 2)), []);
@@ -54,4 +70,18 @@ test('steps of a run at work are redrawn once a second, its state and everything
 	assert.deepEqual(become(viewOf('/a', 'finished', 6), viewOf('/b', 'finished', 3)), [['/a']], 'nothing is at work');
 	t.mock.timers.tick(1000);
 	assert.deepEqual(drawn, []);
+});
+
+test('a list that the editor has read is not read again: while it is, the editor knows none of its rows', (t) => {
+	t.mock.timers.enable({ apis: ['setInterval'] });
+	const { tree, store, become } = openTree(t);
+	const [a, b] = [viewOf('/a', 'finished', 1), viewOf('/b', 'finished', 1)];
+	store.runs = [a];
+	assert.deepEqual(tree.getChildren(), ['/a']);
+	assert.deepEqual(become(a), [['/a']], 'nothing is known yet of what it says');
+	assert.deepEqual(become(a), []);
+	assert.deepEqual(become(a, b), [undefined], 'another came');
+	assert.deepEqual(become(a, b), []);
+	assert.deepEqual(become(b, a), [undefined], 'the order is another');
+	assert.deepEqual(become(a), [undefined], 'one went');
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path/posix';
 import { Emitter } from '../../../src/base/event.ts';
 
 /**
@@ -38,7 +39,12 @@ export const window = {
 	activeTextEditor: undefined as unknown,
 	createQuickPick: () => new Input(),
 	createInputBox: () => new Input(),
-	createTreeView: () => ({ visible: true, selection: [], dispose() {} }),
+	createTreeView: () => ({
+		visible: true,
+		selection: [],
+		onDidChangeVisibility: () => ({ dispose() {} }),
+		dispose() {},
+	}),
 	registerWebviewPanelSerializer(type: string, serializer: never) {
 		if (serializers.has(type)) throw new Error(`Serializer for '${type}' already registered`);
 		serializers.set(type, serializer);
@@ -47,6 +53,33 @@ export const window = {
 };
 
 export { Emitter as EventEmitter } from '../../../src/base/event.ts';
+
+export class TreeItem {
+	readonly label: unknown;
+	readonly collapsibleState: number;
+	constructor(label: unknown, collapsibleState = 0) {
+		this.label = label;
+		this.collapsibleState = collapsibleState;
+	}
+}
+export const TreeItemCollapsibleState = { None: 0, Collapsed: 1, Expanded: 2 } as const;
+
+export class ThemeColor {
+	readonly id: string;
+	constructor(id: string) {
+		this.id = id;
+	}
+}
+
+export class ThemeIcon {
+	static readonly File = new ThemeIcon('file');
+	readonly id: string;
+	readonly color: ThemeColor | undefined;
+	constructor(id: string, color?: ThemeColor) {
+		this.id = id;
+		this.color = color;
+	}
+}
 
 export class Uri {
 	readonly scheme: string;
@@ -57,6 +90,9 @@ export class Uri {
 	}
 	static file(path: string): Uri {
 		return new Uri('file', path);
+	}
+	static joinPath({ scheme, path }: Uri, ...names: string[]): Uri {
+		return new Uri(scheme, join(path, ...names));
 	}
 	get fsPath(): string {
 		return this.path;

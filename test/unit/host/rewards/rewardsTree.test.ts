@@ -1,0 +1,50 @@
+import '../vscodeHook.ts';
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { Emitter } from '../../../../src/base/event.ts';
+import type { VerificationView } from '../../../../src/host/rewards/inlineResults.ts';
+import type { RewardFileList } from '../../../../src/host/rewards/rewardFileList.ts';
+import type { RewardItem } from '../../../../src/host/rewards/rewardsTree.ts';
+import { workspace } from '../vscodeStandIn.ts';
+
+const { RewardsTree } = await import('../../../../src/host/rewards/rewardsTree.ts');
+
+before(() => Object.assign(workspace, { asRelativePath: () => '', getWorkspaceFolder: () => undefined }));
+
+test('rows of rewards are redrawn by themselves, and with their file where its words or its rewards are others', async (t) => {
+	const file = '/w/a.reward.ts';
+	const files = { onDidChange: new Emitter<void>().event, files: async () => [file], rewardsOf: async () => ['one'] };
+	const tree = new RewardsTree(files as unknown as RewardFileList);
+	t.after(() => tree.dispose());
+	const verified = new Emitter<string>();
+	let state: object | undefined;
+	tree.follow({ onDidChange: verified.event, get: () => state } as unknown as VerificationView);
+	let drawn: (RewardItem[] | undefined)[] = [];
+	tree.onDidChangeTreeData((rows) => drawn.push(rows));
+	/** As the editor does: draws rows, and reads anew what is below them. */
+	const draw = async (rows: readonly RewardItem[]) => {
+		for (const row of rows) {
+			tree.getTreeItem(row);
+			for (const child of await tree.getChildren(row)) tree.getTreeItem(child);
+		}
+	};
+	const news = async (next: object) => {
+		state = { results: new Map(), ...next };
+		verified.fire(file);
+		const rows = drawn.flatMap((one) => one ?? []);
+		drawn = [];
+		await draw(rows);
+		return rows.map((row) => (row.kind === 'reward' ? row.reward : row.kind));
+	};
+	await draw(await tree.getChildren());
+	const one = { name: 'one', location: null };
+	const two = { name: 'two', location: null };
+	assert.deepEqual(await news({ phase: 'loading', rewards: [] }), ['one'], 'its text has told them');
+	assert.deepEqual(await news({ phase: 'running', rewards: [one] }), ['one']);
+	assert.deepEqual(await news({ phase: 'done', rewards: [one] }), ['one']);
+	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['file']);
+	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['one', 'two']);
+	assert.deepEqual(await news({ phase: 'failed', rewards: [one, two], failure: { message: 'no' } }), ['file']);
+	assert.deepEqual(await news({ phase: 'failed', rewards: [one, two], failure: { message: 'no' } }), ['one', 'two']);
+	assert.deepEqual(await news({ phase: 'done', rewards: [one, two] }), ['file'], 'it is no longer at fault');
+});
