@@ -45,6 +45,8 @@ export type RunTailEvent =
 
 /** Between the overview of a long file and the reading of all of it. */
 const overviewHeadStartMs = 400;
+/** News of files that come this close together are looked at together. */
+const gatherMs = 20;
 
 export interface RunTailOptions {
 	/** Between looks at the disk when no file event comes; default 1000. */
@@ -67,6 +69,8 @@ export class RunTail extends Disposable {
 	readonly onEvent = this.#emitter.event;
 	#watcher: FSWatcher | null = null;
 	#timer: NodeJS.Timeout | null = null;
+	/** When the timer fires, by `performance.now()`. */
+	#due = 0;
 	#round: Promise<void> | null = null;
 	#again = false;
 	#started = false;
@@ -135,15 +139,17 @@ export class RunTail extends Disposable {
 
 	#schedule(delay: number): void {
 		if (this.#timer !== null) clearTimeout(this.#timer);
+		this.#due = performance.now() + delay;
 		this.#timer = setTimeout(() => {
 			if (this.#round === null) void this.#begin();
 		}, delay);
 	}
 
-	/** A file event: look soon, but gather what comes together. */
+	/** A file event: look soon, but gather what comes together. Events that never stop do not put it off. */
 	#stir(): void {
 		if (this.#round !== null) this.#again = true;
-		else if (!this.disposed) this.#schedule(20);
+		else if (!this.disposed && (this.#timer === null || performance.now() + gatherMs < this.#due))
+			this.#schedule(gatherMs);
 	}
 
 	#watchFolder(): void {

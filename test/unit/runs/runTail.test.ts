@@ -314,3 +314,19 @@ test('nothing is told after disposal', async (context) => {
 	await new Promise((resolve) => setTimeout(resolve, 30));
 	assert.deepEqual(view.kinds, []);
 });
+
+test('a file that is written all the time is looked at meanwhile', async (context) => {
+	const folder = await temporaryFolder(context);
+	const writer = await RunWriter.create(folder, initialRecord);
+	context.after(() => writer.close());
+	const { tail, view } = follow(context, folder, { pollMs: 600_000 });
+	tail.start();
+	await tail.refresh();
+	const end = performance.now() + 20_000;
+	let step = 0;
+	for (; view.steps.length === 0 && performance.now() < end; ) {
+		await writer.appendMetrics(metricsLine(++step));
+		await new Promise((resolve) => setTimeout(resolve, 4));
+	}
+	assert.ok(view.steps.length > 0, `nothing was told of ${step} steps`);
+});

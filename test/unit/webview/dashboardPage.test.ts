@@ -8,6 +8,7 @@ import { Failure } from '../../../src/base/failure.ts';
 import { ownIdentity } from '../../../src/runs/processIdentity.ts';
 import { RunWriter } from '../../../src/runs/runWriter.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
+import { initialRecord } from '../runs/runFixtures.ts';
 import { madeUpMetrics, type WrittenRun, writeMetricsRun } from './dashboardFixture.ts';
 import { type DashboardHarnessOptions, type DashboardView, openDashboard } from './dashboardHarness.ts';
 import { eachOtherTheme, fitsWidth, looksRight, looksRightNow } from './webviewLooks.ts';
@@ -474,18 +475,7 @@ describe('the dashboard in a browser', { skip }, () => {
 	it('follows a live run without losing or doubling a step, whatever is lost on the way', async () => {
 		const folder = join(root, 'live');
 		await mkdir(folder);
-		const writer = await RunWriter.create(folder, {
-			id: 'live',
-			name: 'live',
-			engine: 'embedded',
-			stage: 'grpo',
-			totalSteps: 300,
-			device: 'cpu',
-			parent: null,
-			seeds: {},
-			versions: {},
-			hashes: { recipe: '', dataset: '', rewards: '' },
-		});
+		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'live', name: 'live', totalSteps: 300 });
 		opened.push(writer);
 		const lines = [...madeUpMetrics({ sft: 0, grpo: 300 })];
 		for (const line of lines.slice(0, 50)) await writer.appendMetrics(line);
@@ -506,6 +496,43 @@ describe('the dashboard in a browser', { skip }, () => {
 		assert.equal(await plot.getAttribute('aria-valuemax'), '299', 'one row a step');
 		assert.ok(view.resyncs() >= 1);
 		assert.deepEqual([view.errors, view.faults], [[], []]);
+	});
+
+	it('leaves the cursor where a key has put it, wherever the pointer rests and whatever comes in', async () => {
+		const folder = join(root, 'cursor');
+		await mkdir(folder);
+		const writer = await RunWriter.create(folder, { ...initialRecord, id: 'cursor', name: 'cursor', totalSteps: 200 });
+		opened.push(writer);
+		const lines = [...madeUpMetrics({ sft: 0, grpo: 200 })];
+		for (const line of lines.slice(0, 100)) await writer.appendMetrics(line);
+		const view = await open(folder);
+		await drawn(view);
+		const { page } = view;
+		const plot = page.locator('[data-chart="reward"] .plot');
+		const box = await plot.boundingBox();
+		assert.ok(box);
+		const said = () => plot.getAttribute('aria-valuetext');
+		const grow = async (rows: number) => {
+			for (const line of lines.slice(0, rows).slice(writer.lastMetricsStep)) await writer.appendMetrics(line);
+			await page.waitForFunction(
+				(rows) =>
+					document.querySelector('[data-chart="reward"] .plot')?.getAttribute('aria-valuemax') === `${rows - 1}`,
+				rows,
+			);
+			await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+		};
+		await plot.focus();
+		await page.keyboard.press('End');
+		assert.match((await said()) ?? '', /^step 100:/);
+		await grow(120);
+		assert.match((await said()) ?? '', /^step 100:/, 'rows came');
+		await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+		assert.doesNotMatch((await said()) ?? '', /^step 100:/);
+		await page.keyboard.press('End');
+		await grow(150);
+		assert.match((await said()) ?? '', /^step 120:/, 'the pointer rests');
+		await page.mouse.move(box.x + box.width / 2 + 1, box.y + box.height / 2);
+		assert.doesNotMatch((await said()) ?? '', /^step 120:/);
 	});
 
 	it('shows hostile names as text', async () => {

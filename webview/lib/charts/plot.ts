@@ -53,6 +53,9 @@ export class Plot extends Disposable {
 	#layersStale = true;
 	#stale = true;
 	#width = 0;
+	/** Where the pointer was last, and whether it moves now. */
+	#pointer = '';
+	#pointing = false;
 
 	constructor(spec: ChartSpec, options: PlotOptions) {
 		super();
@@ -246,12 +249,17 @@ export class Plot extends Disposable {
 				drag: { x: true, y: false, setScale: false, dist: 4 },
 				focus: { prox: -1 },
 				bind: {
+					mousemove: (_u, _target, handler) => (event) => {
+						this.#pointerMoved(event, () => handler(event));
+						return null;
+					},
 					dblclick: () => () => {
 						link.reset();
 						return null;
 					},
 					mouseleave: (_u, _target, handler) => (event) => {
 						handler(event);
+						this.#pointer = '';
 						link.setCursor(null);
 						return null;
 					},
@@ -310,9 +318,22 @@ export class Plot extends Disposable {
 		return row < 0 ? left : Math.max(0, Math.min(u.over.clientWidth, u.valToPos(x[row] as number, 'x')));
 	}
 
+	/**
+	 * uPlot says where its cursor is each time that it draws, and browsers send an event of a pointer that rests when what lies
+	 * below it is drawn anew. Neither takes the cursor from where a key, or another chart, has put it.
+	 */
+	#pointerMoved({ clientX, clientY }: MouseEvent, move: () => void): void {
+		const at = `${clientX} ${clientY}`;
+		if (at === this.#pointer) return;
+		this.#pointer = at;
+		this.#pointing = true;
+		move();
+		this.#pointing = false;
+	}
+
 	#cursorMoved(u: uPlot): void {
 		const { left } = u.cursor;
-		if (left === undefined || left < 0) return;
+		if (!this.#pointing || left === undefined || left < 0) return;
 		this.#options.link.setCursor(nearestRow(this.#options.link.x, u.posToVal(left, 'x')));
 	}
 
