@@ -36,13 +36,17 @@ export class Progress {
 		this.#running.set(item, this.#now());
 	}
 
-	/** @param text what it came to */
+	/**
+	 * @param mark `↷`: nothing of it was run
+	 * @param text what it came to
+	 */
 	end(item: ProgressItem, mark: '✔' | '✖' | '↷', text: string): void {
 		const started = this.#running.get(item);
 		const seconds = started === undefined ? 0 : (this.#now() - started) / 1000;
 		this.#running.delete(item);
 		this.#left.delete(item);
-		if (started !== undefined) {
+		// What is in the caches, or skipped, says nothing about the machine.
+		if (started !== undefined && mark !== '↷' && item.phase !== 'prepare') {
 			this.#measured += seconds;
 			this.#expected += item.seconds;
 		}

@@ -261,7 +261,7 @@ class TestRun {
 				this.#add(suite.name, file, outcomes);
 				const counts = count(outcomes);
 				const text = `${counts.passed} passed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}${counts.failed > 0 ? `, ${counts.failed} failed` : ''}`;
-				this.#progress?.end(item, counts.failed > 0 ? '✖' : '✔', text);
+				this.#progress?.end(item, counts.failed > 0 ? '✖' : counts.passed > 0 ? '✔' : '↷', text);
 				for (const outcome of outcomes) this.#tell(outcome);
 				if (counts.failed > 0 && output.trim() !== '') console.log(indent(`Output:\n${lastLines(output, 40)}`));
 				return true;

@@ -43,6 +43,21 @@ test('a machine that is slower than expected is given more time', () => {
 	assert.equal(progress.secondsLeft(), 1200);
 });
 
+test('what is prepared or skipped says nothing about the machine', () => {
+	const [a, b, c] = [item('a', 600), { ...item('browser', 600), phase: 'prepare' }, item('c', 600)];
+	const progress = new Progress(
+		[a, b, c],
+		1,
+		() => {},
+		() => 0,
+	);
+	progress.start(a);
+	progress.end(a, '↷', '1 skipped');
+	progress.start(b);
+	progress.end(b, '✔', '');
+	assert.equal(progress.secondsLeft(), 600);
+});
+
 test('durations are rounded to what can be known', () => {
 	assert.deepEqual([3, 44, 89, 90, 600].map(durationText), [
 		'about 1 s',
