@@ -5,17 +5,19 @@ import { join } from 'node:path';
 import type { Outcome, Usage } from './outcome.ts';
 import { ownUsage, usageSince } from './usage.ts';
 
-/** How long what a file has opened may take to close after its last test: `fetch` keeps connections for four seconds. */
-const closingMs = 8000;
-
 const environment = { ...process.env };
 const folder = process.cwd();
 /** What keeps the worker alive by itself: its channel to the runner and its standard streams. */
 let idleResources: readonly string[] = [];
+let closingMs = 0;
 let usageBefore: Usage = { own: 0, children: 0 };
 
-/** @param name of a folder for its temporary files, which are then not taken for those of a file that runs beside it */
-export function startFile(name: string): void {
+/**
+ * @param name of a folder for its temporary files, which are then not taken for those of a file that runs beside it
+ * @param closing milliseconds that what it has opened may take to close after its last test
+ */
+export function startFile(name: string, closing: number): void {
+	closingMs = closing;
 	process.env.TMPDIR = join(tmpdir(), name);
 	mkdirSync(process.env.TMPDIR);
 	usageBefore = ownUsage();

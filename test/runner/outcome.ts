@@ -42,6 +42,8 @@ export interface FileRequest {
 	/** Absolute path of a test file. */
 	readonly file: string;
 	readonly timeoutMs: number;
+	/** How long what the file has opened may take to close after its last test. */
+	readonly closingMs: number;
 }
 
 export interface Counts {

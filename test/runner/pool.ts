@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endGroup } from '../scripts/process.ts';
-import type { Outcome, Usage, WorkerMessage } from './outcome.ts';
+import type { FileRequest, Outcome, Usage, WorkerMessage } from './outcome.ts';
 
 export interface FileResult {
 	readonly outcomes: readonly Outcome[];
@@ -27,6 +27,8 @@ export interface PoolOptions {
 	readonly showOutput: boolean;
 	/** Time beyond a file's own limit, which its worker keeps, after which the worker is ended; default 20 seconds. */
 	readonly graceMs?: number;
+	/** How long what a file has opened may take to close after its last test: `fetch` keeps connections for four seconds. */
+	readonly closingMs?: number;
 }
 
 /** A worker that has grown beyond it is not used again. */
@@ -71,7 +73,11 @@ export class WorkerPool {
 		const late = new Promise<'late'>((resolve) => {
 			timer = setTimeout(() => resolve('late'), timeoutSeconds * 1000 + (this.#options.graceMs ?? 20_000));
 		});
-		worker.child.send({ file, timeoutMs: timeoutSeconds * 1000 });
+		worker.child.send({
+			file,
+			timeoutMs: timeoutSeconds * 1000,
+			closingMs: this.#options.closingMs ?? 8000,
+		} satisfies FileRequest);
 		const end = await Promise.race([finished, late, worker.exited.then(() => 'exited' as const)]);
 		clearTimeout(timer);
 		const seconds = (performance.now() - startTime) / 1000;
@@ -118,7 +124,8 @@ export class WorkerPool {
 				`--test-reporter=${join(import.meta.dirname, 'workerReporter.ts')}`,
 				...(namePattern === undefined ? [] : [`--test-name-pattern=${namePattern}`]),
 			],
-			env: { ...process.env, ...env(), TEST_NAME_PATTERN: namePattern },
+			// Under `node --test` the reporter would give way to the one of the process around it.
+			env: { ...process.env, ...env(), TEST_NAME_PATTERN: namePattern, NODE_TEST_CONTEXT: undefined },
 			stdio: ['ignore', showOutput ? 'inherit' : descriptor, showOutput ? 'inherit' : descriptor, 'ipc'],
 			detached: process.platform !== 'win32',
 		});

@@ -14,7 +14,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const open = (namePattern?: string, graceMs = 10_000) =>
+const open = (namePattern?: string, { graceMs = 10_000, closingMs = 8000 } = {}) =>
 	new WorkerPool({
 		logs: join(folder, 'logs'),
 		name: 'w',
@@ -22,6 +22,7 @@ const open = (namePattern?: string, graceMs = 10_000) =>
 		namePattern,
 		showOutput: false,
 		graceMs,
+		closingMs,
 	});
 
 function write(name: string, ...lines: string[]): string {
@@ -78,12 +79,12 @@ test('files of one worker have their own hooks and helpers, and find the same en
 });
 
 /** What a file that does not end well is reported as. */
-const broken: readonly (readonly [what: string, lines: readonly string[], message: RegExp, graceMs?: number])[] = [
+const broken: readonly (readonly [what: string, lines: readonly string[], message: RegExp, limits?: object])[] = [
 	['does not load', ["import './missing.mjs';", "test('a', () => {});"], /Cannot find module/],
 	['has no test', [], /The file has no test/],
 	['fails in a hook', ["before(() => { throw new Error('no hook'); });", "test('a', () => {});"], /no hook/],
 	['ends its process', ["test('a', () => process.exit(0));"], /process of the file ended before its tests did/],
-	['never gives up the processor', ["test('a', () => { for (;;); });"], /did not end within 1 s/, 1000],
+	['never gives up the processor', ["test('a', () => { for (;;); });"], /did not end within 1 s/, { graceMs: 1000 }],
 	[
 		'leaves a server behind',
 		[
@@ -91,13 +92,14 @@ const broken: readonly (readonly [what: string, lines: readonly string[], messag
 			"test('a', () => new Promise((ready) => createServer().listen(0, ready)));",
 		],
 		/leaves resources open that keep a process alive: TCPServerWrap/,
+		{ closingMs: 500 },
 	],
 ];
 
 test('a file that does not end well is a failure, whatever its tests say', { timeout: 120_000 }, async () => {
 	await Promise.all(
-		broken.map(async ([what, lines, message, graceMs], i) => {
-			const pool = open(undefined, graceMs);
+		broken.map(async ([what, lines, message, limits], i) => {
+			const pool = open(undefined, limits);
 			const { outcomes } = await pool.runFile(write(`broken-${i}.test.mjs`, ...lines), 1, false);
 			const failures = outcomes.filter(({ status }) => status === 'failed');
 			assert.ok(failures.length > 0, what);

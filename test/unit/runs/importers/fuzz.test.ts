@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type FuzzCase, fuzzCase, fuzzedFormats } from '../../../support/importerFuzz.ts';
 
-const cases = 390;
+const cases = 200;
 
 /** The long version: `npm run acceptance -- importerFuzz`. */
 describe('damaged files of other trainers', () => {
