@@ -44,7 +44,8 @@ export interface FileReport {
 const tool = (name: string) => join(root, 'node_modules/.bin', name);
 
 const commands: Readonly<Record<CheckName, { command: readonly [string, ...string[]]; seconds: number }>> = {
-	typecheck: { command: [tool('tsc'), '-b'], seconds: 25 },
+	// One core is what it has here; with threads, each checks what the others have checked.
+	typecheck: { command: [tool('tsc'), '-b', '--singleThreaded'], seconds: 17 },
 	lint: { command: [tool('biome'), 'check', '--diagnostic-level=warn'], seconds: 4 },
 	build: { command: [node, 'esbuild.mjs', '--tests'], seconds: 8 },
 };
