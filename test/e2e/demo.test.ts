@@ -14,7 +14,7 @@ import { DashboardPage } from './pages/dashboardPage.ts';
 const changes = ['stages.0.steps=30', 'stages.1.steps=2000', 'evaluate.problems=16', 'workers=1'];
 
 test('npm run demo prints an address at which its run can be watched', { skip }, async (t) => {
-	const lab = await Laboratory.open(t, 'demo');
+	const lab = await Laboratory.open(t, 'demo', { serve: false });
 	const step = inOrder(t);
 	const folder = join(lab.workspace, 'demo');
 	mkdirSync(folder);

@@ -1,25 +1,16 @@
 // @reaches host
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { before, test } from 'node:test';
-import { makePackage } from '../scripts/package.ts';
-import { cache } from '../scripts/paths.ts';
+import { test } from 'node:test';
+import { packageIfStale } from '../scripts/package.ts';
 import { skip } from '../support/chromium.ts';
 import { enginesUnder, inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { demoRecipe, smallRecipe } from './smallRecipe.ts';
 
-const vsix = join(cache, 'e2e.vsix');
-
-before(async () => {
-	if (skip) return;
-	rmSync(vsix, { force: true });
-	await makePackage(`${process.platform}-${process.arch}`, vsix);
-});
-
 test('the package installs, and its engine trains from where it is installed', { skip }, async (t) => {
 	// Without the test driver: the workbench that a person has, with its notifications.
+	const vsix = await packageIfStale();
 	const lab = await Laboratory.open(t, 'installed', { vsix, testDriver: false });
 	lab.write(demoRecipe, smallRecipe(100));
 	const workbench = await lab.workbench({ installed: true });

@@ -35,11 +35,14 @@ export class Laboratory {
 		this.chrome = chrome;
 	}
 
-	/** A started workbench that ends with the test. */
+	/**
+	 * A started workbench that ends with the test.
+	 * @param options `serve: false`: the test starts one itself
+	 */
 	static async open(
 		t: TestContext,
 		name: string,
-		{ vsix, ...options }: Partial<ServerOptions> & { vsix?: string } = {},
+		{ vsix, serve = true, ...options }: Partial<ServerOptions> & { vsix?: string; serve?: boolean } = {},
 	): Promise<Laboratory> {
 		const server = new Server({
 			entry: await installCodeServer(console.log),
@@ -51,7 +54,7 @@ export class Laboratory {
 		// `passed` is missing in the type declarations of Node 24.
 		t.after(() => lab.dispose(!(t as unknown as { passed: boolean }).passed));
 		if (vsix !== undefined) await server.installExtension(vsix);
-		await server.start();
+		if (serve) await server.start();
 		return lab;
 	}
 

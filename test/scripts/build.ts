@@ -17,11 +17,12 @@ export async function buildIfStale(): Promise<void> {
 }
 
 /** Time of the last change in milliseconds, 0 for what does not exist. */
-function modified(path: string): number {
+export function modified(path: string): number {
 	return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
-function newestUnder(path: string): number {
+/** Of a file, or of the newest file in a folder and below it. */
+export function newestUnder(path: string): number {
 	if (!statSync(path).isDirectory()) return modified(path);
 	return readdirSync(path).reduce((newest, name) => Math.max(newest, newestUnder(join(path, name))), modified(path));
 }

@@ -9,7 +9,7 @@ import { cpSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { delimiter, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { buildIfStale } from './build.ts';
-import { cache, node, root } from './paths.ts';
+import { cache, keptPackage, node, root } from './paths.ts';
 import { attached, run as execute } from './process.ts';
 import { readArguments } from './readArguments.ts';
 import { installCodeServer } from './workbench/install.ts';
@@ -112,9 +112,8 @@ async function inDesktop(code: string, folder: string): Promise<number> {
 
 async function inBrowser(folder: string): Promise<number> {
 	const entry = await installCodeServer(console.log);
-	const vsix = join(cache, 'demo.vsix');
 	const log = join(cache, 'demo-package.log');
-	const code = await execute(node, [join(root, 'test/scripts/package.ts'), '--out', vsix], { log });
+	const code = await execute(node, [join(root, 'test/scripts/package.ts'), '--if-stale'], { log });
 	if (code !== 0) throw new Error(`The extension could not be packaged; ${log} says why.`);
 	// The run is the person's own: its registry entry and control socket lie where their shell finds them too.
 	const { XDG_DATA_HOME, XDG_RUNTIME_DIR } = process.env;
@@ -126,7 +125,7 @@ async function inBrowser(folder: string): Promise<number> {
 		...(values.port === undefined ? {} : { port: Number(values.port) }),
 		env: { XDG_DATA_HOME, XDG_RUNTIME_DIR, REASONING_LAB_OPEN: run },
 	});
-	await server.installExtension(vsix);
+	await server.installExtension(keptPackage);
 	await server.start();
 	const login = await serveLogin(server, folder);
 	console.log(`

@@ -1,14 +1,17 @@
 /**
  * `npm run package [-- --target linux-x64]`: the VSIX of one platform, from production bundles and the native library of
  * that platform alone. What goes in is listed here; nothing else can get in. Needs no network.
+ * With `--if-stale` it is that of this platform in the cache, made where a source is newer.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createVSIX } from '@vscode/vsce';
 import * as esbuild from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
-import { cache, root } from './paths.ts';
+import { RunLock } from '../../src/runs/runLock.ts';
+import { modified, newestUnder } from './build.ts';
+import { cache, keptPackage, root } from './paths.ts';
 import { thirdPartyNotices } from './thirdPartyNotices.ts';
 
 interface Manifest {
@@ -28,13 +31,35 @@ const external = ['onnxruntime-node', 'onnxruntime-common', '@duckdb/node-api', 
 const duckdbLibrary = (target: string): string =>
 	`@duckdb/node-bindings-${target.replace(/^alpine-(.*)$/, 'linux-$1-musl')}`;
 
+const sources = [...copied, 'src', 'webview', 'esbuild.mjs', 'package.json', 'package-lock.json'];
+const packagingMs = 300_000;
+
+/** Makes the VSIX that is kept where a source is newer; those who ask meanwhile wait for it. @returns its path */
+export async function packageIfStale(): Promise<string> {
+	mkdirSync(cache, { recursive: true });
+	const lock = await RunLock.acquire(`${keptPackage}.lock`, keptPackage, packagingMs);
+	try {
+		const newest = Math.max(...sources.map((name) => newestUnder(join(root, name))));
+		if (modified(keptPackage) <= newest) await makePackage(`${process.platform}-${process.arch}`, keptPackage);
+	} finally {
+		await lock.release();
+	}
+	return keptPackage;
+}
+
 /** Makes the VSIX and resolves to its path. */
 export async function makePackage(target: string, out?: string): Promise<string> {
-	const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-	const stage = join(cache, 'package', target);
-	rmSync(stage, { recursive: true, force: true });
-	mkdirSync(stage, { recursive: true });
+	mkdirSync(cache, { recursive: true });
+	const stage = mkdtempSync(join(cache, 'package-'));
+	try {
+		return await packageIn(stage, target, out);
+	} finally {
+		rmSync(stage, { recursive: true, force: true });
+	}
+}
 
+async function packageIn(stage: string, target: string, out?: string): Promise<string> {
+	const manifest: Manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 	const inputs = new Set<string>();
 	for (const options of Object.values(bundles({ production: true, dist: join(stage, 'dist') }))) {
 		const { metafile } = await esbuild.build({ ...options, absWorkingDir: root });
@@ -115,10 +140,13 @@ function isShipped(path: string, folder: boolean): boolean {
 
 if (process.argv[1] === import.meta.filename) {
 	const { values } = parseArgs({
-		options: { target: { type: 'string', default: `${process.platform}-${process.arch}` }, out: { type: 'string' } },
+		options: {
+			target: { type: 'string', default: `${process.platform}-${process.arch}` },
+			out: { type: 'string' },
+			'if-stale': { type: 'boolean', default: false },
+		},
 	});
-	const path = await makePackage(values.target, values.out === undefined ? undefined : resolve(values.out));
-	const files = readdirSync(join(cache, 'package', values.target), { recursive: true }).length;
-	const size = (statSync(path).size / 1e6).toFixed(1);
-	console.log(`${relative(root, path)}: ${size} MB, ${files} files`);
+	const out = values.out === undefined ? undefined : resolve(values.out);
+	const path = values['if-stale'] ? await packageIfStale() : await makePackage(values.target, out);
+	console.log(`${relative(root, path)}: ${(statSync(path).size / 1e6).toFixed(1)} MB`);
 }

@@ -10,5 +10,7 @@ export const screenshots = join(artifacts, 'screenshots');
 export const pictures = process.env.TEST_PICTURES;
 /** What is downloaded or made for tests and the demo; may be removed at any time. */
 export const cache = join(root, '.vscode-test');
+/** The VSIX of this platform that is kept, see package.ts. */
+export const keptPackage = join(cache, 'extension.vsix');
 /** The project's own Node 24; scripts run with it. */
 export const node = process.execPath;

@@ -1,0 +1,20 @@
+/** Ctrl+C at `npm test` while Python, a trainer, Ray or the extension host runs: nothing of them stays. */
+import { describe, it } from 'node:test';
+import { interrupted } from '../support/interrupted.ts';
+
+const cases: readonly { readonly when: string; readonly file: string; readonly running: RegExp }[] = [
+	{ when: 'another program in Python runs', file: 'test/python/exportedAdapters.test.ts', running: /python/ },
+	{ when: 'a trainer trains', file: 'test/trainer/driver.test.ts', running: /driver\.js/ },
+	{ when: 'Ray has started workers', file: 'test/trainer/ray.test.ts', running: /raylet/ },
+	{
+		when: 'suites run in the extension host',
+		file: 'test/integration/workbench.test.ts',
+		running: /type=extensionHost/,
+	},
+];
+
+describe('an interrupt', { skip: process.platform === 'linux' ? false : 'processes are found in /proc' }, () => {
+	for (const { when, file, running } of cases) {
+		it(`while ${when} leaves no process and no file behind`, (t) => interrupted(t, [file], running));
+	}
+});
