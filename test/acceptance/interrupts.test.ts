@@ -3,9 +3,13 @@ import { describe, it } from 'node:test';
 import { interrupted } from '../support/interrupted.ts';
 
 const cases: readonly { readonly when: string; readonly file: string; readonly running: RegExp }[] = [
-	{ when: 'another program in Python runs', file: 'test/python/exportedAdapters.test.ts', running: /python/ },
-	{ when: 'a trainer trains', file: 'test/trainer/driver.test.ts', running: /driver\.js/ },
-	{ when: 'Ray has started workers', file: 'test/trainer/ray.test.ts', running: /raylet/ },
+	{
+		when: "the tests' Python loads its packages",
+		file: 'test/python/exportedAdapters.test.ts',
+		running: /loaded_python\.py/,
+	},
+	{ when: 'a trainer trains', file: 'test/trainer/driver.test.ts', running: /driver\/main\.ts / },
+	{ when: 'Ray has started workers', file: 'test/trainer/ray.test.ts', running: /ray-dashboard-JobHead/ },
 	{
 		when: 'suites run in the extension host',
 		file: 'test/integration/workbench.test.ts',

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { ImportGraph } from '../runner/importGraph.ts';
 import { findSuites } from '../runner/suites.ts';
 import { cache, node } from '../scripts/paths.ts';
-import { endGroup, endProcessesIn } from '../scripts/process.ts';
+import { endGroup, ProcessFamily } from '../scripts/process.ts';
 import { mutated, type Place } from './places.ts';
 
 export interface Verdict {
@@ -128,7 +128,7 @@ export class Campaign {
 	}
 
 	async dispose(): Promise<void> {
-		await endProcessesIn(this.#tree, 2);
+		await new ProcessFamily(this.#tree).end(2);
 		rmSync(this.#tree, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 	}
 
@@ -156,7 +156,7 @@ export class Campaign {
 		clearTimeout(timer);
 		// Files that ran beside the one that failed are in groups of their own no more than their parent was.
 		endGroup(child);
-		await endProcessesIn(temporary, 0.2);
+		await new ProcessFamily(temporary).end(0.2);
 		rmSync(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 		return late ? 124 : code;
 	}

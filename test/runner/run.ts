@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFile
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { artifacts, cache, node, root } from '../scripts/paths.ts';
-import { endProcessesIn, processesIn, run, tail } from '../scripts/process.ts';
+import { ProcessFamily, run, tail } from '../scripts/process.ts';
 import { type Durations, readDurations, writeDurations } from './durations.ts';
 import { failureText } from './failure.ts';
 import { Meter } from './meter.ts';
@@ -63,6 +63,7 @@ class TestRun {
 	readonly #cores: number;
 	/** Temporary files of everything; short, because sockets lie below it and their paths are limited to about 104 bytes. */
 	readonly #scratch = mkdtempSync(join(tmpdir(), 't-'));
+	readonly #processes = new ProcessFamily(this.#scratch);
 	readonly #resources = new Resources((line) => console.log(line), this.#environment());
 	readonly #stop = new AbortController();
 	readonly #reports: FileReport[] = [];
@@ -92,6 +93,7 @@ class TestRun {
 			}
 			this.#interruptedAt = performance.now();
 			console.log('\nInterrupted: ending what runs');
+			this.#processes.look();
 			this.#stop.abort();
 			void this.#disposePools();
 		};
@@ -296,13 +298,7 @@ class TestRun {
 	}
 
 	#endAtOnce(): never {
-		for (const pid of processesIn(this.#scratch).keys()) {
-			try {
-				process.kill(pid, 'SIGKILL');
-			} catch {
-				// It has ended in between.
-			}
-		}
+		this.#processes.endAtOnce();
 		rmSync(this.#scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 		process.exit(130);
 	}
@@ -313,7 +309,7 @@ class TestRun {
 
 	/** Ends what tests have left running, which is a failure of theirs, and removes all temporary files. */
 	async #cleanUp(): Promise<void> {
-		const left = await endProcessesIn(this.#scratch, this.#interrupted ? 2 : 10);
+		const left = await this.#processes.end(this.#interrupted ? 2 : 10);
 		if (left.length > 0 && !this.#interrupted) {
 			const message = `Processes that tests left behind were ended:\n${left.join('\n')}`;
 			console.log(`✖ ${message}`);

@@ -116,22 +116,66 @@ export function processesIn(folder: string): Map<number, string> {
 }
 
 /**
- * Ends the processes that `processesIn` finds, and returns their command lines. What ends with its parent is given the time
- * to notice that the parent has ended.
+ * The processes that `processesIn` finds, and what they have started, which may have overwritten its environment and command
+ * line (pages of a browser, parts of Ray). One is remembered once it was seen: when its parent ends, nothing tells whose it was.
  */
-export async function endProcessesIn(folder: string, graceSeconds = 10): Promise<string[]> {
-	const deadline = Date.now() + graceSeconds * 1000;
-	while (processesIn(folder).size > 0 && Date.now() < deadline)
-		await new Promise((resolve) => setTimeout(resolve, 100));
-	const left = processesIn(folder);
-	for (const pid of left.keys()) {
-		try {
-			process.kill(pid, 'SIGKILL');
-		} catch {
-			left.delete(pid); // in between
-		}
+export class ProcessFamily {
+	readonly #folder: string;
+	readonly #known = new Map<number, { readonly command: string; readonly started: string }>();
+
+	constructor(folder: string) {
+		this.#folder = folder;
 	}
-	return [...left.values()];
+
+	/** Looks at what runs now. @returns ids and command lines of those, and of the ones seen before, that live */
+	look(): Map<number, string> {
+		const running = new Map<number, { parent: number; started: string; command: string }>();
+		for (const name of existsSync('/proc') ? readdirSync('/proc') : []) {
+			if (!/^\d+$/.test(name)) continue;
+			try {
+				const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+				// From the third field on, after the name in parentheses: state, parent, ..., start (22nd).
+				const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+				const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+				// One that has ended and is not yet waited for has none.
+				if (command === '') continue;
+				running.set(Number(name), { parent: Number(fields[1]), started: fields[19] ?? '', command });
+			} catch {
+				// It has ended.
+			}
+		}
+		const own = processesIn(this.#folder);
+		const belongs = (pid: number): boolean => {
+			const found = running.get(pid);
+			if (found === undefined || pid === process.pid) return false;
+			return own.has(pid) || this.#known.get(pid)?.started === found.started || belongs(found.parent);
+		};
+		const living = [...running].filter(([pid]) => belongs(pid));
+		for (const [pid, { command, started }] of living) this.#known.set(pid, { command, started });
+		return new Map(living.map(([pid, { command }]) => [pid, command]));
+	}
+
+	/**
+	 * Ends those that live, and returns their command lines. What ends with its parent is given the time to notice that the
+	 * parent has ended.
+	 */
+	async end(graceSeconds = 10): Promise<string[]> {
+		const deadline = Date.now() + graceSeconds * 1000;
+		while (this.look().size > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 100));
+		return this.endAtOnce();
+	}
+
+	endAtOnce(): string[] {
+		const left = this.look();
+		for (const pid of left.keys()) {
+			try {
+				process.kill(pid, 'SIGKILL');
+			} catch {
+				left.delete(pid); // in between
+			}
+		}
+		return [...left.values()];
+	}
 }
 
 /** The last lines of a log file, for messages; empty where there is none. */

@@ -1,12 +1,12 @@
 /** `npm test`, interrupted: the real script in a process group of its own, as a terminal has it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { root } from '../scripts/paths.ts';
-import { processesIn } from '../scripts/process.ts';
+import { ProcessFamily } from '../scripts/process.ts';
 
 /**
  * Interrupts `npm test` once a process runs, and fails where a process or a file of it is left.
@@ -18,26 +18,19 @@ export async function interrupted(t: TestContext, args: readonly string[], runni
 	const temporary = join(folder, 't');
 	mkdirSync(temporary);
 	const child = start(folder, temporary, args);
+	const family = new ProcessFamily(temporary);
 	t.after(() => {
-		for (const pid of processesIn(folder).keys()) process.kill(pid, 'SIGKILL');
+		family.endAtOnce();
 		rmSync(folder, { recursive: true, force: true });
 	});
-	let seen = new Map<number, string>();
-	const matches = () => {
-		seen = withDescendants(processesIn(temporary));
-		return [...seen.values()].some((command) => running.test(command));
-	};
+	const matches = () => [...family.look().values()].some((command) => running.test(command));
 	await until(`${running} runs (${child.output()})`, () => matches() || child.process.exitCode !== null);
 	assert.equal(child.process.exitCode, null, child.output());
 	process.kill(-(child.process.pid as number), 'SIGINT');
 	await until('the run ends', () => child.process.exitCode !== null || child.process.signalCode !== null);
 	assert.equal(child.process.exitCode, 130, child.output());
 	assert.match(child.output(), /Interrupted: the rest was not run/);
-	assert.deepEqual([...processesIn(temporary).values()], []);
-	assert.deepEqual(
-		[...seen].filter(([pid, command]) => command !== '' && commandOf(pid) === command).map(([, command]) => command),
-		[],
-	);
+	assert.deepEqual([...family.look().values()], []);
 	assert.deepEqual(readdirSync(temporary), []);
 }
 
@@ -46,30 +39,6 @@ async function until(what: string, condition: () => boolean, seconds = 120): Pro
 		assert.ok(performance.now() < end, `Waited ${seconds} s for: ${what}`);
 		await new Promise((resolve) => setTimeout(resolve, 20));
 	}
-}
-
-/** Empty where it has ended. */
-function commandOf(pid: number): string {
-	try {
-		return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-	} catch {
-		return '';
-	}
-}
-
-/** Processes and what they have started, which need not have their environment: pages of a browser have none. */
-function withDescendants(processes: ReadonlyMap<number, string>): Map<number, string> {
-	const parents = new Map<number, number>();
-	for (const name of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-		try {
-			const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-			parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]));
-		} catch {
-			// It has ended.
-		}
-	}
-	const belongs = (pid: number): boolean => processes.has(pid) || (parents.has(pid) && belongs(parents.get(pid) ?? 0));
-	return new Map([...parents.keys()].filter(belongs).map((pid) => [pid, commandOf(pid)]));
 }
 
 function start(
