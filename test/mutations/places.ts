@@ -162,3 +162,20 @@ export function mutated(text: string, { start, end, original, replacement }: Pla
 	if (text.slice(start, end) !== original) throw new Error(`Another text stands there than "${original}"`);
 	return text.slice(0, start) + replacement + text.slice(end);
 }
+
+/**
+ * A place of one version of a file in another version: where the same lines, the one before and the one after included,
+ * stand once. null: nowhere, or in several places.
+ */
+export function relocated(place: Place, from: string, to: string): Place | null {
+	if (from === to) return place;
+	const lineBefore = from.lastIndexOf('\n', place.start - 1);
+	const first = lineBefore <= 0 ? 0 : from.lastIndexOf('\n', lineBefore - 1) + 1;
+	const lineAfter = from.indexOf('\n', place.end);
+	const after = lineAfter < 0 ? -1 : from.indexOf('\n', lineAfter + 1);
+	const around = from.slice(first, after < 0 ? from.length : after);
+	const at = to.indexOf(around);
+	if (at < 0 || to.indexOf(around, at + 1) >= 0) return null;
+	const start = at + place.start - first;
+	return { ...place, start, end: start + place.original.length };
+}

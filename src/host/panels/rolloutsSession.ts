@@ -32,8 +32,7 @@ export interface RolloutsPlace {
 	readonly index?: number;
 }
 
-/** Between two looks for new evaluations. */
-const listMs = 5000;
+const defaultListMs = 5000;
 
 export interface SessionOptions {
 	readonly post: (event: RolloutsEvent) => void;
@@ -43,6 +42,8 @@ export interface SessionOptions {
 	/** Between two `news` events: a fast run must not flood the webview. */
 	readonly newsMs?: number;
 	readonly pollMs?: number;
+	/** Between two looks for new evaluations. */
+	readonly listMs?: number;
 }
 
 /** One run's rollouts as the panel tells them: follows the run while it is watched, and answers what is asked of it. */
@@ -176,7 +177,7 @@ export class RolloutsSession extends Disposable {
 				if (this.#synced) this.#scheduleNews();
 				else this.#sendSnapshot();
 				void this.#lookAtName(tail);
-				if (performance.now() - this.#listed > listMs) void this.#lookAtValidation(tail);
+				if (performance.now() - this.#listed > (this.#options.listMs ?? defaultListMs)) void this.#lookAtValidation(tail);
 				break;
 			case 'error':
 				this.#options.warn(event.failure.toString());

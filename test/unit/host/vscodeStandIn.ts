@@ -28,7 +28,7 @@ export const ProgressLocation = { Notification: 15 } as const;
 
 export const window = {
 	withProgress: (_: unknown, task: (progress: unknown, token: { isCancellationRequested: boolean }) => unknown) =>
-		task({ report() {} }, { isCancellationRequested: false }),
+		task({ report() {} }, { isCancellationRequested: false, onCancellationRequested: never }),
 	showQuickPick: async (items: readonly PickItem[]) => {
 		if (picks.length === 0) throw new Error('no list was expected');
 		return picks.shift()?.(items);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { choosePlaces } from '../../mutations/choose.ts';
-import { mutated, pythonPlaces, typeScriptPlaces } from '../../mutations/places.ts';
+import { mutated, pythonPlaces, relocated, typeScriptPlaces } from '../../mutations/places.ts';
 import { root } from '../../scripts/paths.ts';
 
 test('operators, bounds, constants and calls of TypeScript are places; types and texts are not', () => {
@@ -55,6 +55,22 @@ test('places of Python are counted in its characters', () => {
 			['operator', 'and', 'return x <= 2 or not True'],
 		].sort(),
 	);
+});
+
+test('a place is found in another version by its lines, unless they are others or stand there twice', () => {
+	const text = 'const a = 1;\nlet n = 0;\nn += a;\nexport { n };\n';
+	const place = typeScriptPlaces(text, 'f.ts').find(({ original }) => original === '+=');
+	assert.ok(place);
+	assert.equal(relocated(place, text, text), place);
+	const longer = `// A line more.\n${text}n();\n`;
+	const moved = relocated(place, text, longer);
+	assert.ok(moved);
+	assert.ok(mutated(longer, moved).includes('n -= a;'));
+	assert.equal(relocated(place, text, text.replace('n = 0', 'n = 2')), null);
+	assert.equal(relocated(place, text, text + text), null);
+	const [first] = typeScriptPlaces(text, 'f.ts');
+	assert.ok(first);
+	assert.equal(relocated(first, text, `x;\n${text}`)?.start, first.start + 3);
 });
 
 test('the same seed chooses the same places, one a file, in all parts of the product', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -38,6 +38,7 @@ function connect(run: string, wake = true) {
 		warn: () => undefined,
 		newsMs: 5,
 		pollMs: 50,
+		listMs: 0,
 	});
 	const model: RolloutsModel = new RolloutsModel(
 		(method, params) => session.readers[method as keyof typeof session.readers](params as never) as never,
@@ -90,6 +91,27 @@ test('a finished run opens at its newest step and first group', limit, async () 
 	assert.ok(model.steps.rows.every(({ reward, dead, stage }) => reward !== null && dead !== null && stage === 'grpo'));
 	assert.deepEqual([model.step, model.group, model.index, model.live], [5, 0, 0, false]);
 	assert.equal(model.rows().length, 4);
+	dispose();
+});
+
+test('evaluations that another trainer writes are listed as they come, and when a newer one takes the place of an old one', limit, async () => {
+	const run = newRun();
+	const write = async (part: string, step: number) => {
+		await mkdir(join(run, part), { recursive: true });
+		const row = { input: '1+1=', output: `${step}`, gts: '2', score: 1, step };
+		await writeFile(join(run, part, `${step}.jsonl`), `${JSON.stringify(row)}\n`);
+	};
+	await write('rollouts', 1);
+	await write('val_dump', 1);
+	const { model, groupReady, until, dispose } = connect(run);
+	await groupReady();
+	assert.deepEqual(model.run?.validation, [1]);
+	await write('val_dump', 2);
+	await until(() => model.run?.validation?.length === 2);
+	assert.deepEqual(model.run?.validation, [1, 2]);
+	await rename(join(run, 'val_dump', '2.jsonl'), join(run, 'val_dump', '3.jsonl'));
+	await until(() => model.run?.validation?.at(-1) === 3);
+	assert.deepEqual(model.run?.validation, [1, 3]);
 	dispose();
 });
 
