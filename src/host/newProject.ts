@@ -9,6 +9,7 @@ import {
 	templateFiles,
 } from '../runs/projectTemplates.ts';
 import { exists } from './exists.ts';
+import { showQuickPick } from './quickInput.ts';
 
 /** What a caller may answer in advance; whatever is missing is asked for. */
 export interface NewProjectAnswers {
@@ -45,9 +46,9 @@ export async function newProject(
 }
 
 async function pickTemplate(): Promise<ProjectTemplate | undefined> {
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		projectTemplates.map((template) => ({ label: template.label, detail: template.detail, template })),
-		{ title: 'New project', placeHolder: 'What to train on', ignoreFocusOut: true },
+		{ title: 'New project', placeHolder: 'What to train on' },
 	);
 	return picked?.template;
 }
@@ -64,8 +65,8 @@ async function pickFolder(template: ProjectTemplate): Promise<vscode.Uri | undef
 	}
 	if (choices.length > 0) {
 		choices.push({ label: '$(folder-opened) Another folder', uri: null });
-		const options = { title: 'New project', placeHolder: 'Where to put it', ignoreFocusOut: true };
-		const picked = await vscode.window.showQuickPick(choices, options);
+		const options = { title: 'New project', placeHolder: 'Where to put it' };
+		const picked = await showQuickPick(choices, options);
 		if (picked === undefined) return undefined;
 		if (picked.uri !== null) return picked.uri;
 	}

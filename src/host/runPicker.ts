@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../base/failure.ts';
+import { showQuickPick } from './quickInput.ts';
 import { presentRun } from './runPresentation.ts';
 import type { RunStore } from './runStore.ts';
 import type { RunsTree } from './runsTree.ts';
@@ -48,13 +49,13 @@ export class RunPicker {
 		if (candidates.length === 1) return candidates;
 		const now = Date.now() / 1000;
 		const shared = sharedNames(this.#store.runs);
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			candidates.map((view) => {
 				const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
 				return { label: `$(${icon.id}) ${label}`, description, view };
 			}),
 			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
-			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true, ignoreFocusOut: true },
+			{ title: question.title, placeHolder: 'Which run', matchOnDescription: true },
 		);
 		return picked && [picked.view];
 	}

@@ -5,6 +5,7 @@ import { ownFormat } from '../../runs/annotationFolder.ts';
 import { noRun } from '../../runs/openRun.ts';
 import type { RunRegistry } from '../../runs/runRegistry.ts';
 import { type FoundRun, type RunsBelow, runsBelow } from '../../runs/runsBelow.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 export interface AddedRun {
@@ -76,7 +77,7 @@ function nothing(folder: string, { cut, folders }: RunsBelow): Failure {
 async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonly FoundRun[] | undefined> {
 	const isOwn = (run: FoundRun) => run.formats[0]?.name === ownFormat;
 	if (runs.length === 1 || (runs.every(isOwn) && runs.length <= addedUnasked)) return runs;
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		runs.map((run) => ({
 			label: displayText(relative(folder, run.folder) || basename(run.folder)),
 			description: run.formats.map(({ title }) => title).join(' or '),
@@ -97,7 +98,7 @@ async function choose(folder: string, { runs, cut }: RunsBelow): Promise<readonl
 async function readerOf({ folder, formats }: FoundRun, wanted: string | undefined): Promise<string | undefined> {
 	const known = formats.find(({ name }) => name === wanted) ?? (formats.length === 1 ? formats[0] : undefined);
 	if (known !== undefined) return known.name;
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		formats.map(({ name, title }, i) => ({ label: title, ...(i === 0 ? { description: 'the likeliest' } : {}), name })),
 		{ title: `${displayText(basename(folder), 60)} fits several trainers`, placeHolder: 'Which wrote it' },
 	);

@@ -1,8 +1,8 @@
-import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { comparedRuns } from '../../protocol/comparedRuns.ts';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { presentRun } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
@@ -51,7 +51,7 @@ async function pick(store: RunStore, chosen: ReadonlySet<string>): Promise<strin
 	}
 	const now = Date.now() / 1000;
 	const shared = sharedNames(store.runs);
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		views.map((view) => {
 			const { label, description, icon } = presentRun(view, now, shared.has(nameOf(view)));
 			return { label: `$(${icon.id}) ${label}`, description, folder: view.folder, picked: chosen.has(view.folder) };

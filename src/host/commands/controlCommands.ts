@@ -5,6 +5,7 @@ import type { CommandTable } from '../commandTable.ts';
 import { changeable, currentHyperparameters } from '../currentHyperparameters.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import type { RunController } from '../runController.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { isLive, isRunning, nameOf, type RunView } from '../runView.ts';
@@ -75,7 +76,7 @@ const meanings: Readonly<Record<keyof Hyperparameters, string>> = {
 async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 	const current = await currentHyperparameters(view.folder, view.record?.stage ?? null);
 	const names = changeable(view.record?.stage ?? null);
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		names.map((name) => {
 			const detail = meanings[name];
 			const value = current[name];
@@ -84,14 +85,12 @@ async function askChanges(view: RunView): Promise<Hyperparameters | undefined> {
 		{
 			title: `Hyper-parameters of ${nameOf(view)}`,
 			placeHolder: 'What to change, from the next step on',
-			ignoreFocusOut: true,
 		},
 	);
 	if (picked === undefined) return undefined;
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title: picked.name,
 		prompt: picked.detail,
-		ignoreFocusOut: true,
 		value: picked.description ?? '',
 		validateInput: (input) => {
 			if (changeOf(picked.name, input) !== null) return undefined;

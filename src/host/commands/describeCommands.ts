@@ -1,6 +1,7 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import type { CommandTable } from '../commandTable.ts';
 import { commandIds } from '../ids.ts';
+import { showInputBox } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
 import type { RunStore } from '../runStore.ts';
 import { nameOf, type RunView } from '../runView.ts';
@@ -24,7 +25,7 @@ export function addDescribeCommands(table: CommandTable, { picker, store }: Need
 		const view = await picker.one(args, { title, what: 'is known', applies: () => true });
 		if (view === undefined) return;
 		const given = typeof args[1] === 'string' ? args[1] : undefined;
-		const text = given ?? (await vscode.window.showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));
+		const text = given ?? (await showInputBox({ title: `${title}: ${nameOf(view)}`, ...box(view) }));
 		if (text === undefined) return;
 		// Loaded when it is used, so that activation stays short.
 		await change(await import('../../runs/runActions.ts'), view.folder, text);

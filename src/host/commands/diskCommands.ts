@@ -7,6 +7,7 @@ import { diskRows } from '../diskRows.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { type RunPicker, selectionArgument } from '../runPicker.ts';
 import { formatBytes } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
@@ -49,7 +50,7 @@ export function addDiskCommands(table: CommandTable, { picker, store, registry, 
 		const view = await picker.one(args, { title: 'Show the disk use of a run', what: 'is known', applies: () => true });
 		if (view === undefined) return;
 		const use = await diskUse(view.folder);
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			diskRows(use, hasEnded(view)).map((row) => ({
 				...row,
 				...(row.prune === null ? {} : { detail: row.prune === 'tokens' ? 'Prune token logs' : 'Prune checkpoints' }),

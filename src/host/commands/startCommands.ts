@@ -8,6 +8,7 @@ import { exists } from '../exists.ts';
 import { commandIds } from '../ids.ts';
 import type { NewProjectAnswers } from '../newProject.ts';
 import type { Notices } from '../notices.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { isRecipe } from '../recipeDiagnostics.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunPicker } from '../runPicker.ts';
@@ -115,10 +116,9 @@ async function pickRecipe(notices: Notices, title: string): Promise<vscode.Uri |
 		return undefined;
 	}
 	if (recipes.length === 1) return recipes[0];
-	const picked = await vscode.window.showQuickPick(recipeChoices(recipes), {
+	const picked = await showQuickPick(recipeChoices(recipes), {
 		title,
 		placeHolder: 'Which recipe',
-		ignoreFocusOut: true,
 	});
 	return picked?.uri;
 }
@@ -145,14 +145,13 @@ async function pickCheckpoint(view: RunView): Promise<number | undefined> {
 	if (checkpoints.length === 0) {
 		throw new Failure('missing', `${nameOf(view)} has no complete checkpoint.`, 'Start its recipe again.');
 	}
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		checkpoints.reverse().map((checkpoint) => ({ ...describe(checkpoint), step: checkpoint.step })),
 		{
 			title: `Resume ${nameOf(view)} as a new run`,
 			placeHolder: 'From which checkpoint',
 			matchOnDescription: true,
 			// A panel that had the focus gets it back when the palette closes, maybe after this list has opened.
-			ignoreFocusOut: true,
 		},
 	);
 	return picked?.step;

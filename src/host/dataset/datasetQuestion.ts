@@ -3,6 +3,7 @@ import { createTask } from '../../core/dataset/createTask.ts';
 import { taskDefaults } from '../../core/dataset/settings.ts';
 import { operationNames, type TaskDataset, taskNames } from '../../protocol/recipe.ts';
 import { tableExtensions } from '../../runs/dataset/openTable.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { taskOfQuery, taskQuery, taskScheme } from './datasetPlace.ts';
 import type { HubNeeds } from './hubDataset.ts';
 
@@ -18,7 +19,7 @@ export function taskUri(value: object): vscode.Uri {
  * changed their mind.
  */
 export async function askDataset(needs: HubNeeds): Promise<vscode.Uri | undefined> {
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		[
 			{ label: '$(file) A file\u2026', description: tableExtensions.join(', '), task: null, hub: false },
 			{
@@ -70,10 +71,10 @@ async function askSettings(task: TaskDataset['task']): Promise<TaskDataset | und
 async function askSetting(title: string, key: string, value: unknown): Promise<unknown> {
 	const choices = typeof value === 'boolean' ? ['no', 'yes'] : key === 'operation' ? [...operationNames] : null;
 	if (choices !== null) {
-		const picked = await vscode.window.showQuickPick(choices, { title });
+		const picked = await showQuickPick(choices, { title });
 		return picked === undefined || typeof value !== 'boolean' ? picked : picked === 'yes';
 	}
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title,
 		value: String(value),
 		validateInput: (input) => (/^\d{1,7}$/.test(input.trim()) ? undefined : 'Enter a whole number.'),

@@ -8,6 +8,7 @@ import { readPassRates } from '../../runs/dataset/passRates.ts';
 import { runEvaluation } from '../evaluation/evaluationProcess.ts';
 import { requireTrust } from '../launchSettings.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import type { RunStore } from '../runStore.ts';
 import { askPolicy } from '../search/policyQuestion.ts';
 import { settings } from '../settings.ts';
@@ -30,7 +31,7 @@ const proposedSamples = 8;
 
 /** Asks where pass rates come from, and gives them to the session. */
 export async function askDifficulty(session: DatasetSession, uri: vscode.Uri, needs: DifficultyNeeds): Promise<void> {
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		[
 			{
 				label: '$(run) Ask a policy\u2026',
@@ -70,7 +71,7 @@ async function estimate(session: DatasetSession, uri: vscode.Uri, needs: Difficu
 	const question = { title: 'Estimate difficulty', placeholder: 'Whose pass rate', step: 1, steps: 2 };
 	const policy = await askPolicy(question, needs.store, needs.policies, null);
 	if (policy === 'back' || policy === 'cancel') return undefined;
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title: 'Estimate difficulty',
 		prompt: 'Samples of each question',
 		value: String(proposedSamples),

@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { datasetPresets } from '../../core/dataset/presets.ts';
 import { hasHubDatasetForm } from '../../core/recipe/hubId.ts';
 import { requireTrust } from '../launchSettings.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 
 export interface HubNeeds {
 	/** Where rows are kept that were downloaded. */
@@ -22,7 +23,7 @@ const mostRows = 100_000_000;
  */
 export async function openHubDataset({ storage, python }: HubNeeds): Promise<vscode.Uri | undefined> {
 	requireTrust();
-	const id = await vscode.window.showInputBox({
+	const id = await showInputBox({
 		title: 'A dataset of the Hugging Face hub (1 of 4)',
 		prompt: 'Its id',
 		placeHolder: 'openai/gsm8k',
@@ -34,7 +35,7 @@ export async function openHubDataset({ storage, python }: HubNeeds): Promise<vsc
 	if (config === undefined) return undefined;
 	const split = await askName('Its split (3 of 4)', known?.split ?? 'train', false);
 	if (split === undefined) return undefined;
-	const rows = await vscode.window.showInputBox({
+	const rows = await showInputBox({
 		title: `How many rows, the first ones; 0: all of them (4 of 4)`,
 		prompt: `They are downloaded from the Hugging Face hub to this machine.`,
 		value: String(proposedRows),
@@ -46,7 +47,7 @@ export async function openHubDataset({ storage, python }: HubNeeds): Promise<vsc
 }
 
 async function askName(title: string, value: string, empty: boolean): Promise<string | undefined> {
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title,
 		value,
 		validateInput: (input) =>
@@ -73,7 +74,7 @@ async function download(
 	if (before !== null) {
 		const open = `$(file) Open the copy of ${before.toLocaleString()}`;
 		const again = '$(cloud-download) Download it again';
-		const picked = await vscode.window.showQuickPick([open, again], { title: split.id });
+		const picked = await showQuickPick([open, again], { title: split.id });
 		if (picked === undefined) return undefined;
 		if (picked === open) return out;
 	}

@@ -2,6 +2,7 @@ import { dirname, relative } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { type DatasetBlock, setDataset } from '../../core/dataset/table/recipeBlock.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 const elsewhere = '**/{node_modules,.git,runs}/**';
@@ -54,7 +55,7 @@ async function pickRecipe(): Promise<vscode.Uri | undefined> {
 		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
 		{ title: 'Use the dataset in a recipe', placeHolder: 'In which recipe' },
 	);

@@ -3,6 +3,7 @@ import { Failure } from '../../base/failure.ts';
 import { benchmarks } from '../../core/evaluation/benchmarks.ts';
 import { type BenchmarkName, benchmarkNames } from '../../protocol/benchmarks.ts';
 import { type CheckpointInfo, listCheckpoints } from '../../runs/runReader.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 
@@ -71,8 +72,8 @@ async function askCheckpoint(view: RunView, checkpoints: CheckpointInfo[]): Prom
 		checkpoint,
 	}));
 	const title = `Evaluate a checkpoint of ${nameOf(view)}`;
-	const options = { title, placeHolder: 'Which checkpoint', ignoreFocusOut: true };
-	return (await vscode.window.showQuickPick(items, options))?.checkpoint;
+	const options = { title, placeHolder: 'Which checkpoint' };
+	return (await showQuickPick(items, options))?.checkpoint;
 }
 
 interface Questions {
@@ -91,7 +92,7 @@ async function askQuestions(view: RunView): Promise<string[] | undefined> {
 			benchmark: name,
 		})),
 	];
-	const picked = await vscode.window.showQuickPick<vscode.QuickPickItem & Questions>(items, {
+	const picked = await showQuickPick<vscode.QuickPickItem & Questions>(items, {
 		title: 'Evaluate on',
 		placeHolder: 'Which questions',
 	});
@@ -117,8 +118,7 @@ async function askSampling(): Promise<string[] | undefined> {
 		{ label: 'Eight samples', description: 'temperature 1: pass@k, cons@k and calibration', args: ['--samples', '8'] },
 		{ label: 'One sample', description: 'temperature 1: quick', args: ['--samples', '1'] },
 	];
-	return (await vscode.window.showQuickPick(items, { title: 'Sampling', placeHolder: 'How each question is asked' }))
-		?.args;
+	return (await showQuickPick(items, { title: 'Sampling', placeHolder: 'How each question is asked' }))?.args;
 }
 
 /** Answers that came with the command; null: it was called without any. Fails with `invalid`. */

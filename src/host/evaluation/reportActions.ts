@@ -1,9 +1,9 @@
 import { basename, dirname, join } from 'node:path';
-import * as vscode from 'vscode';
 import { runFiles } from '../../runs/runFiles.ts';
 import { isPipelineFolder } from '../../runs/runRegistry.ts';
 import { requireTrust } from '../launchSettings.ts';
 import type { PipelineStore } from '../pipelines/pipelineStore.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { RunPicker } from '../runPicker.ts';
 import { displayText, nameOf, type RunView } from '../runView.ts';
 import { type EvaluationNeeds, evaluateCheckpoint, showEvaluations } from './evaluateCheckpoint.ts';
@@ -40,7 +40,7 @@ export function reportActions({ picker, pipelines, ...needs }: ReportNeeds) {
 				})),
 				{ label: '$(graph-line) A run...', description: 'or a stage by itself', source: null },
 			];
-			const picked = await vscode.window.showQuickPick(choices, { title: 'Export the report of a pipeline or a run' });
+			const picked = await showQuickPick(choices, { title: 'Export the report of a pipeline or a run' });
 			if (picked === undefined) return undefined;
 			if (picked.source !== null) return picked.source;
 		}

@@ -177,7 +177,8 @@ export class RolloutsSession extends Disposable {
 				if (this.#synced) this.#scheduleNews();
 				else this.#sendSnapshot();
 				void this.#lookAtName(tail);
-				if (performance.now() - this.#listed > (this.#options.listMs ?? defaultListMs)) void this.#lookAtValidation(tail);
+				if (performance.now() - this.#listed > (this.#options.listMs ?? defaultListMs))
+					void this.#lookAtValidation(tail);
 				break;
 			case 'error':
 				this.#options.warn(event.failure.toString());

@@ -8,6 +8,7 @@ import type { RunRegistry } from '../../runs/runRegistry.ts';
 import { readSmallFile } from '../../runs/safeFile.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { ReadOnlyDocuments } from '../readOnlyDocuments.ts';
 import { openFolder } from '../revealFolder.ts';
 import type { RunStarter } from '../runStarter.ts';
@@ -45,7 +46,7 @@ export function pipelineActions(needs: PipelineNeeds) {
 		}));
 		if (choices.length === 0) void notices.information('There is no pipeline that this is for.');
 		if (choices.length < 2) return choices[0]?.view;
-		return (await vscode.window.showQuickPick(choices, { title }))?.view;
+		return (await showQuickPick(choices, { title }))?.view;
 	};
 	return {
 		/** @returns the folder */

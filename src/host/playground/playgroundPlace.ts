@@ -1,9 +1,9 @@
-import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import type { LazyPolicies } from '../policies/lazyPolicies.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, isForeign, isLive, nameOf, type RunView } from '../runView.ts';
 import type { PlaygroundCommandNeeds } from './playgroundCommands.ts';
@@ -81,7 +81,7 @@ async function checkpointOf(view: RunView, step: unknown): Promise<PolicySpec | 
 			spec: at(path),
 		})),
 	];
-	const picked = await vscode.window.showQuickPick(choices, {
+	const picked = await showQuickPick(choices, {
 		title: `Try ${nameOf(view)} in the playground`,
 		placeHolder: 'Which checkpoint',
 		matchOnDescription: true,

@@ -6,6 +6,7 @@ import type { Exchange, PlaygroundSample, PlaygroundSide } from '../../protocol/
 import { appendCase } from '../../rewards/appendCase.ts';
 import { casesPath } from '../../rewards/casesFile.ts';
 import type { Notices } from '../notices.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { elsewhere, type RewardFileList } from '../rewards/rewardFileList.ts';
 import { displayText } from '../runView.ts';
 
@@ -67,7 +68,7 @@ async function askExpectation({ check }: PlaygroundSample): Promise<number | nul
 	];
 	const found = correct === null ? -1 : choices.findIndex(({ expect }) => expect === (correct ? 1 : 0));
 	const sorted = found <= 0 ? choices : [...choices.slice(found, found + 1), ...choices.filter((_, i) => i !== found)];
-	const picked = await vscode.window.showQuickPick(sorted, {
+	const picked = await showQuickPick(sorted, {
 		title: 'Save as Case (1/2)',
 		placeHolder:
 			correct === null
@@ -109,14 +110,13 @@ function shortPath(path: string): string {
 /** One of those files, or another. */
 async function askFile(choices: readonly FileChoice[]): Promise<string | undefined> {
 	const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-	const picked = await vscode.window.showQuickPick<FileChoice>(
+	const picked = await showQuickPick<FileChoice>(
 		[...choices, { label: '$(folder-opened) Another file...', path: null }],
 		{
 			title: 'Save as Case (2/2)',
 			placeHolder: 'Which cases',
 			matchOnDescription: true,
 			// It was asked for: a view that takes the focus late does not answer it.
-			ignoreFocusOut: true,
 		},
 	);
 	if (picked === undefined) return undefined;

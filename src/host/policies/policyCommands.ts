@@ -5,6 +5,7 @@ import { type PolicySpec, policySpecSchema } from '../../protocol/policySpec.ts'
 import { commandIds, viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { askServer, faultOfKey, faultOfName, faultOfUrl } from './addPolicyFlow.ts';
 import type { PoliciesTree } from './policiesTree.ts';
@@ -108,11 +109,10 @@ export class PolicyCommands {
 		const key =
 			typeof given === 'string'
 				? given
-				: await vscode.window.showInputBox({
+				: await showInputBox({
 						title: `API key of ${nameOfPolicy(view)}`,
 						prompt: `Kept in the editor's secret storage, sent to ${new URL(spec.baseUrl).origin} alone. Empty removes it.`,
 						password: true,
-						ignoreFocusOut: true,
 						validateInput: (text) => faultOfKey(text) ?? undefined,
 					});
 		if (key === undefined) return undefined;
@@ -133,12 +133,11 @@ export class PolicyCommands {
 		const text =
 			typeof given === 'string'
 				? given
-				: await vscode.window.showInputBox({
+				: await showInputBox({
 						title: `Price of ${nameOfPolicy(view)}`,
 						prompt: 'Per million tokens: in, out, currency. Empty: none.',
 						placeHolder: '0.5 1.5 USD',
 						value: price === undefined ? '' : `${price.input} ${price.output} ${price.currency}`,
-						ignoreFocusOut: true,
 						validateInput: (input) => (priceOf(input) === null ? 'Write it as 0.5 1.5 USD.' : undefined),
 					});
 		if (text === undefined) return;
@@ -184,7 +183,7 @@ export class PolicyCommands {
 		if (candidates.length === 0) throw new Failure('missing', 'There is no such policy.', 'Add one with Add Policy.');
 		if (candidates.length === 1) return candidates[0];
 		const now = Date.now();
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			candidates.map((view) => {
 				const { label, description, icon } = presentPolicy(view, now);
 				return { label: `$(${icon.id}) ${label}`, description, view };

@@ -6,6 +6,7 @@ import { whyUnusable } from '../../environment/pythons/judgePython.ts';
 import { probePython } from '../../environment/pythons/probePython.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { pytorchSettings } from './pytorchSettings.ts';
 
@@ -33,7 +34,7 @@ export class InterpreterChooser {
 		const ready = found.filter(hasTrainer).map(describe);
 		const others = found.filter((python) => !hasTrainer(python)).map(describe);
 		const separator = (label: string) => ({ label, kind: vscode.QuickPickItemKind.Separator });
-		const picked = await vscode.window.showQuickPick<Choice>(
+		const picked = await showQuickPick<Choice>(
 			[
 				{ label: '$(folder-opened) Browse...', description: 'a Python, or the one of an environment', python: null },
 				{ label: '$(sparkle) The managed environment', description: 'of Set Up PyTorch Engine', alwaysShow: true },

@@ -4,6 +4,7 @@ import { extraWords, type SetupExtra, setupExtras } from '../../environment/setu
 import { planSentence, type SetupPlan } from '../../environment/setup/setupPlan.ts';
 import type { ManagedEnvironment } from '../../protocol/torchEnvironment.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 /** What a person may want where an environment is there already. */
@@ -18,7 +19,7 @@ export async function askWhatToDo(record: ManagedEnvironment): Promise<SetupWish
 		{ label: '$(trash) Remove It', wish: 'remove' },
 	];
 	const title = `The PyTorch engine is set up (Python ${record.python}, ${record.build})`;
-	return (await vscode.window.showQuickPick(items, { title, placeHolder: 'What to do' }))?.wish;
+	return (await showQuickPick(items, { title, placeHolder: 'What to do' }))?.wish;
 }
 
 /** The size is said before anything is downloaded. */
@@ -45,7 +46,7 @@ export async function askForPython(current: string): Promise<string | undefined>
 			...{ label: `Python ${probe.python}`, description: path === current ? 'chosen' : '', detail: path, path },
 		}));
 	const options = { title: 'Set up the PyTorch engine (1/2)', placeHolder: 'Which Python makes the environment' };
-	return (await vscode.window.showQuickPick(items, options))?.path;
+	return (await showQuickPick(items, options))?.path;
 }
 
 /** @returns undefined: the person has turned away */
@@ -54,5 +55,5 @@ export async function askForExtras(current: readonly string[]): Promise<readonly
 		...{ label: extra, description: extraWords[extra], picked: current.includes(extra), extra },
 	}));
 	const options = { title: 'Set up the PyTorch engine (2/2)', placeHolder: 'What else to install', canPickMany: true };
-	return (await vscode.window.showQuickPick(items, { ...options, canPickMany: true }))?.map(({ extra }) => extra);
+	return (await showQuickPick(items, { ...options, canPickMany: true }))?.map(({ extra }) => extra);
 }

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { type BuiltInInfo, builtInInfos } from '../../core/reward/builtInInfos.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 /** The built-in reward of a name; asked for without one. undefined: the person changed their mind. */
@@ -11,7 +12,7 @@ export async function pickBuiltIn(use: unknown): Promise<BuiltInInfo | undefined
 		if (info === undefined) throw new Failure('missing', `There is no built-in reward "${displayText(use, 60)}".`);
 		return info;
 	}
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		builtInInfos.map((info) => ({ label: info.name, description: info.range, detail: info.sentence, info })),
 		{ title: 'Built-in rewards', placeHolder: 'Which one to read', matchOnDetail: true },
 	);

@@ -6,6 +6,7 @@ import { viewIds } from '../ids.ts';
 import { requireTrust } from '../launchSettings.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import type { PythonInterpreter } from './pythonInterpreter.ts';
 import type { RewardTargets } from './rewardTarget.ts';
@@ -74,5 +75,5 @@ export class ExportCommand extends Disposable {
 
 async function pickTarget(title: string): Promise<ExportTarget | undefined> {
 	const items = exportTargets.map((target) => ({ label: targetInfos[target].title, target }));
-	return (await vscode.window.showQuickPick(items, { title, placeHolder: 'For which trainer' }))?.target;
+	return (await showQuickPick(items, { title, placeHolder: 'For which trainer' }))?.target;
 }

@@ -12,6 +12,7 @@ import type { ComparedSide } from '../../rewards/compareRewards.ts';
 import type { RewardRunner } from '../../rewards/rewardRunner.ts';
 import { viewIds } from '../ids.ts';
 import { withProgress } from '../progress.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
 import type { Judgements } from './judgements.ts';
@@ -69,8 +70,7 @@ export class JudgeCommands {
 		const target = await this.#needs.targets.reward(args, title, this.#known);
 		if (target === undefined) return;
 		const { file, reward } = target;
-		const against =
-			answers.with ?? (await vscode.window.showQuickPick(choices, { title, placeHolder: 'With what' }))?.with;
+		const against = answers.with ?? (await showQuickPick(choices, { title, placeHolder: 'With what' }))?.with;
 		if (against === undefined) return;
 		const other = against === 'file' ? await this.#otherReward(file, answers) : null;
 		if (other === undefined) return;
@@ -168,7 +168,7 @@ export class JudgeCommands {
 				})),
 			),
 		);
-		const picked = await vscode.window.showQuickPick(items.flat(), {
+		const picked = await showQuickPick(items.flat(), {
 			title: `Compare ${basename(file)}`,
 			placeHolder: 'With which reward',
 			matchOnDescription: true,
@@ -191,7 +191,7 @@ async function askWeights(run: string): Promise<Record<string, number> | undefin
 		const name = one.name ?? ('file' in one ? basename(one.file).replace(/\.reward\.\w+$/, '') : '');
 		return `${name}=${one.weight ?? 1}`;
 	});
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title: 'Compare with other weights',
 		prompt: 'Names and weights of the rewards; those that are left out keep theirs',
 		value: present.join(', '),

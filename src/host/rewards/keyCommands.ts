@@ -1,5 +1,5 @@
-import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { type ApiKeys, originOf } from './apiKeys.ts';
 
 /** Asks for an address and its key. @returns whether anything has changed */
@@ -7,11 +7,10 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 	const given =
 		typeof address === 'string'
 			? address
-			: await vscode.window.showInputBox({
+			: await showInputBox({
 					title: 'Set an API key',
 					prompt: 'Address of the server; the key is sent to this origin and to no other',
 					placeHolder: 'https://api.example.com',
-					ignoreFocusOut: true,
 					validateInput: (input) => {
 						try {
 							originOf(input);
@@ -23,11 +22,10 @@ export async function setApiKey(keys: ApiKeys, address: unknown): Promise<boolea
 				});
 	if (given === undefined || given === '') return false;
 	const origin = originOf(given);
-	const key = await vscode.window.showInputBox({
+	const key = await showInputBox({
 		title: `API key of ${origin}`,
 		prompt: "Kept in the editor's secret storage",
 		password: true,
-		ignoreFocusOut: true,
 	});
 	if (key === undefined || key.trim() === '') return false;
 	await keys.set(origin, key.trim());
@@ -41,7 +39,7 @@ export async function removeApiKey(keys: ApiKeys, origin: unknown): Promise<bool
 	const chosen =
 		typeof origin === 'string'
 			? origin
-			: await vscode.window.showQuickPick([...origins], { title: 'Remove an API key', placeHolder: 'Of which server' });
+			: await showQuickPick([...origins], { title: 'Remove an API key', placeHolder: 'Of which server' });
 	if (chosen === undefined) return false;
 	await keys.remove(chosen);
 	return true;

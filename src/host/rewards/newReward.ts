@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { exists } from '../exists.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import type { RewardFileList } from './rewardFileList.ts';
 import { elsewhere } from './rewardFileList.ts';
@@ -41,8 +42,7 @@ export async function newReward(
 ): Promise<vscode.Uri | undefined> {
 	const title = 'New reward';
 	const language =
-		answers.language ??
-		(await vscode.window.showQuickPick(languages, { title, placeHolder: 'In which language' }))?.language;
+		answers.language ?? (await showQuickPick(languages, { title, placeHolder: 'In which language' }))?.language;
 	if (language === undefined) return undefined;
 	const folder = answers.folder ?? (await pickFolder(places.files));
 	if (folder === undefined) return undefined;
@@ -55,7 +55,7 @@ export async function newReward(
 	};
 	const name =
 		answers.name ??
-		(await vscode.window.showInputBox({
+		(await showInputBox({
 			title,
 			prompt: 'Name of the reward and of its file',
 			value: (await fault('brevity')) === undefined ? 'brevity' : '',
@@ -122,9 +122,7 @@ async function pickFolder(files: RewardFileList): Promise<vscode.Uri | undefined
 	}));
 	items.push({ label: '$(folder-opened) Another folder', folder: null });
 	const picked =
-		folders.size === 0
-			? items[0]
-			: await vscode.window.showQuickPick(items, { title: 'New reward', placeHolder: 'In which folder' });
+		folders.size === 0 ? items[0] : await showQuickPick(items, { title: 'New reward', placeHolder: 'In which folder' });
 	if (picked === undefined || picked.folder !== null) return picked?.folder ?? undefined;
 	const chosen = await vscode.window.showOpenDialog({
 		canSelectFiles: false,

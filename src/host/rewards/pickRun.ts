@@ -1,5 +1,6 @@
-import * as vscode from 'vscode';
+import type * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { presentRun } from '../runPresentation.ts';
 import type { RunStore } from '../runStore.ts';
 
@@ -25,6 +26,6 @@ export async function pickRun(store: RunStore, question: RunQuestion): Promise<s
 	});
 	if (question.none !== undefined) items.unshift({ ...question.none, folder: null });
 	const { title, placeHolder } = question;
-	const picked = await vscode.window.showQuickPick(items, { title, placeHolder, matchOnDescription: true });
+	const picked = await showQuickPick(items, { title, placeHolder, matchOnDescription: true });
 	return picked?.folder;
 }

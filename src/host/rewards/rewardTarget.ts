@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { isRewardDocument, rewardAt } from './rewardDocuments.ts';
 import type { RewardFileList } from './rewardFileList.ts';
@@ -38,7 +39,7 @@ export class RewardTargets {
 		}
 		const [only] = files;
 		if (files.length === 1 && only !== undefined) return { file: only, reward: null };
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			files.map((file) => ({ label: displayText(vscode.workspace.asRelativePath(file), 300), file })),
 			{ title, placeHolder: 'Which reward file' },
 		);
@@ -62,7 +63,7 @@ export class RewardTargets {
 			throw new Failure('missing', `${basename(file)} has no reward.`, 'Export a function of a sample from it.');
 		}
 		if (names.length === 1) return { file, reward: only };
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			names.map((name) => ({ label: displayText(name, 100), name })),
 			{ title, placeHolder: `Which reward of ${basename(file)}` },
 		);

@@ -3,6 +3,7 @@ import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
 import { commandIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { addReward, type RewardEntry } from './recipeEdit.ts';
 import { elsewhere } from './rewardFileList.ts';
@@ -83,7 +84,7 @@ async function pickRecipe(title: string): Promise<vscode.Uri | undefined> {
 		throw new Failure('missing', 'The workspace has no *.recipe.json.', 'Make one with "New Project".');
 	}
 	if (recipes.length === 1) return recipes[0];
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		recipes.map((uri) => ({ label: displayText(vscode.workspace.asRelativePath(uri), 300), uri })),
 		{ title, placeHolder: 'In which recipe' },
 	);
@@ -95,7 +96,7 @@ async function askWeight(title: string, proposed: number): Promise<number | unde
 		const value = input.trim() === '' ? Number.NaN : Number(input);
 		return Number.isFinite(value) && Math.abs(value) <= 1e6 ? undefined : 'Enter a number.';
 	};
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title,
 		prompt: 'Weight in the sum of rewards',
 		value: String(proposed),

@@ -7,6 +7,7 @@ import { LoadFailure } from '../../rewards/loadFailure.ts';
 import { viewIds } from '../ids.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
 import { resultsOf } from './fileVerification.ts';
@@ -187,7 +188,7 @@ function isVisible(file: string): boolean {
 async function pickProblem(session: RewardSession): Promise<number | undefined> {
 	const problems = await session.problems();
 	if (problems.length < 2) return 0;
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		problems.slice(0, mostRows).map(({ problem, name }, index) => ({
 			label: displayText(problem.prompt, 200) || name,
 			description: displayText(problem.answer ?? '', 80),
@@ -206,7 +207,7 @@ async function pickRow(verification: Verification): Promise<number | undefined> 
 		.map((row, index) => ({ row, index }))
 		.sort((a, b) => rank(a.row) - rank(b.row) || a.index - b.index)
 		.slice(0, mostRows);
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		rows.map(({ row, index }) => ({
 			label: `${row.error !== undefined ? '$(error) ' : row.passed === false ? '$(warning) ' : ''}${displayText(row.label, 100)}`,
 			description: valueWords(row),

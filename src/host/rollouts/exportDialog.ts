@@ -17,6 +17,7 @@ import type { RunContent } from '../../runs/runContent.ts';
 import { runTags } from '../../runs/runTags.ts';
 import type { Notices } from '../notices.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import { applyOptions, type ExportChoices, noChoices, optionsOf } from './exportOptions.ts';
 
@@ -58,7 +59,7 @@ async function pickFormat(what: string): Promise<ExportFormat | null> {
 		exportFormats
 			.filter((format) => exportFormatInfos[format].from === from)
 			.map((format) => ({ label: exportFormatInfos[format].title, detail: exportFormatInfos[format].detail, format }));
-	const picked = await vscode.window.showQuickPick(
+	const picked = await showQuickPick(
 		[
 			separator('Rollouts'),
 			...items('rollouts'),
@@ -77,11 +78,10 @@ async function pickChoices(format: ExportFormat, what: string): Promise<ExportCh
 	const options = optionsOf(format);
 	if (options.length === 0) return noChoices;
 	const items = options.map((option) => ({ label: option.label, detail: option.detail, option }));
-	const picked = await vscode.window.showQuickPick(items, {
+	const picked = await showQuickPick(items, {
 		title: `Export ${what} as ${exportFormatInfos[format].title}`,
 		placeHolder: 'Check what is to hold, or go on without any',
 		canPickMany: true,
-		ignoreFocusOut: true,
 	});
 	return picked && applyOptions(picked.map(({ option }) => option));
 }
@@ -93,10 +93,9 @@ async function pickPerturbation(): Promise<Perturbation | undefined> {
 		description: kind,
 		perturbation: kind,
 	}));
-	const picked = await vscode.window.showQuickPick(items, {
+	const picked = await showQuickPick(items, {
 		title: 'Changed completions',
 		placeHolder: 'What is changed in each, to see what a model learns from the rest (Li et al. 2025)',
-		ignoreFocusOut: true,
 	});
 	return picked && { kind: picked.perturbation, share: halves.includes(picked.perturbation) ? 0.5 : 1 };
 }

@@ -22,6 +22,7 @@ import type { Notices } from '../notices.ts';
 import type { StrategiesActions } from '../panels/strategiesPanel.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText, isForeign, nameOf } from '../runView.ts';
@@ -188,7 +189,7 @@ export class ComparisonCommand extends Disposable {
 					break;
 				}
 				case 4: {
-					const picked = await vscode.window.showQuickPick(
+					const picked = await showQuickPick(
 						strategies.map(({ name, title, description, source }) => ({
 							label: title,
 							description: source,
@@ -196,7 +197,7 @@ export class ComparisonCommand extends Disposable {
 							picked: name === 'self-consistency' || name === 'best-of-n' || name === 'beam' || name === 'mcts',
 							name,
 						})),
-						{ title: 'Compare Strategies (4/5): which strategies', canPickMany: true, ignoreFocusOut: true },
+						{ title: 'Compare Strategies (4/5): which strategies', canPickMany: true },
 					);
 					answer = picked === undefined || picked.length === 0 ? 'cancel' : { value: picked };
 					draft.names = picked?.map(({ name }) => name) ?? [];

@@ -6,6 +6,7 @@ import type { ToolSpec } from '../../protocol/searchSpec.ts';
 import { writeFileAtomic } from '../../runs/atomicFile.ts';
 import { searchLogEnding } from '../../runs/searchLog.ts';
 import type { Notices } from '../notices.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 import type { AgreedTools } from './agreedTools.ts';
 import type { SearchCommands } from './searchCommands.ts';
@@ -116,7 +117,7 @@ export class ResearchCommands extends Disposable {
 		if (views.length === 0) {
 			throw new Failure('missing', 'There is no research yet.', 'Begin one with Research with Reflexion.');
 		}
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			views.map((view) => ({
 				label: displayText(view.start.problem.prompt, 100),
 				description: view.running ? 'running' : new Date(view.changed).toLocaleString(),
@@ -131,11 +132,10 @@ export class ResearchCommands extends Disposable {
 async function askQuestion(): Promise<string | undefined> {
 	const editor = vscode.window.activeTextEditor;
 	const selected = editor === undefined ? '' : editor.document.getText(editor.selection).trim();
-	const text = await vscode.window.showInputBox({
+	const text = await showInputBox({
 		title: 'Research with Reflexion: the question',
 		prompt: 'It is answered in about 250 words, with references to what tools find',
 		value: selected.slice(0, 2000),
-		ignoreFocusOut: true,
 		validateInput: (typed) => (typed.trim() === '' ? 'Write a question.' : null),
 	});
 	return text?.trim();

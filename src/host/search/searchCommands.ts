@@ -12,6 +12,7 @@ import { isBeingSearched, searchLogEnding } from '../../runs/searchLog.ts';
 import { viewIds } from '../ids.ts';
 import type { TreeActions } from '../panels/treePanel.ts';
 import { withProgress } from '../progress.ts';
+import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf } from '../runView.ts';
 import type { AgreedTools } from './agreedTools.ts';
@@ -120,7 +121,7 @@ export class SearchCommands {
 			typeof step === 'number'
 				? checkpoints.find((checkpoint) => checkpoint.step === step)
 				: (
-						await vscode.window.showQuickPick(
+						await showQuickPick(
 							checkpoints.map((checkpoint) => ({
 								label: `Step ${checkpoint.step}`,
 								description: [
@@ -233,7 +234,7 @@ export class SearchCommands {
 		const name =
 			typeof named === 'string'
 				? named
-				: await vscode.window.showInputBox({
+				: await showInputBox({
 						title: 'Rename Search',
 						value: stem,
 						validateInput: (text) => faultOfName(text),
@@ -326,7 +327,7 @@ export class SearchCommands {
 		const views = list.searches.filter(fits);
 		if (views.length === 0) throw new Failure('missing', 'There is no such search.', 'Start one with New Search.');
 		if (views.length === 1) return views[0]?.log;
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			views.map((view) => {
 				const { label, description, icon } = presentSearch(view);
 				return { label: `$(${icon.id}) ${label}`, description, log: view.log };
@@ -337,7 +338,7 @@ export class SearchCommands {
 	}
 
 	async #chooseRun(): Promise<string | undefined> {
-		const picked = await vscode.window.showQuickPick(
+		const picked = await showQuickPick(
 			this.#needs.store.runs.map((view) => ({ label: nameOf(view), folder: view.folder })),
 			{ title: 'Search with a checkpoint', placeHolder: 'Of which run' },
 		);

@@ -10,6 +10,7 @@ import type { Notices } from '../notices.ts';
 import type { SearchAction, TreeActions, TreePlace } from '../panels/treePanel.ts';
 import type { PolicyWorkbench } from '../policies/policyWorkbench.ts';
 import { withProgress } from '../progress.ts';
+import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
@@ -113,7 +114,7 @@ export class SearchWorkbench extends Disposable {
 			chooseOther: async (log) => {
 				await store.refresh();
 				const others = store.searches.filter((view) => view.log !== log);
-				const picked = await vscode.window.showQuickPick(
+				const picked = await showQuickPick(
 					[
 						...others.map((view) => {
 							const { label, description, icon } = presentSearch(view);

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import * as vscode from 'vscode';
 import type { ToolSpec } from '../../protocol/searchSpec.ts';
+import { showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
 
 interface Offer extends vscode.QuickPickItem {
@@ -56,13 +57,12 @@ export async function askTools(
 					},
 				]),
 	];
-	const chosen = await vscode.window.showQuickPick(
+	const chosen = await showQuickPick(
 		offers.map((offer) => ({ ...offer, picked: last.includes(offer.use) })),
 		{
 			title: 'Research with Reflexion: tools',
 			placeHolder: 'What it may ask; what is found goes to the policy',
 			canPickMany: true,
-			ignoreFocusOut: true,
 		},
 	);
 	if (chosen === undefined) return undefined;

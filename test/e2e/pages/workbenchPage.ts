@@ -32,11 +32,15 @@ export class WorkbenchPage {
 		await this.ready();
 	}
 
-	/** As F5 in the browser or "Reload Window" do. */
+	/** As a person does with "Reload Window". */
 	async reload(): Promise<void> {
-		// A browser workbench writes which editors are open every five seconds, and not when its page goes.
-		await this.page.waitForTimeout(6000);
-		await this.page.reload({ waitUntil: 'domcontentloaded', timeout: patience });
+		// The editor's own command, not the browser's: that one drops what the workbench has not written yet.
+		const gone = this.page.waitForEvent('framenavigated', {
+			predicate: (frame) => frame === this.page.mainFrame(),
+			timeout: patience,
+		});
+		await this.command('Developer: Reload Window');
+		await gone;
 		await this.ready();
 	}
 

@@ -27,7 +27,7 @@ export type PickItem = { readonly label: string; readonly description?: string }
 export const ProgressLocation = { Notification: 15 } as const;
 
 export const window = {
-	withProgress: (_: unknown, task: (progress: unknown, token: { isCancellationRequested: boolean }) => unknown) =>
+	withProgress: (_: unknown, task: (progress: unknown, token: object) => unknown) =>
 		task({ report() {} }, { isCancellationRequested: false, onCancellationRequested: never }),
 	showQuickPick: async (items: readonly PickItem[]) => {
 		if (picks.length === 0) throw new Error('no list was expected');

@@ -94,26 +94,30 @@ test('a finished run opens at its newest step and first group', limit, async () 
 	dispose();
 });
 
-test('evaluations that another trainer writes are listed as they come, and when a newer one takes the place of an old one', limit, async () => {
-	const run = newRun();
-	const write = async (part: string, step: number) => {
-		await mkdir(join(run, part), { recursive: true });
-		const row = { input: '1+1=', output: `${step}`, gts: '2', score: 1, step };
-		await writeFile(join(run, part, `${step}.jsonl`), `${JSON.stringify(row)}\n`);
-	};
-	await write('rollouts', 1);
-	await write('val_dump', 1);
-	const { model, groupReady, until, dispose } = connect(run);
-	await groupReady();
-	assert.deepEqual(model.run?.validation, [1]);
-	await write('val_dump', 2);
-	await until(() => model.run?.validation?.length === 2);
-	assert.deepEqual(model.run?.validation, [1, 2]);
-	await rename(join(run, 'val_dump', '2.jsonl'), join(run, 'val_dump', '3.jsonl'));
-	await until(() => model.run?.validation?.at(-1) === 3);
-	assert.deepEqual(model.run?.validation, [1, 3]);
-	dispose();
-});
+test(
+	'evaluations that another trainer writes are listed as they come, and when a newer one takes the place of an old one',
+	limit,
+	async () => {
+		const run = newRun();
+		const write = async (part: string, step: number) => {
+			await mkdir(join(run, part), { recursive: true });
+			const row = { input: '1+1=', output: `${step}`, gts: '2', score: 1, step };
+			await writeFile(join(run, part, `${step}.jsonl`), `${JSON.stringify(row)}\n`);
+		};
+		await write('rollouts', 1);
+		await write('val_dump', 1);
+		const { model, groupReady, until, dispose } = connect(run);
+		await groupReady();
+		assert.deepEqual(model.run?.validation, [1]);
+		await write('val_dump', 2);
+		await until(() => model.run?.validation?.length === 2);
+		assert.deepEqual(model.run?.validation, [1, 2]);
+		await rename(join(run, 'val_dump', '2.jsonl'), join(run, 'val_dump', '3.jsonl'));
+		await until(() => model.run?.validation?.at(-1) === 3);
+		assert.deepEqual(model.run?.validation, [1, 3]);
+		dispose();
+	},
+);
 
 test('a live run is followed until one chooses what to read; then new steps are only counted', limit, async () => {
 	const run = newRun();

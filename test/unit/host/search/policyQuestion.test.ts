@@ -18,7 +18,10 @@ async function checkpoint(run: string, step: number, stage: string | null, score
 	await mkdir(folder, { recursive: true });
 	await writeFile(join(folder, 'model.safetensors'), 'weights');
 	const files = [{ name: 'model.safetensors', bytes: 7 }];
-	await writeFile(join(folder, 'checkpoint.json'), JSON.stringify({ format: 1, step, stage, score, time: step, files }));
+	await writeFile(
+		join(folder, 'checkpoint.json'),
+		JSON.stringify({ format: 1, step, stage, score, time: step, files }),
+	);
 	return folder;
 }
 
