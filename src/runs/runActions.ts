@@ -12,6 +12,7 @@ import { formatLine } from './jsonLines.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
 import { listRolloutSteps, readAnnotation, readLines } from './runReader.ts';
+import { lockPatience } from './runStatus.ts';
 import { listFolder } from './safeFile.ts';
 
 /** Changes what a person says about a run (name, tags, note); an undefined value takes the field away. */
@@ -50,7 +51,7 @@ export const noteRun = (run: string, note: string): Promise<RunAnnotation> => an
 
 /** Does something to a run that no engine may be at work on; fails with `busy` when one is. */
 export async function withIdleRun<T>(run: string, work: () => Promise<T>): Promise<T> {
-	const lock = await RunLock.acquire(join(run, runFiles.lock), `The run ${run}`);
+	const lock = await RunLock.acquire(join(run, runFiles.lock), `The run ${run}`, await lockPatience(run));
 	try {
 		return await work();
 	} finally {

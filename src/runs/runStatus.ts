@@ -1,5 +1,5 @@
 import type { RunRecord, RunStatus } from '../protocol/runRecord.ts';
-import { silentMs } from './lockTimes.ts';
+import { endingMs, silentMs } from './lockTimes.ts';
 import { processState } from './processIdentity.ts';
 import { readRecord } from './runReader.ts';
 
@@ -8,6 +8,12 @@ const liveStatuses: readonly RunStatus[] = ['starting', 'running', 'paused'];
 /** Whether a record says that an engine is at work; whether it is, {@link effectiveStatus} tells. */
 export function claimsLife(record: Pick<RunRecord, 'status'>): boolean {
 	return liveStatuses.includes(record.status);
+}
+
+/** How long the lock of a run is worth waiting for, in milliseconds: who has written that it is over still puts it away. */
+export async function lockPatience(folder: string): Promise<number> {
+	const record = await readRecord(folder).catch(() => null);
+	return record !== null && !claimsLife(record) ? endingMs : 0;
 }
 
 /**

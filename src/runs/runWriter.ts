@@ -19,12 +19,12 @@ import {
 	superfluous,
 } from './checkpointFiles.ts';
 import { formatLine } from './jsonLines.ts';
-import { endingMs, heartbeatMs } from './lockTimes.ts';
+import { heartbeatMs } from './lockTimes.ts';
 import { ownIdentity } from './processIdentity.ts';
 import { rolloutPath, runFiles, stepName } from './runFiles.ts';
 import { RunLock } from './runLock.ts';
 import { readRecord } from './runReader.ts';
-import { claimsLife } from './runStatus.ts';
+import { lockPatience } from './runStatus.ts';
 import { openRegular, refuseLinks } from './safeFile.ts';
 import { recoverCheckpoints, supersede } from './supersede.ts';
 
@@ -97,8 +97,7 @@ export class RunWriter {
 	 * of run.json are kept, an old error or reason of a pause is dropped.
 	 */
 	static async reopen(folder: string): Promise<RunWriter> {
-		const known = await readRecord(folder).catch(() => null);
-		const lock = await lockRun(folder, known !== null && !claimsLife(known) ? endingMs : 0);
+		const lock = await lockRun(folder, await lockPatience(folder));
 		try {
 			const { error: _, pause: __, ...old } = await readRecord(folder);
 			const time = now();

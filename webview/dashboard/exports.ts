@@ -70,12 +70,15 @@ export async function exportChart(
 			label: line.label,
 			colour: theme.series[line.colour % theme.series.length] ?? theme.foreground,
 		}));
-	const first = spec.lines[0];
-	const over = first ? describeMetric(first.metric).over : '';
-	const smoothing = model.smoother.weight > 0 ? `, smoothed ${model.smoother.weight.toFixed(2)}` : '';
-	const axis = link.axis === 'step' ? 'by step' : 'by time';
-	const subtitle = `${runName}, ${axis}${smoothing}${over === '' ? '' : `; ${over}`}`;
+	const over = spec.lines[0] ? describeMetric(spec.lines[0].metric).over : '';
+	const subtitle = pictureSubtitle(runName, link.axis, model.smoother.weight, over);
 	await save(name, kind, await chartPicture(canvas, { title: spec.title, subtitle, legend, theme }));
+}
+
+/** What a picture says below its title, since the controls that were set do not come with it. */
+export function pictureSubtitle(runName: string, axis: PlotLink['axis'], smoothing: number, over: string): string {
+	const smoothed = smoothing > 0 ? `, smoothed ${smoothing.toFixed(2)}` : '';
+	return `${runName}, ${axis === 'step' ? 'by step' : 'by time'}${smoothed}${over === '' ? '' : `; ${over}`}`;
 }
 
 export async function exportAll(model: DashboardModel, link: PlotLink, save: SaveFile): Promise<void> {

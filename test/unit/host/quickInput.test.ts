@@ -22,7 +22,9 @@ test('lists and lines stay open when something else takes the focus', async () =
 
 test('nothing asks with other lists and lines', () => {
 	const files = globSync('src/**/*.ts', { cwd: root });
-	const asking = files.filter((file) => /window\s*\.show(QuickPick|InputBox)\(/.test(readFileSync(join(root, file), 'utf8')));
+	const asking = files.filter((file) =>
+		/window\s*\.show(QuickPick|InputBox)\(/.test(readFileSync(join(root, file), 'utf8')),
+	);
 	assert.deepEqual(asking, [join('src', 'host', 'quickInput.ts')]);
 	const making = files.filter((file) => /\.create(QuickPick|InputBox)\b/.test(readFileSync(join(root, file), 'utf8')));
 	for (const file of making) assert.match(readFileSync(join(root, file), 'utf8'), /ignoreFocusOut = true/, file);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { RunStatus } from '../../../src/protocol/runRecord.ts';
 import {
 	noteRun,
 	pruneCheckpoints,
@@ -61,6 +62,25 @@ test('a run goes to the trash and comes back', async (context) => {
 	assert.equal(basename(second), 'one-2');
 	assert.equal(await restoreRun(trashed), run);
 	assert.equal((await readRecord(run)).step, 3);
+});
+
+test('a run that is over is waited for while its writer puts the lock away', async (context) => {
+	const begin = async (status: RunStatus) => {
+		const folder = join(await temporaryFolder(context), 'runs', status);
+		await mkdir(folder, { recursive: true });
+		const writer = await RunWriter.create(folder, initialRecord);
+		await writer.updateRecord({ status });
+		return { folder, writer };
+	};
+	const live = await begin('running');
+	await assert.rejects(pruneTokenLogs(live.folder), { reason: 'busy' });
+	await live.writer.close();
+	const over = await begin('finished');
+	const pruned = pruneTokenLogs(over.folder);
+	const first = await Promise.race([pruned, new Promise((resolve) => setTimeout(resolve, 300, 'waits'))]);
+	assert.equal(first, 'waits');
+	await over.writer.close();
+	assert.equal(await pruned, 0);
 });
 
 test('what is at work is left alone', async (context) => {

@@ -4,7 +4,7 @@ import { Random } from '../../../src/base/random.ts';
 import { MetricTable } from '../../../src/core/metrics/metricTable.ts';
 import { chartsOf, matchesFilter, metricsOf } from '../../../webview/dashboard/chartCatalogue.ts';
 import { explainChart, explainMetric, metricContext } from '../../../webview/dashboard/explanations.ts';
-import { csvOf } from '../../../webview/dashboard/exports.ts';
+import { csvOf, pictureSubtitle } from '../../../webview/dashboard/exports.ts';
 import { sharesOf } from '../../../webview/dashboard/shareBar.ts';
 import { stageInView, stageRanges } from '../../../webview/dashboard/stageRanges.ts';
 import {
@@ -618,6 +618,11 @@ describe('exports', () => {
 		assert.equal(fileNameOf('run one', 'Reward components'), 'run-one-Reward-components');
 		assert.equal(fileNameOf('../../etc/passwd', 'x'), 'etc-passwd-x');
 		assert.equal(fileNameOf('\u4e2d', '..'), 'export');
+	});
+
+	it('say in a picture what its controls said', () => {
+		assert.equal(pictureSubtitle('addition', 'step', 0, ''), 'addition, by step');
+		assert.equal(pictureSubtitle('r', 'time', 0.6, 'mean over steps'), 'r, by time, smoothed 0.60; mean over steps');
 	});
 
 	it('wrap the legend of a picture', () => {

@@ -16,7 +16,14 @@ import { traceCompletion } from '../../../webview/lib/trace/completionTrace.ts';
 import { BehaviourHistory, spread } from '../../../webview/rollouts/behaviourHistory.ts';
 import { Chosen, pairToCompare } from '../../../webview/rollouts/chosen.ts';
 import { commonBeginning } from '../../../webview/rollouts/commonBeginning.ts';
-import { comparisonMarks, partingOf, partingWord, type Side } from '../../../webview/rollouts/comparison.ts';
+import {
+	comparedNumbers,
+	comparisonMarks,
+	difference,
+	partingOf,
+	partingWord,
+	type Side,
+} from '../../../webview/rollouts/comparison.ts';
 import { ContinuationModel } from '../../../webview/rollouts/continuationModel.ts';
 import { labelAction } from '../../../webview/rollouts/labelKeys.ts';
 import { LabelModel } from '../../../webview/rollouts/labelModel.ts';
@@ -101,6 +108,34 @@ test('two completions part at a token where tokens were recorded, else at a char
 	assert.equal(partingOf(side('xy', ['<s>', 'x', 'y']), side('xz', ['<s>', 'x', 'z']))?.unit, 'character');
 	// A pair of code units is one character.
 	assert.equal(partingOf(side('a😀'), side('a😁'))?.start, 1);
+});
+
+test('compared numbers name each reward once, and count tokens where both sides have them', () => {
+	const numbers = (text: string, values: object): Side => {
+		const one = side(text);
+		return { ...one, content: { ...one.content, rollout: { ...one.content.rollout, ...values } } };
+	};
+	const rows = (a: Side, b: Side) =>
+		comparedNumbers(a, b).map((row) => [row.name, row.left, row.right, difference(row)]);
+	const plain = { reward: 1, advantage: 0.5, rewards: [['reward', 1]] };
+	assert.deepEqual(rows(numbers('ab', plain), numbers('abc', { ...plain, reward: 0.25, advantage: null })), [
+		['Reward', 1, 0.25, '−0.75'],
+		['Advantage', 0.5, null, '–'],
+		['Characters', 2, 3, '+1'],
+	]);
+	const parts = { reward: 1, advantage: 0, tokens: 7, rewards: [['accuracy', 1]] };
+	const others = { ...parts, tokens: 7, rewards: [['format', 0.5]] };
+	assert.deepEqual(rows(numbers('', parts), numbers('', others)), [
+		['Reward', 1, 1, '='],
+		['accuracy', 1, null, '–'],
+		['format', null, 0.5, '–'],
+		['Advantage', 0, 0, '='],
+		['Tokens', 7, 7, '='],
+	]);
+	assert.deepEqual(
+		comparedNumbers(numbers('', parts), numbers('', parts)).map(({ name }) => name),
+		['Reward', 'accuracy', 'Advantage', 'Tokens'],
+	);
 });
 
 test('the marks of a comparison cover each text once, whatever it holds (seeded)', () => {

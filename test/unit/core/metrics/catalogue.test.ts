@@ -36,6 +36,9 @@ describe('the metric catalogue', () => {
 			['seconds', 'time'],
 		);
 		assert.equal(describeMetric('throughput/problems').unit, 'rate');
+		for (const name of ['rewards/a/mean', 'eval/heldout/accuracy', 'time/generate', 'throughput/problems'])
+			assert.equal(describeMetric(name).logScale, false, name);
+		assert.equal(describeMetric('grad_norm').logScale, true);
 	});
 
 	it('describes what GPUs do', () => {

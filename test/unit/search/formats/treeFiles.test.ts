@@ -198,6 +198,23 @@ describe('graphs of other programs', () => {
 		]);
 	});
 
+	it('of OpenR have their best among the valued nodes below the root', async () => {
+		const node = (info: object, children: object = {}) => ({
+			info: { visit_cnt: null, prior_p: null, ...info },
+			children,
+		});
+		const root = node(
+			{ text_state: 'Q', value: 0.9 },
+			{ a: node({ last_action: 'a' }), b: node({ last_action: 'b', value: -0.2 }), c: node({ last_action: 'c' }) },
+		);
+		const best = async (value: object) => {
+			const [tree] = (await readTreeFile(await written(value))).trees;
+			return tree?.facts.best ?? null;
+		};
+		assert.equal((await best(root))?.value, -0.2);
+		assert.equal(await best(node({ text_state: 'Q', value: 0.9 }, { a: node({ last_action: 'a' }) })), null);
+	});
+
 	it('may be deep or wide without end', async () => {
 		const step = '{"reasoning_step": "s", "visit_count": 1, "q_value": 0, "children": [';
 		const last = '{"reasoning_step": "last", "visit_count": 1, "q_value": 1, "children": []}';
