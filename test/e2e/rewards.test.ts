@@ -102,9 +102,7 @@ test('write rewards, and train with them: what they do stands behind their signa
 	}
 
 	await step('a hover over the signature has the best and the worst row', async () => {
-		await steps.goTo(lineOf('rewards/steps.reward.ts', 'export const steps'));
-		await page.keyboard.press('Home');
-		for (let i = 0; i < 'export const st'.length; i++) await page.keyboard.press('ArrowRight');
+		await steps.goTo(lineOf('rewards/steps.reward.ts', 'export const steps'), 'export const st'.length + 1);
 		await workbench.command('Show or Focus Hover');
 		const hover = page.locator('.monaco-hover.fade-in, .monaco-resizable-hover').filter({ hasText: 'Best: 1.00' });
 		await hover.first().waitFor();

@@ -91,14 +91,19 @@ export class RewardPage {
 		await this.save();
 	}
 
-	async goTo(line: number): Promise<void> {
+	/** Puts the cursor there; lines and columns count from 1. */
+	async goTo(line: number, column = 1): Promise<void> {
 		const { page } = this.#workbench;
 		await page.locator('.editor-instance .view-lines').first().click();
 		await page.keyboard.press('Control+g');
-		await this.#workbench.quickInput().waitFor();
-		await page.keyboard.type(`:${line}`.slice((await this.#workbench.quickInput().inputValue()) === ':' ? 1 : 0));
+		const input = this.#workbench.quickInput();
+		await input.waitFor();
+		await input.fill(`:${line}:${column}`);
 		await page.keyboard.press('Enter');
-		await this.#workbench.page.locator('.quick-input-widget:visible').waitFor({ state: 'hidden' });
+		await page.locator('.quick-input-widget:visible').waitFor({ state: 'hidden' });
+		// Keys that are pressed before the focus is back are lost.
+		await page.locator('.editor-instance .monaco-editor.focused').first().waitFor();
+		await page.locator('.statusbar').getByText(`Ln ${line}, Col ${column}`, { exact: true }).waitFor();
 	}
 
 	async save(): Promise<void> {
