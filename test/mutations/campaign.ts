@@ -9,6 +9,7 @@ import {
 	mkdtempSync,
 	openSync,
 	readFileSync,
+	renameSync,
 	rmSync,
 	symlinkSync,
 	writeFileSync,
@@ -31,6 +32,14 @@ export interface Verdict {
 	readonly seconds: number;
 }
 
+interface Failed {
+	readonly words: string;
+	/** Its test file, where it is known. */
+	readonly file: string | null;
+}
+
+/** Test files that are tried before all others. */
+const nearest = 4;
 /** Of one place; a change that makes the tests hang is caught. */
 const timeoutSeconds = 1500;
 /** Of one test: the slowest takes half of it. */
@@ -89,26 +98,50 @@ export class Campaign {
 		});
 		if (files.length === 0) return verdict(false, 'no test reaches it');
 		appendFileSync(log, `\n== ${place.file}:${line} ${place.original} -> ${place.replacement}\n${files.join(' ')}\n`);
-		for (let left = files; ; ) {
-			writeFileSync(path, mutated(text, place));
-			const failure = await this.#firstFailure(left, log).finally(() => writeFileSync(path, text));
-			if (failure === null) return verdict(false, 'nothing');
-			if (failure.file === null) return verdict(true, failure.words);
-			// A test that fails without the change, too, has caught nothing.
-			const { file } = failure;
-			if ((await this.#firstFailure([file], log)) === null) return verdict(true, failure.words);
-			left = left.filter((other) => other !== file);
+		const [built, own] = ['dist', 'dist-unchanged'].map((name) => join(this.#tree, name)) as [string, string];
+		if (!existsSync(own)) {
+			if (!(await this.#build(log))) throw new Error(`The copy of the checkout cannot be built: see ${log}`);
+			renameSync(built, own);
+		}
+		writeFileSync(path, mutated(text, place));
+		try {
+			if (!(await this.#build(log))) return verdict(true, 'the build');
+			for (let left = files; left.length > 0; ) {
+				const failure = await this.#firstFailure(left, log);
+				if (failure === null) break;
+				const { file } = failure;
+				if (file === null) return verdict(true, failure.words);
+				// A test that fails without the change, too, has caught nothing.
+				const changed = `${built}-changed`;
+				renameSync(built, changed);
+				renameSync(own, built);
+				writeFileSync(path, text);
+				const without = await this.#firstFailure([file], log);
+				renameSync(built, own);
+				if (without === null) return verdict(true, failure.words);
+				renameSync(changed, built);
+				writeFileSync(path, mutated(text, place));
+				left = left.filter((other) => other !== file);
+			}
+			return verdict(false, 'nothing');
+		} finally {
+			writeFileSync(path, text);
+			for (const folder of [built, `${built}-changed`]) rmSync(folder, { recursive: true, force: true });
 		}
 	}
 
-	/** Builds and runs the files. @returns what failed first, with its test file where it is known; null: nothing */
-	async #firstFailure(
-		files: readonly string[],
-		log: string,
-	): Promise<{ readonly words: string; readonly file: string | null } | null> {
+	async #build(log: string): Promise<boolean> {
+		return (await this.#command([join(this.#tree, 'esbuild.mjs'), '--tests'], log, 300)) === 0;
+	}
+
+	/** @returns what failed first, with its test file where it is known; null: nothing */
+	async #firstFailure(files: readonly string[], log: string): Promise<Failed | null> {
+		// Node runs files by their names: the nearest, which catch most changes, get a run of their own.
+		return (await this.#run(files.slice(0, nearest), log)) ?? (await this.#run(files.slice(nearest), log));
+	}
+
+	async #run(files: readonly string[], log: string): Promise<Failed | null> {
 		if (files.length === 0) return null;
-		if ((await this.#command([join(this.#tree, 'esbuild.mjs'), '--tests'], log, 300)) !== 0)
-			return { words: 'the build', file: null };
 		const before = readFileSync(log).length;
 		const code = await this.#command(
 			[
