@@ -80,7 +80,10 @@ export class Progress {
 
 	#remaining(): string {
 		if (this.#left.size === 0) return '';
-		return `   ${this.#left.size} left, ${durationText(this.secondsLeft())}`;
+		const seconds = this.secondsLeft();
+		// All that is left should have ended by now.
+		const time = seconds > 0 ? durationText(seconds) : 'it takes longer than expected';
+		return `   ${this.#left.size} left, ${time}`;
 	}
 }
 

@@ -67,3 +67,21 @@ test('durations are rounded to what can be known', () => {
 		'about 10 min',
 	]);
 });
+
+test('what takes longer than expected is not said to end at once', () => {
+	let now = 0;
+	const lines: string[] = [];
+	const a = item('a', 60);
+	const progress = new Progress(
+		[a],
+		1,
+		(line) => lines.push(line),
+		() => now,
+	);
+	progress.start(a);
+	for (now of [50_000, 60_000, 900_000]) progress.heartbeat();
+	assert.deepEqual(
+		lines.map((line) => line.split('   ')[1]),
+		['1 left, about 10 s', '1 left, it takes longer than expected', '1 left, it takes longer than expected'],
+	);
+});
