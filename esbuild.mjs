@@ -107,6 +107,10 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			...nodeProgram,
 			entryPoints: { cli: 'src/cli.ts' },
 			banner: { js: `#!/usr/bin/env node\n${nodeProgram.banner.js}` },
+			// A verb is read when it is called.
+			splitting: true,
+			chunkNames: 'cli-[name]-[hash]',
+			plugins: [inOneFile('src/cli.ts')],
 		},
 		rewardHost: {
 			...nodeProgram,

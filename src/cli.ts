@@ -20,7 +20,7 @@ async function main(argv: readonly string[]): Promise<number> {
 		const [name = 'help', ...args] = argv.filter((argument, i) => !(i === 0 && argument === '--json'));
 		const asked = name === '--help' || name === '-h' ? 'help' : name === '--version' ? 'version' : name;
 		const wantsHelp = asked !== 'help' && (args.includes('--help') || args.includes('-h'));
-		const verb = findVerb(wantsHelp ? 'help' : asked);
+		const verb = await findVerb(wantsHelp ? 'help' : asked);
 		return await verb.run({ output, args: wantsHelp ? [asked] : args, engine: enginePath() });
 	} catch (error) {
 		const failure = output.failure(error);

@@ -1,41 +1,7 @@
 import { Failure } from '../base/failure.ts';
-import { auditVerb } from './auditVerb.ts';
-import { compareStrategiesVerb } from './compareStrategiesVerb.ts';
-import { compareVerb } from './compareVerb.ts';
-import { datasetVerb } from './datasetVerb.ts';
-import { doctorVerb } from './doctorVerb.ts';
-import { estimateVerb } from './estimateVerb.ts';
-import { evaluateVerb } from './evaluateVerb.ts';
-import { exportOnnxVerb } from './exportOnnxVerb.ts';
-import { exportRewardVerb } from './exportRewardVerb.ts';
-import { exportVerb } from './exportVerb.ts';
-import { feedbackVerb } from './feedbackVerb.ts';
-import { generateDataVerb } from './generateDataVerb.ts';
 import { helpText, verbHelp } from './helpText.ts';
-import { inspectVerb } from './inspectVerb.ts';
-import { newVerb } from './newVerb.ts';
 import { parseArguments } from './parseArguments.ts';
-import { pipelineVerb } from './pipelineVerb.ts';
-import { queryVerb } from './queryVerb.ts';
-import { reflexionVerb } from './reflexionVerb.ts';
-import { reportVerb } from './reportVerb.ts';
-import { rescoreVerb } from './rescoreVerb.ts';
-import { resumeVerb } from './resumeVerb.ts';
-import { rewardMathVerb } from './rewardMathVerb.ts';
-import { runVerb } from './runVerb.ts';
-import { sandboxCheckVerb } from './sandboxCheckVerb.ts';
-import { searchVerb } from './searchVerb.ts';
-import { serveVerb } from './serveVerb.ts';
-import { setupPytorchVerb } from './setupPytorchVerb.ts';
-import { slurmVerb } from './slurmVerb.ts';
-import { solveVerb } from './solveVerb.ts';
-import { statusVerb } from './statusVerb.ts';
-import { stopVerb } from './stopVerb.ts';
-import { transcriptVerb } from './transcriptVerb.ts';
-import { treeVerb } from './treeVerb.ts';
 import type { Verb } from './verb.ts';
-import { verifyVerb } from './verifyVerb.ts';
-import { versionVerb } from './versionVerb.ts';
 
 const helpVerb: Verb = {
 	name: 'help',
@@ -45,53 +11,61 @@ const helpVerb: Verb = {
 	async run({ args, output }) {
 		const { positionals } = parseArguments('help', args, {}, { names: [], least: 0, most: 1 });
 		const [name] = positionals;
-		output.object({ verbs: verbs.map(({ name, usage, summary, options }) => ({ name, usage, summary, options })) });
-		output.line(name === undefined ? helpText(verbs) : verbHelp(findVerb(name)));
+		const named = name === undefined ? null : await findVerb(name);
+		if (named !== null && !output.json) output.line(verbHelp(named));
+		else {
+			const all = await allVerbs();
+			output.object({ verbs: all.map(({ name, usage, summary, options }) => ({ name, usage, summary, options })) });
+			output.line(helpText(all));
+		}
 		return 0;
 	},
 };
 
-export const verbs: readonly Verb[] = [
-	newVerb,
-	runVerb,
-	slurmVerb,
-	resumeVerb,
-	statusVerb,
-	stopVerb,
-	pipelineVerb,
-	estimateVerb,
-	inspectVerb,
-	queryVerb,
-	reportVerb,
-	exportVerb,
-	feedbackVerb,
-	exportOnnxVerb,
-	rescoreVerb,
-	exportRewardVerb,
-	verifyVerb,
-	auditVerb,
-	compareVerb,
-	searchVerb,
-	solveVerb,
-	serveVerb,
-	evaluateVerb,
-	compareStrategiesVerb,
-	generateDataVerb,
-	datasetVerb,
-	transcriptVerb,
-	reflexionVerb,
-	treeVerb,
-	setupPytorchVerb,
-	doctorVerb,
-	sandboxCheckVerb,
-	rewardMathVerb,
-	helpVerb,
-	versionVerb,
-];
+/** Name -> verb, in the order of the help. What one verb needs is read when it is called. */
+const verbs: Readonly<Record<string, () => Promise<Verb>>> = {
+	new: async () => (await import('./newVerb.ts')).newVerb,
+	run: async () => (await import('./runVerb.ts')).runVerb,
+	slurm: async () => (await import('./slurmVerb.ts')).slurmVerb,
+	resume: async () => (await import('./resumeVerb.ts')).resumeVerb,
+	status: async () => (await import('./statusVerb.ts')).statusVerb,
+	stop: async () => (await import('./stopVerb.ts')).stopVerb,
+	pipeline: async () => (await import('./pipelineVerb.ts')).pipelineVerb,
+	estimate: async () => (await import('./estimateVerb.ts')).estimateVerb,
+	inspect: async () => (await import('./inspectVerb.ts')).inspectVerb,
+	query: async () => (await import('./queryVerb.ts')).queryVerb,
+	report: async () => (await import('./reportVerb.ts')).reportVerb,
+	export: async () => (await import('./exportVerb.ts')).exportVerb,
+	feedback: async () => (await import('./feedbackVerb.ts')).feedbackVerb,
+	'export-onnx': async () => (await import('./exportOnnxVerb.ts')).exportOnnxVerb,
+	rescore: async () => (await import('./rescoreVerb.ts')).rescoreVerb,
+	'export-reward': async () => (await import('./exportRewardVerb.ts')).exportRewardVerb,
+	verify: async () => (await import('./verifyVerb.ts')).verifyVerb,
+	audit: async () => (await import('./auditVerb.ts')).auditVerb,
+	compare: async () => (await import('./compareVerb.ts')).compareVerb,
+	search: async () => (await import('./searchVerb.ts')).searchVerb,
+	solve: async () => (await import('./solveVerb.ts')).solveVerb,
+	serve: async () => (await import('./serveVerb.ts')).serveVerb,
+	evaluate: async () => (await import('./evaluateVerb.ts')).evaluateVerb,
+	'compare-strategies': async () => (await import('./compareStrategiesVerb.ts')).compareStrategiesVerb,
+	'generate-data': async () => (await import('./generateDataVerb.ts')).generateDataVerb,
+	dataset: async () => (await import('./datasetVerb.ts')).datasetVerb,
+	transcript: async () => (await import('./transcriptVerb.ts')).transcriptVerb,
+	reflexion: async () => (await import('./reflexionVerb.ts')).reflexionVerb,
+	tree: async () => (await import('./treeVerb.ts')).treeVerb,
+	'setup-pytorch': async () => (await import('./setupPytorchVerb.ts')).setupPytorchVerb,
+	doctor: async () => (await import('./doctorVerb.ts')).doctorVerb,
+	'sandbox-check': async () => (await import('./sandboxCheckVerb.ts')).sandboxCheckVerb,
+	'reward-math': async () => (await import('./rewardMathVerb.ts')).rewardMathVerb,
+	help: async () => helpVerb,
+	version: async () => (await import('./versionVerb.ts')).versionVerb,
+};
+
+export const allVerbs = (): Promise<Verb[]> => Promise.all(Object.values(verbs).map((load) => load()));
 
 /** Fails with `invalid` for an unknown name. */
-export function findVerb(name: string): Verb {
-	const verb = verbs.find((candidate) => candidate.name === name);
-	if (verb !== undefined) return verb;
+export async function findVerb(name: string): Promise<Verb> {
+	const load = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+	if (load !== undefined) return load();
 	throw new Failure('invalid', `reasoning-lab has no verb "${name}".`, 'See reasoning-lab help.');
 }

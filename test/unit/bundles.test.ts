@@ -152,6 +152,19 @@ describe('the walls between the layers hold in the production bundles', () => {
 		);
 	});
 
+	it('the command line reads a verb when it is called', () => {
+		const { meta } = bundle('cli');
+		const size = (entryPoint: string) =>
+			loadedAtStart(meta, entryPoint).reduce((sum, path) => sum + (meta.outputs[path]?.bytes ?? 0), 0);
+		const start = size('src/cli.ts');
+		assert.ok(start < 80_000, `${start} bytes`);
+		const sources = loadedAtStart(meta, 'src/cli.ts').flatMap((path) => Object.keys(meta.outputs[path]?.inputs ?? {}));
+		assert.deepEqual(
+			sources.filter((path) => path.endsWith('Verb.ts')),
+			[],
+		);
+	});
+
 	it('the extension holds nothing that runs rewards in processes of their own', () => {
 		const heavy = ['src/rewards/host/', 'src/core/math/', '@cortex-js/', 'ajv', 'onnx', '@huggingface/', 'quickjs'];
 		// Reading an answer out of a text takes no parser of mathematics.
