@@ -190,6 +190,19 @@ test('a row of a dataset is found, also the last one without an end of line; a f
 	await assert.rejects(ask(given, {}, dataset, { pick: /a\.jsonl$/ }), /a\.jsonl has no row with a problem/);
 });
 
+test('of a long file the first 5,000 problems are offered', async (context) => {
+	const folder = await folderFor(context);
+	const path = join(folder, 'long.jsonl');
+	const rows = Array.from({ length: 5001 }, (_, i) => `${JSON.stringify({ prompt: `${i}+1=` })}\n`);
+	await writeFile(path, `not json\n${rows.join('')}`);
+	Object.assign(workspace, { findFiles: async () => [{ scheme: 'file', path, fsPath: path }] });
+	const given = { policy, strategy: 'best-of-n', params: {}, guide: null, budget: { nodes: 3 } };
+	const dataset = { pick: '$(database) A row of a dataset file...' };
+	const { asked } = await ask(given, {}, dataset, { pick: /long\.jsonl$/ }, { pick: '4999+1=' });
+	const items = asked[2]?.items ?? [];
+	assert.deepEqual([items.length, items.at(-1)?.description], [5000, 'line 5001']);
+});
+
 test('the selected text and the row of the cursor are offered where they are', async () => {
 	const line = '{"prompt":"3+4=","answer":"7"}';
 	Object.assign(window, {
