@@ -37,4 +37,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 	throw error;
 });
 
-process.exitCode = await main(process.argv.slice(2));
+// No `await` at this level: the files of the verbs import this one, and would wait for it while it waits for them. A verb
+// that never settles ends like an error, not like success.
+process.exitCode = 1;
+void main(process.argv.slice(2)).then((code) => {
+	process.exitCode = code;
+});
