@@ -4,7 +4,7 @@ import { LiveRegion } from '../lib/a11y.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { emptyState } from '../lib/emptyState.ts';
-import { formatBytes, formatCount } from '../lib/format.ts';
+import { formatBytes, formatCounted } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { ColumnsView } from './columnsView.ts';
 import type { DatasetModel } from './datasetModel.ts';
@@ -244,7 +244,7 @@ export class App extends Disposable {
 				),
 			);
 			if (works.length > 0) this.#live.announce(`${works.map(({ what }) => workNames[what]).join(', ')}`);
-			else this.#live.announce(`Done. ${formatCount(this.#model.snapshot?.view.rows)} rows are shown.`);
+			else this.#live.announce(`Done. ${formatCounted(this.#model.snapshot?.view.rows, 'row is', 'rows are')} shown.`);
 		}
 		this.#works.hidden = works.length === 0;
 		for (const [i, { done, total }] of works.entries()) {

@@ -9,7 +9,7 @@ import {
 } from '../../src/protocol/datasetMessages.ts';
 import { button, textField } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
+import { formatCount, formatCounted } from '../lib/format.ts';
 import { select } from '../lib/select.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
@@ -102,8 +102,8 @@ export class FilterBar {
 		);
 		this.#drawConditions(snapshot.columns.map(({ name }) => name));
 		const { view, rows, complete } = snapshot;
-		const all = complete ? formatCount(rows) : `${formatCount(rows)} so far`;
-		const shown = view.all || view.rows === rows ? `${all} rows` : `${formatCount(view.rows)} of ${all} rows`;
+		const all = complete ? formatCounted(rows, 'row') : `${formatCounted(rows, 'row')} so far`;
+		const shown = view.all || view.rows === rows ? all : `${formatCount(view.rows)} of ${all}`;
 		if (this.#count.textContent !== shown) fill(this.#count, shown);
 		this.#clear.setHidden(JSON.stringify(filter) === JSON.stringify(noFilter));
 	}

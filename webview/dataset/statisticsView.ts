@@ -1,7 +1,7 @@
 import type { DatasetSnapshot, DatasetStatistics } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount, formatNumber, formatPercent } from '../lib/format.ts';
+import { formatCount, formatCounted, formatNumber, formatPercent } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
@@ -67,8 +67,8 @@ export class StatisticsView {
 				? 'none'
 				: n === 1
 					? '1 row repeats an earlier one'
-					: `${formatCount(n)} rows repeat earlier ones (${formatCount(groups)} ${groups === 1 ? 'group' : 'groups'})`;
-		const limited = (compared: number) => (compared < of.rows ? ` (among ${formatCount(compared)} rows)` : '');
+					: `${formatCount(n)} rows repeat earlier ones (${formatCounted(groups, 'group')})`;
+		const limited = (compared: number) => (compared < of.rows ? ` (among ${formatCounted(compared, 'row')})` : '');
 		const first = of.firstRefused;
 		const pairs: [string, (Node | string)[]][] = [
 			['Rows', [formatCount(of.rows)]],
@@ -129,7 +129,10 @@ export class StatisticsView {
 		const list: [string, Lengths][] = [
 			['Prompt', prompt],
 			['Answer', answer],
-			[withSolution > 0 && withSolution < rows ? `Solution (${formatCount(withSolution)} rows)` : 'Solution', solution],
+			[
+				withSolution > 0 && withSolution < rows ? `Solution (${formatCounted(withSolution, 'row')})` : 'Solution',
+				solution,
+			],
 		];
 		const row = ([name, lengths]: [string, Lengths]) =>
 			lengths === null
@@ -179,7 +182,7 @@ export class StatisticsView {
 			element(
 				'p',
 				null,
-				`${formatCount(difficulty.rows)} rows have a pass rate of ${plainLabel(difficulty.name)} (${formatCount(difficulty.questions)} questions). Sort and filter by the column \u201cpass rate\u201d.`,
+				`${formatCounted(difficulty.rows, 'row has', 'rows have')} a pass rate of ${plainLabel(difficulty.name)} (${formatCounted(difficulty.questions, 'question')}). Sort and filter by the column \u201cpass rate\u201d.`,
 			),
 		];
 	}

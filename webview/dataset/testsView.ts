@@ -1,7 +1,7 @@
 import { mostFindings } from '../../src/protocol/datasetMessages.ts';
 import { button } from '../lib/controls.ts';
 import { element, fill } from '../lib/dom.ts';
-import { formatCount } from '../lib/format.ts';
+import { formatCount, formatCounted } from '../lib/format.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { DatasetModel } from './datasetModel.ts';
 
@@ -46,7 +46,7 @@ export class TestsView {
 					element(
 						'li',
 						null,
-						`${plainLabel(name)}: ${formatCount(rows)} rows`,
+						`${plainLabel(name)}: ${formatCounted(rows, 'row')}`,
 						tooShort === 0
 							? null
 							: element('span', { class: 'quiet' }, `, ${formatCount(tooShort)} too short to look for`),

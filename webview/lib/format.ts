@@ -32,6 +32,11 @@ export function formatCount(value: number | null | undefined): string {
 	return signed(String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, '\u202f'));
 }
 
+/** A count with its noun: "1 row", "1 896 rows". */
+export function formatCounted(value: number | null | undefined, one: string, many = `${one}s`): string {
+	return `${formatCount(value)} ${value === 1 ? one : many}`;
+}
+
 /** Seconds as two units at most: "850 ms", "12 s", "3 min 05 s", "2 h 07 min", "4 d 03 h". */
 export function formatDuration(seconds: number | null | undefined): string {
 	if (seconds === null || seconds === undefined || !Number.isFinite(seconds) || seconds < 0) return '\u2013';

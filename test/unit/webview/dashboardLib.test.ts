@@ -7,6 +7,7 @@ import {
 	formatBytes,
 	formatClock,
 	formatCount,
+	formatCounted,
 	formatDuration,
 	formatNumber,
 	formatPercent,
@@ -96,6 +97,10 @@ describe('numbers', () => {
 		for (const [value, text] of cases) assert.equal(formatNumber(value), text);
 		assert.equal(formatPercent(0.3047), '30.5 %');
 		assert.equal(formatCount(1896000), '1\u202f896\u202f000');
+		assert.deepEqual(
+			[0, 1, 1896, null].map((value) => formatCounted(value, 'row')),
+			['0 rows', '1 row', '1\u202f896 rows', '\u2013 rows'],
+		);
 		assert.equal(formatBytes(999), '999 B');
 		assert.equal(formatBytes(999_999), '1.0 MB');
 		assert.equal(formatBytes(127e6), '127 MB');

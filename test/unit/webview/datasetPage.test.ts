@@ -220,6 +220,13 @@ test('columns are guessed, and another choice is counted anew', options, async (
 	);
 });
 
+test('kinds of answers are counted, of a single row, too', options, async (t) => {
+	const view = await open(t, await written('one.jsonl', line({ question: question(1), answer: '12' })));
+	await count(view.page, /^1 row$/);
+	await view.page.locator('.kinds').waitFor();
+	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100 %)']);
+});
+
 test('rollouts show what was written and what it earned, thinking and answer apart', options, async (t) => {
 	const view = await open(t, rollouts, { width: 1280, height: 800 });
 	const { page } = view;
