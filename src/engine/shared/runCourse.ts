@@ -195,15 +195,16 @@ export abstract class RunCourse implements GateHooks {
 		const { writer, onChanged } = this.options;
 		const hold = this.#hold;
 		const { step } = this.progress;
-		await writer.updateRecord({ status: 'paused', step, ...(hold === null ? {} : { pause: hold }) });
+		// The event first, here and where it goes on: who reads the new status finds what happened.
 		await writer.appendEvent({ type: 'paused', ...(hold === null ? {} : { because: 'rewards' }), step });
+		await writer.updateRecord({ status: 'paused', step, ...(hold === null ? {} : { pause: hold }) });
 		onChanged();
 	}
 
 	async continued(): Promise<void> {
 		const { writer, onChanged } = this.options;
-		await writer.updateRecord({ status: 'running', pause: undefined });
 		await writer.appendEvent({ type: 'continued', step: this.progress.step });
+		await writer.updateRecord({ status: 'running', pause: undefined });
 		onChanged();
 	}
 
