@@ -1,19 +1,28 @@
 // @reaches engine dashboard
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { skip } from '../support/chromium.ts';
+import { violations } from './accessibility.ts';
 import { inOrder, isAlive, Laboratory, recordOf, stepsOf, waitUntil } from './laboratory.ts';
 import { DashboardPage } from './pages/dashboardPage.ts';
 import { RolloutsPage } from './pages/rolloutsPage.ts';
 import { smallRecipe } from './smallRecipe.ts';
 
-test('a finished and a crashed run are opened by the same views', { skip }, async (t) => {
+/** A recipe whose completions have no room to answer in: what goes wrong is real. */
+function tightRecipe(): object {
+	const recipe = smallRecipe(20_000) as { stages: { type: string }[] };
+	const stages = recipe.stages.map((stage) => (stage.type === 'grpo' ? { ...stage, max_completion_length: 4 } : stage));
+	return { ...recipe, name: 'tight', stages };
+}
+
+test('runs that finish, crash and go wrong', { skip }, async (t) => {
 	const lab = await Laboratory.open(t, 'ended-runs');
-	const step = inOrder(t);
 	let finished = '';
 	let crashed = '';
 
-	await step('one run finishes, another is killed', async () => {
+	await inOrder(t)('one run finishes, another is killed', async () => {
 		const whole = lab.write('whole.recipe.json', { ...smallRecipe(20), name: 'whole' });
 		const killed = lab.write('killed.recipe.json', { ...smallRecipe(60), name: 'killed' });
 		const { code, stderr } = await lab.cli('run', whole);
@@ -30,44 +39,127 @@ test('a finished and a crashed run are opened by the same views', { skip }, asyn
 
 	const workbench = await lab.workbench();
 
-	await step('the tree tells their states', async () => {
+	await t.test('a finished and a crashed run are opened by the same views', async (t) => {
+		const step = inOrder(t);
+		await step('the tree tells their states', async () => {
+			await workbench.openSideBar();
+			await workbench.run(/^whole, finished/).waitFor();
+			await workbench.run(/^killed, crashed/).waitFor();
+			await workbench.screenshot('ended-runs');
+		});
+
+		await step('the finished run shows all of its steps and rollouts', async () => {
+			await workbench.runAction(/^whole/, /Open Dashboard/);
+			const page = new DashboardPage(await workbench.app('dashboard'));
+			await page.status(/finished/);
+			await page.toggleTable('Loss');
+			assert.deepEqual(await page.tableSteps('Loss'), stepsOf(finished));
+			assert.equal(stepsOf(finished).length, 80);
+			await page.toggleTable('Loss');
+			await page.action('Rollouts').click();
+			const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+			await rollouts.cards().first().waitFor();
+			await workbench.page.keyboard.press('Control+k');
+			await workbench.page.keyboard.press('Control+w');
+		});
+
+		await step('the crashed run says so, and goes on to its end where it is resumed', async () => {
+			await workbench.runAction(/^killed/, /Open Dashboard/);
+			const page = new DashboardPage(await workbench.app('dashboard'));
+			await page.status(/crashed/);
+			const notice = page.frame.getByRole('alert').filter({ hasText: 'The run crashed' });
+			await notice.waitFor();
+			await workbench.screenshot('crashed-run');
+			await notice.getByRole('button', { name: 'Resume' }).click();
+			await page.status(/finished/);
+			const steps = stepsOf(crashed);
+			assert.deepEqual(
+				steps,
+				Array.from({ length: 120 }, (_, i) => i + 1),
+			);
+			await page.toggleTable('Loss');
+			await waitUntil(async () => (await page.rowCount('Loss')) === steps.length, 'the table has every step');
+			assert.deepEqual(await page.tableSteps('Loss'), steps);
+		});
+	});
+
+	await t.test('a run that goes wrong is diagnosed while it trains', async (t) => {
+		const step = inOrder(t);
+		await workbench.command('View: Close All Editors');
 		await workbench.openSideBar();
-		await workbench.run(/^whole, finished/).waitFor();
-		await workbench.run(/^killed, crashed/).waitFor();
-		await workbench.screenshot('ended-runs');
-	});
+		const run = lab.cli('run', lab.write('tight.recipe.json', tightRecipe()));
+		const tight = () => lab.runs().find((folder) => basename(folder).startsWith('tight')) ?? '';
 
-	await step('the finished run shows all of its steps and rollouts', async () => {
-		await workbench.runAction(/^whole/, /Open Dashboard/);
-		const page = new DashboardPage(await workbench.app('dashboard'));
-		await page.status(/finished/);
-		await page.toggleTable('Loss');
-		assert.deepEqual(await page.tableSteps('Loss'), stepsOf(finished));
-		assert.equal(stepsOf(finished).length, 80);
-		await page.toggleTable('Loss');
-		await page.action('Rollouts').click();
-		const rollouts = new RolloutsPage(await workbench.app('rollouts'));
-		await rollouts.cards().first().waitFor();
-		await workbench.page.keyboard.press('Control+k');
-		await workbench.page.keyboard.press('Control+w');
-	});
+		await step('it is said once, quietly, with what it is', async () => {
+			const said = workbench.announcements().filter({ hasText: /tight: .*(cut off|dead)/ });
+			await said.first().waitFor({ state: 'attached' });
+			const stop = await lab.cli('stop', tight());
+			assert.equal(stop.code, 0, stop.stderr);
+			await run;
+		});
 
-	await step('the crashed run says so, and goes on to its end where it is resumed', async () => {
-		await workbench.runAction(/^killed/, /Open Dashboard/);
-		const page = new DashboardPage(await workbench.app('dashboard'));
-		await page.status(/crashed/);
-		const notice = page.frame.getByRole('alert').filter({ hasText: 'The run crashed' });
-		await notice.waitFor();
-		await workbench.screenshot('crashed-run');
-		await notice.getByRole('button', { name: 'Resume' }).click();
-		await page.status(/finished/);
-		const steps = stepsOf(crashed);
-		assert.deepEqual(
-			steps,
-			Array.from({ length: 120 }, (_, i) => i + 1),
-		);
-		await page.toggleTable('Loss');
-		await waitUntil(async () => (await page.rowCount('Loss')) === steps.length, 'the table has every step');
-		assert.deepEqual(await page.tableSteps('Loss'), steps);
+		const alerts = async () => {
+			const frame = await workbench.app('dashboard');
+			await frame.locator('[data-alert="overlong"]').waitFor();
+			return frame;
+		};
+
+		await step('the dashboard lists it, with numbers and cause', async () => {
+			await workbench.runAction(/^tight/, /Open Dashboard/);
+			const frame = await alerts();
+			assert.match(await frame.locator('[data-alert="overlong"]').innerText(), /\d+ % of the completions .* 4 tokens/);
+			await frame.locator('[data-alert="dead-groups:truncated"]').waitFor();
+			await workbench.screenshot('diagnosis');
+			assert.deepEqual(await violations(frame), []);
+		});
+
+		await step('the line of the recipe is one click away', async () => {
+			const frame = await alerts();
+			await frame.locator('[data-alert="overlong"]').getByText('stages[1].max_completion_length').click();
+			await workbench.editorTab(/^tight\.recipe\.json/).waitFor();
+			const selected = workbench.page.locator('.statusbar').getByText(/Ln \d+, Col \d+ \(\d+ selected\)/);
+			const words = await selected.first().innerText();
+			const line = Number(/Ln (\d+)/.exec(words)?.[1]);
+			const lines = readFileSync(join(lab.workspace, 'tight.recipe.json'), 'utf8').split('\n');
+			assert.match(lines[line - 1] ?? '', /"max_completion_length": 4/);
+			await workbench.screenshot('diagnosis-recipe');
+		});
+
+		await step('so are the rollouts that show it', async () => {
+			const frame = await alerts();
+			await frame
+				.locator('[data-alert="dead-groups:truncated"]')
+				.getByText(/^step \d+, group \d+/)
+				.first()
+				.click();
+			const page = new RolloutsPage(await workbench.app('rollouts'));
+			await page.cards().first().waitFor();
+			await workbench.screenshot('diagnosis-rollouts');
+		});
+
+		await step('what is dismissed stays so after a reload, and nothing is said again', async () => {
+			await workbench.runAction(/^tight/, /Open Dashboard/);
+			const frame = await alerts();
+			await frame
+				.locator('[data-alert="overlong"]')
+				.getByRole('button', { name: /^Dismiss/ })
+				.click();
+			await frame.getByText('Show 1 dismissed').waitFor();
+			await workbench.reload();
+			const again = await workbench.app('dashboard');
+			await again.getByText('Show 1 dismissed').waitFor();
+			await again.locator('[data-alert="dead-groups:truncated"]').waitFor();
+			assert.equal(await again.locator('[data-alert="overlong"]').count(), 0);
+			await workbench.page.waitForTimeout(2000);
+			assert.equal(
+				await workbench
+					.announcements()
+					.filter({ hasText: /tight: .*(cut off|dead)/ })
+					.count(),
+				0,
+			);
+			const log = readFileSync(join(tight(), 'annotations/alerts.jsonl'), 'utf8');
+			assert.match(log, /"type":"dismissed"/);
+		});
 	});
 });

@@ -26,7 +26,7 @@ test('a formula reaches its own tests, and those of the programs that use it', (
 	assert.ok(chosen.get('unit')?.includes('test/unit/engine/grpoRun.test.ts'));
 	assert.ok(!chosen.get('unit')?.includes('test/unit/core/math/compareMath.test.ts'));
 	assert.ok(chosen.get('e2e')?.includes('test/e2e/firstLight.test.ts'));
-	assert.ok(!chosen.get('e2e')?.includes('test/e2e/query.test.ts'));
+	assert.ok(!chosen.get('e2e')?.includes('test/e2e/views.test.ts'));
 });
 
 test('in a short time, all that import a change, the quickest of each program and one in the workbench', () => {
@@ -56,7 +56,7 @@ test('a file of a webview reaches the tests of its page and the suites that are 
 	const chosen = reach('webview/rollouts/tokenScale.ts');
 	assert.ok(chosen.get('pages')?.includes('test/unit/webview/rolloutsViews.test.ts'));
 	assert.ok(!chosen.get('pages')?.includes('test/unit/webview/treePage.test.ts'));
-	assert.ok(chosen.get('e2e')?.includes('test/e2e/rolloutMicroscope.test.ts'));
+	assert.ok(chosen.get('e2e')?.includes('test/e2e/rollouts.test.ts'));
 	assert.deepEqual(chosen.get('trainer'), []);
 });
 

@@ -30,7 +30,7 @@ const cases: readonly Case[] = [
 	},
 	{
 		when: 'a workbench is open',
-		args: ['test/e2e/hostileCompletions.test.ts'],
+		args: ['test/e2e/rollouts.test.ts'],
 		running: /type=extensionHost/,
 		skip: noBrowser,
 	},

@@ -1,0 +1,168 @@
+// @reaches lab query transcript comparison
+import assert from 'node:assert/strict';
+import { appendFileSync, copyFileSync, cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { makeRolloutFolder } from '../bench/rolloutFolder.ts';
+import { root } from '../scripts/paths.ts';
+import { skip } from '../support/chromium.ts';
+import { reflexionFile } from '../unit/core/transcript/reflexion.ts';
+import { grpoRecipe, writeComparedRun } from '../unit/webview/comparisonFixture.ts';
+import { overflow, violations } from './accessibility.ts';
+import { inOrder, Laboratory } from './laboratory.ts';
+import { RolloutsPage } from './pages/rolloutsPage.ts';
+
+test('views of what several files hold', { skip }, async (t) => {
+	const lab = await Laboratory.open(t, 'views');
+	const runs = join(lab.workspace, 'runs');
+	await makeRolloutFolder(join(runs, 'sums'), { rollouts: 2000, perGroup: 4, groups: 5, bytes: 900 });
+	await writeComparedRun(runs, { name: 'plain', level: 0.4, recipe: grpoRecipe() });
+	await writeComparedRun(runs, { name: 'clipped', level: 0.9, recipe: grpoRecipe({ epsilon_high: 0.28 }) });
+	const trl = join(lab.workspace, 'outputs', 'trl-run');
+	cpSync(join(root, 'test/fixtures/trl-run'), trl, { recursive: true });
+	copyFileSync(reflexionFile, join(lab.workspace, 'agent.txt'));
+	const growing = join(lab.workspace, 'growing.jsonl');
+	writeFileSync(growing, '{"role":"user","content":"One"}\n');
+	const workbench = await lab.workbench();
+	const { page } = workbench;
+
+	await t.test('a person asks about rollouts, by the form and in SQL, and opens one', async (t) => {
+		const step = inOrder(t);
+		await step('the view opens, and knows the runs when they are indexed', async () => {
+			await workbench.openSideBar();
+			await workbench.command('Open Run Folder');
+			await workbench.fileDialog(`${trl}/`, 'completions', 'Open');
+			await workbench.run(/^trl-run/).waitFor();
+			// Its dashboard takes the focus when it is there.
+			await (await workbench.app('dashboard')).locator('.run-name').waitFor();
+			await workbench.run(/^bench/).waitFor();
+			await workbench.command('Query Rollouts');
+			await workbench.closeSideBar();
+			const frame = await workbench.app('query');
+			await frame
+				.locator('.runs-summary')
+				.filter({ hasText: /all runs \(4\), 2\s\d{3} rollouts/ })
+				.waitFor({ timeout: 60_000 });
+			assert.deepEqual(await violations(frame), []);
+			assert.ok((await overflow(frame)) <= 0);
+			await workbench.screenshot('query-empty');
+		});
+
+		await step('the form filters, and its rows have a histogram', async () => {
+			const frame = await workbench.app('query');
+			await frame.locator('vscode-button[aria-label="Add Condition"]').click();
+			await frame.getByLabel('Condition 1: value').fill('0');
+			await page.keyboard.press('Control+Enter');
+			await frame.locator('.result-rows .row-open').first().waitFor();
+			await frame.getByLabel('Histogram of a column').selectOption('reward');
+			await frame.locator('.bars').waitFor();
+			await workbench.screenshot('query-form');
+		});
+
+		await step('a statement that is wrong is marked', async () => {
+			const frame = await workbench.app('query');
+			await frame.getByRole('tab', { name: 'SQL' }).click();
+			const editor = frame.getByLabel('SQL statement');
+			await editor.fill('SELECT run, split, step, group_id, "index", rewrd\nFROM rollouts ORDER BY reward');
+			await page.keyboard.press('Control+Enter');
+			await frame.locator('.fault-line mark').filter({ hasText: 'rewrd' }).waitFor();
+			await workbench.screenshot('query-fault');
+			await page.keyboard.type('reward');
+			await page.keyboard.press('Control+Enter');
+			await frame.locator('.result-rows .row-open').first().waitFor();
+		});
+
+		await step('a row opens its rollout', async () => {
+			const frame = await workbench.app('query');
+			await frame.locator('.result-rows').focus();
+			await page.keyboard.press('ArrowDown');
+			await page.keyboard.press('Enter');
+			const rollouts = new RolloutsPage(await workbench.app('rollouts'));
+			await rollouts.cards().first().waitFor();
+			await workbench.screenshot('query-opened');
+		});
+
+		await step('texts are searched', async () => {
+			await workbench.editorTab(/^Query Rollouts/).click();
+			const frame = await workbench.app('query');
+			await frame.getByRole('tab', { name: 'Form' }).click();
+			await frame.getByLabel('Text that completions must hold').fill('[0-9]');
+			await frame.getByText('Regular expression').click();
+			await page.keyboard.press('Control+Enter');
+			await frame.locator('.cell mark').first().waitFor();
+			await workbench.screenshot('query-hits');
+		});
+	});
+
+	await t.test('a person inspects a transcript', async (t) => {
+		const step = inOrder(t);
+		await step('the transcript of the active editor opens with its faults', async () => {
+			await workbench.openFile('agent.txt');
+			await workbench.command('Open Transcript');
+			const frame = await workbench.app('transcript');
+			await frame.locator('.finding').first().waitFor();
+			for (const fault of ['ReviseAnswer failed', 'The retry of ReviseAnswer changed nothing', /lacks reflection/]) {
+				await frame.getByText(fault).first().waitFor({ state: 'attached' });
+			}
+			assert.match(await frame.locator('.facts').innerText(), /8 messages · 4 calls · 18\s735 tokens/);
+			await frame.getByRole('button', { name: /ReviseAnswer lacks reflection/ }).click();
+			await frame.locator('.message.open .text-body').first().waitFor();
+			assert.deepEqual(await violations(frame), []);
+			assert.ok((await overflow(frame)) <= 0);
+			await workbench.screenshot('transcript');
+		});
+
+		await step('a message leads to its place in the file', async () => {
+			const frame = await workbench.app('transcript');
+			await frame.getByRole('button', { name: 'Show message 8 in the file' }).click();
+			await workbench.editorTab(/^agent\.txt/).waitFor();
+			await page.getByText(/Ln 57, Col 4[67]\d{3}/).waitFor();
+		});
+
+		await step('a log that grows is followed', async () => {
+			await workbench.openFile('growing.jsonl');
+			await workbench.command('Open Transcript');
+			const frame = await workbench.app('transcript');
+			await frame.getByText('One', { exact: true }).first().waitFor();
+			appendFileSync(growing, '{"role":"assistant","content":"Two, later"}\n');
+			await frame.getByText('Two, later').first().waitFor({ timeout: 60_000 });
+		});
+	});
+
+	await t.test('a person compares two runs, and everything comes back with the window', async (t) => {
+		const step = inOrder(t);
+		await step('two runs are compared: curves, held-out answers, recipes', async () => {
+			await workbench.openSideBar();
+			await workbench.run(/^plain/).waitFor();
+			await workbench.command('Compare Runs');
+			await workbench.pick('plain');
+			await workbench.pick('clipped');
+			await page.keyboard.press('Enter');
+			await workbench.closeSideBar();
+			const frame = await workbench.app('comparison');
+			await frame.locator('[data-metric="reward"] canvas').waitFor();
+			assert.deepEqual(await violations(frame), []);
+			assert.ok((await overflow(frame)) <= 0);
+			await workbench.screenshot('comparison');
+			await frame.getByRole('tab', { name: 'Held-out accuracy' }).click();
+			await frame.locator('td .badge').first().waitFor();
+			await workbench.screenshot('comparison-held-out');
+			await frame.getByRole('tab', { name: 'Recipes' }).click();
+			await frame.getByRole('button', { name: 'Open in Diff Editor' }).click();
+			await page.locator('.monaco-diff-editor .view-line').filter({ hasText: 'epsilon_high' }).first().waitFor();
+			await workbench.screenshot('comparison-recipes');
+		});
+
+		await step('panels come back with the window', async () => {
+			await workbench.editorTab(/^Compare: /).click();
+			await workbench.app('comparison');
+			await workbench.reload();
+			const comparison = await workbench.app('comparison');
+			await comparison.getByRole('tab', { name: 'Recipes', selected: true }).waitFor();
+			await comparison.locator('.recipe-value').first().waitFor();
+			await workbench.editorTab(/^Query Rollouts/).click();
+			const query = await workbench.app('query');
+			assert.equal(await query.getByLabel('Text that completions must hold').inputValue(), '[0-9]');
+		});
+	});
+});
