@@ -43,6 +43,7 @@ interface Known {
 	stamp: string;
 	live: boolean;
 	lookedMs: number;
+	looking: boolean;
 	/** The reading that is under way or waits, and who stops it. */
 	work: Promise<void> | null;
 	stop: AbortController;
@@ -413,6 +414,7 @@ export class Lab extends Disposable {
 				stamp: '',
 				live: false,
 				lookedMs: 0,
+				looking: false,
 				work: null,
 				stop: new AbortController(),
 				removed: false,
@@ -511,9 +513,12 @@ export class Lab extends Disposable {
 		for (const run of [...this.#runs.values()]) {
 			if (run.work !== null || this.#paused || this.disposed) continue;
 			const every = this.#options.lookEveryMs * (run.live ? 1 : restingFactor);
-			if (Date.now() - run.lookedMs < every) continue;
-			run.lookedMs = Date.now();
+			if (run.looking || Date.now() - run.lookedMs < every) continue;
+			// On a slow disk a look takes longer than it is until the next one.
+			run.looking = true;
 			const stamp = await quickStamp(run.folder).catch(() => '');
+			run.looking = false;
+			run.lookedMs = Date.now();
 			if (stamp === run.stamp || run.work !== null || run.removed || this.disposed) continue;
 			void this.#update(run).catch(() => undefined);
 		}

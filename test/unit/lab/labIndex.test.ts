@@ -299,7 +299,7 @@ describe('the index', () => {
 
 	it('is whole or not there when the process is killed in the middle', async (context) => {
 		const folder = await folderFor(context);
-		const run = await runIn(join(folder, 'run'), { rollouts: 800, perGroup: 8, groups: 10 });
+		const run = await runIn(join(folder, 'run'), { rollouts: 320, perGroup: 8, groups: 4 });
 		const storage = join(folder, 'index');
 		const program = `
 			import { Lab } from ${JSON.stringify(new URL('../../../src/lab/lab.ts', import.meta.url).href)};
@@ -310,7 +310,7 @@ describe('the index', () => {
 			console.log('done');
 			await new Promise((resolve) => setTimeout(resolve, 60000));
 		`;
-		for (const at of [1, 240, 520, null]) {
+		for (const at of [1, 96, 208, null]) {
 			const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
 				stdio: ['ignore', 'pipe', 'inherit'],
 			});
@@ -337,8 +337,8 @@ describe('the index', () => {
 			});
 			assert.deepEqual(orphans, []);
 			await lab.index(run);
-			assert.equal(await total(lab), 800);
-			assert.equal(await compareWithReading(lab, run), 800);
+			assert.equal(await total(lab), 320);
+			assert.equal(await compareWithReading(lab, run), 320);
 			if (at !== null) await lab.rebuild();
 			await lab.close();
 		}
