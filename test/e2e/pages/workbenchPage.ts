@@ -181,11 +181,18 @@ export class WorkbenchPage {
 
 	/** Chooses an entry of a row's context menu. */
 	async runMenu(row: Locator, entry: string): Promise<void> {
-		await row.first().click({ button: 'right' });
 		const item = this.page.getByRole('menuitem', { name: entry, exact: true });
-		await item.waitFor();
-		// A menu takes no click in the first moment after it has opened.
-		await this.page.waitForTimeout(500);
+		// The workbench may learn that its folder is trusted after the side bar is there; what is disabled until then stays so in
+		// a menu that is open.
+		for (let attempt = 0; ; attempt++) {
+			await row.first().click({ button: 'right' });
+			await item.waitFor();
+			// A menu takes no click in the first moment after it has opened.
+			await this.page.waitForTimeout(500);
+			if (attempt >= 20 || (await item.isEnabled())) break;
+			await this.page.keyboard.press('Escape');
+			await item.waitFor({ state: 'detached' });
+		}
 		await item.click();
 	}
 

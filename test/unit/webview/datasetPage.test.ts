@@ -224,7 +224,7 @@ test('kinds of answers are counted, of a single row, too', options, async (t) =>
 	const view = await open(t, await written('one.jsonl', line({ question: question(1), answer: '12' })));
 	await count(view.page, /^1 row$/);
 	await view.page.locator('.kinds').waitFor();
-	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100 %)']);
+	assert.deepEqual(await view.page.locator('.kinds .kind-count').allInnerTexts(), ['1 (100.0 %)']);
 });
 
 test('rollouts show what was written and what it earned, thinking and answer apart', options, async (t) => {
@@ -311,7 +311,7 @@ test('what cannot be shown is said, and read again', options, async (t) => {
 	await broken.page.locator('.empty').filter({ hasText: 'is not Parquet that is read' }).waitFor();
 	await looksRightNow(broken, 'dataset-broken');
 	const grown = await open(t, await written('grown.jsonl', line({ prompt: 'a', answer: 'b' })));
-	await count(grown.page, /^1 rows$/);
+	await count(grown.page, /^1 row$/);
 	await written('grown.jsonl', line({ prompt: 'a', answer: 'b' }).repeat(3));
 	grown.session.markStale();
 	await grown.page.locator('.stale vscode-button').click();
