@@ -123,9 +123,7 @@ export class PipelineRunner {
 		} finally {
 			clearInterval(heart);
 			this.#ended.resolve();
-			// Who asked to stop hears of it before the endpoint goes.
-			await new Promise((after) => setTimeout(after, 50));
-			control.dispose();
+			await control.close();
 		}
 	}
 

@@ -19,6 +19,7 @@ import {
 } from '../protocol/control.ts';
 import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { fromResponseError } from './failureCodec.ts';
+import { HandledMessages } from './handledMessages.ts';
 
 /** How long a request may take, in milliseconds. What must wait for the end of a step or a checkpoint gets longer. */
 const patience: Record<ControlMethod, number> = {
@@ -43,6 +44,8 @@ export class ControlClient extends Disposable {
 	readonly #pending = new Set<(failure: Failure) => void>();
 	readonly #changed = this.register(new Emitter<void>());
 	readonly #closed = this.register(new Emitter<void>());
+	/** Nothing can be asked any more; what has come is still handled. */
+	#lost = false;
 	#gone = false;
 	#engine: ControlResult<'initialize'> | null = null;
 	/** The run's files have news. */
@@ -52,10 +55,12 @@ export class ControlClient extends Disposable {
 
 	private constructor(socket: Socket) {
 		super();
+		const handled = new HandledMessages();
 		this.#connection = createMessageConnection(
 			new SocketMessageReader(socket),
 			new SocketMessageWriter(socket),
 			silent,
+			handled,
 		);
 		this.#connection.onNotification(runChanged, () => this.#changed.fire());
 		this.#connection.onError(() => socket.destroy());
@@ -67,7 +72,11 @@ export class ControlClient extends Disposable {
 					'It may have ended; look at engine.log in the run folder.',
 				),
 			);
-		socket.on('close', ended);
+		socket.on('close', () => {
+			this.#lost = true;
+			// An answer may have come right before.
+			void handled.drained().then(ended);
+		});
 		this.register(
 			toDisposable(() => {
 				this.#end(new Failure('cancelled', 'The connection to the engine was closed.'));
@@ -113,7 +122,7 @@ export class ControlClient extends Disposable {
 
 	/** Whether the connection has ended: nothing more is answered. */
 	get closed(): boolean {
-		return this.#gone;
+		return this.#lost || this.#gone;
 	}
 
 	request<M extends ControlMethod>(
@@ -121,7 +130,8 @@ export class ControlClient extends Disposable {
 		params: ControlParams<M>,
 		signal?: AbortSignal,
 	): Promise<ControlResult<M>> {
-		if (this.#gone) return Promise.reject(new Failure('unavailable', 'The connection to the engine ended.'));
+		if (this.#lost || this.#gone)
+			return Promise.reject(new Failure('unavailable', 'The connection to the engine ended.'));
 		if (signal?.aborted) return Promise.reject(new Failure('cancelled', 'Cancelled.'));
 		const cancel = new CancellationTokenSource();
 		return new Promise((resolve, reject) => {

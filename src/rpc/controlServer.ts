@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
+	type CancellationToken,
 	createMessageConnection,
 	type MessageConnection,
 	SocketMessageReader,
@@ -55,6 +56,8 @@ export class ControlServer extends Disposable {
 	readonly #token = randomBytes(32).toString('base64url');
 	readonly #clients = new Set<MessageConnection>();
 	readonly #sockets = new Set<Socket>();
+	/** Requests that have come and are not answered. */
+	readonly #open = new Set<Promise<unknown>>();
 	readonly #server: Server;
 
 	private constructor(options: ControlServerOptions) {
@@ -109,6 +112,27 @@ export class ControlServer extends Disposable {
 		for (const connection of this.#clients) void connection.sendNotification(runChanged).catch(() => undefined);
 	}
 
+	/**
+	 * Ends when all that was asked is answered and all news are out, however many wait to be written.
+	 * @param patienceMs milliseconds after which it ends all the same; what is open then ends with its connection
+	 */
+	async close(patienceMs = 1000): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<void>((resolve) => {
+			timer = setTimeout(resolve, patienceMs);
+		});
+		await Promise.race([this.#settled(), late]);
+		clearTimeout(timer);
+		this.dispose();
+	}
+
+	async #settled(): Promise<void> {
+		while (this.#open.size > 0) await Promise.allSettled(this.#open);
+		// The connections hold the answers now, and write what they are given in its order: this is the last of it.
+		await new Promise((resolve) => setImmediate(resolve));
+		await Promise.allSettled([...this.#clients].map((connection) => connection.sendNotification(runChanged)));
+	}
+
 	#accept(socket: Socket): void {
 		this.#sockets.add(socket);
 		const connection = createMessageConnection(
@@ -130,7 +154,7 @@ export class ControlServer extends Disposable {
 		connection.onNotification(() => {
 			if (!this.#clients.has(connection)) socket.destroy();
 		});
-		connection.onRequest(async (method, params, token) => {
+		const answer = async (method: string, params: unknown, token: CancellationToken) => {
 			const cancel = new AbortController();
 			const subscription = token.onCancellationRequested(() => cancel.abort());
 			try {
@@ -147,6 +171,12 @@ export class ControlServer extends Disposable {
 			} finally {
 				subscription.dispose();
 			}
+		};
+		connection.onRequest((method, params, token) => {
+			const answered = answer(method, params, token);
+			this.#open.add(answered);
+			void answered.finally(() => this.#open.delete(answered));
+			return answered;
 		});
 		connection.listen();
 	}

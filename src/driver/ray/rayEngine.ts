@@ -31,9 +31,6 @@ export interface RayEngineOptions
 	readonly dist?: string;
 }
 
-/** Answers on their way out get so long before the endpoint closes. */
-const farewellMs = 50;
-
 /** Beside this program, which is dist/driver.js; from source the folder of the last build. */
 function ownDist(): string {
 	const folder = dirname(fileURLToPath(import.meta.url));
@@ -211,11 +208,7 @@ class RayRun {
 	async #release(): Promise<void> {
 		this.#ended.resolve();
 		this.#server?.changed();
-		if (this.#server && this.#server.clients > 0) {
-			await new Promise((resolve) => setTimeout(resolve, farewellMs));
-			for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
-		}
-		this.#server?.dispose();
+		await this.#server?.close();
 		await this.#reserve?.release();
 		await this.#writer?.close().catch(() => undefined);
 	}

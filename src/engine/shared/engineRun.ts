@@ -83,9 +83,6 @@ export interface OpenedRun {
 	changed(): void;
 }
 
-/** Answers on their way out get so long before the endpoint closes. */
-const farewellMs = 50;
-
 /** Runs one run directory from start-up to its end. Every failure ends in run.json and as one sentence on stderr. */
 export function runWith(kind: EngineKind, args: RunArguments): EngineProcess {
 	const gate = new StepGate();
@@ -312,8 +309,7 @@ class EngineRun {
 	async #release(): Promise<void> {
 		this.#ended.resolve();
 		this.#server?.changed();
-		if (this.#server && this.#server.clients > 0) await farewell();
-		this.#server?.dispose();
+		await this.#server?.close();
 		await this.#rewards?.close().catch(() => undefined);
 		await this.#training?.halt?.().catch(() => undefined);
 		await this.#reserve?.release();
@@ -321,10 +317,4 @@ class EngineRun {
 		await this.#writer?.close().catch(() => undefined);
 		await this.#training?.dispose().catch(() => undefined);
 	}
-}
-
-/** Time is not enough: a process that did not run meanwhile has written nothing, so the event loop gets its turns, too. */
-async function farewell(): Promise<void> {
-	await new Promise((resolve) => setTimeout(resolve, farewellMs));
-	for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,6 +10,7 @@ import {
 	SocketMessageReader,
 	SocketMessageWriter,
 } from 'vscode-jsonrpc/node';
+import { deferred } from '../../../src/base/async.ts';
 import { Failure } from '../../../src/base/failure.ts';
 import { ControlClient } from '../../../src/rpc/controlClient.ts';
 import type { ControlLocation } from '../../../src/rpc/controlLocation.ts';
@@ -203,6 +204,38 @@ test('what is pending ends with the connection, whoever ends it', async (context
 	// The handlers hear of it, too.
 	while (aborted < 2) await new Promise((resolve) => setTimeout(resolve, 5));
 	await assert.rejects(stat(location.tokenPath));
+});
+
+test('an answer that is due, and all news before it, leave before the end', async (context) => {
+	const ended = deferred<void>();
+	const { server, location, token } = await serve(context, {
+		'run/checkpoint': async () => {
+			await ended.promise;
+			return { path: 'checkpoints/step_000001' };
+		},
+	});
+	const client = await connect(context, location, token);
+	let told = 0;
+	client.onChanged(() => told++);
+	const answer = client.request('run/checkpoint', {});
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	for (let i = 0; i < 500; i++) server.changed();
+	ended.resolve();
+	const closed = server.close();
+	// A process that gets no time is no faster.
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+	assert.deepEqual(await answer, { path: 'checkpoints/step_000001' });
+	await closed;
+	assert.ok(told >= 500, `${told}`);
+});
+
+test('what is never answered does not keep the end from coming', async (context) => {
+	const { server, location, token } = await serve(context, { 'run/checkpoint': () => new Promise(() => undefined) });
+	const client = await connect(context, location, token);
+	const answer = client.request('run/checkpoint', {});
+	await new Promise((resolve) => setTimeout(resolve, 20));
+	await server.close(30);
+	await assert.rejects(answer, { reason: 'unavailable' });
 });
 
 test('nobody listening is one typed failure', async (context) => {
