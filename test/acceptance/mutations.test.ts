@@ -1,8 +1,8 @@
 /**
  * Changes the product at places chosen by a seed, one at a time, and runs the unit, page and trainer tests that can reach
  * the place: at least 85 % of the changes must make one fail.
- * `npm run acceptance -- mutations [--count N] [--seed N] [--tree FOLDER]`; FOLDER is another checkout, which is changed at
- * the same places, but for those whose lines are not there.
+ * `npm run acceptance -- mutations [--count N] [--seed N] [--from N] [--tree FOLDER]`; FOLDER is another checkout, which is
+ * changed at the same places, but for those whose lines are not there. `--from` leaves out the places before the Nth.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,12 @@ import { choosePlaces } from '../mutations/choose.ts';
 import { relocated } from '../mutations/places.ts';
 import { artifacts, root } from '../scripts/paths.ts';
 
-const { MUTATION_COUNT: count = '40', MUTATION_SEED: seed = '1', MUTATION_TREE: tree = root } = process.env;
+const {
+	MUTATION_COUNT: count = '40',
+	MUTATION_SEED: seed = '1',
+	MUTATION_FROM: from = '1',
+	MUTATION_TREE: tree = root,
+} = process.env;
 const minCaught = 0.85;
 
 test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are caught`, async (t) => {
@@ -28,7 +33,8 @@ test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are
 	const log = join(artifacts, 'mutations.log');
 	rmSync(log, { force: true });
 	const verdicts: Verdict[] = [];
-	for (const chosen of places) {
+	for (const [i, chosen] of places.entries()) {
+		if (i + 1 < Number(from)) continue;
 		const { file } = chosen;
 		const place = existsSync(join(other, file)) ? relocated(chosen, text(root, file), text(other, file)) : null;
 		if (place === null) {
@@ -39,7 +45,9 @@ test(`${count} changes chosen by seed ${seed}: at least ${minCaught * 100} % are
 		verdicts.push(verdict);
 		const change = `${place.file}:${verdict.line} ${place.kind} "${place.original.split('\n')[0]}" -> "${place.replacement}"`;
 		const mark = verdict.caught ? 'caught  ' : 'SURVIVED';
-		console.log(`${mark} ${change} by ${verdict.by} (${verdict.files} files, ${verdict.seconds.toFixed(0)} s)`);
+		console.log(
+			`${i + 1} ${mark} ${change} by ${verdict.by} (${verdict.files} files, ${verdict.seconds.toFixed(0)} s)`,
+		);
 		writeFileSync(join(artifacts, 'mutations.json'), JSON.stringify(verdicts, undefined, '\t'));
 	}
 	const caught = verdicts.filter((verdict) => verdict.caught).length;

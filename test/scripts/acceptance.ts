@@ -11,7 +11,7 @@ const suite = acceptanceSuite(availableParallelism());
 const nameOf = (file: string) => file.slice('test/acceptance/'.length, -'.test.ts'.length);
 const { values, positionals: wanted } = parseArgs({
 	allowPositionals: true,
-	options: { count: { type: 'string' }, seed: { type: 'string' }, tree: { type: 'string' } },
+	options: { count: { type: 'string' }, seed: { type: 'string' }, from: { type: 'string' }, tree: { type: 'string' } },
 });
 for (const [name, value] of Object.entries(values)) process.env[`MUTATION_${name.toUpperCase()}`] = value;
 const names = suite.files.map(nameOf);
