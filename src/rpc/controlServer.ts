@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
@@ -96,7 +97,12 @@ export class ControlServer extends Disposable {
 			toDisposable(() => {
 				server.#server.close();
 				for (const socket of server.#sockets) socket.destroy();
-				void rm(tokenPath, { force: true }).catch(() => undefined);
+				// At once: the process may end right after.
+				try {
+					rmSync(tokenPath, { force: true });
+				} catch {
+					// It tells nobody anything any more.
+				}
 			}),
 		);
 		return server;
