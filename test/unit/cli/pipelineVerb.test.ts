@@ -66,8 +66,8 @@ test('Ctrl+C stops the running stage with a checkpoint, and a resume goes on wit
 	const long = { ...story, stages: [{ ...sft, name: 'cold', steps: 1_000_000 }], checkpoint: { every: 1_000_000 } };
 	await place.write('story.recipe.json', long);
 	const { process: child, ended } = place.start(context, 'run', 'story.recipe.json');
-	const [name] = await until(() => readdir(join(place.folder, 'runs')));
-	const folder = join(place.folder, 'runs', name as string);
+	const name = await until(async () => (await readdir(join(place.folder, 'runs')))[0] ?? null);
+	const folder = join(place.folder, 'runs', name);
 	await until(async () => ((await readRecord(join(folder, 'cold'))).step > 2 ? true : null));
 	child.kill('SIGINT');
 	const { status, stdout, stderr } = await ended;
@@ -104,9 +104,10 @@ test('what is wrong is said before anything is made', limit, async (context) => 
 });
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {
-	for (;;) {
+	for (const end = Date.now() + 60_000; ; ) {
 		const found = await look().catch(() => null);
 		if (found !== null) return found;
+		if (Date.now() > end) throw new Error(`Waited for a minute: ${look}`);
 		await new Promise((resolve) => setTimeout(resolve, 50));
 	}
 }
