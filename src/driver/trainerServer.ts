@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import type * as v from 'valibot';
-import { createMessageConnection, SocketMessageWriter, StreamMessageReader } from 'vscode-jsonrpc/node';
+import { createMessageConnection, SocketMessageWriter } from 'vscode-jsonrpc/node';
 import { deferred } from '../base/async.ts';
 import { Disposable, toDisposable } from '../base/disposable.ts';
 import { Failure } from '../base/failure.ts';
@@ -15,6 +15,7 @@ import {
 	trainerLinkVersion,
 } from '../protocol/trainerLink.ts';
 import { toResponseError } from '../rpc/failureCodec.ts';
+import { messageReader } from '../rpc/messageReader.ts';
 import { controlLocation } from '../runs/runtimeFolder.ts';
 import { LengthGuard } from './lengthGuard.ts';
 
@@ -109,7 +110,7 @@ export class TrainerServer extends Disposable {
 		this.#sockets.add(socket);
 		const guard = new LengthGuard(this.#options.largest ?? largestMessage);
 		const connection = createMessageConnection(
-			new StreamMessageReader(socket.pipe(guard)),
+			messageReader(socket.pipe(guard)),
 			new SocketMessageWriter(socket),
 			silent,
 		);

@@ -7,13 +7,13 @@ import {
 	ErrorCodes,
 	type MessageConnection,
 	ResponseError,
-	StreamMessageReader,
 	StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { Failure } from '../base/failure.ts';
 import { decode, decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { loadFailureSchema, rewardHostMethods, type WhereReply, whereReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreErrorKind } from '../protocol/scorer.ts';
+import { messageReader } from '../rpc/messageReader.ts';
 import { cancelledCode, loadFailedCode, refusedExit } from './hostContract.ts';
 import { HostLog } from './hostLog.ts';
 import { HostWatch, type WatchLimits } from './hostWatch.ts';
@@ -104,7 +104,7 @@ export class HostProcess {
 			stream?.on('data', (chunk: Buffer) => this.log.add(chunk));
 		}
 		this.#connection = createMessageConnection(
-			new StreamMessageReader(this.#child.stdio[4] as Readable),
+			messageReader(this.#child.stdio[4] as Readable),
 			new StreamMessageWriter(this.#child.stdio[3] as Writable),
 			silent,
 		);

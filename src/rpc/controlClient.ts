@@ -3,7 +3,6 @@ import {
 	CancellationTokenSource,
 	createMessageConnection,
 	type MessageConnection,
-	SocketMessageReader,
 	SocketMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { Disposable, toDisposable } from '../base/disposable.ts';
@@ -20,6 +19,7 @@ import {
 import { decodeOrThrow, type Schema } from '../protocol/decode.ts';
 import { fromResponseError } from './failureCodec.ts';
 import { HandledMessages } from './handledMessages.ts';
+import { messageReader } from './messageReader.ts';
 
 /** How long a request may take, in milliseconds. What must wait for the end of a step or a checkpoint gets longer. */
 const patience: Record<ControlMethod, number> = {
@@ -56,12 +56,7 @@ export class ControlClient extends Disposable {
 	private constructor(socket: Socket) {
 		super();
 		const handled = new HandledMessages();
-		this.#connection = createMessageConnection(
-			new SocketMessageReader(socket),
-			new SocketMessageWriter(socket),
-			silent,
-			handled,
-		);
+		this.#connection = createMessageConnection(messageReader(socket), new SocketMessageWriter(socket), silent, handled);
 		this.#connection.onNotification(runChanged, () => this.#changed.fire());
 		this.#connection.onError(() => socket.destroy());
 		const ended = () =>
@@ -154,7 +149,9 @@ export class ControlClient extends Disposable {
 			}, patience[method]);
 			this.#pending.add(fail);
 			signal?.addEventListener('abort', abort, { once: true });
-			this.#connection.sendRequest(method, params, cancel.token).then(
+			// A connection that the other side has just closed throws at once.
+			const answer = async () => this.#connection.sendRequest(method, params, cancel.token);
+			answer().then(
 				(value) => {
 					settle();
 					try {

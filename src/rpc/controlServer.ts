@@ -1,12 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import {
 	type CancellationToken,
 	createMessageConnection,
 	type MessageConnection,
-	SocketMessageReader,
 	SocketMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { Disposable, toDisposable } from '../base/disposable.ts';
@@ -22,6 +20,7 @@ import {
 import { decode, type Schema } from '../protocol/decode.ts';
 import type { ControlLocation } from './controlLocation.ts';
 import { toResponseError } from './failureCodec.ts';
+import { messageReader } from './messageReader.ts';
 
 export type ControlHandlers = {
 	readonly [M in Exclude<ControlMethod, 'initialize'>]?: (
@@ -60,6 +59,7 @@ export class ControlServer extends Disposable {
 	/** Requests that have come and are not answered. */
 	readonly #open = new Set<Promise<unknown>>();
 	readonly #server: Server;
+	#tokenRemoved: Promise<void> | null = null;
 
 	private constructor(options: ControlServerOptions) {
 		super();
@@ -97,12 +97,7 @@ export class ControlServer extends Disposable {
 			toDisposable(() => {
 				server.#server.close();
 				for (const socket of server.#sockets) socket.destroy();
-				// At once: the process may end right after.
-				try {
-					rmSync(tokenPath, { force: true });
-				} catch {
-					// It tells nobody anything any more.
-				}
+				server.#tokenRemoved = rm(tokenPath, { force: true }).catch(() => undefined);
 			}),
 		);
 		return server;
@@ -130,6 +125,8 @@ export class ControlServer extends Disposable {
 		await Promise.race([this.#settled(), late]);
 		clearTimeout(timer);
 		this.dispose();
+		// The process may end right after.
+		await this.#tokenRemoved;
 	}
 
 	async #settled(): Promise<void> {
@@ -141,11 +138,7 @@ export class ControlServer extends Disposable {
 
 	#accept(socket: Socket): void {
 		this.#sockets.add(socket);
-		const connection = createMessageConnection(
-			new SocketMessageReader(socket),
-			new SocketMessageWriter(socket),
-			silent,
-		);
+		const connection = createMessageConnection(messageReader(socket), new SocketMessageWriter(socket), silent);
 		const close = new AbortController();
 		const late = setTimeout(() => socket.destroy(), initializeMs);
 		socket.on('error', () => socket.destroy());

@@ -11,11 +11,11 @@ import {
 	createMessageConnection,
 	ErrorCodes,
 	ResponseError,
-	StreamMessageReader,
 	StreamMessageWriter,
 } from 'vscode-jsonrpc/node';
 import { decodeOrThrow } from '../../protocol/decode.ts';
 import { loadRequestSchema, rewardHostMethods, scoreRequestSchema } from '../../protocol/rewardHost.ts';
+import { messageReader } from '../../rpc/messageReader.ts';
 import { cancelledCode, loadFailedCode, nodeIsNewEnough, refusedExit } from '../hostContract.ts';
 import { Capture } from './capture.ts';
 import { LoadFault } from './loadRewardFile.ts';
@@ -61,11 +61,7 @@ function serve(): void {
 	const requests = new Socket({ fd: 3, readable: true, writable: false });
 	const replies = new Socket({ fd: 4, readable: false, writable: true });
 	const silent = { error: () => {}, warn: () => {}, info: () => {}, log: () => {} };
-	const connection = createMessageConnection(
-		new StreamMessageReader(requests),
-		new StreamMessageWriter(replies),
-		silent,
-	);
+	const connection = createMessageConnection(messageReader(requests), new StreamMessageWriter(replies), silent);
 
 	// Whoever started this process is gone, or wants it gone.
 	const end = () => capture.exit(0);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { lstat, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createConnection } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -198,11 +198,13 @@ test('what is pending ends with the connection, whoever ends it', async (context
 	third.onClosed(() => {
 		closed = true;
 	});
-	setTimeout(() => server.dispose(), 10);
+	await new Promise((resolve) => setTimeout(resolve, 10));
+	const over = server.close(0);
 	await assert.rejects(lost, { reason: 'unavailable' });
 	assert.equal(closed, true);
 	// The handlers hear of it, too.
 	while (aborted < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+	await over;
 	await assert.rejects(stat(location.tokenPath));
 });
 
@@ -232,10 +234,49 @@ test('an answer that is due, and all news before it, leave before the end', asyn
 test('what is never answered does not keep the end from coming', async (context) => {
 	const { server, location, token } = await serve(context, { 'run/checkpoint': () => new Promise(() => undefined) });
 	const client = await connect(context, location, token);
-	const answer = client.request('run/checkpoint', {});
+	const refused = assert.rejects(client.request('run/checkpoint', {}), { reason: 'unavailable' });
 	await new Promise((resolve) => setTimeout(resolve, 20));
 	await server.close(30);
-	await assert.rejects(answer, { reason: 'unavailable' });
+	await refused;
+});
+
+test('a client that leaves in the middle of a message leaves nothing behind that would keep its program alive', async (context) => {
+	const location = await locationOf(context);
+	const engine = createServer((socket) => {
+		socket.on('error', () => undefined);
+		const connection = createMessageConnection(new SocketMessageReader(socket), new SocketMessageWriter(socket));
+		connection.onRequest('initialize', () => ({ protocol: 1, run: 'r', serving: false, capabilities: [] }));
+		connection.onRequest('pipeline/stop', () => {
+			setTimeout(() => socket.write('Content-Length: 90\r\n\r\n{'), 20);
+			return {};
+		});
+		connection.listen();
+	});
+	context.after(() => engine.close());
+	await new Promise<void>((resolve) => engine.listen(location.socketPath, resolve));
+	const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+	const before = timers();
+	const client = await connect(context, location, 'token');
+	await client.request('pipeline/stop', {});
+	await new Promise((resolve) => setTimeout(resolve, 100));
+	client.dispose();
+	assert.equal(timers(), before);
+});
+
+test('a request that comes upon a connection just closed fails, and is over', async (context) => {
+	const { server, location, token } = await serve(context);
+	const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+	const client = await connect(context, location, token);
+	const before = timers();
+	server.dispose();
+	const asked: Promise<void>[] = [];
+	do {
+		asked.push(assert.rejects(client.request('run/status', {}), { reason: 'unavailable' }));
+		await new Promise((resolve) => setImmediate(resolve));
+	} while (!client.closed);
+	asked.push(assert.rejects(client.request('run/status', {}), { reason: 'unavailable' }));
+	await Promise.all(asked);
+	assert.equal(timers(), before);
 });
 
 test('nobody listening is one typed failure', async (context) => {
