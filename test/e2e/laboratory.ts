@@ -22,17 +22,22 @@ const themes: Record<ThemeKind, string> = {
 	'hc-light': 'Default High Contrast Light',
 };
 
+/** Those of the running tests. */
+const open = new Set<Laboratory>();
+
 export class Laboratory {
 	readonly workspace = mkdtempSync(join(tmpdir(), 'rl-ws-'));
 	readonly server: Server;
 	private readonly name: string;
 	private readonly chrome: Browser;
 	private readonly pages: WorkbenchPage[] = [];
+	#pictured = false;
 
 	private constructor(name: string, server: Server, chrome: Browser) {
 		this.name = name;
 		this.server = server;
 		this.chrome = chrome;
+		open.add(this);
 	}
 
 	/**
@@ -131,17 +136,23 @@ export class Laboratory {
 	}
 
 	async dispose(failed = false): Promise<void> {
-		if (failed) {
-			mkdirSync(screenshots, { recursive: true });
-			for (const [i, { page }] of this.pages.entries()) {
-				const path = join(screenshots, `${this.name}-failed${i > 0 ? `-${i}` : ''}.png`);
-				await page.screenshot({ path }).catch(() => undefined);
-			}
-		}
+		open.delete(this);
+		if (failed) await this.pictureFailure();
 		await this.chrome.close();
 		await this.server.dispose();
 		await this.endEngines();
 		rmSync(this.workspace, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+	}
+
+	/** What is on screen, for who looks into a failure; the first of a test is its cause. */
+	async pictureFailure(): Promise<void> {
+		if (this.#pictured) return;
+		this.#pictured = true;
+		mkdirSync(screenshots, { recursive: true });
+		for (const [i, { page }] of this.pages.entries()) {
+			const path = join(screenshots, `${this.name}-failed${i > 0 ? `-${i}` : ''}.png`);
+			await page.screenshot({ path }).catch(() => undefined);
+		}
 	}
 
 	/** Ends engines of this workspace that a failed test left behind; they are detached by design. */
@@ -162,6 +173,7 @@ export function inOrder(t: TestContext): (name: string, body: () => Promise<void
 				await body();
 			} catch (error) {
 				failed = true;
+				for (const lab of open) await lab.pictureFailure();
 				throw error;
 			}
 		});

@@ -41,7 +41,7 @@ test('views of what several files hold', { skip }, async (t) => {
 			const frame = await workbench.app('query');
 			await frame
 				.locator('.runs-summary')
-				.filter({ hasText: /all runs \(4\), 2\s\d{3} rollouts/ })
+				.filter({ hasText: /all runs \(4\), 3\s056 rollouts/ })
 				.waitFor({ timeout: 60_000 });
 			assert.deepEqual(await violations(frame), []);
 			assert.ok((await overflow(frame)) <= 0);
