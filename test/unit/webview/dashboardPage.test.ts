@@ -69,6 +69,17 @@ describe('the dashboard in a browser', { skip }, () => {
 			return painted / (data.length / 4);
 		}, chart);
 	const text = (view: DashboardView, selector: string) => view.page.locator(selector).first().innerText();
+	/** Waits for what is in view, or under the cursor; fails with what is there instead. */
+	const readout = async (view: DashboardView, expected: string) => {
+		const { page } = view;
+		await page
+			.waitForFunction((text) => document.querySelector('.readout')?.textContent === text, expected)
+			.catch(async (error: Error) => {
+				const stage = await page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value);
+				const shown = `"${await text(view, '.readout')}", stage ${stage}, charts ${await text(view, '.toolbar')}`;
+				throw new Error(`Expected "${expected}", there is ${shown}`, { cause: error });
+			});
+	};
 
 	it('has no accessibility violations in any theme', async () => {
 		await withRun({}, { width: 1000, height: 900 }, async (view) => {
@@ -156,13 +167,13 @@ describe('the dashboard in a browser', { skip }, () => {
 			await following(view, false);
 			await page.locator('[data-chart="loss"] .plot').focus();
 			await page.keyboard.press('0');
-			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '');
+			await readout(view, '');
 			await following(view, true);
 			await page.keyboard.press('+');
 			await page.waitForFunction(() => document.querySelector('.readout')?.textContent?.includes('\u2013'));
 			await over.dblclick({ position: { x: 50, y: 50 } });
 			await page.mouse.move(2, 2);
-			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '');
+			await readout(view, '');
 		});
 	});
 
@@ -254,14 +265,14 @@ describe('the dashboard in a browser', { skip }, () => {
 			const { page } = view;
 			await page.locator('.stage-choice').click();
 			await page.locator('.stage-choice vscode-option[value="1"]').click();
-			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '121 \u2013 520');
+			await readout(view, '121 \u2013 520');
 			await following(view, true);
 			await page.locator('.stage-choice').click();
 			await page.locator('.stage-choice vscode-option[value="0"]').click();
-			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '1 \u2013 120');
+			await readout(view, '1 \u2013 120');
 			await following(view, false);
 			await page.locator('.toolbar vscode-button[aria-label="Show all"]').click();
-			await page.waitForFunction(() => document.querySelector('.readout')?.textContent === '');
+			await readout(view, '');
 			assert.equal(await page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value), 'all');
 		});
 	});
