@@ -149,7 +149,7 @@ export class ControlClient extends Disposable {
 			}, patience[method]);
 			this.#pending.add(fail);
 			signal?.addEventListener('abort', abort, { once: true });
-			// A connection that the other side has just closed throws at once.
+			// Where the other side has just closed the connection, sendRequest throws instead of rejecting.
 			const answer = async () => this.#connection.sendRequest(method, params, cancel.token);
 			answer().then(
 				(value) => {

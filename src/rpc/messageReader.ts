@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { type MessageReader, StreamMessageReader } from 'vscode-jsonrpc/node';
 
 /**
- * Reads JSON-RPC messages with their length before them. The reader of the library watches for messages that come in parts,
- * with a timer that it sets anew for good, also when the stream has ended or the connection was disposed in the middle of
- * one: a program that has nothing left to do would never end. Nobody listens to what it tells.
+ * Reads JSON-RPC messages framed by their length. The library's reader reports messages that arrive in parts, by a timer that
+ * it restarts for as long as the rest is missing, even after the stream has ended or the connection was disposed: a program
+ * with nothing left to do would never exit. Nobody listens to these reports, so the timer is off.
  */
 export function messageReader(stream: Readable): MessageReader {
 	const reader = new StreamMessageReader(stream);

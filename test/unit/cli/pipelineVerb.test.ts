@@ -104,7 +104,8 @@ test('what is wrong is said before anything is made', limit, async (context) => 
 });
 
 async function until<T>(look: () => Promise<T | null>): Promise<T> {
-	for (const end = Date.now() + 60_000; ; ) {
+	const end = Date.now() + 60_000;
+	for (;;) {
 		const found = await look().catch(() => null);
 		if (found !== null) return found;
 		if (Date.now() > end) throw new Error(`Waited for a minute: ${look}`);

@@ -74,6 +74,11 @@ describe('the import table of docs/architecture.md', () => {
 		assert.deepEqual(importers('@vscode/webview-ui-toolkit'), ['webview/lib/controls.ts']);
 	});
 
+	test('messages are read from streams by the one reader that lets programs end', () => {
+		const readers = sourcesOf('src').filter((path) => /\b(?:Stream|Socket)MessageReader\b/.test(read(path)));
+		assert.deepEqual(readers, ['src/rpc/messageReader.ts']);
+	});
+
 	test('what may block is not used where the editor runs', () => {
 		for (const path of sourcesOf('src/host', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
 			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);

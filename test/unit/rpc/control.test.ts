@@ -36,6 +36,9 @@ async function connect(context: TestContext, location: ControlLocation, token: s
 	return client;
 }
 
+/** Timers that would keep this process alive. */
+const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+
 /** A connection that follows no rules, and the promise of its end. */
 function rawConnection(
 	context: TestContext,
@@ -254,7 +257,6 @@ test('a client that leaves in the middle of a message leaves nothing behind that
 	});
 	context.after(() => engine.close());
 	await new Promise<void>((resolve) => engine.listen(location.socketPath, resolve));
-	const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 	const before = timers();
 	const client = await connect(context, location, 'token');
 	await client.request('pipeline/stop', {});
@@ -265,7 +267,6 @@ test('a client that leaves in the middle of a message leaves nothing behind that
 
 test('a request that comes upon a connection just closed fails, and is over', async (context) => {
 	const { server, location, token } = await serve(context);
-	const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
 	const client = await connect(context, location, token);
 	const before = timers();
 	server.dispose();

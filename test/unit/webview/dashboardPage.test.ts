@@ -76,7 +76,7 @@ describe('the dashboard in a browser', { skip }, () => {
 			.waitForFunction((text) => document.querySelector('.readout')?.textContent === text, expected)
 			.catch(async (error: Error) => {
 				const stage = await page.locator('.stage-choice').evaluate((node) => (node as HTMLSelectElement).value);
-				const shown = `"${await text(view, '.readout')}", stage ${stage}, charts ${await text(view, '.toolbar')}`;
+				const shown = `"${await text(view, '.readout')}", stage ${stage}, toolbar ${await text(view, '.toolbar')}`;
 				throw new Error(`Expected "${expected}", there is ${shown}`, { cause: error });
 			});
 	};
