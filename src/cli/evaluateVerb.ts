@@ -49,6 +49,9 @@ type Values = ReturnType<typeof parseArguments<typeof options>>['values'];
 /** DeepSeek-R1 (Guo et al. 2025, section 3): temperature 0.6, top-p 0.95; pass@1 over several samples. */
 const protocols = { r1: { temperature: 0.6, topP: 0.95, samples: 16 } } as const;
 
+/** Of the paired test with a baseline: that accuracy fell. */
+const mostForFell = 0.05;
+
 export const evaluateVerb: Verb = {
 	name: 'evaluate',
 	usage: '--policy P --dataset FILE [--samples K] [--baseline DIR]',
@@ -65,10 +68,7 @@ export const evaluateVerb: Verb = {
 		],
 		['--category NAME', 'Column that names the kind of a question: a table by kind.'],
 		['--out DIR', 'Folder of the evaluation (default: beside the run, else evaluations/); one that is there goes on.'],
-		[
-			'--baseline DIR',
-			'Another evaluation of the same questions: status 1 if accuracy fell by more than the interval.',
-		],
+		['--baseline DIR', 'Another evaluation of the same questions: status 1 if accuracy fell (p < 0.05).'],
 		[
 			'--against OTHER',
 			'Another evaluation, or another policy, which is evaluated likewise: the difference, question by question.',
@@ -121,9 +121,9 @@ export const evaluateVerb: Verb = {
 			});
 			for (const line of [...evaluationLines(evaluation), ...publishedLines(published)]) output.line(printable(line));
 			if (against !== null) for (const line of againstLines('against', against)) output.line(printable(line));
-			const fell = guard !== null && guard.test !== 'none' && guard.difference.high < 0;
+			const fell = guard !== null && guard.test !== 'none' && guard.difference.mean < 0 && guard.p < mostForFell;
 			if (guard !== null) for (const line of againstLines('baseline', guard)) output.line(printable(line));
-			if (fell) output.line('Accuracy fell by more than the interval.');
+			if (fell) output.line(`Accuracy fell (p < ${mostForFell}).`);
 			output.line(printable(folder));
 			return evaluation.done < evaluation.total || fell ? 1 : 0;
 		} finally {

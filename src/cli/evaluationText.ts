@@ -1,5 +1,5 @@
 import type { CurvePoint } from '../core/evaluation/evaluationReport.ts';
-import type { MeanInterval } from '../core/evaluation/meanInterval.ts';
+import type { Estimate } from '../core/evaluation/meanInterval.ts';
 import type { PairedComparison } from '../core/evaluation/pairProblems.ts';
 import type { PublishedResult } from '../core/evaluation/publishedResults.ts';
 import { contaminationText } from '../core/report/contaminationText.ts';
@@ -9,7 +9,7 @@ import type { Evaluation } from '../search/evaluate/evaluatePolicy.ts';
 const mostCategories = 20;
 
 const share = (value: number) => value.toFixed(3);
-const interval = ({ accuracy, low, high }: MeanInterval) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
+const interval = ({ accuracy, low, high }: Estimate) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
 
 /** An evaluation for people: a line each. */
 export function evaluationLines({ policy, problems, done, total, report, contamination }: Evaluation): string[] {
@@ -30,10 +30,9 @@ export function evaluationLines({ policy, problems, done, total, report, contami
 	const [fewest, most] = samples;
 	const each = fewest === most ? `${most}` : `${fewest} to ${most}`;
 	const whole = done === total ? `${total}` : `${done} of ${total}`;
-	const method = accuracy.method === 'wilson' ? 'Wilson' : 'bootstrap over questions';
 	return [
 		`${policy} on ${problems}: ${whole} questions, ${each} ${most === 1 ? 'sample' : 'samples'} each`,
-		`  pass@1    ${interval(accuracy)}, 95 % interval by ${method}`,
+		`  pass@1    ${interval(accuracy)}, 95 % interval`,
 		...curve('pass', passAtK),
 		...curve('cons', consAtK),
 		...curve('best', bestAtK),

@@ -168,8 +168,6 @@ export type ComparisonResult = v.InferOutput<typeof comparisonResultSchema>;
 export const intervalSchema = v.object({ mean: v.number(), low: v.number(), high: v.number() });
 export type Interval = v.InferOutput<typeof intervalSchema>;
 
-const gainSchema = v.object({ ...intervalSchema.entries, p: v.number() });
-
 export const pointSummarySchema = v.object({
 	/** As in `results.jsonl`. */
 	id: v.string(),
@@ -188,7 +186,7 @@ export const pointSummarySchema = v.object({
 	unjudged: whole,
 	accuracy: v.nullable(intervalSchema),
 	/** Over the mean single sample of the same problems, paired; null for itself. */
-	gain: v.nullable(gainSchema),
+	gain: v.nullable(intervalSchema),
 	/** Share of problems of which some final answer is right: an upper bound. */
 	any: v.nullable(v.number()),
 	/** Means of a problem. */
@@ -199,7 +197,7 @@ export const pointSummarySchema = v.object({
 	cost: v.nullable(v.number()),
 	stops: v.record(v.string(), v.number()),
 	/** By difficulty band, the easiest first. */
-	bands: v.array(v.object({ problems: whole, accuracy: v.nullable(intervalSchema), gain: v.nullable(gainSchema) })),
+	bands: v.array(v.object({ problems: whole, accuracy: v.nullable(intervalSchema), gain: v.nullable(intervalSchema) })),
 	/** Trees of its own are there to be opened, at this place of the folder. */
 	trees: v.nullable(v.string()),
 });

@@ -121,7 +121,7 @@ export class HeldOutView {
 			element(
 				'p',
 				{ class: 'quiet note' },
-				`Problems are paired by their prompt's words. With one sample a problem: exact McNemar test; with several: paired bootstrap over problems. Intervals of differences are the bootstrap's.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
+				`Problems are paired by their prompt's words. With one sample a problem: exact McNemar test; with several: sign-flip test over problems.${others > 1 ? ` The p values are not corrected for ${others} comparisons.` : ''}`,
 			),
 		);
 	}
@@ -241,7 +241,7 @@ export function pairedWords(result: PairedComparison): (Node | string)[] {
 	const test =
 		result.test === 'mcnemar'
 			? `exact McNemar: ${formatCount(result.onlySecond)} problems won, ${formatCount(result.onlyFirst)} lost`
-			: `paired bootstrap, ${formatCount(difference.resamples)} resamples`;
+			: `sign-flip test: ${formatCount(result.gained)} problems gained, ${formatCount(result.lost)} lost`;
 	return [
 		element('span', { class: clear ? (difference.mean > 0 ? 'badge right' : 'badge wrong') : 'badge' }, verdict),
 		element(

@@ -252,7 +252,7 @@ export class App extends Disposable {
 	#drawNotes(): void {
 		const { points, told } = this.#model;
 		const notes = [
-			'Intervals are 95 %, by the bootstrap over problems; a gain is paired with the mean single sample of the same problems.',
+			'Intervals are 95 %, over problems; a gain is paired with the mean single sample of the same problems.',
 			...(points.some(({ oracle }) => oracle)
 				? [
 						'Oracle upper bounds look at the gold answer: they say what perfect choosing would give, and are no results.',

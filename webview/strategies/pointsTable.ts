@@ -23,7 +23,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'accuracy',
 		label: 'Accuracy',
-		title: 'Share of problems whose answer is right, with its 95 % interval (bootstrap over problems)',
+		title: 'Share of problems whose answer is right, with its 95 % interval',
 		text: (point, model) => {
 			const { accuracy } = model.shown(point);
 			return accuracy === null ? '–' : `${share(accuracy.mean)} (${range(accuracy)})`;
@@ -33,8 +33,7 @@ const columns: readonly Column[] = [
 	{
 		key: 'gain',
 		label: 'Gain',
-		title:
-			'Over the mean single sample of the same problems, in percentage points, with its 95 % interval (paired bootstrap)',
+		title: 'Over the mean single sample of the same problems, in percentage points, with its 95 % interval',
 		text: (point, model) => {
 			const { gain } = model.shown(point);
 			return gain === null ? '' : `${signed(gain.mean)} (${signed(gain.low)} to ${signed(gain.high)})`;

@@ -1,8 +1,8 @@
 import { Random } from '../../base/random.ts';
 import { AnswerClasses } from '../search/answerClasses.ts';
 import { bestOfK, type Sampled, voteOfK } from '../search/comparison/subsets.ts';
-import { type MeanInterval, meanInterval } from './meanInterval.ts';
-import { pairedBootstrap } from './pairedTest.ts';
+import { type Difference, differenceInterval } from './differenceInterval.ts';
+import { type Estimate, meanInterval } from './meanInterval.ts';
 import { passAtK } from './passAtK.ts';
 
 /** One completion of one question, judged. */
@@ -25,11 +25,11 @@ export interface EvaluatedSample {
 }
 
 /** A value for each number of samples. */
-export interface CurvePoint extends MeanInterval {
+export interface CurvePoint extends Estimate {
 	readonly k: number;
 }
 
-export interface CategoryRow extends MeanInterval {
+export interface CategoryRow extends Estimate {
 	readonly name: string;
 	readonly problems: number;
 }
@@ -53,12 +53,9 @@ export interface CalibrationBin {
 	readonly accuracy: number;
 }
 
-export interface ChoiceGain {
+export interface ChoiceGain extends Difference {
 	readonly by: 'judge' | 'majority';
 	readonly k: number;
-	readonly mean: number;
-	readonly low: number;
-	readonly high: number;
 }
 
 export interface EvaluationReport {
@@ -66,7 +63,7 @@ export interface EvaluationReport {
 	/** Of each question: fewest and most. */
 	readonly samples: readonly [fewest: number, most: number];
 	/** pass@1: the mean over questions of the mean over samples. */
-	readonly accuracy: MeanInterval;
+	readonly accuracy: Estimate;
 	/** Unbiased pass@k (Chen et al. 2021), for k = 1, 2, 4, ... up to the fewest samples. */
 	readonly passAtK: readonly CurvePoint[];
 	/** Majority of k (cons@k, maj@k; Wang et al. 2023), the mean over subsets of the samples. */
@@ -77,7 +74,7 @@ export interface EvaluationReport {
 	readonly judgedAtK: readonly CurvePoint[];
 	/**
 	 * What choosing among the largest k of the curves adds to pass@1, by the judge or, where there is none, by majority: mean
-	 * over questions with its 95 % interval (paired bootstrap). null: there is one sample of a question.
+	 * over questions with its 95 % interval. null: there is one sample of a question.
 	 */
 	readonly gain: ChoiceGain | null;
 	/** Shares of all samples. */
@@ -172,8 +169,7 @@ function gainOf(questions: readonly Question[], k: number, random: Random): Choi
 	const gains = questions.map(
 		({ judged, classes, share }) => (by === 'judge' ? bestOfK(judged, k) : voteOfK(classes, k, false, random)) - share,
 	);
-	const { mean, low, high } = pairedBootstrap(gains, Random.of('gain'), 4000);
-	return { by, k, mean, low, high };
+	return { by, k, ...differenceInterval(gains) };
 }
 
 /** What has not come to its end is not chosen, and needs no value. */

@@ -1,26 +1,68 @@
-import { Random } from '../../base/random.ts';
-import { type Estimate, wilsonInterval } from './interval.ts';
-import { pairedBootstrap } from './pairedTest.ts';
+import { t95, z95 } from './studentT.ts';
 
-/** Below so many questions the bootstrap is too narrow. */
-export const fewestForBootstrap = 50;
-
-export interface MeanInterval extends Estimate {
-	readonly method: 'wilson' | 'bootstrap';
+/** A mean over questions. */
+export interface Estimate {
+	/** The mean, 0 to 1. */
+	readonly accuracy: number;
+	/** 95 % interval. */
+	readonly low: number;
+	readonly high: number;
 }
 
 /**
- * Mean over questions with its 95 % interval. The questions are what was drawn from a larger world, so they are what the
- * bootstrap resamples, each with all of its samples (Efron and Tibshirani 1993, chapter 13); samples of one question are
- * not independent. Below fifty questions, and where all have one value, the Wilson score interval stands instead.
- *
- * @param values one per question: share of its right samples, 0 to 1
+ * By how much of a question the spread between questions is drawn to that of questions that are wholly right or wrong. Few
+ * questions whose few right samples look alike are no proof that all questions are alike.
  */
-export function meanInterval(values: readonly number[], random: Random = Random.of('mean-interval')): MeanInterval {
+const doubt = 0.5;
+
+/**
+ * Mean over questions with its 95 % interval: Agresti and Coull's (1998) for as many right-or-wrong questions as these are
+ * worth (Korn and Graubard 1998). Samples of one question are not independent, so what counts is the spread s² between the
+ * questions' means m_i: their mean m is as certain as that of n_eff = m(1 - m) n / s² (z / t_(n-1))² questions with one
+ * sample each, and never less than that of n. How often it holds the truth is what `npm run acceptance -- coverage` prints.
+ *
+ * @param values one per question: share of its right samples, pass@k, ..., 0 to 1
+ */
+export function meanInterval(values: readonly number[]): Estimate {
 	const n = values.length;
-	const mean = n === 0 ? Number.NaN : values.reduce((sum, value) => sum + value, 0) / n;
-	const alike = values.every((value) => value === values[0]);
-	if (n < fewestForBootstrap || alike) return { ...wilsonInterval(mean, n), method: 'wilson' };
-	const { low, high } = pairedBootstrap(values, random, 4000);
-	return { accuracy: mean, low, high, method: 'bootstrap' };
+	if (n === 0) return { accuracy: Number.NaN, low: 0, high: 1 };
+	const mean = values.reduce((sum, value) => sum + value, 0) / n;
+	return { accuracy: mean, ...agrestiCoull(mean, Math.max(n, worth(values, mean))) };
+}
+
+/** Share of `n` independent trials, with its 95 % interval. */
+export function shareInterval(right: number, n: number): Estimate {
+	return n === 0 ? { accuracy: Number.NaN, low: 0, high: 1 } : { accuracy: right / n, ...agrestiCoull(right / n, n) };
+}
+
+/**
+ * Accuracy over problems: the mean over problems of the mean over samples. Problems without samples do not count.
+ *
+ * @param correct one list of samples per problem
+ */
+export function estimateAccuracy(correct: readonly (readonly boolean[])[]): Estimate {
+	return meanInterval(
+		correct
+			.filter((samples) => samples.length > 0)
+			.map((samples) => samples.filter((right) => right).length / samples.length),
+	);
+}
+
+/** How many questions with one sample each would tell as much. */
+function worth(values: readonly number[], mean: number): number {
+	const n = values.length;
+	// All right or all wrong says nothing about how alike the samples of a question are.
+	if (n < 2 || mean <= 0 || mean >= 1) return n;
+	const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+	const drawn = (mean * n + 2) / (n + 4);
+	const spread = (squares + doubt * drawn * (1 - drawn)) / (n - 1 + doubt);
+	return ((mean * (1 - mean) * n) / spread) * (z95 / t95(n - 1)) ** 2;
+}
+
+/** The normal interval about the mean after z²/2 right and z²/2 wrong trials more. @param n may be fractional */
+function agrestiCoull(share: number, n: number): { readonly low: number; readonly high: number } {
+	const trials = n + z95 ** 2;
+	const centre = (share * n + z95 ** 2 / 2) / trials;
+	const half = z95 * Math.sqrt((centre * (1 - centre)) / trials);
+	return { low: share <= 0 ? 0 : Math.max(0, centre - half), high: share >= 1 ? 1 : Math.min(1, centre + half) };
 }

@@ -1,5 +1,5 @@
-import { Random } from '../../base/random.ts';
-import { type BootstrapResult, mcnemarExact, pairedBootstrap } from './pairedTest.ts';
+import { type Difference, differenceInterval } from './differenceInterval.ts';
+import { mcnemarExact, signFlipTest } from './pairedTest.ts';
 
 /** One sample of one problem. `problem` is the same for the same problem in both runs. */
 export interface ProblemSample {
@@ -65,17 +65,17 @@ export type PairedComparison =
 			readonly lost: number;
 			readonly p: number;
 			/** Of second - first. */
-			readonly difference: BootstrapResult;
+			readonly difference: Difference;
 	  }
 	| {
-			readonly test: 'bootstrap';
+			readonly test: 'sign-flip';
 			readonly problems: number;
 			readonly first: number;
 			readonly second: number;
 			readonly gained: number;
 			readonly lost: number;
 			readonly p: number;
-			readonly difference: BootstrapResult;
+			readonly difference: Difference;
 	  }
 	| { readonly test: 'none'; readonly reason: string };
 
@@ -83,9 +83,8 @@ export type PairedComparison =
 export const fewestProblems = 6;
 
 /**
- * Whether two runs differ on the problems that both were tried on: exact McNemar when each has one sample a problem, else
- * the paired bootstrap over problems. The interval of the difference is the bootstrap's in both cases. Repeatable: the
- * draws depend on the numbers of problems alone.
+ * Whether two runs differ on the problems that both were tried on: the sign-flip test, which is exact McNemar's when each has
+ * one sample a problem. Repeatable: the same samples have the same p.
  */
 export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): PairedComparison {
 	const problems = pairs.length;
@@ -101,12 +100,12 @@ export function comparePaired({ pairs, onlyFirst, onlySecond }: Pairing): Paired
 	const share = ({ right, samples }: ProblemCount): number => right / samples;
 	const mean = (side: 'first' | 'second'): number => pairs.reduce((sum, pair) => sum + share(pair[side]), 0) / problems;
 	const differences = pairs.map(({ first, second }) => share(second) - share(first));
-	const difference = pairedBootstrap(differences, Random.of('paired bootstrap', problems));
+	const difference = differenceInterval(differences);
 	const lost = differences.filter((value) => value < 0).length;
 	const gained = differences.filter((value) => value > 0).length;
 	const common = { problems, first: mean('first'), second: mean('second'), gained, lost, difference };
 	if (pairs.some(({ first, second }) => first.samples !== 1 || second.samples !== 1)) {
-		return { test: 'bootstrap', ...common, p: difference.p };
+		return { test: 'sign-flip', ...common, p: signFlipTest(differences) };
 	}
 	return { test: 'mcnemar', ...common, onlyFirst: lost, onlySecond: gained, p: mcnemarExact(lost, gained) };
 }

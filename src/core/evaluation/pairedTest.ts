@@ -1,4 +1,4 @@
-import type { Random } from '../../base/random.ts';
+import { Random } from '../../base/random.ts';
 
 /**
  * Exact two-sided McNemar test (McNemar 1947, with binomial probabilities): of n = b + c problems that only one of two
@@ -20,64 +20,60 @@ export function mcnemarExact(b: number, c: number): number {
 	return Math.min(1, 2 * sum);
 }
 
-export interface BootstrapResult {
-	/** Mean of the differences. */
-	readonly mean: number;
-	/** 95 % percentile interval of the mean. */
-	readonly low: number;
-	readonly high: number;
-	/** Two-sided: how often the mean of a resample lies as far from the observed mean as that lies from 0. */
-	readonly p: number;
-	readonly resamples: number;
-}
-
-/** Draws of one bootstrap at most; more problems get fewer resamples. */
+/** Up to so many differences that are not 0 all assignments of signs are counted: 2^19 of them. */
+const mostForAll = 20;
+/** Draws of one test at most; very many problems get fewer assignments. */
 const mostDraws = 20_000_000;
-const resampleLimits = { most: 10_000, least: 400 } as const;
+const drawLimits = { most: 20_000, least: 1000 } as const;
 
 /**
- * Paired bootstrap over problems (Efron and Tibshirani 1993, chapters 13 and 16): problems are drawn with replacement, each
- * with its difference, so that what makes a problem hard for both runs cancels. p counts the shifted resamples and adds one
- * to both counts (Davison and Hinkley 1997, section 4.2), so it is never 0.
+ * Two-sided sign-flip test of paired differences (Fisher 1935, section 21): where neither run is better, each difference is
+ * as likely to have the other sign, so p is the share of all assignments of signs whose sum lies at least as far from 0 as
+ * the observed one. All assignments are counted where few differences are not 0, otherwise drawn ones, with one added to
+ * both counts (Davison and Hinkley 1997, section 4.3), so that it is never 0. With one sample a problem it is
+ * {@link mcnemarExact}. Repeatable: the draws depend on the number of differences alone. NaN of none.
  *
  * @param differences one per problem: share of right samples of the second run minus the first's
- * @param most resamples at most
  */
-export function pairedBootstrap(
-	differences: readonly number[],
-	random: Random,
-	most: number = resampleLimits.most,
-): BootstrapResult {
-	const n = differences.length;
-	if (n === 0) return { mean: Number.NaN, low: Number.NaN, high: Number.NaN, p: Number.NaN, resamples: 0 };
-	const mean = differences.reduce((sum, value) => sum + value, 0) / n;
-	const resamples = Math.max(resampleLimits.least, Math.min(most, Math.floor(mostDraws / n)));
-	const values = Float64Array.from(differences);
-	const means = new Float64Array(resamples);
-	let far = 0;
-	for (let r = 0; r < resamples; r++) {
-		let sum = 0;
-		for (let i = 0; i < n; i++) sum += values[Math.floor((random.uint32() / 2 ** 32) * n)] as number;
-		const drawn = sum / n;
-		means[r] = drawn;
-		// Rounding must not decide between equal distances.
-		if (Math.abs(drawn - mean) >= Math.abs(mean) - 1e-12) far++;
-	}
-	means.sort();
-	return {
-		mean,
-		low: percentile(means, 0.025),
-		high: percentile(means, 0.975),
-		p: (far + 1) / (resamples + 1),
-		resamples,
-	};
+export function signFlipTest(differences: readonly number[]): number {
+	if (differences.length === 0) return Number.NaN;
+	const sizes = differences.filter((value) => value !== 0).map(Math.abs);
+	const observed = Math.abs(differences.reduce((sum, value) => sum + value, 0));
+	// Rounding must not decide between equal sums.
+	const far = observed - 1e-9 * sizes.reduce((sum, value) => sum + value, 0);
+	if (sizes.length === 0) return 1;
+	return sizes.length <= mostForAll ? shareOfAll(sizes, far) : shareOfDrawn(sizes, far);
 }
 
-/** Linear between order statistics, as numpy does by default. */
-function percentile(sorted: Float64Array, share: number): number {
-	const at = share * (sorted.length - 1);
-	const low = Math.floor(at);
-	const below = sorted[low] as number;
-	const above = sorted[Math.min(sorted.length - 1, low + 1)] as number;
-	return below + (above - below) * (at - low);
+/** By symmetry the first sign stays. Each step of the Gray code turns one sign, so a sum costs one addition. */
+function shareOfAll(sizes: readonly number[], far: number): number {
+	let sum = sizes.reduce((total, value) => total + value, 0);
+	const signs = sizes.map(() => 1);
+	const assignments = 2 ** (sizes.length - 1);
+	let reached = Math.abs(sum) >= far ? 1 : 0;
+	for (let i = 1; i < assignments; i++) {
+		const turned = 1 + Math.clz32(1) - Math.clz32(i & -i);
+		signs[turned] = -(signs[turned] as number);
+		sum += 2 * (signs[turned] as number) * (sizes[turned] as number);
+		if (Math.abs(sum) >= far) reached++;
+	}
+	return reached / assignments;
+}
+
+function shareOfDrawn(sizes: readonly number[], far: number): number {
+	const random = Random.of('sign flips', sizes.length);
+	const values = Float64Array.from(sizes);
+	const draws = Math.max(drawLimits.least, Math.min(drawLimits.most, Math.floor(mostDraws / sizes.length)));
+	let reached = 0;
+	for (let draw = 0; draw < draws; draw++) {
+		let sum = 0;
+		let bits = 0;
+		for (let i = 0; i < values.length; i++) {
+			if (i % 32 === 0) bits = random.uint32();
+			sum += bits & 1 ? (values[i] as number) : -(values[i] as number);
+			bits >>>= 1;
+		}
+		if (Math.abs(sum) >= far) reached++;
+	}
+	return (reached + 1) / (draws + 1);
 }

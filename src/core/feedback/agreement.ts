@@ -1,5 +1,5 @@
 import type { Feedback } from '../../protocol/feedback.ts';
-import { type Estimate, wilsonInterval } from '../evaluation/interval.ts';
+import { type Estimate, shareInterval } from '../evaluation/meanInterval.ts';
 import { completionKey, judgedPairs } from './judgedPairs.ts';
 import { ordinalAlpha } from './krippendorff.ts';
 
@@ -48,7 +48,7 @@ export function feedbackAgreement(feedback: readonly Feedback[]): FeedbackAgreem
 		alpha: ordinalAlpha(units),
 		pairs: pairs.length,
 		undecided,
-		reward: told.length === 0 ? null : { pairs: told.length, share: wilsonInterval(right / told.length, told.length) },
+		reward: told.length === 0 ? null : { pairs: told.length, share: shareInterval(right, told.length) },
 		blind: rewarded.length - told.length,
 	};
 }

@@ -1,6 +1,5 @@
-import { Random } from '../../base/random.ts';
 import type { Comparison, ComparisonExpectation } from '../../protocol/pipelineRecipe.ts';
-import { type BootstrapResult, pairedBootstrap } from '../evaluation/pairedTest.ts';
+import { type Difference, differenceInterval } from '../evaluation/differenceInterval.ts';
 import { fewestProblems } from '../evaluation/pairProblems.ts';
 import type { ReportedEvaluation } from './reportedRun.ts';
 
@@ -11,8 +10,8 @@ export type ComparedStages =
 			/** Means over the questions of both. */
 			readonly stage: number;
 			readonly against: number;
-			/** Of stage - against, with its 95 % interval: paired bootstrap over questions. */
-			readonly difference: BootstrapResult;
+			/** Of stage - against. */
+			readonly difference: Difference;
 	  }
 	| { readonly reason: string };
 
@@ -33,9 +32,9 @@ export function compareStages(
 		return { reason: `${questions} questions in common: too few to compare` };
 	}
 	const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / questions;
-	const difference = pairedBootstrap(
+	const difference = differenceInterval(
 		pairs.map(([own, other]) => own - other),
-		Random.of('paired bootstrap', questions),
+		measure === 'tokens' ? Number.POSITIVE_INFINITY : 1,
 	);
 	return { questions, stage: mean(0), against: mean(1), difference };
 }
@@ -48,7 +47,7 @@ export interface ComparisonVerdict {
 	readonly sign: boolean;
 }
 
-export function verdictOf(expect: ComparisonExpectation, { mean, low, high }: BootstrapResult): ComparisonVerdict {
+export function verdictOf(expect: ComparisonExpectation, { mean, low, high }: Difference): ComparisonVerdict {
 	switch (expect) {
 		case 'above':
 			return { holds: low > 0, sign: mean > 0 };

@@ -84,7 +84,7 @@ function pairsOf(evaluations: readonly ReportedEvaluation[]): ReportBlock[] {
 				{ title: 'p', numbers: true },
 			],
 			rows,
-			note: 'Paired bootstrap over questions, 95 % interval; exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
+			note: 'With its 95 % interval. p: sign-flip test over questions, exact McNemar test where both have one sample a question. Gained and lost: questions with more, and with fewer, right samples.',
 		},
 	];
 }
@@ -132,10 +132,7 @@ export function evaluationSection(evaluation: ReportedEvaluation): ReportSection
 		],
 		['sampling', `${samplesText(samples)} each, ${protocol}`],
 		['when', timeText(created)],
-		[
-			'pass@1',
-			`${intervalText(accuracy)}, by ${accuracy.method === 'wilson' ? 'Wilson score interval' : 'bootstrap over questions'}`,
-		],
+		['pass@1', `${intervalText(accuracy)}, 95 % interval`],
 		['cut off', shareText(truncated)],
 		['without an answer', shareText(unanswered)],
 		[

@@ -1,7 +1,7 @@
 import type { Alert } from '../../protocol/alert.ts';
 import type { BenchmarkName } from '../../protocol/benchmarks.ts';
 import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
-import type { Estimate } from '../evaluation/interval.ts';
+import type { Estimate } from '../evaluation/meanInterval.ts';
 import type { ProblemCount } from '../evaluation/pairProblems.ts';
 import type { MeasuredQuestion } from './completionMeasures.ts';
 import type { CompletionSummary } from './completionSummary.ts';

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { Sequencer } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { ResolvedRecipe } from '../../core/recipe/resolvedRecipe.ts';
 import type { RunRecord } from '../../protocol/runRecord.ts';
@@ -56,6 +57,7 @@ export class RayCourse {
 	readonly #options: RayCourseOptions;
 	readonly #place: ClusterPlace;
 	readonly #shadow: ShadowFolder;
+	readonly #syncs = new Sequencer();
 	#request: JobRequest | null = null;
 	#ray: RayRecord | null = null;
 	#mirror: Mirror | null = null;
@@ -308,7 +310,12 @@ export class RayCourse {
 		return new VerlMirror(folder, writer, last, { temperature: recipe.evaluate.temperature, stage });
 	}
 
-	async #sync(thorough: boolean): Promise<void> {
+	/** One after the other: a look from before a pause must not tell its status after a look that saw the pause. */
+	#sync(thorough: boolean): Promise<void> {
+		return this.#syncs.queue(() => this.#takeNews(thorough));
+	}
+
+	async #takeNews(thorough: boolean): Promise<void> {
 		const ray = this.#ray as RayRecord;
 		if (this.#mirror === null && (await isShared(this.#place, ray.job))) await this.#takePlace(this.#place.run, true);
 		const mirror = this.#mirror;

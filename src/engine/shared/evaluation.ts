@@ -1,4 +1,4 @@
-import { estimateAccuracy } from '../../core/evaluation/interval.ts';
+import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
 import type { EvaluationLine, EvaluationSummary } from '../../protocol/evaluation.ts';
 import type { ScoreRow } from '../../protocol/scorer.ts';
 import type { RecipeScorers } from '../../rewards/createScorers.ts';

@@ -1,6 +1,6 @@
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
-import { estimateAccuracy } from '../../core/evaluation/interval.ts';
+import { estimateAccuracy } from '../../core/evaluation/meanInterval.ts';
 import type { ProblemSample } from '../../core/evaluation/pairProblems.ts';
 import { problemKey } from '../../core/evaluation/problemKey.ts';
 import { correctness } from '../../core/reward/correctness.ts';

@@ -10,7 +10,7 @@ const interval = { low: v.number(), high: v.number() };
 /** Of a report, what rounds are told by. */
 const reportSchema = v.object({
 	problems: v.number(),
-	accuracy: v.object({ ...interval, accuracy: v.number(), method: v.picklist(['wilson', 'bootstrap']) }),
+	accuracy: v.object({ ...interval, accuracy: v.number() }),
 	gain: v.optional(
 		v.nullable(v.object({ ...interval, by: v.picklist(['judge', 'majority']), k: v.number(), mean: v.number() })),
 		null,

@@ -204,7 +204,7 @@ class Comparison {
 		if (signal?.aborted) abort();
 		signal?.addEventListener('abort', abort, { once: true });
 		try {
-			await this.#summarise('running', false);
+			await this.#summarise('running');
 			const jobs = this.#jobs();
 			const workers = Math.min(spec.searches, this.#total);
 			await Promise.all(Array.from({ length: workers }, () => this.#work(jobs)));
@@ -212,10 +212,10 @@ class Comparison {
 				this.#failure ??= Failure.from(error);
 			});
 			if (this.#failure !== null) {
-				await this.#summarise('failed', true).catch(() => undefined);
+				await this.#summarise('failed').catch(() => undefined);
 				throw this.#failure;
 			}
-			return await this.#summarise(signal?.aborted ? 'stopped' : 'ended', true);
+			return await this.#summarise(signal?.aborted ? 'stopped' : 'ended');
 		} finally {
 			signal?.removeEventListener('abort', abort);
 		}
@@ -363,10 +363,10 @@ class Comparison {
 		onProgress?.({ done, total: this.#total, tokens, seconds: (performance.now() - this.#began) / 1000 });
 		if (performance.now() - this.#summarised < summaryMs || this.#cancel.signal.aborted) return;
 		this.#summarised = performance.now();
-		await this.#summarise('running', false);
+		await this.#summarise('running');
 	}
 
-	async #summarise(state: ComparisonSummary['state'], whole: boolean): Promise<ComparisonSummary> {
+	async #summarise(state: ComparisonSummary['state']): Promise<ComparisonSummary> {
 		const { spec, onSummary } = this.#options;
 		const { table, problems } = this.#folder;
 		const summary: ComparisonSummary = {
@@ -381,7 +381,7 @@ class Comparison {
 			samples: this.#plan.samples,
 			seconds: (performance.now() - this.#began) / 1000,
 			tokens: table.tokens,
-			...summariseComparison(spec, this.#plan, table, whole ? undefined : draftResamples),
+			...summariseComparison(spec, this.#plan, table),
 		};
 		await this.#folder.writeSummary(summary);
 		onSummary?.(summary);
@@ -390,8 +390,6 @@ class Comparison {
 	}
 }
 
-/** Enough for a picture that changes every few seconds. */
-const draftResamples = 400;
 const goOnLater = 'See that it works, then start the comparison again: it goes on.';
 
 /** The end of a log says whether its answer is right, by the rule of the comparison. */

@@ -7,7 +7,8 @@ import type {
 	PointSummary,
 	SampleResult,
 } from '../../../protocol/strategyComparison.ts';
-import { pairedBootstrap } from '../../evaluation/pairedTest.ts';
+import { differenceInterval } from '../../evaluation/differenceInterval.ts';
+import { meanInterval } from '../../evaluation/meanInterval.ts';
 import { passAtK } from '../../evaluation/passAtK.ts';
 import type { ComparisonPlan, ComparisonPoint, SharedChoice } from './comparisonPlan.ts';
 import type { ComparisonTable, ResultFacts } from './comparisonTable.ts';
@@ -20,22 +21,18 @@ type Successes = ReadonlyMap<number, number>;
 export type SummaryNumbers = Pick<ComparisonSummary, 'bands' | 'points' | 'curves'>;
 
 /**
- * What follows from the results so far. Intervals are of the paired bootstrap over problems (`pairedBootstrap`): problems are
- * drawn, with all that was found on them. A gain is that over the mean single sample of the same problems. Repeatable: draws
- * depend on the seed and on what is estimated alone.
- *
- * @param resamples at most; default: as many as the bootstrap takes by itself
+ * What follows from the results so far. Intervals are over problems, each with all that was found on it (`meanInterval`). A
+ * gain is that over the mean single sample of the same problems (`differenceInterval`).
  */
 export function summariseComparison(
 	spec: ComparisonSpec,
 	plan: ComparisonPlan,
 	table: ComparisonTable,
-	resamples?: number,
 ): SummaryNumbers {
 	const samples = judged(table.samples('samples'));
 	const single = new Map([...samples].map(([problem, list]) => [problem, meanOf(list.map(rightOf))]));
 	const bands = spec.bandSamples === 0 ? [] : bandsOf(table, spec.bands);
-	const context: Context = { spec, table, samples, single, bands, resamples };
+	const context: Context = { spec, table, samples, single, bands };
 	return {
 		bands: bands.map(({ problems, low, high, mean }) => ({ problems: problems.length, low, high, mean })),
 		points: [singlePoint(context, plan), ...plan.points.map((point) => pointSummary(context, point))],
@@ -50,7 +47,6 @@ interface Context {
 	readonly samples: ReadonlyMap<number, readonly SampleResult[]>;
 	readonly single: Successes;
 	readonly bands: readonly DifficultyBand[];
-	readonly resamples: number | undefined;
 }
 
 const rightOf = ({ correct }: { readonly correct: 0 | 1 | null }): number => (correct === 1 ? 1 : 0);
@@ -68,26 +64,25 @@ function bandsOf(table: ComparisonTable, count: number): DifficultyBand[] {
 }
 
 /** Over problems, in the order of their numbers: nothing depends on the order of results. */
-function estimate(
-	{ spec: { seed }, resamples }: Context,
-	values: Successes,
-	of: string,
-	among: ReadonlySet<number> | null = null,
-): Estimate | null {
-	const chosen = [...values].filter(([problem]) => among?.has(problem) ?? true).sort(([a], [b]) => a - b);
-	if (chosen.length === 0) return null;
-	const { mean, low, high, p } = pairedBootstrap(
-		chosen.map(([, value]) => value),
-		Random.of(seed, 'comparison', of, chosen.length),
-		resamples,
-	);
-	return { mean, low, high, p };
+function chosen(values: Successes, among: ReadonlySet<number> | null): number[] {
+	return [...values]
+		.filter(([problem]) => among?.has(problem) ?? true)
+		.sort(([a], [b]) => a - b)
+		.map(([, value]) => value);
 }
 
-type Estimate = Interval & { readonly p: number };
+/** null: of no problem. */
+function estimate(values: Successes, among: ReadonlySet<number> | null = null): Interval | null {
+	const own = chosen(values, among);
+	if (own.length === 0) return null;
+	const { accuracy, low, high } = meanInterval(own);
+	return { mean: accuracy, low, high };
+}
 
-const interval = (estimate: Estimate | null): Interval | null =>
-	estimate === null ? null : { mean: estimate.mean, low: estimate.low, high: estimate.high };
+function gainOf(gains: Successes, among: ReadonlySet<number> | null = null): Interval | null {
+	const own = chosen(gains, among);
+	return own.length === 0 ? null : differenceInterval(own);
+}
 
 function differences(values: Successes, single: Successes): Successes {
 	const pairs: [number, number][] = [];
@@ -110,7 +105,7 @@ function singlePoint(context: Context, plan: ComparisonPlan): PointSummary {
 		oracle: false,
 		shared: false,
 		...counts(table, 'samples', single.size),
-		...estimates(context, 'samples', single, false),
+		...estimates(context, single, false),
 		any: null,
 		tokens: tokens.length === 0 ? null : meanOf(tokens),
 		nodes: samples.size === 0 ? null : 1,
@@ -142,7 +137,7 @@ function searched(context: Context, id: string, facts: Facts): Measured {
 	const mean = (of: (result: ResultFacts) => number) => (facts.size === 0 ? null : meanOf([...facts.values()].map(of)));
 	return {
 		...counts(table, id, successes.size),
-		...estimates(context, id, successes, true),
+		...estimates(context, successes, true),
 		any: known.length === 0 ? null : meanOf(known.map(({ any }) => any as number)),
 		tokens: mean(({ tokens }) => tokens),
 		nodes: mean(({ nodes }) => nodes),
@@ -172,7 +167,7 @@ function sharedResults(context: Context, id: string, shared: SharedChoice, facts
 	const whole = n === k && facts.size > 0;
 	return {
 		...counts(table, 'samples', successes.size),
-		...estimates(context, id, successes, true),
+		...estimates(context, successes, true),
 		any: any.length === 0 ? null : meanOf(any),
 		tokens: tokens.length === 0 ? null : meanOf(tokens),
 		nodes: successes.size === 0 ? null : k,
@@ -194,18 +189,18 @@ function counts(table: ComparisonTable, id: string, problems: number) {
 	return { problems, failed: table.failed(id), unjudged: Math.max(0, table.facts(id).size - problems) };
 }
 
-function estimates(context: Context, id: string, successes: Successes, gains: boolean) {
+function estimates(context: Context, successes: Successes, gains: boolean) {
 	const { single, bands } = context;
 	const gain = gains ? differences(successes, single) : null;
 	return {
-		accuracy: interval(estimate(context, successes, id)),
-		gain: gain === null ? null : estimate(context, gain, id),
+		accuracy: estimate(successes),
+		gain: gain === null ? null : gainOf(gain),
 		bands: bands.map(({ problems }) => {
 			const among = new Set(problems);
 			return {
 				problems: [...successes.keys()].filter((problem) => among.has(problem)).length,
-				accuracy: interval(estimate(context, successes, id, among)),
-				gain: gain === null ? null : estimate(context, gain, id, among),
+				accuracy: estimate(successes, among),
+				gain: gain === null ? null : gainOf(gain, among),
 			};
 		}),
 	};
@@ -247,7 +242,7 @@ function curvesOf(context: Context, most: number): Curve[] {
 			for (const [problem, list] of samples) values.set(problem, curveValue(measure, list, k, spec.seed, problem));
 			return {
 				k,
-				of: groups.map((_, i) => interval(estimate(context, values, `${measure}@${k}`, among[i] ?? null))),
+				of: groups.map((_, i) => estimate(values, among[i] ?? null)),
 			};
 		});
 		for (const [i, band] of groups.entries()) {

@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { Sequencer } from '../../../base/async.ts';
-import { estimateAccuracy } from '../../../core/evaluation/interval.ts';
+import { estimateAccuracy } from '../../../core/evaluation/meanInterval.ts';
 import type { EvaluationLine } from '../../../protocol/evaluation.ts';
 import type { RolloutLine } from '../../../protocol/rolloutLine.ts';
 import { ForeignRun } from '../../../runs/importers/foreignRun.ts';

@@ -1,42 +1,74 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
-import { estimateAccuracy, wilsonInterval } from '../../../../src/core/evaluation/interval.ts';
+import { estimateAccuracy, meanInterval, shareInterval } from '../../../../src/core/evaluation/meanInterval.ts';
 import { passAtK } from '../../../../src/core/evaluation/passAtK.ts';
+import { t95 } from '../../../../src/core/evaluation/studentT.ts';
+import { coverageOf } from '../../../support/coverage.ts';
 
 const near = (actual: number, expected: number, tolerance = 1e-4) =>
 	assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} not ${expected}`);
 
-describe('the Wilson interval', () => {
-	it('gives published values (Newcombe 1998, table I, method 3)', () => {
-		for (const [hits, n, low, high] of [
-			[81, 263, 0.2553, 0.3662],
-			[15, 148, 0.0624, 0.1605],
-			[0, 20, 0, 0.1611],
-			[1, 29, 0.0061, 0.1718],
+describe('the interval of a share', () => {
+	it('is that of Agresti and Coull (1998): two standard errors after two right and two wrong more, but for rounding', () => {
+		// 9 of 10: (9 + 1.92) / (10 + 3.84) = 0.789, +- 1.96 sqrt(0.789 x 0.211 / 13.84).
+		const { low, high } = shareInterval(9, 10);
+		near(low, 0.574);
+		near(high, 1);
+		const many = shareInterval(81, 263);
+		near(many.low, 0.2552);
+		near(many.high, 0.3663);
+	});
+
+	it('keeps to 0..1, has a width where all are alike, and knows nothing without trials', () => {
+		const none = shareInterval(0, 10);
+		assert.equal(none.low, 0);
+		assert.ok(none.high > 0.25 && none.high < 0.35);
+		const three = shareInterval(3, 3);
+		assert.equal(three.high, 1);
+		assert.ok(three.low < 0.5, 'three of three are no proof');
+		assert.ok(Number.isNaN(shareInterval(0, 0).accuracy));
+	});
+});
+
+describe("Student's t", () => {
+	it('has the percentiles of the tables', () => {
+		for (const [freedom, value] of [
+			[1, 12.706],
+			[2, 4.303],
+			[3, 3.182],
+			[5, 2.571],
+			[9, 2.262],
+			[30, 2.042],
+			[1e9, 1.96],
 		] as const) {
-			const { low: l, high: h } = wilsonInterval(hits / n, n);
-			near(l, low);
-			near(h, high);
+			near(t95(freedom), value, freedom < 5 ? 0.005 : 0.001);
+		}
+	});
+});
+
+describe('the interval of a mean over questions', () => {
+	it('holds the truth in 93 to 98 of 100 evaluations, at the edges and with several samples, too', () => {
+		for (const [questions, samples, p, apart] of [
+			[50, 1, 0.5, 0],
+			[50, 1, 0.95, 0],
+			[50, 16, 0.95, 0.4],
+			[50, 4, 0.1, 0.8],
+			[20, 16, 0.3, 0.8],
+			[200, 4, 0.02, 0],
+		] as const) {
+			const { held } = coverageOf({ of: 'accuracy', questions, samples, p, apart }, 1000);
+			assert.ok(held >= 0.925 && held <= 0.985, `${questions} questions, ${samples} samples, p ${p}: ${held}`);
+		}
+		for (const measure of ['pass@4', 'cons@3', 'gain of cons@3'] as const) {
+			const { held } = coverageOf({ of: measure, questions: 100, samples: 8, p: 0.4, apart: 0.4 }, 1000);
+			assert.ok(held >= 0.925 && held <= 0.985, `${measure}: ${held}`);
 		}
 	});
 
-	it('keeps to 0..1 and knows nothing without trials', () => {
-		assert.equal(wilsonInterval(0, 10).low, 0);
-		assert.equal(wilsonInterval(1, 10).high, 1);
-		assert.ok(Number.isNaN(wilsonInterval(Number.NaN, 0).accuracy));
-	});
-
-	it('covers the truth about 95 times in 100', () => {
-		let covered = 0;
-		for (let i = 0; i < 2000; i++) {
-			const random = Random.of('cover', i);
-			let hits = 0;
-			for (let t = 0; t < 256; t++) if (random.next() < 0.35) hits++;
-			const { low, high } = wilsonInterval(hits / 256, 256);
-			if (low <= 0.35 && 0.35 <= high) covered++;
-		}
-		assert.ok(covered > 1860 && covered < 1940, `${covered}`);
+	it('is narrower where the samples of a question say something of their own', () => {
+		const { low, high } = meanInterval(Array.from({ length: 40 }, (_, i) => (8 + (i % 3) - 1) / 16));
+		const once = shareInterval(20, 40);
+		assert.ok(high - low < 0.35 * (once.high - once.low));
 	});
 });
 
@@ -44,7 +76,7 @@ describe('accuracy over problems and samples', () => {
 	it('is the mean of the problems, whatever their samples', () => {
 		assert.equal(estimateAccuracy([[true, true, true, true], [false]]).accuracy, 0.5);
 		const single = estimateAccuracy([[true], [false], [false], [true]]);
-		const { low, high } = wilsonInterval(0.5, 4);
+		const { low, high } = shareInterval(2, 4);
 		assert.deepEqual(single, { accuracy: 0.5, low, high });
 	});
 

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Random } from '../../../../src/base/random.ts';
 import { type EvaluatedSample, evaluationReport } from '../../../../src/core/evaluation/evaluationReport.ts';
-import { meanInterval } from '../../../../src/core/evaluation/meanInterval.ts';
-import { pairedBootstrap } from '../../../../src/core/evaluation/pairedTest.ts';
 
 /** One question a text: its answers, of which "1" is right; "-" states none. */
 function samplesOf(...questions: readonly string[]): EvaluatedSample[] {
@@ -104,7 +101,6 @@ describe('a report of an evaluation', () => {
 		}
 		near(report.accuracy.accuracy, (2 + 1 + 1 + 1) / 16);
 		near(report.passAtK[0]?.accuracy, report.accuracy.accuracy);
-		assert.equal(report.accuracy.method, 'wilson');
 	});
 
 	test('shares, lengths, categories and calibration by hand', () => {
@@ -147,47 +143,5 @@ describe('a report of an evaluation', () => {
 		near(report.unanswered, 1 / 3);
 		near(report.truncated, 1 / 3);
 		assert.equal(evaluationReport(samplesOf('2')).tokens.right, null);
-	});
-});
-
-describe('the interval of a mean over questions', () => {
-	test('covers the truth in 93 to 97 of 100 cases, also where questions have several samples', () => {
-		const simulate = (p: number, samples: number, seed: number) => {
-			const random = Random.of(seed, 'coverage');
-			const times = 300;
-			let covered = 0;
-			for (let t = 0; t < times; t++) {
-				const values = Array.from({ length: 200 }, () => {
-					// Questions differ: half are harder than the mean by as much as the others are easier.
-					const own = samples === 1 ? p : random.next() < 0.5 ? p - 0.15 : p + 0.15;
-					let right = 0;
-					for (let s = 0; s < samples; s++) if (random.next() < own) right++;
-					return right / samples;
-				});
-				const { low, high } = pairedBootstrap(values, random, 300);
-				if (low <= p && p <= high) covered++;
-			}
-			return covered / times;
-		};
-		for (const [p, samples] of [
-			[0.2, 1],
-			[0.5, 1],
-			[0.8, 1],
-			[0.35, 4],
-		] as const) {
-			const coverage = simulate(p, samples, 11);
-			assert.ok(coverage >= 0.93 && coverage <= 0.97, `p ${p}, ${samples} samples: ${coverage}`);
-		}
-	});
-
-	test('is Wilson below fifty questions and where all are alike, else the bootstrap of the questions', () => {
-		assert.equal(meanInterval(Array.from({ length: 49 }, (_, i) => i % 2)).method, 'wilson');
-		assert.equal(meanInterval(Array.from({ length: 50 }, (_, i) => i % 2)).method, 'bootstrap');
-		const all = meanInterval(new Array(100).fill(1));
-		assert.equal(all.method, 'wilson');
-		assert.equal(all.high, 1);
-		assert.ok(all.low > 0.95 && all.low < 1, `${all.low}`);
-		const once = meanInterval(Array.from({ length: 80 }, (_, i) => (i % 3) / 2));
-		assert.deepEqual(meanInterval(Array.from({ length: 80 }, (_, i) => (i % 3) / 2)), once, 'the same each time');
 	});
 });

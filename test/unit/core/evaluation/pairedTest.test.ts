@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Random } from '../../../../src/base/random.ts';
-import { mcnemarExact, pairedBootstrap } from '../../../../src/core/evaluation/pairedTest.ts';
+import { differenceInterval } from '../../../../src/core/evaluation/differenceInterval.ts';
+import { mcnemarExact, signFlipTest } from '../../../../src/core/evaluation/pairedTest.ts';
 import { comparePaired, countProblems, pairProblems } from '../../../../src/core/evaluation/pairProblems.ts';
+import { coverageOf, falsePositives } from '../../../support/coverage.ts';
 
 const near = (actual: number, expected: number, tolerance = 1e-12) =>
 	assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not ${expected}`);
@@ -33,40 +35,81 @@ describe('exact McNemar', () => {
 	});
 });
 
-describe('paired bootstrap', () => {
-	test('of equal differences has no width; of none there is nothing', () => {
-		const same = pairedBootstrap([0.25, 0.25, 0.25], Random.of('test'));
-		near(same.mean, 0.25);
-		near(same.low, 0.25);
-		near(same.high, 0.25);
-		const zero = pairedBootstrap([0, 0, 0, 0], Random.of('test'));
-		assert.equal(zero.p, 1);
-		assert.ok(Number.isNaN(pairedBootstrap([], Random.of('test')).mean));
+describe('sign-flip test', () => {
+	test('of right and wrong alone is exact McNemar, whatever the number of even problems', () => {
+		for (const [won, lost] of [
+			[6, 0],
+			[1, 7],
+			[5, 5],
+			[12, 7],
+		] as const) {
+			const differences = [...Array<number>(won).fill(1), ...Array<number>(lost).fill(-1), 0, 0, 0];
+			near(signFlipTest(differences), mcnemarExact(lost, won));
+		}
 	});
 
-	test('the interval comes near mean +- 1.96 standard errors', () => {
+	test('counts all assignments of signs: values by hand', () => {
+		// Of the 8 sums of +-1 +-2 +-4, 7 and -7 lie as far as 7; of those of the second, 5, -5, 7 and -7 as far as 5.
+		near(signFlipTest([1, 2, 4]), 2 / 8);
+		near(signFlipTest([-1, 2, 4]), 4 / 8);
+		// 0.1 + 0.2 is not 0.3 in doubles: all that is as far but for rounding counts.
+		near(signFlipTest([0.1, 0.2, -0.3]), 1);
+		near(signFlipTest([-0.25, -0.25, -0.25, -0.25, -0.25, -0.25]), 2 / 64);
+		assert.equal(signFlipTest([0, 0, 0]), 1);
+		assert.ok(Number.isNaN(signFlipTest([])));
+	});
+
+	test('of many problems draws assignments, and comes near the exact p; each time the same', () => {
+		const differences = Array.from({ length: 100 }, (_, i) => (i < 60 ? 1 : -1));
+		near(signFlipTest(differences), mcnemarExact(40, 60), 0.006);
+		assert.equal(signFlipTest(differences), signFlipTest(differences));
+		assert.ok(signFlipTest(Array<number>(200).fill(0.5)) > 0, 'never 0');
+	});
+
+	test('calls equal runs different at most as often as it says, at few problems too', () => {
+		for (const [questions, samples] of [
+			[6, 4],
+			[6, 16],
+			[12, 4],
+		] as const) {
+			const found = falsePositives({ questions, samples, p: 0.3, apart: 0.5 }, 600);
+			assert.ok(found <= 0.075, `${questions} problems, ${samples} samples: ${found}`);
+		}
+	});
+});
+
+describe('interval of a mean difference', () => {
+	test('has a width where all problems differ alike, or none does', () => {
+		const none = differenceInterval([0, 0, 0, 0, 0, 0, 0, 0]);
+		assert.equal(none.mean, 0);
+		assert.ok(none.low < -0.1 && none.high > 0.1);
+		const all = differenceInterval([0.25, 0.25, 0.25]);
+		near(all.mean, 0.25);
+		assert.ok(all.low < 0.2 && all.high >= 0.25);
+		assert.deepEqual(differenceInterval([1]), { mean: 1, low: -1, high: 1 });
+		assert.ok(Number.isNaN(differenceInterval([]).mean));
+	});
+
+	test('of many problems comes near mean +- 1.96 standard errors', () => {
 		const random = Random.of('data');
 		const values = Array.from({ length: 400 }, () => random.uint32() / 2 ** 32 - 0.4);
 		const mean = values.reduce((a, b) => a + b, 0) / 400;
 		const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / 399);
-		const { low, high, resamples } = pairedBootstrap(values, Random.of('draws'));
-		assert.equal(resamples, 10_000);
-		near(low, mean - (1.96 * deviation) / 20, 0.003);
-		near(high, mean + (1.96 * deviation) / 20, 0.003);
+		const { low, high } = differenceInterval(values);
+		near(low, mean - (1.96 * deviation) / 20, 0.002);
+		near(high, mean + (1.96 * deviation) / 20, 0.002);
 	});
 
-	test('p comes near that of a z test', () => {
-		// 100 differences of +-1, 60 up: resamples have X ~ Binomial(100, 0.6) up, and P(|X - 60| >= 10) is 0.0525 by the
-		// normal distribution with correction for continuity, 9.5 / 4.9 deviations.
-		const values = Array.from({ length: 100 }, (_, i) => (i < 60 ? 1 : -1));
-		near(pairedBootstrap(values, Random.of('z')).p, 0.0525, 0.01);
-	});
-
-	test('repeats itself, and takes fewer resamples of very many problems', () => {
-		const values = Array.from({ length: 50_000 }, (_, i) => (i % 3) - 1);
-		const one = pairedBootstrap(values, Random.of('same'));
-		assert.deepEqual(one, pairedBootstrap(values, Random.of('same')));
-		assert.equal(one.resamples, 400);
+	test('holds the truth in 93 to 98 of 100 simulated pairs', () => {
+		for (const [questions, samples, p, better] of [
+			[10, 4, 0.3, 0.1],
+			[50, 1, 0.5, 0.1],
+			[50, 4, 0.02, 0],
+			[200, 4, 0.4, 0.1],
+		] as const) {
+			const { held } = coverageOf({ of: 'difference', questions, samples, p, apart: 0.3, better }, 1000);
+			assert.ok(held >= 0.925 && held <= 0.985, `${questions} problems: ${held}`);
+		}
 	});
 });
 
@@ -87,13 +130,13 @@ describe('runs that are compared by problem', () => {
 		assert.ok(result.difference.low < 0.5 && result.difference.high > 0.5);
 	});
 
-	test('with several samples: the bootstrap', () => {
+	test('with several samples: the sign-flip test', () => {
 		const twice = countProblems(
 			[...'abcdefgh'].flatMap((problem) => [0, 1].map((i) => ({ problem, correct: i === 0 }))),
 		);
 		const result = comparePaired(pairProblems(twice, samples('abcdefgh')));
-		assert.equal(result.test, 'bootstrap');
-		if (result.test === 'bootstrap') near(result.difference.mean, 0.5);
+		assert.equal(result.test, 'sign-flip');
+		if (result.test === 'sign-flip') near(result.difference.mean, 0.5);
 	});
 
 	test('gained and lost change places with the runs, and so does the difference', () => {
@@ -104,7 +147,7 @@ describe('runs that are compared by problem', () => {
 			);
 		const [one, other] = [made(), made()];
 		const [there, back] = [comparePaired(pairProblems(one, other)), comparePaired(pairProblems(other, one))];
-		assert.ok(there.test === 'bootstrap' && back.test === 'bootstrap');
+		assert.ok(there.test === 'sign-flip' && back.test === 'sign-flip');
 		assert.deepEqual([there.gained, there.lost], [back.lost, back.gained]);
 		assert.ok(there.gained > 0 && there.lost > 0);
 		near(there.difference.mean, -back.difference.mean);
@@ -112,25 +155,7 @@ describe('runs that are compared by problem', () => {
 		near(there.difference.high, -back.difference.low);
 		near(there.p, back.p);
 		const same = comparePaired(pairProblems(one, one));
-		assert.ok(same.test === 'bootstrap' && same.gained === 0 && same.lost === 0 && same.difference.mean === 0);
-	});
-
-	test('the interval of the difference holds the true one in 93 to 97 % of simulated pairs', () => {
-		const random = Random.of(5, 'coverage');
-		const draw = (p: number) => random.uint32() / 2 ** 32 < p;
-		const trials = 400;
-		let held = 0;
-		for (let trial = 0; trial < trials; trial++) {
-			// What makes a problem hard is hard for both; the second is right 0.1 more often.
-			const differences = Array.from({ length: 200 }, () => {
-				const p = 0.1 + 0.7 * (random.uint32() / 2 ** 32);
-				const share = (q: number) => [0, 1, 2, 3].filter(() => draw(q)).length / 4;
-				return share(p + 0.1) - share(p);
-			});
-			const { low, high } = pairedBootstrap(differences, Random.of(trial, 'resamples'), 500);
-			if (low <= 0.1 && high >= 0.1) held++;
-		}
-		assert.ok(held / trials >= 0.93 && held / trials <= 0.97, String(held / trials));
+		assert.ok(same.test === 'sign-flip' && same.gained === 0 && same.lost === 0 && same.difference.mean === 0);
 	});
 
 	test('that cannot be: with the reason', () => {

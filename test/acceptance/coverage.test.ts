@@ -1,0 +1,73 @@
+/**
+ * How often the 95 % intervals of evaluations hold the truth, and how often equal runs are called different, on simulated
+ * evaluations: `npm run acceptance -- coverage` prints a line for each case. Three deviations of the simulation itself are
+ * allowed. Counts come in steps: where few samples are right (or wrong), no interval can keep to 97 % and to 93 % at once, so
+ * the upper bound counts from fifty questions and ten right and wrong ones on, and below five the lower is 90 %.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type CoverageCase, coverageOf, falsePositives, truthOf } from '../support/coverage.ts';
+
+const questionCounts = [10, 20, 50, 100, 300, 1000];
+const shares = [0.01, 0.02, 0.05, 0.2, 0.5, 0.8, 0.95, 0.98, 0.99];
+const trialsOf = (questions: number) => Math.max(1000, Math.min(6000, 600_000 / questions));
+
+function cases(): CoverageCase[] {
+	const made: CoverageCase[] = [];
+	for (const questions of questionCounts) {
+		for (const p of shares) {
+			for (const apart of [0, 0.4, 0.8]) {
+				for (const samples of [1, 4, 16]) {
+					if (samples > 1 || apart === 0) made.push({ of: 'accuracy', questions, samples, p, apart });
+				}
+				for (const measure of ['pass@4', 'cons@3', 'gain of cons@3'] as const) {
+					made.push({ of: measure, questions, samples: 8, p, apart });
+				}
+			}
+		}
+		for (const samples of [1, 4, 16]) {
+			for (const [p, better] of [
+				[0.02, 0],
+				[0.05, 0.05],
+				[0.3, 0],
+				[0.5, 0.1],
+				[0.85, 0.05],
+				[0.95, 0],
+			] as const) {
+				made.push({ of: 'difference', questions, samples, p, apart: 0.5 * (better === 0 ? 1 : 0), better });
+			}
+		}
+	}
+	return made;
+}
+
+test('95 % intervals hold the truth in 93 to 97 of 100 evaluations', () => {
+	const faults: string[] = [];
+	for (const one of cases()) {
+		const trials = trialsOf(one.questions);
+		const { held, width } = coverageOf(one, trials);
+		const noise = 3 * Math.sqrt((0.05 * 0.95) / trials);
+		const told = `${one.of}, ${one.questions} questions, ${one.samples} samples, p ${one.p}${one.better ? ` + ${one.better}` : ''}, apart ${one.apart}: ${(100 * held).toFixed(1)} %, width ${width.toFixed(3)}`;
+		// Of pass@4 what counts is how near it is to 1; what is paired has its truth near 0.
+		const share = one.of === 'pass@4' || one.of === 'cons@3' ? truthOf(one) : one.p;
+		const counts = one.questions * Math.min(share, 1 - share);
+		const low = held < (counts >= 5 ? 0.93 : 0.9) - noise;
+		const high = held > 0.97 + noise && counts >= 10 && one.questions >= 50;
+		console.error(`${low ? 'too narrow: ' : high ? 'too wide: ' : ''}${told}`);
+		if (low || high) faults.push(told);
+	}
+	assert.deepEqual(faults, []);
+});
+
+test('equal runs are called different at most as often as the test says', () => {
+	for (const questions of [6, 8, 12, 19, 20, 30, 100]) {
+		for (const samples of [1, 4, 16]) {
+			for (const p of [0.05, 0.3, 0.5, 0.9]) {
+				const trials = questions > 20 ? 400 : 2000;
+				const found = falsePositives({ questions, samples, p, apart: 0.5 }, trials);
+				console.error(`${questions} questions, ${samples} samples, p ${p}: ${(100 * found).toFixed(1)} % below 0.05`);
+				assert.ok(found <= 0.05 + 3 * Math.sqrt((0.05 * 0.95) / trials), `${questions}, ${samples}, ${p}: ${found}`);
+			}
+		}
+	}
+});
