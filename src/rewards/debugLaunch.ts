@@ -7,13 +7,13 @@ import { decodeOrThrow } from '../protocol/decode.ts';
 import { type LoadRequest, type RewardContext, scoreReplySchema } from '../protocol/rewardHost.ts';
 import type { ScoreRow } from '../protocol/scorer.ts';
 
-/** A batch of which one reward is to be debugged. */
+/** A row on which a reward is to be debugged. */
 export interface DebugRequest {
 	/** The reward file, absolute. */
 	readonly file: string;
 	readonly reward: string;
 	readonly context: RewardContext;
-	readonly rows: readonly ScoreRow[];
+	readonly row: ScoreRow;
 }
 
 /** While a debugger holds the program nothing is too slow. */
@@ -26,10 +26,11 @@ const outcomeSchema = v.union([
 export type DebugOutcome = v.InferOutput<typeof outcomeSchema>;
 
 /**
- * What a reward host is started with to score one batch under a debugger: `PROGRAM --once REQUEST REPLY`. The same program,
- * loading and scoring as in verification and in training.
+ * What a reward host is started with to score one row under a debugger: `PROGRAM --once REQUEST REPLY`. The same program,
+ * loading and scoring as in verification and in training, but for the other rows of a batch: a breakpoint would stop at each
+ * of them, and a reward that is called with the whole batch could not be told which row is meant.
  */
-export class DebugBatch {
+export class DebugLaunch {
 	readonly #folder: string;
 	/** Arguments of the host program. */
 	readonly args: readonly string[];
@@ -39,12 +40,12 @@ export class DebugBatch {
 		this.args = ['--once', join(folder, 'request.json'), join(folder, 'reply.json')];
 	}
 
-	static async write({ file, reward, context, rows }: DebugRequest): Promise<DebugBatch> {
+	static async write({ file, reward, context, row }: DebugRequest): Promise<DebugLaunch> {
 		const folder = await mkdtemp(join(tmpdir(), 'reward-debug-'));
 		const load: LoadRequest = { file, builtIns: [], context };
-		const score = { reward, rows, timeoutMs, coverage: false };
+		const score = { reward, rows: [row], timeoutMs, coverage: false };
 		await writeFile(join(folder, 'request.json'), JSON.stringify({ load, score }), { mode: 0o600 });
-		return new DebugBatch(folder);
+		return new DebugLaunch(folder);
 	}
 
 	/** What came of it; null when the program was ended before it was done. */
@@ -59,12 +60,12 @@ export class DebugBatch {
 }
 
 /** Arguments that the debugger of Python (debugpy) launches the host with, by its names for them. */
-export function pythonLaunch(python: string, programs: string, batch: DebugBatch): Record<string, unknown> {
+export function pythonLaunch(python: string, programs: string, launch: DebugLaunch): Record<string, unknown> {
 	return {
 		request: 'launch',
 		python: [python],
 		program: join(programs, 'python', 'reward_host.py'),
-		args: batch.args,
+		args: launch.args,
 		console: 'internalConsole',
 		// The host's own code is passed over.
 		justMyCode: true,
@@ -79,12 +80,20 @@ export function inspectorPort(printed: string): number | null {
 	return port === undefined ? null : Number(port);
 }
 
-/** What a debugged row came to, in a sentence. */
-export function outcomeWords(outcome: DebugOutcome, index: number, label: string): string {
+/**
+ * What a debugged row came to, in a sentence.
+ *
+ * @param before what the reward gave the row among the others of its batch; undefined: that is not known
+ */
+export function outcomeWords(outcome: DebugOutcome, label: string, before?: number | null): string {
 	if ('failure' in outcome) throw new Failure('invalid', outcome.failure.message);
 	const { values, errors } = outcome.reply;
-	const error = errors.find((one) => one.index === index || one.index === -1);
+	const error = errors[0];
 	if (error !== undefined) return `${label}: ${error.message}`;
-	const value = values[index] ?? null;
-	return `${label}: ${value === null ? 'the reward does not apply (null)' : value}`;
+	const value = values[0] ?? null;
+	const told = `${label}: ${valueWords(value)}`;
+	if (before === undefined || before === value) return told;
+	return `${told} by itself. In its batch it was ${valueWords(before)}: the reward depends on other rows, on chance, or was changed since.`;
 }
+
+const valueWords = (value: number | null) => (value === null ? 'null (the reward does not apply)' : `${value}`);

@@ -227,15 +227,16 @@ test('write rewards, and train with them: what they do stands behind their signa
 		await workbench.screenshot('rewards-results');
 	});
 
-	await step('a row is debugged: it stops in the reward', async () => {
+	await step('the row that was chosen is debugged: it stops in the reward once, and ends', async () => {
 		await right.open();
 		await right.lens('Debug a Row').click();
-		await workbench.quickItems().first().waitFor();
-		await page.keyboard.press('Enter');
+		const third = workbench.quickItems().nth(2);
+		await third.waitFor();
+		await third.click();
 		await page.locator('.debug-toolbar').waitFor();
 		await page.locator('.editor-instance .debug-top-stack-frame-line').first().waitFor();
 		await workbench.screenshot('rewards-debug');
-		await page.keyboard.press('Shift+F5');
+		await page.keyboard.press('F5');
 		await page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
 	});
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { findSignatures } from '../../src/host/rewards/rewardSignatures.ts';
 import { bodyLine } from '../../src/host/rewardTests/bodyLine.ts';
-import { DebugBatch, outcomeWords, pythonLaunch } from '../../src/rewards/debugLaunch.ts';
+import { DebugLaunch, outcomeWords, pythonLaunch } from '../../src/rewards/debugLaunch.ts';
 import { rewardHostFolder } from '../../src/rewards/rewardHostFolder.ts';
 import { root } from '../scripts/paths.ts';
 import { findTestPython } from '../scripts/pythonEnvironment.ts';
@@ -23,7 +23,7 @@ describe('a Python reward under debugpy', { skip }, () => {
 		const answer = '47';
 		const row = { prompt: '40+7=', completion: 'it is 42', answer, row: { answer }, truncated: false };
 		const context = { tags: { think: null, answer: null }, task: null, folder: root };
-		const batch = await DebugBatch.write({ file, reward: 'digits', rows: [row], context });
+		const batch = await DebugLaunch.write({ file, reward: 'digits', row, context });
 		try {
 			const text = readFileSync(file, 'utf8');
 			const signature = findSignatures(text, file).find(({ name }) => name === 'digits');
@@ -57,7 +57,7 @@ describe('a Python reward under debugpy', { skip }, () => {
 
 			const outcome = await batch.outcome();
 			assert.ok(outcome);
-			assert.equal(outcomeWords(outcome, 0, 'case 1'), 'case 1: 0.5');
+			assert.equal(outcomeWords(outcome, 'case 1'), 'case 1: 0.5');
 		} finally {
 			await batch.remove();
 		}

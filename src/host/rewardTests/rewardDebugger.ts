@@ -4,7 +4,7 @@ import process from 'node:process';
 import * as vscode from 'vscode';
 import { Disposable } from '../../base/disposable.ts';
 import { Failure } from '../../base/failure.ts';
-import { DebugBatch, inspectorPort, outcomeWords, pythonLaunch } from '../../rewards/debugLaunch.ts';
+import { DebugLaunch, inspectorPort, outcomeWords, pythonLaunch } from '../../rewards/debugLaunch.ts';
 import { findRewardPrograms } from '../../rewards/rewardPrograms.ts';
 import type { DebuggedRow, RewardDebugging } from '../rewards/rewardDebugging.ts';
 import type { RewardEnvironment } from '../rewards/rewardEnvironment.ts';
@@ -60,29 +60,29 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 	}
 
 	async #run(asked: DebuggedRow, started: () => void): Promise<string | null> {
-		const { file, reward, rows, index, label } = asked;
+		const { file, reward, row, label, before } = asked;
 		// Fails in an untrusted workspace.
 		const verifier = await this.#needs.pool.of(file);
 		const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
 		const what = { kind: 'data', dataset: false, cases: false } as const;
 		const { data } = await verifier.plan({ file, folders, what });
-		const batch = await DebugBatch.write({ file, reward, rows, context: data.context });
+		const launch = await DebugLaunch.write({ file, reward, row, context: data.context });
 		const mark = await ensureBreakpoint(file, reward);
 		try {
-			if (rewardLanguage(file) === 'python') await this.#python(file, reward, batch, started);
-			else await this.#node(file, reward, batch, started);
-			const outcome = await batch.outcome();
+			if (rewardLanguage(file) === 'python') await this.#python(file, reward, launch, started);
+			else await this.#node(file, reward, launch, started);
+			const outcome = await launch.outcome();
 			if (outcome === null) return null;
-			const words = outcomeWords(outcome, index, label);
+			const words = outcomeWords(outcome, label, before);
 			this.#needs.say(words);
 			return words;
 		} finally {
 			if (mark !== null) vscode.debug.removeBreakpoints([mark]);
-			await batch.remove();
+			await launch.remove();
 		}
 	}
 
-	async #python(file: string, reward: string, batch: DebugBatch, started: () => void): Promise<void> {
+	async #python(file: string, reward: string, launch: DebugLaunch, started: () => void): Promise<void> {
 		if (!hasDebugger('debugpy')) {
 			throw new Failure(
 				'unavailable',
@@ -92,14 +92,14 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 		}
 		const environment = await this.#needs.environment.of(vscode.Uri.file(file));
 		const { python } = await findRewardPrograms({ python: environment.REASONING_LAB_PYTHON ?? null });
-		const launch = pythonLaunch(python, this.#needs.programs, batch);
+		const configuration = pythonLaunch(python, this.#needs.programs, launch);
 		await session(
 			file,
 			{
 				type: 'debugpy',
 				name: `Debug ${reward}`,
 				env: { PYTHONHASHSEED: '0', ...withoutKeys(environment) },
-				...launch,
+				...configuration,
 			},
 			started,
 		);
@@ -109,13 +109,13 @@ export class RewardDebugger extends Disposable implements RewardDebugging {
 	 * Node is started here and the debugger attached: what an editor's own program does with NODE_OPTIONS, by which it would
 	 * be launched, differs between versions.
 	 */
-	async #node(file: string, reward: string, batch: DebugBatch, started: () => void): Promise<void> {
+	async #node(file: string, reward: string, launch: DebugLaunch, started: () => void): Promise<void> {
 		const environment = await this.#needs.environment.of(vscode.Uri.file(file));
 		const { node, nodeEnvironment } = await findRewardPrograms({ node: settings.nodePath() });
 		const program = join(this.#needs.programs, 'rewardHost.js');
 		const flags = ['--inspect-brk=127.0.0.1:0', '--disable-warning=ExperimentalWarning'];
 		const { NODE_OPTIONS: _, VSCODE_INSPECTOR_OPTIONS: __, ...own } = process.env;
-		const child = spawn(node, [...flags, program, ...batch.args], {
+		const child = spawn(node, [...flags, program, ...launch.args], {
 			cwd: dirname(file),
 			env: { ...own, ...withoutKeys(environment), ...nodeEnvironment },
 			stdio: ['ignore', 'ignore', 'pipe'],
@@ -196,17 +196,21 @@ async function session(file: string, configuration: Record<string, unknown>, sta
 	}
 }
 
-/** A breakpoint in the reward where its file has none, so that the debugger stops there; to be removed afterwards. */
+/** A breakpoint at the reward's first line where there is none, so that the debugger stops there; to be removed afterwards. */
 async function ensureBreakpoint(file: string, reward: string): Promise<vscode.Breakpoint | null> {
 	const uri = vscode.Uri.file(file);
-	const here = vscode.debug.breakpoints.some(
-		(one) => one.enabled && one instanceof vscode.SourceBreakpoint && one.location.uri.fsPath === uri.fsPath,
-	);
-	if (here) return null;
 	const text = (await vscode.workspace.openTextDocument(uri)).getText();
 	const signature = findSignatures(text, file).find(({ name }) => name === reward);
 	if (signature === undefined) return null;
 	const line = bodyLine(text, signature, rewardLanguage(file) === 'python' ? 'python' : 'script');
+	const here = vscode.debug.breakpoints.some(
+		(one) =>
+			one.enabled &&
+			one instanceof vscode.SourceBreakpoint &&
+			one.location.uri.fsPath === uri.fsPath &&
+			one.location.range.start.line === line,
+	);
+	if (here) return null;
 	const mark = new vscode.SourceBreakpoint(new vscode.Location(uri, new vscode.Position(line, 0)));
 	vscode.debug.addBreakpoints([mark]);
 	return mark;

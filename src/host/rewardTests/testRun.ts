@@ -73,7 +73,7 @@ export class TestRunner {
 						run.errored(item, new vscode.TestMessage('The case is not in its file any more.'));
 						continue;
 					}
-					const asked = { file, reward, rows: [row.row], index: 0, label: row.label };
+					const asked = { file, reward, row: row.row, label: row.label };
 					const said = await this.#needs.debugging.debugged(asked).done;
 					if (said === null) run.skipped(item);
 					else await this.run(run, [item], token);

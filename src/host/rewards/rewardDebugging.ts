@@ -5,10 +5,9 @@ export interface DebuggedRow {
 	/** The reward file, absolute. */
 	readonly file: string;
 	readonly reward: string;
-	/** The batch in which the row was scored, as it was sent: a reward may look at its neighbours. */
-	readonly rows: readonly ScoreRow[];
-	/** Of the row within `rows`. */
-	readonly index: number;
+	readonly row: ScoreRow;
+	/** What the reward gave it in its batch; undefined: that is not known. */
+	readonly before?: number | null;
 	/** For people: "row 12, right answer". */
 	readonly label: string;
 }

@@ -126,13 +126,13 @@ export class VerifyCommands {
 		const index = typeof args[2] === 'number' ? args[2] : await pickRow(verification);
 		const row = index === undefined ? undefined : asked[index];
 		if (row === undefined) return;
-		const batch = asked.filter((other) => other.batch === row.batch);
+		const scored = verification.rows[index as number];
 		await this.#needs.debugging.debug({
 			file,
 			reward,
-			rows: batch.map((other) => other.row),
-			index: batch.indexOf(row),
+			row: row.row,
 			label: row.label,
+			...(scored === undefined || scored.error !== undefined ? {} : { before: scored.value }),
 		});
 	}
 

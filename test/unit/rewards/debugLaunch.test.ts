@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { DebugLaunch, outcomeWords } from '../../../src/rewards/debugLaunch.ts';
+import { node, root } from '../../scripts/paths.ts';
+
+const host = join(root, 'src/rewards/host/main.ts');
+
+describe('a TypeScript reward as it is debugged', () => {
+	let folder = '';
+	before(async () => {
+		folder = await mkdtemp(join(tmpdir(), 'debug-launch-'));
+	});
+	after(() => rm(folder, { recursive: true, force: true }));
+
+	/** Runs the host as the debugger does. */
+	async function debugged(source: string, reward: string, completion: string) {
+		const file = join(folder, `${reward}.reward.ts`);
+		await writeFile(file, source);
+		const row = { prompt: '1+2=', completion, answer: '3', row: { answer: '3' }, truncated: false };
+		const context = { tags: { think: null, answer: null }, task: null, folder };
+		const launch = await DebugLaunch.write({ file, reward, row, context });
+		try {
+			await promisify(execFile)(node, ['--disable-warning=ExperimentalWarning', host, ...launch.args]);
+			const outcome = await launch.outcome();
+			assert.ok(outcome);
+			return outcome;
+		} finally {
+			await launch.remove();
+		}
+	}
+
+	test('is called once, with the row that was chosen', async () => {
+		const seen = join(folder, 'seen.txt');
+		const source = `import { appendFileSync } from 'node:fs';
+export default function once({ completion }: { completion: string }): number {
+	appendFileSync(${JSON.stringify(seen)}, completion + '\\n');
+	return completion.length;
+}
+`;
+		const outcome = await debugged(source, 'once', 'the third');
+		assert.equal(await readFile(seen, 'utf8'), 'the third\n');
+		assert.equal(outcomeWords(outcome, 'row 3', 9), 'row 3: 9');
+	});
+
+	test('that throws says so', async () => {
+		const source = `export default function faulty(): number { throw new Error('no such column'); }\n`;
+		assert.match(outcomeWords(await debugged(source, 'faulty', '3'), 'row 1'), /^row 1: .*no such column/);
+	});
+});
+
+test('a value that differs from that of the batch is told with what it may come from', () => {
+	const outcome = { reply: { values: [1], errors: [], logs: [], durationMs: 1 } } as never;
+	assert.equal(outcomeWords(outcome, 'row 1'), 'row 1: 1');
+	assert.match(outcomeWords(outcome, 'row 1', 0.25), /^row 1: 1 by itself\. In its batch it was 0\.25: /);
+	assert.match(outcomeWords(outcome, 'row 1', null), /it was null \(the reward does not apply\): /);
+});
