@@ -11,6 +11,8 @@ export type CodeTests =
 	| {
 			readonly kind: 'asserts';
 			readonly setup: readonly string[];
+			/** May be code that defines what tests use beside the function itself (HumanEval), or prose. */
+			readonly prompt: string | null;
 			readonly tests: readonly string[];
 			readonly entryPoint: string | null;
 	  }
@@ -109,12 +111,13 @@ function asserts(tests: readonly string[], row: Row): CodeTests | null {
 	const setup = [row.test_imports, row.test_setup_code].flatMap((part) =>
 		typeof part === 'string' ? [part] : Array.isArray(part) ? part.filter((line) => typeof line === 'string') : [],
 	);
-	// HumanEval's prompt is code and may define what its tests use beside the function itself.
 	const { prompt } = row;
-	if (entryPoint !== null && typeof prompt === 'string' && new RegExp(`^def ${entryPoint}\\b`, 'm').test(prompt)) {
-		setup.unshift(prompt);
-	}
-	return { kind: 'asserts', setup: setup.filter((part) => part.trim() !== ''), tests: used, entryPoint };
+	const isCode =
+		entryPoint !== null && typeof prompt === 'string' && new RegExp(`^def ${entryPoint}\\b`, 'm').test(prompt);
+	return {
+		...{ kind: 'asserts', setup: setup.filter((part) => part.trim() !== ''), tests: used, entryPoint },
+		prompt: isCode ? prompt : null,
+	};
 }
 
 const identifier = /^[A-Za-z_$][\w$]*$/;

@@ -1,6 +1,7 @@
 /**
  * Whether a program wrote what was expected: the same lines, where white space at the end of lines and of the text does not
- * count; else the same words in the same order, where a decimal fraction of the expected text is met within 1e-6 of it.
+ * count; else the same words in the same order, where a decimal fraction of the expected text is met within
+ * a millionth of it (of 0: within 1e-9).
  */
 export function sameOutput(written: string, expected: string): boolean {
 	const trimmed = (text: string) =>
@@ -23,5 +24,6 @@ function sameWord(written: string, expected: string): boolean {
 	// Whole numbers are compared digit by digit.
 	if (!fraction.test(expected) || !number.test(written)) return false;
 	const [have, want] = [Number(written), Number(expected)];
-	return Math.abs(have - want) <= 1e-6 * Math.max(1, Math.abs(want));
+	if (!Number.isFinite(have)) return false;
+	return Math.abs(have - want) <= (want === 0 ? 1e-9 : 1e-6 * Math.abs(want));
 }

@@ -85,7 +85,7 @@ export function longestCodeTestsMs(timeoutSeconds: number): number {
 
 /**
  * Runs the tests of one row. Fails with `unavailable` when the sandbox cannot start, with `cancelled` when asked to stop;
- * whatever the code does is a verdict.
+ * with `invalid` when the tests are of a form that cannot be run; whatever the code does is a verdict.
  */
 export async function runCodeTests(
 	sandbox: Sandbox,
@@ -176,7 +176,9 @@ async function runChecker(
 		const seconds = (deadline - performance.now()) / 1000;
 		if (seconds <= 0) break;
 		const spec = {
-			...(tests.kind === 'calls' ? { calls: tests.json, setup: [] } : { tests: tests.tests, setup: tests.setup }),
+			...(tests.kind === 'calls'
+				? { calls: tests.json, setup: [] }
+				: { tests: tests.tests, setup: tests.setup, prompt: tests.prompt }),
 			entryPoint: tests.entryPoint,
 			skip: next,
 			most: mostTests,
@@ -210,6 +212,13 @@ async function runChecker(
 			if (verdict.passed < verdict.parts) why ??= verdicts.why ?? verdict.why;
 		}
 		if (why !== null && options.stopAtFailure) break;
+		if (verdicts.fault !== null) {
+			throw new Failure(
+				'invalid',
+				`The tests of the row cannot be run: ${verdicts.fault}.`,
+				'Mend or leave out the row.',
+			);
+		}
 		if (verdicts.load !== null) {
 			why ??= verdicts.why ?? verdicts.load;
 			break;

@@ -21,12 +21,19 @@ const verdictSchema = v.object({
 });
 export type TestVerdict = v.InferOutput<typeof verdictSchema>;
 
-const lineSchema = v.union([verdictSchema, v.object({ load: v.string() }), v.object({ done: v.literal(true) })]);
+const lineSchema = v.union([
+	verdictSchema,
+	v.object({ load: v.string() }),
+	v.object({ fault: v.string() }),
+	v.object({ done: v.literal(true) }),
+]);
 
 export interface ServedVerdicts {
 	readonly tests: readonly TestVerdict[];
 	/** Why the answer could not be loaded. */
 	readonly load: string | null;
+	/** Why the tests themselves cannot be run, whatever the answer. */
+	readonly fault: string | null;
 	/** Why the answer's process was ended from here. */
 	readonly why: string | null;
 }
@@ -55,6 +62,7 @@ export async function serveAnswer(
 	let enough = false;
 	const tests: TestVerdict[] = [];
 	let load: string | null = null;
+	let fault: string | null = null;
 
 	// One call at a time: a line goes out, a line comes back.
 	checking.stdout.on('data', (chunk: Buffer) => {
@@ -81,6 +89,7 @@ export async function serveAnswer(
 			pending = pending.slice(end + 1);
 			if (verdict === null || enough) continue;
 			if ('load' in verdict) load ??= verdict.load;
+			if ('fault' in verdict) fault ??= verdict.fault;
 			if ('test' in verdict) {
 				tests.push(verdict);
 				enough = isEnough(verdict);
@@ -101,7 +110,7 @@ export async function serveAnswer(
 		const outcome = await answered;
 		if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
 		const why = late ? 'a call took too long' : (limitWords[outcome.end] ?? null);
-		return { tests, load: load ?? (tests.length === 0 ? (limitWords[checked.end] ?? null) : null), why };
+		return { tests, load: load ?? (tests.length === 0 ? (limitWords[checked.end] ?? null) : null), fault, why };
 	} finally {
 		clearTimeout(timer);
 		served.kill();

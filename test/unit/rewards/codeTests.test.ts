@@ -130,6 +130,7 @@ describe('code tests: right and wrong answers', { skip, concurrency: 2 }, () => 
 				kind: 'asserts',
 				tests,
 				setup: [],
+				prompt: null,
 				entryPoint: null,
 			},
 			{ language: 'python', timeoutSeconds: 10, memoryMb: 128, stopAtFailure: false },

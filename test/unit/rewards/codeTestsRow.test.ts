@@ -49,6 +49,7 @@ describe('the tests of a row', () => {
 			kind: 'asserts',
 			tests: ['assert f(1) == 2'],
 			setup: ['import math'],
+			prompt: null,
 			entryPoint: null,
 		});
 	});
@@ -62,7 +63,8 @@ describe('the tests of a row', () => {
 		assert.deepEqual(readCodeTests(row), {
 			kind: 'asserts',
 			tests: [row.test],
-			setup: [row.prompt],
+			setup: [],
+			prompt: row.prompt,
 			entryPoint: 'f',
 		});
 		assert.deepEqual((readCodeTests({ ...row, prompt: 'Write f.' }) as { setup: unknown }).setup, []);

@@ -164,6 +164,19 @@ function decode(value) {
 	}
 }
 
+/** Runners and comparisons are never the answer's: a test that counts on them and does not bring them cannot run. */
+const reserved =
+	/^(?:assert.*|expect|test|it|describe|suite|before|after|beforeEach|afterEach|jest|vi|chai|should|__.*)$/i;
+
+/** `assert` for values of the answer: its objects are neither true nor false. */
+function isTrue(value, ...words) {
+	if (targets.has(value)) throw new TypeError('an object of the answer is neither true nor false');
+	assert(value, ...words);
+}
+const checkedAssert = Object.assign((...args) => isTrue(...args), assert, { ok: isTrue });
+/** What prints in a program decides in a test. */
+const checkedConsole = { ...console, assert: isTrue };
+
 /** Names as the tests see them: those of the tests, the language's, and only then the answer's. */
 function scopeOf(own) {
 	const found = new Map();
@@ -171,7 +184,7 @@ function scopeOf(own) {
 		has(target, name) {
 			if (typeof name === 'symbol') return false;
 			if (name in target) return true;
-			if (name in globalThis || name === 'undefined' || name === 'arguments') return false;
+			if (name in globalThis || name === 'undefined' || name === 'arguments' || reserved.test(name)) return false;
 			if (!found.has(name)) {
 				const there = ask({ op: 'has', name }) === true;
 				found.set(name, there ? { value: decode(ask({ op: 'name', name })) } : null);
@@ -185,19 +198,23 @@ function scopeOf(own) {
 	});
 }
 
+/** The module `assert` is the checked one. */
+const required = (name) => (/^(?:node:)?assert(?:\/strict)?$/.test(name) ? checkedAssert : require(name));
+
 async function runCode(code, own) {
 	const body = `return (async () => { with (scope) {\n${code}\n} })()`;
 	await new Function('scope', body)(scopeOf(own));
 }
 
-/** Equality of JSON; numbers with a fraction up to rounding. */
+/**
+ * Equality of JSON. A whole number is met exactly (but for the last bits of a double: JSON does not tell 2 from 2.0), a
+ * fraction within a millionth of it: the tolerance is the expected value's, so that no infinite value is near anything.
+ */
 function same(value, expected) {
-	if (
-		typeof value === 'number' &&
-		typeof expected === 'number' &&
-		!(Number.isInteger(value) && Number.isInteger(expected))
-	) {
-		return value === expected || Math.abs(value - expected) <= 1e-6 * Math.max(Math.abs(value), Math.abs(expected));
+	if (typeof value === 'number' && typeof expected === 'number') {
+		if (!Number.isFinite(value) || !Number.isFinite(expected)) return false;
+		const tolerance = expected === 0 ? 1e-9 : (Number.isInteger(expected) ? 1e-15 : 1e-6) * Math.abs(expected);
+		return Math.abs(value - expected) <= tolerance;
 	}
 	if (Array.isArray(value) && Array.isArray(expected)) {
 		return value.length === expected.length && value.every((one, i) => same(one, expected[i]));
@@ -241,7 +258,7 @@ async function main() {
 				const wrapped = calls.wrapped === true && Array.isArray(expected) && expected.length === 1;
 				await runCall(tests.entryPoint, calls.inputs[number], expected, wrapped ? expected : [], scopeOf({}));
 			} else {
-				const own = { assert, require, module: { exports: {} } };
+				const own = { assert: checkedAssert, console: checkedConsole, require: required, module: { exports: {} } };
 				const scope = scopeOf(own);
 				if (tests.entryPoint && tests.entryPoint in scope) own.candidate = scope[tests.entryPoint];
 				await runCode([...tests.setup, tests.tests[number]].join('\n'), own);

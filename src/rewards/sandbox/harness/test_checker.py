@@ -6,7 +6,9 @@ the answer runs in this process, and nothing of the tests in the other one.
 
 import ast
 import builtins
+import inspect
 import json
+import math
 import os
 import sys
 import types
@@ -58,8 +60,12 @@ def remote_error(name, message):
     return RuntimeError(f"{name}: {message}")
 
 
+class Misunderstood(Exception):
+    """The tests of the row are of a form that cannot be run here: no fault of the answer."""
+
+
 class Remote:
-    """An object that lives beside the answer. It equals nothing but itself."""
+    """An object that lives beside the answer. What it equals only the answer could say, so comparing it is an error."""
 
     def __init__(self, target):
         object.__setattr__(self, "_target", target)
@@ -76,9 +82,7 @@ class Remote:
         ask({"op": "set", "attribute": name, "value": encode(value), **object.__getattribute__(self, "_target")})
 
     def __eq__(self, other):
-        if isinstance(other, Remote):
-            return object.__getattribute__(self, "_target") == object.__getattribute__(other, "_target")
-        raise TypeError("an object of the answer is compared with a value")
+        raise TypeError("an object of the answer is compared with another value")
 
     def __hash__(self):
         return hash(str(object.__getattribute__(self, "_target")))
@@ -206,26 +210,57 @@ class Split(ast.NodeTransformer):
 # What an answer must not put in place of what tests rely on: all = lambda values: True.
 RESERVED = {*dir(builtins), *sys.stdlib_module_names, "np", "pd", "numpy", "pandas", "pytest", "check", "candidate"}
 
+# What tests compare by. They count on an import of the answer's, which they get from the library instead.
+COMPARING = ("isclose", "allclose", "approx", "raises", "expect")
+SPELLED_OUT = {"np": "numpy", "pd": "pandas", "numpy": "numpy", "pandas": "pandas", "pytest": "pytest"}
+
+
+def is_reserved(name):
+    return name.startswith("__") or name in RESERVED or name in COMPARING or name.lower().startswith("assert")
+
+
+def names_in(code):
+    """Every identifier that a piece of code refers to; none where it is no Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError):
+        return set()
+    found = {node.id for node in nodes if isinstance(node, ast.Name)}
+    found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+    return found
+
 
 def modules_used(tree, scope):
     """Modules of the library that tests use without importing them: they count on the answer's imports."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in sys.stdlib_module_names and node.id not in scope:
-            try:
-                scope[node.id] = __import__(node.id)
-            except Exception:
-                pass
+        if not isinstance(node, ast.Name) or node.id in scope:
+            continue
+        module = node.id if node.id in sys.stdlib_module_names else SPELLED_OUT.get(node.id)
+        try:
+            if module is not None:
+                scope[node.id] = __import__(module)
+            elif node.id == "isclose":
+                scope[node.id] = math.isclose
+        except Exception:
+            pass
 
 
 def run_code(code, names, entry_point, tally):
     split = Split()
     scope = dict(names)
+    scope["__builtins__"] = builtins
     scope["_tally"] = tally
     if entry_point is not None and entry_point in names:
         scope["candidate"] = names[entry_point]
     before = set(scope)
     try:
-        tree = ast.parse(code, "test.py")
+        try:
+            tree = ast.parse(code, "test.py")
+        except (SyntaxError, ValueError) as error:
+            raise Misunderstood(f"the test is no Python: {error}") from None
         modules_used(tree, scope)
         tree = ast.fix_missing_locations(split.visit(tree))
         exec(compile(tree, "test.py", "exec"), scope)
@@ -237,9 +272,11 @@ def run_code(code, names, entry_point, tally):
             check(names[entry_point])
         for name, value in list(scope.items()):
             if name.startswith("test") and name not in before and isinstance(value, types.FunctionType):
-                if value.__code__.co_argcount == 0:
-                    value()
+                run_function(name, value)
+        run_classes({name: value for name, value in scope.items() if name not in before}, tally)
         run_cases(scope, tally)
+        if not tally.results and split.count > 0:
+            raise ValueError("none of the test's assertions was come to")
     except BaseException as error:
         tally.failed(error)
         # What it did not come to counts as failed.
@@ -249,10 +286,44 @@ def run_code(code, names, entry_point, tally):
             tally.results[0] = False
         elif all(tally.results.values()):
             tally.results[-1] = False
-        if isinstance(error, Stopped):
+        if isinstance(error, (Stopped, Misunderstood)):
             raise
     if not tally.results:
         tally.results[0] = True
+
+
+def run_function(name, function):
+    """A test as pytest takes it, without fixtures."""
+    if not isinstance(function, (types.FunctionType, types.MethodType)):
+        raise Misunderstood(f"{name} is decorated, which is not run here")
+    parameters = inspect.signature(function).parameters.values()
+    open_ended = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [one.name for one in parameters if one.default is one.empty and one.kind not in open_ended]
+    if needed:
+        raise Misunderstood(f"{name} takes {', '.join(needed)}: fixtures and parameters are not run here")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise Misunderstood(f"{name} is a generator, which no runner of tests runs")
+    if inspect.iscoroutinefunction(function):
+        import asyncio
+
+        asyncio.run(function())
+    else:
+        function()
+
+
+def run_classes(found, tally):
+    """Classes of tests as pytest takes them: each method on an object of its own."""
+    unittest = sys.modules.get("unittest")
+    for name, value in found.items():
+        if not isinstance(value, type) or not name.startswith("Test"):
+            continue
+        if unittest is not None and issubclass(value, unittest.TestCase):
+            continue
+        for method in [one for one in dir(value) if one.startswith("test")]:
+            instance = value()
+            if hasattr(instance, "setup_method"):
+                instance.setup_method()
+            run_function(f"{name}.{method}", getattr(instance, method))
 
 
 def run_cases(scope, tally):
@@ -267,6 +338,8 @@ def run_cases(scope, tally):
                 case.run(result)
                 number = f"{value.__name__}.{case._testMethodName}"
                 problems = [text for _, text in result.failures + result.errors]
+                if result.skipped:
+                    raise Misunderstood(f"{number} is skipped: {result.skipped[0][1]}"[:300])
                 tally.note(number, AssertionError(problems[0].strip().split("\n")[-1]) if problems else None)
                 if state["stopped"]:
                     raise Stopped()
@@ -283,7 +356,10 @@ def calls_by_itself(tree, name):
 
 
 def same(value, expected):
-    """Equality of JSON: tuples are lists, and True is not 1."""
+    """
+    Equality of JSON: tuples are lists, and True is not 1. A whole number is met exactly, a fraction within a millionth of it:
+    the tolerance is the expected value's, so that no infinite value is near anything.
+    """
     if isinstance(value, (list, tuple)) and isinstance(expected, list):
         return len(value) == len(expected) and all(same(a, b) for a, b in zip(value, expected))
     if isinstance(value, dict) and isinstance(expected, dict):
@@ -291,9 +367,18 @@ def same(value, expected):
         return keys.keys() == expected.keys() and all(same(one, expected[key]) for key, one in keys.items())
     if isinstance(value, bool) or isinstance(expected, bool) or value is None or expected is None:
         return value is expected
-    if isinstance(value, float) and isinstance(expected, (int, float)):
-        return value == expected or abs(value - expected) <= 1e-6 * max(abs(value), abs(expected))
-    return type(value) in (int, str) and type(expected) in (int, float, str) and value == expected
+    if type(value) in (int, float) and type(expected) in (int, float):
+        return value == expected or (isinstance(expected, float) and near(value, expected))
+    return type(value) is str and type(expected) is str and value == expected
+
+
+def near(value, expected):
+    if not math.isfinite(expected) or (isinstance(value, float) and not math.isfinite(value)):
+        return False
+    try:
+        return abs(value - expected) <= (1e-6 * abs(expected) if expected != 0 else 1e-9)
+    except OverflowError:
+        return False
 
 
 def run_call(function, names, arguments, expected, alternatives, tally):
@@ -310,6 +395,28 @@ def run_call(function, names, arguments, expected, alternatives, tally):
         tally.note(0, error)
 
 
+def wanted_names(tests):
+    """What of the answer the tests refer to: nothing else of it is seen here."""
+    wanted = {tests["entryPoint"], "Solution"}
+    for code in [*tests["setup"], *(tests.get("tests") or [])]:
+        wanted |= names_in(code)
+    return wanted
+
+
+def run_prompt(prompt, scope):
+    """A prompt that is code may define what its tests use; one that is prose with some code in it does not."""
+    try:
+        compiled = compile(prompt, "prompt.py", "exec")
+    except (SyntaxError, ValueError):
+        return
+    trial = dict(scope)
+    try:
+        exec(compiled, trial)
+    except Exception:
+        return
+    scope.update(trial)
+
+
 def say(**verdict):
     verdicts.write(json.dumps(verdict) + "\n")
     verdicts.flush()
@@ -321,7 +428,8 @@ def main():
     names = {}
     try:
         loaded = ask({"op": "load"})["names"]
-        names = {name: decode(value) for name, value in loaded.items() if name not in RESERVED}
+        wanted = wanted_names(tests)
+        names = {name: decode(value) for name, value in loaded.items() if name in wanted and not is_reserved(name)}
     except Stopped:
         return say(load="the answer ended its process", stopped=True)
     except Exception as error:
@@ -334,16 +442,22 @@ def main():
     count = len(calls["inputs"]) if calls else len(tests["tests"])
     count = min(count, tests["most"])
     # What the row itself defines wins over the answer's, except what is tested.
-    scope = dict(names)
+    scope = {**names, "__builtins__": builtins}
     try:
+        if tests.get("prompt"):
+            run_prompt(tests["prompt"], scope)
         for setup in tests["setup"]:
             exec(compile(setup, "setup.py", "exec"), scope)
     except Stopped:
         return say(load="the answer ended its process", stopped=True)
     except Exception as error:
-        return say(load=f"{type(error).__name__} in the tests' setup: {error}"[:300])
+        words = f"{type(error).__name__} in the tests' setup: {error}"[:300]
+        # What the answer was not asked for is the row's own fault.
+        return say(load=words) if state["calls"] > 1 or isinstance(error, NameError) else say(fault=words)
     if tests["entryPoint"] in names:
         scope[tests["entryPoint"]] = names[tests["entryPoint"]]
+    for name in [one for one in names if one != tests["entryPoint"] and scope.get(one) is not names[one]]:
+        module.__dict__[name] = scope[name]
     for number in range(tests["skip"], count):
         tally = Tally()
         state["calls"] = 0
@@ -357,11 +471,17 @@ def main():
                 run_code(tests["tests"][number], scope, tests["entryPoint"], tally)
         except Stopped:
             pass
+        except Misunderstood as error:
+            if not state["stopped"]:
+                return say(fault=f"{error}"[:300])
         except BaseException as error:
             tally.failed(error)
             tally.results[-1] = False
         if state["stopped"]:
-            parts, passed = max(1, len(tally.results)), sum(tally.results.values())
+            # The test may have taken the end for what it expects: ended never passes.
+            if all(tally.results.values()):
+                tally.results["ended"] = False
+            parts, passed = len(tally.results), sum(tally.results.values())
             return say(test=number, parts=parts, passed=passed, why="the answer ended its process", stopped=True)
         if state["calls"] == 0:
             say(test=number, parts=1, passed=0, why=tally.why or "the test did not use the answer")

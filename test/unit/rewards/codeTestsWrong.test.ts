@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type CodeTests, readCodeTests } from '../../../src/rewards/codeTestsCases.ts';
+import { sameOutput } from '../../../src/rewards/codeTestsOutput.ts';
+import { runCodeTests } from '../../../src/rewards/codeTestsRun.ts';
+import { testSandbox } from './sandboxFixture.ts';
+
+const { sandbox, skip } = await testSandbox();
+const tests = (row: Record<string, unknown>) => readCodeTests(row) as CodeTests;
+const run = (code: string, of: CodeTests, language: 'python' | 'javascript' = 'python') =>
+	runCodeTests(sandbox, code, of, { timeoutSeconds: 10, memoryMb: 128, language, stopAtFailure: true });
+async function passes(code: string, of: CodeTests, language: 'python' | 'javascript' = 'python'): Promise<boolean> {
+	const { passed, total } = await run(code, of, language);
+	return passed === total;
+}
+
+/** Values as literals of Python and JavaScript, against expected JSON; what the same numbers are as text comes last. */
+const values: readonly (readonly [expected: string, python: string, javascript: string, same: boolean])[] = [
+	['9', 'float("inf")', 'Infinity', false],
+	['9', '-float("inf")', '-Infinity', false],
+	['9', 'float("nan")', 'NaN', false],
+	['2.5', 'float("inf")', 'Infinity', false],
+	['[1, 2]', '[float("inf"), 2]', '[Infinity, 2]', false],
+	['1000000007', '1e9', '1e9', false],
+	['1000000007', '1000000007.5', '1000000007.5', false],
+	['1000000007', '1000000007', '1000000007', true],
+	['0', '4e-7', '4e-7', false],
+	['0.0000004', '0', '0', false],
+	['0.3', '0.1 + 0.2', '0.1 + 0.2', true],
+	['0.3', '0.3001', '0.3001', false],
+	['2.5', '2.5000001', '2.5000001', true],
+	['1', 'True', 'true', false],
+	['true', '1', '1', false],
+	['"9"', '9', '9', false],
+	['[]', '[float("inf")]', '[Infinity]', false],
+	['null', 'float("nan")', 'NaN', false],
+];
+
+describe('the value of a call', { skip, concurrency: 2 }, () => {
+	for (const language of ['python', 'javascript'] as const) {
+		it(`is met in ${language} as the expected value says`, async () => {
+			const list = (pick: (row: (typeof values)[number]) => string) => values.map(pick).join(', ');
+			const code =
+				language === 'python'
+					? `def solve(i):\n    return [${list((row) => row[1])}][i]`
+					: `function solve(i) { return [${list((row) => row[2])}][i]; }`;
+			const wrong: string[] = [];
+			// One row of all: each value is a test of its own.
+			const json = `{"fn_name": "solve", "inputs": [${values.map((_, i) => `[${i}]`)}], "outputs": [${list((row) => row[0])}]}`;
+			const { passed, total } = await runCodeTests(sandbox, code, tests({ input_output: json }), {
+				...{ timeoutSeconds: 20, memoryMb: 128, language, stopAtFailure: false },
+			});
+			assert.equal(total, values.length);
+			assert.equal(passed, values.filter((row) => row[3]).length);
+			for (const [expected, python, javascript, same] of values) {
+				const one = tests({ input_output: `{"fn_name": "solve", "inputs": [[0]], "outputs": [${expected}]}` });
+				const own =
+					language === 'python' ? `def solve(i): return ${python}` : `function solve(i) { return ${javascript}; }`;
+				if ((await passes(own, one, language)) !== same) wrong.push(`${expected} by ${own}`);
+			}
+			assert.deepEqual(wrong, []);
+		});
+	}
+});
+
+describe('what a program writes', () => {
+	it('is met as the expected text says', () => {
+		for (const [written, expected, same] of [
+			['inf', '2.5', false],
+			['Infinity', '2.5', false],
+			['nan', '2.5', false],
+			['1e400', '2.5', false],
+			['0', '0.0000004', false],
+			['0.00000000001', '0.0', true],
+			['2.5000001', '2.5', true],
+			['2.51', '2.5', false],
+			['1000000000', '1000000007', false],
+			['1000000007.0', '1000000007', false],
+		] as const) {
+			assert.equal(sameOutput(written, expected), same, `${written} for ${expected}`);
+		}
+	});
+});
+
+const square = 'def solve(x):\n    return x * x\n';
+const never = 'def solve(x):\n    return None\n';
+
+/** Answers that are wrong, each with tests that some harness takes it past. */
+const wrongAnswers: Readonly<Record<string, readonly [code: string, of: Record<string, unknown>]>> = {
+	'a lookalike of the builtins': [
+		'__builtins__ = {"set": lambda *a: 1, "sorted": lambda *a: 1, "isinstance": lambda *a: True, "abs": lambda x: 0}\ndef solve(x):\n    return x\n',
+		{ tests: ['__builtins__\nassert sorted(solve([2, 1])) == [1, 2] and set(solve([1])) == {7}'] },
+	],
+	'a helper of the row in its own version': [
+		'def solve(x):\n    return x\ndef poly(xs, x):\n    return 0\n',
+		{
+			entry_point: 'solve',
+			prompt:
+				'def poly(xs, x):\n    return sum(c * x**i for i, c in enumerate(xs))\n\ndef solve(xs):\n    """Finds a zero."""\n',
+			test: 'def check(candidate):\n    from solution import *\n    assert abs(poly([1, 2], candidate(5))) < 1e-4\n',
+		},
+	],
+	'its own isclose': [
+		'def isclose(*a, **k):\n    return True\ndef solve(x):\n    return x\n',
+		{ tests: ['assert isclose(solve(3), 9)'] },
+	],
+	'its own expect': [
+		'class Any:\n    def __getattr__(self, name):\n        return lambda *a: None\ndef expect(x):\n    return Any()\ndef solve(x):\n    return x\n',
+		{ tests: ['expect(solve(3)).toBe(9)'] },
+	],
+	'its own assert_allclose': [
+		'def assert_allclose(*a, **k):\n    pass\ndef solve(x):\n    return x\n',
+		{ tests: ['assert_allclose(solve(3), 9)'] },
+	],
+	'one object for everything': [
+		'class Point:\n    one = None\n    def __new__(cls, *a):\n        cls.one = cls.one or object.__new__(cls)\n        return cls.one\ndef solve(x):\n    return Point()\n',
+		{ tests: ['assert solve(3) == Point(1, 2)'] },
+	],
+	'the end of its process, under a bare except': [
+		'import os\ndef solve(x):\n    os._exit(0)\n',
+		{ tests: ['ok = True\ntry:\n    solve(3)\nexcept:\n    pass\nassert ok'] },
+	],
+	'nothing where each item is tested': [
+		'def solve(x):\n    return []\n',
+		{ tests: ['for item in solve(3):\n    assert item > 0'] },
+	],
+	'a wrong value in a class of pytest': [
+		never,
+		{ tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9\nsolve(0)'] },
+	],
+	'a wrong value in an async test': [never, { tests: ['async def test_three():\n    assert solve(3) == 9\nsolve(0)'] }],
+};
+
+describe('a wrong answer', { skip, concurrency: 2 }, () => {
+	for (const [name, [code, of]] of Object.entries(wrongAnswers)) {
+		it(`does not pass by ${name}`, async () => {
+			const { passed, total } = await run(code, tests(of));
+			assert.ok(passed < total, `${passed} of ${total}`);
+		});
+	}
+
+	it('does not pass by console.assert or by an object in JavaScript', async () => {
+		const asserted = tests({ entry_point: 'solve', tests: ['console.assert(solve(3) === 9)'] });
+		assert.equal(await passes('function solve(x) { return 4; }', asserted, 'javascript'), false);
+		assert.equal(await passes('function solve(x) { return x * x; }', asserted, 'javascript'), true);
+		const truthy = tests({ tests: ['assert(solve(3))', "require('node:assert')(solve(3))"] });
+		assert.equal(await passes('class A {}\nfunction solve() { return new A(); }', truthy, 'javascript'), false);
+		assert.equal(await passes('function solve() { return true; }', truthy, 'javascript'), true);
+		const expecting = tests({ tests: ['expect(solve(3)).toBe(9)'] });
+		const own = 'const expect = () => ({ toBe() {} });\nglobalThis.expect = expect;\nfunction solve() { return 1; }';
+		assert.equal(await passes(own, expecting, 'javascript'), false);
+	});
+});
+
+/** Tests that must run, in the forms that data has. */
+const rightForms: Readonly<Record<string, Record<string, unknown>>> = {
+	'a class of pytest': { tests: ['class TestSolve:\n    def test_three(self):\n        assert solve(3) == 9'] },
+	'an async test': { tests: ['async def test_three():\n    assert solve(3) == 9'] },
+	'isclose without an import': { tests: ['assert isclose(solve(3), 9)'] },
+	'names from the module solution': { tests: ['from solution import solve\nassert solve(3) == 9'] },
+	'a prompt of prose that shows code': {
+		entry_point: 'solve',
+		prompt: 'Write this function:\ndef solve(x):\nwhich gives the square.',
+		test: 'def check(candidate):\n    assert candidate(3) == 9\n',
+	},
+};
+
+describe('a right answer', { skip, concurrency: 2 }, () => {
+	for (const [name, of] of Object.entries(rightForms)) {
+		it(`passes ${name}`, async () => {
+			const { passed, total, why } = await run(square, tests(of));
+			assert.equal(passed, total, why ?? '');
+		});
+	}
+
+	it('passes where the tests need a class of its own', async () => {
+		const code =
+			'class Pair:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\ndef solve(pairs):\n    return sum(p.a * p.b for p in pairs)\n';
+		assert.ok(await passes(code, tests({ tests: ['assert solve([Pair(1, 2), Pair(3, 4)]) == 14'] })));
+	});
+});
+
+describe('tests of a form that cannot be run', { skip, concurrency: 2 }, () => {
+	for (const [name, test] of [
+		['a fixture', 'def test_three(three):\n    assert solve(three) == 9'],
+		['a generator', 'def test_all():\n    for i in range(3):\n        yield i\n    assert solve(3) == 9'],
+		[
+			'a skipped case',
+			'import unittest\nclass T(unittest.TestCase):\n    @unittest.skip("later")\n    def test(self):\n        self.assertEqual(solve(3), 9)',
+		],
+		['no Python', 'assert solve(3) = 9'],
+	] as const) {
+		it(`are an error of the row, not of the answer: ${name}`, async () => {
+			await assert.rejects(run(square, tests({ tests: [test] })), /The tests of the row cannot be run/);
+		});
+	}
+
+	it('are an error of the row where its setup fails', async () => {
+		const row = { tests: ['assert solve(3) == 9'], test_setup_code: 'import no_such_module_at_all' };
+		await assert.rejects(run(square, tests(row)), /No module named/);
+	});
+});
