@@ -1,9 +1,14 @@
 import type { Scorer } from './scorer.ts';
 import type { Search } from './search.ts';
-import type { TreeNode } from './searchTree.ts';
+import type { SearchTree, TreeNode } from './searchTree.ts';
+import { isRepeated } from './siblings.ts';
+import { type Aggregation, chainValue } from './stepValues.ts';
 import type { Conclusion } from './strategy.ts';
 
-/** The final nodes below where the search began, in their order; what was pruned, or goes on from that, does not count. */
+/**
+ * The final nodes below where the search began, in their order; what was pruned, or goes on from that, does not count, nor
+ * does what says the same as a completion that was pruned.
+ */
 export function finalsOf(search: Search): TreeNode[] {
 	const { tree, root } = search;
 	const inside = new Set([root]);
@@ -17,8 +22,29 @@ export function finalsOf(search: Search): TreeNode[] {
 		if (node.pruned !== null || (!node.fresh && pruned.has(node.parents[0] as number))) pruned.add(id);
 		else if (node.final) finals.push(node);
 	}
-	return finals;
+	return finals.filter((node) => !saysWhatIsGone(node, tree, pruned));
 }
+
+/**
+ * Of a search that merges steps which say the same: each of its completions once, however often it was sampled. One that was
+ * merged because another states its answer too is a completion of its own.
+ */
+export const distinctFinals = (search: Search): TreeNode[] =>
+	finalsOf(search).filter((node) => !isRepeated(node, search.tree));
+
+/** Whether a node was merged into a completion of the same text that was pruned. */
+function saysWhatIsGone(node: TreeNode, tree: SearchTree, gone: ReadonlySet<number>): boolean {
+	const seen = new Set<number>();
+	const said = node.mergedInto === null ? '' : sayingOf(tree, node.id);
+	for (let into = node.mergedInto; into !== null && !seen.has(into); into = tree.node(into)?.mergedInto ?? null) {
+		if (sayingOf(tree, into) !== said) return false;
+		if (gone.has(into)) return true;
+		seen.add(into);
+	}
+	return false;
+}
+
+const sayingOf = (tree: SearchTree, id: number): string => tree.textOf(id).replace(/\s+/g, ' ').trim();
 
 /** The scorer that chooses: the judge, else the guide. */
 export const chooser = (search: Search): Scorer | null => search.judge ?? search.guide;
@@ -29,9 +55,25 @@ export function finalValue(search: Search, node: TreeNode): number | null {
 	return scorer === null ? null : (node.scores.get(scorer.name) ?? null);
 }
 
+/** What a final node is worth to who chooses; null: nothing is known. */
+export type Worth = (search: Search, node: TreeNode) => number | null;
+
+/**
+ * Completions by the value of their chain of steps, as the search went on by it. A judge beside the guide looks at whole
+ * completions: then its value counts, and there is nothing to aggregate.
+ */
+export const chainValueBy =
+	(how: Aggregation): Worth =>
+	(search, node) => {
+		const last = finalValue(search, node);
+		return last === null || chooser(search) !== search.guide ? last : chainValue(search, node, how);
+	};
+
 /** Values all final nodes that have none, by the one who chooses. */
-export async function judgeFinals(search: Search): Promise<TreeNode[]> {
-	const finals = finalsOf(search);
+export async function judgeFinals(
+	search: Search,
+	finals: readonly TreeNode[] = finalsOf(search),
+): Promise<readonly TreeNode[]> {
 	const scorer = chooser(search);
 	if (scorer !== null) {
 		const open = finals.filter((node) => !node.scores.has(scorer.name)).map(({ id }) => id);
@@ -41,11 +83,11 @@ export async function judgeFinals(search: Search): Promise<TreeNode[]> {
 }
 
 /** The node of greatest value, the first of several; without values the first that states an answer. */
-export function bestFinal(search: Search, finals: readonly TreeNode[]): Conclusion {
+export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Worth = finalValue): Conclusion {
 	let best: TreeNode | null = null;
 	let value: number | null = null;
 	for (const node of finals) {
-		const own = finalValue(search, node);
+		const own = worth(search, node);
 		if (own !== null && (value === null || own > value)) [best, value] = [node, own];
 	}
 	best ??= finals.find(({ answer }) => answer !== null) ?? finals[0] ?? null;
@@ -58,13 +100,18 @@ export function bestFinal(search: Search, finals: readonly TreeNode[]): Conclusi
  * Its best node is the one of greatest value that states it. Of answers that are even the first. Nodes without an answer
  * have no vote; where none has one, the best final node.
  */
-export function votedFinal(search: Search, finals: readonly TreeNode[], weighted: boolean): Conclusion {
+export function votedFinal(
+	search: Search,
+	finals: readonly TreeNode[],
+	weighted: boolean,
+	worth: Worth = finalValue,
+): Conclusion {
 	const groups: { answer: string; sum: number; nodes: TreeNode[] }[] = [];
 	let votes = 0;
 	for (const node of finals) {
 		const { answer } = node;
 		if (answer === null) continue;
-		const weight = weighted ? (finalValue(search, node) ?? 0) : 1;
+		const weight = weighted ? (worth(search, node) ?? 0) : 1;
 		votes += weight;
 		let group = groups.find((one) => search.sameAnswer(one.answer, answer));
 		if (group === undefined) {
@@ -75,9 +122,9 @@ export function votedFinal(search: Search, finals: readonly TreeNode[], weighted
 		group.nodes.push(node);
 	}
 	const first = groups[0];
-	if (first === undefined) return bestFinal(search, finals);
+	if (first === undefined) return bestFinal(search, finals, worth);
 	const winner = groups.reduce((a, b) => (b.sum > a.sum ? b : a), first);
-	const { best } = bestFinal(search, winner.nodes);
+	const { best } = bestFinal(search, winner.nodes, worth);
 	// A share of the votes says more than their sum, which grows with the samples; rewards may be negative.
 	const value = weighted ? winner.sum : winner.sum / votes;
 	return { best: best ?? null, answer: winner.answer, value };

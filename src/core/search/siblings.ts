@@ -12,10 +12,11 @@ const isAside = ({ label }: TreeNode): boolean =>
  * node states the same answer as one elsewhere closes it not: its votes and visits are its own.
  */
 export const isOpen = (node: TreeNode, tree: SearchTree): boolean =>
-	node.pruned === null && (node.mergedInto === null || !isRepeated(node, node.mergedInto, tree)) && !isAside(node);
+	node.pruned === null && !(node.mergedInto !== null && (!node.final || isRepeated(node, tree))) && !isAside(node);
 
-const isRepeated = (node: TreeNode, into: number, tree: SearchTree): boolean =>
-	!node.final || keyOf(node) === keyOf(tree.node(into) as TreeNode);
+/** Whether a node was merged into a sibling that says the same. */
+export const isRepeated = (node: TreeNode, tree: SearchTree): boolean =>
+	node.mergedInto !== null && keyOf(node) === keyOf(tree.node(node.mergedInto) as TreeNode);
 
 /** Siblings that have it in common say the same. */
 const keyOf = ({ parents, text, final }: TreeNode): string => `${parents[0]} ${final}\n${text.trim()}`;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { count, flag, real } from '../../../protocol/recipeFields.ts';
-import { bestFinal, judgeFinals, votedFinal } from '../choice.ts';
+import { bestFinal, chooser, judgeFinals, votedFinal } from '../choice.ts';
 import type { Strategy } from '../strategy.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
@@ -21,13 +21,15 @@ export const bestOfN: Strategy<v.InferOutput<typeof params>> = {
 	source: 'Cobbe et al. 2021; weighted: Li et al. 2023',
 	structure: 'tree',
 	params,
-	needs: { scorer: 'final' },
+	needs: {},
+	// One completion needs nobody to choose it.
+	needsWith: ({ n }) => (n > 1 ? { scorer: 'final' } : {}),
 	async run(search, { n, temperature }) {
 		await sampleCompletions(search, n, temperature);
 		return { stop: 'complete' };
 	},
 	async conclude(search, { weighted }) {
 		const finals = await judgeFinals(search);
-		return weighted ? votedFinal(search, finals, true) : bestFinal(search, finals);
+		return weighted && chooser(search) !== null ? votedFinal(search, finals, true) : bestFinal(search, finals);
 	},
 };

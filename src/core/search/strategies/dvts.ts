@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { choice, count } from '../../../protocol/recipeFields.ts';
-import { bestFinal, judgeFinals, votedFinal } from '../choice.ts';
+import { bestFinal, chainValueBy, distinctFinals, judgeFinals, votedFinal } from '../choice.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import { mergeAlike, openLeaves } from '../siblings.ts';
@@ -48,9 +48,10 @@ export const dvts: Strategy<Params> = {
 		});
 		return { stop: 'complete' };
 	},
-	async conclude(search, { choose }) {
-		const finals = await judgeFinals(search);
-		return choose === 'vote' ? votedFinal(search, finals, true) : bestFinal(search, finals);
+	async conclude(search, { choose, aggregation }) {
+		const finals = await judgeFinals(search, distinctFinals(search));
+		const value = chainValueBy(aggregation);
+		return choose === 'vote' ? votedFinal(search, finals, true, value) : bestFinal(search, finals, value);
 	},
 };
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { choice, count, real } from '../../../protocol/recipeFields.ts';
 import { backups } from '../../../protocol/treeLog.ts';
-import { bestFinal, chooser, finalValue, judgeFinals, votedFinal } from '../choice.ts';
+import { bestFinal, chooser, distinctFinals, finalValue, judgeFinals, votedFinal } from '../choice.ts';
 import { dirichlet } from '../dirichlet.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
@@ -92,7 +92,7 @@ export const mcts: Strategy<Params> = {
 		return { stop: solved ? 'solved' : isOpen(root, search.tree) ? 'complete' : 'exhausted' };
 	},
 	async conclude(search, { choose }) {
-		const finals = await judgeFinals(search);
+		const finals = await judgeFinals(search, distinctFinals(search));
 		if (choose === 'vote') return votedFinal(search, finals, true);
 		return choose === 'value' ? bestFinal(search, finals) : mostVisited(search, finals);
 	},

@@ -20,6 +20,17 @@ const play = (game: Game, strategy: string, params: Record<string, unknown>, mor
 		...more,
 	});
 
+/** A beginning of two kinds of completions, by the guide's values of their steps. */
+function twoSteps(values: Readonly<Record<string, number>>, ends: readonly string[]) {
+	const policy = new FunctionPolicy((request, i) =>
+		request.prefix === ''
+			? generation(['p', 'q'][i % 2] as string, { finish: 'stop', stopText: '\n' })
+			: generation(`${request.prefix.trim()}${ends[i % ends.length]}`),
+	);
+	const guide = new FunctionScorer(({ completion }) => values[completion.trim().split('\n').at(-1) as string] ?? 0);
+	return { problem, policy, guide, tags: { think: null, answer: null }, concurrency: 1, now: ticking() };
+}
+
 /** Every way to a leaf of the game, with the values on it. */
 function* ways(
 	game: Game,
@@ -203,4 +214,86 @@ test('beams and subtrees go on with a log that was cut anywhere, and come to the
 			if (last.t === 'prune' && events[cut]?.t === 'node') assert.deepEqual(texts(next.tree), texts(whole.tree));
 		}
 	}
+});
+
+test('the completion that is chosen has the greatest value by the aggregation, as in search-and-learn', async () => {
+	// Its `aggregate_scores` and `np.argmax`, over the scores of all steps.
+	const values = { p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 };
+	const formulas: Readonly<Record<string, (scores: readonly number[]) => number>> = {
+		last: (scores) => scores.at(-1) as number,
+		min: (scores) => Math.min(...scores),
+		prod: (scores) => scores.reduce((a, b) => a * b, 1),
+		mean: (scores) => scores.reduce((a, b) => a + b, 0) / scores.length,
+	};
+	for (const strategy of ['beam', 'dvts']) {
+		for (const [aggregation, formula] of Object.entries(formulas)) {
+			for (const choose of ['value', 'vote']) {
+				const { outcome, tree } = await runSearch({
+					...twoSteps(values, ['z']),
+					strategy,
+					params: { width: 2, expansions: 1, aggregation, choose },
+				});
+				const [p, q] = [formula([values.p, values.pz]), formula([values.q, values.qz])] as [number, number];
+				const last = tree.textOf(outcome.best?.at(-1) as number).trim();
+				assert.equal(last, p > q ? 'p\npz' : 'q\nqz', `${strategy} ${aggregation} ${choose}`);
+				assert.equal(outcome.value, Math.max(p, q), `${strategy} ${aggregation} ${choose}`);
+			}
+		}
+	}
+});
+
+test('a judge beside the guide chooses by its own values, whatever the aggregation', async () => {
+	const judge = new FunctionScorer(({ completion }) => (completion.includes('qz') ? 0.2 : 0.6), 'final', 'judge');
+	const { outcome } = await runSearch({
+		...twoSteps({ p: 0.3, pz: 0.9, q: 0.8, qz: 0.7 }, ['z']),
+		judge,
+		strategy: 'beam',
+		params: { width: 2, expansions: 1, aggregation: 'min' },
+	});
+	assert.equal(outcome.value, 0.6);
+});
+
+test('a completion that was pruned does not come back through another of the same text, nor count twice when kept', async () => {
+	// By the guide A beats B; the judge, who sees what is left, would take B.
+	const texts = { A: 0.9, C: 0.8, B: 0.1 } as const;
+	const judged = { A: 0.4, C: 0.5, B: 1 } as const;
+	type Text = keyof typeof texts;
+	const run = (strategy: string, sampled: readonly Text[], choose: string) =>
+		runSearch({
+			strategy,
+			params: { width: strategy === 'beam' ? 2 : 1, expansions: sampled.length, choose },
+			problem,
+			policy: new FunctionPolicy((_, i) => generation(sampled[i % sampled.length] as string)),
+			guide: new FunctionScorer(({ completion }) => texts[completion as Text]),
+			judge: new FunctionScorer(({ completion }) => judged[completion as Text], 'final', 'judge'),
+			tags: { think: null, answer: null },
+			concurrency: 1,
+			now: ticking(),
+		});
+	for (const choose of ['value', 'vote']) {
+		const told = async (strategy: string, sampled: readonly Text[]) => {
+			const { outcome, tree } = await run(strategy, sampled, choose);
+			return [tree.textOf(outcome.best?.at(-1) as number), outcome.value];
+		};
+		assert.deepEqual(await told('beam', ['A', 'B', 'C', 'B']), ['C', 0.5], choose);
+		assert.deepEqual(await told('beam', ['A', 'B', 'C', 'A']), ['C', 0.5], `kept twice, ${choose}`);
+		assert.deepEqual(await told('dvts', ['A', 'B', 'C', 'B']), ['A', 0.4], choose);
+	}
+});
+
+test('one completion needs no scorer', async () => {
+	const one = (params: Record<string, unknown>) =>
+		runSearch({
+			strategy: 'best-of-n',
+			params,
+			problem,
+			policy: new FunctionPolicy(() => generation('the only one')),
+			tags: { think: null, answer: null },
+			now: ticking(),
+		});
+	for (const weighted of [false, true]) {
+		const { outcome } = await one({ n: 1, weighted });
+		assert.deepEqual([outcome.best, outcome.value], [[0, 1], null]);
+	}
+	await assert.rejects(one({ n: 2 }), /there is no scorer/);
 });
