@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { policySpecSchema } from './policySpec.ts';
+import { type PolicySpec, policySpecSchema } from './policySpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
@@ -104,4 +104,17 @@ export const searchSpecSchema = v.object({
 	seed: v.optional(v.number(), 0),
 });
 export type SearchSpec = v.InferOutput<typeof searchSpecSchema>;
+/** Without the names of keys: what somebody else has written does not choose which key is sent. */
+export function withoutKeyNames(spec: SearchSpec): SearchSpec {
+	const scorer = (one: ScorerSpec | null): ScorerSpec | null =>
+		one?.use === 'judge' ? { ...one, policy: keyless(one.policy) } : one;
+	return { ...spec, policy: keyless(spec.policy), guide: scorer(spec.guide), judge: scorer(spec.judge) };
+}
+
+function keyless(policy: PolicySpec): PolicySpec {
+	if (policy.kind !== 'openai') return policy;
+	const { keyVariable: _, ...rest } = policy;
+	return rest;
+}
+
 export type SearchSpecInput = v.InferInput<typeof searchSpecSchema>;

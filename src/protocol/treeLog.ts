@@ -104,6 +104,8 @@ export const treeEventSchema = v.variant('t', [
 		foreign: v.optional(text),
 		/** All that is needed to go on: the search's specification (src/protocol/searchSpec.ts). */
 		spec: v.optional(v.unknown()),
+		/** That this user began it with this specification (src/runs/searchSeal.ts). */
+		seal: v.optional(text),
 	}),
 	v.looseObject({
 		t: v.literal('node'),

@@ -12,6 +12,7 @@ import type { RunningSearch } from '../protocol/searchWorker.ts';
 import type { SearchBudget, SearchProblem, TreeEvent, TreeEventOf } from '../protocol/treeLog.ts';
 import { RunLock } from '../runs/runLock.ts';
 import { searchLockFolder, searchLogEnding } from '../runs/searchLog.ts';
+import { isOwnSearch, sealKey, sealOf } from '../runs/searchSeal.ts';
 import { OpenSearch, type RunHandle, type RunOptions } from './openSearch.ts';
 import type { SearchContext } from './searchContext.ts';
 import { type ReadTreeLog, readTreeLog, requireNew, setTornAside } from './treeLogFile.ts';
@@ -64,6 +65,7 @@ export class SearchSession {
 		read: ReadTreeLog | null,
 		how: Pick<RunOptions, 'problem' | 'signal' | 'resume' | 'budget' | 'onText'>,
 		began: () => void,
+		seal: Buffer | null,
 	) {
 		this.log = log;
 		this.spec = opened.spec;
@@ -81,7 +83,7 @@ export class SearchSession {
 			id: basename(log, searchLogEnding),
 			beforeCall: () => (writer.behind ? writer.flush() : undefined),
 			onEvent: (event) => {
-				const told = withVerdict(event, how.problem.answer);
+				const told = sealed(withVerdict(event, how.problem.answer), seal);
 				if (told.t === 'end') this.#ended(told);
 				writer.write(told);
 				this.#tree.apply(event);
@@ -176,6 +178,11 @@ export class SearchSession {
 	}
 }
 
+/** Who began it may let it go on with all that it names. */
+function sealed(event: TreeEvent, key: Buffer | null): TreeEvent {
+	return event.t !== 'start' || key === null ? event : { ...event, seal: sealOf(key, event) };
+}
+
 /** The end of a search says whether its answer is the gold one. */
 function withVerdict(event: TreeEvent, gold: string | null): TreeEvent {
 	if (event.t !== 'end' || gold === null) return event;
@@ -200,7 +207,8 @@ export async function startSearch(start: SearchStart): Promise<SearchSession> {
 
 /**
  * Lets the search of a log go on in the same file: what a crash has torn is set aside, what is there becomes its tree. Fails
- * with `busy` while a search writes to it, with `invalid` for a log that cannot go on or a node that is not there, and as
+ * with `busy` while a search writes to it, with `denied` for a log that this user did not begin where no specification is given,
+ * with `invalid` for a log that cannot go on or a node that is not there, and as
  * {@link OpenSearch.open} does; the log is as it was then, but for a torn end.
  */
 export async function continueSearch(go: SearchContinuation): Promise<SearchSession> {
@@ -211,7 +219,7 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		const events = last === null ? read.events : [...read.events, last];
 		const start = read.tree.start;
 		if (start === null) throw new Failure('invalid', `${log} has no beginning.`);
-		const spec = withRoom(go.spec ?? specOf(log, read), budget, read.tree);
+		const spec = withRoom(go.spec ?? (await ownSpec(log, read)), budget, read.tree);
 		const how = {
 			problem: start.problem,
 			resume: { events, ...action },
@@ -220,6 +228,18 @@ export async function continueSearch(go: SearchContinuation): Promise<SearchSess
 		};
 		return { spec, read: { ...read, events }, how };
 	});
+}
+
+/** What the log says to go on with, where it is this user's word. */
+async function ownSpec(log: string, read: ReadTreeLog): Promise<SearchSpec> {
+	const spec = specOf(log, read);
+	const { start } = read.tree;
+	if (start !== null && (await isOwnSearch(start))) return spec;
+	throw new Failure(
+		'denied',
+		`${basename(log)} was not begun by you on this machine, or was changed since: what it names (policy, scorers, files, tools, keys) is not used on its word.`,
+		'Say what it goes on with: --policy, and --strategy, --guide and --tools where it has them.',
+	);
 }
 
 /** The specification that a log was begun with, and what the last person who let it go on changed. */
@@ -271,7 +291,9 @@ async function begin(
 		began = new Promise((resolve) => {
 			tell = resolve;
 		});
-		session = new SearchSession(log, search, lock, read, { ...how, ...(signal === undefined ? {} : { signal }) }, tell);
+		const given = { ...how, ...(signal === undefined ? {} : { signal }) };
+		const seal = read === null ? await sealKey() : null;
+		session = new SearchSession(log, search, lock, read, given, tell, seal);
 	} catch (error) {
 		opened?.dispose();
 		await lock.release();

@@ -20,6 +20,8 @@ export function startFile(name: string, closing: number): void {
 	closingMs = closing;
 	process.env.TMPDIR = join(tmpdir(), name);
 	mkdirSync(process.env.TMPDIR);
+	// What is kept for a user is kept there, not for the person who runs the tests.
+	process.env.XDG_DATA_HOME = join(process.env.TMPDIR, 'share');
 	usageBefore = ownUsage();
 	idleResources = process.getActiveResourcesInfo();
 }

@@ -8,7 +8,7 @@ import { searchLogEnding } from '../../runs/searchLog.ts';
 import type { Notices } from '../notices.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { displayText } from '../runView.ts';
-import type { AgreedTools } from './agreedTools.ts';
+import type { AgreedSearches } from './agreedSearches.ts';
 import type { SearchCommands } from './searchCommands.ts';
 import { searchSettings } from './searchSettings.ts';
 import type { SearchStore } from './searchStore.ts';
@@ -21,7 +21,7 @@ interface Needs {
 	readonly notices: Notices;
 	readonly memory: vscode.Memento;
 	readonly commands: SearchCommands;
-	readonly agreed: AgreedTools;
+	readonly agreed: AgreedSearches;
 }
 
 const toolsKey = 'research.tools';

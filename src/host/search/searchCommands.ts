@@ -3,9 +3,9 @@ import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
-import { decode, decodeOrThrow, type Schema } from '../../protocol/decode.ts';
+import { decode, decodeOrThrow } from '../../protocol/decode.ts';
 import { policySpecSchema } from '../../protocol/policySpec.ts';
-import { type SearchSpec, searchSpecSchema } from '../../protocol/searchSpec.ts';
+import { searchSpecSchema } from '../../protocol/searchSpec.ts';
 import { type SearchProblem, searchBudgetSchema } from '../../protocol/treeLog.ts';
 import { listCheckpoints } from '../../runs/checkpointFiles.ts';
 import { isBeingSearched, searchLogEnding } from '../../runs/searchLog.ts';
@@ -15,7 +15,7 @@ import { withProgress } from '../progress.ts';
 import { showInputBox, showQuickPick } from '../quickInput.ts';
 import { formatShare } from '../runPresentation.ts';
 import { displayText, nameOf } from '../runView.ts';
-import type { AgreedTools } from './agreedTools.ts';
+import type { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
 import { askSearch, askStrategy, type SearchDraft, type WantedSearch } from './newSearchFlow.ts';
 import { askPolicy } from './policyQuestion.ts';
@@ -34,7 +34,7 @@ interface Needs extends SearchWorkbenchNeeds {
 	readonly searches: WindowSearches;
 	readonly list: SearchStore;
 	readonly goOn: TreeActions;
-	readonly agreed: AgreedTools;
+	readonly agreed: AgreedSearches;
 }
 
 /** What a command is given by code: a search as far as it is described, and what becomes of it. */
@@ -145,10 +145,10 @@ export class SearchCommands {
 		this.#requireTrust();
 		const view = typeof argument === 'string' ? await this.#view(argument) : await this.#newest();
 		if (view === undefined) return this.newSearch();
-		const decoded = decode(searchSpecSchema as Schema<SearchSpec>, view.start.spec);
-		if (!decoded.ok) return this.newSearch({ problem: view.start.problem });
-		if (!(await this.#needs.agreed.mayGoOn(view))) return undefined;
-		const spec = decoded.value;
+		const agreed = await this.#needs.agreed.specOf(view);
+		if (agreed === undefined) return this.newSearch({ problem: view.start.problem });
+		if (agreed === null) return undefined;
+		const { spec } = agreed;
 		const problem: SearchProblem = view.start.problem;
 		const question = { title: `Again: ${searchName(view)}`, step: 1, steps: 1 };
 		const choices: Choice<'seed' | 'strategy' | 'policy' | 'budget' | 'problem'>[] = [

@@ -14,7 +14,7 @@ import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
 import { displayText } from '../runView.ts';
-import { AgreedTools } from './agreedTools.ts';
+import { AgreedSearches } from './agreedSearches.ts';
 import { askBudget } from './budgetQuestion.ts';
 import { ComparisonCommand } from './comparisonCommand.ts';
 import { ResearchCommands } from './researchCommands.ts';
@@ -46,14 +46,14 @@ export class SearchWorkbench extends Disposable {
 	readonly commands: SearchCommands;
 	readonly comparisons: ComparisonCommand;
 	readonly research: ResearchCommands;
-	readonly #agreed: AgreedTools;
+	readonly #agreed: AgreedSearches;
 	readonly #changed = this.register(new Emitter<void>());
 
 	constructor(needs: SearchWorkbenchNeeds) {
 		super();
 		this.searches = this.register(new WindowSearches(needs));
 		this.store = this.register(new SearchStore(this.searches, needs.store));
-		this.#agreed = new AgreedTools(needs.memory);
+		this.#agreed = new AgreedSearches(needs.memory);
 		const own = { searches: this.searches, list: this.store, agreed: this.#agreed };
 		this.commands = new SearchCommands({ ...needs, ...own, goOn: this.actions });
 		this.research = this.register(
@@ -137,7 +137,10 @@ export class SearchWorkbench extends Disposable {
 		if (await searches.isRunning(log)) throw new Failure('busy', 'The search runs already.', 'Stop it first.');
 		const summary = await readSearchSummary(log);
 		if (summary === null) throw new Failure('invalid', `${basename(log)} is no log of a search.`);
-		if (!(await this.#agreed.mayGoOn(summary))) return false;
+		const agreed = await this.#agreed.specOf(summary);
+		if (agreed === null) return false;
+		// Of this user's own search the log knows best, also what was changed on the way.
+		const changed = agreed === undefined || agreed.own ? {} : { spec: agreed.spec };
 		const standard = searchSettings.budget(vscode.Uri.file(log));
 		const own = Object.keys(summary.start.budget).length === 0 ? null : summary.start.budget;
 		const titles = { more: 'Run More', branch: 'Branch from Here', edit: 'Edit and Continue', force: 'Force a Token' };
@@ -146,7 +149,7 @@ export class SearchWorkbench extends Disposable {
 		const answer = given === undefined ? await askBudget(question, standard, own) : { value: given };
 		if (answer === 'back' || answer === 'cancel') return false;
 		await withProgress({ title, why: 'Opening the policy...', view: viewIds.searches }, (signal) =>
-			searches.goOn({ log, action, budget: answer.value }, signal),
+			searches.goOn({ log, action, budget: answer.value, ...changed }, signal),
 		);
 		return true;
 	}

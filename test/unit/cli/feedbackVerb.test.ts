@@ -42,7 +42,7 @@ test('feedback says who rated, how far they agree, and whether the reward sees i
 	);
 	assert.match(told.stdout, /ada: 2 rated, 0 compared\nbob: 2 rated/);
 	assert.match(told.stdout, /alpha 1\.00 on 2 completions/);
-	assert.match(told.stdout, /agrees with 1\.00 \[0\.21, 1\.00\] of the 1 pairs/);
+	assert.match(told.stdout, /agrees with 1\.00 \[0\.17, 1\.00\] of the 1 pairs/);
 	const json = objects((await cli('feedback', run, '--json')).stdout)[0] as {
 		alpha: number;
 		pairs: number;

@@ -1,0 +1,55 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Failure } from '../base/failure.ts';
+import type { TreeEventOf } from '../protocol/treeLog.ts';
+import { labHome } from './runRegistry.ts';
+
+/*
+ * The log of a search names what the search goes on with: servers, names of keys, files, programs. Whoever wrote a log may not be
+ * the person who lets it go on, so a log is sealed when it is begun, with a secret of this user. What a log without a right seal
+ * names is a question to the person.
+ */
+
+const keyFile = 'search-logs.key';
+const keyBytes = 32;
+
+type Sealed = Pick<TreeEventOf<'start'>, 'id' | 'spec'>;
+
+/** The secret of this user, made when it is needed first. null: the data folder cannot be used, so nothing is sealed. */
+export async function sealKey(home = labHome()): Promise<Buffer | null> {
+	const path = join(home, keyFile);
+	try {
+		return await readKey(path);
+	} catch (error) {
+		if (Failure.from(error).reason !== 'missing') return null;
+	}
+	try {
+		await mkdir(home, { recursive: true, mode: 0o700 });
+		await writeFile(path, randomBytes(keyBytes).toString('hex'), { flag: 'wx', mode: 0o600 });
+		await chmod(path, 0o600);
+	} catch {
+		// Another program may have been first.
+	}
+	return readKey(path).catch(() => null);
+}
+
+async function readKey(path: string): Promise<Buffer> {
+	const key = Buffer.from((await readFile(path, 'utf8')).trim(), 'hex');
+	if (key.length !== keyBytes) throw new Failure('invalid', `${path} is no key.`);
+	return key;
+}
+
+export function sealOf(key: Buffer, { id, spec }: Sealed): string {
+	return createHmac('sha256', key)
+		.update(JSON.stringify([id, spec ?? null]))
+		.digest('hex');
+}
+
+/** Whether this user has begun the search, with the specification that the log has now. */
+export async function isOwnSearch(start: Sealed & Pick<TreeEventOf<'start'>, 'seal'>, home?: string): Promise<boolean> {
+	const key = await sealKey(home);
+	if (key === null || start.seal === undefined) return false;
+	const [told, right] = [Buffer.from(start.seal, 'hex'), Buffer.from(sealOf(key, start), 'hex')];
+	return told.length === right.length && timingSafeEqual(told, right);
+}
