@@ -14,7 +14,7 @@ import { openTable, tableExtensions } from '../../runs/dataset/openTable.ts';
 import { TaskTable } from '../../runs/dataset/taskTable.ts';
 import { viewTypes } from '../ids.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from '../panels/panelBase.ts';
-import { withoutLinks } from '../runView.ts';
+import { showError } from '../plainMessages.ts';
 import { exportName, taskLabel, taskOfQuery, taskScheme } from './datasetPlace.ts';
 import { DatasetSession } from './datasetSession.ts';
 import { askDifficulty, type DifficultyNeeds } from './difficulty.ts';
@@ -168,7 +168,7 @@ export class DatasetPanel extends AppPanel<DatasetEvent, DatasetCommand, typeof 
 			const failure = Failure.from(error);
 			if (failure.reason === 'cancelled') return;
 			this.log.warn(String(error));
-			void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+			showError(failure.toString());
 		});
 	}
 

@@ -12,7 +12,8 @@ import {
 	strategiesStateSchema,
 } from '../../protocol/strategiesMessages.ts';
 import { commandIds, panelTypes } from '../ids.ts';
-import { displayText, withoutLinks } from '../runView.ts';
+import { showError } from '../plainMessages.ts';
+import { displayText } from '../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
 import { StrategiesSession } from './strategiesSession.ts';
 import { messageHtml } from './webviewHtml.ts';
@@ -103,7 +104,7 @@ class StrategiesPanel extends AppPanel<StrategiesEvent, StrategiesCommand, typeo
 				const failure = Failure.from(error);
 				if (failure.reason === 'cancelled') return;
 				this.log.warn(failure.toString());
-				void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+				showError(failure.toString());
 			});
 	}
 }

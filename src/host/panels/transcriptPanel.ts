@@ -13,7 +13,8 @@ import {
 	transcriptStateSchema,
 } from '../../protocol/transcriptMessages.ts';
 import { commandIds, panelTypes } from '../ids.ts';
-import { displayText, withoutLinks } from '../runView.ts';
+import { showError } from '../plainMessages.ts';
+import { displayText } from '../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
 import { TranscriptSession } from './transcriptSession.ts';
 import { messageHtml } from './webviewHtml.ts';
@@ -85,7 +86,7 @@ export class TranscriptPanel extends AppPanel<TranscriptEvent, TranscriptCommand
 	#settle(work: Thenable<unknown>): void {
 		work.then(undefined, (error: unknown) => {
 			this.log.warn(String(error));
-			void vscode.window.showErrorMessage(withoutLinks(Failure.from(error).toString()));
+			showError(Failure.from(error).toString());
 		});
 	}
 

@@ -15,7 +15,8 @@ import {
 	treeViewCommandSchema,
 } from '../../protocol/treeMessages.ts';
 import { panelTypes } from '../ids.ts';
-import { displayText, withoutLinks } from '../runView.ts';
+import { showError } from '../plainMessages.ts';
+import { displayText } from '../runView.ts';
 import { AppPanel, type PanelContext, type RequestHandlers } from './panelBase.ts';
 import type { TreeFileReader } from './treeFeed.ts';
 import { TreeSession } from './treeSession.ts';
@@ -171,7 +172,7 @@ export class TreePanel extends AppPanel<TreeViewEvent, TreeViewCommand, Record<s
 			const failure = Failure.from(error);
 			if (failure.reason === 'cancelled') return;
 			this.log.warn(failure.toString());
-			void vscode.window.showErrorMessage(withoutLinks(failure.toString()));
+			showError(failure.toString());
 		});
 	}
 

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { showWarning } from '../plainMessages.ts';
 import { askChoice, askText, type NoAnswer, type Question } from '../search/questions.ts';
 import type { ServerPolicy } from './policySettings.ts';
 
@@ -95,7 +96,7 @@ async function askModel(draft: Draft, question: Question, needs: AddPolicyNeeds)
 			async () => needs.models(serverOf(draft), draft.key).catch((error: unknown) => Failure.from(error)),
 		);
 		if (models instanceof Failure) {
-			void vscode.window.showWarningMessage(`${models.message} Type the model's name instead.`);
+			showWarning(`${models.message} Type the model's name instead.`);
 		} else if (models.length > 0) {
 			const answer = await askChoice<string>(
 				{ ...question, placeholder: 'Which model' },

@@ -79,6 +79,17 @@ describe('the import table of docs/architecture.md', () => {
 		assert.deepEqual(readers, ['src/rpc/messageReader.ts']);
 	});
 
+	test('what is shown without a dialog is shown without the links that its text may have', () => {
+		const shows = /vscode\.window\.show(?:Information|Warning|Error)Message\(/g;
+		for (const path of sourcesOf('src/host')) {
+			if (['src/host/plainMessages.ts', 'src/host/notices.ts'].includes(path)) continue;
+			const text = read(path);
+			for (const { index } of text.matchAll(shows)) {
+				assert.match(text.slice(index, index + 500), /^[^;]*\bmodal: true\b/, `${path} notifies by itself`);
+			}
+		}
+	});
+
 	test('what may block is not used where the editor runs', () => {
 		for (const path of sourcesOf('src/host', 'src/runs', 'src/rpc', 'src/core', 'src/protocol')) {
 			assert.doesNotMatch(read(path), /\b\w+Sync\(/, path);
