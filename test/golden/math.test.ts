@@ -20,7 +20,7 @@ function read(name: string): Pair[] {
 		.map((line) => JSON.parse(line) as Pair);
 }
 
-const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts', 'mathAsWritten'].flatMap(read);
+const pairs = ['mathNumbers', 'mathExpressions', 'mathTexts', 'mathAsWritten', 'mathForms'].flatMap(read);
 
 /** Share of right predictions that may be taken for wrong ones. */
 const mostFalseNegatives = 0.03;
@@ -44,13 +44,24 @@ describe('mathematical equivalence on a table of pairs', () => {
 		assert.deepEqual(found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 0).map(brief), []);
 	});
 
+	it('takes hardly a right answer in the forms that were once missed for wrong', () => {
+		const found = read('mathForms').filter(({ expected }) => expected === 1);
+		assert.ok(found.length >= 150);
+		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1);
+		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.map(brief).join('\n'));
+	});
+
 	it('takes hardly a right answer for wrong', () => {
 		const found = pairs.filter(({ expected }) => expected === 1);
 		assert.ok(found.length >= 150);
 		const missed = found.filter(({ gold, prediction }) => compare(gold, prediction).value !== 1).map(brief);
 		assert.ok(missed.length <= mostFalseNegatives * found.length, missed.join('\n'));
-		// None is missed at present; one that is, is named here.
-		assert.deepEqual(missed, []);
+		// What is missed at present: verbs that no rule knows, and a unit that may be a factor.
+		assert.deepEqual(missed, [
+			'number with unit in a sentence: 12 | It travels 12km/h.',
+			'number with unit in a sentence: 60 | The train goes at 60mph.',
+			'number with unit in a sentence: 8 | Therefore the side is 8m long.',
+		]);
 	});
 
 	it('says nothing when the gold answer cannot be read', () => {

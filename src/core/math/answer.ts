@@ -11,6 +11,8 @@ export interface Scalar {
 	/** Significant digits of a number written with a decimal point; null: exact. */
 	readonly digits: number | null;
 	readonly percent: boolean;
+	/** Written with `\approx` and without the exact value. */
+	readonly approximate: boolean;
 	readonly unit: Unit | null;
 	/** What was read, for literal comparison. */
 	readonly source: string;
@@ -42,8 +44,6 @@ export interface AnswerList {
 export interface Matrix {
 	readonly kind: 'matrix';
 	readonly rows: readonly (readonly Answer[])[];
-	/** `vmatrix`: a determinant. */
-	readonly determinant: boolean;
 }
 
 export type Comparison = '=' | '<' | '>' | '≤' | '≥' | '≠';

@@ -1,7 +1,8 @@
-import type { Answer, ParseAnswer, Sequence } from './answer.ts';
+import type { Answer, ParseAnswer, Scalar, Sequence } from './answer.ts';
 import { isEnclosed, splitOutside } from './brackets.ts';
 import type { Expression } from './expression.ts';
 import { commas, mostItems, parseSet } from './listAnswer.ts';
+import * as Q from './rational.ts';
 import { readExpression } from './readExpression.ts';
 import { readable, scalar } from './scalarAnswer.ts';
 
@@ -29,13 +30,14 @@ export function parseBracketed(t: string, parse: ParseAnswer): Answer | null {
 	} satisfies Sequence;
 }
 
+const matrixForm =
+	/^(.*?)(\(|\[|\|)?\s*\\begin ?\{(pmatrix|bmatrix|matrix|vmatrix|Bmatrix|smallmatrix|array)\}(?: ?\{[lcr| ]*\})?(.*)\\end ?\{\3\}\s*(\)|\]|\|)?$/;
+
+/** A matrix, with a factor before it; between bars, or behind `\det`, its determinant. */
 export function parseMatrix(t: string, parse: ParseAnswer): Answer | null {
-	const match =
-		/^(.*?)(?:\(|\[|\|)?\s*\\begin ?\{(pmatrix|bmatrix|matrix|vmatrix|Bmatrix|smallmatrix|array)\}(?: ?\{[lcr| ]*\})?(.*)\\end ?\{\2\}\s*(?:\)|\]|\|)?$/.exec(
-			t,
-		);
+	const match = matrixForm.exec(t);
 	if (match === null) return null;
-	const [, before = '', environment, body = ''] = match;
+	const [, ahead = '', open, environment, body = '', close] = match;
 	if (body.includes('\\begin')) return null;
 	const rows = body
 		.split(/\\\\|\\cr(?![a-zA-Z])/)
@@ -46,17 +48,41 @@ export function parseMatrix(t: string, parse: ParseAnswer): Answer | null {
 	const width = cells[0]?.length ?? 0;
 	if (cells.some((row) => row.length !== width || row.some((cell) => cell === null || cell.kind === 'words')))
 		return null;
+	const before = ahead.replace(/\\det\s*$/, '').trim();
 	let factor: Expression | null = null;
-	if (before.trim() !== '') {
+	if (before !== '') {
 		factor = readable(before) ? readExpression(before.replace(/\\(?:cdot|times)\s*$/, '')) : null;
 		if (factor === null) return null;
 	}
+	const times = (value: Expression): Expression =>
+		factor === null ? value : { op: 'multiply', args: [factor, value] };
+	if (environment === 'vmatrix' || before !== ahead.trim() || (open === '|' && close === '|')) {
+		const value = determinant(cells as Answer[][]);
+		return value && scalar(times(value), t);
+	}
 	const scaled = (cell: Answer): Answer | null => {
 		if (factor === null) return cell;
-		if (cell.kind !== 'scalar') return null;
-		return scalar({ op: 'multiply', args: [factor, cell.expression] }, cell.source);
+		return cell.kind === 'scalar' ? scalar(times(cell.expression), cell.source) : null;
 	};
 	const result = cells.map((row) => row.map((cell) => scaled(cell as Answer)));
 	if (result.some((row) => row.some((cell) => cell === null))) return null;
-	return { kind: 'matrix', rows: result as Answer[][], determinant: environment === 'vmatrix' };
+	return { kind: 'matrix', rows: result as Answer[][] };
+}
+
+/** Rows of a determinant: beyond, its expansion has too many terms. */
+const mostDeterminantRows = 5;
+
+/** By Laplace's expansion along the first row; null: not square, too large, or of what are no plain numbers and letters. */
+function determinant(rows: readonly (readonly Answer[])[]): Expression | null {
+	const size = rows.length;
+	if (size > mostDeterminantRows || rows.some((row) => row.length !== size)) return null;
+	const first = rows[0] as readonly Answer[];
+	if (rows.flat().some((cell) => cell.kind !== 'scalar' || cell.unit !== null || cell.percent)) return null;
+	if (size === 1) return (first[0] as Scalar).expression;
+	const terms = first.map((cell, column): Expression => {
+		const minor = determinant(rows.slice(1).map((row) => row.filter((_, at) => at !== column))) as Expression;
+		const sign: Expression = { op: 'number', value: Q.rational(column % 2 === 0 ? 1n : -1n) };
+		return { op: 'multiply', args: [sign, (cell as Scalar).expression, minor] };
+	});
+	return { op: 'add', args: terms };
 }

@@ -1,4 +1,5 @@
 import { groupEnd } from './brackets.ts';
+import { withoutFullWidth } from './fullWidth.ts';
 
 /** Characters without width or that only steer the direction of text. */
 const invisible =
@@ -38,20 +39,15 @@ const characters: Readonly<Record<string, string>> = {
 	'–': '-',
 	'—': '-',
 	'﹣': '-',
-	'－': '-',
-	'＋': '+',
 	'×': '\\times ',
 	'✕': '\\times ',
 	'·': '\\cdot ',
 	'⋅': '\\cdot ',
 	'∙': '\\cdot ',
 	'∗': '*',
-	'＊': '*',
 	'÷': '/',
 	'∕': '/',
 	'⁄': '/',
-	'／': '/',
-	'＝': '=',
 	'≈': '\\approx ',
 	'≃': '\\approx ',
 	'≅': '\\approx ',
@@ -62,8 +58,6 @@ const characters: Readonly<Record<string, string>> = {
 	'≥': '\\ge ',
 	'≧': '\\ge ',
 	'⩾': '\\ge ',
-	'＜': '<',
-	'＞': '>',
 	'≡': '\\equiv ',
 	'±': '\\pm ',
 	'∓': '\\mp ',
@@ -83,7 +77,6 @@ const characters: Readonly<Record<string, string>> = {
 	º: '^{\\circ}',
 	'∘': '^{\\circ}',
 	'∣': '|',
-	'｜': '|',
 	'⟨': '\\langle ',
 	'⟩': '\\rangle ',
 	'〈': '\\langle ',
@@ -98,26 +91,14 @@ const characters: Readonly<Record<string, string>> = {
 	'∧': ' and ',
 	'∨': ' or ',
 	'…': '\\ldots ',
-	'（': '(',
-	'）': ')',
-	'［': '[',
-	'］': ']',
-	'｛': '\\{',
-	'｝': '\\}',
-	'，': ',',
 	'、': ',',
-	'；': ';',
-	'：': ':',
 	'。': '.',
-	'．': '.',
-	'％': '%',
 	'“': '"',
 	'”': '"',
 	'‘': "'",
 	'’': "'",
 	'′': "'",
 	'″': "''",
-	'＄': '$',
 	α: '\\alpha ',
 	β: '\\beta ',
 	γ: '\\gamma ',
@@ -142,7 +123,7 @@ const fractionPattern = new RegExp(`[${Object.keys(fractions).join('')}]`, 'g');
 
 /** Unicode as LaTeX: superscripts, fractions, operators, spaces. Nothing invisible is left. */
 export function replaceCharacters(text: string): string {
-	return text
+	return withoutFullWidth(text)
 		.normalize('NFC')
 		.replace(invisible, '')
 		.replace(/[\s\u00a0\u2000-\u200a\u202f\u205f\u3000]+/g, ' ')

@@ -125,9 +125,8 @@ function choicesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 }
 
 function matricesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
-	const [a, b] = [asMatrix(gold), asMatrix(answer)];
-	if (a === null || b === null || a.determinant !== b.determinant) return false;
-	if (a.rows.length !== b.rows.length) return false;
+	const [a, b] = [asMatrix(gold, answer), asMatrix(answer, gold)];
+	if (a === null || b === null || a.rows.length !== b.rows.length) return false;
 	return a.rows.every((row, i) => {
 		const other = b.rows[i] as readonly Answer[];
 		return row.length === other.length && row.every((cell, j) => answersAgree(cell, other[j] as Answer, budget));
@@ -136,17 +135,16 @@ function matricesAgree(gold: Answer, answer: Answer, budget: Budget): boolean {
 
 const isRow = (item: Answer): boolean => item.kind === 'sequence' && item.open === '[' && item.close === ']';
 
-/** A tuple in round brackets is a column, `[[1, 2], [3, 4]]` are rows. */
-function asMatrix(answer: Answer): Matrix | null {
-	if (answer.kind === 'matrix') {
-		const row = answer.rows[0] ?? [];
-		return answer.rows.length === 1 && row.length > 1 ? { ...answer, rows: row.map((cell) => [cell]) } : answer;
+/** `[[1, 2], [3, 4]]` are rows. A tuple in round brackets says no shape: it is a row where the other side is one, else a column. */
+function asMatrix(answer: Answer, other: Answer): Matrix | null {
+	if (answer.kind === 'matrix') return answer;
+	if (answer.kind !== 'sequence') return null;
+	if (answer.items.every(isRow)) {
+		return { kind: 'matrix', rows: answer.items.map((row) => (row as Sequence).items) };
 	}
-	if (answer.kind === 'sequence' && answer.items.every(isRow)) {
-		return { kind: 'matrix', rows: answer.items.map((row) => (row as Sequence).items), determinant: false };
-	}
-	if (answer.kind !== 'sequence' || answer.open !== '(' || answer.close !== ')') return null;
-	return { kind: 'matrix', rows: answer.items.map((item) => [item]), determinant: false };
+	if (answer.open !== '(' || answer.close !== ')') return null;
+	const isOtherRow = other.kind === 'matrix' && other.rows.length === 1;
+	return { kind: 'matrix', rows: isOtherRow ? [answer.items] : answer.items.map((item) => [item]) };
 }
 
 /** The base may be left out, as it is the question's; digits count. With both bases the values count. */

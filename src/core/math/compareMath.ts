@@ -6,6 +6,7 @@ import { comparePlainNumbers, shownAnswer, type Verdict, verdict } from './compa
 import { nearlyTheSame } from './compareScalars.ts';
 import { Budget, TooMuchWork } from './evaluate.ts';
 import { parseAnswer } from './parseAnswer.ts';
+import { readingsForGold } from './readingsForGold.ts';
 import { findBoxed, mostAnswerLength, statedAnswers } from './statedAnswer.ts';
 import { isUnfinished } from './unfinished.ts';
 import { literalWords } from './words.ts';
@@ -86,11 +87,12 @@ function compareReadings(
 		if (goldWords !== null && literalWords(reading) === goldWords)
 			return verdict(1, `Both say "${shownAnswer(goldWords)}".`);
 		const answers = readWithRounding(reading);
-		if (answers.length === 0) continue;
-		if (sole && answers.every((answer) => expected.every((one) => isUnfinished(one, answer)))) {
+		if (answers.length === 0 && expected.every((one) => readingsForGold(one, reading).length === 0)) continue;
+		if (sole && answers.length > 0 && answers.every((answer) => expected.every((one) => isUnfinished(one, answer)))) {
 			return verdict(0, `${shownAnswer(reading)} is not worked out.`);
 		}
-		if (expected.some((one) => answers.some((answer) => answersAgree(one, answer, budget)))) {
+		const agrees = (one: Answer, all: readonly Answer[]) => all.some((answer) => answersAgree(one, answer, budget));
+		if (expected.some((one) => agrees(one, answers) || agrees(one, readingsForGold(one, reading)))) {
 			return verdict(1, `${shownAnswer(reading)} is ${shownAnswer(goldText)}.`);
 		}
 		// A text that could be read has said what it says: other readings would be other answers.

@@ -1,6 +1,6 @@
 import type { Answer, Scalar } from './answer.ts';
 import { expressionsEqual } from './compareExpressions.ts';
-import { decimalStandsFor } from './decimalRule.ts';
+import { decimalStandsFor, leastDigits } from './decimalRule.ts';
 import { type Budget, evaluate } from './evaluate.ts';
 import { type Expression, freeSymbols } from './expression.ts';
 import * as F from './fixedPoint.ts';
@@ -24,6 +24,7 @@ function scaled(side: Scalar, factor: Q.Rational): Scalar {
 }
 
 export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): boolean {
+	if (isOnlyNear(gold, answer)) return false;
 	if (sameText(gold, answer)) return true;
 	const factors = conversion(gold.unit, answer.unit);
 	if (factors === null) return angleAgrees(gold, answer, budget);
@@ -35,8 +36,8 @@ export function scalarsAgree(gold: Scalar, answer: Scalar, budget: Budget): bool
 	}
 	const [a, b] = [scaled(gold, factors.a), scaled(answer, factors.b)];
 	if (gold.percent === answer.percent) return plainAgree(a, b, budget) || letterUnitAgrees(gold, answer);
-	// 50% is 0.5, and 50 where the question asks for a percentage.
-	if (plainAgree(a, b, budget)) return true;
+	// 50% is 0.5. Where the gold answer is a percentage its sign may be left out, as a unit may.
+	if (gold.percent && plainAgree(a, b, budget)) return true;
 	const hundredth = Q.divide(Q.one, hundred);
 	return plainAgree(gold.percent ? scaled(a, hundredth) : a, answer.percent ? scaled(b, hundredth) : b, budget);
 }
@@ -49,6 +50,12 @@ function sameText(gold: Scalar, answer: Scalar): boolean {
 		gold.percent === answer.percent &&
 		gold.unit?.dimension === answer.unit?.dimension
 	);
+}
+
+/** `\approx 5` for 5: what is only said to be near is not stated, unless it has the digits that stand for an exact value. */
+function isOnlyNear(gold: Scalar, answer: Scalar): boolean {
+	if (!answer.approximate || gold.approximate || gold.digits !== null) return false;
+	return answer.digits === null || answer.digits < leastDigits;
 }
 
 /** 60° is π/3. */

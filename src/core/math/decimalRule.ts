@@ -1,7 +1,7 @@
 import * as Q from './rational.ts';
 
 /** Fewer significant digits do not stand for an exact value: 0.33 is not 1/3, 3.14 is not π. */
-const leastDigits = 6;
+export const leastDigits = 6;
 /** Decimals this long are what a program prints of a floating-point number, whose last digits are noise. */
 const floatDigits = 12;
 

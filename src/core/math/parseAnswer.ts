@@ -22,7 +22,14 @@ export function parseAnswer(text: string): Answer | null {
 	return parseAt(text, false, 0);
 }
 
+const leadingApprox = /^[\s"'=:]*\\approx(?![a-zA-Z])/;
+
 function parseAt(text: string, inBrackets: boolean, depth: number): Answer | null {
+	const answer = parseForm(text, inBrackets, depth);
+	return answer?.kind === 'scalar' && leadingApprox.test(text) ? { ...answer, approximate: true } : answer;
+}
+
+function parseForm(text: string, inBrackets: boolean, depth: number): Answer | null {
 	if (depth > mostDepth) return null;
 	const parse: ParseAnswer = (part, inside = false) => parseAt(part, inside, depth + 1);
 	let t = trimmed(text);
@@ -67,7 +74,7 @@ function parseAt(text: string, inBrackets: boolean, depth: number): Answer | nul
 
 /** Outside brackets `1,000` is a number, when every comma stands so. */
 function joinThousands(t: string): string {
-	if (!/\d,\d{3}/.test(t) || /[([{]/.test(t.replace(/\\[a-zA-Z]+ ?\{/g, ''))) return t;
+	if (!/\d,\d{3}/.test(t) || /[([{]/.test(t.replace(/(?:\\[a-zA-Z]+|[_^]) ?\{/g, ''))) return t;
 	if (!/^(?:[^,]|(?<=(?<![\d.,])\d{1,3}(?:,\d{3})*),(?=\d{3}(?!\d)))*$/.test(t)) return t;
 	return t.replace(/(?<=\d),(?=\d{3}(?!\d))/g, '');
 }

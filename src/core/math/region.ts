@@ -233,7 +233,16 @@ function constant(expression: Expression): Scalar {
 	} catch {
 		// Too large to write out: it is compared by evaluation, if at all.
 	}
-	return { kind: 'scalar', expression, exact, digits: null, percent: false, unit: null, source: '' };
+	return {
+		kind: 'scalar',
+		expression,
+		exact,
+		digits: null,
+		percent: false,
+		approximate: false,
+		unit: null,
+		source: '',
+	};
 }
 
 function absoluteRegion(inside: Expression, bound: Expression, comparison: Comparison): Region | null {

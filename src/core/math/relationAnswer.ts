@@ -49,6 +49,7 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	}
 	if (kinds.every((kind) => kind === '=' || kind === '≈')) return parseEquation(sides, kinds, parse);
 	if (kinds.includes('≈')) return null;
+	if (sides[0] === '') return parseBound(sides, kinds as Comparison[]);
 	const read = sides.map((side) => (/^[+-]? ?\\infty$/.test(side) ? null : readSide(side)));
 	// -∞ < x < 2 says no more than x < 2.
 	let [from, to] = [0, sides.length];
@@ -59,6 +60,14 @@ export function parseRelation(t: string, parse: ParseAnswer): Answer | null {
 	if (expressions.some((side) => side === null) || relations.length === 0) return null;
 	const relation = { kind: 'relation', sides: expressions as Expression[], comparisons: relations } as const;
 	return regionOfRelation(relation) ?? relation;
+}
+
+/** `\ge 5`: a bound whose variable goes without saying. */
+function parseBound(sides: readonly string[], comparisons: readonly Comparison[]): Answer | null {
+	const bound = sides.length === 2 && comparisons[0] !== '≠' ? readSide(sides[1] as string) : null;
+	if (bound === null) return null;
+	const region = regionOfRelation({ kind: 'relation', sides: [{ op: 'symbol', name: 'x' }, bound], comparisons });
+	return region && { ...region, variable: null };
 }
 
 /** A side of a relation; a number may have a unit or be a percentage. */
@@ -88,7 +97,12 @@ function parseEquation(
 		const value = rest.slice(0, -1).some((part) => mentionsText(first, part)) ? null : chainValue(rest, parse);
 		if (value === null) return null;
 		if (mentions(first, value)) return relationOf(sides, kinds);
-		return { kind: 'named', name: first.replace(/\s+/g, ''), value };
+		const isRounded = exact.length === 1 && value.kind === 'scalar';
+		return {
+			kind: 'named',
+			name: first.replace(/\s+/g, ''),
+			value: isRounded ? { ...value, approximate: true } : value,
+		};
 	}
 	// 5 = x
 	if (exact.length === 2 && /^[a-zA-Z](?:_\{?\w\}?)?$/.test(last)) {

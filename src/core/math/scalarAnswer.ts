@@ -26,6 +26,7 @@ export function scalar(
 		exact,
 		digits: more.digits ?? null,
 		percent: more.percent ?? false,
+		approximate: false,
 		unit: more.unit ?? null,
 		source,
 	};

@@ -1,4 +1,5 @@
 import { groupEnd } from './brackets.ts';
+import { withoutFullWidth } from './fullWidth.ts';
 
 /** Longer answers are not read. */
 export const mostAnswerLength = 3_000;
@@ -81,7 +82,7 @@ export function withoutLongBlanks(text: string): string {
 
 /** Without the special tokens of a chat template and what follows them; displayed mathematics on one line. */
 function tidied(whole: string): string {
-	const text = withoutLongBlanks(whole);
+	const text = withoutFullWidth(withoutLongBlanks(whole));
 	const end = text.search(/<\|[a-z_]{2,30}\|>/);
 	const cut = (end > 0 ? text.slice(0, end) : text)
 		.replace(/\\"/g, '"')

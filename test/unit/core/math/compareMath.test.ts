@@ -217,6 +217,11 @@ describe('gold answer and prediction', () => {
 		for (const a of list) for (const b of list) assert.equal(value(a, b), value(b, a), `${a} | ${b}`);
 	});
 
+	it('leaves out a percent sign, or approximates, as the gold answer does', () => {
+		assert.deepEqual([value('50\\%', '50'), value('50', '50\\%')], [1, 0]);
+		assert.deepEqual([value('\\approx 5', '5'), value('5', '\\approx 5')], [1, 0]);
+	});
+
 	it('is one answer: several boxes in an answer section are candidates', () => {
 		const twice = '\\boxed{2} is too small, so it is \\boxed{3}';
 		assert.equal(compareMath('3', twice).value, 1);

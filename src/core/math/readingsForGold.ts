@@ -1,0 +1,58 @@
+import type { Answer, Scalar } from './answer.ts';
+import { cleanText } from './cleanText.ts';
+import { freeSymbols } from './expression.ts';
+import { parseAnswer } from './parseAnswer.ts';
+import { wholeText } from './wordAnswer.ts';
+
+/**
+ * What a stated answer may say besides its plain reading, given the form of the gold answer. Each of these forms has
+ * another meaning by itself: `1,22` is two numbers, `e` a constant, `5m²` a product.
+ *
+ * - a decimal comma (`1,22`), where the gold answer is a decimal number that is not whole
+ * - a choice in lower case (`b`, `(b)`), where the gold answer is the letter of a choice
+ * - a unit of one letter right behind a decimal number or with a power (`1000.99m²`), where the gold answer is a number
+ */
+export function readingsForGold(gold: Answer, reading: string): Answer[] {
+	const text = cleanText(reading);
+	if (gold.kind === 'choice') return lowerCaseChoice(text);
+	const value = gold.kind === 'named' ? gold.value : gold;
+	if (value.kind !== 'scalar' || freeSymbols(value.expression).size > 0) return [];
+	return [...(isFractional(value) ? decimalComma(text) : []), ...letterUnit(text)];
+}
+
+const isFractional = ({ digits, exact }: Scalar): boolean => digits !== null && exact !== null && exact.d !== 1n;
+
+function read(text: string): Answer[] {
+	const answer = parseAnswer(text);
+	return answer === null ? [] : [answer];
+}
+
+/** Digits, a comma, digits. Three digits behind one to three are a thousand, unless the first is a zero. */
+const commaNumber = /(?<![\d.,])(?!(?!0,)\d{1,3},\d{3}(?!\d))(\d+),(\d+)(?![\d.,]*\d)/;
+/** `1.234,5`. */
+const pointsAndComma = /(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)/;
+
+function decimalComma(text: string): Answer[] {
+	if (/[([{;]/.test(text.replace(/\\(?:text|frac) ?\{[^{}]*\}/g, ''))) return [];
+	if (pointsAndComma.test(text)) {
+		return read(text.replace(pointsAndComma, (number) => number.replaceAll('.', '').replace(',', '.')));
+	}
+	const decimal = text.replace(commaNumber, '$1.$2');
+	return decimal === text || decimal.includes(',') ? [] : read(decimal);
+}
+
+const letter = /^\(?([a-j])[).:]*$/;
+
+function lowerCaseChoice(text: string): Answer[] {
+	const alone = letter.exec((wholeText(text) ?? text).trim());
+	return alone === null ? [] : [{ kind: 'choice', letter: (alone[1] as string).toUpperCase(), rest: null }];
+}
+
+const gluedUnit = /^([+-]?[\d,]+(?:\.\d+)?)([a-zA-Z])(\^ ?(?:\{\d\}|\d))?[.,]?$/;
+
+function letterUnit(text: string): Answer[] {
+	const match = gluedUnit.exec(text);
+	if (match === null) return [];
+	const [, number, unit, power] = match as unknown as [string, string, string, string | undefined];
+	return power === undefined && !number.includes('.') ? [] : read(`${number} \\text{${unit}}${power ?? ''}`);
+}
