@@ -14,10 +14,10 @@ import { relocated } from '../mutations/places.ts';
 import { artifacts, root } from '../scripts/paths.ts';
 
 const {
-	MUTATION_COUNT: count = '40',
-	MUTATION_SEED: seed = '1',
-	MUTATION_FROM: from = '1',
-	MUTATION_TREE: tree = root,
+	CHECK_COUNT: count = '40',
+	CHECK_SEED: seed = '1',
+	CHECK_FROM: from = '1',
+	CHECK_TREE: tree = root,
 } = process.env;
 const minCaught = 0.85;
 

@@ -1,6 +1,6 @@
 /**
  * `npm run acceptance [-- NAME...]`: the checks that take long. Names are the files of test/acceptance; without one all
- * of them run. `npm run acceptance -- mutations [OPTION...]` has options of its own.
+ * of them run. A check that has options says so at its top; it finds `--count 40` as `CHECK_COUNT` in its environment.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -11,9 +11,15 @@ const suite = acceptanceSuite(availableParallelism());
 const nameOf = (file: string) => file.slice('test/acceptance/'.length, -'.test.ts'.length);
 const { values, positionals: wanted } = parseArgs({
 	allowPositionals: true,
-	options: { count: { type: 'string' }, seed: { type: 'string' }, from: { type: 'string' }, tree: { type: 'string' } },
+	options: {
+		count: { type: 'string' },
+		from: { type: 'string' },
+		only: { type: 'string' },
+		seed: { type: 'string' },
+		tree: { type: 'string' },
+	},
 });
-for (const [name, value] of Object.entries(values)) process.env[`MUTATION_${name.toUpperCase()}`] = value;
+for (const [name, value] of Object.entries(values)) process.env[`CHECK_${name.toUpperCase()}`] = value;
 const names = suite.files.map(nameOf);
 const unknown = wanted.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
