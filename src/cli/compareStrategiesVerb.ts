@@ -88,7 +88,7 @@ export const compareStrategiesVerb: Verb = {
 			output.object({ kind: 'comparison', folder, ...summary });
 			for (const line of comparisonLines(summary)) output.line(printable(line));
 			output.line(printable(`${folder}`));
-			return summary.state === 'ended' ? 0 : 1;
+			return summary.state === 'ended' && summary.failed === 0 ? 0 : 1;
 		} finally {
 			release();
 			context.pool.dispose();

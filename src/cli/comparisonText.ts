@@ -53,7 +53,7 @@ function bandLines({ bands }: ComparisonSummary): string[] {
 	return [`bands, by the success rate of further single samples: ${told.join('; ')}`];
 }
 
-function claimLines({ points, state, done, total, message }: ComparisonSummary): string[] {
+function claimLines({ points, state, done, total, message, failures }: ComparisonSummary): string[] {
 	const lines: string[] = [];
 	const claims = points.filter(({ oracle, gain }) => !oracle && gain !== null);
 	const shown = (of: readonly PointSummary[]) => of.map(({ name, label }) => `${name} ${label}`).join(', ');
@@ -68,6 +68,7 @@ function claimLines({ points, state, done, total, message }: ComparisonSummary):
 	const failed = points.filter(({ failed }) => failed > 0);
 	if (failed.length > 0) {
 		lines.push(`failed, and left out: ${failed.map(({ name, failed }) => `${failed} of ${name}`).join(', ')}`);
+		for (const { message: why, count } of failures) lines.push(`  ${count}: ${why}`);
 	}
 	const unjudged = Math.max(0, ...points.map(({ unjudged }) => unjudged));
 	if (unjudged > 0) lines.push(`without a gold answer, and left out: ${unjudged} problems`);

@@ -12,7 +12,15 @@ const share = (value: number) => value.toFixed(3);
 const interval = ({ accuracy, low, high }: Estimate) => `${share(accuracy)} (${share(low)} to ${share(high)})`;
 
 /** An evaluation for people: a line each. */
-export function evaluationLines({ policy, problems, done, total, report, contamination }: Evaluation): string[] {
+export function evaluationLines({
+	policy,
+	problems,
+	done,
+	total,
+	failures,
+	report,
+	contamination,
+}: Evaluation): string[] {
 	const {
 		samples,
 		accuracy,
@@ -32,6 +40,7 @@ export function evaluationLines({ policy, problems, done, total, report, contami
 	const whole = done === total ? `${total}` : `${done} of ${total}`;
 	return [
 		`${policy} on ${problems}: ${whole} questions, ${each} ${most === 1 ? 'sample' : 'samples'} each`,
+		...failures.map(({ message, count }) => `  failed    ${count}: ${message}`),
 		`  pass@1    ${interval(accuracy)}, 95 % interval`,
 		...curve('pass', passAtK),
 		...curve('cons', consAtK),

@@ -84,17 +84,20 @@ export const generateDataVerb: Verb = {
 			});
 			told.end();
 			output.object({ kind: 'data', folder, ...made });
-			const { problems, before, failed, tokens, lines, bytes, seconds, state } = made;
+			const { problems, before, failed, failures, tokens, lines, bytes, seconds, state } = made;
 			const earlier = before === 0 ? '' : ` (${before} of them earlier)`;
 			output.line(`${counted(problems, 'problem')}${earlier}, ${counted(tokens, 'token')}, ${formatDuration(seconds)}`);
 			for (const kind of spec.exports) {
 				output.line(`  ${kind}.jsonl: ${lines[kind] ?? 0} lines (${formatBytes(bytes[kind] ?? 0)})`);
 			}
 			if (problems > 0 && spec.exports.every((kind) => (lines[kind] ?? 0) === 0)) output.line(`  ${whyNothing(spec)}`);
-			if (failed > 0) output.line(`  failed: ${failed}; who goes on tries them again`);
+			if (failed > 0) {
+				output.line(`  failed: ${counted(failed, 'problem')}; the same command retries them`);
+				for (const { message, count } of failures) output.line(printable(`    ${count}: ${message}`));
+			}
 			if (state === 'stopped') output.line('stopped; the same command goes on');
 			output.line(printable(folder));
-			return state === 'ended' ? 0 : 1;
+			return state === 'ended' && failed === 0 ? 0 : 1;
 		} finally {
 			release();
 			context.pool.dispose();

@@ -1,4 +1,5 @@
 import { Failure } from '../base/failure.ts';
+import { failureText } from '../base/failureTally.ts';
 import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
 import { decodeOrThrow } from '../protocol/decode.ts';
 import { evaluationFiles, evaluationSpecSchema } from '../protocol/evaluationFolder.ts';
@@ -36,7 +37,7 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 	);
 	const context = contextOf(work);
 	try {
-		const { done, total, report } = await evaluatePolicy({
+		const { done, total, failures, report } = await evaluatePolicy({
 			spec,
 			folder: work.folder,
 			context,
@@ -45,7 +46,11 @@ export async function evaluateStage(work: StageWork): Promise<StageEnd> {
 		});
 		if (done < total) {
 			if (work.signal.aborted) return { kind: 'stopped' };
-			throw new Failure('unavailable', `Only ${done} of ${total} questions were answered.`, 'Resume the pipeline.');
+			throw new Failure(
+				'unavailable',
+				`Only ${done} of ${total} questions were answered: ${failureText(failures)}`,
+				'Resume the pipeline.',
+			);
 		}
 		const outputs = [await outputOf(work.folder, 'report', evaluationFiles.report)];
 		return { kind: 'finished', outputs, accuracy: report.accuracy.accuracy };

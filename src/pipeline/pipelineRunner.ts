@@ -189,8 +189,8 @@ export class PipelineRunner {
 			this.#change(stage, { status: 'stopped', ended: seconds() });
 			return 'stopped';
 		}
-		const { outputs, accuracy, cut } = end;
-		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy, cut });
+		const { outputs, accuracy, cut, partial } = end;
+		this.#change(stage, { status: 'finished', ended: seconds(), outputs: [...outputs], accuracy, cut, partial });
 		await this.#write();
 		return 'done';
 	}

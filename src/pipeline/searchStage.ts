@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type * as v from 'valibot';
+import { failureText } from '../base/failureTally.ts';
 import { recipeDefaults } from '../core/recipe/recipeDefaults.ts';
 import type { ResolvedRecipe } from '../core/recipe/resolvedRecipe.ts';
 import {
@@ -72,6 +73,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 	const settings = { ...recipeDefaults.search, ...given(stage) } as unknown as Settings;
 	const context = contextOf(work);
 	const folder = join(work.folder, 'search');
+	let partial: string | undefined;
 	try {
 		const made = await generateData({
 			spec: specOf(work, settings),
@@ -81,6 +83,8 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 			onProgress: ({ problems }) => work.tell({ progress: { done: problems, total: settings.problems } }),
 		});
 		if (made.state === 'stopped') return { kind: 'stopped' };
+		const { failed, problems, failures } = made;
+		if (failed > 0) partial = `${failed} of ${failed + problems} problems failed: ${failureText(failures)}`;
 	} catch (error) {
 		if (work.signal.aborted) return { kind: 'stopped' };
 		throw error;
@@ -93,7 +97,7 @@ export async function searchStage(work: StageWork): Promise<StageEnd> {
 		await writeFileAtomic(join(work.folder, dataFile(kind)), lines);
 	}
 	const outputs = await dataOutputs(work.folder, work.stage.name, { asked: settings.export, some: true });
-	return { kind: 'finished', outputs, accuracy: null };
+	return { kind: 'finished', outputs, accuracy: null, ...(partial === undefined ? {} : { partial }) };
 }
 
 /** The lines of a kind of data, in an order that does not depend on which search was done first. */

@@ -28,4 +28,6 @@ export type StageEnd =
 			readonly accuracy: number | null;
 			/** Why it was ended before its time. */
 			readonly cut?: string;
+			/** What of it failed, though it finished. */
+			readonly partial?: string;
 	  };

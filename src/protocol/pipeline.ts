@@ -66,6 +66,8 @@ export const stageStateSchema = v.looseObject({
 	spent: v.optional(v.number()),
 	/** Why it was ended before its time. */
 	cut: v.optional(v.string()),
+	/** What of it failed, though it finished. */
+	partial: v.optional(v.string()),
 	/** Folders of earlier results that were set aside. */
 	kept: v.optional(v.array(v.string())),
 	error: v.optional(failureSchema),

@@ -223,6 +223,10 @@ export const comparisonSummarySchema = v.object({
 	state: v.picklist(['running', 'ended', 'stopped', 'failed']),
 	/** Why it failed or stopped. */
 	message: v.nullable(v.string()),
+	/** Searches of `done` without a result, since the policy or a scorer failed; they are tried again. */
+	failed: v.optional(whole, 0),
+	/** Why, the most frequent first. */
+	failures: v.optional(v.array(v.object({ message: v.string(), count: whole })), []),
 	problems: whole,
 	/** Samples of each problem that the mean single sample is over. */
 	samples: whole,

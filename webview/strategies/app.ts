@@ -19,6 +19,8 @@ const states: Readonly<Record<ComparisonSummary['state'], string>> = {
 	stopped: 'Stopped',
 	failed: 'Failed',
 };
+/** A comparison that is done, and of which searches failed. */
+const partial = 'Incomplete';
 const share = (value: number) => formatPercent(value);
 
 /** The view as a whole: how far it is, the plot, the table, and the searches of the point that is chosen. */
@@ -92,20 +94,41 @@ export class App extends Disposable {
 		const known = points.some((point) => point.accuracy !== null);
 		this.#plot.element.hidden = !known;
 		if (known) this.#drawPlot();
-		else fill(this.#legend, element('li', { class: 'quiet' }, 'The first results come when a problem is done.'));
+		else fill(this.#legend, element('li', { class: 'quiet' }, this.#absence(told.summary)));
 		this.#table.draw();
 		this.#searches.show(points.find(({ id }) => id === this.#model.selected) ?? null);
 		this.#drawNotes();
+	}
+
+	/** Why there is no plot. */
+	#absence({ state, points }: ComparisonSummary): string {
+		if (state === 'running' || (state === 'stopped' && this.#model.failed === 0)) return 'No results yet.';
+		if (points.some(({ unjudged }) => unjudged > 0)) return 'No accuracy: the problems have no gold answers.';
+		return 'No results: every search failed.';
 	}
 
 	#drawHeader(): void {
 		const { told, host, failure } = this.#model;
 		if (told === null) return;
 		const { summary, running, canGoOn, folder } = told;
-		const { done, total, state, message, problems, samples, tokens, seconds, policy, name } = summary;
-		if (this.#state !== null && this.#state !== state) this.#live.announce(`The comparison: ${states[state]}`);
-		this.#state = state;
-		const now = JSON.stringify([done, total, state, message, running, canGoOn, failure, Math.round(seconds)]);
+		const { done, total, state, message, problems, samples, tokens, seconds, policy, name, failures } = summary;
+		const { failed } = this.#model;
+		const incomplete = state === 'ended' && failed > 0;
+		const word = incomplete ? partial : states[state];
+		if (this.#state !== null && this.#state !== word) this.#live.announce(`Comparison: ${word}`);
+		this.#state = word;
+		const now = JSON.stringify([
+			done,
+			total,
+			state,
+			message,
+			running,
+			canGoOn,
+			failure,
+			failed,
+			failures,
+			Math.round(seconds),
+		]);
 		if (now === this.#headerOf) return;
 		this.#headerOf = now;
 		const focused = this.#header.contains(document.activeElement);
@@ -114,7 +137,7 @@ export class App extends Disposable {
 			running === 'own' ? button({ label: 'Stop', icon: 'stop', onClick: () => host.post({ type: 'stop' }) }) : null,
 			running === 'no' && canGoOn === true
 				? button({
-						label: 'Go On',
+						label: failed > 0 ? 'Retry Failed' : 'Go On',
 						icon: 'continue',
 						appearance: 'primary',
 						onClick: () => host.post({ type: 'goOn' }),
@@ -137,7 +160,7 @@ export class App extends Disposable {
 				'div',
 				{ class: 'head-line' },
 				element('h1', { title: plainLabel(folder, 400) }, plainLabel(name, 80)),
-				element('span', { class: `badge state-${state}` }, states[state]),
+				element('span', { class: `badge state-${incomplete ? 'incomplete' : state}` }, word),
 				element('span', { class: 'spacer' }),
 				...buttons.map((one) => one.element),
 			),
@@ -148,6 +171,24 @@ export class App extends Disposable {
 						attributes: { max: Math.max(1, total), value: done },
 						aria: { label: `${formatCount(done)} of ${formatCount(total)} searches done` },
 					}),
+			failed === 0
+				? null
+				: element(
+						'div',
+						{ class: 'failures', role: 'group', aria: { label: 'Failed searches' } },
+						element(
+							'p',
+							{ class: 'fault', role: 'alert' },
+							`${formatCount(failed)} of ${formatCount(done)} searches failed and count nowhere.`,
+						),
+						element(
+							'ul',
+							null,
+							...failures.map(({ message: why, count }) =>
+								element('li', null, element('strong', null, `${formatCount(count)}×`), ` ${plainLabel(why, 400)}`),
+							),
+						),
+					),
 			message === null ? null : element('p', { class: 'fault', role: 'alert' }, plainLabel(message, 600)),
 			failure === null ? null : element('p', { class: 'fault', role: 'alert' }, plainLabel(failure.message, 600)),
 		);

@@ -44,6 +44,13 @@ export class StrategiesModel {
 		return this.told?.summary.points ?? [];
 	}
 
+	/** Searches without a result; summaries of older versions have them by point alone. */
+	get failed(): number {
+		const told = this.told?.summary;
+		if (told === undefined) return 0;
+		return told.failed || this.points.reduce((sum, { shared, failed }) => sum + (shared ? 0 : failed), 0);
+	}
+
 	/** What is shown of a point: of all problems, or of the band that was chosen. */
 	shown(point: PointSummary): Pick<PointSummary, 'accuracy' | 'gain' | 'problems'> {
 		const { band } = this.#kept;

@@ -2,6 +2,7 @@ import { basename, join } from 'node:path';
 import * as v from 'valibot';
 import * as vscode from 'vscode';
 import { Failure } from '../../base/failure.ts';
+import { failureText } from '../../base/failureTally.ts';
 import { intervalText } from '../../core/report/numberText.ts';
 import { decode } from '../../protocol/decode.ts';
 import { runCli } from '../cliProcess.ts';
@@ -60,7 +61,7 @@ export async function evaluateCheckpoint(
 		);
 		await needs.evaluated();
 		await showEvaluations({ folder: view.folder, name: nameOf(view) }, needs, basename(result.folder));
-		void needs.notices.information(`${name}: pass@1 ${intervalText(result.accuracy)} on ${result.done} questions.`);
+		tellResult(name, result, needs.notices);
 		return result;
 	} catch (error) {
 		if (Failure.from(error).reason !== 'cancelled') throw error;
@@ -68,6 +69,14 @@ export async function evaluateCheckpoint(
 		void needs.notices.information(`The evaluation of ${name} was ended${far}. Evaluate it likewise to go on.`);
 		return undefined;
 	}
+}
+
+/** A result that questions are missing from is no plain success. */
+function tellResult(name: string, { done, total, failures, accuracy }: EvaluationResult, notices: Notices): void {
+	const words = `${name}: pass@1 ${intervalText(accuracy)} on ${done}`;
+	if (done >= total) return void notices.information(`${words} questions.`);
+	const why = displayText(failureText(failures), 300);
+	void notices.warning(`${words} of ${total} questions; ${total - done} failed: ${why} Evaluate again to retry them.`);
 }
 
 /**

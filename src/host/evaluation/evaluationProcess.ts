@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import type { FailureGroup } from '../../base/failureTally.ts';
 import { decode } from '../../protocol/decode.ts';
 import { type CliProgram, runCli } from '../cliProcess.ts';
 
@@ -11,6 +12,7 @@ const lineSchema = v.variant('kind', [
 		folder: v.string(),
 		done: count,
 		total: count,
+		failures: v.optional(v.array(v.looseObject({ message: v.string(), count })), []),
 		report: v.looseObject({ accuracy: v.looseObject({ accuracy: v.number(), low: v.number(), high: v.number() }) }),
 	}),
 ]);
@@ -21,6 +23,8 @@ export interface EvaluationResult {
 	readonly folder: string;
 	readonly done: number;
 	readonly total: number;
+	/** Why questions have no completion, the most frequent first. */
+	readonly failures: readonly FailureGroup[];
 	/** pass@1 with its 95 % interval. */
 	readonly accuracy: { readonly accuracy: number; readonly low: number; readonly high: number };
 }
@@ -46,8 +50,8 @@ export async function runEvaluation(program: EvaluationProgram): Promise<Evaluat
 			if (!decoded.ok) return;
 			const line = decoded.value;
 			if (line.kind === 'progress') return onProgress(line.done, line.total);
-			const { folder, done, total, report } = line;
-			result = { folder, done, total, accuracy: report.accuracy };
+			const { folder, done, total, failures, report } = line;
+			result = { folder, done, total, failures, accuracy: report.accuracy };
 		},
 	});
 	if (result !== null) return result;

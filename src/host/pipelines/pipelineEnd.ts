@@ -14,7 +14,10 @@ export function pipelineEnd({ name, status, stages, record }: PipelineView): str
 			measured === undefined
 				? ''
 				: `: ${displayText(measured.name, 40)} has a held-out accuracy of ${formatShare(measured.accuracy ?? 0)}`;
-		return `${label} finished its ${stages.length} stages in ${formatElapsed(seconds)}${accuracy}.`;
+		const partial = stages.flatMap((one) =>
+			one.partial === null ? [] : [` ${displayText(one.name, 40)}: ${displayText(one.partial, 300)}`],
+		);
+		return `${label} finished its ${stages.length} stages in ${formatElapsed(seconds)}${accuracy}.${partial.join('')}`;
 	}
 	if (status === 'crashed') {
 		return `${label} has lost its runner; ${so}. Resume it: what has finished is not run again.`;

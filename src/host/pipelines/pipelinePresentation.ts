@@ -27,6 +27,9 @@ const stageIcons: Readonly<Record<StageView['status'], Icon>> = {
 	failed: { id: 'error', color: 'problemsErrorIcon.foreground' },
 };
 
+/** It finished, and part of it failed. */
+const partialIcon: Icon = { id: 'warning', color: 'problemsWarningIcon.foreground' };
+
 const joined = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(' · ');
 const spoken = (parts: readonly (string | null)[]) => parts.filter(Boolean).join(', ');
 const ofText = (count: string | null) => count?.replace('/', ' of ') ?? null;
@@ -37,6 +40,7 @@ function countOf({ done, total }: Pick<StageView, 'done' | 'total'>): string | n
 	return done === null ? null : `${done}${total === null ? '' : `/${total}`}`;
 }
 
+const isPartial = ({ partial }: StageView) => partial !== null;
 const isDone = ({ status }: StageView) => status === 'finished' || status === 'skipped';
 
 /**
@@ -65,7 +69,7 @@ export function presentPipeline(view: PipelineView, now: number, left: number | 
 	return {
 		label,
 		description: joined([state, step, stages, leftText(left), time]),
-		icon: pipelineIcons[view.status],
+		icon: view.status === 'finished' && view.stages.some(isPartial) ? partialIcon : pipelineIcons[view.status],
 		contextValue: flags.join(' '),
 		tooltip: pipelineTooltip(view, { stages, step, start, elapsed, left }),
 		spoken: spoken([`pipeline ${label}`, view.status, at && `stage ${at}`, ofText(count), stages, leftText(left)]),
@@ -154,7 +158,7 @@ export function presentStage(stage: StageView, facts: StageFacts = {}): ToldRow 
 		description: live
 			? joined([quiet ? null : state, count, remaining, accuracy, reward, type, time, reason])
 			: joined([quiet ? null : state, accuracy, type, count, time, reason]),
-		icon: stageIcons[stage.status],
+		icon: isPartial(stage) ? partialIcon : stageIcons[stage.status],
 		contextValue: flagsOfStage(stage, facts).join(' '),
 		tooltip: [
 			['Stage', type],

@@ -25,9 +25,10 @@ import { withProgress } from '../progress.ts';
 import { showQuickPick } from '../quickInput.ts';
 import type { RewardFileList } from '../rewards/rewardFileList.ts';
 import type { RunStore } from '../runStore.ts';
-import { displayText, isForeign, nameOf } from '../runView.ts';
+import { displayText, isForeign } from '../runView.ts';
 import { askPolicy } from './policyQuestion.ts';
 import { askChoice, askText, type NoAnswer } from './questions.ts';
+import { runProblems } from './runProblems.ts';
 import { askScorer } from './scorerQuestion.ts';
 import type { WindowSearches } from './windowSearches.ts';
 
@@ -176,7 +177,7 @@ export class ComparisonCommand extends Disposable {
 					if (typeof answer === 'object') draft.policy = answer.value as PolicySpec;
 					break;
 				case 2:
-					answer = await this.#askProblems(question(2, 'the problems'));
+					answer = await this.#askProblems(question(2, 'the problems'), draft.policy ?? null);
 					if (typeof answer === 'object') draft.problems = answer.value as ProblemsSpec;
 					break;
 				case 3: {
@@ -227,9 +228,11 @@ export class ComparisonCommand extends Disposable {
 		return decodeOrThrow(comparisonSpecSchema as v.GenericSchema<unknown, ComparisonSpec>, spec, 'The comparison');
 	}
 
-	async #askProblems(question: Parameters<typeof askChoice>[0]): Promise<{ readonly value: ProblemsSpec } | NoAnswer> {
+	async #askProblems(
+		question: Parameters<typeof askChoice>[0],
+		policy: PolicySpec | null,
+	): Promise<{ readonly value: ProblemsSpec } | NoAnswer> {
 		const { store } = this.#needs;
-		const runs = store.runs.filter((run) => !isForeign(run) && run.record !== null).slice(0, 30);
 		const found = vscode.workspace
 			.findFiles(
 				'**/*.{jsonl,ndjson}',
@@ -241,11 +244,7 @@ export class ComparisonCommand extends Disposable {
 		const answer = await askChoice<ProblemsSpec | 'file'>(
 			question,
 			Promise.resolve(found).then((files) => [
-				...runs.map((run) => ({
-					label: `$(beaker) ${nameOf(run)}`,
-					description: 'its held-out problems',
-					value: { from: 'run' as const, run: run.folder, part: 'held-out' as const },
-				})),
+				...runProblems(store.runs, policy),
 				...files.map(({ fsPath }) => ({
 					label: `$(database) ${displayText(vscode.workspace.asRelativePath(fsPath), 200)}`,
 					value: file(fsPath),

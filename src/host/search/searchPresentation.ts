@@ -41,8 +41,11 @@ type State = 'running' | 'right' | 'wrong' | 'failed' | 'ended' | 'torn';
 function stateOf({ running, end }: SearchView): State {
 	if (running) return 'running';
 	if (end === null) return 'torn';
-	if (end.correct !== null) return end.correct ? 'right' : 'wrong';
-	return end.stop === 'policy' || end.stop === 'scorer' ? 'failed' : 'ended';
+	const failed = end.stop === 'policy' || end.stop === 'scorer';
+	// A search that failed found no wrong answer.
+	if (end.correct === true) return 'right';
+	if (failed) return 'failed';
+	return end.correct === null ? 'ended' : 'wrong';
 }
 
 const icons: Readonly<Record<State, SearchPresentation['icon']>> = {

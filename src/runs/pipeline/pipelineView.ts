@@ -17,6 +17,8 @@ export interface StageView {
 	readonly seconds: number | null;
 	/** Why it waits, was left out, was ended early, or failed. */
 	readonly why: string | null;
+	/** What of it failed, though it finished; null: nothing. */
+	readonly partial: string | null;
 	readonly folder: string;
 	readonly kept: readonly string[];
 }
@@ -55,7 +57,8 @@ async function viewStage(
 		total: run === null ? (progress?.total ?? null) : run.totalSteps,
 		accuracy,
 		seconds: started === null ? null : Math.max(0, end - started),
-		why: state.error?.message ?? state.skipped ?? state.cut ?? waitReason(state, states),
+		why: state.error?.message ?? state.skipped ?? state.cut ?? state.partial ?? waitReason(state, states),
+		partial: state.status === 'finished' ? (state.partial ?? null) : null,
 		folder: path,
 		kept: state.kept ?? [],
 	};

@@ -69,11 +69,11 @@ export async function readReportedPipeline(
 }
 
 function stageOf(state: StageState): Omit<ReportedPipelineStage, 'run' | 'evaluation'> {
-	const { name, type, status, round, after, accuracy, started, ended, outputs, skipped, cut, error } = state;
+	const { name, type, status, round, after, accuracy, started, ended, outputs, skipped, cut, partial, error } = state;
 	return {
 		...{ name, type, status, after, accuracy },
 		...(round === undefined ? {} : { round }),
-		detail: skipped ?? cut ?? error?.message ?? null,
+		detail: skipped ?? cut ?? partial ?? error?.message ?? null,
 		seconds: started === null || ended === null ? null : ended - started,
 		outputs: outputs.map(({ kind }) => kind),
 	};

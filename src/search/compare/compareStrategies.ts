@@ -211,6 +211,7 @@ class Comparison {
 			await this.#folder.flush().catch((error: unknown) => {
 				this.#failure ??= Failure.from(error);
 			});
+			if (!signal?.aborted) this.#failure ??= this.#nothingToCompare();
 			if (this.#failure !== null) {
 				await this.#summarise('failed').catch(() => undefined);
 				throw this.#failure;
@@ -219,6 +220,16 @@ class Comparison {
 		} finally {
 			signal?.removeEventListener('abort', abort);
 		}
+	}
+
+	/** Of every point that is compared each search failed; null: some point has a result. */
+	#nothingToCompare(): Failure | null {
+		const { table } = this.#folder;
+		const sources = this.#plan.points.map(({ id, shared }) => (shared === null ? id : 'samples'));
+		if (sources.some((id) => table.facts(id).size > 0)) return null;
+		const failures = table.failures();
+		const searches = failures.total === 1 ? 'The only search failed' : `All ${failures.total} searches failed`;
+		return new Failure('unavailable', `${searches}: ${failures}`, retryLater);
 	}
 
 	get #total(): number {
@@ -352,7 +363,7 @@ class Comparison {
 			new Failure(
 				'unavailable',
 				`${this.#failuresInRow} searches in a row failed, as ${what} did: ${failed}`,
-				goOnLater,
+				retryLater,
 			),
 		);
 	}
@@ -369,6 +380,7 @@ class Comparison {
 	async #summarise(state: ComparisonSummary['state']): Promise<ComparisonSummary> {
 		const { spec, onSummary } = this.#options;
 		const { table, problems } = this.#folder;
+		const failures = table.failures();
 		const summary: ComparisonSummary = {
 			format: comparisonFormat,
 			name: spec.name,
@@ -377,6 +389,8 @@ class Comparison {
 			total: this.#total,
 			state,
 			message: this.#failure?.toString() ?? null,
+			failed: failures.total,
+			failures: failures.groups(),
 			problems: problems.length,
 			samples: this.#plan.samples,
 			seconds: (performance.now() - this.#began) / 1000,
@@ -390,7 +404,7 @@ class Comparison {
 	}
 }
 
-const goOnLater = 'See that it works, then start the comparison again: it goes on.';
+const retryLater = 'Fix the cause, then start the comparison again: failed searches are retried.';
 
 /** The end of a log says whether its answer is right, by the rule of the comparison. */
 function withVerdict(event: TreeEvent, { correct }: ComparisonResult): TreeEvent {

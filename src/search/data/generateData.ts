@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import { type FailureGroup, FailureTally } from '../../base/failureTally.ts';
 import { Random } from '../../base/random.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
 import type { Right } from '../../core/search/export/treeFacts.ts';
@@ -21,8 +22,10 @@ export interface DataRunProgress {
 	readonly problems: number;
 	/** Of earlier times. */
 	readonly before: number;
-	/** Of which the policy or a scorer failed; they are tried again by who goes on. */
+	/** Problems whose search failed this time, since the policy or a scorer did; the next start retries them. */
 	readonly failed: number;
+	/** Why, the most frequent first. */
+	readonly failures: readonly FailureGroup[];
 	readonly tokens: number;
 	readonly lines: Readonly<Record<string, number>>;
 	readonly seconds: number;
@@ -128,7 +131,7 @@ class Generation {
 	readonly #cancel = new AbortController();
 	readonly #began = performance.now();
 	readonly #before: number;
-	#failed = 0;
+	readonly #failures = new FailureTally();
 	#failuresInRow = 0;
 	#failure: Failure | null = null;
 
@@ -148,12 +151,21 @@ class Generation {
 		const source = problems[Symbol.asyncIterator]();
 		try {
 			await Promise.all(Array.from({ length: spec.searches }, () => this.#work(source)));
+			if (!signal?.aborted) this.#failure ??= this.#nothingMade();
 			if (this.#failure !== null) throw this.#failure;
 			return { ...this.#progress(), state: signal?.aborted ? 'stopped' : 'ended', bytes: this.#folder.totals.bytes };
 		} finally {
 			signal?.removeEventListener('abort', abort);
 			await source.return?.();
 		}
+	}
+
+	/** Every search failed, and there is nothing from earlier; null: there is data. */
+	#nothingMade(): Failure | null {
+		const { total } = this.#failures;
+		if (total === 0 || this.#folder.totals.problems > 0) return null;
+		const searches = total === 1 ? 'The only search failed' : `All ${total} searches failed`;
+		return new Failure('unavailable', `${searches}: ${this.#failures}`, retryLater);
 	}
 
 	/** Takes one problem after the other; all who do share the source. */
@@ -234,15 +246,15 @@ class Generation {
 			this.#failuresInRow = 0;
 			return true;
 		}
-		this.#failed++;
+		const why = message ?? `The ${outcome.stop} failed.`;
+		this.#failures.add(why);
 		if (++this.#failuresInRow >= mostFailures + this.#options.spec.searches) {
 			const what = outcome.stop === 'scorer' ? 'a scorer' : 'the policy';
-			const why = message ?? `The ${outcome.stop} failed.`;
 			this.#fail(
 				new Failure(
 					'unavailable',
 					`${this.#failuresInRow} searches in a row failed, as ${what} did: ${why}`,
-					'See that it works, then start again: it goes on.',
+					retryLater,
 				),
 			);
 		}
@@ -252,9 +264,13 @@ class Generation {
 	#progress(): DataRunProgress {
 		const { problems, tokens, lines }: DataTotals = this.#folder.totals;
 		const seconds = (performance.now() - this.#began) / 1000;
-		return { problems, before: this.#before, failed: this.#failed, tokens, lines: { ...lines }, seconds };
+		const { total: failed } = this.#failures;
+		const failures = this.#failures.groups();
+		return { problems, before: this.#before, failed, failures, tokens, lines: { ...lines }, seconds };
 	}
 }
+
+const retryLater = 'Fix the cause, then start again: failed searches are retried.';
 
 /** Where no scorer valued anything, completions are worth 1 when they are right. */
 function valueByAnswer(tree: SearchTree, right: Right): void {

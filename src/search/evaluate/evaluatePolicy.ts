@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../base/failure.ts';
+import { type FailureGroup, FailureTally } from '../../base/failureTally.ts';
 import { Random } from '../../base/random.ts';
 import type { Problem } from '../../core/dataset/problem.ts';
 import {
@@ -49,6 +50,8 @@ export interface Evaluation {
 	/** Questions that are done, of so many. */
 	readonly done: number;
 	readonly total: number;
+	/** Why questions failed, the most frequent first; they are retried by the next start. */
+	readonly failures: readonly FailureGroup[];
 	readonly report: EvaluationReport;
 	readonly questions: readonly EvaluatedQuestion[];
 	/** null: no training file is known. */
@@ -96,10 +99,14 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 			const contamination = training.length === 0 ? null : await findContamination(problems, training, signal);
 			if (contamination !== null) await folder.writeContamination(contamination);
 			const judge = await openJudge(kind, tags ?? search.policy.tags ?? r1Tags, set.task, path);
-			await new Sampling(options, problems, search, judge, folder).run();
+			const failures = await new Sampling(options, problems, search, judge, folder).run();
 			const questions = [...folder.questions.values()].sort((a, b) => a.problem - b.problem);
-			if (questions.length === 0)
-				throw new Failure('cancelled', 'The evaluation was ended before a question was done.');
+			if (questions.length === 0) {
+				if (failures.total === 0)
+					throw new Failure('cancelled', 'The evaluation was ended before a question was done.');
+				const all = failures.total === 1 ? 'The only question failed' : `All ${failures.total} questions failed`;
+				throw new Failure('unavailable', `${all}: ${failures}`, retryLater);
+			}
 			const report = evaluationReport(samplesOf(questions));
 			await folder.writeReport(report);
 			return {
@@ -108,6 +115,7 @@ export async function evaluatePolicy(options: EvaluateOptions): Promise<Evaluati
 				problems: set.name,
 				done: questions.length,
 				total: problems.length,
+				failures: failures.groups(),
 				report,
 				questions,
 				contamination,
@@ -158,11 +166,13 @@ async function judgeable(
 	);
 }
 
+const retryLater = 'Fix the cause, then start the evaluation again: failed questions are retried.';
+
 const judgeFailed = (questions: number, message: string | null) =>
 	new Failure(
 		'unavailable',
 		`The judge failed for ${questions} questions in a row: ${message ?? 'it gave no value'}`,
-		'See that it works, then start the evaluation again: it goes on.',
+		retryLater,
 	);
 
 class Sampling {
@@ -173,6 +183,7 @@ class Sampling {
 	readonly #folder: EvaluationFolder;
 	readonly #began = performance.now();
 	#failed = 0;
+	readonly #failures = new FailureTally();
 	#right = 0;
 	#samples = 0;
 	#failure: Failure | null = null;
@@ -192,12 +203,14 @@ class Sampling {
 		for (const question of folder.questions.values()) this.#count(question);
 	}
 
-	async run(): Promise<void> {
+	/** @returns why questions have no completion */
+	async run(): Promise<FailureTally> {
 		const waiting = this.#problems.flatMap((_, i) => (this.#folder.questions.has(i) ? [] : [i])).values();
 		this.#tell();
 		const workers = Math.min(this.#options.spec.concurrency, this.#problems.length);
 		await Promise.all(Array.from({ length: workers }, () => this.#work(waiting)));
 		if (this.#failure !== null) throw this.#failure;
+		return this.#failures;
 	}
 
 	/** Takes one question after the other; all who do share the iterator. */
@@ -225,14 +238,11 @@ class Sampling {
 		if (outcome.stop === 'stopped') return;
 		// A sample without its value would be missing among the others for good.
 		if (outcome.stop === 'policy' || outcome.stop === 'scorer') {
+			this.#failures.add(message ?? `The ${outcome.stop} failed.`);
 			if (++this.#failed >= mostFailures) {
 				if (outcome.stop === 'scorer') throw judgeFailed(this.#failed, message);
 				const why = message ?? 'it wrote nothing';
-				throw new Failure(
-					'unavailable',
-					`${this.#failed} questions in a row have no completion: ${why}`,
-					'See that the policy answers, then start the evaluation again: it goes on.',
-				);
+				throw new Failure('unavailable', `${this.#failed} questions in a row have no completion: ${why}`, retryLater);
 			}
 			return;
 		}

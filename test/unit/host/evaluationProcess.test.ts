@@ -53,6 +53,32 @@ test('an evaluation in a process of its own is told, can be ended, and goes on w
 	assert.deepEqual([result.done, result.total, result.accuracy.accuracy], [count, count, 0.5]);
 	assert.equal(result.folder, join(folder, 'kept'));
 
+	// Questions without a completion are missing with their reason; where all are, there is no result.
+	const gone = (prompt: string) => ({ prompt, fail: { reason: 'unavailable', message: 'The model is gone.' } });
+	const sure = { prompt: '*', say: ['<think>x</think><answer>1</answer>'] };
+	await write('half.json', [{ name: 'half', rules: [gone('q3 *'), gone('q7 *'), sure] }]);
+	await write('gone.json', [{ name: 'gone', rules: [gone('*')] }]);
+	const asked = (policy: string, questions: string) =>
+		runEvaluation({
+			...{ cli, node: null, cwd: folder, signal: new AbortController().signal, onProgress: () => undefined },
+			args: ['--policy', policy, '--dataset', questions, '--out', policy.slice(0, 4), '--concurrency', '1'],
+		});
+	const partial = await asked('half.json', 'q.jsonl');
+	assert.deepEqual([partial.done, partial.total], [count - 2, count]);
+	assert.deepEqual(
+		partial.failures.map(({ message, count: times }) => [/The model is gone/.test(message), times]),
+		[[true, 2]],
+	);
+	await write(
+		'two.jsonl',
+		[1, 2].map((i) => ({ prompt: `q${i} is what?`, answer: i })),
+	);
+	await assert.rejects(
+		asked('gone.json', 'two.jsonl'),
+		(error) =>
+			error instanceof Failure && error.reason === 'unavailable' && /All 2 questions failed/.test(error.message),
+	);
+
 	await assert.rejects(
 		run(new AbortController().signal, () => undefined, '--samples', '0'),
 		(error) => error instanceof Failure && error.reason === 'invalid',

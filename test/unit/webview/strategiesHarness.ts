@@ -18,14 +18,17 @@ import { PolicyPool } from '../../../src/search/policyPool.ts';
 import { openWebview, type Webview, type WebviewOptions } from './webviewPage.ts';
 
 /** A comparison by a scripted policy, made for the test. @returns its folder */
-export async function makeComparison(more: Partial<ComparisonSpecInput> = {}, signal?: AbortSignal): Promise<string> {
+export async function makeComparison(
+	more: Partial<ComparisonSpecInput> = {},
+	policy?: readonly object[],
+): Promise<string> {
 	const root = await mkdtemp(join(tmpdir(), 'strategies-'));
 	const say = (right: number) => [
 		{ text: '<think>right\n</think><answer>$1</answer>', weight: right },
 		{ text: '<think>a slip\n</think><answer>100</answer>', weight: (10 - right) / 2 },
 		{ text: '<think>a guess\n</think><answer>200</answer>', weight: (10 - right) / 2 },
 	];
-	const rules = [
+	const rules = policy ?? [
 		{ prompt: 'easy *', say: say(6) },
 		{ prompt: 'hard *', say: say(3) },
 	];
@@ -58,7 +61,6 @@ export async function makeComparison(more: Partial<ComparisonSpecInput> = {}, si
 			spec,
 			folder,
 			context: { pool, policies: { engine: '', client: 'test', folder: root } },
-			...(signal === undefined ? {} : { signal }),
 		});
 		return folder;
 	} finally {

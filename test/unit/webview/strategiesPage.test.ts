@@ -148,7 +148,7 @@ test('one that was stopped can go on, and it follows what is written', options, 
 	const view = await open(t, {}, other);
 	const { page } = view;
 	await page.waitForSelector('.badge.state-stopped');
-	assert.match(await page.locator('.legend').innerText(), /first results come/);
+	assert.match(await page.locator('.legend').innerText(), /^No results yet\./);
 	await looksRightNow(view, 'strategies-stopped');
 	await page.getByRole('button', { name: 'Go On' }).click();
 	for (let i = 0; i < 500 && view.commands.length === 0; i++) await page.waitForTimeout(10);
@@ -159,6 +159,55 @@ test('one that was stopped can go on, and it follows what is written', options, 
 	await writeFile(path, '{"broken"');
 	await page.waitForSelector('[role=alert]');
 	assert.equal((await page.locator('.point').count()) > 0, true, 'what was there stays');
+});
+
+test('searches that failed are no success: how many, why, and what to do', options, async (t) => {
+	const rules = [
+		{ prompt: 'easy *', say: [{ text: '<think>right\n</think><answer>$1</answer>' }] },
+		{
+			prompt: 'hard *',
+			fail: {
+				reason: 'invalid',
+				message: `The prompt has "\u202Eh", which is not in the vocabulary <b>${'x'.repeat(300)}`,
+			},
+		},
+	];
+	const other = await makeComparison(
+		{ strategies: [{ strategy: 'self-consistency', params: { n: 2 } }], searches: 4 },
+		rules,
+	);
+	t.after(() => rm(dirname(other), { recursive: true, force: true }));
+	const view = await open(t, { width: 760 }, other);
+	const { page } = view;
+	await page.waitForSelector('.badge.state-incomplete');
+	assert.equal(await page.locator('.badge.state-ended').count(), 0);
+	assert.equal(await page.locator('.page-head .badge').innerText(), 'Incomplete');
+	assert.equal(await page.locator('.failures .fault').innerText(), '30 of 60 searches failed and count nowhere.');
+	assert.match(await page.locator('.failures li').innerText(), /^30× .*not in the vocabulary/);
+	await page.getByRole('button', { name: 'Retry Failed' }).waitFor();
+	await looksRightNow(view, 'strategies-failures');
+
+	const path = join(other, 'summary.json');
+	const summary = JSON.parse(await readFile(path, 'utf8'));
+	const points = summary.points.map((point: object) => ({ ...point, accuracy: null, problems: 0, failed: 30 }));
+	const all = {
+		...summary,
+		state: 'failed',
+		failed: 60,
+		points,
+		curves: [],
+		bands: [],
+		message: 'All 60 searches failed: why.',
+	};
+	await writeFile(path, JSON.stringify(all));
+	await page.waitForSelector('.badge.state-failed');
+	assert.equal(await page.locator('.legend').innerText(), 'No results: every search failed.');
+	// A summary that an older version wrote: done, without the reasons.
+	await writeFile(
+		path,
+		JSON.stringify({ ...all, state: 'ended', failed: undefined, failures: undefined, message: null }),
+	);
+	await page.waitForSelector('.badge.state-incomplete');
 });
 
 test('a folder that holds no comparison says so, and what to do', options, async (t) => {

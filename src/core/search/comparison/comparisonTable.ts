@@ -1,3 +1,4 @@
+import { FailureTally } from '../../../base/failureTally.ts';
 import type { ComparisonResult, SampleResult } from '../../../protocol/strategyComparison.ts';
 
 /** What is kept of a search's result for the summary: numbers, no texts. */
@@ -7,7 +8,8 @@ export type ResultFacts = Omit<ComparisonResult, 'point' | 'problem' | 'answer' 
 export class ComparisonTable {
 	readonly problems: number;
 	readonly #facts = new Map<string, Map<number, ResultFacts>>();
-	readonly #failed = new Map<string, Set<number>>();
+	/** By point and problem, why. */
+	readonly #failed = new Map<string, Map<number, string>>();
 	readonly #samples = new Map<string, Map<number, readonly SampleResult[]>>();
 	#tokens = 0;
 	#done = 0;
@@ -29,12 +31,12 @@ export class ComparisonTable {
 	/** Results of problems that there are not are left out. */
 	add({ point, problem, answer: _, samples, failed, value: __, ...facts }: ComparisonResult): void {
 		if (problem >= this.problems) return;
-		const failures = entry(this.#failed, point, () => new Set<number>());
+		const failures = entry(this.#failed, point, () => new Map<number, string>());
 		const results = entry(this.#facts, point, () => new Map<number, ResultFacts>());
 		if (!failures.has(problem) && !results.has(problem)) this.#done++;
 		this.#tokens += facts.tokens;
 		if (failed !== undefined) {
-			if (!results.has(problem)) failures.add(problem);
+			if (!results.has(problem)) failures.set(problem, failed);
 			return;
 		}
 		failures.delete(problem);
@@ -56,6 +58,11 @@ export class ComparisonTable {
 
 	failed(point: string): number {
 		return this.#failed.get(point)?.size ?? 0;
+	}
+
+	/** Why searches failed, of all points. */
+	failures(): FailureTally {
+		return new FailureTally([...this.#failed.values()].flatMap((reasons) => [...reasons.values()]));
 	}
 
 	/** The single samples of each problem, likewise. */

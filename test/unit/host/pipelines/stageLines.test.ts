@@ -45,7 +45,10 @@ test('of many some are named, and what is no pipeline has none', () => {
 
 test('a stage says how it stands in the pipeline that was started', () => {
 	const stage = { name: 'base', type: 'pretrain', status: 'finished', done: 20, total: 20, accuracy: 0.5, seconds: 60 };
-	const view = { stages: [{ ...stage, why: null, folder: '/p/base', kept: [] }], record: { stages: [] } };
+	const view = {
+		stages: [{ ...stage, why: null, folder: '/p/base', kept: [], partial: null }],
+		record: { stages: [] },
+	};
 	const [base, rl] = stageLines(recipe, view as unknown as PipelineView);
 	assert.equal(base?.state, '$(pass-filled) finished · accuracy 50.0 % · pretrain · 20/20 · 1 min');
 	assert.equal(rl?.state, null);

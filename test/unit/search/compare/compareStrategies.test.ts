@@ -195,6 +195,39 @@ describe('comparing strategies', () => {
 		assert.deepEqual(numbers(mended), numbers(await readSummary('whole')));
 	});
 
+	test('few problems of which all fail are no success, and the reason says how often', async () => {
+		await writeFile(
+			join(root, 'gone.jsonl'),
+			JSON.stringify({ prompt: '*', fail: { reason: 'unavailable', message: 'The model is gone.' } }),
+		);
+		const spec = specOf({
+			policy: { kind: 'scripted', file: 'gone.jsonl' },
+			problems: { from: 'file', path: 'problems.jsonl', limit: 2 },
+		});
+		await assert.rejects(compare('gone', { spec }), /^All 6 searches failed: .*The model is gone/);
+		const { state, message, failed, failures, done } = await readSummary('gone');
+		assert.deepEqual([state, failed, done], ['failed', 6, 6]);
+		assert.match(message ?? '', /^All 6 searches failed/);
+		assert.deepEqual(
+			failures.map(({ count }) => count),
+			[6],
+		);
+	});
+
+	test('some that fail are counted with their reason', async () => {
+		const rules = [
+			{ prompt: 'easy *', say: say(6) },
+			{ prompt: 'hard *', fail: { reason: 'invalid', message: 'The prompt has "h", which is not in the vocabulary.' } },
+		];
+		await writeFile(join(root, 'half.jsonl'), rules.map((rule) => JSON.stringify(rule)).join('\n'));
+		const spec = specOf({ policy: { kind: 'scripted', file: 'half.jsonl' }, searches: 4 });
+		const summary = await compare('half', { spec });
+		assert.equal(summary.state, 'ended');
+		assert.equal(summary.failed, (summary.total / problems) * 8);
+		assert.equal(summary.failures.length, 1);
+		assert.match(summary.failures[0]?.message ?? '', /not in the vocabulary/);
+	});
+
 	test('what cannot be compared is said before anything is made', async () => {
 		const refused: [Partial<ComparisonSpecInput>, RegExp][] = [
 			[{ problems: { from: 'file', path: 'nothing.jsonl' } }, /nothing\.jsonl/],

@@ -182,6 +182,23 @@ describe('training data of searches', () => {
 		assert.deepEqual([made.problems, made.before, made.failed], [problems, 0, 0]);
 	});
 
+	test('few problems of which all fail are no success; some that fail are counted with their reason', async () => {
+		const fail = { reason: 'unavailable', message: 'The model is gone.' };
+		await writeFile(join(root, 'gone.jsonl'), JSON.stringify({ prompt: '*', fail }));
+		const search = { policy: { kind: 'scripted', file: 'gone.jsonl' }, strategy: 'self-consistency' } as const;
+		await assert.rejects(
+			generate('gone', { search, problems: { from: 'file', path: 'problems.jsonl', limit: 2 } }),
+			/All 2 searches failed: .*The model is gone/,
+		);
+		const first = JSON.stringify({ prompt: rows[0]?.prompt, fail });
+		await writeFile(join(root, 'most.jsonl'), `${first}\n${await readFile(join(root, 'policy.jsonl'), 'utf8')}`);
+		const made = await generate('most', {
+			search: { policy: { kind: 'scripted', file: 'most.jsonl' }, strategy: 'self-consistency' },
+		});
+		assert.deepEqual([made.state, made.failed, made.problems], ['ended', 1, problems - 1]);
+		assert.match(made.failures[0]?.message ?? '', /The model is gone/);
+	});
+
 	test('problems without a gold answer give what the search chose', async () => {
 		await writeFile(join(root, 'open.jsonl'), rows.map(({ prompt }) => `${JSON.stringify({ prompt })}\n`).join(''));
 		await generate('open', { problems: { from: 'file', path: 'open.jsonl' } });
