@@ -1,4 +1,6 @@
 import { Failure } from '../base/failure.ts';
+import { pipelineFiles } from '../protocol/pipelineFiles.ts';
+import { engineReleased } from '../runs/engineRelease.ts';
 import { failureOf } from '../runs/launchEngine.ts';
 import { type PipelineOptions, type StartedPipeline, stopPipeline } from '../runs/pipeline/startPipeline.ts';
 import type { CliOutput } from './cliOutput.ts';
@@ -43,6 +45,10 @@ export async function foregroundPipeline({ output, detach, start }: ForegroundPi
 			return 0;
 		}
 		const view = await followPipeline(started.folder, output, record.attempt);
+		// What follows in a script may need the pipeline, its device or its memory.
+		await engineReleased(view.folder, view.record, { lock: pipelineFiles.lock }).catch((failure: unknown) => {
+			output.line(Failure.from(failure).toString());
+		});
 		const { error } = view.record;
 		output.object({ kind: 'ended', folder: view.folder, status: view.status, ...(error ? { error } : {}) });
 		for (const line of pipelineLines({ ...view, record: { ...view.record, error: undefined } })) output.line(line);

@@ -1,5 +1,6 @@
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { engineReleased } from '../runs/engineRelease.ts';
 import { failureOf } from '../runs/launchEngine.ts';
 import { readRecord } from '../runs/runReader.ts';
 import type { StartedRun, StartOptions } from '../runs/startRun.ts';
@@ -72,6 +73,10 @@ export async function foregroundRun(options: ForegroundOptions): Promise<number>
 		}
 		const end = await followRun(started.folder, output, { attempt: started.record.attempt });
 		if (end === null) return 0;
+		// What follows in a script may need the run, its device or its memory.
+		await engineReleased(started.folder, end.record).catch((error: unknown) => {
+			output.line(Failure.from(error).toString());
+		});
 		return await report(started.folder, end.record, end.status, stopping, options);
 	} catch (error) {
 		if (!ended || folder === null) throw error;

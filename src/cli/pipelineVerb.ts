@@ -1,5 +1,7 @@
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { pipelineFiles } from '../protocol/pipelineFiles.ts';
+import { engineReleased } from '../runs/engineRelease.ts';
 import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline/pipelineFolder.ts';
 import { viewPipeline } from '../runs/pipeline/pipelineView.ts';
 import { readRounds } from '../runs/pipeline/readRounds.ts';
@@ -99,8 +101,10 @@ async function showStatus({ output }: VerbContext, named: string | undefined): P
 }
 
 async function stop({ output }: VerbContext, folder: string): Promise<number> {
-	const { status: before } = await readPipelineState(folder);
+	const { record, status: before } = await readPipelineState(folder);
 	if (!claimsRunning({ status: before })) {
+		// One that has ended its work may still be closing.
+		await engineReleased(folder, record, { lock: pipelineFiles.lock });
 		output.object({ folder, status: before });
 		output.line(`${folder} does not run: it is ${before}.`);
 		return 0;

@@ -1,3 +1,5 @@
+import { engineReleased } from '../runs/engineRelease.ts';
+import { endingMs } from '../runs/lockTimes.ts';
 import { claimsLife, readRunState } from '../runs/runStatus.ts';
 import { findRun } from './findRun.ts';
 import { parseArguments } from './parseArguments.ts';
@@ -22,24 +24,20 @@ export const stopVerb: Verb = {
 		const folder = await findRun(positionals[0] as string);
 		const { record, status } = await readRunState(folder);
 		if (!claimsLife({ status })) {
+			// One that has ended its work may still be closing.
+			await engineReleased(folder, record, { limitMs: values.now ? 0 : endingMs }).catch(async (error: unknown) => {
+				if (!values.now) throw error;
+				await endEngineNow(folder, record);
+			});
 			output.object({ folder, status, step: record.step });
 			output.line(`${folder} does not run: it is ${status}.`);
 			return 0;
 		}
 		if (values.now) await endEngineNow(folder, record);
 		else await stopEngine(folder, record, !values['no-checkpoint']);
-		const after = await settled(folder);
-		output.object({ folder, status: after.status, step: after.step });
-		output.line(`${folder} is ${after.status} at step ${after.step}.`);
+		const after = await readRunState(folder);
+		output.object({ folder, status: after.status, step: after.record.step });
+		output.line(`${folder} is ${after.status} at step ${after.record.step}.`);
 		return 0;
 	},
 };
-
-/** The engine answers when it has stopped; its process, and a killed one, end a moment later. */
-async function settled(folder: string): Promise<{ status: string; step: number }> {
-	for (let attempt = 0; ; attempt++) {
-		const { record, status } = await readRunState(folder);
-		if (!claimsLife({ status }) || attempt >= 100) return { status, step: record.step };
-		await new Promise((resolve) => setTimeout(resolve, 50));
-	}
-}

@@ -1,13 +1,16 @@
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { descendantsOf, survivors } from '../rewards/descendants.ts';
 import { type ProcessIdentity, processState } from '../runs/processIdentity.ts';
 import { engineProcess } from '../runs/runControl.ts';
 
 /** How long an engine gets to end after a signal, in milliseconds. */
 const graceMs = 2000;
+/** How long what it has started may take to be gone after it, in milliseconds. */
+const remainsMs = 30_000;
 
 /**
- * Ends an engine that does not answer, on a person's word: SIGTERM, and after the grace the hard way. Which process that
+ * Ends an engine that does not answer, on a person's word: SIGTERM, and after the grace the hard way; resolves when it and what it has started is gone. Which process that
  * is, the engine has said in the user's own runtime folder: the pid in the run folder may be anybody's. Before each signal
  * its start time is compared. Fails with `unsupported` when it runs on another machine, `unavailable` when it is unknown.
  */
@@ -25,12 +28,17 @@ export async function endEngine(folder: string, record: RunRecord): Promise<void
 			'End it with the tools of your system.',
 		);
 	}
-	if (!(await send(engine, 'SIGTERM'))) return;
-	if (await ended(engine)) return;
-	await send(engine, 'SIGKILL');
-	if (!(await ended(engine))) {
-		throw new Failure('timeout', `Process ${engine.pid} does not end.`, 'End it with the tools of your system.');
+	const started = await descendantsOf(engine.pid);
+	if ((await send(engine, 'SIGTERM')) && !(await ended(engine))) {
+		await send(engine, 'SIGKILL');
+		if (!(await ended(engine))) throw doesNotEnd(engine.pid);
 	}
+	const [left] = await survivors(started, remainsMs);
+	if (left !== undefined) throw doesNotEnd(left.pid);
+}
+
+function doesNotEnd(pid: number): Failure {
+	return new Failure('timeout', `Process ${pid} is still running.`, 'End it with the tools of your system.');
 }
 
 /** @returns false when it has ended already */

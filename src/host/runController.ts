@@ -43,15 +43,20 @@ export class RunController {
 		try {
 			await withProgress(
 				{ title: `Stopping ${nameOf(view)}`, why: 'it ends its step and saves a checkpoint first' },
-				(signal) => this.#request(view, 'run/stop', { checkpoint: true }, signal),
+				async (signal) => {
+					const record = await this.#request(view, 'run/stop', { checkpoint: true }, signal);
+					const { engineReleased } = await import('../runs/engineRelease.ts');
+					await engineReleased(view.folder, record, { signal });
+				},
 			);
 			await this.#store.reload(view.folder);
 		} catch (error) {
 			const failure = Failure.from(error);
 			await this.#store.reload(view.folder);
 			const now = this.#store.get(view.folder) ?? view;
+			const over = now.status === 'stopped' || now.status === 'finished';
 			// The connection may end before the answer is through.
-			if (now.status === 'stopped' || now.status === 'finished') return;
+			if (over && failure.reason !== 'timeout') return;
 			const text =
 				failure.reason === 'cancelled'
 					? `${nameOf(view)} still ends its step and saves a checkpoint. Ended at once, it can be resumed from the newest checkpoint.`

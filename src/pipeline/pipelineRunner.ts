@@ -6,6 +6,7 @@ import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipel
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
+import { engineReleased } from '../runs/engineRelease.ts';
 import { endingMs, heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
 import { type CompiledStage, compiledStage, makeStageFolder } from '../runs/pipeline/compiledStage.ts';
@@ -231,10 +232,8 @@ export class PipelineRunner {
 		const folder = join(this.#options.folder, stage.name);
 		if ((await lstat(folder).catch(() => null)) === null) return;
 		const record = await readRecord(folder).catch(() => null);
-		if (record !== null && (await runLives(folder))) {
-			await stopRun(folder, record, false);
-			while (await runLives(folder)) await new Promise((after) => setTimeout(after, 50));
-		}
+		if (record !== null && (await runLives(folder))) await stopRun(folder, record, false);
+		if (record !== null) await engineReleased(folder, record);
 		let name = '';
 		for (let i = 1; ; i++) {
 			name = `${stage.name}~${i}`;

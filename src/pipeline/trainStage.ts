@@ -2,6 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
+import { engineReleased } from '../runs/engineRelease.ts';
 import { failureOf, launchEngine } from '../runs/launchEngine.ts';
 import { connectRun } from '../runs/runControl.ts';
 import { runFiles } from '../runs/runFiles.ts';
@@ -35,6 +36,8 @@ export async function trainStage(work: StageWork): Promise<StageEnd> {
 		await launchEngine(folder, { engine, resume: work.resume && began });
 	}
 	const { record, status, late } = await followToEnd(work);
+	// The next stage needs its device and its memory, and whoever stops the pipeline may want to resume it at once.
+	await engineReleased(folder, record);
 	if (status === 'stopped' && late) {
 		const cut = `its ${work.stage.minutes} minutes were over at step ${record.step}`;
 		const made = await finishedRun(work);

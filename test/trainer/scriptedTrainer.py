@@ -240,3 +240,5 @@ if __name__ == "__main__":
         trainer.obey(trainer.link.call("ready", {"parameters": 1, "trained": 1, "context": 64})["orders"])
     else:
         trainer.train()
+    if FAULT == "linger":
+        time.sleep(2)

@@ -64,7 +64,9 @@ export function pipelineActions(needs: PipelineNeeds) {
 			if (view === undefined) return;
 			const { stopPipeline } = await import('../../runs/pipeline/startPipeline.ts');
 			const title = `Stopping ${displayText(view.name)}`;
-			await withProgress({ title, why: 'its running stage saves a checkpoint first' }, () => stopPipeline(view.folder));
+			await withProgress({ title, why: 'its running stage saves a checkpoint first' }, (signal) =>
+				stopPipeline(view.folder, signal),
+			);
 			await pipelines.refresh();
 		},
 		/** The stage that trains, else the last one that has. */

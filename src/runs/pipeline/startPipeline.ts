@@ -13,6 +13,7 @@ import { decode } from '../../protocol/decode.ts';
 import { type PipelineRecord, pipelineFormat, type StageState } from '../../protocol/pipeline.ts';
 import { pipelineFiles } from '../../protocol/pipelineFiles.ts';
 import type { NamedStage, PipelineRecipe } from '../../protocol/pipelineRecipe.ts';
+import { engineReleased } from '../engineRelease.ts';
 import { engineEnvironment, type LaunchOptions, lastWords } from '../launchEngine.ts';
 import { changed, makeNewFolder, type RecipeChanges, requireFiles } from '../prepareRun.ts';
 import { ownIdentity } from '../processIdentity.ts';
@@ -169,13 +170,15 @@ export async function resumePipeline(
 }
 
 /** Stops a pipeline: its running stage ends with a checkpoint. Resolves when it has stopped. Fails with `unavailable`. */
-export async function stopPipeline(folder: string): Promise<void> {
-	const client = await connectRun(folder, await readPipeline(folder), 'reasoning-lab');
+export async function stopPipeline(folder: string, signal?: AbortSignal): Promise<void> {
+	const record = await readPipeline(folder);
+	const client = await connectRun(folder, record, 'reasoning-lab');
 	try {
-		await client.request('pipeline/stop', {});
+		await client.request('pipeline/stop', {}, signal);
 	} finally {
 		client.dispose();
 	}
+	await engineReleased(folder, record, { lock: pipelineFiles.lock, signal });
 }
 
 /** Beside the engine: dist/pipeline.js, or src/pipeline/main.ts. */
