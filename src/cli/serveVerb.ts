@@ -23,7 +23,7 @@ const options = {
 } as const;
 
 const tokenVariable = 'REASONING_LAB_TOKEN';
-const defaults = { port: 8420, timeout: 300, grace: 30 } as const;
+const defaults = { port: 8420, timeout: 300, nodes: 10_000, grace: 30 } as const;
 
 export const serveVerb: Verb = {
 	name: 'serve',
@@ -38,7 +38,10 @@ export const serveVerb: Verb = {
 		['--name NAME', "Name of the model; default: the policy's."],
 		['--max-requests N', 'Requests that search at a time (default 8); --max-waiting N: that wait (default 64).'],
 		['--max-body BYTES', 'Of a request (default 1048576).'],
-		['--timeout SECONDS', `Of a search (default ${defaults.timeout}); it then answers with what it has.`],
+		[
+			'--timeout SECONDS',
+			`Of a search (default ${defaults.timeout}; ${defaults.nodes} nodes unless --budget sets nodes); it then answers with what it has.`,
+		],
 		['--grace SECONDS', `What runs may go on after Ctrl+C (default ${defaults.grace}); a second Ctrl+C ends it.`],
 	],
 	async run({ args, output, engine }) {
@@ -49,7 +52,10 @@ export const serveVerb: Verb = {
 		const port = number('port', defaults.port);
 		if (port > 65_535) throw new Failure('invalid', `--port is ${port}.`, 'Choose one up to 65535.');
 		const given = await searchSpecOf(values);
-		const spec = { ...given, budget: { seconds: number('timeout', defaults.timeout), ...given.budget } };
+		const spec = {
+			...given,
+			budget: { seconds: number('timeout', defaults.timeout), nodes: defaults.nodes, ...given.budget },
+		};
 		const graceMs = number('grace', defaults.grace) * 1000;
 		const [{ createReasoner }, { newToken, serveReasoner }, { defaultReasonerLimits: limits }] = await Promise.all([
 			import('../search/createReasoner.ts'),

@@ -3,7 +3,9 @@ import { type PolicySpec, policySpecSchema } from './policySpec.ts';
 import { searchBudgetSchema } from './treeLog.ts';
 
 const text = v.pipe(v.string(), v.minLength(1));
-const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+/** Tokens of one completion: beyond any model's context, and below what a program could be made to reserve for nothing. */
+export const maxCompletionTokens = 10_000_000;
+const count = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxCompletionTokens));
 
 /**
  * What gives values to thoughts.

@@ -100,30 +100,33 @@ export function bestFinal(search: Search, finals: readonly TreeNode[], worth: Wo
  * Its best node is the one of greatest value that states it. Of answers that are even the first. Nodes without an answer
  * have no vote; where none has one, the best final node.
  */
-export function votedFinal(
+export async function votedFinal(
 	search: Search,
 	finals: readonly TreeNode[],
 	weighted: boolean,
 	worth: Worth = finalValue,
-): Conclusion {
-	const groups: { answer: string; sum: number; nodes: TreeNode[] }[] = [];
+): Promise<Conclusion> {
+	const groups = new Map<number, { answer: string; sum: number; nodes: TreeNode[] }>();
 	let votes = 0;
 	for (const node of finals) {
 		const { answer } = node;
 		if (answer === null) continue;
 		const weight = weighted ? (worth(search, node) ?? 0) : 1;
 		votes += weight;
-		let group = groups.find((one) => search.sameAnswer(one.answer, answer));
+		// Comparing many answers takes long: a stop has to be heard meanwhile.
+		const breath = search.breathe();
+		if (breath !== null) await breath;
+		const of = search.answerClass(answer);
+		let group = groups.get(of);
 		if (group === undefined) {
 			group = { answer, sum: 0, nodes: [] };
-			groups.push(group);
+			groups.set(of, group);
 		} else if (node.mergedInto === null) search.merge(node.id, (group.nodes[0] as TreeNode).id);
 		group.sum += weight;
 		group.nodes.push(node);
 	}
-	const first = groups[0];
-	if (first === undefined) return bestFinal(search, finals, worth);
-	const winner = groups.reduce((a, b) => (b.sum > a.sum ? b : a), first);
+	if (groups.size === 0) return bestFinal(search, finals, worth);
+	const winner = [...groups.values()].reduce((a, b) => (b.sum > a.sum ? b : a));
 	const { best } = bestFinal(search, winner.nodes, worth);
 	// A share of the votes says more than their sum, which grows with the samples; rewards may be negative.
 	const value = weighted ? winner.sum : winner.sum / votes;

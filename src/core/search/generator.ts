@@ -16,6 +16,9 @@ import type { StepRule } from './stepRule.ts';
 
 /** Requests in a row that gave nothing, after which the policy is taken to be gone. */
 const mostFailures = 20;
+/** Generations that are reserved and asked for together at most, and portions of so many that are under way at a time. */
+const maxPortion = 256;
+const maxPortions = 64;
 /** A step that says nothing is gone on with so often. */
 const mostBlanks = 6;
 
@@ -95,10 +98,13 @@ export class Generator {
 		let ordinal = this.#asked[node] ?? (tree.node(node) as TreeNode).children.length;
 		this.#asked[node] = ordinal + n;
 		const parts: Promise<readonly TreeNode[]>[] = [];
+		const underWay = new Set<Promise<unknown>>();
 		for (let left = n; left > 0; ) {
+			// However many are wanted, a stop and the end of the time are heard between portions.
+			if (underWay.size >= maxPortions) await Promise.race(underWay);
 			let reserved: Reserved;
 			try {
-				const room = meter.reserve(left, job.maxTokens, true, this.#share(job));
+				const room = meter.reserve(Math.min(left, maxPortion), job.maxTokens, true, this.#share(job));
 				reserved = room instanceof Promise ? await room : room;
 			} catch (stop) {
 				if (parts.length === 0 || !(stop instanceof SearchStop)) throw stop;
@@ -107,7 +113,9 @@ export class Generator {
 			}
 			const part = this.#children(job, reserved, ordinal);
 			if (reserved.n === n) return part;
-			part.catch(() => undefined);
+			const over = part.finally(() => underWay.delete(over));
+			over.catch(() => undefined);
+			underWay.add(over);
 			parts.push(part);
 			ordinal += reserved.n;
 			left -= reserved.n;
@@ -125,7 +133,7 @@ export class Generator {
 		this.#asks.set(place, ordinal + n);
 		const texts: string[] = [];
 		while (texts.length < n) {
-			const room = meter.reserve(n - texts.length, maxTokens, false);
+			const room = meter.reserve(Math.min(n - texts.length, maxPortion), maxTokens, false);
 			const reserved = room instanceof Promise ? await room : room;
 			const used: Used = { nodes: 0, tokens: 0, cost: 0 };
 			try {

@@ -44,6 +44,8 @@ export interface OperatorSettings {
 	/** Throws `SearchStop` when the search is to end. */
 	readonly check: () => void;
 	readonly breathe: (() => Promise<void> | null) | undefined;
+	/** The search is to end at once: nothing that takes long is done any more. */
+	readonly hurried: () => boolean;
 }
 
 type NodeEvent = TreeEventOf<'node'>;
@@ -238,7 +240,11 @@ export class SearchOperators implements Search {
 	}
 
 	sameAnswer(a: string, b: string): boolean {
-		return a === b || this.#answers.of(a) === this.#answers.of(b);
+		return a === b || this.answerClass(a) === this.answerClass(b);
+	}
+
+	answerClass(answer: string): number {
+		return this.#answers.of(answer, this.#settings.hurried());
 	}
 
 	textOf(node: number): string {

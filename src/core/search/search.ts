@@ -106,6 +106,8 @@ export interface Search {
 	parallel<T, R>(items: readonly T[], task: (item: T, index: number) => Promise<R>): Promise<R[]>;
 	/** Whether two stated answers are the same by the accuracy reward's equivalence. */
 	sameAnswer(a: string, b: string): boolean;
+	/** Number of the class of equivalent answers that a stated answer belongs to. */
+	answerClass(answer: string): number;
 	/** All of the completion from the problem to a node. */
 	textOf(node: number): string;
 	/** The answer that a completion states, by the tags; null: none. */

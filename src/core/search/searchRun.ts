@@ -78,6 +78,9 @@ export interface SearchHandle {
 
 export const defaultSampling: Sampling = { temperature: 1, topP: 1, maxTokens: 4096, maxStepTokens: 256, tokens: 0 };
 
+/** How long the answers of a search whose time is over may still be compared as mathematics. */
+const graceSeconds = 2;
+
 /** Runs a search to its end, which is an `end` event whatever happens to the policy and the scorers. */
 export function runSearch(options: SearchOptions): Promise<SearchResult> {
 	return beginSearch(options).result;
@@ -256,6 +259,7 @@ class SearchRun {
 			at: () => this.#at(),
 			check: () => this.#check(),
 			breathe: this.#options.breathe,
+			hurried: () => this.#isHurried(),
 		});
 	}
 
@@ -332,6 +336,12 @@ class SearchRun {
 
 	#at(): number {
 		return this.#before + (this.#options.now() - this.#began) / 1000;
+	}
+
+	/** Someone has stopped it, or its time has been over for a while. */
+	#isHurried(): boolean {
+		const { seconds = Number.POSITIVE_INFINITY } = this.#options.budget ?? {};
+		return this.#stop?.reason === 'stopped' || (this.#options.now() - this.#began) / 1000 > seconds + graceSeconds;
 	}
 
 	#check(): void {

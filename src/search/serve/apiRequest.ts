@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { decode } from '../../protocol/decode.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
+import { maxCompletionTokens } from '../../protocol/searchSpec.ts';
 import { type SearchBudget, searchBudgetSchema } from '../../protocol/treeLog.ts';
 import { ApiError } from './apiError.ts';
 
@@ -10,6 +11,7 @@ const mostStops = 16;
 const nullish = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema), null);
 const text = v.pipe(v.string(), v.minLength(1));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
+const tokens = v.pipe(count, v.maxValue(maxCompletionTokens));
 
 /** What the answer says of the search besides its numbers: nothing more, the way to the result, or its whole log. */
 export const returnedTrees = ['none', 'path', 'events'] as const;
@@ -27,7 +29,7 @@ const common = {
 	model: nullish(text),
 	n: nullish(v.pipe(count, v.maxValue(mostChoices))),
 	stop: nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(mostStops))])),
-	max_tokens: nullish(count),
+	max_tokens: nullish(tokens),
 	temperature: nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(2))),
 	top_p: nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
 	seed: nullish(v.pipe(v.number(), v.integer())),
@@ -43,7 +45,7 @@ const chatSchema = v.object({
 		v.array(v.object({ role: text, content: nullish(v.union([v.string(), v.array(part)])) })),
 		v.minLength(1),
 	),
-	max_completion_tokens: nullish(count),
+	max_completion_tokens: nullish(tokens),
 	tools: nullish(v.array(v.unknown())),
 	response_format: nullish(v.looseObject({ type: v.string() })),
 	logprobs: nullish(v.boolean()),

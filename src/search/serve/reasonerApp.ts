@@ -19,6 +19,9 @@ export interface ReasonerLimits {
 	readonly waiting: number;
 	/** Between two comments that keep a stream alive, in milliseconds. */
 	readonly keepAliveMs: number;
+	/** How long the headers and the whole of a request may take to arrive, in milliseconds. */
+	readonly headersMs: number;
+	readonly requestMs: number;
 }
 
 export const defaultReasonerLimits: ReasonerLimits = {
@@ -26,6 +29,8 @@ export const defaultReasonerLimits: ReasonerLimits = {
 	running: 8,
 	waiting: 64,
 	keepAliveMs: 5000,
+	headersMs: 15_000,
+	requestMs: 60_000,
 };
 
 /** What is said of a request when it is over; nothing of its texts. */

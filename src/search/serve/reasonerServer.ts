@@ -46,11 +46,12 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	const ending = new AbortController();
 	let port = options.port;
 	const model = options.model ?? reasoner.name;
+	const limits = { ...defaultReasonerLimits, ...options.limits };
 	const app = new ReasonerApp({
 		reasoner,
 		model,
 		access: () => ({ port, token, origins }),
-		limits: { ...defaultReasonerLimits, ...options.limits },
+		limits,
 		ending: ending.signal,
 		now: Date.now,
 		...(options.onRequest ? { onRequest: options.onRequest } : {}),
@@ -59,8 +60,14 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	const server = createAdaptorServer({
 		fetch: app.fetch,
 		overrideGlobalObjects: false,
-		// Who sends a request by the byte does not keep a connection.
-		serverOptions: { headersTimeout: 15_000, requestTimeout: 60_000, maxHeaderSize: 16_384 },
+		// A client that sends its request byte by byte does not keep a connection. Node looks for such clients every 30 seconds
+		// unless told otherwise, and would exceed the limits by as much.
+		serverOptions: {
+			headersTimeout: limits.headersMs,
+			requestTimeout: limits.requestMs,
+			connectionsCheckingInterval: Math.min(1000, limits.headersMs),
+			maxHeaderSize: 16_384,
+		},
 	}) as Server;
 	server.maxConnections = 1024;
 	await new Promise<void>((resolve, reject) => {

@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import { count, flag, real } from '../../../protocol/recipeFields.ts';
 import { bestFinal, chooser, judgeFinals, votedFinal } from '../choice.ts';
 import type { Strategy } from '../strategy.ts';
+import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled'), 16),
+	n: v.optional(count('Completions that are sampled', 1, maxSamples), 16),
 	weighted: v.optional(
 		flag('Choose the answer whose completions have the greatest sum of rewards, instead of the best completion'),
 		false,

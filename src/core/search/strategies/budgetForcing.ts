@@ -3,11 +3,12 @@ import { count, described, text } from '../../../protocol/recipeFields.ts';
 import type { Search } from '../search.ts';
 import type { TreeNode } from '../searchTree.ts';
 import type { Strategy } from '../strategy.ts';
+import { maxThinking } from './limits.ts';
 import { openChildren } from './ranking.ts';
 
 const paramsSchema = v.strictObject({
-	minTokens: v.optional(count('Tokens of thinking below which its end is suppressed', 0), 512),
-	maxTokens: v.optional(count('Tokens of thinking at which its end is forced', 1), 2048),
+	minTokens: v.optional(count('Tokens of thinking below which its end is suppressed', 0, maxThinking), 512),
+	maxTokens: v.optional(count('Tokens of thinking at which its end is forced', 1, maxThinking), 2048),
 	waits: v.optional(count('Times at most that the end is suppressed', 0, 1000), 4),
 	wait: v.optional(text('Text that takes the place of a suppressed end'), '\nWait'),
 	endOfThinking: v.optional(text('Text that ends the thinking; default: the closing tag of the thinking')),

@@ -6,11 +6,15 @@ import type { TreeNode } from '../searchTree.ts';
 import { mergeAlike, openLeaves } from '../siblings.ts';
 import { aggregations, chainValue, valueSteps } from '../stepValues.ts';
 import type { Strategy } from '../strategy.ts';
+import { maxDepth, maxWidth } from './limits.ts';
 
 const params = v.strictObject({
-	width: v.optional(count('Subtrees that are searched independently of each other'), 4),
-	expansions: v.optional(count('Next steps that are sampled in each subtree, of which the best goes on'), 4),
-	depth: v.optional(count('Steps at most; the last one goes to the end of the completion'), 40),
+	width: v.optional(count('Subtrees that are searched independently of each other', 1, maxWidth), 4),
+	expansions: v.optional(
+		count('Next steps that are sampled in each subtree, of which the best goes on', 1, maxWidth),
+		4,
+	),
+	depth: v.optional(count('Steps at most; the last one goes to the end of the completion', 1, maxDepth), 40),
 	lookahead: v.optional(count('Steps that are generated greedily to value a step by what follows it', 0, 100), 0),
 	aggregation: v.optional(choice(aggregations, 'How the values of the steps make the value of a chain'), 'last'),
 	choose: v.optional(

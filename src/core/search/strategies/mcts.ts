@@ -8,10 +8,11 @@ import type { TreeNode } from '../searchTree.ts';
 import { aside, isOpen, mergeAlike } from '../siblings.ts';
 import type { Conclusion, Strategy } from '../strategy.ts';
 import { puct, TreePolicy, uct } from '../treePolicy.ts';
+import { maxDepth, maxSimulations, maxWidth } from './limits.ts';
 
 const params = v.strictObject({
-	simulations: v.optional(count('Simulations: selection, expansion, evaluation and backup'), 64),
-	expansions: v.optional(count('Next steps that are sampled where a leaf is expanded'), 4),
+	simulations: v.optional(count('Simulations: selection, expansion, evaluation and backup', 1, maxSimulations), 64),
+	expansions: v.optional(count('Next steps that are sampled where a leaf is expanded', 1, maxWidth), 4),
 	selection: v.optional(choice(['puct', 'uct'], 'Rule that selects: PUCT uses priors of the policy'), 'puct'),
 	c: v.optional(real('Exploration constant of UCT', 0), Math.SQRT2),
 	c1: v.optional(real('Exploration constant of PUCT', 0), 1.25),
@@ -24,10 +25,10 @@ const params = v.strictObject({
 		),
 		'auto',
 	),
-	rollouts: v.optional(count('Completions that are sampled from a leaf, whose values are averaged'), 1),
+	rollouts: v.optional(count('Completions that are sampled from a leaf, whose values are averaged', 1, maxWidth), 1),
 	backup: v.optional(choice(backups, 'Value of a node: mean or greatest of the values backed up to it'), 'mean'),
 	discount: v.optional(real('Factor of a value for each step that it is backed up', 0, 1), 1),
-	depth: v.optional(count('Steps at most; the last one goes to the end of the completion'), 40),
+	depth: v.optional(count('Steps at most; the last one goes to the end of the completion', 1, maxDepth), 40),
 	noiseShare: v.optional(real("Share of Dirichlet noise in the priors of the root's children", 0, 1), 0),
 	noiseAlpha: v.optional(real('Concentration of the Dirichlet noise', 0.001), 0.3),
 	virtualLoss: v.optional(real('Visits of value 0 that a simulation under way counts as', 0), 1),

@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import { count, real } from '../../../protocol/recipeFields.ts';
 import { finalsOf, votedFinal } from '../choice.ts';
 import type { Strategy } from '../strategy.ts';
+import { maxSamples } from './limits.ts';
 import { sampleCompletions } from './sampleCompletions.ts';
 
 const params = v.strictObject({
-	n: v.optional(count('Completions that are sampled'), 16),
+	n: v.optional(count('Completions that are sampled', 1, maxSamples), 16),
 	temperature: v.optional(real("Of sampling. Default: the search's", 0, 10)),
 });
 
