@@ -1,3 +1,4 @@
+import { editText } from '../core/diagnosis/recipeEdits.ts';
 import { diagnoseRun } from '../runs/diagnoseRun.ts';
 import { type Inspection, inspectRun, type RolloutNumbers } from '../runs/inspectRun.ts';
 import { anyRun } from './anyRun.ts';
@@ -29,13 +30,14 @@ export const inspectVerb: Verb = {
 			const told = inspectProgress(output.isTerminal ? (text) => output.draw(text) : null);
 			const inspection = await inspectRun(run, controller.signal, told);
 			told(0, 0);
-			const alerts = await diagnoseRun(run, { signal: controller.signal });
-			output.object({ ...inspection, alerts });
+			const { alerts, kind, summary } = await diagnoseRun(run, { signal: controller.signal });
+			output.object({ ...inspection, diagnosis: { kind, summary }, alerts });
 			for (const line of linesOf(inspection)) output.line(printable(line));
-			for (const { level, step, message, action } of alerts) {
+			output.line(printable(`diagnosis: ${summary}`));
+			for (const { level, step, message, action, recipe } of alerts) {
 				output.line(printable(`${level} at step ${step}: ${message}${action === null ? '' : ` ${action}`}`));
+				for (const edit of recipe?.edits ?? []) output.line(printable(`  recipe: ${editText(edit)}`));
 			}
-			if (alerts.length === 0) output.line('Nothing looks wrong.');
 			return 0;
 		} finally {
 			off();

@@ -9,6 +9,12 @@ export const evidenceSchema = v.object({
 	index: v.optional(v.number()),
 });
 
+export const recipePathSchema = v.array(v.union([v.string(), v.number()]));
+
+/** A change of one key of a recipe. An index one past the end of a list appends; without `value` the key is removed. */
+export const recipeEditSchema = v.object({ path: recipePathSchema, value: v.optional(v.unknown()) });
+export type RecipeEdit = v.InferOutput<typeof recipeEditSchema>;
+
 /**
  * Something a run does that a person should look at, found by a rule of src/core/diagnosis. Kept in
  * annotations/alerts.jsonl (the lab's; the engine's own are events of the run).
@@ -31,8 +37,17 @@ export const alertSchema = v.looseObject({
 	/** The metrics by which it was seen, by canonical name. */
 	metrics: v.array(v.string()),
 	evidence: v.array(evidenceSchema),
+	/** Short noun phrase for the likely cause, such as "learning rate too high"; absent: the title of the rule. */
+	cause: v.optional(v.string()),
 	/** The key of the recipe to change, as a path, and what to change it to, in words; null: none. */
-	recipe: v.nullable(v.object({ path: v.array(v.union([v.string(), v.number()])), suggestion: v.string() })),
+	recipe: v.nullable(
+		v.object({
+			path: recipePathSchema,
+			suggestion: v.string(),
+			/** The same as changes that can be applied to the recipe as they are, in order; absent: a person decides. */
+			edits: v.optional(v.array(recipeEditSchema)),
+		}),
+	),
 });
 export type Alert = v.InferOutput<typeof alertSchema>;
 export type Evidence = v.InferOutput<typeof evidenceSchema>;

@@ -12,7 +12,14 @@ export const alertLineSchema = v.variant('type', [
 	/** An alert as it stands; another line with its id replaces it. */
 	v.looseObject({ ...at, type: v.literal('alert'), alert: alertSchema }),
 	/** What is in the file is all that there is to say of the run in this state (see src/runs/alertLog.ts). */
-	v.looseObject({ ...at, type: v.literal('diagnosed'), of: v.string() }),
+	v.looseObject({
+		...at,
+		type: v.literal('diagnosed'),
+		of: v.string(),
+		/** Batches that were looked at, and rows of stages that sample nothing; absent: written before this was kept. */
+		batches: v.optional(v.number()),
+		unsampled: v.optional(v.number()),
+	}),
 	/** A person needs not see it any more, or again. */
 	v.looseObject({ ...at, type: v.literal('dismissed'), id: v.string() }),
 	v.looseObject({ ...at, type: v.literal('restored'), id: v.string() }),

@@ -120,8 +120,12 @@ export type DashboardAlert = v.InferOutput<typeof dashboardAlertSchema>;
 export const dashboardAlertsSchema = v.object({
 	/** `off`: the setting says so; `reading`: the run is being gone through, what is there was found before. */
 	phase: v.picklist(['off', 'reading', 'ready']),
-	/** In the order in which they began. */
+	/** Most likely cause first. */
 	alerts: v.pipe(v.array(dashboardAlertSchema), v.maxLength(1000)),
+	/** One sentence on the ongoing alerts, or on why there are none; null: not known yet. */
+	summary: v.nullable(
+		v.object({ kind: v.picklist(['alerts', 'clear', 'short']), text: v.pipe(v.string(), v.maxLength(1000)) }),
+	),
 });
 export type DashboardAlerts = v.InferOutput<typeof dashboardAlertsSchema>;
 

@@ -21,6 +21,15 @@ export interface AlertState {
 	readonly dismissed: ReadonlySet<string>;
 	/** Which state of the run the alerts are complete for; null: none, or it is being looked at. */
 	readonly of: string | null;
+	/** How much of the run there was to look at, with `of`. */
+	readonly extent: DiagnosisExtent | null;
+}
+
+/** How much of a run there was to diagnose. */
+export interface DiagnosisExtent {
+	readonly batches: number;
+	/** Rows of stages that sample nothing. */
+	readonly unsampled: number;
 }
 
 /** The state of a run that has ended, for `AlertState.of`: it changes when the run goes on. @param rules their version */
@@ -38,6 +47,7 @@ export class AlertLog {
 	readonly #alerts = new Map<string, Alert>();
 	readonly #dismissed = new Set<string>();
 	#of: string | null = null;
+	#extent: DiagnosisExtent | null = null;
 	#tail: LineTail;
 
 	/** @param folder see {@link annotationFolder}; it need not be there */
@@ -59,11 +69,12 @@ export class AlertLog {
 	 * Makes the file say these alerts, and nothing else of the lab's.
 	 * @param time seconds since the epoch
 	 * @param of the state of the run that they are complete for; null: it goes on
+	 * @param extent kept with `of`
 	 */
-	save(alerts: readonly Alert[], time: number, of: string | null): Promise<void> {
+	save(alerts: readonly Alert[], time: number, of: string | null, extent: DiagnosisExtent): Promise<void> {
 		return this.#turns.queue(async () => {
 			const state = await this.#state();
-			const lines = linesFor(state, alerts, time, of);
+			const lines = linesFor(state, alerts, time, of, extent);
 			if (lines.length > 0) await appendAnnotation(this.#folder, alertsFile, lines);
 		});
 	}
@@ -94,7 +105,12 @@ export class AlertLog {
 				if (decoded.ok) this.#take(decoded.value);
 			}
 		}
-		return { alerts: [...this.#alerts.values()], dismissed: new Set(this.#dismissed), of: this.#of };
+		return {
+			alerts: [...this.#alerts.values()],
+			dismissed: new Set(this.#dismissed),
+			of: this.#of,
+			extent: this.#extent,
+		};
 	}
 
 	#take(line: AlertLine): void {
@@ -110,6 +126,7 @@ export class AlertLog {
 				break;
 			case 'diagnosed':
 				this.#of = line.of;
+				this.#extent = line.batches === undefined ? null : { batches: line.batches, unsampled: line.unsampled ?? 0 };
 				break;
 			case 'dismissed':
 				if (this.#dismissed.size < mostAlerts) this.#dismissed.add(line.id);
@@ -122,13 +139,20 @@ export class AlertLog {
 }
 
 /** What makes the file say these alerts; nothing when it says them already. */
-function linesFor(state: AlertState, alerts: readonly Alert[], time: number, of: string | null): AlertLine[] {
+function linesFor(
+	state: AlertState,
+	alerts: readonly Alert[],
+	time: number,
+	of: string | null,
+	extent: DiagnosisExtent,
+): AlertLine[] {
 	const known = new Map(state.alerts.map((alert) => [alert.id, JSON.stringify(alert)]));
 	const wanted = new Set(alerts.map(({ id }) => id));
 	const anew = state.alerts.some(({ id }) => !wanted.has(id));
 	const changed = anew ? alerts : alerts.filter((alert) => known.get(alert.id) !== JSON.stringify(alert));
 	const lines: AlertLine[] = anew ? [{ format: 1, time, type: 'begin' }] : [];
 	for (const alert of changed) lines.push({ format: 1, time, type: 'alert', alert });
-	if (of !== null && (of !== state.of || lines.length > 0)) lines.push({ format: 1, time, type: 'diagnosed', of });
+	if (of !== null && (of !== state.of || lines.length > 0))
+		lines.push({ format: 1, time, type: 'diagnosed', of, ...extent });
 	return lines;
 }

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { type AbortSignalLike, checkAborted } from '../base/async.ts';
 import { Failure } from '../base/failure.ts';
 import { Diagnosis } from '../core/diagnosis/diagnosis.ts';
+import { type Verdict, verdictOf } from '../core/diagnosis/verdict.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
-import type { Alert } from '../protocol/alert.ts';
 import type { MetricsLine } from '../protocol/metricsLine.ts';
 import { diagnosisRunOf } from './diagnosisRunOf.ts';
 import type { RunContent } from './runContent.ts';
@@ -28,9 +28,9 @@ export interface Diagnosed {
 	readonly tags: TraceTags | null;
 }
 
-/** The alerts of a run as it is on disk, whoever wrote it; what cannot be read is left out. Fails with `cancelled`. */
-export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<readonly Alert[]> {
-	return (await goThrough(content, options)).diagnosis.alerts;
+/** The diagnosis of a run as it is on disk, of any trainer; what cannot be read is left out. Fails with `cancelled`. */
+export async function diagnoseRun(content: RunContent, options: DiagnoseOptions = {}): Promise<Verdict> {
+	return verdictOf((await goThrough(content, options)).diagnosis);
 }
 
 /** The same, for those who go on with what comes. */

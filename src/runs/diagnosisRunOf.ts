@@ -10,6 +10,7 @@ const pair = v.nullable(v.tuple([v.string(), v.string()]));
 /** What of a frozen recipe rules ask for; a recipe may lack any of it. */
 const recipeSchema = v.object({
 	stages: v.pipe(v.array(v.looseObject({ type: v.string() })), v.maxLength(1000)),
+	dataset: v.optional(v.record(v.string(), v.unknown())),
 	template: v.optional(v.looseObject({ think: v.optional(pair), answer: v.optional(pair) })),
 });
 
@@ -26,9 +27,14 @@ export async function diagnosisRunOf(folder: string, format: string, record: Run
 	if (format !== ownFormat) return unknown;
 	const decoded = decode(recipeSchema, await readResolvedRecipe(folder).catch(() => null));
 	if (!decoded.ok) return unknown;
-	const { stages, template } = decoded.value;
+	const { stages, template, dataset } = decoded.value;
 	return {
-		run: { format, rewards, stages: stages.map((settings) => ({ type: settings.type, settings })) },
+		run: {
+			format,
+			rewards,
+			stages: stages.map((settings) => ({ type: settings.type, settings })),
+			...(dataset === undefined ? {} : { dataset }),
+		},
 		tags: template === undefined ? null : { think: template.think ?? null, answer: template.answer ?? null },
 	};
 }

@@ -1,14 +1,5 @@
 import type { DashboardAlert } from '../../src/protocol/dashboardMessages.ts';
 
-const rank = { error: 0, warning: 1, info: 2 } as const;
-
-/** What holds now comes first, then what is worse, then what began last. Pure. */
-export function inOrder(alerts: readonly DashboardAlert[]): DashboardAlert[] {
-	return alerts.toSorted(
-		(a, b) => Number(b.holds) - Number(a.holds) || rank[a.level] - rank[b.level] || b.step - a.step,
-	);
-}
-
 export interface AlertCounts {
 	readonly error: number;
 	readonly warning: number;

@@ -3,7 +3,7 @@ import { nextFocus } from '../lib/a11y.ts';
 import { element, fill, setAria, setText, uniqueId } from '../lib/dom.ts';
 import { icon } from '../lib/icons.ts';
 import { type AlertActions, alertItem } from './alertItem.ts';
-import { countAlerts, inOrder } from './alertOrder.ts';
+import { countAlerts } from './alertOrder.ts';
 
 export interface AlertsNeeds extends AlertActions {
 	readonly collapsed: boolean;
@@ -13,7 +13,7 @@ export interface AlertsNeeds extends AlertActions {
 	readonly announce: (words: string) => void;
 }
 
-/** What goes wrong in the run, as a list like that of VS Code's problems; one quiet line when nothing does. */
+/** What goes wrong in the run, as a list like that of VS Code's problems, below one sentence on the likely cause. */
 export class AlertsView {
 	readonly element: HTMLElement;
 	readonly #needs: AlertsNeeds;
@@ -100,10 +100,12 @@ export class AlertsView {
 		setText(this.#more, this.#showsDismissed ? 'Hide dismissed alerts' : `Show ${counts.dismissed} dismissed`);
 	}
 
-	#renderLine({ phase }: DashboardAlerts, shown: number): void {
-		this.#line.hidden = shown > 0;
-		if (shown > 0) return;
-		if (phase === 'off') {
+	#renderLine({ phase, summary }: DashboardAlerts, shown: number): void {
+		const isShown = shown === 0 || (phase === 'ready' && summary?.kind === 'alerts');
+		this.#line.hidden = !isShown;
+		if (!isShown) return;
+		if (shown > 0) fill(this.#line, element('span', null, summary?.text ?? ''));
+		else if (phase === 'off') {
 			const on = element(
 				'button',
 				{ class: 'link', attributes: { type: 'button' }, on: { click: this.#needs.openSetting } },
@@ -112,13 +114,21 @@ export class AlertsView {
 			fill(this.#line, icon('info'), element('span', null, 'The diagnosis of runs is switched off.'), on);
 		} else if (phase === 'reading') {
 			fill(this.#line, icon('clock'), element('span', null, 'Looking through the run for what goes wrong.'));
+		} else if (summary?.kind === 'short') {
+			fill(this.#line, icon('info'), element('span', null, summary.text));
 		} else {
-			fill(this.#line, icon('check'), element('span', null, 'No alerts: nothing that goes wrong was found.'));
+			// Alerts that are dismissed do not make a run free of issues.
+			const isClear = summary?.kind === 'clear';
+			fill(
+				this.#line,
+				icon(isClear ? 'check' : 'info'),
+				element('span', null, isClear ? summary.text : 'No alerts are shown.'),
+			);
 		}
 	}
 
 	#renderList(alerts: readonly DashboardAlert[]): void {
-		const shown = inOrder(alerts.filter((alert) => this.#showsDismissed || !alert.dismissed));
+		const shown = alerts.filter((alert) => this.#showsDismissed || !alert.dismissed);
 		const focused = this.#focused();
 		this.#list.hidden = shown.length === 0 || (this.#collapsed && alerts.some((alert) => !alert.dismissed));
 		const items = shown.map((alert) => alertItem(alert, this.#needs));

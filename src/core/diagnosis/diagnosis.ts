@@ -49,6 +49,10 @@ export class Diagnosis {
 	#stage: string | null = null;
 	#row: Row | null = null;
 	#revision = 0;
+	/** Of the present stage, and of the longest: rows of sampling stages, those with a reward, and steps with rollouts. */
+	readonly #seen = { rows: 0, rewarded: 0, steps: 0 };
+	#batches = 0;
+	#unsampled = 0;
 
 	constructor(run: DiagnosisRun, rules: readonly Rule[] = allRules) {
 		this.#working = rules.map((rule) => ({ rule, watch: rule.watch(run), holding: [], news: false }));
@@ -57,6 +61,16 @@ export class Diagnosis {
 	/** All alerts so far, in the order in which they began to hold; those that hold no more have a `lastStep` behind. */
 	get alerts(): readonly Alert[] {
 		return [...this.#found.values()].map(({ alert }) => alert);
+	}
+
+	/** Generation batches of the longest sampling stage; rules say little before there are `shortRun` of them. */
+	get batches(): number {
+		return this.#batches;
+	}
+
+	/** Rows of stages that sample nothing: there only losses are looked at. */
+	get unsampled(): number {
+		return this.#unsampled;
 	}
 
 	/** Grows when there is a new alert, or one has another level, or begins or ends to hold. */
@@ -80,7 +94,14 @@ export class Diagnosis {
 		this.#takeEvaluations();
 	}
 
+	#count(what: 'rows' | 'rewarded' | 'steps'): void {
+		this.#seen[what]++;
+		const { rows, rewarded, steps } = this.#seen;
+		this.#batches = Math.max(this.#batches, rewarded > 0 ? rewarded : Math.max(rows, steps));
+	}
+
 	addStep(facts: StepFacts): void {
+		this.#count('steps');
 		for (const working of this.#working) {
 			if (working.watch.step === undefined) continue;
 			working.news = true;
@@ -90,6 +111,7 @@ export class Diagnosis {
 
 	#addRow(line: MetricsLine): void {
 		if (unsampled.has(line.stage)) {
+			this.#unsampled++;
 			this.#addUnsampled(new Row(line));
 			return;
 		}
@@ -99,6 +121,7 @@ export class Diagnosis {
 		}
 		const row = new Row(line);
 		this.#row = row;
+		this.#count(row.get('reward') === null ? 'rows' : 'rewarded');
 		for (const working of this.#working) {
 			if (working.watch.row !== undefined) this.#take(working, working.watch.row(row), row.step);
 		}
@@ -120,6 +143,7 @@ export class Diagnosis {
 	}
 
 	#beginStage(): void {
+		Object.assign(this.#seen, { rows: 0, rewarded: 0, steps: 0 });
 		for (const working of this.#working) {
 			working.watch.stage?.();
 			this.#take(working, [], this.#row?.step ?? 0);
@@ -167,6 +191,7 @@ export class Diagnosis {
 			step: known?.alert.step ?? at,
 			lastStep: at,
 			time: known?.alert.time ?? this.#row?.time ?? 0,
+			cause: asCause(rule.title),
 			...told,
 			metrics: [...metrics],
 			evidence: [...evidence],
@@ -183,6 +208,11 @@ export class Diagnosis {
 		this.#found.delete(rule.name);
 		return { ...vague, holds: false };
 	}
+}
+
+/** "Dead groups" -> "dead groups"; "KL blow-up" stays. */
+function asCause(title: string): string {
+	return /^[A-Z][a-z]/.test(title) ? `${title[0]?.toLowerCase()}${title.slice(1)}` : title;
 }
 
 export interface WholeRun {

@@ -1,3 +1,4 @@
+import type { RecipeEdit } from '../../protocol/alert.ts';
 import type { MetricsLine } from '../../protocol/metricsLine.ts';
 
 /** A stage of the recipe, as far as rules ask for it. */
@@ -15,6 +16,8 @@ export interface DiagnosisRun {
 	readonly rewards: readonly { readonly name: string; readonly weight: number }[];
 	/** Of the frozen recipe; empty: another trainer's run, or not known. */
 	readonly stages: readonly DiagnosisStage[];
+	/** Of the frozen recipe; absent: another trainer's run, or not known. */
+	readonly dataset?: Readonly<Record<string, unknown>>;
 }
 
 /** A row of metrics as rules read it. */
@@ -50,12 +53,26 @@ export class Row {
 
 export type RecipePath = (string | number)[];
 
-/** Which line of the recipe to change; null where the run has no recipe of ours. */
+/** Which key of the recipe to change, to what in words, and as changes that can be applied. */
+export interface RecipeAdvice {
+	readonly path: RecipePath;
+	readonly suggestion: string;
+	readonly edits?: RecipeEdit[];
+}
+
+/** Which key of the recipe to change; null where the run has no recipe of ours. */
 export function recipeAdvice(
 	path: RecipePath | null,
 	suggestion: string,
-): { path: RecipePath; suggestion: string } | null {
-	return path === null ? null : { path, suggestion };
+	edits: readonly RecipeEdit[] = [],
+): RecipeAdvice | null {
+	if (path === null) return null;
+	return edits.length === 0 ? { path, suggestion } : { path, suggestion, edits: [...edits] };
+}
+
+/** Advice that sets one key; without a value only the words. */
+export function setAdvice(path: RecipePath | null, suggestion: string, value: unknown): RecipeAdvice | null {
+	return recipeAdvice(path, suggestion, path === null || value === null ? [] : [{ path, value }]);
 }
 
 /** The key of a run's RL stage; null where the recipe is not known. */

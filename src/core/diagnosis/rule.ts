@@ -1,6 +1,6 @@
 import type { Alert, Evidence } from '../../protocol/alert.ts';
 import type { EvaluationSummary } from '../../protocol/evaluation.ts';
-import type { DiagnosisRun, RecipePath, Row } from './diagnosisRun.ts';
+import type { DiagnosisRun, RecipeAdvice, Row } from './diagnosisRun.ts';
 import type { StepFacts } from './stepFacts.ts';
 import type { ThresholdName } from './thresholds.ts';
 
@@ -13,7 +13,9 @@ export interface Telling {
 	/** By canonical name. */
 	readonly metrics: readonly string[];
 	readonly evidence: readonly Evidence[];
-	readonly recipe: { readonly path: RecipePath; readonly suggestion: string } | null;
+	/** Noun phrase that completes "Likely cause: ..."; default: the title of the rule. */
+	readonly cause?: string;
+	readonly recipe: RecipeAdvice | null;
 }
 
 /** A rule holds. Words are put together only when they are needed. */
@@ -54,5 +56,7 @@ export interface Rule {
 	readonly thresholds: readonly ThresholdName[];
 	/** Whether it sees rows of stages that sample nothing, too. */
 	readonly everyStage?: boolean;
+	/** Rules whose alerts may be consequences of what this one finds: they rank below it. */
+	readonly explains?: readonly string[];
 	watch(run: DiagnosisRun): Watch;
 }

@@ -4,6 +4,7 @@ import { dominantReward } from './rules/dominantReward.ts';
 import { entropyCollapse } from './rules/entropyCollapse.ts';
 import { formatWithoutAccuracy } from './rules/formatWithoutAccuracy.ts';
 import { klBlowUp } from './rules/klBlowUp.ts';
+import { learningRateHigh } from './rules/learningRateHigh.ts';
 import { lengthDrift } from './rules/lengthDrift.ts';
 import { notANumber } from './rules/notANumber.ts';
 import { overlong } from './rules/overlong.ts';
@@ -15,6 +16,7 @@ import { throughputDrop } from './rules/throughputDrop.ts';
 /** Every rule; docs/diagnosis.md is made from them. */
 export const rules: readonly Rule[] = [
 	notANumber,
+	learningRateHigh,
 	deadGroups,
 	overlong,
 	entropyCollapse,

@@ -31,8 +31,13 @@ export class Recent {
 		return sum / (to - from);
 	}
 
+	/** Oldest first. */
+	values(): number[] {
+		return Array.from({ length: this.#count }, (_, i) => this.#at(i));
+	}
+
 	median(): number {
-		return medianOf(Array.from({ length: this.#count }, (_, i) => this.#at(i)));
+		return medianOf(this.values());
 	}
 
 	clear(): void {
@@ -94,6 +99,12 @@ export class Course {
 		this.#median ??= medianOf(this.#values);
 		return this.#median;
 	}
+}
+
+/** Sample standard deviation (n - 1); NaN below two values. */
+export function deviationOf(values: readonly number[]): number {
+	const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+	return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
 }
 
 /** NaN when there are none. */

@@ -13,6 +13,30 @@ export interface Threshold {
 const threshold = (value: number, unit: string, why: string): Threshold => ({ value, unit, why });
 
 export const thresholds = {
+	degradeBatches: threshold(10, 'batches', 'The mean of ten batches scatters by a third of what one does.'),
+	openingBatches: threshold(
+		3,
+		'batches',
+		'The first batch is sampled before any update, the next two after one and two: with a rate that ruins a policy within a few updates, later ones no longer show what it began with.',
+	),
+	degradeShare: threshold(
+		0.25,
+		'of reward_std',
+		'A quarter of what completions differ by is a fall that is plain to see on a chart; for a reward of 0 or 1 it is 0.12 of accuracy at most.',
+	),
+	degradeErrors: threshold(
+		4,
+		'standard errors',
+		'A run is looked at after each of hundreds of batches, against the same first ones: at four standard errors (3 in 100,000 by chance) that stays rare, at three one flat run in forty would be called ruined.',
+	),
+	degradeEvaluations: threshold(2, 'evaluations', 'One alone may be below by chance, 95% intervals apart or not.'),
+	rateCut: threshold(
+		10,
+		'times lower',
+		'Rates are searched for in powers of ten (common practice from Bengio 2012 on), and a rate that ruins a policy within tens of updates is not wrong by a factor of two.',
+	),
+	usualBeta: threshold(0.04, '', 'The KL coefficient of GRPO in DeepSeekMath (Shao et al. 2024, section 4.2).'),
+
 	deadShare: threshold(
 		0.8,
 		'share of groups',

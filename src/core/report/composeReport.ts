@@ -1,4 +1,4 @@
-import type { Alert } from '../../protocol/alert.ts';
+import type { Verdict } from '../diagnosis/verdict.ts';
 import { canonicalJson } from '../pipeline/canonicalJson.ts';
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
 import { evaluationSection, evaluationsSection } from './evaluationSections.ts';
@@ -237,7 +237,7 @@ function runSections(run: ReportedRun): ReportSection[] {
 		...(evaluations === null ? [] : [evaluations]),
 		...(run.rollouts.length === 0 ? [] : [rolloutsSection(run.rollouts)]),
 		...(run.searches.length === 0 ? [] : [searchesSection(run.searches)]),
-		diagnosisSection(run.alerts),
+		diagnosisSection(run.diagnosis),
 		...(run.recipe === undefined ? [] : [recipeSection(run.recipe)]),
 		{
 			title: 'Environment',
@@ -339,19 +339,17 @@ function searchesSection(searches: readonly ReportedSearch[]): ReportSection {
 	};
 }
 
-const levels: Readonly<Record<Alert['level'], number>> = { error: 0, warning: 1, info: 2 };
-
-function diagnosisSection(alerts: readonly Alert[]): ReportSection {
-	if (alerts.length === 0) {
-		return { title: 'Diagnosis', blocks: [{ kind: 'paragraph', text: 'No rule found anything that goes wrong.' }] };
-	}
-	const sorted = [...alerts].sort((a, b) => levels[a.level] - levels[b.level] || a.step - b.step);
+function diagnosisSection(diagnosis: Verdict | null): ReportSection {
+	const text = diagnosis?.summary ?? 'The run could not be diagnosed.';
+	const alerts = diagnosis?.alerts ?? [];
+	if (alerts.length === 0) return { title: 'Diagnosis', blocks: [{ kind: 'paragraph', text }] };
 	return {
 		title: 'Diagnosis',
 		blocks: [
+			{ kind: 'paragraph', text },
 			{
 				kind: 'table',
-				caption: 'What rules found; docs/diagnosis.md says how',
+				caption: 'Alerts by likely cause (docs/diagnosis.md)',
 				columns: [
 					{ title: 'rule' },
 					{ title: 'level' },
@@ -359,7 +357,7 @@ function diagnosisSection(alerts: readonly Alert[]): ReportSection {
 					{ title: 'what' },
 					{ title: 'what to do' },
 				],
-				rows: sorted
+				rows: alerts
 					.slice(0, most.alerts)
 					.map(({ rule, level, step, lastStep, message, action }) => [
 						rule,

@@ -1,5 +1,5 @@
-import type { Alert } from '../../protocol/alert.ts';
 import type { BenchmarkName } from '../../protocol/benchmarks.ts';
+import type { Verdict } from '../diagnosis/verdict.ts';
 import type { EvaluationReport } from '../evaluation/evaluationReport.ts';
 import type { Estimate } from '../evaluation/meanInterval.ts';
 import type { ProblemCount } from '../evaluation/pairProblems.ts';
@@ -32,7 +32,8 @@ export interface ReportedRun {
 	readonly evaluations: readonly ReportedEvaluation[];
 	readonly rollouts: readonly ReportedRollout[];
 	readonly searches: readonly ReportedSearch[];
-	readonly alerts: readonly Alert[];
+	/** Alerts by likely cause; null: could not be read. */
+	readonly diagnosis: Verdict | null;
 	/** What could not be read, a sentence each. */
 	readonly gaps: readonly string[];
 }

@@ -1,4 +1,5 @@
 import { ruleTitle } from '../../core/diagnosis/rules.ts';
+import { noAlertsSummary, summaryOf } from '../../core/diagnosis/verdict.ts';
 import type { DashboardAlert, DashboardAlerts } from '../../protocol/dashboardMessages.ts';
 import { displayText } from '../runView.ts';
 import type { DiagnosisState, StandingAlert } from './runDiagnosis.ts';
@@ -7,8 +8,20 @@ import type { DiagnosisState, StandingAlert } from './runDiagnosis.ts';
 const most = 500;
 
 /** As the dashboard is told; every text is cut to one bounded line. */
-export function dashboardAlertsOf({ phase, alerts }: DiagnosisState): DashboardAlerts {
-	return { phase, alerts: alerts.slice(0, most).map(alertOf) };
+export function dashboardAlertsOf({ phase, alerts, extent }: DiagnosisState): DashboardAlerts {
+	const ongoing = alerts.filter(({ holds, dismissed }) => holds && !dismissed).map(({ alert }) => alert);
+	const summary =
+		ongoing.length > 0
+			? { kind: 'alerts' as const, text: displayText(summaryOf(ongoing), 1000) }
+			: extent === null
+				? null
+				: noAlerts(extent);
+	return { phase, alerts: alerts.slice(0, most).map(alertOf), summary };
+}
+
+function noAlerts({ batches, unsampled }: NonNullable<DiagnosisState['extent']>): DashboardAlerts['summary'] {
+	const { kind, summary } = noAlertsSummary(batches, unsampled);
+	return { kind, text: summary };
 }
 
 function alertOf({ alert, holds, dismissed }: StandingAlert): DashboardAlert {

@@ -110,10 +110,11 @@ export class DiagnosisWatch extends Disposable {
 		}
 		const [first, ...more] = claimed;
 		if (first === undefined) return;
-		const { message, evidence, level } = first.alert;
+		const { message, evidence, level, cause } = first.alert;
 		const [place] = evidence;
 		const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-		const text = `${nameOf(view)}: ${displayText(message, 400)}${others}`;
+		const likely = cause === undefined ? '' : `likely cause: ${displayText(cause, 100)}. `;
+		const text = `${nameOf(view)}: ${likely}${displayText(message, 400)}${others}`;
 		await notices[level === 'error' ? 'warning' : 'information'](text, [
 			{ title: 'Open Dashboard', run: () => openDashboard(view.folder) },
 			...(place === undefined

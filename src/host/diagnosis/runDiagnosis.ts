@@ -5,10 +5,11 @@ import { Emitter } from '../../base/event.ts';
 import { Failure } from '../../base/failure.ts';
 import type { Diagnosis } from '../../core/diagnosis/diagnosis.ts';
 import { rules } from '../../core/diagnosis/rules.ts';
-import { thresholds } from '../../core/diagnosis/thresholds.ts';
+import { limit, thresholds } from '../../core/diagnosis/thresholds.ts';
+import { rankAlerts } from '../../core/diagnosis/verdict.ts';
 import type { Alert } from '../../protocol/alert.ts';
 import type { RunRecord, RunStatus } from '../../protocol/runRecord.ts';
-import { AlertLog, type AlertState, diagnosedState } from '../../runs/alertLog.ts';
+import { AlertLog, type AlertState, type DiagnosisExtent, diagnosedState } from '../../runs/alertLog.ts';
 import { type Diagnosed, goThrough } from '../../runs/diagnoseRun.ts';
 import { followRun } from '../../runs/followRun.ts';
 import { openRun } from '../../runs/openRun.ts';
@@ -28,7 +29,10 @@ export interface StandingAlert {
 export interface DiagnosisState {
 	/** `reading`: what is there is what was found before. */
 	readonly phase: 'reading' | 'ready';
+	/** Most likely cause first. */
 	readonly alerts: readonly StandingAlert[];
+	/** How much of the run there was to look at; null: not known yet. */
+	readonly extent: DiagnosisExtent | null;
 }
 
 export interface RunDiagnosisOptions {
@@ -59,7 +63,7 @@ export class RunDiagnosis extends Disposable {
 	readonly #options: RunDiagnosisOptions;
 	readonly #changed: Emitter<void>;
 	readonly #abort = new AbortController();
-	#state: DiagnosisState = { phase: 'reading', alerts: [] };
+	#state: DiagnosisState = { phase: 'reading', alerts: [], extent: null };
 	#log: AlertLog | null = null;
 	#record: RunRecord | null = null;
 	#live = false;
@@ -125,14 +129,16 @@ export class RunDiagnosis extends Disposable {
 		await this.#readRecord(content);
 		const known = await this.#readLog(log);
 		const record = this.#record;
-		if (!this.#live && record !== null && known.of === diagnosedState(record, record.step, version)) {
+		const isKnown = record !== null && known.of === diagnosedState(record, record.step, version);
+		if (!this.#live && isKnown && known.extent !== null) {
 			this.#tell({
 				phase: 'ready',
 				alerts: standing(known.alerts, heldAt(known.alerts, record.step), known.dismissed),
+				extent: known.extent,
 			});
 			return;
 		}
-		this.#tell({ phase: 'reading', alerts: standing(known.alerts, new Set(), known.dismissed) });
+		this.#tell({ phase: 'reading', alerts: standing(known.alerts, new Set(), known.dismissed), extent: null });
 		const { signal } = this.#abort;
 		const diagnosed = await this.#options.turns.queue(() => goThrough(content, { signal }));
 		if (this.disposed) return;
@@ -147,7 +153,7 @@ export class RunDiagnosis extends Disposable {
 			return await log.read();
 		} catch (error) {
 			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
-			return { alerts: [], dismissed: new Set(), of: null };
+			return { alerts: [], dismissed: new Set(), of: null, extent: null };
 		}
 	}
 
@@ -193,19 +199,20 @@ export class RunDiagnosis extends Disposable {
 	/** Shows and keeps what was found. @param whole the run has ended, and nothing is left to look at */
 	async #publish(diagnosis: Diagnosis, whole: boolean): Promise<void> {
 		const log = this.#log as AlertLog;
-		const { alerts, holding } = diagnosis;
+		const { alerts, holding, batches, unsampled } = diagnosis;
+		const extent = { batches, unsampled };
 		const record = this.#record;
 		const of = whole && record !== null ? diagnosedState(record, record.step, version) : null;
 		let dismissed: ReadonlySet<string> = new Set();
 		try {
-			await log.save(alerts, Date.now() / 1000, of);
+			await log.save(alerts, Date.now() / 1000, of, extent);
 			dismissed = (await log.read()).dismissed;
 		} catch (error) {
 			// A folder that cannot be written to is no reason not to show what was found.
 			this.#options.warn(`alerts of ${this.folder}: ${Failure.from(error).toString()}`);
 			dismissed = new Set(this.#state.alerts.filter((one) => one.dismissed).map((one) => one.alert.id));
 		}
-		this.#tell({ phase: 'ready', alerts: standing(alerts, holding, dismissed) });
+		this.#tell({ phase: 'ready', alerts: standing(alerts, holding, dismissed), extent });
 	}
 
 	#tell(state: DiagnosisState): void {
@@ -249,6 +256,8 @@ class LiveDiagnosis {
 	/** Revision and step as they were said last. */
 	#told: number;
 	#toldStep: number;
+	#toldBatches: number;
+	#short: boolean;
 
 	constructor(content: RunContent, { diagnosis, lastStep, steps, tags }: Diagnosed, signal: AbortSignal) {
 		this.#content = content;
@@ -259,6 +268,8 @@ class LiveDiagnosis {
 		this.#signal = signal;
 		this.#told = diagnosis.revision;
 		this.#toldStep = lastStep;
+		this.#toldBatches = diagnosis.batches;
+		this.#short = diagnosis.batches < limit('shortRun');
 	}
 
 	/** @returns `anew`: all of it is to be gone through again; a promise when a round is over: whether something changed */
@@ -306,9 +317,13 @@ class LiveDiagnosis {
 
 	/** Whether there is something to say; steps alone are said now and then. */
 	#changed(): boolean {
-		const { revision, holding } = this.#diagnosis;
+		const { revision, holding, batches } = this.#diagnosis;
+		const isShort = batches < limit('shortRun');
+		const grew = (this.#short && batches > this.#toldBatches) || this.#short !== isShort;
+		this.#short = isShort;
+		this.#toldBatches = batches;
 		const moved = holding.size > 0 && this.#lastStep >= this.#toldStep + 20;
-		if (revision === this.#told && !moved) return false;
+		if (revision === this.#told && !moved && !grew) return false;
 		this.#told = revision;
 		this.#toldStep = this.#lastStep;
 		return true;
@@ -330,5 +345,10 @@ function standing(
 	holding: ReadonlySet<string>,
 	dismissed: ReadonlySet<string>,
 ): StandingAlert[] {
-	return alerts.map((alert) => ({ alert, holds: holding.has(alert.id), dismissed: dismissed.has(alert.id) }));
+	const all = alerts.map((alert) => ({ alert, holds: holding.has(alert.id), dismissed: dismissed.has(alert.id) }));
+	return rankAlerts(
+		all,
+		({ alert }) => alert,
+		({ holds }) => holds,
+	);
 }

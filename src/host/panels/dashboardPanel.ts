@@ -114,7 +114,7 @@ export class DashboardPanel extends RunPanel<DashboardEvent, DashboardCommand, t
 		this.#endLease();
 		if (this.disposed) return;
 		if (diagnoses === null) {
-			this.#session.setAlerts({ phase: 'off', alerts: [] });
+			this.#session.setAlerts({ phase: 'off', alerts: [], summary: null });
 			return;
 		}
 		const lease = diagnoses.lease(this.runFolder);

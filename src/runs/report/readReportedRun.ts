@@ -50,7 +50,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 	const rollouts = await part('Rollouts', readChosenRollouts(context), []);
 	const evaluations = own ? await part('Evaluations of checkpoints', readReportedEvaluations(context), []) : [];
 	const searches = own ? await part('Searches', readReportedSearches(content.folder, signal), []) : [];
-	const alerts = await part('Diagnosis', diagnoseRun(content, signal === undefined ? {} : { signal }), []);
+	const diagnosis = await part('Diagnosis', diagnoseRun(content, signal === undefined ? {} : { signal }), null);
 	for (const { file, line, message, records } of content.faults.slice(0, 20)) {
 		gaps.push(
 			`${file}${line === null ? '' : `, line ${line}`}: ${message}${records > 1 ? ` (${records} records)` : ''}`,
@@ -76,7 +76,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 		note: person.note ?? null,
 		environment: environmentOf(record),
 		recipe,
-		...{ stages, evaluations, rollouts, searches, alerts },
+		...{ stages, evaluations, rollouts, searches, diagnosis },
 		gaps: [...(record.foreign?.notes ?? []), ...gaps],
 	};
 }

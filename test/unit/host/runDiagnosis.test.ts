@@ -158,6 +158,20 @@ describe('the diagnosis of a run in the editor', () => {
 		assert.ok(warned.length > 0);
 	});
 
+	it('says of a short run that it is too short, read from its log too', async () => {
+		const folder = newRun();
+		await writeRecord(folder, { step: 6 });
+		await writeFile(join(folder, 'metrics.jsonl'), text(rows(6, () => ({ reward: 0, reward_std: 0 }))));
+		for (let i = 0; i < 2; i++) {
+			const { diagnosis } = diagnose(folder);
+			await until('ready', () => diagnosis.state.phase === 'ready');
+			assert.deepEqual(dashboardAlertsOf(diagnosis.state).summary, {
+				kind: 'short',
+				text: 'Too few batches to diagnose (6 of 20).',
+			});
+		}
+	});
+
 	it('tells the dashboard in bounded lines', () => {
 		const alert = {
 			id: 'x'.repeat(9000),
@@ -186,6 +200,7 @@ describe('the diagnosis of a run in the editor', () => {
 					dismissed: false,
 				},
 			],
+			extent: { batches: 40, unsampled: 0 },
 		}).alerts[0];
 		assert.ok(told && told.message.length <= 1000 && told.message.startsWith('a b'));
 		assert.equal(told.title, 'Overlong completions');
@@ -239,7 +254,10 @@ describe('the watch over live runs', () => {
 		const first = openWindow(storage, folder);
 		first.see();
 		await until('told', () => first.told.length > 0);
-		assert.match(first.told[0]?.text ?? '', /^sums: 50 % of the completions .*cut off/);
+		assert.match(
+			first.told[0]?.text ?? '',
+			/^sums: likely cause: completions truncated\. 50 % of the completions .*cut off/,
+		);
 		assert.deepEqual(first.told[0]?.actions, ['Open Dashboard']);
 		assert.equal(first.told[0]?.level, 'information');
 		first.see();

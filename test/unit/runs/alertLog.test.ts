@@ -29,20 +29,22 @@ afterEach(() => rm(join(folder, '..'), { recursive: true, force: true }));
 
 const lines = async () => (await readFile(join(folder, alertsFile), 'utf8')).trimEnd().split('\n');
 
+const extent = { batches: 40, unsampled: 0 };
+
 describe('the log of alerts', () => {
 	it('is empty until there is something to say', async () => {
 		const log = new AlertLog(folder);
-		assert.deepEqual(await log.read(), { alerts: [], dismissed: new Set(), of: null });
-		await log.save([], 1, null);
+		assert.deepEqual(await log.read(), { alerts: [], dismissed: new Set(), of: null, extent: null });
+		await log.save([], 1, null, extent);
 		await assert.rejects(lines());
 	});
 
 	it('adds what is new and nothing twice, whoever wrote it', async () => {
 		const [one, other] = [new AlertLog(folder), new AlertLog(folder)];
-		await one.save([alert('a')], 1, null);
-		await other.save([alert('a')], 2, null);
+		await one.save([alert('a')], 1, null, extent);
+		await other.save([alert('a')], 2, null, extent);
 		assert.equal((await lines()).length, 1);
-		await other.save([alert('a', { lastStep: 40 }), alert('b')], 3, null);
+		await other.save([alert('a', { lastStep: 40 }), alert('b')], 3, null, extent);
 		assert.equal((await lines()).length, 3);
 		const { alerts } = await one.read();
 		assert.deepEqual(
@@ -56,10 +58,10 @@ describe('the log of alerts', () => {
 
 	it('begins anew when an alert is no longer one, and remembers what was dismissed', async () => {
 		const log = new AlertLog(folder);
-		await log.save([alert('a'), alert('b')], 1, null);
+		await log.save([alert('a'), alert('b')], 1, null, extent);
 		await log.dismiss('b', true, 2);
 		await log.dismiss('b', true, 3);
-		await log.save([alert('b')], 4, null);
+		await log.save([alert('b')], 4, null, extent);
 		const state = await new AlertLog(folder).read();
 		assert.deepEqual(
 			state.alerts.map(({ id }) => id),
@@ -73,11 +75,11 @@ describe('the log of alerts', () => {
 
 	it('knows for which state of the run it is complete, until something is added', async () => {
 		const log = new AlertLog(folder);
-		await log.save([], 1, 'run 1 480');
+		await log.save([], 1, 'run 1 480', extent);
 		assert.equal((await new AlertLog(folder).read()).of, 'run 1 480');
-		await log.save([], 2, 'run 1 480');
+		await log.save([], 2, 'run 1 480', extent);
 		assert.equal((await lines()).length, 1);
-		await log.save([alert('a')], 3, null);
+		await log.save([alert('a')], 3, null, extent);
 		assert.equal((await log.read()).of, null);
 	});
 
@@ -88,7 +90,7 @@ describe('the log of alerts', () => {
 			'{"format":1,"time":1,"type":"alert","alert":{"id":5}}\nnot json\n{"format":9,"type":"begin"}\n{"format":1,"ti',
 		);
 		const log = new AlertLog(folder);
-		await log.save([alert('a')], 1, null);
+		await log.save([alert('a')], 1, null, extent);
 		assert.deepEqual(
 			(await new AlertLog(folder).read()).alerts.map(({ id }) => id),
 			['a'],
@@ -99,7 +101,7 @@ describe('the log of alerts', () => {
 		await mkdir(folder);
 		const elsewhere = join(folder, '..', 'elsewhere');
 		await symlink(elsewhere, join(folder, alertsFile));
-		await assert.rejects(new AlertLog(folder).save([alert('a')], 1, null), /not a regular file/);
+		await assert.rejects(new AlertLog(folder).save([alert('a')], 1, null, extent), /not a regular file/);
 		await assert.rejects(readFile(elsewhere));
 	});
 });

@@ -23,11 +23,15 @@ describe('the diagnosis of a run', () => {
 	it('finds truth in the fixtures: a run whose completions are cut off, and nothing in short ones', async () => {
 		const trl = await diagnoseRun(await fixture('trl-run'));
 		assert.deepEqual(
-			trl.map(({ id, step, lastStep }) => [id, step, lastStep]),
+			trl.alerts.map(({ id, step, lastStep }) => [id, step, lastStep]),
 			[['overlong', 20, 30]],
 		);
 		for (const path of ['verl', 'prime-rl/run', 'nemo-rl/exp_001', 'tinker/log', 'skyrl']) {
-			assert.deepEqual(await diagnoseRun(await fixture(path)), [], path);
+			const { alerts, kind, summary } = await diagnoseRun(await fixture(path));
+			assert.deepEqual(alerts, [], path);
+			// A few steps are too little to say that all is well.
+			assert.equal(kind, 'short', path);
+			assert.match(summary, /^Too few batches to diagnose \(\d+ of 20\)\.$/, path);
 		}
 	});
 
@@ -45,7 +49,7 @@ describe('the diagnosis of a run', () => {
 			await writeFile(join(folder, 'rollouts', `${step}.jsonl`), `${[...rows, ...others].join('\n')}\n`);
 		}
 		const content = await openRun(folder);
-		const alerts = await diagnoseRun(content);
+		const { alerts } = await diagnoseRun(content);
 		assert.deepEqual(
 			alerts.map(({ id }) => id),
 			['dead-groups:parse-failed'],

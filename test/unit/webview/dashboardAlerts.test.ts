@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Browser } from 'playwright-core';
 import type { DashboardAlert, DashboardAlerts } from '../../../src/protocol/dashboardMessages.ts';
-import { countAlerts, inOrder, whenOf } from '../../../webview/dashboard/alertOrder.ts';
+import { countAlerts, whenOf } from '../../../webview/dashboard/alertOrder.ts';
 import { explainMetric } from '../../../webview/dashboard/explanations.ts';
 import { launchChromium, skip } from '../../support/chromium.ts';
 import { writeMetricsRun } from './dashboardFixture.ts';
@@ -32,6 +32,17 @@ const alert = (id: string, more: Partial<DashboardAlert> = {}): DashboardAlert =
 });
 
 const some: readonly DashboardAlert[] = [
+	alert('kl-blow-up', {
+		title: 'KL blow-up',
+		level: 'error',
+		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), 0.08 before.',
+		action:
+			'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
+		step: 410,
+		evidence: [],
+		recipe: { key: 'stages[1].learning_rate', suggestion: 'lower than 0.0001, such as 0.0000333' },
+	}),
+	alert('dead-groups:truncated'),
 	alert('throughput-drop', {
 		title: 'Throughput drop',
 		level: 'info',
@@ -43,28 +54,19 @@ const some: readonly DashboardAlert[] = [
 		evidence: [],
 		recipe: null,
 	}),
-	alert('dead-groups:truncated'),
-	alert('kl-blow-up', {
-		title: 'KL blow-up',
-		level: 'error',
-		message: 'KL to the reference has blown up: 14 nats per token (median of 10 updates), 0.08 before.',
-		action:
-			'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
-		step: 410,
-		evidence: [],
-		recipe: { key: 'stages[1].learning_rate', suggestion: 'lower than 0.0001, such as 0.0000333' },
-	}),
 ];
-const ready = (alerts: readonly DashboardAlert[]): DashboardAlerts => ({ phase: 'ready', alerts: [...alerts] });
+const ready = (alerts: readonly DashboardAlert[]): DashboardAlerts => ({
+	phase: 'ready',
+	alerts: [...alerts],
+	summary: alerts.some(({ holds, dismissed }) => holds && !dismissed)
+		? {
+				kind: 'alerts',
+				text: 'Most likely cause: completions truncated (since step 240; 1 other alert ranks below it).',
+			}
+		: { kind: 'clear', text: 'No issues detected.' },
+});
 
-describe('the order of alerts', () => {
-	it('puts what holds first, then what is worse, then what is newer', () => {
-		assert.deepEqual(
-			inOrder(some).map(({ id }) => id),
-			['kl-blow-up', 'dead-groups:truncated', 'throughput-drop'],
-		);
-	});
-
+describe('alerts', () => {
 	it('counts what is not dismissed', () => {
 		assert.deepEqual(countAlerts([...some, alert('x', { dismissed: true })]), {
 			error: 1,
@@ -134,6 +136,17 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 		assert.deepEqual(view.errors, []);
 	});
 
+	it('have one sentence on the likely cause above them, and keep the order that they come in', async () => {
+		const view = await open({ alerts: ready(some.toReversed()) });
+		assert.match(await view.page.locator('.alerts-line').innerText(), /^Most likely cause: completions truncated/);
+		const ids = () =>
+			view.page.locator('.alert').evaluateAll((items) => items.map((item) => (item as HTMLElement).dataset.alert));
+		assert.deepEqual(
+			await ids(),
+			some.toReversed().map(({ id }) => id),
+		);
+	});
+
 	it('lead to their rollouts, their line of the recipe, and away', async () => {
 		const view = await open({ alerts: ready(some) });
 		const dead = view.page.locator('[data-alert="dead-groups:truncated"]');
@@ -179,13 +192,17 @@ describe('the alerts of a dashboard in a browser', { skip }, () => {
 	});
 
 	it('are one quiet line when there are none, while they are looked for, and when nobody looks', async () => {
-		const view = await open({ alerts: { phase: 'reading', alerts: [] } });
+		const view = await open({ alerts: { phase: 'reading', alerts: [], summary: null } });
 		const line = view.page.locator('.alerts-line');
 		assert.match(await line.innerText(), /Looking through the run/);
 		view.session.setAlerts(ready([]));
-		await view.page.getByText('No alerts').waitFor();
+		await view.page.getByText('No issues detected.').waitFor();
 		assert.deepEqual(await view.violations(), []);
-		view.session.setAlerts({ phase: 'off', alerts: [] });
+		const short = 'Too few batches to diagnose (6 of 20).';
+		view.session.setAlerts({ phase: 'ready', alerts: [], summary: { kind: 'short', text: short } });
+		await view.page.getByText(short).waitFor();
+		assert.equal(await view.page.getByText('No issues detected').count(), 0);
+		view.session.setAlerts({ phase: 'off', alerts: [], summary: null });
 		await view.page.getByText('Open the setting').click();
 		await view.page.waitForTimeout(30);
 		assert.deepEqual(view.asked, [{ method: 'openDiagnosisSetting', params: {} }]);

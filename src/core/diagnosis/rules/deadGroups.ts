@@ -1,5 +1,5 @@
 import type { Evidence } from '../../../protocol/alert.ts';
-import { type DiagnosisRun, recipeAdvice, recipePath, stagePath, stageSetting } from '../diagnosisRun.ts';
+import { type DiagnosisRun, recipeAdvice, recipePath, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
 import { mostEvidence, RecentFacts } from '../recentFacts.ts';
 import type { Holding, Rule, Telling, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
@@ -131,7 +131,8 @@ class DeadGroupsWatch implements Watch {
 					message: judged
 						? `${said}. Most of them are solved: all completions are right.`
 						: `${said}. Most of them are solved: all completions earn about the most that any earns.`,
-					action: 'Go on with harder problems, or end the stage here.',
+					cause: 'problems too easy',
+					action: 'Continue with harder problems, or end the stage here.',
 					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'harder problems'),
 				};
 			case 'too-hard':
@@ -140,6 +141,7 @@ class DeadGroupsWatch implements Watch {
 					message: judged
 						? `${said}. Most of them are too hard: no completion is right.`
 						: `${said}. Most of them are too hard: all completions earn about the least that any earns.`,
+					cause: 'problems too hard',
 					action:
 						'Begin with easier problems or a longer cold start, or sample more completions per prompt so that one is right by chance.',
 					recipe: recipeAdvice(recipePath(this.#run, 'dataset'), 'easier problems, at least to begin with'),
@@ -149,10 +151,12 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}. Most of them are truncated before they answer.`,
+					cause: 'completions truncated',
 					action: 'Allow longer completions.',
-					recipe: recipeAdvice(
+					recipe: setAdvice(
 						key('max_completion_length'),
-						longest === null ? 'more tokens' : `more than ${longest} tokens, such as ${2 * longest}`,
+						longest === null ? 'more tokens' : `${2 * longest} tokens instead of ${longest}`,
+						longest === null ? null : 2 * longest,
 					),
 				};
 			}
@@ -160,6 +164,7 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}. In most of them no answer can be read: completions do not mark it as they should.`,
+					cause: 'answers cannot be parsed',
 					action:
 						'Reward the form, teach it in a cold start, or check that the prompt asks for the marks that the reward looks for.',
 					recipe: recipeAdvice(recipePath(this.#run, 'rewards'), 'a reward of the form, such as {"use": "format"}'),
@@ -169,10 +174,12 @@ class DeadGroupsWatch implements Watch {
 				return {
 					...common,
 					message: `${said}. Most of them repeat the same${judged ? ' wrong' : ''} completion: sampling hardly varies.`,
+					cause: 'sampling temperature too low',
 					action: 'Sample at a higher temperature.',
-					recipe: recipeAdvice(
+					recipe: setAdvice(
 						key('temperature'),
 						temperature === null || temperature >= 1 ? 'above the present one' : `1 instead of ${temperature}`,
+						temperature === null || temperature >= 1 ? null : 1,
 					),
 				};
 			}

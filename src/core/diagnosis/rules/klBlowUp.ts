@@ -1,8 +1,11 @@
-import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Course, Recent } from '../series.ts';
 import { limit } from '../thresholds.ts';
 import { digits } from '../words.ts';
+
+/** A learning rate to try in place of one that is too high. */
+export const lowered = (rate: number): number => Number((rate / limit('rateCut')).toPrecision(3));
 
 class KlWatch implements Watch {
 	readonly #run: DiagnosisRun;
@@ -51,9 +54,10 @@ class KlWatch implements Watch {
 						'The policy is leaving everything that it could do before: go back to a checkpoint before this step with a lower learning rate or a higher beta.',
 					metrics: ['kl', 'grad_norm'],
 					evidence: [],
-					recipe: recipeAdvice(
+					recipe: setAdvice(
 						stagePath(this.#run, row.stage, 'learning_rate'),
-						rate === null ? 'lower' : `lower than ${rate}, such as ${digits(rate / 3)}`,
+						rate === null ? 'lower' : `${lowered(rate)} instead of ${rate}`,
+						rate === null ? null : lowered(rate),
 					),
 				}),
 			},
@@ -65,6 +69,7 @@ class KlWatch implements Watch {
 		if (!this.#update.full) return [];
 		const now = this.#update.median();
 		if (now < limit('policyKl')) return [];
+		const rate = stageSetting(this.#run, row.stage, 'learning_rate');
 		return [
 			{
 				about: 'update',
@@ -74,7 +79,11 @@ class KlWatch implements Watch {
 					action: 'Lower the learning rate, or make fewer updates per batch.',
 					metrics: ['policy_kl', 'clip_ratio/region_mean'],
 					evidence: [],
-					recipe: recipeAdvice(stagePath(this.#run, row.stage, 'learning_rate'), 'lower'),
+					recipe: setAdvice(
+						stagePath(this.#run, row.stage, 'learning_rate'),
+						rate === null ? 'lower' : `${lowered(rate)} instead of ${rate}`,
+						rate === null ? null : lowered(rate),
+					),
 				}),
 			},
 		];
@@ -88,6 +97,6 @@ export const klBlowUp: Rule = {
 		'median `kl` of the last `klBatches` updates >= `klMean` and >= `klGrowth` x the median of all before; or median |`policy_kl`| of the last `klBatches` updates >= `policyKl`.',
 	silent: 'Single spikes (k3 of one rare token), and a KL that has been high from the beginning.',
 	metrics: ['kl', 'policy_kl'],
-	thresholds: ['klMean', 'klGrowth', 'klBatches', 'policyKl', 'shortRun'],
+	thresholds: ['klMean', 'klGrowth', 'klBatches', 'policyKl', 'rateCut', 'shortRun'],
 	watch: (run) => new KlWatch(run),
 };

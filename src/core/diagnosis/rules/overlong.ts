@@ -1,4 +1,4 @@
-import { type DiagnosisRun, type Row, recipeAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import { type DiagnosisRun, type Row, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
 import { RecentFacts } from '../recentFacts.ts';
 import type { Holding, Rule, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
@@ -45,9 +45,11 @@ class OverlongWatch implements Watch {
 						'Allow longer completions, or leave truncated ones out of the loss (mask_truncated_completions): cut off, they earn nothing whatever they were about to say.',
 					metrics: ['completions/clipped_ratio', 'completions/mean_length'],
 					evidence: this.#facts.evidence((group, i) => group.truncated[i] === true),
-					recipe: recipeAdvice(
+					cause: 'completions truncated',
+					recipe: setAdvice(
 						stagePath(this.#run, row.stage, 'max_completion_length'),
-						longest === null ? 'more tokens' : `more than ${longest}, such as ${2 * longest}`,
+						longest === null ? 'more tokens' : `${2 * longest} instead of ${longest}`,
+						longest === null ? null : 2 * longest,
 					),
 				}),
 			},

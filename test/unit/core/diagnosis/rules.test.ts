@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { diagnose, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
+import { Diagnosis, diagnose, type WholeRun } from '../../../../src/core/diagnosis/diagnosis.ts';
 import type { DiagnosisRun } from '../../../../src/core/diagnosis/diagnosisRun.ts';
+import { applyRecipeEdits, editText } from '../../../../src/core/diagnosis/recipeEdits.ts';
 import { rules } from '../../../../src/core/diagnosis/rules.ts';
 import { thresholds } from '../../../../src/core/diagnosis/thresholds.ts';
+import { rankAlerts, verdictOf } from '../../../../src/core/diagnosis/verdict.ts';
 import { alertSchema } from '../../../../src/protocol/alert.ts';
 import { decode } from '../../../../src/protocol/decode.ts';
 import { alive, but, fill, foreignRun, group, healthy, ownRun, rows, steps } from './syntheticRun.ts';
@@ -338,7 +340,8 @@ describe('length drift', () => {
 			300,
 			but((i) => ({ ...flat, reward: 0.9 - i / 400, 'completions/mean_length': Math.max(5, 200 - i) })),
 		);
-		assert.equal(only({ metrics }).id, 'length-drift:shorter');
+		// Reward is below that of the start, too: why is for the ranking to say.
+		assert.deepEqual(ids({ metrics }), ['learning-rate-high', 'length-drift:shorter']);
 	});
 
 	it('is none when growth pays, when short answers earn as much, or without a deviation to compare with', () => {
@@ -681,5 +684,139 @@ describe('the rules', () => {
 					assert.ok((rule.thresholds as readonly string[]).includes(name as string), `${rule.name}: ${name}`);
 			}
 		}
+	});
+});
+
+describe('a learning rate that is too high', () => {
+	/** What GRPO does at ten times its rate: reward and accuracy fall within a few updates, KL rises. */
+	const ruined = (extra: Record<string, number | undefined> = {}) =>
+		but((i, noise) => ({
+			reward: Math.max(0, i < 1 ? 0.42 : 0.2 + 0.2 * Math.exp(-i / 2)) + noise(0.03),
+			reward_std: i < 8 ? 0.45 : 0.15,
+			'rewards/accuracy/mean': i < 3 ? 0.22 : 0,
+			'rewards/accuracy/std': i < 3 ? 0.4 : 0.01,
+			frac_reward_zero_std: i < 5 ? 0.2 : 0.9,
+			kl: 1.45 * (1 - Math.exp(-i / 4)),
+			'eval/heldout/accuracy': i % 20 === 0 ? (i === 0 ? 0.22 : 0) : undefined,
+			...extra,
+		}));
+
+	it('ranks first, with a rate to set, above the dead groups that follow from it', () => {
+		for (let seed = 1; seed <= 10; seed++) {
+			const diagnosis = new Diagnosis(ownRun);
+			for (const facts of steps(60, [group(), group()])) diagnosis.addStep(facts);
+			diagnosis.addMetrics(rows(60, ruined(), { seed }));
+			const { alerts, summary, kind } = verdictOf(diagnosis);
+			assert.equal(kind, 'alerts');
+			assert.equal(alerts[0]?.id, 'learning-rate-high', `${seed}`);
+			assert.ok(alerts.some(({ rule }) => rule === 'dead-groups'));
+			assert.match(summary, /^Most likely cause: learning rate too high \(since step 2\d; /);
+			assert.deepEqual(alerts[0]?.recipe?.edits, [{ path: ['stages', 1, 'learning_rate'], value: 1e-5 }]);
+		}
+	});
+
+	it('names the missing KL term where beta is 0, and says nothing of a recipe that is not ours', () => {
+		const stage = { type: 'grpo', settings: { learning_rate: 1e-3, beta: 0 } };
+		const free = { ...ownRun, stages: [stage] };
+		const [alert] = diagnose(free, { metrics: rows(60, ruined({ kl: undefined })) });
+		assert.equal(alert?.id, 'learning-rate-high:no-kl');
+		assert.deepEqual(alert?.recipe?.edits, [
+			{ path: ['stages', 0, 'learning_rate'], value: 1e-4 },
+			{ path: ['stages', 0, 'beta'], value: 0.04 },
+		]);
+		assert.equal(diagnose(foreignRun, { metrics: rows(60, ruined()) })[0]?.recipe, null);
+	});
+
+	it('is seen in held-out accuracy alone, and not where reward rises', () => {
+		const heldOut = (rise: number) =>
+			but((i, noise) => ({
+				reward: 0.4 + rise * Math.min(1, i / 30) + noise(0.05),
+				reward_std: 0.4,
+				'eval/heldout/accuracy': i % 10 === 0 ? (i === 0 ? 0.5 : 0.1) : undefined,
+				'eval/heldout/accuracy_low': i % 10 === 0 ? (i === 0 ? 0.44 : 0.06) : undefined,
+				'eval/heldout/accuracy_high': i % 10 === 0 ? (i === 0 ? 0.56 : 0.15) : undefined,
+			}));
+		assert.equal(diagnose(ownRun, { metrics: rows(40, heldOut(0)) })[0]?.rule, 'learning-rate-high');
+		assert.ok(!ids({ metrics: rows(60, heldOut(0.4)) }).includes('learning-rate-high'));
+	});
+
+	it('is not seen in noise, however few completions a batch has', () => {
+		for (let seed = 1; seed <= 200; seed++) {
+			const flat = rows(100, (_, noise) => ({ reward: 0.4 + noise(0.2), reward_std: 0.45 }), { seed });
+			assert.deepEqual(ids({ metrics: flat }), [], `${seed}`);
+		}
+	});
+});
+
+describe('a verdict', () => {
+	it('does not call a run fine that is too short to tell', () => {
+		const diagnosis = new Diagnosis(ownRun);
+		diagnosis.addMetrics(rows(6, () => ({ reward: 0, reward_std: 0, frac_reward_zero_std: 1 })));
+		assert.deepEqual(verdictOf(diagnosis), {
+			kind: 'short',
+			summary: 'Too few batches to diagnose (6 of 20).',
+			alerts: [],
+		});
+		diagnosis.addMetrics(rows(30, healthy, { from: 7 }));
+		assert.deepEqual(verdictOf(diagnosis), { kind: 'clear', summary: 'No issues detected.', alerts: [] });
+	});
+
+	it('says what it looked at where nothing is sampled', () => {
+		const diagnosis = new Diagnosis(ownRun);
+		diagnosis.addMetrics(rows(60, () => ({ loss: 0.1 }), { stage: 'sft' }));
+		assert.match(verdictOf(diagnosis).summary, /^No generation batches to diagnose/);
+	});
+
+	it('counts batches, not updates, and rollouts where there are no metrics', () => {
+		const updates = new Diagnosis(ownRun);
+		updates.addMetrics(rows(60, (i) => (i % 4 === 0 ? { reward: 0.5 } : { loss: 0.1 })));
+		assert.equal(updates.batches, 15);
+		const rollouts = new Diagnosis(foreignRun);
+		for (const facts of steps(25, [alive])) rollouts.addStep(facts);
+		assert.equal(rollouts.batches, 25);
+	});
+
+	it('ranks what is ongoing first, then causes, then by level', () => {
+		const alert = (rule: string, level: 'info' | 'warning' | 'error', step = 20, holds = true) => ({
+			...{ id: rule, rule, level, step, lastStep: 60, holds },
+		});
+		const ranked = rankAlerts(
+			[
+				alert('throughput-drop', 'info'),
+				alert('dead-groups', 'warning'),
+				alert('not-a-number', 'error', 20, false),
+				alert('kl-blow-up', 'error'),
+				alert('learning-rate-high', 'warning', 40),
+			],
+			(one) => one,
+			({ holds }) => holds,
+		);
+		assert.deepEqual(
+			ranked.map(({ id }) => id),
+			['learning-rate-high', 'throughput-drop', 'kl-blow-up', 'dead-groups', 'not-a-number'],
+		);
+	});
+});
+
+describe('edits of a recipe', () => {
+	it('set, append and remove, on a copy', () => {
+		const recipe = { stages: [{ type: 'grpo', beta: 0 }], rewards: [{ use: 'accuracy' }, { use: 'format' }] };
+		const edited = applyRecipeEdits(recipe, [
+			{ path: ['stages', 0, 'beta'], value: 0.04 },
+			{ path: ['rewards', 1] },
+			{ path: ['rewards', 1], value: { use: 'repetition' } },
+			{ path: ['scoring', 'rowSeconds'], value: 1 },
+			{ path: ['__proto__', 'x'], value: 1 },
+			{ path: ['stages', 0, 'beta', 'x'], value: 1 },
+		]);
+		assert.deepEqual(edited, {
+			stages: [{ type: 'grpo', beta: 0.04 }],
+			rewards: [{ use: 'accuracy' }, { use: 'repetition' }],
+			scoring: { rowSeconds: 1 },
+		});
+		assert.equal(recipe.rewards.length, 2);
+		assert.equal(({} as { x?: number }).x, undefined);
+		assert.equal(editText({ path: ['stages', 0, 'beta'], value: 0.04 }), 'set stages.0.beta to 0.04');
+		assert.equal(editText({ path: ['rewards', 1] }), 'remove rewards.1');
 	});
 });

@@ -83,7 +83,15 @@ describe('the report of a run', () => {
 
 	it('leaves out what a run does not have', () => {
 		const bare = runReport(
-			madeRun({ stages: [], evaluations: [], rollouts: [], searches: [], alerts: [], recipe: undefined, gaps: [] }),
+			madeRun({
+				stages: [],
+				evaluations: [],
+				rollouts: [],
+				searches: [],
+				diagnosis: { kind: 'clear', summary: 'No issues detected.', alerts: [] },
+				recipe: undefined,
+				gaps: [],
+			}),
 			now,
 		);
 		assert.deepEqual(

@@ -90,13 +90,17 @@ export function madeRun(changes: Partial<ReportedRun> = {}): ReportedRun {
 				...{ answer: '7', correct: true, tokens: 120, best: { value: 0.9, texts: ['3+4', '=7'] } },
 			},
 		],
-		alerts: [
-			{
-				...{ id: 'dead-groups', rule: 'dead-groups', level: 'warning', step: 4, lastStep: 9, time: 1_700_000_010 },
-				...{ message: 'Half of the groups are dead.', action: 'Make problems harder.' },
-				...{ metrics: [], evidence: [], recipe: null },
-			},
-		],
+		diagnosis: {
+			kind: 'alerts',
+			summary: 'Most likely cause: dead groups (since step 4).',
+			alerts: [
+				{
+					...{ id: 'dead-groups', rule: 'dead-groups', level: 'warning', step: 4, lastStep: 9, time: 1_700_000_010 },
+					...{ message: 'Half of the groups are dead.', action: 'Make problems harder.' },
+					...{ metrics: [], evidence: [], recipe: null },
+				},
+			],
+		},
 		gaps: ['engine.log: gone'],
 		...changes,
 	};

@@ -1,0 +1,38 @@
+import type { RecipeEdit } from '../../protocol/alert.ts';
+
+/** ["stages", 1, "temperature"] -> "stages.1.temperature", as `--set` takes it. */
+export function pathText(path: RecipeEdit['path']): string {
+	return path.join('.');
+}
+
+/** One line: what an edit does. */
+export function editText({ path, value }: RecipeEdit): string {
+	return value === undefined ? `remove ${pathText(path)}` : `set ${pathText(path)} to ${JSON.stringify(value)}`;
+}
+
+const isOwn = (key: string | number) => key !== '__proto__' && key !== 'constructor' && key !== 'prototype';
+
+/**
+ * A copy of a recipe (JSON) with edits applied in order. Missing objects on the way are made; an edit whose path leads through
+ * what is neither an object nor a list is left out.
+ */
+export function applyRecipeEdits(recipe: unknown, edits: readonly RecipeEdit[]): unknown {
+	const copy: unknown = JSON.parse(JSON.stringify(recipe));
+	for (const { path, value } of edits) {
+		const last = path.at(-1);
+		if (last === undefined || !path.every(isOwn)) continue;
+		let at: unknown = copy;
+		for (const [i, key] of path.slice(0, -1).entries()) {
+			if (typeof at !== 'object' || at === null) break;
+			const holder = at as Record<string | number, unknown>;
+			holder[key] ??= typeof path[i + 1] === 'number' ? [] : {};
+			at = holder[key];
+		}
+		if (typeof at !== 'object' || at === null) continue;
+		const holder = at as Record<string | number, unknown>;
+		if (value !== undefined) holder[last] = value;
+		else if (Array.isArray(at) && typeof last === 'number') at.splice(last, 1);
+		else delete holder[last];
+	}
+	return copy;
+}

@@ -1,0 +1,85 @@
+import type { Alert } from '../../protocol/alert.ts';
+import type { Diagnosis } from './diagnosis.ts';
+import { rules } from './rules.ts';
+import { limit } from './thresholds.ts';
+
+/** What a diagnosis comes to. */
+export interface Verdict {
+	/** `short`: there was too little to look at, which is not the same as nothing found. */
+	readonly kind: 'alerts' | 'clear' | 'short';
+	/** One sentence. */
+	readonly summary: string;
+	/** Most likely cause first. */
+	readonly alerts: readonly Alert[];
+}
+
+const levelRank = { error: 0, warning: 1, info: 2 } as const;
+const rankOf = new Map(rules.map(({ name }, i) => [name, i]));
+const explainedBy = new Map(rules.map(({ name, explains = [] }) => [name, new Set(explains)]));
+
+/**
+ * Orders alerts by likely cause: ongoing ones first, then those that no other one of these explains, then by level, then in
+ * the order of `rules`, then by step.
+ * @param holds whether an alert is ongoing
+ */
+export function rankAlerts<T>(
+	items: readonly T[],
+	alertOf: (item: T) => Pick<Alert, 'id' | 'rule' | 'level' | 'step' | 'lastStep'>,
+	holds: (item: T) => boolean,
+): T[] {
+	const key = (item: T): number[] => {
+		const alert = alertOf(item);
+		const isConsequence = items.some((other) => {
+			const { rule, level, step } = alertOf(other);
+			return (
+				level !== 'info' &&
+				explainedBy.get(rule)?.has(alert.rule) === true &&
+				step <= alert.lastStep &&
+				(holds(other) || !holds(item))
+			);
+		});
+		return [
+			holds(item) ? 0 : 1,
+			isConsequence ? 1 : 0,
+			levelRank[alert.level],
+			rankOf.get(alert.rule) ?? rules.length,
+			alert.step,
+		];
+	};
+	return items
+		.map((item) => ({ item, key: key(item) }))
+		.sort((a, b) => a.key.map((value, i) => value - (b.key[i] as number)).find((d) => d !== 0) ?? 0)
+		.map(({ item }) => item);
+}
+
+/** One sentence about alerts in their ranking: the likely cause, its step, and how many others there are. */
+export function summaryOf(ranked: readonly Alert[]): string {
+	const [first, ...others] = ranked;
+	if (first === undefined) return 'No issues detected.';
+	const more =
+		others.length === 0
+			? ''
+			: `; ${others.length === 1 ? '1 other alert ranks' : `${others.length} other alerts rank`} below it`;
+	return `Most likely cause: ${first.cause ?? first.rule} (since step ${first.step}${more}).`;
+}
+
+/** What is said of a run with no alerts. @param unsampled rows of stages that sample nothing */
+export function noAlertsSummary(batches: number, unsampled: number): Pick<Verdict, 'kind' | 'summary'> {
+	const needed = limit('shortRun');
+	if (batches >= needed) return { kind: 'clear', summary: 'No issues detected.' };
+	if (batches === 0 && unsampled > 0) {
+		return { kind: 'short', summary: 'No generation batches to diagnose: only checked that losses are numbers.' };
+	}
+	return { kind: 'short', summary: `Too few batches to diagnose (${batches} of ${needed}).` };
+}
+
+export function verdictOf(diagnosis: Pick<Diagnosis, 'alerts' | 'holding' | 'batches' | 'unsampled'>): Verdict {
+	const { holding } = diagnosis;
+	const alerts = rankAlerts(
+		diagnosis.alerts,
+		(alert) => alert,
+		({ id }) => holding.has(id),
+	);
+	if (alerts.length > 0) return { kind: 'alerts', summary: summaryOf(alerts), alerts };
+	return { ...noAlertsSummary(diagnosis.batches, diagnosis.unsampled), alerts };
+}
