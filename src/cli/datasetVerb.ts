@@ -1,10 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { type DatasetColumns, defaultColumns, parseDataset, parseDatasetRow } from '../core/dataset/datasetRows.ts';
-import { type DatasetReport, datasetReport } from '../core/dataset/hygiene/datasetReport.ts';
 import type { LengthFacts } from '../core/dataset/hygiene/statistics.ts';
-import type { Problem } from '../core/dataset/problem.ts';
-import { readDataFile } from '../runs/openDataset.ts';
+import type { CheckedDataset } from '../runs/dataset/checkDataset.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
@@ -33,9 +30,9 @@ export const datasetVerb: Verb = {
 		'Say what a dataset is like, what it holds twice, and which rows give a test away; write problems, or rows of the hub, as JSONL.',
 	options: [
 		['--against <file>', 'a test set: rows that share ten words in a row with it are named; status 1 if there are any'],
-		['--prompt <column>', 'column of the prompt (default prompt)'],
-		['--answer <column>', 'column of the answer (default answer)'],
-		['--solution <column>', 'column of a worked solution (default solution)'],
+		['--prompt <column>', 'column of the prompt (default: guessed by its name and by what it holds)'],
+		['--answer <column>', 'column of the answer (default: guessed)'],
+		['--solution <column>', 'column of a worked solution (default: guessed)'],
 		['export', 'problems of a task (a name, or {"task": NAME, ...}) or of a recipe\'s dataset as JSONL'],
 		[
 			'fetch',
@@ -68,78 +65,61 @@ export const datasetVerb: Verb = {
 		if (what !== 'check') {
 			throw new Failure('invalid', `reasoning-lab dataset cannot "${what}".`, 'See reasoning-lab help dataset.');
 		}
-		const columns: DatasetColumns = {
-			prompt: values.prompt ?? defaultColumns.prompt,
-			answer: values.answer ?? defaultColumns.answer,
-			solution: values.solution ?? defaultColumns.solution,
-		};
-		const problems = await read(file, columns);
-		const tests = await Promise.all(
-			(values.against ?? []).map(async (path) => ({ name: basename(path), problems: await read(path, columns) })),
-		);
-		const report = datasetReport(problems, tests);
-		output.object({ file: resolve(file), ...report });
-		for (const line of linesOf(basename(file), report, problems)) output.line(printable(line));
+		const { checkDataset } = await import('../runs/dataset/checkDataset.ts');
+		const { prompt, answer, solution } = values;
+		const against = (values.against ?? []).map((path) => resolve(path));
+		const report = await checkDataset(resolve(file), { prompt, answer, solution }, against);
+		const { prompts: _, ...told } = report;
+		output.object({ file: resolve(file), ...told });
+		for (const line of linesOf(basename(file), report)) output.line(printable(line));
 		return report.contaminated.length > 0 ? 1 : 0;
 	},
 };
 
-async function read(path: string, columns: DatasetColumns): Promise<Problem[]> {
-	if (!/\.(json|csv|tsv|parquet)$/i.test(path)) {
-		return parseDataset(await readDataFile(resolve(path)), basename(path), columns);
-	}
-	const { openTable } = await import('../runs/dataset/openTable.ts');
-	const table = await openTable(resolve(path));
-	const problems: Problem[] = [];
-	try {
-		for await (const { row, value, fault } of table.scan()) {
-			const parsed = value === null ? null : parseDatasetRow(value, row + 1, columns);
-			if (parsed?.kind === 'row') problems.push(parsed.problem);
-			else {
-				const why = parsed === null ? (fault ?? 'cannot be read') : parsed.fault.message;
-				throw new Failure('invalid', `${basename(path)}, row ${row + 1}, ${why}.`, parsed?.fault.action);
-			}
-		}
-	} finally {
-		await table.close();
-	}
-	if (problems.length > 0) return problems;
-	throw new Failure('invalid', `${basename(path)} has no rows.`, 'Name another file.');
-}
-
-function linesOf(name: string, report: DatasetReport, problems: readonly Problem[]): string[] {
-	const { facts, duplicates, distinct, contaminated, against } = report;
+function linesOf(name: string, report: CheckedDataset): string[] {
+	const { facts, duplicates, compared, distinct, contaminated, against, columns, because, prompts } = report;
 	const kinds = facts.answerKinds.map(([kind, rows]) => `${kind} ${rows}`).join(', ');
-	const first = (row: number) => JSON.stringify((problems[row]?.prompt ?? '').slice(0, 60));
+	const first = (row: number) => JSON.stringify((prompts.get(row) ?? '').slice(0, 60));
 	const groups = (title: string, list: readonly (readonly number[])[]) =>
 		list.length === 0
 			? []
 			: [
 					`${title}: ${list.length} ${list.length === 1 ? 'group' : 'groups'}`,
-					...list
-						.slice(0, mostShown)
-						.map((rows) => `  rows ${rows.map((r) => r + 1).join(', ')}: ${first(rows[0] as number)}`),
+					...list.slice(0, mostShown).map((rows) => `  rows ${numbers(rows)}: ${first(rows[0] as number)}`),
 					...more(list.length),
 				];
+	const words = `${facts.vocabularyFull ? 'more than ' : ''}${facts.vocabulary}`;
+	const usual = (['prompt', 'answer', 'solution'] as const).every((role) => (columns[role] ?? role) === role);
 	return [
-		`${name}: ${facts.rows} ${facts.rows === 1 ? 'row' : 'rows'}, ${distinct} distinct, ${facts.vocabulary} different words in prompts`,
-		`  prompt    ${lengths(facts.prompt)}`,
+		`${name}: ${facts.rows} ${facts.rows === 1 ? 'row' : 'rows'}, ${distinct} distinct, ${words} different words in prompts`,
+		...(usual && columns.preset === null ? [] : because.map((reason) => `  ${reason}`)),
+		...(facts.prompt === null ? [] : [`  prompt    ${lengths(facts.prompt)}`]),
 		...(facts.answer === null ? [] : [`  answer    ${lengths(facts.answer)} (${kinds})`]),
 		...(facts.solution === null ? [] : [`  solution  ${lengths(facts.solution)}, in ${facts.withSolution} rows`]),
 		...groups('The same', duplicates.exact),
 		...groups('Nearly the same', duplicates.near),
-		...against.map(({ name: test, rows, tooShort }) => {
-			const found = contaminated.filter((row) => row.against === test).length;
+		...(compared.complete
+			? []
+			: [
+					`Searched for near duplicates among the first ${compared.near} distinct rows${compared.allExact ? '' : ', for exact ones against the first 10,000,000'}.`,
+				]),
+		...against.map(({ name: test, rows, tooShort, overlaps }) => {
 			const short = tooShort === 0 ? '' : `; ${tooShort} of its rows have fewer than 3 words and were not looked for`;
-			return `Against ${test} (${rows} rows): ${found === 0 ? 'no overlap' : `${found} rows overlap`}${short}`;
+			return `Against ${test} (${rows} rows): ${overlaps === 0 ? 'no overlap' : `${overlaps} rows overlap`}${short}`;
 		}),
 		...contaminated
 			.slice(0, mostShown)
 			.map(
 				({ row, against: test, test: index, words }) => `  row ${row + 1} has of ${test}, row ${index + 1}: "${words}"`,
 			),
-		...more(contaminated.length),
+		...more(against.reduce((sum, { overlaps }) => sum + overlaps, 0)),
 	];
+}
+
+/** Numbers of rows, from 1; a group may have a million. */
+function numbers(rows: readonly number[]): string {
+	const shown = rows.slice(0, 20).map((row) => row + 1);
+	return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`;
 }
 
 function more(all: number): string[] {

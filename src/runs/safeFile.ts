@@ -41,6 +41,57 @@ export async function openRegular(root: string, relative: string): Promise<FileH
 	throw new Failure('invalid', `${path} is not a regular file, so it is not read.`);
 }
 
+/**
+ * Opens a file that a person or a recipe names: a link is followed, but a pipe is not waited for, and a pipe, a device or a
+ * folder is refused. Fails with `missing`, `invalid` or `denied`.
+ * @param what the file for people, as the beginning of a sentence: 'The dataset train.jsonl'
+ */
+export async function openNamed(path: string, what = path): Promise<FileHandle> {
+	const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
+		const { code } = error as { code?: unknown };
+		if (code === 'ENOENT')
+			throw new Failure('missing', `${what} does not exist.`, 'Correct the path.', { cause: error });
+		// A socket.
+		if (code === 'ENXIO') throw notRegular(what);
+		throw Failure.from(error, `${what} cannot be read`);
+	});
+	try {
+		if (!(await handle.stat()).isFile()) throw notRegular(what);
+		return handle;
+	} catch (error) {
+		await handle.close();
+		throw Failure.from(error, `${what} cannot be read`);
+	}
+}
+
+function notRegular(what: string): Failure {
+	return new Failure('invalid', `${what} is not a regular file, so it is not read.`, 'Name a file.');
+}
+
+/** A whole file that a person or a recipe names. Fails as `openNamed`, and with `unsupported` where it is larger. */
+export async function readNamed(
+	path: string,
+	{ what = path, largest = largestSmallFile }: { readonly what?: string; readonly largest?: number } = {},
+): Promise<Buffer> {
+	const handle = await openNamed(path, what);
+	try {
+		const { size } = await handle.stat();
+		if (size > largest) {
+			throw new Failure('unsupported', `${what} has ${size} bytes, more than the ${largest} that are read.`);
+		}
+		const buffer = Buffer.alloc(size);
+		let filled = 0;
+		while (filled < size) {
+			const { bytesRead } = await handle.read(buffer, filled, size - filled, filled);
+			if (bytesRead === 0) break;
+			filled += bytesRead;
+		}
+		return buffer.subarray(0, filled);
+	} finally {
+		await handle.close();
+	}
+}
+
 /** A whole file as text; its size is checked before it is read. */
 export async function readSmallFile(root: string, relative: string, largest = largestSmallFile): Promise<string> {
 	const handle = await openRegular(root, relative);

@@ -31,7 +31,8 @@ export type ParsedRow =
 
 /** Problems with this text are the same problem: it decides the split. */
 export function promptKey(prompt: string): string {
-	return prompt.normalize('NFC').trim().replace(/\s+/g, ' ');
+	const text = prompt.normalize('NFC').trim();
+	return /[^\S ]| {2}/.test(text) ? text.replace(/\s+/g, ' ') : text;
 }
 
 /** One line of a JSONL dataset. An answer of null means: unknown, accuracy does not apply. */

@@ -25,6 +25,7 @@ export type RecordSyntax =
 interface Place {
 	readonly start: number;
 	readonly end: number;
+	readonly line?: number | undefined;
 }
 
 /** A file of records one after the other: lines, separated values, a JSON list. It holds no rows, only where they are. */
@@ -37,7 +38,7 @@ export class RecordTable implements DataTable {
 	/** Where the first record begins: after a byte order mark and the names of the columns. */
 	readonly #begin: number;
 	/** Where rows 0, 64, 128, ... begin. */
-	readonly #marks: number[] = [];
+	#marks: number[] = [];
 	readonly #decoder = new TextDecoder();
 	#rowCount = 0;
 	#complete = false;
@@ -71,11 +72,12 @@ export class RecordTable implements DataTable {
 	}
 
 	async #index(signal?: AbortSignalLike, onWalk?: OnWalk): Promise<void> {
-		this.#marks.length = 0;
+		const marks: number[] = [];
+		this.#marks = marks;
 		let rows = 0;
 		for await (const { places, at } of this.#places(this.#begin, false, signal)) {
 			for (const { start } of places) {
-				if (rows % rowsPerMark === 0) this.#marks.push(start);
+				if (rows % rowsPerMark === 0) marks.push(start);
 				rows++;
 			}
 			this.#rowCount = rows;
@@ -104,14 +106,23 @@ export class RecordTable implements DataTable {
 
 	async *scan(signal?: AbortSignalLike, onWalk?: OnWalk): AsyncGenerator<TableRow> {
 		const turns = new Turns(signal);
+		const marks: number[] = [];
 		let row = 0;
 		for await (const { places, bytes, chunkAt, at } of this.#places(this.#begin, false, signal)) {
 			for (const place of places) {
-				yield await this.#row(row++, place, bytes, chunkAt);
+				if (row % rowsPerMark === 0) marks.push(place.start);
+				const read = this.#row(row++, place, bytes, chunkAt);
+				const { line } = place;
+				const whole = read instanceof Promise ? await read : read;
+				yield line === undefined ? whole : { ...whole, line };
 				if (turns.due) await turns.pass();
 			}
 			onWalk?.(at, this.size);
 		}
+		if (this.#complete) return;
+		this.#marks = marks;
+		this.#rowCount = row;
+		this.#complete = true;
 	}
 
 	close(): Promise<void> {
@@ -132,9 +143,9 @@ export class RecordTable implements DataTable {
 			if (bytes.length === 0) break;
 			const places: Place[] = [];
 			const chunkAt = at;
-			splitter.push(bytes, at, (start, end) => places.push({ start, end }));
+			splitter.push(bytes, at, (start, end, line) => places.push({ start, end, line }));
 			at += bytes.length;
-			if (at >= this.size) splitter.end(at, (start, end) => places.push({ start, end }));
+			if (at >= this.size) splitter.end(at, (start, end, line) => places.push({ start, end, line }));
 			yield { places, bytes, chunkAt, at };
 			if (turns.due) await turns.pass();
 		}
@@ -151,14 +162,20 @@ export class RecordTable implements DataTable {
 		}
 	}
 
-	async #row(row: number, { start, end }: Place, bytes: Uint8Array, chunkAt: number): Promise<TableRow> {
-		const fault = (words: string): TableRow => ({ row, value: null, fault: words });
+	#row(row: number, { start, end }: Place, bytes: Uint8Array, chunkAt: number): TableRow | Promise<TableRow> {
 		if (end - start > longestRecord)
-			return fault(`has ${end - start} bytes, more than the ${longestRecord} that are read`);
+			return {
+				row,
+				value: null,
+				fault: `has ${end - start} bytes, more than the ${longestRecord} that are read`,
+			};
+		if (start >= chunkAt) return this.#parsed(row, bytes.subarray(start - chunkAt, end - chunkAt), end);
 		// A record that began in the portion before is read again.
-		const own =
-			start >= chunkAt ? bytes.subarray(start - chunkAt, end - chunkAt) : await this.#file.read(start, end - start);
-		const text = this.#decoder.decode(own);
+		return this.#file.read(start, end - start).then((own) => this.#parsed(row, own, end));
+	}
+
+	#parsed(row: number, bytes: Uint8Array, end: number): TableRow {
+		const text = this.#decoder.decode(bytes);
 		const syntax = this.#syntax;
 		if (syntax.format === 'csv' || syntax.format === 'tsv') {
 			return { row, value: rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter)), fault: null };
@@ -166,7 +183,8 @@ export class RecordTable implements DataTable {
 		try {
 			return { row, value: rowOfValue(JSON.parse(text)), fault: null };
 		} catch {
-			return fault(end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON');
+			const fault = end >= this.size ? 'is not whole JSON: it may still be being written' : 'is not JSON';
+			return { row, value: null, fault };
 		}
 	}
 }

@@ -21,13 +21,18 @@ export interface TestIndex {
 	readonly index: ContaminationIndex;
 }
 
-/** Reads a test set; its columns are guessed. Fails with `invalid` when it has no prompts, and with `unsupported`. */
-export async function openTests(path: string, signal?: AbortSignalLike): Promise<TestIndex> {
+/**
+ * Reads a test set. Fails with `invalid` when it has no prompts, and with `unsupported`.
+ * @param column of its prompts, where it has one of this name; else its columns are guessed
+ */
+export async function openTests(path: string, signal?: AbortSignalLike, column?: string): Promise<TestIndex> {
 	const name = basename(path);
 	const table = await openTable(path);
 	try {
 		const { columns, values } = await sampleTable(table);
-		const mapping = guessMapping(columns, values);
+		const guessed = guessMapping(columns, values);
+		const named = column !== undefined && columns.some(({ name }) => name === column);
+		const mapping = named ? { prompt: column, answer: null, solution: null, preset: null } : guessed;
 		const index = new ContaminationIndex();
 		let rows = 0;
 		for await (const { row, value } of table.scan(signal)) {

@@ -1,13 +1,14 @@
 import type { AbortSignalLike } from '../../base/async.ts';
-import { hashText } from '../../base/random.ts';
 import { parseDatasetRow, promptKey } from '../../core/dataset/datasetRows.ts';
-import { NearDuplicates } from '../../core/dataset/hygiene/nearDuplicates.ts';
+import { DuplicateFinder } from '../../core/dataset/hygiene/duplicateFinder.ts';
+import type { DuplicateGroup } from '../../core/dataset/hygiene/nearDuplicates.ts';
 import { FactsCounter } from '../../core/dataset/hygiene/statistics.ts';
-import { wordsOf } from '../../core/dataset/hygiene/words.ts';
+import { WordHashes } from '../../core/dataset/hygiene/wordHashes.ts';
 import { isHeldOut } from '../../core/dataset/split.ts';
 import { type ColumnMapping, datasetColumns } from '../../core/dataset/table/columnMapping.ts';
 import { rolesOf } from '../../core/dataset/table/rowRoles.ts';
 import type { DatasetStatistics } from '../../protocol/datasetMessages.ts';
+import { inTurns } from '../importers/turns.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 /** What is kept in memory has a limit, which the statistics tell. */
@@ -33,12 +34,9 @@ export async function walkStatistics(
 ): Promise<WalkedStatistics> {
 	const columns = datasetColumns(mapping);
 	const facts = new FactsCounter(limits.vocabulary);
-	const near = new NearDuplicates();
-	/** By a hash of 53 bits of their words: the first row that has them. */
-	const firsts = new Map<number, number>();
-	const repeats = new Map<number, number>();
-	const repeated = new Set<number>();
-	let [refused, heldOut, exactRows] = [0, 0, 0];
+	const finder = new DuplicateFinder({ distinct: limits.exact, texts: limits.near });
+	const hashes = new WordHashes();
+	let [refused, heldOut] = [0, 0];
 	let firstRefused: DatasetStatistics['firstRefused'] = null;
 	for await (const { row, value, fault } of table.scan(signal, onWalk)) {
 		const parsed = value === null ? null : parseDatasetRow(value, row + 1, columns);
@@ -48,31 +46,20 @@ export async function walkStatistics(
 		}
 		if (value === null) continue;
 		const roles = rolesOf(value, mapping);
-		const words = roles.prompt === null ? [] : wordsOf(roles.prompt);
+		const words = hashes.read(roles.prompt ?? '');
 		facts.add(roles, words);
 		if (roles.prompt === null) continue;
 		if (isHeldOut(promptKey(roles.prompt), share)) heldOut++;
-		// A row without words is no row's duplicate.
-		if (words.length === 0) continue;
-		exactRows++;
-		const joined = words.join(' ');
-		const key = (hashText(joined, 1) & 0x1fffff) * 4294967296 + hashText(joined, 2);
-		const first = firsts.get(key);
-		if (first !== undefined) {
-			repeats.set(row, first);
-			repeated.add(first);
-			continue;
-		}
-		if (firsts.size < limits.exact) firsts.set(key, row);
-		if (near.size < limits.near) near.add(row, words);
+		finder.add(row, words);
 	}
-	const exact = { groups: repeated.size, repeated: repeats.size };
-	const groups = near.groups;
-	let nearRepeated = 0;
-	for (const [first = 0, ...others] of groups) {
-		nearRepeated += others.length;
-		for (const row of others) repeats.set(row, first);
-	}
+	const { exact, near } = await inTurns(finder.search(), signal);
+	const repeats = new Map<number, number>();
+	for (const [first = 0, ...others] of [...exact, ...near]) for (const row of others) repeats.set(row, first);
+	const repeated = (groups: readonly DuplicateGroup[]) => ({
+		groups: groups.length,
+		repeated: groups.reduce((sum, group) => sum + group.length - 1, 0),
+	});
+	const { compared } = finder;
 	const { rows, prompt, answer, solution, withSolution, answerKinds, vocabulary } = facts.facts;
 	return {
 		statistics: {
@@ -85,9 +72,9 @@ export async function walkStatistics(
 			withSolution,
 			answerKinds: answerKinds.map(([kind, times]) => [kind, times]),
 			vocabulary,
-			exact,
-			near: { groups: groups.length, repeated: nearRepeated },
-			compared: { exact: exactRows, near: near.size },
+			exact: repeated(exact),
+			near: repeated(near),
+			compared: { exact: compared.exact, near: compared.near },
 			heldOut,
 			share,
 		},

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../base/failure.ts';
-import { openRegular } from '../safeFile.ts';
+import { openNamed, openRegular } from '../safeFile.ts';
 
 /** A step may have a hundred thousand files in one folder: that it is no link is looked at once in so long. */
 const believedMs = 1000;
@@ -63,12 +63,9 @@ export class OpenedFile {
 	 */
 	static async chosen(path: string): Promise<OpenedFile> {
 		const name = basename(path);
-		const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch((error: unknown) => {
-			throw Failure.from(error, `Cannot read ${name}`);
-		});
+		const handle = await openNamed(path, name);
 		try {
 			const stat = await handle.stat({ bigint: true });
-			if (!stat.isFile()) throw new Failure('invalid', `${name} is not a regular file, so it is not read.`);
 			const { dev, ino, size, mtimeNs, mtimeMs } = stat;
 			return new OpenedFile(handle, Number(size), Number(mtimeMs), `${dev}-${ino}-${size}-${mtimeNs}`);
 		} catch (error) {

@@ -24,3 +24,13 @@ export class Turns {
 		checkAborted(this.#signal);
 	}
 }
+
+/** What a search comes to that yields now and then, with turns for other work in between. Fails with `cancelled`. */
+export async function inTurns<T>(search: Generator<void, T>, signal?: AbortSignalLike): Promise<T> {
+	const turns = new Turns(signal);
+	for (;;) {
+		const { done, value } = search.next();
+		if (done) return value;
+		if (turns.due) await turns.pass();
+	}
+}

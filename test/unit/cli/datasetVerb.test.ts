@@ -50,6 +50,57 @@ test('a dataset is described, its duplicates and what gives a test away are name
 	assert.equal(json.contaminated[0].row, 2);
 });
 
+test('columns are guessed as the dataset view guesses them', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const data = join(folder, 'gsm.jsonl');
+	await writeFile(
+		data,
+		jsonl([
+			{ question: 'How many are 2 and 3?', answer: '2+3 = <<2+3=5>>5\n#### 5' },
+			{ question: 'How many are 1,000 and 34?', answer: 'Added up.\n#### 1,034' },
+		]),
+	);
+	const told = JSON.parse((await run('check', data, '--json')).stdout);
+	assert.deepEqual(told.columns, { prompt: 'question', answer: 'answer', solution: 'answer', preset: 'gsm8k' });
+	assert.equal(told.facts.withSolution, 2);
+	assert.deepEqual(told.facts.answerKinds, [['whole number', 2]]);
+	assert.match((await run('check', data)).stdout, /answer: it stands after "####" in "answer"\n/);
+	// A column that was named is read as it stands.
+	const named = JSON.parse((await run('check', data, '--answer', 'question', '--json')).stdout);
+	assert.deepEqual(named.columns, { prompt: 'question', answer: 'question', solution: null, preset: null });
+	await writeFile(data, `\n\n${jsonl([{ problem: 'One?', answer: 1 }])}\n\n${jsonl([{ problem: 'Two?' }])}\n`);
+	await assert.rejects(run('check', data), {
+		code: 2,
+		stderr: /gsm\.jsonl, line 5, has no column "answer".*--answer/s,
+	});
+});
+
+test('a dataset is gone through in bounded memory', async (t) => {
+	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
+	t.after(() => rm(folder, { recursive: true, force: true }));
+	const data = join(folder, 'large.jsonl');
+	const filler = 'word '.repeat(400);
+	const rows = Array.from({ length: 16_000 }, (_, i) => ({
+		prompt: `${i} of ${i % 5000}`,
+		answer: i,
+		solution: filler,
+	}));
+	await writeFile(data, jsonl([...rows, { prompt: 'Another (1 of 1)', answer: 1 }, { prompt: '7 of 7', answer: 2 }]));
+	// The file has 33 MB, which held as rows and texts take more than the heap that there is.
+	const { stdout } = await promisify(execFile)(process.execPath, [
+		'--max-old-space-size=32',
+		builtProgram('dist/cli.js'),
+		'dataset',
+		'check',
+		data,
+		'--json',
+	]);
+	const told = JSON.parse(stdout);
+	assert.equal(told.facts.rows, 16_002);
+	assert.deepEqual(told.duplicates, { exact: [[7, 16_001]], near: [] });
+});
+
 test('bad input ends with a sentence', async (t) => {
 	const folder = await mkdtemp(join(tmpdir(), 'dataset-verb-'));
 	t.after(() => rm(folder, { recursive: true, force: true }));

@@ -1,11 +1,13 @@
-import type { Problem } from '../problem.ts';
-import { ContaminationIndex } from './contamination.ts';
-import { type Duplicates, findDuplicates } from './nearDuplicates.ts';
-import { type DatasetFacts, datasetFacts } from './statistics.ts';
+import type { ContaminationIndex } from './contamination.ts';
+import { type ComparedRows, DuplicateFinder, type Duplicates } from './duplicateFinder.ts';
+import type { DuplicateOptions } from './nearDuplicates.ts';
+import { type CountedRow, type DatasetFacts, FactsCounter } from './statistics.ts';
+import { WordHashes } from './wordHashes.ts';
 
 export interface TestSet {
 	readonly name: string;
-	readonly problems: readonly Problem[];
+	readonly rows: number;
+	readonly index: ContaminationIndex;
 }
 
 /** A row that gives a test away. Rows count from 0. */
@@ -21,35 +23,74 @@ export interface ContaminatedRow {
 export interface DatasetReport {
 	readonly facts: DatasetFacts;
 	readonly duplicates: Duplicates;
+	readonly compared: ComparedRows;
 	/** Rows that the data would have without all but the first of each group of duplicates. */
 	readonly distinct: number;
+	/** The first 100,000 of them. */
 	readonly contaminated: readonly ContaminatedRow[];
-	/** Of each test set: its rows, and those too short to be looked for. */
-	readonly against: readonly { readonly name: string; readonly rows: number; readonly tooShort: number }[];
+	/** Of each test set: its rows, those too short to be looked for, and how many rows overlap with it. */
+	readonly against: readonly {
+		readonly name: string;
+		readonly rows: number;
+		readonly tooShort: number;
+		readonly overlaps: number;
+	}[];
 }
 
-/** What a dataset is like, what it has twice, and which rows overlap with test sets. @param problems at least one */
-export function datasetReport(problems: readonly Problem[], testSets: readonly TestSet[]): DatasetReport {
-	const duplicates = findDuplicates(problems.map(({ prompt }) => prompt));
-	const indexes = testSets.map(({ name, problems: tests }) => {
-		const index = new ContaminationIndex();
-		for (const [i, { prompt }] of tests.entries()) index.add(prompt, i);
-		return { name, index, rows: tests.length };
-	});
-	const contaminated = problems.flatMap(({ prompt, solution }, row) => {
-		for (const { name, index } of indexes) {
+/** Overlaps that are kept one by one; all are counted. */
+const mostKept = 100_000;
+
+/** What a dataset is like, what it has twice, and which rows overlap with test sets: row by row, in bounded memory. */
+export class DatasetCounter {
+	readonly #facts = new FactsCounter();
+	readonly #duplicates: DuplicateFinder;
+	readonly #words = new WordHashes();
+	readonly #tests: readonly TestSet[];
+	readonly #overlaps: number[];
+	readonly #contaminated: ContaminatedRow[] = [];
+
+	constructor(tests: readonly TestSet[], options?: DuplicateOptions & { readonly distinct?: number }) {
+		this.#tests = tests;
+		this.#overlaps = tests.map(() => 0);
+		this.#duplicates = new DuplicateFinder(options);
+	}
+
+	/** @param row larger than the one before */
+	add(row: number, counted: CountedRow & { readonly prompt: string }): void {
+		const { prompt, solution } = counted;
+		const words = this.#words.read(prompt);
+		this.#facts.add(counted, words);
+		this.#duplicates.add(row, words);
+		for (const [i, { name, index }] of this.#tests.entries()) {
 			// A solution may quote the test as well as the prompt does.
 			const found = index.find(prompt) ?? (solution === null ? null : index.find(solution));
-			if (found !== null) return [{ row, against: name, test: found.test, words: found.words }];
+			if (found === null) continue;
+			(this.#overlaps[i] as number)++;
+			if (this.#contaminated.length < mostKept)
+				this.#contaminated.push({ row, against: name, test: found.test, words: found.words });
+			break;
 		}
-		return [];
-	});
-	const superfluous = [...duplicates.exact, ...duplicates.near].reduce((sum, group) => sum + group.length - 1, 0);
-	return {
-		facts: datasetFacts(problems),
-		duplicates,
-		distinct: problems.length - superfluous,
-		contaminated,
-		against: indexes.map(({ name, index, rows }) => ({ name, rows, tooShort: index.tooShort })),
-	};
+	}
+
+	/** It yields now and then, so that its caller can do something else. */
+	*report(): Generator<void, DatasetReport> {
+		const duplicates = yield* this.#duplicates.search();
+		const { facts } = this.#facts;
+		let superfluous = 0;
+		for (const groups of [duplicates.exact, duplicates.near])
+			for (const group of groups) superfluous += group.length - 1;
+		return {
+			facts,
+			duplicates,
+			compared: this.#duplicates.compared,
+			distinct: facts.rows - superfluous,
+			contaminated: this.#contaminated,
+			against: this.#tests.map(({ name, rows, index }, i) => ({
+				name,
+				rows,
+				tooShort: index.tooShort,
+				overlaps: this.#overlaps[i] as number,
+			})),
+		};
+	}
 }

@@ -1,147 +1,257 @@
-import { hashText, mix32, Random } from '../../../base/random.ts';
-import { wordsOf } from './words.ts';
+import { mix32, Random } from '../../../base/random.ts';
+import type { WordHashes } from './wordHashes.ts';
 
 /** Rows that say the same, in their order; the first one is the one to keep. */
 export type DuplicateGroup = readonly number[];
-
-export interface Duplicates {
-	/** Groups of rows whose words are all the same. */
-	readonly exact: readonly DuplicateGroup[];
-	/** Groups of rows that share most of their runs of words; rows of an exact group are told by its first one. */
-	readonly near: readonly DuplicateGroup[];
-}
 
 export interface DuplicateOptions {
 	/** Jaccard similarity of two texts' runs of words from which on they are near duplicates; default 0.8. */
 	readonly similarity?: number;
 	/** Words of a run; default 5. Shorter texts are compared whole. */
 	readonly shingle?: number;
+	/** Texts that are kept; default, and most: 2 million. */
+	readonly texts?: number;
+	/** Runs of words that are kept, over all texts, at 4 bytes each; default 40 million. */
+	readonly shingles?: number;
 }
 
 const hashes = 128;
 /** 16 bands of 8: texts of similarity 0.8 meet in at least one with probability 0.95, those of 0.5 with 0.06. */
 const bands = 16;
+const perBand = hashes / bands;
+const donorsPerBin = 8;
 /** A bucket with more rows than this is of a phrase that half of the data begins with: each is compared with the first ones. */
 const mostCompared = 50;
+/** Comparisons a text, on the average: data of one template would take hours otherwise. */
+const comparisonsPerText = 100;
+/** 53 bits of a number hold a key of 32 and the place of a text. */
+const mostTexts = 1 << 21;
+const blockLength = 1 << 20;
+/** Work between two breaths, in texts looked at. */
+const breath = 2048;
 
 /**
- * Exact and near duplicates of texts: MinHash signatures of runs of words (Broder 1997) propose pairs by bands
- * (locality-sensitive hashing, Leskovec et al., Mining of Massive Datasets, chapter 3), and each proposal is held against
- * the true Jaccard similarity.
+ * Finds texts that share most of their runs of words: signatures of MinHash (Broder 1997), by one permutation (Li, Owen and
+ * Zhang 2012) whose empty bins are filled from others (Shrivastava 2017), propose pairs by bands (locality-sensitive hashing, Leskovec
+ * et al., Mining of Massive Datasets, chapter 3), and each proposal is held against the true Jaccard similarity. A text takes
+ * 76 bytes and 4 for each run of words.
  */
-export function findDuplicates(texts: readonly string[], options: DuplicateOptions = {}): Duplicates {
-	const words = texts.map(wordsOf);
-	const exact = new Map<string, number[]>();
-	for (const [row, list] of words.entries()) {
-		// A row without words is no row's duplicate.
-		if (list.length === 0) continue;
-		const key = list.join(' ');
-		const group = exact.get(key);
-		if (group === undefined) exact.set(key, [row]);
-		else group.push(row);
-	}
-	const near = new NearDuplicates(options);
-	for (const [row = 0] of exact.values()) near.add(row, words[row] as string[]);
-	return { exact: [...exact.values()].filter((group) => group.length > 1), near: near.groups };
-}
-
-/** Hashes of the runs of words of a text. */
-function shinglesOf(words: readonly string[], length: number): Set<number> {
-	if (words.length <= length) return new Set([hashText(words.join(' '))]);
-	const set = new Set<number>();
-	for (let at = 0; at + length <= words.length; at++) set.add(hashText(words.slice(at, at + length).join(' ')));
-	return set;
-}
-
-/** Finds texts that share most of their runs of words, one by one. */
 export class NearDuplicates {
 	readonly #similarity: number;
 	readonly #shingle: number;
-	readonly #seeds: readonly number[];
-	readonly #buckets = Array.from({ length: bands }, () => new Map<number, number[]>());
-	readonly #rows: number[] = [];
-	readonly #sets: Set<number>[] = [];
-	readonly #parent: number[] = [];
+	readonly #mostTexts: number;
+	readonly #mostShingles: number;
+	/** The bins that an empty bin looks into, one after the other. */
+	readonly #donors: Uint8Array;
+	readonly #signature = new Uint32Array(hashes);
+	readonly #filled = new Uint8Array(hashes);
+	#scratch = new Uint32Array(1024);
+	/** Each text: its row, and where its shingles lie; its keys, one a band. */
+	#rows = new Uint32Array(256);
+	#blocks = new Uint32Array(256);
+	#starts = new Uint32Array(256);
+	#lengths = new Uint32Array(256);
+	#keys = new Uint32Array(256 * bands);
+	readonly #pool: Uint32Array[] = [];
+	/** Used of the last block. */
+	#used = blockLength;
+	#shingles = 0;
+	#size = 0;
+	#closed = false;
 
-	constructor({ similarity = 0.8, shingle = 5 }: DuplicateOptions = {}) {
+	constructor({ similarity = 0.8, shingle = 5, texts = mostTexts, shingles = 40e6 }: DuplicateOptions = {}) {
 		this.#similarity = similarity;
 		this.#shingle = shingle;
+		this.#mostTexts = Math.min(texts, mostTexts);
+		this.#mostShingles = shingles;
 		const random = Random.of('minhash');
-		this.#seeds = Array.from({ length: hashes }, () => random.uint32());
+		this.#donors = Uint8Array.from({ length: hashes * donorsPerBin }, () => random.int(hashes));
 	}
 
-	/** Texts that were added. */
+	/** Texts that are kept. */
 	get size(): number {
-		return this.#rows.length;
+		return this.#size;
 	}
 
-	/** @param row its number, told in groups; each larger than the one before */
-	add(row: number, words: readonly string[]): void {
-		const i = this.#rows.push(row) - 1;
-		const set = shinglesOf(words, this.#shingle);
-		this.#sets.push(set);
-		this.#parent.push(i);
-		const signature = signatureOf(set, this.#seeds);
-		const perBand = hashes / bands;
-		const compared = new Set<number>();
-		for (const [b, bucket] of this.#buckets.entries()) {
+	/** @param row its number, told in groups; each larger than the one before. @returns false: there is no room for more */
+	add(row: number, words: WordHashes): boolean {
+		if (this.#closed || this.#size >= this.#mostTexts) return false;
+		const set = this.#shinglesOf(words);
+		if (this.#shingles + set.length > this.#mostShingles) {
+			// A shorter text after it is not kept either, so that what was compared are the first ones.
+			this.#closed = true;
+			return false;
+		}
+		if (this.#size === this.#rows.length) this.#grow();
+		const i = this.#size++;
+		this.#rows[i] = row;
+		this.#keep(i, set);
+		this.#sign(set);
+		for (let b = 0; b < bands; b++) {
 			let key = b;
-			for (let k = 0; k < perBand; k++) key = mix32(key ^ (signature[b * perBand + k] as number));
-			const members = bucket.get(key);
-			if (members === undefined) {
-				bucket.set(key, [i]);
+			for (let k = b * perBand; k < (b + 1) * perBand; k++) {
+				key = Math.imul(key ^ (this.#signature[k] as number), 0x9e3779b1);
+				key ^= key >>> 15;
+			}
+			this.#keys[i * bands + b] = mix32(key);
+		}
+		return true;
+	}
+
+	/** All groups; it yields now and then, so that its caller can do something else. */
+	*search(): Generator<void, DuplicateGroup[]> {
+		const parents = Uint32Array.from({ length: this.#size }, (_, i) => i);
+		const places = new Float64Array(this.#size);
+		let left = this.#size * comparisonsPerText;
+		for (let b = 0; b < bands; b++) {
+			for (let i = 0; i < this.#size; i++) places[i] = (this.#keys[i * bands + b] as number) * mostTexts + i;
+			places.sort();
+			yield;
+			for (let from = 0, seen = 0; from < this.#size; ) {
+				const key = keyOf(places[from] as number);
+				let to = from + 1;
+				while (to < this.#size && keyOf(places[to] as number) === key) to++;
+				for (let at = from + 1; at < to; at++) {
+					const i = textOf(places[at] as number);
+					const last = Math.min(at, from + mostCompared);
+					for (let one = from; one < last && left > 0; one++) {
+						const other = textOf(places[one] as number);
+						const [low, high] = ordered(rootOf(parents, other), rootOf(parents, i));
+						if (low === high) continue;
+						left--;
+						// The earlier row leads its group.
+						if (this.#alike(other, i)) parents[high] = low;
+					}
+					if (++seen % breath === 0) yield;
+				}
+				from = to;
+			}
+		}
+		const groups = new Map<number, number[]>();
+		for (let i = 0; i < this.#size; i++) {
+			const root = rootOf(parents, i);
+			if (root === i) continue;
+			const group = groups.get(root);
+			if (group === undefined) groups.set(root, [this.#rows[root] as number, this.#rows[i] as number]);
+			else group.push(this.#rows[i] as number);
+			if (i % breath === 0) yield;
+		}
+		return [...groups.values()].sort(([a = 0], [b = 0]) => a - b);
+	}
+
+	/** Different hashes of the runs of words of a text, rising; they are overwritten by the next text. */
+	#shinglesOf(words: WordHashes): Uint32Array {
+		const run = Math.min(this.#shingle, words.length);
+		const count = words.length - run + 1;
+		if (this.#scratch.length < count) this.#scratch = new Uint32Array(2 * count);
+		const set = this.#scratch;
+		for (let at = 0; at < count; at++) {
+			let hash = 0x811c9dc5;
+			for (let k = at; k < at + run; k++) {
+				hash = Math.imul(hash ^ (words.low[k] as number), 0x9e3779b1);
+				hash ^= hash >>> 15;
+			}
+			set[at] = hash;
+		}
+		set.subarray(0, count).sort();
+		let distinct = 0;
+		for (let at = 0; at < count; at++) {
+			if (distinct === 0 || set[at] !== set[distinct - 1]) set[distinct++] = set[at] as number;
+		}
+		return set.subarray(0, distinct);
+	}
+
+	#keep(i: number, set: Uint32Array): void {
+		let block = this.#pool.at(-1);
+		if (block === undefined || this.#used + set.length > block.length) {
+			block = new Uint32Array(Math.max(blockLength, set.length));
+			this.#pool.push(block);
+			this.#used = 0;
+		}
+		block.set(set, this.#used);
+		this.#blocks[i] = this.#pool.length - 1;
+		this.#starts[i] = this.#used;
+		this.#lengths[i] = set.length;
+		this.#used += set.length;
+		this.#shingles += set.length;
+	}
+
+	/** The least hash of each bin; an empty bin takes that of the first of its donors that is not, else of the next bin. */
+	#sign(set: Uint32Array): void {
+		const [signature, filled, donors] = [this.#signature, this.#filled, this.#donors];
+		signature.fill(0xffffffff);
+		filled.fill(0);
+		for (let i = 0; i < set.length; i++) {
+			const hash = mix32((set[i] as number) ^ 0x5bd1e995);
+			const bin = hash >>> 25;
+			filled[bin] = 1;
+			if (hash < (signature[bin] as number)) signature[bin] = hash;
+		}
+		for (let bin = 0; bin < hashes; bin++) {
+			if (filled[bin] === 1) continue;
+			let place = bin * donorsPerBin;
+			const end = place + donorsPerBin;
+			while (place < end && filled[donors[place] as number] === 0) place++;
+			let donor = donors[place] as number;
+			if (place === end) {
+				donor = bin;
+				while (filled[donor] === 0) donor = (donor + 1) % hashes;
+			}
+			// What is not marked as filled gives nothing on.
+			signature[bin] = signature[donor] as number;
+		}
+	}
+
+	/** Whether two texts share enough of their runs; it stops as soon as they cannot any more. */
+	#alike(a: number, b: number): boolean {
+		const [left, right] = [this.#pool[this.#blocks[a] as number], this.#pool[this.#blocks[b] as number]];
+		if (left === undefined || right === undefined) return false;
+		let [i, j] = [this.#starts[a] as number, this.#starts[b] as number];
+		const [endA, endB] = [i + (this.#lengths[a] as number), j + (this.#lengths[b] as number)];
+		const all = (this.#lengths[a] as number) + (this.#lengths[b] as number);
+		// both / (all - both) >= s, where both = (all - apart) / 2
+		const mostApart = (all * (1 - this.#similarity)) / (1 + this.#similarity) + 1e-9;
+		let apart = 0;
+		while (i < endA && j < endB) {
+			const [one, two] = [left[i] as number, right[j] as number];
+			if (one === two) {
+				i++;
+				j++;
 				continue;
 			}
-			for (const other of members.slice(0, mostCompared)) {
-				if (compared.has(other) || this.#rootOf(other) === this.#rootOf(i)) continue;
-				compared.add(other);
-				if (jaccard(this.#sets[other] as Set<number>, set) < this.#similarity) continue;
-				// The earlier row leads its group.
-				const [low, high] = [this.#rootOf(other), this.#rootOf(i)].sort((a, b) => a - b) as [number, number];
-				this.#parent[high] = low;
-			}
-			members.push(i);
+			if (++apart > mostApart) return false;
+			if (one < two) i++;
+			else j++;
 		}
+		return apart + (endA - i) + (endB - j) <= mostApart;
 	}
 
-	get groups(): DuplicateGroup[] {
-		const groups = new Map<number, number[]>();
-		for (const [i, row] of this.#rows.entries()) {
-			const root = this.#rootOf(i);
-			const group = groups.get(root);
-			if (group === undefined) groups.set(root, [row]);
-			else group.push(row);
-		}
-		return [...groups.values()].filter((group) => group.length > 1);
-	}
-
-	#rootOf(i: number): number {
-		let root = i;
-		while (this.#parent[root] !== root) root = this.#parent[root] as number;
-		let at = i;
-		while (this.#parent[at] !== root) {
-			const next = this.#parent[at] as number;
-			this.#parent[at] = root;
-			at = next;
-		}
-		return root;
+	#grow(): void {
+		this.#rows = grown(this.#rows);
+		this.#blocks = grown(this.#blocks);
+		this.#starts = grown(this.#starts);
+		this.#lengths = grown(this.#lengths);
+		this.#keys = grown(this.#keys);
 	}
 }
 
-function signatureOf(set: ReadonlySet<number>, seeds: readonly number[]): Uint32Array {
-	const signature = new Uint32Array(seeds.length).fill(0xffffffff);
-	for (const shingle of set) {
-		for (let k = 0; k < seeds.length; k++) {
-			const hash = mix32(shingle ^ (seeds[k] as number));
-			if (hash < (signature[k] as number)) signature[k] = hash;
-		}
+const keyOf = (place: number): number => Math.floor(place / mostTexts);
+const textOf = (place: number): number => place % mostTexts;
+const ordered = (a: number, b: number): [number, number] => (a < b ? [a, b] : [b, a]);
+
+function rootOf(parents: Uint32Array, i: number): number {
+	let root = i;
+	while (parents[root] !== root) root = parents[root] as number;
+	for (let at = i; at !== root; ) {
+		const next = parents[at] as number;
+		parents[at] = root;
+		at = next;
 	}
-	return signature;
+	return root;
 }
 
-/** Size of the intersection over size of the union. */
-export function jaccard(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
-	let both = 0;
-	for (const value of a) if (b.has(value)) both++;
-	return both / (a.size + b.size - both);
+function grown(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+	const larger = new Uint32Array(array.length * 2);
+	larger.set(array);
+	return larger;
 }

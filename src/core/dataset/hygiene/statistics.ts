@@ -1,5 +1,5 @@
-import type { Problem } from '../problem.ts';
-import { wordsOf } from './words.ts';
+import { HashIndex } from './hashIndex.ts';
+import type { WordHashes } from './wordHashes.ts';
 
 /** Of lengths, in characters. */
 export interface LengthFacts {
@@ -17,15 +17,17 @@ export type AnswerKind = (typeof answerKinds)[number];
 
 export interface DatasetFacts {
 	readonly rows: number;
-	readonly prompt: LengthFacts;
 	/** null: no row has one. */
+	readonly prompt: LengthFacts | null;
 	readonly answer: LengthFacts | null;
 	readonly solution: LengthFacts | null;
 	readonly withSolution: number;
 	/** How many answers are of which kind, the most frequent first. */
 	readonly answerKinds: readonly (readonly [kind: AnswerKind, rows: number])[];
-	/** Different words over all prompts. */
+	/** Different words over all prompts, up to the limit of the counter. */
 	readonly vocabulary: number;
+	/** There may be more words. */
+	readonly vocabularyFull: boolean;
 }
 
 /** What is counted of a row. */
@@ -35,40 +37,35 @@ export interface CountedRow {
 	readonly solution: string | null;
 }
 
-/** What a dataset is like. @param problems at least one */
-export function datasetFacts(problems: readonly Problem[]): DatasetFacts {
-	const counter = new FactsCounter();
-	for (const problem of problems) counter.add(problem);
-	return { ...counter.facts, prompt: counter.facts.prompt as LengthFacts };
-}
-
 /** Counts rows one by one; it keeps lengths and words, no texts. */
 export class FactsCounter {
 	readonly #prompt = new Lengths();
 	readonly #answer = new Lengths();
 	readonly #solution = new Lengths();
 	readonly #kinds = new Map<AnswerKind, number>();
-	readonly #vocabulary = new Set<string>();
-	readonly #mostWords: number;
+	readonly #vocabulary: HashIndex;
 	#rows = 0;
 
 	/** @param mostWords different words that are told apart */
-	constructor(mostWords = Number.POSITIVE_INFINITY) {
-		this.#mostWords = mostWords;
+	constructor(mostWords = 2_000_000) {
+		this.#vocabulary = new HashIndex(mostWords);
 	}
 
-	/** @param words of the prompt, where they are known already */
-	add({ prompt, answer, solution }: CountedRow, words = prompt === null ? [] : wordsOf(prompt)): void {
+	/** @param words of the prompt */
+	add({ prompt, answer, solution }: CountedRow, words: WordHashes): void {
 		this.#rows++;
 		const kind = answerKind(answer);
 		this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1);
 		if (prompt !== null) this.#prompt.add(prompt.length);
 		if (answer !== null) this.#answer.add(answer.length);
 		if (solution !== null) this.#solution.add(solution.length);
-		if (this.#vocabulary.size < this.#mostWords) for (const word of words) this.#vocabulary.add(word);
+		if (prompt === null || this.#vocabulary.full) return;
+		for (let i = 0; i < words.length; i++) {
+			this.#vocabulary.add(words.low[i] as number, words.high[i] as number, 0);
+		}
 	}
 
-	get facts(): Omit<DatasetFacts, 'prompt'> & { readonly prompt: LengthFacts | null } {
+	get facts(): DatasetFacts {
 		return {
 			rows: this.#rows,
 			prompt: this.#prompt.facts,
@@ -77,6 +74,7 @@ export class FactsCounter {
 			withSolution: this.#solution.count,
 			answerKinds: [...this.#kinds].sort((a, b) => b[1] - a[1]),
 			vocabulary: this.#vocabulary.size,
+			vocabularyFull: this.#vocabulary.full,
 		};
 	}
 }

@@ -1,5 +1,5 @@
-/** Called with where a record begins and ends (excluded), in bytes of the file. */
-export type FoundRecord = (start: number, end: number) => void;
+/** Called with where a record begins and ends (excluded), in bytes of the file; a record of lines with its line, from 1. */
+export type FoundRecord = (start: number, end: number, line?: number) => void;
 
 /** Finds where records begin and end in a file that is read in portions; it keeps no bytes. */
 export interface RecordSplitter {
@@ -21,6 +21,7 @@ const isSpace = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byt
 /** Lines, without the blank ones. */
 export class LineSplits implements RecordSplitter {
 	#start = -1;
+	#line = 0;
 	/** The first byte of the line at hand; -1: it has none. */
 	#first = -1;
 
@@ -44,8 +45,9 @@ export class LineSplits implements RecordSplitter {
 	}
 
 	#tell(end: number, found: FoundRecord): void {
+		this.#line++;
 		const length = end - this.#start;
-		if (length > 1 || (length === 1 && this.#first !== carriageReturn)) found(this.#start, end);
+		if (length > 1 || (length === 1 && this.#first !== carriageReturn)) found(this.#start, end, this.#line);
 	}
 }
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseDataset } from '../../../../src/core/dataset/datasetRows.ts';
-import { datasetReport } from '../../../../src/core/dataset/hygiene/datasetReport.ts';
+import { DatasetCounter } from '../../../../src/core/dataset/hygiene/datasetReport.ts';
+import { searched } from '../../../../src/core/dataset/hygiene/duplicateFinder.ts';
 import { splitRows } from '../../../../src/core/dataset/rowsSource.ts';
 import type { DataTable } from '../../../../src/runs/dataset/dataTable.ts';
 import { exportRows, rowsOf } from '../../../../src/runs/dataset/exportRows.ts';
@@ -109,7 +110,7 @@ test('what is no file of rows is refused with a sentence', async (t) => {
 	await assert.rejects(openTable(at('a.txt')), /none of jsonl, /);
 	await assert.rejects(openTable(at('binary.jsonl')), /is not text/);
 	await assert.rejects(openTable(at('wide.csv')), /UTF-16/);
-	await assert.rejects(openTable(at('gone.jsonl')), /Cannot read gone\.jsonl: no such file/);
+	await assert.rejects(openTable(at('gone.jsonl')), /gone\.jsonl does not exist/);
 	await assert.rejects(openTable(at('device.jsonl')), /not a regular file/);
 	assert.deepEqual(await scanned(await opened(t, at('linked.jsonl'))), [{ a: 1 }]);
 	await writeFile(at('odd.jsonl'), '{"a":\n[1]\nnull\n"x"\n{"torn": ');
@@ -165,8 +166,13 @@ test('statistics and overlaps are those of dataset check', async (t) => {
 	await writeFile(join(folder, 'train.jsonl'), text);
 	await writeFile(join(folder, 'test.jsonl'), tests.map((row) => JSON.stringify(row)).join('\n'));
 	const problems = parseDataset(text, 'train');
-	const testProblems = parseDataset(tests.map((row) => JSON.stringify(row)).join('\n'), 'test');
-	const expected = datasetReport(problems, [{ name: 'test.jsonl', problems: testProblems }]);
+	const { index, ...testSet } = await openTests(join(folder, 'test.jsonl'));
+	const counter = new DatasetCounter([{ ...testSet, index }]);
+	for (const [row, problem] of problems.entries()) counter.add(row, problem);
+	const expected = searched(counter.report());
+	assert.deepEqual(expected.against, [
+		{ name: 'test.jsonl', rows: 3, tooShort: 1, overlaps: expected.contaminated.length },
+	]);
 	const table = await opened(t, join(folder, 'train.jsonl'));
 	const mapping = { prompt: 'prompt', answer: 'answer', solution: 'solution', preset: null };
 	const { statistics, repeats } = await walkStatistics(table, mapping, 0.1);

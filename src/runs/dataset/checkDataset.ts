@@ -1,0 +1,98 @@
+import { basename } from 'node:path';
+import type { AbortSignalLike } from '../../base/async.ts';
+import { Failure } from '../../base/failure.ts';
+import { parseDatasetRow } from '../../core/dataset/datasetRows.ts';
+import { DatasetCounter, type DatasetReport } from '../../core/dataset/hygiene/datasetReport.ts';
+import { type ColumnMapping, datasetColumns, guessMapping } from '../../core/dataset/table/columnMapping.ts';
+import type { TableRow } from '../../core/dataset/table/tableRow.ts';
+import { inTurns } from '../importers/turns.ts';
+import type { OnWalk } from './dataTable.ts';
+import { rowsOf } from './exportRows.ts';
+import { openTable } from './openTable.ts';
+import { sampleTable } from './sampleTable.ts';
+import { openTests } from './walkOverlaps.ts';
+
+/** Columns that a person named; what is left out is guessed. */
+export type NamedColumns = { readonly [Role in 'prompt' | 'answer' | 'solution']?: string | undefined };
+
+export interface CheckedDataset extends DatasetReport {
+	readonly columns: ColumnMapping;
+	/** What the columns were guessed by. */
+	readonly because: readonly string[];
+	/** Prompts of rows that the report's first groups of duplicates begin with. */
+	readonly prompts: ReadonlyMap<number, string>;
+}
+
+/** Groups of each kind whose prompts are told. */
+const mostTold = 10;
+
+/**
+ * Goes through a dataset once, in bounded memory. Fails with `invalid` at the first row that a recipe would refuse, naming
+ * file and row, and where there is none; with `cancelled`.
+ * @param against paths of test sets
+ */
+export async function checkDataset(
+	path: string,
+	named: NamedColumns,
+	against: readonly string[],
+	{ signal, onWalk }: { signal?: AbortSignalLike; onWalk?: OnWalk } = {},
+): Promise<CheckedDataset> {
+	const name = basename(path);
+	const table = await openTable(path);
+	try {
+		const { columns: found, values } = await sampleTable(table);
+		const { because, ...guessed } = guessMapping(found, values);
+		const mapping = chosen(guessed, named);
+		const columns = datasetColumns(mapping);
+		const tests = [];
+		for (const one of against) tests.push(await openTests(one, signal, named.prompt));
+		const counter = new DatasetCounter(tests);
+		let rows = 0;
+		for await (const read of table.scan(signal, onWalk)) {
+			const parsed = read.value === null ? null : parseDatasetRow(read.value, read.row + 1, columns);
+			if (parsed?.kind !== 'row') {
+				const why = parsed === null ? (read.fault ?? 'cannot be read') : parsed.fault.message;
+				throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, actionOf(parsed?.fault.action));
+			}
+			counter.add(read.row, parsed.problem);
+			rows++;
+		}
+		if (rows === 0) throw new Failure('invalid', `${name} has no rows.`, 'Name another file.');
+		const report = await inTurns(counter.report(), signal);
+		const { exact, near } = report.duplicates;
+		const firsts = [...exact.slice(0, mostTold), ...near.slice(0, mostTold)].map(([row = 0]) => row);
+		const prompts = new Map<number, string>();
+		for (const { row, value } of await rowsOf(
+			table,
+			[...new Set(firsts)].toSorted((a, b) => a - b),
+		)) {
+			const parsed = value === null ? null : parseDatasetRow(value, row + 1, columns);
+			if (parsed?.kind === 'row') prompts.set(row, parsed.problem.prompt);
+		}
+		return { ...report, columns: mapping, because, prompts };
+	} finally {
+		await table.close();
+	}
+}
+
+/** How rows are read follows from where the answer is guessed to stand: it does not hold for another column. */
+function chosen(guessed: ColumnMapping, { prompt, answer, solution }: NamedColumns): ColumnMapping {
+	const own = answer !== undefined && answer !== guessed.answer;
+	return {
+		prompt: prompt ?? guessed.prompt,
+		answer: answer ?? guessed.answer,
+		solution: solution ?? (own && guessed.solution === guessed.answer ? null : guessed.solution),
+		preset: own || solution !== undefined ? null : guessed.preset,
+	};
+}
+
+/** Where a row stands, as its file counts. */
+export function placeOf({ row, line }: TableRow): string {
+	return line === undefined ? `row ${row + 1}` : `line ${line}`;
+}
+
+/** @param action for a recipe, whose columns are options here */
+function actionOf(action: string | undefined): string | undefined {
+	const role = /^Name the column in the recipe's dataset: "(\w+)"/.exec(action ?? '')?.[1];
+	return role === undefined ? action : `Name the column with --${role}.`;
+}
