@@ -6,6 +6,7 @@ import { artefactsOf, planStage, type StageRun, skipReason } from '../core/pipel
 import type { PipelineRecord, StageState } from '../protocol/pipeline.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { isRunnerStage, type NamedStage, type PipelineRecipe } from '../protocol/pipelineRecipe.ts';
+import { removeAsideFiles } from '../runs/atomicFile.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { endingMs, heartbeatMs } from '../runs/lockTimes.ts';
 import { hashInside } from '../runs/pipeline/artefactHash.ts';
@@ -71,6 +72,7 @@ export class PipelineRunner {
 		const path = join(options.folder, pipelineFiles.lock);
 		const lock = await RunLock.acquire(path, `The pipeline ${options.folder}`, patienceMs);
 		try {
+			await removeAsideFiles(options.folder);
 			const known = await readPipeline(options.folder);
 			const changed = options.recipe === null ? null : await readPipelineFile(options.recipe);
 			if (options.recipe !== null && changed === null) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 
@@ -40,6 +40,17 @@ export async function renameOver(from: string, to: string): Promise<void> {
 /** A name beside `path` that no other writer uses; such names start with a dot and end with `.tmp`. */
 export function asidePath(path: string): string {
 	return join(dirname(path), `.${basename(path)}.${process.pid}.${randomUUID().slice(0, 8)}.tmp`);
+}
+
+/**
+ * Removes what writes left behind in a folder because their process ended in the middle. For the holder of the folder's lock:
+ * nobody else writes there. A missing folder has nothing to remove.
+ */
+export async function removeAsideFiles(folder: string): Promise<void> {
+	const names = await readdir(folder).catch(() => []);
+	for (const name of names) {
+		if (name.startsWith('.') && name.endsWith('.tmp')) await rm(join(folder, name), { recursive: true, force: true });
+	}
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
-import { ensureFolder, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
+import { ensureFolder, removeAsideFiles, renameOver, syncFolder, writeFileAtomic } from './atomicFile.ts';
 import { readManifest } from './checkpointFiles.ts';
 import { parseLine, splitLines } from './jsonLines.ts';
 import { runFiles, stepOf } from './runFiles.ts';
@@ -31,6 +31,8 @@ export async function recoverCheckpoints(run: string): Promise<void> {
 export async function supersede(run: string, step: number): Promise<number> {
 	try {
 		await recoverCheckpoints(run);
+		await removeAsideFiles(run);
+		await removeAsideFiles(join(run, runFiles.data));
 		const target = new Superseded(run);
 		const last = await splitLog(run, runFiles.metrics, target, (line) => line.step <= step);
 		await splitLog(
@@ -116,12 +118,8 @@ async function moveSteps(
 	past: (step: number) => boolean,
 ): Promise<void> {
 	const folder = join(run, name);
+	await removeAsideFiles(folder);
 	for (const entry of await entriesOf(folder)) {
-		// Left behind by a write that did not end.
-		if (entry.name.endsWith('.tmp')) {
-			await rm(join(folder, entry.name), { recursive: true, force: true });
-			continue;
-		}
 		const step = stepOf(entry.name);
 		if (step !== null && past(step)) await moveInto(folder, entry.name, join(await target.folder(), name));
 	}

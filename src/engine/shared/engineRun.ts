@@ -274,6 +274,8 @@ class EngineRun {
 
 	async #end(writer: RunWriter, status: 'finished' | 'stopped'): Promise<void> {
 		const step = this.#training?.progress?.step ?? writer.record.step;
+		// Before the record says so: of a run that has ended nothing is resumed, so nothing would remove it.
+		await this.#reserve?.release();
 		await writer.appendEvent({ type: status, step });
 		await writer.updateRecord({ status, step, pause: undefined });
 		this.#gate.close(new Failure('unavailable', `The run has ${status === 'finished' ? 'finished' : 'been stopped'}.`));

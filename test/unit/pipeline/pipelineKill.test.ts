@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pipelineStatus, readPipeline } from '../../../src/runs/pipeline/pipelineFolder.ts';
@@ -25,6 +25,8 @@ test('a killed runner, and a killed runner with its engine, come to the same art
 	await eventually(async () => (await stepsOf(folder, 'cold')) >= 2, 'the first stage trains');
 	await kill(await readPipeline(folder));
 	assert.equal(await pipelineStatus(await readPipeline(folder)), 'crashed');
+	// As if it was killed while it wrote.
+	await writeFile(join(folder, '.pipeline.json.71.0123abcd.tmp'), '{');
 	let attempt = (await place.resume(folder)).record.attempt;
 	// Runner and engine together.
 	await eventually(async () => (await stepsOf(folder, 'rl')) >= 2, 'the second stage trains');
@@ -45,6 +47,10 @@ test('a killed runner, and a killed runner with its engine, come to the same art
 	assert.equal(attempt, 5);
 
 	const record = await ended(folder, attempt);
+	assert.deepEqual(
+		(await readdir(folder)).filter((name) => name.endsWith('.tmp')),
+		[],
+	);
 	assert.deepEqual(states(record), states(expected), record.error?.message);
 	for (const { name } of stages) assert.deepEqual(made(record, name), made(expected, name), name);
 	assert.equal(await data(folder), await data(whole));

@@ -187,12 +187,17 @@ test('a resume sets aside what follows the checkpoint and repairs what is torn',
 	await writer.close();
 	await appendFile(join(folder, 'metrics.jsonl'), '{"step":7,"time":1');
 	await writeFile(join(folder, 'checkpoints', 'step_000006', 'model.safetensors'), '');
+	// What writes leave behind that were cut short.
+	await mkdir(join(folder, 'data'));
+	const cut = ['', 'data', 'rollouts', 'evaluations'].map((name) => join(folder, name, '.run.json.71.0123abcd.tmp'));
+	for (const path of cut) await writeFile(path, '{');
 	const first = (await readFile(join(folder, 'metrics.jsonl'), 'utf8')).split('\n').slice(0, 3).join('\n');
 
 	const again = await RunWriter.reopen(folder);
 	await assert.rejects(RunWriter.reopen(folder), { reason: 'busy' });
 	await again.setAside(3);
 	assert.equal(await readFile(join(folder, 'metrics.jsonl'), 'utf8'), `${first}\n`);
+	for (const path of cut) await assert.rejects(readFile(path), { code: 'ENOENT' });
 	assert.deepEqual(await listRolloutSteps(folder), [1, 2, 3]);
 	assert.deepEqual(
 		(await readEvaluations(folder)).map(({ step }) => step),
