@@ -54,8 +54,8 @@ declare module 'reasoning-lab' {
 		readonly row: Row;
 		/** The completion taken apart; done when it is first asked for. */
 		readonly trace: Trace;
-		/** The completion did not end by itself: it reached the longest length. */
-		readonly truncated: boolean;
+		/** The completion did not end by itself: it reached the longest length. null: not recorded. */
+		readonly truncated: boolean | null;
 		/** The tokens of the completion, where they are known. */
 		readonly completionIds?: readonly number[];
 		/** Of conversational data: both sides as lists of messages. */

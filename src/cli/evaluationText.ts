@@ -47,7 +47,7 @@ export function evaluationLines({
 		...curve('best', bestAtK),
 		...curve('judged', judgedAtK),
 		`  tokens    ${tokens.all.toFixed(1)} a completion${apart(tokens)}`,
-		`  cut off   ${percent(truncated)}; without an answer ${percent(unanswered)}`,
+		`  cut off   ${truncated === null ? 'not recorded' : percent(truncated)}; without an answer ${percent(unanswered)}`,
 		...(byLength.length < 2
 			? []
 			: [

@@ -128,7 +128,7 @@ export function isPlainRollout(value: unknown): value is RolloutLine {
 		isRewards(line.rewards) &&
 		(line.reward === null || isNumber(line.reward)) &&
 		(line.advantage === null || isNumber(line.advantage)) &&
-		typeof line.truncated === 'boolean' &&
+		(line.truncated === null || typeof line.truncated === 'boolean') &&
 		(line.tokens === undefined || isTokens(line.tokens)) &&
 		line.parents === undefined &&
 		(line.extra === undefined || isObject(line.extra))

@@ -80,7 +80,7 @@ export class RowBatchBuilder {
 			number(rollout.reward),
 			number(rollout.advantage),
 			correct === null ? Number.NaN : Number(correct),
-			Number(rollout.truncated),
+			rollout.truncated === null ? Number.NaN : Number(rollout.truncated),
 			tokensOf(rollout),
 			text.length,
 			turnsOf(rollout),

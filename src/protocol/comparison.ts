@@ -10,7 +10,8 @@ export const comparedRowSchema = v.object({
 	prompt: v.string(),
 	completion: v.string(),
 	answer: v.nullable(v.string()),
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	before: value,
 	after: value,
 	/** With the recipe's `scale_rewards`. */

@@ -22,6 +22,7 @@ export const evaluationLineSchema = v.looseObject({
 	completion: v.string(),
 	answer: v.optional(v.unknown()),
 	correct: v.boolean(),
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 });
 export type EvaluationLine = v.InferOutput<typeof evaluationLineSchema>;

@@ -65,7 +65,8 @@ export const evaluatedQuestionSchema = v.looseObject({
 			answer: v.nullable(v.string()),
 			correct: v.boolean(),
 			tokens: v.number(),
-			truncated: v.boolean(),
+			/** null: not recorded. */
+			truncated: v.nullable(v.boolean()),
 			/** Of all its tokens, nats; absent or null: the policy does not tell. */
 			logprob: v.optional(v.nullable(v.number())),
 			/** The judge's value; absent or null: there is none. */

@@ -30,7 +30,8 @@ export const promptRowSchema = v.object({
 	index: v.array(v.number()),
 	reward: v.array(nullableNumber),
 	correct: v.array(v.nullable(v.boolean())),
-	truncated: v.array(v.boolean()),
+	/** null: not recorded. */
+	truncated: v.array(v.nullable(v.boolean())),
 	length: v.array(v.number()),
 	/** What the completion gives as its answer, shortened; null: none can be read out of it. */
 	answer: v.array(v.nullable(v.string())),

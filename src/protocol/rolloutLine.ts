@@ -21,7 +21,8 @@ export const rolloutLineSchema = v.looseObject({
 	/** Weighted sum of the rewards that are not null; null if all are. */
 	reward: v.nullable(v.number()),
 	advantage: v.nullable(v.number()),
-	truncated: v.boolean(),
+	/** Cut off at the length limit; null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	/** One entry per completion token. Log-probabilities in nats, at the sampling temperature. */
 	tokens: v.optional(
 		v.object({

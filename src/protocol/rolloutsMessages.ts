@@ -68,7 +68,8 @@ export const groupSummarySchema = v.object({
 	index: v.array(v.number()),
 	reward: v.array(nullableNumber),
 	advantage: v.array(nullableNumber),
-	truncated: v.array(v.boolean()),
+	/** null: not recorded. */
+	truncated: v.array(v.nullable(v.boolean())),
 	length: v.array(v.number()),
 	/** Whether the accuracy reward calls it correct; null: no reward judges that. */
 	correct: v.array(v.nullable(v.boolean())),
@@ -111,7 +112,8 @@ export const rolloutDetailSchema = v.object({
 	reward: nullableNumber,
 	advantage: nullableNumber,
 	correct: v.nullable(v.boolean()),
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	/** Length of the completion in tokens; null where the line does not tell it. */
 	tokens: nullableNumber,
 	/** Whether each token was logged: `loadTokens` brings them. */

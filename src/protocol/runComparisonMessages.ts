@@ -106,7 +106,8 @@ export const promptCompletionSchema = v.object({
 	index: v.number(),
 	reward: value,
 	correct: v.nullable(v.boolean()),
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	/** Its beginning; `size` is the length of the whole in UTF-16 code units. */
 	text: v.string(),
 	size: count,

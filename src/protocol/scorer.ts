@@ -11,7 +11,8 @@ export interface ScoreRow {
 	readonly answer: unknown;
 	/** The dataset row, or the generated problem's public fields. */
 	readonly row: Readonly<Record<string, unknown>>;
-	readonly truncated: boolean;
+	/** Cut off at the length limit; null: not recorded. */
+	readonly truncated: boolean | null;
 	/** Tokens of the completion where they are known: `completion_ids` of a Python reward. */
 	readonly completionIds?: readonly number[];
 	/** Set when the data is conversational: a Python reward then gets lists of messages, as under TRL. */

@@ -34,7 +34,8 @@ export const verifiedRowSchema = v.object({
 	prompt: v.string(),
 	completion: v.string(),
 	answer: v.nullable(v.string()),
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	/** null with an `error`: missing by failure; null without one: the reward does not apply. */
 	value,
 	error: v.optional(rowErrorSchema),

@@ -72,7 +72,8 @@ export const rowSummarySchema = v.object({
 	completion: v.string(),
 	/** UTF-16 code units of the completion. */
 	size: count,
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	value,
 	/** First line of the error. */
 	error: v.nullable(v.string()),
@@ -143,7 +144,8 @@ export const comparedSummarySchema = v.object({
 	prompt: v.string(),
 	completion: v.string(),
 	size: count,
-	truncated: v.boolean(),
+	/** null: not recorded. */
+	truncated: v.nullable(v.boolean()),
 	before: value,
 	after: value,
 	advantageBefore: v.number(),

@@ -67,7 +67,7 @@ export async function createBuiltIn(given: BuiltInEntry, context: RewardContext)
 		case 'accuracy':
 			return { score: await createAccuracy(context) };
 		case 'format':
-			return { score: (sample) => formatOf(sample, sample.trace) };
+			return { score: (sample) => formatOf(sample, sample.trace, tags) };
 		case 'exact-match':
 			return { score: (sample) => exactMatchReward(sample, entry, tags) };
 		case 'multiple-choice':

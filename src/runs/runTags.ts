@@ -1,14 +1,21 @@
 import { resolvedRecipeSchema } from '../core/recipe/resolvedRecipe.ts';
-import { resolveTemplate } from '../core/text/template.ts';
-import type { TraceTags } from '../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../core/trace/trace.ts';
 import { decode } from '../protocol/decode.ts';
 import { ownFormat } from './annotationFolder.ts';
 import { readResolvedRecipe } from './runReader.ts';
 
-/** The tags of a run's template; of a run without a readable recipe, as of other trainers, the usual ones. */
-export async function runTags(run: { readonly folder: string; readonly format: string }): Promise<TraceTags> {
+type Run = { readonly folder: string; readonly format: string };
+
+/** The tags of a run's template; null: nothing says which it was, as in other trainers' runs. */
+export async function templateTags(run: Run): Promise<TraceTags | null> {
 	const value = run.format === ownFormat ? await readResolvedRecipe(run.folder).catch(() => undefined) : undefined;
 	const recipe = decode(resolvedRecipeSchema, value);
-	const { think, answer } = recipe.ok ? recipe.value.template : resolveTemplate('r1');
+	if (!recipe.ok) return null;
+	const { think, answer } = recipe.value.template;
 	return { think, answer };
+}
+
+/** The tags of a run's template, or the usual ones where it is not known: to separate thinking from answer, not to judge. */
+export async function runTags(run: Run): Promise<TraceTags> {
+	return (await templateTags(run)) ?? r1Tags;
 }

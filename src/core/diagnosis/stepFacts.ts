@@ -5,7 +5,8 @@ export interface GroupFacts {
 	readonly reward: readonly (number | null)[];
 	/** null: no reward judges the answer. */
 	readonly correct: readonly (boolean | null)[];
-	readonly truncated: readonly boolean[];
+	/** null: not recorded. */
+	readonly truncated: readonly (boolean | null)[];
 	/** Whether an answer could be read out of the completion; null: nothing says how answers are marked. */
 	readonly answered: readonly (boolean | null)[];
 	/** Share of repeated n-grams, 0 to 1; 0 for completions that are too short to tell. */

@@ -14,8 +14,8 @@ export interface EvaluatedSample {
 	readonly answer: string | null;
 	/** Of the completion, in tokens. */
 	readonly tokens: number;
-	/** It was cut before it came to its end. */
-	readonly truncated: boolean;
+	/** It was cut before it came to its end; null: not recorded. */
+	readonly truncated: boolean | null;
 	/** Kind of question, where the data names one. */
 	readonly category: string | null;
 	/** Of the completion, nats; absent or null: not told. */
@@ -77,8 +77,9 @@ export interface EvaluationReport {
 	 * over questions with its 95 % interval. null: there is one sample of a question.
 	 */
 	readonly gain: ChoiceGain | null;
-	/** Shares of all samples. */
-	readonly truncated: number;
+	/** Share of the samples where that is recorded; null: it is recorded of none. */
+	readonly truncated: number | null;
+	/** Share of all samples. */
 	readonly unanswered: number;
 	/** Tokens: means of all, of right and of wrong samples; null: there are none. */
 	readonly tokens: { readonly all: number; readonly right: number | null; readonly wrong: number | null };
@@ -132,7 +133,7 @@ export function evaluationReport(samples: readonly EvaluatedSample[]): Evaluatio
 		bestAtK: samples.every((sample) => scoreOf(sample) !== null) ? curve(({ classes }, k) => bestOfK(classes, k)) : [],
 		judgedAtK: isJudged(questions) ? curve(({ judged }, k) => bestOfK(judged, k)) : [],
 		gain: fewest < 2 ? null : gainOf(questions, fewest, random),
-		truncated: shareOf(samples, ({ truncated }) => truncated),
+		truncated: truncatedShare(samples),
 		unanswered: shareOf(samples, ({ answer }) => answer === null),
 		tokens: {
 			all: meanTokens(samples) ?? 0,
@@ -152,7 +153,7 @@ function questionOf(samples: readonly EvaluatedSample[]): Question {
 		return {
 			right: correct,
 			class: answer === null ? null : known.of(answer),
-			final: !truncated || answer !== null,
+			final: truncated !== true || answer !== null,
 			score: scoreOf(sample),
 		};
 	});
@@ -191,6 +192,11 @@ function powersUpTo(most: number): number[] {
 
 function shareOf<T>(items: readonly T[], holds: (item: T) => boolean): number {
 	return items.length === 0 ? Number.NaN : items.filter(holds).length / items.length;
+}
+
+function truncatedShare(samples: readonly EvaluatedSample[]): number | null {
+	const known = samples.filter(({ truncated }) => truncated !== null);
+	return known.length === 0 ? null : shareOf(known, ({ truncated }) => truncated === true);
 }
 
 function meanTokens(samples: readonly EvaluatedSample[]): number | null {

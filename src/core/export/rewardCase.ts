@@ -10,7 +10,8 @@ export interface RewardCase {
 	readonly completion: string;
 	readonly answer?: unknown;
 	readonly row: Readonly<Record<string, unknown>>;
-	readonly truncated?: true;
+	/** null: not recorded; absent: it came to its end. */
+	readonly truncated?: true | null;
 	readonly expect: number | null;
 }
 
@@ -37,7 +38,7 @@ export function rewardCase(line: RolloutLine, { reward, of }: RewardCaseOptions 
 		...texts,
 		...(line.answer === undefined || line.answer === null ? {} : { answer: line.answer }),
 		row: typeof row === 'object' && row !== null && !Array.isArray(row) ? (row as Record<string, unknown>) : {},
-		...(line.truncated ? { truncated: true } : {}),
+		...(line.truncated === false ? {} : { truncated: line.truncated }),
 		expect: line.rewards[name] ?? null,
 	};
 }

@@ -3,13 +3,13 @@ import { languageConsistencyReward } from '../reward/languageConsistencyReward.t
 import { countBehaviours, findBehaviours } from '../trace/behaviours.ts';
 import { findLanguageMix } from '../trace/languageMix.ts';
 import { parseTrace } from '../trace/parseTrace.ts';
-import type { TraceTags } from '../trace/trace.ts';
+import { r1Tags, type TraceTags } from '../trace/trace.ts';
 import type { CompletionMeasures } from './completionMeasures.ts';
 
 /** How completions are written, whatever they answer. */
 export interface CompletionSummary {
 	readonly completions: number;
-	/** Share whose tags are as the template asks; null: it has no tags. */
+	/** Share whose tags are as the template asks; null: it has no tags, or nothing says which template was used. */
 	readonly format: number | null;
 	/**
 	 * Mean share of the thinking in one language: with a target its words (DeepSeek-R1, section 2.3.2), else the letters that
@@ -22,15 +22,16 @@ export interface CompletionSummary {
 	readonly tokens: number | null;
 	/** Marks of reflection a completion ("wait", "let me check again"). */
 	readonly reflection: number;
-	/** Share that were cut before their end. */
-	readonly truncated: number;
+	/** Share truncated, of those where that is recorded; null: it is recorded of none. */
+	readonly truncated: number | null;
 }
 
 export interface SummarisedCompletion {
 	readonly completion: string;
 	/** null: not known. */
 	readonly tokens: number | null;
-	readonly truncated: boolean;
+	/** null: not recorded. */
+	readonly truncated: boolean | null;
 }
 
 /** What is looked at in one completion, whatever it answers. */
@@ -42,6 +43,8 @@ const longest = 100_000;
 /** Adds up how completions are written; their texts are not kept. */
 export class CompletionSums {
 	readonly #tags: TraceTags;
+	/** Whether there is a format to keep to, and it is known. */
+	readonly #tagged: boolean;
 	readonly #language: LanguageName | null;
 	readonly #sums = {
 		completions: 0,
@@ -53,11 +56,17 @@ export class CompletionSums {
 		counted: 0,
 		marks: 0,
 		cut: 0,
+		ends: 0,
 	};
 
-	/** @param language that the thinking should be in; null: none is asked for */
-	constructor(tags: TraceTags, language: LanguageName | null) {
-		this.#tags = tags;
+	/**
+	 * @param tags of the template; null: nothing says which one was used, so no format is judged and the usual tags only
+	 *   separate thinking from answer
+	 * @param language that the thinking should be in; null: none is asked for
+	 */
+	constructor(tags: TraceTags | null, language: LanguageName | null) {
+		this.#tags = tags ?? r1Tags;
+		this.#tagged = tags !== null && (tags.think !== null || tags.answer !== null);
 		this.#language = language;
 	}
 
@@ -81,13 +90,11 @@ export class CompletionSums {
 		}
 		const { reflection } = countBehaviours(findBehaviours(completion, trace));
 		sums.marks += reflection;
-		if (truncated) sums.cut++;
+		if (truncated !== null) {
+			sums.ends++;
+			if (truncated) sums.cut++;
+		}
 		return { format: this.#tagged ? Number(formed) : null, 'one-language': consistency, reflection };
-	}
-
-	/** Without tags there is no format to keep to. */
-	get #tagged(): boolean {
-		return this.#tags.think !== null || this.#tags.answer !== null;
 	}
 
 	#consistency(completion: string, trace: ReturnType<typeof parseTrace>): number | null {
@@ -102,7 +109,7 @@ export class CompletionSums {
 
 	/** null: there were none. */
 	summary(): CompletionSummary | null {
-		const { completions, formed, consistent, spoken, characters, tokens, counted, marks, cut } = this.#sums;
+		const { completions, formed, consistent, spoken, characters, tokens, counted, marks, cut, ends } = this.#sums;
 		if (completions === 0) return null;
 		return {
 			completions,
@@ -111,7 +118,7 @@ export class CompletionSums {
 			characters: characters / completions,
 			tokens: counted === 0 ? null : tokens / counted,
 			reflection: marks / completions,
-			truncated: cut / completions,
+			truncated: ends === 0 ? null : cut / ends,
 		};
 	}
 }

@@ -103,7 +103,8 @@ export interface ReportedRollout {
 	readonly gold: string | null;
 	readonly reward: number | null;
 	readonly rewards: readonly (readonly [name: string, value: number | null])[];
-	readonly truncated: boolean;
+	/** null: not recorded. */
+	readonly truncated: boolean | null;
 }
 
 export interface ReportedSearch {

@@ -9,7 +9,7 @@ class Sample implements RewardSample {
 	readonly completion: string;
 	readonly answer: unknown;
 	readonly row: ScoreRow['row'];
-	readonly truncated: boolean;
+	readonly truncated: boolean | null;
 	readonly completionIds?: readonly number[];
 	readonly messages?: NonNullable<ScoreRow['messages']>;
 	readonly #tags: TraceTags;
@@ -41,7 +41,7 @@ export function sampleOf(row: Partial<ScoreRow>, tags: TraceTags): RewardSample 
 			completion: row.completion ?? '',
 			answer: row.answer ?? null,
 			row: row.row ?? {},
-			truncated: row.truncated ?? false,
+			truncated: row.truncated ?? null,
 		},
 		tags,
 	);

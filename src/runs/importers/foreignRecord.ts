@@ -20,8 +20,8 @@ export interface ForeignRollout {
 	/** Component rewards by the trainer's names; empty where only the total is recorded. */
 	readonly rewards?: Readonly<Record<string, number | null>>;
 	readonly advantage?: number | null;
-	/** Absent: not recorded, taken for false. */
-	readonly truncated?: boolean;
+	/** null or absent: not recorded. */
+	readonly truncated?: boolean | null;
 	/** Absent: `train`, or `validation` by the split of its file. */
 	readonly stage?: string;
 }

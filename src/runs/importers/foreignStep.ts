@@ -344,7 +344,7 @@ function lineOf(foreign: ForeignRollout, files: RolloutFiles, step: number, { gr
 		rewards: Object.fromEntries(Object.entries(rewards ?? {}).map(([name, value]) => [name, finite(value)])),
 		reward: finite(reward),
 		advantage: finite(advantage),
-		truncated: truncated === true,
+		truncated: truncated ?? null,
 	};
 }
 

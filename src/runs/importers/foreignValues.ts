@@ -33,6 +33,12 @@ export function textOf(value: unknown): string | null {
 	return typeof value === 'string' ? value : null;
 }
 
+/** Whether a completion was truncated, by the reason why it ended; null: none is recorded. */
+export function truncatedBy(finishReason: unknown): boolean | null {
+	const reason = textOf(finishReason);
+	return reason === null || reason === '' ? null : reason === 'length';
+}
+
 /** Numbers, one by one; what is none is null. */
 export function numbersOf(value: unknown): (number | null)[] {
 	return listOf(value).map(numberOf);

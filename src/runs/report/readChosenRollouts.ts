@@ -2,7 +2,7 @@ import { checkAborted } from '../../base/async.ts';
 import type { ReportedRollout } from '../../core/report/reportedRun.ts';
 import { messageText } from '../../core/trace/messageText.ts';
 import { parseTrace } from '../../core/trace/parseTrace.ts';
-import type { TraceTags } from '../../core/trace/trace.ts';
+import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
 import type { RolloutLine } from '../../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runContent.ts';
 import type { ReadContext } from './readContext.ts';
@@ -46,7 +46,7 @@ export async function readChosenRollouts({ content, tags, signal }: ReadContext)
 		checkAborted(signal);
 		const opened = await content.open(one.step);
 		try {
-			rollouts.push(reported(title, await opened.rollout(one.place), tags));
+			rollouts.push(reported(title, await opened.rollout(one.place), tags ?? r1Tags));
 		} finally {
 			await opened.close();
 		}

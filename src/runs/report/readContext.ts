@@ -6,7 +6,8 @@ import type { RunContent } from '../runContent.ts';
 /** What the parts of a report are read from. */
 export interface ReadContext {
 	readonly content: RunContent;
-	readonly tags: TraceTags;
+	/** Of the template; null: nothing says which it was. */
+	readonly tags: TraceTags | null;
 	/** That thinking is to be in; null: none is asked for. */
 	readonly language: LanguageName | null;
 	/** Resolved; undefined: there is none. */

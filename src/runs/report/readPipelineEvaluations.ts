@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
-import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
 import { isRunnerStage } from '../../protocol/pipelineRecipe.ts';
 import { readEvaluation } from '../evaluationFiles.ts';
 import { OwnRun } from '../ownRun.ts';
 import { readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
 import { readResolvedRecipe } from '../runReader.ts';
-import { runTags } from '../runTags.ts';
+import { templateTags } from '../runTags.ts';
 import { readReportedEvaluation, readReportedEvaluations } from './readReportedEvaluations.ts';
 import { languageOf } from './readReportedRun.ts';
 
@@ -19,7 +19,7 @@ export async function readPipelineEvaluations(folder: string, signal?: AbortSign
 	const { stages } = await readPipeline(folder);
 	const runs = new Set(await stageRunsIn(folder));
 	const found: ReportedEvaluation[] = [];
-	let tags: TraceTags = r1Tags;
+	let tags: TraceTags | null = null;
 	let language: ReturnType<typeof languageOf> = null;
 	for (const { name, type, status } of stages) {
 		checkAborted(signal);
@@ -27,7 +27,7 @@ export async function readPipelineEvaluations(folder: string, signal?: AbortSign
 		if (runs.has(path)) {
 			const content = new OwnRun(path);
 			const recipe = await readResolvedRecipe(path).catch(() => undefined);
-			tags = await runTags(content);
+			tags = await templateTags(content);
 			language = languageOf(recipe) ?? language;
 			const context = { content, tags, recipe, language, ...(signal === undefined ? {} : { signal }) };
 			const own = await readReportedEvaluations(context);

@@ -9,7 +9,7 @@ import type { ReportedEvaluation } from '../../core/report/reportedRun.ts';
 import { isPipelineFolder, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
 import type { RunContent } from '../runContent.ts';
 import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
-import { runTags } from '../runTags.ts';
+import { templateTags } from '../runTags.ts';
 import { readPipelineEvaluations } from './readPipelineEvaluations.ts';
 import { readReportedEvaluations } from './readReportedEvaluations.ts';
 import { readReportedPipeline } from './readReportedPipeline.ts';
@@ -84,7 +84,7 @@ export async function readPipelinesReport(
 async function evaluationsOf(content: RunContent, signal?: AbortSignalLike): Promise<ReadReport> {
 	const [name, tags, recipe] = await Promise.all([
 		nameOf(content),
-		runTags(content),
+		templateTags(content),
 		readResolvedRecipe(content.folder).catch(() => undefined),
 	]);
 	const language = languageOf(recipe);

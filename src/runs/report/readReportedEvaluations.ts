@@ -39,7 +39,7 @@ export async function readReportedEvaluations(context: ReadContext): Promise<Rep
 export async function readReportedEvaluation(
 	path: string,
 	file: EvaluationFile,
-	{ tags, language }: { readonly tags: TraceTags; readonly language: LanguageName | null },
+	{ tags, language }: { readonly tags: TraceTags | null; readonly language: LanguageName | null },
 ): Promise<ReportedEvaluation | null> {
 	const samples: EvaluatedSample[] = [];
 	const keyed: ProblemSample[] = [];

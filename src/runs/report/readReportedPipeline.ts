@@ -3,13 +3,13 @@ import { type AbortSignalLike, checkAborted } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
 import type { ReportedPipeline, ReportedPipelineStage } from '../../core/report/composeReport.ts';
 import type { ReportedRun } from '../../core/report/reportedRun.ts';
-import { r1Tags, type TraceTags } from '../../core/trace/trace.ts';
+import type { TraceTags } from '../../core/trace/trace.ts';
 import type { LanguageName } from '../../protocol/builtInRewards.ts';
 import { pipelineFiles, type StageState } from '../../protocol/pipeline.ts';
 import { readEvaluation } from '../evaluationFiles.ts';
 import { OwnRun } from '../ownRun.ts';
 import { pipelineStatus, readPipeline, stageRunsIn } from '../pipeline/pipelineFolder.ts';
-import { runTags } from '../runTags.ts';
+import { templateTags } from '../runTags.ts';
 import { listFolder, readJson } from '../safeFile.ts';
 import { readReportedEvaluation } from './readReportedEvaluations.ts';
 import { languageOf, readReportedRun } from './readReportedRun.ts';
@@ -28,7 +28,7 @@ export async function readReportedPipeline(
 	const withRun = new Set(await stageRunsIn(folder));
 	const language = languageOfPipeline(recipe);
 	const gaps: string[] = [];
-	let tags: TraceTags = r1Tags;
+	let tags: TraceTags | null = null;
 	const stages: ReportedPipelineStage[] = [];
 	for (const state of record.stages) {
 		checkAborted(signal);
@@ -45,7 +45,7 @@ export async function readReportedPipeline(
 			const content = new OwnRun(path);
 			const options = { title: state.name, language, ...(signal === undefined ? {} : { signal }) };
 			run = await part(readReportedRun(content, options));
-			tags = await runTags(content);
+			tags = await templateTags(content);
 		}
 		// A stage that evaluates is the folder of an evaluation.
 		const file = run === null && folders.has(state.name) ? await part(readEvaluation(path)) : null;

@@ -10,7 +10,7 @@ import { diagnoseRun } from '../diagnoseRun.ts';
 import type { RunContent } from '../runContent.ts';
 import { readAnnotation, readResolvedRecipe } from '../runReader.ts';
 import { runStateOf } from '../runStatus.ts';
-import { runTags } from '../runTags.ts';
+import { templateTags } from '../runTags.ts';
 import { readChosenRollouts } from './readChosenRollouts.ts';
 import { readReportedEvaluations } from './readReportedEvaluations.ts';
 import { readReportedSearches } from './readReportedSearches.ts';
@@ -43,7 +43,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 	const own = content.format === ownFormat;
 	const recipe = own ? await part('The recipe', readResolvedRecipe(content.folder), undefined) : undefined;
 	const person = await part('Name and note', readAnnotation(content.folder), { format: 1 as const });
-	const tags = await runTags(content);
+	const tags = await templateTags(content);
 	const language = languageOf(recipe) ?? options.language ?? null;
 	const context = { content, tags, language, recipe, ...(signal === undefined ? {} : { signal }) };
 	const stages = await part('Metrics and evaluations', readReportedStages(context), []);

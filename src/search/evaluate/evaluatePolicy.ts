@@ -261,7 +261,7 @@ class Sampling {
 				answer: node.answer,
 				correct: verdicts[i] === 1,
 				tokens: node.tokens ?? 0,
-				truncated: node.finish === 'length',
+				truncated: node.finish === null ? null : node.finish === 'length',
 				...(node.logprob === null ? {} : { logprob: node.logprob }),
 				...(node.score === null ? {} : { score: node.score }),
 			})),

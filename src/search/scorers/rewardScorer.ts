@@ -148,7 +148,7 @@ function rowOf({ problem, completion, generation }: ScoreItem, gold: boolean): S
 		completion,
 		answer: gold ? problem.answer : null,
 		row: gold ? problem.row : withoutGold(problem.row, problem.answer),
-		truncated: generation?.finish === 'length',
+		truncated: generation === null ? null : generation.finish === 'length',
 	};
 }
 

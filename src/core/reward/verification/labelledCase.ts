@@ -20,7 +20,8 @@ const caseSchema = v.strictObject({
 		),
 		{},
 	),
-	truncated: v.optional(v.boolean(), false),
+	/** null: not recorded. */
+	truncated: v.optional(v.nullable(v.boolean()), false),
 	expect: expectationSchema,
 });
 

@@ -12,6 +12,7 @@ import {
 	parsedJson,
 	scoresOf,
 	textOf,
+	truncatedBy,
 } from '../foreignValues.ts';
 import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
@@ -25,7 +26,8 @@ import { topKeys } from '../topKeys.ts';
 interface Turn {
 	readonly message: Message;
 	readonly trained: boolean;
-	readonly cutOff: boolean;
+	/** null: not recorded. */
+	readonly truncated: boolean | null;
 }
 
 /** A message, or a choice of the model around one. */
@@ -37,7 +39,7 @@ function turnOf(value: unknown): Turn | null {
 	return {
 		message,
 		trained: choice !== null || fields?.trainable === true,
-		cutOff: fields?.finish_reason === 'length',
+		truncated: truncatedBy(fields?.finish_reason),
 	};
 }
 
@@ -76,7 +78,7 @@ function trajectoryRollout(from: Trajectory, context: RecordContext): ForeignRol
 		completion: messages.slice(split),
 		rewards: scoresOf(truths),
 		reward: numberOf(from.reward),
-		truncated: turns.at(-1)?.cutOff === true || turnOf(listOf(from.choices).at(-1))?.cutOff === true,
+		truncated: turns.at(-1)?.truncated ?? turnOf(listOf(from.choices).at(-1))?.truncated ?? null,
 		...(files === undefined || files === 'train' ? {} : { stage: files }),
 		...given(
 			'extra',

@@ -32,7 +32,7 @@ export function evaluationRow(record: unknown): readonly ForeignRollout[] | stri
 			rewards: scoresOf(row.metrics),
 			reward: numberOf(row.reward),
 			advantage: numberOf(row.advantage),
-			truncated: row.is_truncated === true,
+			truncated: typeof row.is_truncated === 'boolean' ? row.is_truncated : null,
 			row: example,
 			...given('answer', boundedValue(row.answer ?? null)),
 			...given(

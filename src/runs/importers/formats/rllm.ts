@@ -130,7 +130,7 @@ export function rllmEpisode(record: unknown, context: RecordContext): readonly F
 	const shared = {
 		step: context.step ?? integerOf(episode.training_step),
 		rewards: judged(scoresOf(episode.metrics), correct),
-		truncated: reason !== null && cutOff.has(reason.toLowerCase()),
+		truncated: reason === null || reason === '' ? null : cutOff.has(reason.toLowerCase()),
 		...given('answer', answerOf(task)),
 		...given('row', integerOf(task?.idx) ?? integerOf(task?.id) ?? textOf(task?.id) ?? textOf(episode.task_hash)),
 	};

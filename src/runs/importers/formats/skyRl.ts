@@ -11,6 +11,7 @@ import {
 	scoresOf,
 	sumOf,
 	textOf,
+	truncatedBy,
 } from '../foreignValues.ts';
 import type { RecordContext, RolloutFiles, RunFormat } from '../runFormat.ts';
 import { topKeys } from '../topKeys.ts';
@@ -45,7 +46,7 @@ export function skyRlRollout(record: unknown, context: RecordContext): readonly 
 			prompt,
 			completion,
 			reward: rewardOf(row.score),
-			truncated: row.stop_reason === 'length',
+			truncated: truncatedBy(row.stop_reason),
 			stage: 'validation',
 			...given('answer', boundedValue(fieldsOf(extras?.reward_spec)?.ground_truth ?? null)),
 			...given('row', integerOf(info?.index) ?? textOf(info?.index)),

@@ -14,6 +14,7 @@ import {
 	scoresOf,
 	sumOf,
 	textOf,
+	truncatedBy,
 } from '../foreignValues.ts';
 import { type GraphNode, splitGraph } from '../messageGraph.ts';
 
@@ -146,13 +147,13 @@ function commonValue(credits: readonly (TokenCredit | null)[]): number | null {
 	return first !== undefined && values.every((value) => value === first) ? first : null;
 }
 
-/** As verifiers' `Trace.is_truncated`. */
+/** As verifiers' `Trace.is_truncated`; null where neither a limit nor the end of the last call is recorded. */
 const limits = new Set(['max_turns', 'max_input_tokens', 'max_output_tokens', 'max_total_tokens', 'context_length']);
-function isTruncated(trace: Fields): boolean {
+function truncatedOf(trace: Fields): boolean | null {
 	if (limits.has(textOf(trace.stop_condition) ?? '')) return true;
 	const calls = listOf(trace.calls).map(fieldsOf);
 	const last = calls.findLast((call) => call && (call.error === null || call.error === undefined));
-	return last?.finish_reason === 'length';
+	return truncatedBy(last?.finish_reason);
 }
 
 function rewardsOf(trace: Fields): { rewards: Record<string, number | null>; reward: number | null } {
@@ -241,7 +242,7 @@ function traceRollout(trace: Fields, episode: EpisodeFacts, credit: TraceCredit 
 		completion,
 		...rewardsOf(trace),
 		advantage: numberOf(fieldsOf(trace.info)?.advantage) ?? credit?.advantage ?? traceCredit(trace)?.advantage ?? null,
-		truncated: isTruncated(trace),
+		truncated: truncatedOf(trace),
 		...given('answer', boundedValue(data?.answer ?? null)),
 		...given('row', integerOf(data?.idx) ?? textOf(data?.name) ?? textOf(data?.idx)),
 		...given('tokens', tokens),
