@@ -3,7 +3,7 @@ import { messageText } from '../core/trace/messageText.ts';
 import { parseTrace } from '../core/trace/parseTrace.ts';
 import { promptHash } from '../core/trace/promptHash.ts';
 import { type TraceCounter, thinkingSpan } from '../core/trace/traceCounter.ts';
-import type { RolloutLine } from '../protocol/rolloutLine.ts';
+import { hasText, type RolloutLine } from '../protocol/rolloutLine.ts';
 import type { RolloutPlace } from '../runs/runContent.ts';
 
 /** Columns of numbers of the table `rollout`; what is not recorded is NaN on its way and NULL there. */
@@ -72,6 +72,7 @@ export class RowBatchBuilder {
 
 	add(rollout: RolloutLine, place: RolloutPlace): void {
 		const text = messageText(rollout.completion);
+		const known = hasText(rollout);
 		const { behaviours, repetition } = this.#counter.count(text, thinkingSpan(parseTrace(text), text.length));
 		const correct = correctness(rollout.rewards);
 		const values = [
@@ -82,9 +83,9 @@ export class RowBatchBuilder {
 			correct === null ? Number.NaN : Number(correct),
 			rollout.truncated === null ? Number.NaN : Number(rollout.truncated),
 			tokensOf(rollout),
-			text.length,
-			turnsOf(rollout),
-			...behaviours,
+			known ? text.length : Number.NaN,
+			known ? turnsOf(rollout) : Number.NaN,
+			...(known ? behaviours : behaviours.map(() => Number.NaN)),
 			number(repetition),
 			Number(rollout.tokens !== undefined),
 			place.offset,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Connection } from './duckdb.ts';
 
 /** What changes the rows: raised when texts are counted differently, so that indexes are made anew. */
-const rowsVersion = 1;
+const rowsVersion = 2;
 
 const tables = `
 create table run (
@@ -45,8 +45,9 @@ create view rollouts as
 create view groups as
 	select run, split, step, group_id, first(prompt_hash) as prompt_hash, count(*) as rollouts, avg(reward) as reward_mean,
 		case when min(reward) = max(reward) and count(reward) > 1 then 0 else stddev_samp(reward) end as reward_std,
-		count(reward) < 2 or min(reward) = max(reward) as dead,
-		count(*) filter (correct) as correct, count(*) filter (truncated) as truncated,
+		case when count(reward) > 1 then min(reward) = max(reward) end as dead,
+		case when count(correct) > 0 then count(*) filter (correct) end as correct,
+		case when count(truncated) > 0 then count(*) filter (truncated) end as truncated,
 		avg(characters) as characters_mean
 	from rollouts group by all;
 create view reward_components as

@@ -48,3 +48,8 @@ export type RolloutLine = v.InferOutput<typeof rolloutLineSchema>;
 
 /** `extra.text` of a rollout whose prompt and completion its trainer did not record: both are empty. */
 export const textNotRecorded = 'not recorded';
+
+/** Whether the text of the completion is known; false: its trainer did not record it, so nothing in it can be counted. */
+export function hasText({ completion, extra }: RolloutLine): boolean {
+	return completion.length > 0 || extra?.text !== textNotRecorded;
+}

@@ -76,8 +76,8 @@ export const groupSummarySchema = v.object({
 	/** Over the rewards that are not null; `std` is the sample one (n - 1), null below two. */
 	mean: nullableNumber,
 	std: nullableNumber,
-	/** All rewards equal (max = min): the group carries no learning signal. */
-	dead: v.boolean(),
+	/** All rewards equal (max = min): the group carries no learning signal. null: fewer than two are known. */
+	dead: v.nullable(v.boolean()),
 });
 export type GroupSummary = v.InferOutput<typeof groupSummarySchema>;
 

@@ -15,6 +15,7 @@ import type { ThemeWatcher } from '../lib/theme.ts';
 import { noTags, traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
+import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { ComparisonModel } from './comparisonModel.ts';
 import { lineSample } from './lineStyles.ts';
 
@@ -262,7 +263,7 @@ export class PromptsView extends Disposable {
 				element('span', null, `reward ${formatNumber(reward, 3)}`),
 				correct !== null &&
 					element('span', { class: correct ? 'badge right' : 'badge wrong' }, correct ? '✓ Correct' : '✗ Wrong'),
-				truncated && element('span', { class: 'badge warning' }, 'Truncated'),
+				truncationBadge(truncated),
 			),
 			text === ''
 				? element('p', { class: 'quiet' }, 'The completion is empty.')

@@ -8,6 +8,7 @@ import { formatCount, formatNumber } from '../lib/format.ts';
 import { traceCompletion } from '../lib/trace/completionTrace.ts';
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
+import { truncationBadge } from '../lib/truncationBadge.ts';
 import { tagsOf } from './cardContext.ts';
 import { placeKey, samePlace } from './chosen.ts';
 import {
@@ -273,7 +274,7 @@ export class CompareView extends Disposable {
 					{ class: 'card-title' },
 					element('span', { class: 'card-index' }, `${letters[side]} · ${name.split(' · ')[0]}`),
 					verdict(rollout),
-					rollout.truncated && element('span', { class: 'badge warning' }, 'Truncated'),
+					truncationBadge(rollout.truncated),
 					element(
 						'span',
 						{ class: 'card-actions' },

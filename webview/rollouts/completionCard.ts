@@ -11,6 +11,7 @@ import { type CompletionTrace, faultMessages, traceCompletion } from '../lib/tra
 import { plainLabel } from '../lib/trace/hiddenCharacters.ts';
 import type { Mark } from '../lib/trace/marks.ts';
 import { TextBody } from '../lib/trace/textBody.ts';
+import { truncationBadge } from '../lib/truncationBadge.ts';
 import type { CardContext } from './cardContext.ts';
 import { RatingControl } from './ratingControl.ts';
 import { addsUp } from './rewardParts.ts';
@@ -110,12 +111,7 @@ export class CompletionCard implements IDisposable {
 				{ class: 'card-title' },
 				element('span', { class: 'card-index' }, `#${index}`),
 				verdict(rollout),
-				rollout.truncated &&
-					element(
-						'span',
-						{ class: 'badge warning', title: 'Cut off at the longest completion that is sampled' },
-						'Truncated',
-					),
+				truncationBadge(rollout.truncated),
 				this.#actions(),
 			),
 			this.#rewards(),
@@ -348,6 +344,6 @@ export function cardLabel(rollout: RolloutDetail): string {
 	if (rollout.correct !== null) parts.push(rollout.correct ? 'correct' : 'wrong');
 	parts.push(`reward ${formatNumber(rollout.reward, 4)}`, `advantage ${signedNumber(rollout.advantage)}`);
 	parts.push(rollout.tokens === null ? `${rollout.size} characters` : `${rollout.tokens} tokens`);
-	if (rollout.truncated) parts.push('truncated');
+	if (rollout.truncated !== false) parts.push(rollout.truncated ? 'truncated' : 'truncation not recorded');
 	return parts.join(', ');
 }

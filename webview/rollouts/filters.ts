@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import type { GroupSummary } from '../../src/protocol/rolloutsMessages.ts';
 
 export const advantageSigns = ['any', 'positive', 'zero', 'negative'] as const;
-export const correctnesses = ['any', 'correct', 'wrong'] as const;
-export const truncations = ['any', 'truncated', 'complete'] as const;
+export const correctnesses = ['any', 'correct', 'wrong', 'unknown'] as const;
+export const truncations = ['any', 'truncated', 'complete', 'unknown'] as const;
 
 export const filtersSchema = v.object({
 	/** Bounds of the total reward, both included; null: no bound. A rollout without a reward fails any bound. */
@@ -88,8 +88,10 @@ export function rowPasses(group: GroupSummary, i: number, filters: Filters, foun
 	if (!signMatches(group.advantage[i] ?? null, filters.advantage)) return false;
 	if (filters.correctness === 'correct' && group.correct[i] !== true) return false;
 	if (filters.correctness === 'wrong' && group.correct[i] !== false) return false;
+	if (filters.correctness === 'unknown' && (group.correct[i] ?? null) !== null) return false;
 	if (filters.truncation === 'truncated' && group.truncated[i] !== true) return false;
 	if (filters.truncation === 'complete' && group.truncated[i] !== false) return false;
+	if (filters.truncation === 'unknown' && (group.truncated[i] ?? null) !== null) return false;
 	if (filters.text !== '' && found !== null) {
 		const count = found.get(group.group)?.get(group.index[i] as number) ?? 0;
 		if (count === 0) return false;

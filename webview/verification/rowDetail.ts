@@ -92,11 +92,7 @@ export class RowDetail extends Disposable {
 		}
 		if (row.recorded !== undefined) facts.push(['Recorded by the run', formatNumber(row.recorded, 4)]);
 		for (const [name, value] of Object.entries(row.others)) facts.push([plainLabel(name, 60), formatNumber(value, 4)]);
-		const beside = [
-			sourceNames[row.source],
-			`${formatCount(row.size)} characters`,
-			...(row.truncated ? ['truncated'] : []),
-		];
+		const beside = [sourceNames[row.source], `${formatCount(row.size)} characters`, ...truncationWords(row.truncated)];
 		return head(plainLabel(row.label, 300), beside.join(' · '), facts);
 	}
 
@@ -110,7 +106,7 @@ export class RowDetail extends Disposable {
 				signedBar(value, largest),
 			);
 		const title = `Step ${row.step}, group ${row.group}, completion ${row.index}`;
-		return head(title, `${formatCount(row.size)} characters${row.truncated ? ' · truncated' : ''}`, [
+		return head(title, [`${formatCount(row.size)} characters`, ...truncationWords(row.truncated)].join(' · '), [
 			['Before', element('strong', null, formatNumber(row.before, 4))],
 			['After', element('strong', null, formatNumber(row.after, 4), ` (${changeText(row)})`)],
 			['Advantage before', advantage(row.advantageBefore)],
@@ -180,6 +176,9 @@ export class RowDetail extends Disposable {
 		this.#bodies = [];
 	}
 }
+
+const truncationWords = (truncated: boolean | null): string[] =>
+	truncated === null ? ['truncation not recorded'] : truncated ? ['truncated'] : [];
 
 function head(title: string, beside: string, facts: readonly (readonly [string, HTMLElement | string])[]): HTMLElement {
 	return element(

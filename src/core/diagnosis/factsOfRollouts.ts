@@ -1,4 +1,4 @@
-import type { RolloutLine } from '../../protocol/rolloutLine.ts';
+import { hasText, type RolloutLine } from '../../protocol/rolloutLine.ts';
 import { messageText } from '../trace/messageText.ts';
 import { parseTrace, soleAnswer } from '../trace/parseTrace.ts';
 import { findRepetition } from '../trace/repetition.ts';
@@ -59,15 +59,16 @@ export class FactsOfRollouts {
 			this.#groups.set(rollout.group, group);
 		}
 		const { facts, texts } = group;
+		const known = hasText(rollout);
 		texts.add(completion);
-		facts.distinct = texts.size;
+		facts.distinct = known && facts.distinct !== null ? texts.size : null;
 		facts.index.push(rollout.index);
 		facts.reward.push(rollout.reward !== null && Number.isFinite(rollout.reward) ? rollout.reward : null);
 		facts.correct.push(correctOf(rollout.rewards));
 		facts.truncated.push(rollout.truncated);
-		facts.answered.push(answeredOf(completion, prompt, this.#tags));
+		facts.answered.push(known ? answeredOf(completion, prompt, this.#tags) : null);
 		const { share, ngrams } = findRepetition(completion.slice(-loopText));
-		facts.repetition.push(ngrams >= limit('loopWords') ? share : 0);
+		facts.repetition.push(known ? (ngrams >= limit('loopWords') ? share : 0) : null);
 	}
 
 	of(step: number): StepFacts {

@@ -9,10 +9,10 @@ export interface GroupFacts {
 	readonly truncated: readonly (boolean | null)[];
 	/** Whether an answer could be read out of the completion; null: nothing says how answers are marked. */
 	readonly answered: readonly (boolean | null)[];
-	/** Share of repeated n-grams, 0 to 1; 0 for completions that are too short to tell. */
-	readonly repetition: readonly number[];
-	/** How many different completions there are. */
-	readonly distinct: number;
+	/** Share of repeated n-grams, 0 to 1; 0 for completions too short to repeat; null: the text was not recorded. */
+	readonly repetition: readonly (number | null)[];
+	/** How many different completions there are; null: not all of their texts were recorded. */
+	readonly distinct: number | null;
 }
 
 /** Rollouts of one step, reduced to what the rules of src/core/diagnosis need. */

@@ -12,7 +12,7 @@ export interface RolloutSelection {
 	readonly correct?: boolean;
 	readonly groups?: readonly { readonly step: number; readonly group: number }[];
 	readonly rollouts?: readonly { readonly step: number; readonly group: number; readonly index: number }[];
-	/** false: only those that came to their end. */
+	/** false: only those that came to their end. Where that is not recorded, a rollout is left out. */
 	readonly truncated?: boolean;
 	/** The best so many of each group, by reward; of equals the first. */
 	readonly bestPerGroup?: number;
@@ -63,6 +63,7 @@ export function rolloutTest(selection: RolloutSelection): (line: RolloutLine) =>
 			if (correct !== selection.correct) return correct ? 'that are correct' : 'that are wrong';
 		}
 		if (selection.truncated !== undefined && line.truncated !== selection.truncated) {
+			if (line.truncated === null) return 'without a record of whether they were truncated';
 			return line.truncated ? 'that were truncated' : 'that were not truncated';
 		}
 		return null;

@@ -284,7 +284,9 @@ function rolloutsSection(rollouts: readonly ReportedRollout[]): ReportSection {
 							['step', String(step)],
 							...rewards.map(([name, value]) => [name, numberText(value)] as const),
 							...(gold === null ? [] : [['right answer', gold.slice(0, most.step)] as const]),
-							...(truncated ? [['length', 'cut off at the longest length'] as const] : []),
+							...(truncated === false
+								? []
+								: [['truncated', truncated ? 'yes, at the length limit' : 'not recorded'] as const]),
 						],
 					},
 					cutText('Prompt', prompt, most.prompt),

@@ -64,9 +64,9 @@ export class StepIndexBuilder {
 			if (!this.#allTokens) group.length = this.#characters.get(group.group) ?? [];
 			const rewards = group.reward.filter((reward) => reward !== null);
 			group.mean = finite(mean(rewards));
-			group.dead = rewards.length < 2 || rewards.every((reward) => reward === rewards[0]);
+			group.dead = rewards.length < 2 ? null : rewards.every((reward) => reward === rewards[0]);
 			// Equal rewards leave some 1e-17 in floating point.
-			group.std = group.dead && rewards.length > 1 ? 0 : finite(sampleStd(rewards));
+			group.std = group.dead ? 0 : finite(sampleStd(rewards));
 		}
 		const faults = { unreadable: this.#unreadable, examples: this.#examples };
 		const lengthUnit = this.#allTokens ? 'tokens' : 'characters';
@@ -86,7 +86,7 @@ export class StepIndexBuilder {
 			correct: [],
 			mean: null,
 			std: null,
-			dead: true,
+			dead: null,
 		};
 		this.#groups.set(rollout.group, group);
 		this.#characters.set(rollout.group, []);

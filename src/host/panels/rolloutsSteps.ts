@@ -35,7 +35,8 @@ export class RolloutsSteps {
 		const rewards = groups.flatMap((group) => group.reward.filter((reward) => reward !== null));
 		const sum = rewards.reduce((all, reward) => all + reward, 0);
 		const reward = rewards.length === 0 ? null : sum / rewards.length;
-		const dead = groups.length === 0 ? null : groups.filter((group) => group.dead).length / groups.length;
+		const known = groups.filter((group) => group.dead !== null);
+		const dead = known.length === 0 ? null : known.filter((group) => group.dead).length / known.length;
 		const before = this.#columns([step]);
 		this.#read.set(step, { reward, dead });
 		const after = this.#columns([step]);

@@ -32,7 +32,7 @@ function causeOf(group: GroupFacts, scale: Scale): Cause | null {
 	if (right) return 'solved';
 	if (share(group.truncated, true) >= 0.5) return 'truncated';
 	if (share(group.answered, false) >= 0.5) return 'parse-failed';
-	if (group.distinct <= group.reward.length / 2) return 'alike';
+	if (group.distinct !== null && group.distinct <= group.reward.length / 2) return 'alike';
 	const wrong = judged
 		? share(group.correct, false) === 1
 		: scale.high > scale.low && reward <= scale.low + 0.1 * (scale.high - scale.low);

@@ -25,8 +25,9 @@ class LoopsWatch implements Watch {
 		let rollouts = 0;
 		let loops = 0;
 		for (const { group } of this.#facts.groups()) {
-			rollouts += group.repetition.length;
-			loops += group.repetition.filter((share) => share >= limit('loopShare')).length;
+			const known = group.repetition.filter((share) => share !== null);
+			rollouts += known.length;
+			loops += known.filter((share) => share >= limit('loopShare')).length;
 		}
 		if (rollouts === 0 || loops / rollouts < limit('loopRollouts')) return [];
 		const share = loops / rollouts;
@@ -38,7 +39,7 @@ class LoopsWatch implements Watch {
 					action:
 						'Take off for repetition, or look at what makes it pay: length that is rewarded, or a limit that is reached without an answer.',
 					metrics: ['completions/mean_length', 'completions/clipped_ratio'],
-					evidence: this.#facts.evidence((group, i) => (group.repetition[i] as number) >= limit('loopShare')),
+					evidence: this.#facts.evidence((group, i) => (group.repetition[i] ?? 0) >= limit('loopShare')),
 					recipe: recipeAdvice(
 						recipePath(this.#run, 'rewards'),
 						'a penalty of repetition, such as {"use": "repetition"}',

@@ -105,7 +105,7 @@ describe('a report of an evaluation', () => {
 
 	test('shares, lengths, categories and calibration by hand', () => {
 		const report = evaluationReport(samplesOf('1111', '2221', '1122'));
-		near(report.truncated, 0);
+		near(report.truncated ?? Number.NaN, 0);
 		near(report.tokens.all, 25);
 		near(report.tokens.right ?? Number.NaN, (100 + 40 + 30) / 7);
 		assert.deepEqual(
@@ -141,7 +141,7 @@ describe('a report of an evaluation', () => {
 		);
 		assert.equal(report.calibration, null);
 		near(report.unanswered, 1 / 3);
-		near(report.truncated, 1 / 3);
+		near(report.truncated ?? Number.NaN, 1 / 3);
 		assert.equal(evaluationReport(samplesOf('2')).tokens.right, null);
 	});
 });

@@ -18,7 +18,7 @@ const row = (completion: string, answer: unknown = '42', changes: Partial<ScoreR
 });
 const accuracies = (rows: ScoreRow[], verify: Verifier = exactVerifier) =>
 	rows.map((one) => accuracyOf(one, parseTrace(one.completion, tags), tags, verify));
-const formats = (rows: ScoreRow[]) => rows.map((one) => formatOf(one, parseTrace(one.completion, tags)));
+const formats = (rows: ScoreRow[]) => rows.map((one) => formatOf(one, parseTrace(one.completion, tags), tags));
 
 describe('the accuracy reward', () => {
 	it('is 1 for the right answer, 0 for a wrong, absent or doubled one', () => {
@@ -77,5 +77,12 @@ describe('the format reward', () => {
 			...bad.map(() => 0),
 		]);
 		assert.deepEqual(formats([row(good, '1', { truncated: true })]), [0]);
+		assert.deepEqual(formats([row(good, '1', { truncated: null })]), [1], 'by its text');
+	});
+
+	it('is null under a template without tags: random bytes have no format', () => {
+		const bytes = row('\u0012\u00ff$k3\u0003 \u007f%q');
+		const none = { think: null, answer: null };
+		assert.equal(formatOf(bytes, parseTrace(bytes.completion, none), none), null);
 	});
 });

@@ -75,7 +75,7 @@ describe('rows of problems', () => {
 			for (const { source, row } of rows) {
 				const trace = parseTrace(row.completion, template);
 				assert.equal(accuracyOf(row, trace, template, task.verify), source === 'gold' ? 1 : 0, row.completion);
-				if (source === 'gold') assert.equal(formatOf(row, trace), 1);
+				if (source === 'gold') assert.equal(formatOf(row, trace, template), 1);
 			}
 		}
 	});

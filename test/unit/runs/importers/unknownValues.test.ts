@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { FactsOfRollouts } from '../../../../src/core/diagnosis/factsOfRollouts.ts';
+import { reportMarkdown } from '../../../../src/core/report/reportMarkdown.ts';
+import { textNotRecorded } from '../../../../src/protocol/rolloutLine.ts';
+import { exportRollouts } from '../../../../src/runs/exportRollouts.ts';
+import { openRun } from '../../../../src/runs/openRun.ts';
+import { readReport } from '../../../../src/runs/report/readReport.ts';
+import { readReportedRun } from '../../../../src/runs/report/readReportedRun.ts';
+import { labFor } from '../../lab/ownRun.ts';
+import { type FixtureName, fixtureFolder, fixtures, readAll } from './foreignFixtures.ts';
+import { type Files, writeFiles } from './madeRun.ts';
+
+async function runOf(context: TestContext, files: Files): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'unknown-'));
+	context.after(() => rm(folder, { recursive: true, force: true }));
+	await writeFiles(folder, files);
+	return folder;
+}
+
+/** Formats that record no end of a completion at all; the others record it, at least in some versions. */
+const silent: readonly FixtureName[] = ['trl-run', 'verl', 'nemo-rl', 'openrlhf', 'tinker'];
+
+/** verl rows whose completions are random bytes: no end, no tags, no judge, and no reward in every second group. */
+const noise = (step: number) =>
+	Array.from({ length: 8 }, (_, i) => ({
+		input: `prompt ${i >> 2}`,
+		output: `\u0012\u00ff$k${i}\u0003 \u007f%q${step}`,
+		score: i < 4 ? 0 : null,
+		step,
+	}));
+
+describe('what a trainer does not record', () => {
+	for (const { name } of fixtures) {
+		it(`${name}: whether a completion was truncated is known or null`, async () => {
+			const { rollouts } = await readAll(await openRun(fixtureFolder(name)));
+			const known = rollouts.filter(({ line }) => line.truncated !== null);
+			if (silent.includes(name)) assert.equal(known.length, 0);
+			else assert.ok(known.length > 0, 'this format records it');
+		});
+	}
+
+	it('is null in the index, and no filter counts it as either', async (context) => {
+		const folder = await runOf(context, { '1.jsonl': noise(1) });
+		const lab = await labFor(context);
+		await lab.index(folder);
+		const count = async (filter: object) => (await lab.rollouts({ filter, limit: 100 })).rows.length;
+		assert.equal(await count({}), 8);
+		assert.equal(await count({ truncated: false }), 0);
+		assert.equal(await count({ truncated: true }), 0);
+		assert.equal(await count({ correct: false }), 0);
+		const { rows } = await lab.sql({
+			sql: 'select truncated, correct, dead, reward_mean, reward_std from groups order by group_id',
+			limit: 10,
+		});
+		assert.deepEqual(rows, [
+			[null, null, true, 0, 0],
+			[null, null, null, null, null],
+		]);
+	});
+
+	it('is no share in a report: neither of truncated completions nor of a format that nobody asked for', async (context) => {
+		const folder = await runOf(context, { '1.jsonl': noise(1), '2.jsonl': noise(2) });
+		const run = await readReportedRun(await openRun(folder));
+		assert.equal(run.stages.length, 0, 'without metrics there is no stage');
+		const trl = await readReportedRun(await openRun(fixtureFolder('trl-run')));
+		const completions = trl.stages[0]?.completions;
+		assert.equal(completions?.truncated, null);
+		assert.equal(completions?.format, null);
+		const text = reportMarkdown(
+			(await readReport(fixtureFolder('trl-run'), (path) => openRun(path), { now: 1_800_000_000 })).document,
+		);
+		assert.match(text, /\| 1\\\. train \| – \| – \| – \| – \| – \| \d+ \| [\d.]+ \| – \|/);
+		assert.match(text, /\| truncated \| not recorded \|/);
+	});
+
+	it('is left out of "only finished ones", with the reason, and stays null in a labelled case', async (context) => {
+		const folder = await runOf(context, {
+			'1.jsonl': noise(1).map((row, i) => ({ ...row, accuracy: i % 2, score: i % 2 })),
+		});
+		const run = await openRun(folder);
+		const out = join(await runOf(context, {}), 'out.jsonl');
+		const request = { split: 'train', selection: { truncated: false }, tags: { think: null, answer: null } } as const;
+		await assert.rejects(
+			exportRollouts(run, { as: 'sft', ...request }, out, { replace: false }),
+			/8 rollouts without a record of whether they were truncated/,
+		);
+		await exportRollouts(run, { as: 'cases', ...request, selection: {} }, out, { replace: false });
+		const cases = (await readFile(out, 'utf8')).trim().split('\n');
+		assert.equal(cases.length, 8);
+		for (const line of cases) assert.equal(JSON.parse(line).truncated, null);
+	});
+
+	it('is no fact of a diagnosis: a text that was not recorded is neither unanswered nor alike nor without loops', () => {
+		const facts = new FactsOfRollouts({ think: null, answer: ['<answer>', '</answer>'] });
+		for (let index = 0; index < 4; index++) {
+			facts.add({
+				...{ step: 1, stage: 'train', group: 0, index, prompt: 'p', completion: '', rewards: {}, reward: 0 },
+				...{ advantage: null, truncated: null, extra: { text: textNotRecorded, length: 12 } },
+			});
+		}
+		const [group] = facts.of(1).groups;
+		assert.deepEqual(group?.truncated, [null, null, null, null]);
+		assert.deepEqual(group?.answered, [null, null, null, null]);
+		assert.deepEqual(group?.repetition, [null, null, null, null]);
+		assert.equal(group?.distinct, null);
+	});
+});

@@ -1,0 +1,11 @@
+import { element } from './dom.ts';
+
+/** Whether a completion was truncated, as a badge; nothing for one that ended by itself. null: not recorded. */
+export function truncationBadge(truncated: boolean | null): HTMLElement | null {
+	if (truncated === false) return null;
+	if (truncated === null) {
+		const title = 'The trainer did not record whether this completion was truncated';
+		return element('span', { class: 'quiet', title }, 'Truncation not recorded');
+	}
+	return element('span', { class: 'badge warning', title: 'Cut off at the length limit of completions' }, 'Truncated');
+}
