@@ -11,6 +11,7 @@ import { messageText } from '../../../src/core/trace/messageText.ts';
 import { parseTrace } from '../../../src/core/trace/parseTrace.ts';
 import { findRepetition } from '../../../src/core/trace/repetition.ts';
 import { Lab, labelsOf } from '../../../src/lab/lab.ts';
+import { hasText } from '../../../src/protocol/rolloutLine.ts';
 import { openRun } from '../../../src/runs/openRun.ts';
 import { expected, fixtureFolder, fixtures } from '../runs/importers/foreignFixtures.ts';
 import { folderFor, labFor, rolloutLine, runIn } from './ownRun.ts';
@@ -58,12 +59,12 @@ async function compareWithReading(lab: Lab, run: string): Promise<number> {
 					correct: correctness(rollout.rewards),
 					truncated: rollout.truncated,
 					stage: rollout.stage,
-					characters: text.length,
+					characters: hasText(rollout) ? text.length : null,
 					repetition: ngrams === 0 ? null : share,
 					place: [place.file, place.offset, place.length, place.item],
 				});
 				const trace = parseTrace(text);
-				if (trace.thinkSpan !== null || trace.tags.length === 0) {
+				if (hasText(rollout) && (trace.thinkSpan !== null || trace.tags.length === 0)) {
 					const counts = countBehaviours(findBehaviours(text, trace));
 					const names = ['verification', 'backtracking', 'subgoal_setting', 'backward_chaining', 'reflection'];
 					assert.deepEqual(

@@ -24,6 +24,7 @@ const record = {
 };
 const recipe = {
 	...{ format: 1, name: 'made', stages: [{ type: 'grpo', steps: 20, beta: 0.1 }] },
+	template: { name: 'r1', prompt: '{prompt}', think: ['<think>', '</think>'], answer: ['<answer>', '</answer>'] },
 	rewards: [{ use: 'language-consistency', language: 'ru' }],
 };
 

@@ -48,7 +48,7 @@ describe('SkyRL', () => {
 		);
 		assert.deepEqual(
 			train.map(({ truncated }) => truncated),
-			[true, false, false],
+			[true, null, false],
 		);
 	});
 
