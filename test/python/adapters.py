@@ -38,30 +38,46 @@ def openrlhf(adapter, row):
 
 
 def verifiers(adapter, row):
+    """Rewards and weights that verifiers itself records: of the exported methods, and of the functions named in a config."""
     import verifiers.v1 as vf
-    from verifiers.v1.utils.decorators import discover_decorated
+    from verifiers.v1.configs.agent import AgentConfig
+    from verifiers.v1.trace import AgentInfo, TraceTask
 
     class Data(vf.TaskData):
         answer: str | None = None
         limit: int = 10
 
-    class Task(adapter.ExportedRewards, vf.Task[Data]):
+    class Methods(adapter.ExportedRewards, vf.Task[Data]):
         pass
 
-    class Message:
-        content = row["completion"].rpartition("</think>")[2]
-        reasoning_content = row["completion"].rpartition("</think>")[0].removeprefix("<think>") or None
+    class Functions(vf.Task[Data]):
+        pass
 
-    class Trace:
-        assistant_messages = [Message()]
+    thinking, _, content = row["completion"].rpartition("</think>")
+    message = vf.AssistantMessage(content=content, reasoning_content=thinking.removeprefix("<think>") or None)
+    prompt = [vf.UserMessage(content=row["prompt"])] if row.get("chat") else row["prompt"]
+    data = Data(prompt=prompt, answer=row["answer"], **row["columns"])
+    named = {
+        name: vf.RewardFunctionConfig(fn=f"{adapter.__file__}:{name}_of_trace", weight=weight)
+        for name, weight in (("digits", 1.0), ("brevity", 0.25))
+    }
 
-    task = Task(Data(prompt=row["prompt"], answer=row["answer"], **row["columns"]))
-    found = {method.__name__: method for method in discover_decorated(task, "reward")}
+    async def scored(task):
+        trace = vf.Trace(
+            task=TraceTask(type=type(task).__name__, data=data),
+            agent=AgentInfo(config=AgentConfig()),
+            nodes=[vf.MessageNode(message=message, sampled=True, parent=None)],
+        )
+        await task.score(trace)
+        return {
+            "values": {name: reward.score for name, reward in trace.rewards.items()},
+            "weights": {name: reward.weight for name, reward in trace.rewards.items()},
+        }
 
-    async def score():
-        return {name: await method(trace=Trace()) for name, method in found.items()}
+    async def both():
+        return [await scored(Methods(data)), await scored(Functions(data, vf.TaskConfig(rewards=named)))]
 
-    return {"values": asyncio.run(score()), "weights": {name: method._vf_weight for name, method in found.items()}}
+    return asyncio.run(both())
 
 
 if __name__ == "__main__":

@@ -151,22 +151,21 @@ describe('exported adapters in their trainers', { skip }, () => {
 		}
 	});
 
-	test('verifiers finds the rewards of a task, weights and thinking included', async () => {
-		const reply = v.parse(
-			v.array(
-				v.object({
-					values: v.object({ digits: v.number(), brevity: v.number() }),
-					weights: v.object({ digits: v.number(), brevity: v.number() }),
-				}),
-			),
-			await asTrainer('verifiers'),
-		);
+	test('verifiers records the rewards of a task, as methods and as functions that its config names', async () => {
+		const recorded = v.object({
+			values: v.object({ digits: v.number(), brevity: v.number() }),
+			weights: v.object({ digits: v.number(), brevity: v.number() }),
+		});
+		const reply = v.parse(v.array(v.tuple([recorded, recorded])), await asTrainer('verifiers'));
 		const digits = await hostValues('digits', rows);
 		const brevity = await hostValues('brevity', rows);
-		for (const [i, { values, weights }] of reply.entries()) {
-			near(values.digits, digits[i] as number);
-			near(values.brevity, brevity[i] as number);
-			assert.deepEqual(weights, { brevity: 0.25, digits: 1 });
+		assert.equal(reply.length, rows.length);
+		for (const [i, ways] of reply.entries()) {
+			for (const { values, weights } of ways) {
+				near(values.digits, digits[i] as number);
+				near(values.brevity, brevity[i] as number);
+				assert.deepEqual(weights, { brevity: 0.25, digits: 1 });
+			}
 		}
 	});
 });

@@ -118,7 +118,7 @@ function verifiers(rewards: readonly RewardFacts[], options: AdapterOptions): st
 		(reward) => `
 
 async def ${reward.name}_of_trace(task, trace):
-    value = await _score_trace(${reward.name}, task.data, trace)
+    value = await _score_trace(${reward.name}, task, trace)
     return 0.0 if value is None else value`,
 	);
 	const methods = rewards.map(
@@ -142,10 +142,12 @@ def _completion_of(trace):
     return f"{_THINK[0]}{thinking}{_THINK[1]}{content}" if thinking else content
 
 
-async def _score_trace(function, data, trace):
+async def _score_trace(function, task, trace):
+    # A method has the task; a function named in a config gets the task's data as "task".
+    data = task.data if isinstance(task, _vf.Task) else task
     columns = data.model_dump()
-    prompt = columns.pop("prompt", None) or ""
-    result = function(**_arguments(function, prompt, _completion_of(trace), columns))
+    columns.pop("prompt", None)
+    result = function(**_arguments(function, data.prompt_text, _completion_of(trace), columns))
     return _value(function, (await result) if _inspect.isawaitable(result) else result)
 ${functions.join('\n')}
 
