@@ -1,5 +1,5 @@
 import { Failure } from '../base/failure.ts';
-import type { RequestRecord } from '../search/serve/reasonerApp.ts';
+import type { RequestRecord, SystemMessages } from '../search/serve/reasonerApp.ts';
 import { printable } from './cliOutput.ts';
 import { cliSearchContext } from './cliSearchContext.ts';
 import { onInterrupt } from './interrupts.ts';
@@ -15,6 +15,7 @@ const options = {
 	'no-token': { type: 'boolean' },
 	'allow-origin': { type: 'string', multiple: true },
 	name: { type: 'string' },
+	'system-messages': { type: 'string' },
 	'max-requests': { type: 'string' },
 	'max-waiting': { type: 'string' },
 	'max-body': { type: 'string' },
@@ -35,8 +36,12 @@ export const serveVerb: Verb = {
 		['--token TEXT', `What clients must send; default: ${tokenVariable}, else a new one, which is printed.`],
 		['--no-token', 'Whoever can reach the port may use it: every program of every user of this machine.'],
 		['--allow-origin URL', 'A web page that may use it; may be repeated.'],
-		['--name NAME', "Name of the model; default: the policy's."],
-		['--max-requests N', 'Requests that search at a time (default 8); --max-waiting N: that wait (default 64).'],
+		['--name NAME', "Name of the model; default: the policy's, with - for blanks and other marks."],
+		[
+			'--system-messages HOW',
+			'keep (default), prepend to the problem, or drop: for policies that take no instructions.',
+		],
+		['--max-requests N', 'Requests that search at a time (default 8); --max-waiting N: that wait (default 1000).'],
 		['--max-body BYTES', 'Of a request (default 1048576).'],
 		[
 			'--timeout SECONDS',
@@ -51,6 +56,7 @@ export const serveVerb: Verb = {
 			wholeNumber(values[name] as string | undefined, `--${name}`) ?? otherwise;
 		const port = number('port', defaults.port);
 		if (port > 65_535) throw new Failure('invalid', `--port is ${port}.`, 'Choose one up to 65535.');
+		const how = systemMessagesOf(values['system-messages']);
 		const given = await searchSpecOf(values);
 		const spec = {
 			...given,
@@ -81,6 +87,7 @@ export const serveVerb: Verb = {
 						waiting: number('max-waiting', limits.waiting),
 					},
 					...(values.name === undefined ? {} : { model: values.name }),
+					...(how === undefined ? {} : { systemMessages: how }),
 					onRequest: (record) => {
 						output.object({ kind: 'request', ...record });
 						output.line(printable(requestLine(record)));
@@ -137,6 +144,11 @@ function tokenOf(values: { readonly token?: string; readonly 'no-token'?: boolea
 		'The token is too short, or has blanks.',
 		'Choose at least 8 characters without blanks.',
 	);
+}
+
+function systemMessagesOf(how: string | undefined): SystemMessages | undefined {
+	if (how === undefined || how === 'keep' || how === 'prepend' || how === 'drop') return how;
+	throw new Failure('invalid', `--system-messages is "${how}".`, 'Choose keep, prepend or drop.');
 }
 
 function requestLine({ path, status, strategy, tokens, seconds, message }: RequestRecord): string {

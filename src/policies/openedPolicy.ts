@@ -1,5 +1,5 @@
 import type { IDisposable } from '../base/disposable.ts';
-import type { GenerateRequest, Policy, PolicyCapabilities } from '../core/search/policy.ts';
+import type { GenerateRequest, Generation, Policy, PolicyCapabilities, TokenDetail } from '../core/search/policy.ts';
 import type { TraceTags } from '../core/trace/trace.ts';
 
 /** What opening a policy takes from the program that opens it. */
@@ -69,5 +69,38 @@ export interface OpenPolicy extends IDisposable {
 	readonly totals: PolicyTotals;
 	/** What was tried and did not work, in words; for people. */
 	readonly notes: readonly string[];
+	/** Keeps to the JSON Schema of a request. Default: it does not. */
+	readonly schemas?: boolean;
+	/** Its vocabulary, for prompts that are token ids; null or missing: it is not known here. */
+	readonly tokenizer?: PolicyTokenizer | null;
+	/** There where the policy reports the log-probabilities of a text it is given. Fails as `generate`. */
+	readonly read?: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | undefined;
 	bind(options: BindOptions): Policy;
+}
+
+export interface PolicyTokenizer {
+	/** Throws `invalid` for an id outside the vocabulary. */
+	decode(ids: readonly number[]): string;
+	/** Ids that stand for no text: a leading one of them begins a sequence. */
+	readonly special: readonly number[];
+}
+
+/** A text to be read as it stands, without the template of the run, and to be continued. */
+export interface ReadRequest {
+	readonly text: string;
+	/** Most probable tokens that are reported at each place. */
+	readonly alternatives: number;
+	/** Tokens to continue it with; 0: none. */
+	readonly maxTokens: number;
+	readonly temperature: number;
+	readonly topP: number;
+	readonly stop: readonly string[];
+	readonly seed: number;
+}
+
+export interface ReadText {
+	/** Each token of the text given what is before it, nats at temperature 1. */
+	readonly tokens: TokenDetail;
+	/** What follows it; null: nothing was asked for. */
+	readonly more: Generation | null;
 }

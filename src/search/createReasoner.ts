@@ -1,13 +1,16 @@
 import { Failure } from '../base/failure.ts';
-import type { PolicyCapabilities } from '../core/search/policy.ts';
+import type { Policy, PolicyCapabilities, TokenDetail } from '../core/search/policy.ts';
 import type { SearchResult } from '../core/search/searchRun.ts';
+import type { SearchTree } from '../core/search/searchTree.ts';
 import { type AnyStrategy, strategies, strategyOf, strategyParams } from '../core/search/strategies.ts';
 import { needsOf } from '../core/search/strategy.ts';
 import { r1Tags, type TraceTags } from '../core/trace/trace.ts';
+import type { PolicyTokenizer } from '../policies/openedPolicy.ts';
 import type { SearchSpec } from '../protocol/searchSpec.ts';
 import type { SearchBudget, SearchProblem, TreeEvent } from '../protocol/treeLog.ts';
+import { begunWith } from './begunWith.ts';
 import { OpenSearch } from './openSearch.ts';
-import { withHistory } from './policyHistory.ts';
+import { withHistory, withSchema } from './policyHistory.ts';
 import type { SearchContext } from './searchContext.ts';
 import type { OfferedStrategy, Reasoner, Solution, SolutionStep, SolveOptions } from './serve/reasoner.ts';
 
@@ -41,6 +44,9 @@ class SearchReasoner implements Reasoner {
 	readonly strategy: string;
 	readonly strategies: readonly OfferedStrategy[];
 	readonly budget: SearchBudget;
+	readonly schemas: boolean;
+	readonly tokenizer: PolicyTokenizer | null;
+	readonly read: Reasoner['read'];
 	readonly #search: OpenSearch;
 
 	constructor(search: OpenSearch) {
@@ -52,6 +58,9 @@ class SearchReasoner implements Reasoner {
 		this.tags = spec.tags ?? policy.tags ?? r1Tags;
 		this.strategy = spec.strategy;
 		this.budget = spec.budget;
+		this.schemas = policy.schemas ?? false;
+		this.tokenizer = policy.tokenizer ?? null;
+		this.read = policy.read ?? null;
 		this.#require(strategyOf(spec.strategy), strategyParams(strategyOf(spec.strategy), spec.params));
 		this.strategies = strategies
 			.filter((one) => this.#lacks(one, this.#defaults(one)) === null)
@@ -69,30 +78,41 @@ class SearchReasoner implements Reasoner {
 		const seed = options.seed ?? spec.seed;
 		const how = options.onText === undefined ? null : streaming(strategy, params);
 		const chain = how === 'nodes' ? new ChainText(options.onText as (text: string) => void) : null;
-		const { history = [], onText, onEvent } = options;
+		const { history = [], onText, onEvent, prefill = '', schema, alternatives } = options;
+		const details = new Map<number, TokenDetail>();
+		const tokens = alternatives === undefined ? spec.sampling.tokens : Math.max(1, alternatives);
+		const wraps = [
+			...(history.length === 0 ? [] : [(policy: Policy) => withHistory(policy, history)]),
+			...(schema === undefined ? [] : [(policy: Policy) => withSchema(policy, schema)]),
+		];
+		const begun =
+			prefill === '' ? null : begunWith(problem, prefill, { policy: this.name, strategy: strategy.name, seed, budget });
+		for (const event of begun?.events ?? []) onEvent?.(event);
 		const run = this.#search.run({
 			problem,
 			budget,
 			seed,
-			spec: { strategy: strategy.name, params, sampling: { ...spec.sampling, ...options.sampling } },
+			spec: { strategy: strategy.name, params, sampling: { ...spec.sampling, ...options.sampling, tokens } },
+			...(begun === null ? {} : { resume: begun }),
 			...(options.signal === undefined ? {} : { signal: options.signal }),
-			...(history.length === 0 ? {} : { wrap: (policy) => withHistory(policy, history) }),
+			...(wraps.length === 0 ? {} : { wrap: (policy) => wraps.reduce((inner, wrap) => wrap(inner), policy) }),
 			...(how === 'tokens' ? { onText: ({ text }) => onText?.(text) } : {}),
 			onEvent: (event) => {
 				chain?.hear(event);
+				if (event.t === 'tokens') details.set(event.id, event as TokenDetail & typeof event);
 				onEvent?.(event);
 			},
 		});
 		const result = await run.result;
 		if (result.outcome.stop === 'policy') this.#search.discardPolicy();
-		return solutionOf(result, { strategy: strategy.name, params, seed });
+		return solutionOf(result, { strategy: strategy.name, params, seed }, details);
 	}
 
 	dispose(): void {
 		this.#search.dispose();
 	}
 
-	#checked({ strategy: name, params: given, budget: asked = {}, history = [] }: SolveOptions) {
+	#checked({ strategy: name, params: given, budget: asked = {}, history = [], ...how }: SolveOptions) {
 		const { spec } = this.#search;
 		const strategy = strategyOf(name ?? spec.strategy);
 		// Parameters of another strategy would mean something else.
@@ -103,8 +123,19 @@ class SearchReasoner implements Reasoner {
 			throw new Failure(
 				'invalid',
 				`The policy ${this.name} takes one problem, and no conversation before it.`,
-				'Send one message of the role user.',
+				'Send one message of the role user; "serve --system-messages" prepends or drops system messages.',
 			);
+		}
+		const lacking =
+			(how.prefill ?? '') !== '' && !this.capabilities.prefix
+				? 'continue a given beginning'
+				: how.alternatives !== undefined && !this.capabilities.logprobs
+					? 'report log-probabilities'
+					: how.schema !== undefined && !this.schemas
+						? 'keep to a JSON Schema'
+						: null;
+		if (lacking !== null) {
+			throw new Failure('unsupported', `The policy ${this.name} does not ${lacking}.`, 'Choose another policy.');
 		}
 		return { strategy, params, budget: this.#allowed(asked) };
 	}
@@ -167,6 +198,9 @@ class ChainText {
 	}
 
 	hear(event: TreeEvent): void {
+		// What a client began the completion with, it knows.
+		if (event.t === 'node' && event.by === 'person') this.#tip = event.id;
+		if (event.t === 'node' && event.by === 'person') return;
 		if (event.t !== 'node' || event.parents[0] !== this.#tip) return;
 		this.#tip = event.id;
 		if (event.text !== '') this.#onText(event.text);
@@ -174,8 +208,9 @@ class ChainText {
 }
 
 function solutionOf(
-	{ outcome, totals, tree, message }: SearchResult,
+	{ outcome, totals, tree, message, fault }: SearchResult,
 	of: Pick<Solution, 'strategy' | 'params' | 'seed'>,
+	details: ReadonlyMap<number, TokenDetail>,
 ): Solution {
 	const end = outcome.best?.at(-1);
 	const node = end === undefined ? undefined : tree.node(end);
@@ -187,11 +222,29 @@ function solutionOf(
 		value: outcome.value,
 		stop: outcome.stop,
 		finish: node?.finish ?? null,
-		...{ nodes, tokens, promptTokens, simulations, seconds, cost, message },
+		...{ nodes, tokens, promptTokens, simulations, seconds, cost, message, fault },
+		detail: details.size === 0 || end === undefined ? null : detailOf(tree, end, details),
 		path: (outcome.best ?? []).flatMap((id): SolutionStep[] => {
 			const step = tree.node(id);
 			if (step === undefined) return [];
 			return [{ id, role: step.role, text: step.text, value: tree.q(id) ?? step.score, visits: step.visits }];
 		}),
 	};
+}
+
+/** The tokens on the way to a node, those of the beginning that a client gave left out; null where nothing was reported. */
+function detailOf(tree: SearchTree, end: number, details: ReadonlyMap<number, TokenDetail>): Solution['detail'] {
+	const text: string[] = [];
+	const logprob: (number | null)[] = [];
+	const top: (readonly (readonly [string, number])[])[] = [];
+	for (const part of tree.partsOf(end)) {
+		const node = tree.node(part);
+		if (node === undefined || node.parents.length === 0 || node.by === 'person') continue;
+		// A text that a strategy put in between has no log-probability.
+		const detail = details.get(part) ?? { text: [node.text], logprob: [null] };
+		text.push(...detail.text);
+		logprob.push(...detail.logprob);
+		top.push(...(detail.top ?? detail.text.map(() => [])));
+	}
+	return { text, logprob, top };
 }

@@ -14,3 +14,15 @@ export function withHistory(policy: Policy, history: readonly ChatMessage[]): Po
 		...(value === undefined ? {} : { value: (items, head) => value.call(policy, after(items), head) }),
 	};
 }
+
+/** A policy whose every completion keeps to a JSON Schema. */
+export function withSchema(policy: Policy, schema: Readonly<Record<string, unknown>>): Policy {
+	const { score, value } = policy;
+	return {
+		name: policy.name,
+		capabilities: policy.capabilities,
+		generate: (requests) => policy.generate(requests.map((request) => ({ ...request, schema }))),
+		...(score === undefined ? {} : { score: score.bind(policy) }),
+		...(value === undefined ? {} : { value: value.bind(policy) }),
+	};
+}

@@ -1,4 +1,4 @@
-import { Failure } from '../../base/failure.ts';
+import { Failure, type Reason } from '../../base/failure.ts';
 import { hashText, mix32 } from '../../base/random.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { StopReason } from '../../protocol/treeLog.ts';
@@ -85,6 +85,8 @@ export class Generator {
 	readonly #wholes = new Sizes();
 	/** What went wrong last; null: nothing. */
 	lastFault: string | null = null;
+	/** Reason of that failure; null: the policy did not name one. */
+	lastReason: Reason | null = null;
 
 	constructor(settings: GeneratorSettings) {
 		this.#settings = settings;
@@ -315,6 +317,7 @@ export class Generator {
 		const message = generated instanceof Failure ? generated.toString() : 'The policy gave nothing.';
 		if (generated instanceof Failure && generated.reason === 'cancelled') throw new SearchStop('stopped');
 		this.lastFault = message;
+		this.lastReason = generated instanceof Failure ? generated.reason : null;
 		fault(node, message);
 		if (++this.#failures >= mostFailures) {
 			throw new SearchStop('policy', `${mostFailures} requests in a row gave nothing. The last: ${message}`);

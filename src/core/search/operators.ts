@@ -117,6 +117,10 @@ export class SearchOperators implements Search {
 		return this.#generator.lastFault;
 	}
 
+	get lastReason(): Generator['lastReason'] {
+		return this.#generator.lastReason;
+	}
+
 	/** Waits for what a strategy left under way: what it makes is kept. */
 	settled(): Promise<void> {
 		return this.#settings.meter.idle();

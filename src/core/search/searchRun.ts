@@ -1,5 +1,5 @@
 import type { AbortSignalLike } from '../../base/async.ts';
-import { Failure } from '../../base/failure.ts';
+import { Failure, type Reason } from '../../base/failure.ts';
 import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../protocol/treeLog.ts';
 import { treeLogFormat } from '../../protocol/treeLog.ts';
 import { loadLatexParser } from '../math/latexParser.ts';
@@ -66,6 +66,8 @@ export interface SearchResult {
 	readonly totals: Readonly<SearchTotals>;
 	/** What happened, where the stop reason alone does not say it. */
 	readonly message: string | null;
+	/** Reason of the policy's failure that ended the search; null: it ended otherwise, or no reason is known. */
+	readonly fault: Reason | null;
 	readonly tree: SearchTree;
 }
 
@@ -318,7 +320,8 @@ class SearchRun {
 			...(message === null ? {} : { message }),
 		});
 		this.#ended = true;
-		return { outcome, totals: this.#totals, message, tree: this.#tree };
+		const fault = outcome.stop === 'policy' ? (this.#operators?.lastReason ?? null) : null;
+		return { outcome, totals: this.#totals, message, fault, tree: this.#tree };
 	}
 
 	/** null: there is no gold answer. */

@@ -12,7 +12,7 @@ const endSymbols: ReadonlySet<string> = new Set(['<eos>', '<|endoftext|>', '<|im
  */
 export function generationOf(
 	completion: Completion,
-	request: GenerateRequest,
+	request: Pick<GenerateRequest, 'stop' | 'tokens'>,
 	promptTokens: number | null,
 ): Generation {
 	const { tokens, text, truncated } = completion;
@@ -30,7 +30,7 @@ export function generationOf(
 	};
 }
 
-function stoppedEarly({ tokens }: Completion, { stop }: GenerateRequest): boolean {
+function stoppedEarly({ tokens }: Completion, { stop }: Pick<GenerateRequest, 'stop'>): boolean {
 	const last = tokens?.text.at(-1);
 	return stop.some((text) => text !== '') && (last === undefined || !endSymbols.has(last));
 }

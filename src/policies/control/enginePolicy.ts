@@ -9,7 +9,9 @@ import type {
 	PolicyCapabilities,
 	PolicyText,
 } from '../../core/search/policy.ts';
+import { bosToken, eosToken, padToken } from '../../core/text/specialTokens.ts';
 import { renderPrompt } from '../../core/text/template.ts';
+import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
 import {
 	type ControlMethod,
@@ -22,7 +24,7 @@ import {
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { ControlClient } from '../../rpc/controlClient.ts';
 import { ContextOverflow, contextOverflow, endOfContext } from '../contextOverflow.ts';
-import type { BindOptions, OpenPolicy, PolicyTotals } from '../openedPolicy.ts';
+import type { BindOptions, OpenPolicy, PolicyTokenizer, PolicyTotals, ReadRequest, ReadText } from '../openedPolicy.ts';
 import { problemOf } from '../problemOf.ts';
 import { TotalsCounter } from '../totals.ts';
 import { unlessAborted } from '../unlessAborted.ts';
@@ -37,6 +39,8 @@ export interface EnginePolicyOptions {
 	readonly raw?: boolean;
 	/** Tokens of the context; null: it is not known. */
 	readonly context: number | null;
+	/** Of the checkpoint; null: it is not known here. */
+	readonly tokenizer?: Tokenizer | null;
 	/** Completions of one request to the engine at most: one that trains waits meanwhile. */
 	readonly rows: number;
 	/** A connection to the engine; called again after one was lost. */
@@ -70,6 +74,7 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 	readonly tags: TraceTags | null;
 	readonly context: number | null;
 	readonly notes: readonly string[];
+	readonly tokenizer: PolicyTokenizer | null;
 	readonly #options: EnginePolicyOptions;
 	readonly #totals = new TotalsCounter();
 	readonly #gone = new AbortController();
@@ -86,6 +91,9 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 		this.name = options.name;
 		this.model = options.model;
 		this.context = options.context;
+		const { tokenizer = null } = options;
+		this.tokenizer =
+			tokenizer === null ? null : { decode: (ids) => tokenizer.decode(ids), special: [padToken, bosToken, eosToken] };
 		const { template } = options.template;
 		this.tags = template === null ? null : { think: template.think, answer: template.answer };
 		const { capabilities } = connection.client.engine;
@@ -143,6 +151,69 @@ export class EnginePolicy extends Disposable implements OpenPolicy {
 			...(this.capabilities.heads.length > 0
 				? { value: (items: readonly PolicyText[], head: HeadName) => this.#value(items, head, ended) }
 				: {}),
+		};
+	}
+
+	/** Needs the tokenizer, and an engine that takes lists and scores texts. */
+	get read(): OpenPolicy['read'] {
+		const { tokenizer = null } = this.#options;
+		if (tokenizer === null || !this.#many || !this.capabilities.score) return undefined;
+		return (request, signal) => this.#read(request, tokenizer, AbortSignal.any([signal, this.#gone.signal]));
+	}
+
+	/** The alternatives at a place are those of the first token of a completion of all that is before it. */
+	async #read(request: ReadRequest, tokenizer: Tokenizer, signal: AbortSignal): Promise<ReadText> {
+		const { text, alternatives, maxTokens } = request;
+		const ids = tokenizer.encode(text);
+		const symbols = ids.map((id) => tokenizer.symbols[id] as string);
+		const prefixes = symbols.map((_, i) => symbols.slice(0, i).join(''));
+		const shared = { topP: 1, stop: [], logprobs: true, alternatives: Math.min(alternatives, mostAlternatives) };
+		const size = this.#options.rows;
+		const batches = Array.from({ length: alternatives === 0 ? 0 : Math.ceil(prefixes.length / size) }, (_, k) =>
+			prefixes.slice(k * size, (k + 1) * size),
+		);
+		const [scored, places, more] = await Promise.all([
+			ids.length === 0
+				? null
+				: this.#request('policy/score', { prompts: [''], completions: [text], temperature: 1 }, signal),
+			Promise.all(
+				batches.map((prompts) =>
+					this.#request('policy/generate', { ...shared, temperature: 1, prompts, n: 1, maxTokens: 1 }, signal),
+				),
+			),
+			maxTokens === 0
+				? null
+				: this.#request(
+						'policy/generate',
+						{
+							...shared,
+							temperature: request.temperature,
+							topP: request.topP,
+							stop: [...request.stop],
+							prompts: [text],
+							n: 1,
+							maxTokens,
+							seed: wholeSeed(request.seed),
+						},
+						signal,
+					),
+		]);
+		const logprobs = scored?.logprobs[0] ?? [];
+		const top = places
+			.flatMap(({ completions }) => completions)
+			.map((made) => (made[0]?.tokens?.top?.[0] ?? []).map(([other, p]) => [other, p] as const));
+		const made = more?.completions[0]?.[0];
+		return {
+			tokens: {
+				text: symbols,
+				// Scoring and sampling round differently: a token that is among the alternatives has their value.
+				logprob: symbols.map((symbol, i) => top[i]?.find(([other]) => other === symbol)?.[1] ?? logprobs[i] ?? null),
+				...(alternatives === 0 ? {} : { top }),
+			},
+			more:
+				made === undefined
+					? null
+					: generationOf(made, { stop: request.stop, tokens: Math.max(1, alternatives) }, ids.length),
 		};
 	}
 

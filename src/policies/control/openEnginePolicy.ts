@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
 import * as v from 'valibot';
+import { parseTokenizerJson } from '../../core/text/parseTokenizerJson.ts';
+import type { Tokenizer } from '../../core/text/tokenizer.ts';
 import { checkpointFiles } from '../../protocol/checkpointState.ts';
 import { decode } from '../../protocol/decode.ts';
 import { connectRun } from '../../runs/runControl.ts';
@@ -27,6 +29,7 @@ export async function openCheckpointPolicy(folder: string, context: PolicyContex
 			template,
 			raw: context.rawPrompts === true,
 			context: await contextOf(folder),
+			tokenizer: await tokenizerOf(folder),
 			rows: rows.served,
 			connect: async (signal) => {
 				const lease = await leaseCheckpoint(folder, signal === undefined ? context : { ...context, signal });
@@ -52,6 +55,7 @@ export async function openRunPolicy(run: string, context: PolicyContext): Promis
 			template,
 			raw: context.rawPrompts === true,
 			context: newest === undefined ? null : await contextOf(newest.path),
+			tokenizer: newest === undefined ? null : await tokenizerOf(newest.path),
 			rows: rows.training,
 			connect: async () => {
 				const client = await connectRun(run, record, context.client);
@@ -63,6 +67,15 @@ export async function openRunPolicy(run: string, context: PolicyContext): Promis
 }
 
 const stateSchema = v.looseObject({ shape: v.looseObject({ context: v.number() }) });
+
+/** The vocabulary of a checkpoint; null: it is that of another engine. */
+async function tokenizerOf(checkpoint: string): Promise<Tokenizer | null> {
+	try {
+		return parseTokenizerJson(JSON.stringify(await readJson(checkpoint, checkpointFiles.tokenizer)));
+	} catch {
+		return null;
+	}
+}
 
 /** Tokens of the context that a checkpoint's model has; null: it does not tell. */
 async function contextOf(checkpoint: string): Promise<number | null> {

@@ -32,6 +32,7 @@ export class OpenAiPolicy implements OpenPolicy {
 	readonly context = null;
 	readonly notes: readonly string[];
 	readonly sample: string;
+	readonly schemas: boolean;
 	readonly #spec: OpenAiSpec;
 	readonly #server: OpenAiServer;
 	readonly #abilities: OpenAiAbilities;
@@ -45,6 +46,7 @@ export class OpenAiPolicy implements OpenPolicy {
 		this.capabilities = capabilitiesOf(abilities, spec.api);
 		this.notes = abilities.notes;
 		this.sample = abilities.sample;
+		this.schemas = abilities.schema;
 		this.#spec = spec;
 		this.#server = server;
 		this.#abilities = abilities;

@@ -7,8 +7,13 @@ export class Admission {
 	readonly #waiting: { enter(): void; leave(error: unknown): void }[] = [];
 	#running = 0;
 	#closed = false;
+	/** Seconds that a request has had its place for, the latest counting most; null: none has ended yet. */
+	#usual: number | null = null;
+	readonly #now: () => number;
 
-	constructor(most: number, mostWaiting: number) {
+	/** @param now milliseconds of a clock that never goes back */
+	constructor(most: number, mostWaiting: number, now: () => number) {
+		this.#now = now;
 		this.#most = most;
 		this.#mostWaiting = mostWaiting;
 	}
@@ -19,6 +24,13 @@ export class Admission {
 
 	get waiting(): number {
 		return this.#waiting.length;
+	}
+
+	/** Seconds after which one who was sent away is likely to find a place, 1 to 60. */
+	get retryAfter(): number {
+		if (this.#usual === null) return 5;
+		const turns = (this.#waiting.length + 1) / this.#most;
+		return Math.min(60, Math.max(1, Math.ceil(turns * this.#usual)));
 	}
 
 	/**
@@ -67,9 +79,12 @@ export class Admission {
 
 	#place(): () => void {
 		let given = false;
+		const since = this.#now();
 		return () => {
 			if (given) return;
 			given = true;
+			const took = (this.#now() - since) / 1000;
+			this.#usual = this.#usual === null ? took : 0.8 * this.#usual + 0.2 * took;
 			const next = this.#waiting.shift();
 			if (next === undefined) this.#running--;
 			else next.enter();

@@ -3,6 +3,7 @@ import type { TreeEvent } from '../../protocol/treeLog.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import type { Solution } from './reasoner.ts';
 import { splitReply } from './replySplitter.ts';
+import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 /** A request's solutions, one for each choice, with the logs where they were asked for. */
 export interface Solved {
@@ -35,6 +36,11 @@ export function usageOf(solved: readonly Solved[]) {
 	const prompt_tokens = sum(({ promptTokens }) => promptTokens ?? 0);
 	const completion_tokens = sum(({ tokens }) => tokens);
 	return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** The completion without the beginning that the client gave. */
+export function answerOf(solution: Solution, { prefill }: Pick<ApiRequest, 'prefill'>): string {
+	return solution.completion.startsWith(prefill) ? solution.completion.slice(prefill.length) : solution.completion;
 }
 
 /** The `search` object of a choice. */
@@ -74,11 +80,19 @@ export function chatReply(facts: ReplyFacts, request: ApiRequest, solved: readon
 		...facts,
 		object: 'chat.completion' as const,
 		choices: solved.map((one, index) => {
-			const { reasoning, content, stopped } = splitReply(one.solution.completion, tags, request.stop);
+			const { reasoning, content, stopped } = splitReply(
+				answerOf(one.solution, request),
+				tags,
+				request.stop,
+				request.prefill,
+			);
 			return {
 				index,
 				message: messageOf(reasoning, content),
-				logprobs: null,
+				logprobs:
+					request.alternatives === null
+						? null
+						: chatLogprobs(tokensUpTo(one.solution.detail, Number.POSITIVE_INFINITY), request.alternatives),
 				finish_reason: finishReason(one.solution, stopped),
 				search: searchOf(one, request),
 			};
@@ -87,16 +101,26 @@ export function chatReply(facts: ReplyFacts, request: ApiRequest, solved: readon
 	};
 }
 
-export function completionReply(facts: ReplyFacts, request: ApiRequest, solved: readonly Solved[]) {
+/** @param prompts of each choice, as text */
+export function completionReply(
+	facts: ReplyFacts,
+	request: ApiRequest,
+	solved: readonly Solved[],
+	prompts: readonly string[],
+) {
 	return {
 		...facts,
 		object: 'text_completion' as const,
 		choices: solved.map((one, index) => {
-			const { text, stopped } = cutAtStop(one.solution.completion, request.stop);
+			const { text, stopped } = cutAtStop(answerOf(one.solution, request), request.stop);
+			const before = request.echo ? (prompts[index] ?? '') : '';
 			return {
 				index,
-				text,
-				logprobs: null,
+				text: before + text,
+				logprobs:
+					request.alternatives === null
+						? null
+						: completionLogprobs(tokensUpTo(one.solution.detail, text.length), request.alternatives, before.length),
 				finish_reason: finishReason(one.solution, stopped),
 				search: searchOf(one, request),
 			};

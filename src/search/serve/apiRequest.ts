@@ -5,13 +5,17 @@ import { maxCompletionTokens } from '../../protocol/searchSpec.ts';
 import { type SearchBudget, searchBudgetSchema } from '../../protocol/treeLog.ts';
 import { ApiError } from './apiError.ts';
 
-export const mostChoices = 16;
+export const mostChoices = 128;
+/** Prompts of one request, and choices of all of them together. */
+const mostPrompts = 2048;
+/** As OpenAI's chat has it; its completions have 5. */
+export const mostAlternatives = 20;
 const mostStops = 16;
 
-const nullish = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema), null);
-const text = v.pipe(v.string(), v.minLength(1));
+export const nullish = <const T extends v.GenericSchema>(schema: T) => v.optional(v.nullable(schema), null);
+export const text = v.pipe(v.string(), v.minLength(1));
 const count = v.pipe(v.number(), v.integer(), v.minValue(1));
-const tokens = v.pipe(count, v.maxValue(maxCompletionTokens));
+export const tokens = v.pipe(count, v.maxValue(maxCompletionTokens));
 
 /** What the answer says of the search besides its numbers: nothing more, the way to the result, or its whole log. */
 export const returnedTrees = ['none', 'path', 'events'] as const;
@@ -25,7 +29,7 @@ const searchSchema = v.strictObject({
 	return: v.optional(v.picklist(returnedTrees), 'none'),
 });
 
-const common = {
+export const common = {
 	model: nullish(text),
 	n: nullish(v.pipe(count, v.maxValue(mostChoices))),
 	stop: nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(mostStops))])),
@@ -38,7 +42,7 @@ const common = {
 	search: v.optional(searchSchema, {}),
 };
 
-const part = v.looseObject({ type: v.string(), text: v.optional(v.string()) });
+export const part = v.looseObject({ type: v.string(), text: v.optional(v.string()) });
 const chatSchema = v.object({
 	...common,
 	messages: v.pipe(
@@ -49,22 +53,38 @@ const chatSchema = v.object({
 	tools: nullish(v.array(v.unknown())),
 	response_format: nullish(v.looseObject({ type: v.string() })),
 	logprobs: nullish(v.boolean()),
+	top_logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostAlternatives))),
 });
 
+const tokenIds = v.pipe(v.array(v.pipe(v.number(), v.integer(), v.minValue(0))), v.minLength(1));
 const completionSchema = v.object({
 	...common,
-	prompt: v.union([v.string(), v.array(v.unknown())]),
+	/** 0: nothing is generated, which goes with `echo` alone. */
+	max_tokens: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(maxCompletionTokens))),
+	prompt: v.union(
+		[v.string(), tokenIds, v.pipe(v.array(v.union([v.string(), tokenIds])), v.minLength(1), v.maxLength(mostPrompts))],
+		'must be a text, a list of token ids, or a list of these',
+	),
 	echo: nullish(v.boolean()),
 	suffix: nullish(v.string()),
 	best_of: nullish(count),
-	logprobs: nullish(v.number()),
+	logprobs: nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(mostAlternatives))),
 });
 
 /** A request of either kind, as the server works on it. */
 export interface ApiRequest {
-	readonly kind: 'chat' | 'completion';
+	readonly kind: 'chat' | 'completion' | 'response';
 	readonly model: string | null;
-	readonly prompt: string;
+	/** At least one; of a chat or a response exactly one, a text. */
+	readonly prompts: readonly (string | readonly number[])[];
+	/** What the answer begins with; '': nothing is given. */
+	readonly prefill: string;
+	/** Alternatives that are wanted at each token; null: no log-probabilities are. */
+	readonly alternatives: number | null;
+	/** The text of a completion begins with its prompt. */
+	readonly echo: boolean;
+	/** JSON Schema for the answer; null: any text. */
+	readonly schema: Readonly<Record<string, unknown>> | null;
 	/** What was said before. */
 	readonly history: readonly ChatMessage[];
 	readonly n: number;
@@ -86,44 +106,93 @@ export interface ApiRequest {
 /** Reads the body of `/v1/chat/completions`. Throws an `ApiError` that names the field. */
 export function readChatRequest(body: unknown): ApiRequest {
 	const request = read(chatSchema, body);
-	if ((request.tools ?? []).length > 0) throw unsupported('tools', 'Tools are not supported.');
-	if (request.logprobs === true) throw unsupported('logprobs', 'Log-probabilities are not given.');
-	if (request.response_format !== null && request.response_format.type !== 'text') {
-		throw unsupported('response_format', 'Only text is given.');
-	}
+	refuseTools(request.tools);
 	const messages = request.messages.map(({ role, content }, i) => ({
 		role,
-		content: typeof content === 'string' ? content : textOfParts(content ?? [], i),
+		content: typeof content === 'string' ? content : textOfParts(content ?? [], `messages[${i}].content`),
 	}));
-	const last = messages.at(-1) as ChatMessage & { content: string };
-	if (last.role !== 'user') throw invalid('messages', 'The last message is to be of the role user.');
-	if (last.content.trim() === '') throw invalid('messages', 'The last message is empty.');
 	return {
 		kind: 'chat',
-		prompt: last.content,
-		history: messages.slice(0, -1),
+		...conversationOf(messages, 'messages'),
 		...commonOf(request),
 		maxTokens: request.max_completion_tokens ?? request.max_tokens,
+		alternatives: request.logprobs === true ? (request.top_logprobs ?? 0) : null,
+		echo: false,
+		schema: schemaOf(request.response_format, 'response_format'),
 	};
 }
 
 /** Reads the body of `/v1/completions`. Throws an `ApiError` that names the field. */
 export function readCompletionRequest(body: unknown): ApiRequest {
 	const request = read(completionSchema, body);
-	if (request.echo === true) throw unsupported('echo', 'The prompt is not repeated.');
-	if ((request.suffix ?? '') !== '') throw unsupported('suffix', 'Nothing is put in between.');
-	if (request.logprobs !== null) throw unsupported('logprobs', 'Log-probabilities are not given.');
-	if ((request.best_of ?? 1) > 1) throw unsupported('best_of', 'Ask for a strategy by search.strategy instead.');
-	const prompt = Array.isArray(request.prompt) && request.prompt.length === 1 ? request.prompt[0] : request.prompt;
-	if (typeof prompt !== 'string') throw unsupported('prompt', 'The prompt is to be one text.');
-	if (prompt.trim() === '') throw invalid('prompt', 'The prompt is empty.');
-	return { kind: 'completion', prompt, history: [], ...commonOf(request), maxTokens: request.max_tokens };
+	if ((request.suffix ?? '') !== '')
+		throw unsupported('suffix', 'A text in the middle of another cannot be generated.');
+	if ((request.best_of ?? 1) > (request.n ?? 1)) {
+		throw unsupported('best_of', 'Ask for a strategy with search.strategy instead.');
+	}
+	const echo = request.echo ?? false;
+	if (request.max_tokens === 0 && !echo) throw invalid('max_tokens', 'max_tokens is 0 and there is no echo.');
+	const { prompt } = request;
+	const many = Array.isArray(prompt) && typeof prompt[0] !== 'number';
+	const prompts = (many ? prompt : [prompt]) as (string | number[])[];
+	if (prompts.some((one) => typeof one === 'string' && one.trim() === ''))
+		throw invalid('prompt', 'A prompt is empty.');
+	if (prompts.length * (request.n ?? 1) > mostPrompts) {
+		throw invalid('n', `${prompts.length} prompts with n ${request.n} are more than ${mostPrompts} choices.`);
+	}
+	return {
+		kind: 'completion',
+		prompts,
+		history: [],
+		prefill: '',
+		...commonOf(request),
+		maxTokens: request.max_tokens,
+		alternatives: request.logprobs,
+		echo,
+		schema: null,
+	};
 }
 
-const invalid = (param: string, message: string) => new ApiError(400, 'invalid_value', message, param);
-const unsupported = (param: string, message: string) => new ApiError(400, 'unsupported_parameter', message, param);
+/** Tools need a policy that calls them; none does through this API. */
+export function refuseTools(tools: readonly unknown[] | null): void {
+	if ((tools ?? []).length > 0) {
+		throw unsupported('tools', 'The policies behind this server do not call tools. Leave out "tools".');
+	}
+}
 
-function read<T>(schema: v.GenericSchema<unknown, T>, body: unknown): T {
+const schemaFormat = v.looseObject({ schema: v.record(v.string(), v.unknown()) });
+
+/** The JSON Schema of a response format; null: text. @param format as the chat has it, its schema within `json_schema` */
+export function schemaOf(
+	format: { readonly type: string; readonly json_schema?: unknown } | null,
+	param: string,
+): Readonly<Record<string, unknown>> | null {
+	if (format === null || format.type === 'text') return null;
+	if (format.type === 'json_object') return { type: 'object' };
+	if (format.type !== 'json_schema') throw unsupported(param, `The format ${format.type} is not supported.`);
+	const given = decode(schemaFormat, format.json_schema ?? format);
+	if (!given.ok) throw invalid(param, `${param}.json_schema.schema is not an object.`);
+	return given.value.schema;
+}
+
+/** The problem, what was said before it, and the beginning of the answer where the assistant has the last word. */
+export function conversationOf(
+	messages: readonly { readonly role: string; readonly content: string }[],
+	param: string,
+) {
+	const begun = messages.at(-1)?.role === 'assistant' ? (messages.at(-1)?.content ?? '') : '';
+	const asked = messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages;
+	const last = asked.at(-1);
+	if (last?.role !== 'user') throw invalid(param, 'The last message must have the role user, or assistant after user.');
+	if (last.content.trim() === '') throw invalid(param, 'The last message of the user is empty.');
+	return { prompts: [last.content], history: asked.slice(0, -1) as ChatMessage[], prefill: begun };
+}
+
+export const invalid = (param: string, message: string) => new ApiError(400, 'invalid_value', message, param);
+export const unsupported = (param: string, message: string) =>
+	new ApiError(400, 'unsupported_parameter', message, param);
+
+export function read<T>(schema: v.GenericSchema<unknown, T>, body: unknown): T {
 	const decoded = decode(schema, body);
 	if (decoded.ok) return decoded.value;
 	const [fault] = decoded.faults;
@@ -131,18 +200,20 @@ function read<T>(schema: v.GenericSchema<unknown, T>, body: unknown): T {
 	throw new ApiError(400, 'invalid_value', `${param ?? 'The body'}: ${fault?.message ?? 'cannot be read'}.`, param);
 }
 
-function textOfParts(parts: readonly v.InferOutput<typeof part>[], message: number): string {
+export function textOfParts(parts: readonly v.InferOutput<typeof part>[], param: string): string {
 	return parts
 		.map(({ type, text }) => {
-			if (type === 'text' && text !== undefined) return text;
-			throw unsupported(`messages[${message}].content`, `Parts of the type ${type} are not supported.`);
+			if (textParts.has(type) && text !== undefined) return text;
+			throw unsupported(param, `Parts of the type ${type} are not supported.`);
 		})
 		.join('');
 }
 
+const textParts: ReadonlySet<string> = new Set(['text', 'input_text', 'output_text']);
+
 type Common = v.InferOutput<v.ObjectSchema<typeof common, undefined>>;
 
-function commonOf({ model, n, stop, temperature, top_p, seed, stream, stream_options, search }: Common) {
+export function commonOf({ model, n, stop, temperature, top_p, seed, stream, stream_options, search }: Common) {
 	return {
 		model,
 		n: n ?? 1,

@@ -1,7 +1,8 @@
 import type { TraceTags } from '../../core/trace/trace.ts';
-import { finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
+import { answerOf, cutAtStop, finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
 import type { ApiRequest } from './apiRequest.ts';
 import { ReplySplitter } from './replySplitter.ts';
+import { chatLogprobs, completionLogprobs, tokensUpTo } from './tokenLists.ts';
 
 const noTags: TraceTags = { think: null, answer: null };
 
@@ -14,7 +15,8 @@ export class ChoiceStream {
 	readonly #request: ApiRequest;
 	readonly #index: number;
 	readonly #splitter: ReplySplitter;
-	#said = '';
+	/** What a solution's completion is expected to begin with. */
+	#said: string;
 	#begun = false;
 
 	constructor(facts: ReplyFacts, request: ApiRequest, index: number, tags: TraceTags) {
@@ -23,6 +25,8 @@ export class ChoiceStream {
 		this.#index = index;
 		// A completion is given as it stands.
 		this.#splitter = new ReplySplitter(request.kind === 'chat' ? tags : noTags, request.stop, request.kind !== 'chat');
+		this.#said = request.prefill;
+		if (request.prefill !== '') this.#splitter.begin(request.prefill);
 	}
 
 	/** Text that was added to the completion. */
@@ -43,7 +47,16 @@ export class ChoiceStream {
 		const chunks = this.#chunks([...this.#splitter.push(rest), ...this.#splitter.end()]);
 		const finish_reason = finishReason(solution, this.#splitter.stopped);
 		const search = searchOf(solved, this.#request);
-		return [...chunks, ...this.#opening(), this.#chunk({}, { finish_reason, search })];
+		const { alternatives, kind, stop } = this.#request;
+		// All of them come at the end: only then it is known which tokens belong to the result.
+		const length =
+			kind === 'chat' ? Number.POSITIVE_INFINITY : cutAtStop(answerOf(solution, this.#request), stop).text.length;
+		const tokens = tokensUpTo(solution.detail, length);
+		const logprobs =
+			alternatives === null
+				? {}
+				: { logprobs: kind === 'chat' ? chatLogprobs(tokens, alternatives) : completionLogprobs(tokens, alternatives) };
+		return [...chunks, ...this.#opening(), this.#chunk({}, { finish_reason, ...logprobs, search })];
 	}
 
 	#chunks(parts: readonly { readonly kind: 'reasoning' | 'content'; readonly text: string }[]): object[] {

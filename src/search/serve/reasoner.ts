@@ -1,5 +1,7 @@
-import type { PolicyCapabilities } from '../../core/search/policy.ts';
+import type { Reason } from '../../base/failure.ts';
+import type { PolicyCapabilities, TokenDetail } from '../../core/search/policy.ts';
 import type { TraceTags } from '../../core/trace/trace.ts';
+import type { PolicyTokenizer, ReadRequest, ReadText } from '../../policies/openedPolicy.ts';
 import type { ChatMessage } from '../../protocol/scorer.ts';
 import type { SearchBudget, SearchProblem, StopReason, TreeEvent } from '../../protocol/treeLog.ts';
 
@@ -19,6 +21,15 @@ export interface SolveOptions {
 	readonly seed?: number;
 	/** What was said before the problem: for policies that take instructions. */
 	readonly history?: readonly ChatMessage[];
+	/**
+	 * What the completion begins with. The search goes on from it, and the solution's completion begins with it. Fails with
+	 * `unsupported` where the policy does not continue a given beginning.
+	 */
+	readonly prefill?: string;
+	/** Most probable tokens that are recorded at each place besides the one that was chosen; default: nothing is recorded. */
+	readonly alternatives?: number;
+	/** JSON Schema that every completion keeps to; `unsupported` where the policy does not do that. */
+	readonly schema?: Readonly<Record<string, unknown>>;
 	/** Ends the search; it then resolves with what it has and the stop reason `stopped`. */
 	readonly signal?: AbortSignal;
 	/** Hears each event of the search's log. */
@@ -48,6 +59,10 @@ export interface Solution {
 	readonly cost: number | null;
 	/** Why it ended, where that needs words. */
 	readonly message: string | null;
+	/** Reason of the policy's failure that ended it; null: none did. */
+	readonly fault: Reason | null;
+	/** The completion token by token, as far as the policy reported it; null: nothing was recorded. */
+	readonly detail: Pick<TokenDetail, 'text' | 'logprob' | 'top'> | null;
 	/** The nodes on the way to the result, the problem first. */
 	readonly path: readonly SolutionStep[];
 	readonly seed: number;
@@ -87,6 +102,12 @@ export interface Reasoner {
 	 * made.
 	 */
 	check(options: SolveOptions): { readonly strategy: string; readonly streams: boolean };
+	/** The policy keeps to JSON Schemas. */
+	readonly schemas: boolean;
+	/** Vocabulary of the policy; null: it is not known here. */
+	readonly tokenizer: PolicyTokenizer | null;
+	/** Reads a text as it stands, token by token, without searching; null: the policy does not report what that takes. */
+	readonly read: ((request: ReadRequest, signal: AbortSignal) => Promise<ReadText>) | null;
 	/** Searches for a solution. Fails as `check` does; whatever happens later is a stop reason of the solution. */
 	solve(problem: SearchProblem, options?: SolveOptions): Promise<Solution>;
 	dispose(): void;

@@ -2,14 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import type { ReadText } from '../../policies/openedPolicy.ts';
 import type { TreeEvent } from '../../protocol/treeLog.ts';
 import { Admission } from './admission.ts';
 import { ApiError } from './apiError.ts';
 import { chatReply, completionReply, type ReplyFacts, type Solved } from './apiReply.ts';
-import { type ApiRequest, readChatRequest, readCompletionRequest } from './apiRequest.ts';
+import { type ApiRequest, invalid, readChatRequest, readCompletionRequest, unsupported } from './apiRequest.ts';
 import { ChoiceStream, usageChunk } from './apiStream.ts';
 import { type GuardOptions, guard } from './guard.ts';
+import { readReply } from './readReply.ts';
 import type { Reasoner, SolveOptions } from './reasoner.ts';
+import { ResponseStream, responsesReply } from './responsesReply.ts';
+import { readResponsesRequest } from './responsesRequest.ts';
+import { mapAtMost, turns } from './turns.ts';
 
 export interface ReasonerLimits {
 	/** Bytes of a request's body. */
@@ -27,11 +32,17 @@ export interface ReasonerLimits {
 export const defaultReasonerLimits: ReasonerLimits = {
 	bodyBytes: 1 << 20,
 	running: 8,
-	waiting: 64,
+	waiting: 1000,
 	keepAliveMs: 5000,
 	headersMs: 15_000,
 	requestMs: 60_000,
 };
+
+const idPrefixes = { chat: 'chatcmpl-', completion: 'cmpl-', response: 'resp_' } as const;
+
+/** Searches of one request, and prompts that it has read, at a time. */
+const searchesAtOnce = 64;
+const readsAtOnce = 16;
 
 /** What is said of a request when it is over; nothing of its texts. */
 export interface RequestRecord {
@@ -44,10 +55,15 @@ export interface RequestRecord {
 	readonly message: string | null;
 }
 
+/** `keep`: they are part of the conversation; `prepend`: their text stands before the problem; `drop`: they are left out. */
+export type SystemMessages = 'keep' | 'prepend' | 'drop';
+
 export interface ReasonerAppOptions {
 	readonly reasoner: Reasoner;
 	/** Name of the model that clients ask for. */
 	readonly model: string;
+	/** What becomes of system messages. Default `keep`: policies that take no instructions refuse them. */
+	readonly systemMessages?: SystemMessages;
 	/** Of the server that listens; asked anew with each request, as the port is known late. */
 	readonly access: () => GuardOptions;
 	readonly limits: ReasonerLimits;
@@ -69,7 +85,7 @@ export class ReasonerApp {
 
 	constructor(options: ReasonerAppOptions) {
 		this.#options = options;
-		this.admission = new Admission(options.limits.running, options.limits.waiting);
+		this.admission = new Admission(options.limits.running, options.limits.waiting, options.now);
 		this.#created = Math.floor(options.now() / 1000);
 		this.#route();
 	}
@@ -112,6 +128,7 @@ export class ReasonerApp {
 		});
 		app.post('/v1/chat/completions', limit, (c) => this.#answer(c, readChatRequest));
 		app.post('/v1/completions', limit, (c) => this.#answer(c, readCompletionRequest));
+		app.post('/v1/responses', limit, (c) => this.#answer(c, readResponsesRequest));
 		app.notFound((c) => this.#fail(c, new ApiError(404, 'unknown_url', 'There is nothing at this address.')));
 		app.onError((error, c) => this.#fail(c, error));
 	}
@@ -141,8 +158,10 @@ export class ReasonerApp {
 	/** The strategy that a model's name says; null: the reasoner's own. */
 	#strategyOf(id: string | null): string | null {
 		const { model, reasoner } = this.#options;
-		if (id === null || id === model) return null;
-		const strategy = reasoner.strategies.find(({ name }) => id === `${model}:${name}`);
+		// The policy's own name is understood as well.
+		const names = [model, reasoner.name];
+		if (id === null || names.includes(id)) return null;
+		const strategy = reasoner.strategies.find(({ name }) => names.some((own) => id === `${own}:${name}`));
 		if (strategy === undefined) throw this.#noModel(id);
 		return strategy.name;
 	}
@@ -156,12 +175,14 @@ export class ReasonerApp {
 		const leave = () => gone.abort(new ApiError(503, 'cancelled', 'The client went away.'));
 		if (client.aborted) leave();
 		else client.addEventListener('abort', leave, { once: true });
-		const request = read(await this.#body(c));
+		const request = this.#able(this.#withSystem(read(await this.#body(c))));
+		const reads = request.echo && (request.alternatives !== null || request.maxTokens === 0);
+		const prompts = request.prompts.map((prompt) => this.#promptOf(prompt));
 		const solve = this.#solveOptions(request);
 		const { strategy, streams } = reasoner.check(solve);
 		const exit = await this.admission.enter(gone.signal);
 		const facts: ReplyFacts = {
-			id: `${request.kind === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomBytes(12).toString('hex')}`,
+			id: `${idPrefixes[request.kind]}${randomBytes(12).toString('hex')}`,
 			created: Math.floor(now() / 1000),
 			model: request.model ?? model,
 		};
@@ -171,7 +192,8 @@ export class ReasonerApp {
 			const tokens = solved.reduce((sum, { solution }) => sum + solution.tokens, 0);
 			this.#record(c, status, began, { strategy, tokens, error });
 		};
-		const work: Work = { request, solve, facts, streams, gone };
+		const texts = prompts.flatMap(({ text }) => Array.from({ length: request.n }, () => text));
+		const work: Work = { request, texts, solve, facts, streams, gone };
 		if (request.stream) {
 			return streamSSE(c, async (stream) => {
 				stream.onAbort(leave);
@@ -179,14 +201,23 @@ export class ReasonerApp {
 			});
 		}
 		try {
+			if (reads) {
+				const reply = readReply(facts, request, await this.#reads(work, prompts));
+				gone.signal.throwIfAborted();
+				done(200, [], null);
+				return c.json(reply);
+			}
 			const solved = await Promise.all(this.#searches(work, () => undefined));
 			gone.signal.throwIfAborted();
-			const reply =
-				request.kind === 'chat'
-					? chatReply(facts, request, solved, reasoner.tags)
-					: completionReply(facts, request, solved);
 			done(200, solved, null);
-			return c.json(reply);
+			switch (request.kind) {
+				case 'chat':
+					return c.json(chatReply(facts, request, solved, reasoner.tags));
+				case 'completion':
+					return c.json(completionReply(facts, request, solved, texts));
+				case 'response':
+					return c.json(responsesReply(facts, request, solved[0] as Solved, reasoner.tags));
+			}
 		} catch (error) {
 			done(ApiError.from(error).status, [], error);
 			throw new Recorded(error);
@@ -209,8 +240,80 @@ export class ReasonerApp {
 		}
 	}
 
+	/** A request whose system messages are where this server wants them. */
+	#withSystem(request: ApiRequest): ApiRequest {
+		const how = this.#options.systemMessages ?? 'keep';
+		if (how === 'keep' || request.kind === 'completion') return request;
+		const isSystem = ({ role }: { readonly role: string }) => role === 'system' || role === 'developer';
+		const history = request.history.filter((message) => !isSystem(message));
+		const said = request.history.filter((message) => isSystem(message) && (message.content ?? '').trim() !== '');
+		if (how === 'drop' || said.length === 0) return { ...request, history };
+		return { ...request, history, prompts: [[...said.map(({ content }) => content), request.prompts[0]].join('\n\n')] };
+	}
+
+	/** The request, where the policy can do what it asks for. */
+	#able(request: ApiRequest): ApiRequest {
+		const { capabilities, schemas, read, name } = this.#options.reasoner;
+		const { alternatives, schema, prefill, echo, n, stream, kind } = request;
+		const lacks = (param: string, what: string) => unsupported(param, `The policy ${name} does not ${what}.`);
+		if (alternatives !== null && !capabilities.logprobs) throw lacks('logprobs', 'report log-probabilities');
+		if (schema !== null && !schemas) {
+			throw lacks(kind === 'chat' ? 'response_format' : 'text.format', 'keep to JSON Schemas; only text is supported');
+		}
+		if (prefill !== '' && !capabilities.prefix) {
+			throw lacks(
+				kind === 'chat' ? 'messages' : 'input',
+				'continue a given beginning: the last message must have the role user',
+			);
+		}
+		if (!echo) return request;
+		if (stream) throw unsupported('echo', 'echo is not streamed. Leave out "stream".');
+		if (alternatives === null && request.maxTokens !== 0) return request;
+		if (read === null)
+			throw lacks('echo', 'report the log-probabilities of a given text, which echo with logprobs needs');
+		if (n > 1) throw unsupported('n', 'With echo and logprobs, n must be 1.');
+		return request;
+	}
+
+	/** A prompt as text; of token ids, special ones before the text are set apart. */
+	#promptOf(prompt: string | readonly number[]): { readonly text: string; readonly special: readonly string[] } {
+		if (typeof prompt === 'string') return { text: prompt, special: [] };
+		const { tokenizer, name } = this.#options.reasoner;
+		if (tokenizer === null) {
+			throw unsupported('prompt', `The vocabulary of the policy ${name} is not known here. Send prompts as text.`);
+		}
+		const first = prompt.findIndex((id) => !tokenizer.special.includes(id));
+		const ids = first < 0 ? [] : prompt.slice(first);
+		if (ids.some((id) => tokenizer.special.includes(id))) {
+			throw invalid('prompt', 'A prompt has a special token after its beginning.');
+		}
+		return { text: tokenizer.decode(ids), special: prompt.slice(0, prompt.length - ids.length).map(() => '') };
+	}
+
+	/** Prompts token by token, without a search. */
+	#reads({ request, gone }: Work, prompts: readonly { readonly text: string; readonly special: readonly string[] }[]) {
+		const { ending, reasoner } = this.#options;
+		const signal = AbortSignal.any([gone.signal, ending]);
+		const { maxTokens, temperature, topP, seed, stop, alternatives } = request;
+		return mapAtMost(prompts, readsAtOnce, async ({ text, special }) => {
+			const read = await reasoner.read?.(
+				{
+					text,
+					alternatives: alternatives ?? 0,
+					maxTokens: maxTokens ?? 16,
+					temperature: temperature ?? 1,
+					topP: topP ?? 1,
+					stop,
+					seed: seed ?? 0,
+				},
+				signal,
+			);
+			return { special, read: read as ReadText };
+		});
+	}
+
 	#solveOptions(request: ApiRequest): SolveOptions {
-		const { search, temperature, topP, maxTokens } = request;
+		const { search, temperature, topP, maxTokens, prefill, alternatives, schema } = request;
 		const strategy = search.strategy ?? this.#strategyOf(request.model);
 		if (search.strategy !== null) this.#strategyOf(request.model);
 		return {
@@ -219,8 +322,11 @@ export class ReasonerApp {
 			sampling: {
 				...(temperature === null ? {} : { temperature }),
 				...(topP === null ? {} : { topP }),
-				...(maxTokens === null ? {} : { maxTokens }),
+				...(maxTokens === null || maxTokens === 0 ? {} : { maxTokens }),
 			},
+			...(prefill === '' ? {} : { prefill }),
+			...(alternatives === null ? {} : { alternatives }),
+			...(schema === null ? {} : { schema }),
 			...(strategy === null ? {} : { strategy }),
 			...(search.params === null ? {} : { params: search.params }),
 		};
@@ -228,13 +334,22 @@ export class ReasonerApp {
 
 	/** One search a choice, each with a seed of its own. */
 	#searches(work: Work, onText: (index: number, text: string) => void, onNode = () => undefined): Promise<Solved>[] {
-		const { request, solve, gone } = work;
+		const { request, texts, solve, gone } = work;
 		const { ending, reasoner } = this.#options;
 		const first = request.seed ?? Number.parseInt(work.facts.id.slice(-7), 16);
-		return Array.from({ length: request.n }, async (_, index) => {
+		const turn = turns(searchesAtOnce);
+		return texts.map(async (prompt, index) => {
+			const leave = await turn();
+			try {
+				return await search(prompt, index);
+			} finally {
+				leave();
+			}
+		});
+		async function search(prompt: string, index: number): Promise<Solved> {
 			const events: TreeEvent[] | null = request.search.return === 'events' ? [] : null;
 			const solution = await reasoner.solve(
-				{ prompt: request.prompt, answer: null, row: {} },
+				{ prompt, answer: null, row: {} },
 				{
 					...solve,
 					seed: first + index,
@@ -246,12 +361,17 @@ export class ReasonerApp {
 					...(work.streams && request.stream ? { onText: (text: string) => onText(index, text) } : {}),
 				},
 			);
-			const { completion, stop, message } = solution;
-			if (completion === '' && (stop === 'policy' || stop === 'scorer')) {
+			const { completion, stop, message, fault } = solution;
+			if (completion === request.prefill.slice(0, completion.length) && (stop === 'policy' || stop === 'scorer')) {
+				// A prompt that the policy cannot take is the client's: it has characters outside the vocabulary, or is too long.
+				if (fault === 'invalid') {
+					const param = { chat: 'messages', completion: 'prompt', response: 'input' }[request.kind];
+					throw new ApiError(400, 'invalid_prompt', message ?? 'The policy cannot take this prompt.', param);
+				}
 				throw new ApiError(502, `${stop}_failed`, message ?? `The ${stop} failed.`);
 			}
 			return { solution, events };
-		});
+		}
 	}
 
 	async #stream(
@@ -267,7 +387,11 @@ export class ReasonerApp {
 			tail = tail.then(() => (stream.aborted || stream.closed ? undefined : stream.write(text)));
 		};
 		const say = (chunks: readonly object[]) => {
-			for (const chunk of chunks) write(`data: ${JSON.stringify(chunk)}\n\n`);
+			for (const chunk of chunks) {
+				// Events of responses are named.
+				const name = 'type' in chunk ? `event: ${chunk.type}\n` : '';
+				write(`${name}data: ${JSON.stringify(chunk)}\n\n`);
+			}
 		};
 		let nodes = 0;
 		const began = now();
@@ -275,7 +399,11 @@ export class ReasonerApp {
 		const alive = setInterval(comment, limits.keepAliveMs);
 		comment();
 		try {
-			const choices = Array.from({ length: request.n }, (_, i) => new ChoiceStream(facts, request, i, reasoner.tags));
+			const choices = work.texts.map((_, i) =>
+				request.kind === 'response'
+					? new ResponseStream(facts, request, reasoner.tags)
+					: new ChoiceStream(facts, request, i, reasoner.tags),
+			);
 			const searches = this.#searches(
 				work,
 				(index, text) => say(choices[index]?.text(text) ?? []),
@@ -291,12 +419,12 @@ export class ReasonerApp {
 				}),
 			);
 			if (request.usageInStream) say([usageChunk(facts, request, solved)]);
-			write('data: [DONE]\n\n');
+			if (request.kind !== 'response') write('data: [DONE]\n\n');
 			await tail;
 			done(gone.signal.aborted ? 503 : 200, solved, gone.signal.aborted ? gone.signal.reason : null);
 		} catch (error) {
 			const failure = this.#told(error);
-			say([failure.body]);
+			say([request.kind === 'response' ? { ...failure.body.error, type: 'error' } : failure.body]);
 			await tail.catch(() => undefined);
 			done(failure.status, [], error);
 		} finally {
@@ -319,7 +447,9 @@ export class ReasonerApp {
 			this.#record(c, failure.status, this.#options.now(), { strategy: null, tokens: 0, error });
 		}
 		if (failure.status === 401) c.header('WWW-Authenticate', 'Bearer');
-		if (failure.status === 429 || failure.status === 503) c.header('Retry-After', '5');
+		if (failure.status === 429 || failure.status === 503) {
+			c.header('Retry-After', String(this.admission.retryAfter));
+		}
 		return c.json(failure.body, failure.status);
 	}
 
@@ -342,6 +472,8 @@ export class ReasonerApp {
 
 interface Work {
 	readonly request: ApiRequest;
+	/** The problem of each choice. */
+	readonly texts: readonly string[];
 	readonly solve: SolveOptions;
 	readonly facts: ReplyFacts;
 	/** Text comes while it is written. */

@@ -4,8 +4,15 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { deferred } from '../../base/async.ts';
 import { Failure } from '../../base/failure.ts';
+import { modelName } from './modelName.ts';
 import type { Reasoner } from './reasoner.ts';
-import { defaultReasonerLimits, ReasonerApp, type ReasonerLimits, type RequestRecord } from './reasonerApp.ts';
+import {
+	defaultReasonerLimits,
+	ReasonerApp,
+	type ReasonerLimits,
+	type RequestRecord,
+	type SystemMessages,
+} from './reasonerApp.ts';
 
 export interface ReasonerServerOptions {
 	readonly reasoner: Reasoner;
@@ -15,8 +22,9 @@ export interface ReasonerServerOptions {
 	readonly token: string | null;
 	/** Origins of web pages that may use it. */
 	readonly origins?: readonly string[];
-	/** Name of the model; default: the policy's. */
+	/** Name of the model; default: the policy's, as `modelName` spells it. */
 	readonly model?: string;
+	readonly systemMessages?: SystemMessages;
 	readonly limits?: Partial<ReasonerLimits>;
 	readonly onRequest?: (record: RequestRecord) => void;
 	readonly onFault?: (error: unknown) => void;
@@ -45,11 +53,12 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 	const { reasoner, token, origins = [] } = options;
 	const ending = new AbortController();
 	let port = options.port;
-	const model = options.model ?? reasoner.name;
+	const model = options.model ?? modelName(reasoner.name);
 	const limits = { ...defaultReasonerLimits, ...options.limits };
 	const app = new ReasonerApp({
 		reasoner,
 		model,
+		...(options.systemMessages === undefined ? {} : { systemMessages: options.systemMessages }),
 		access: () => ({ port, token, origins }),
 		limits,
 		ending: ending.signal,
@@ -69,7 +78,7 @@ export async function serveReasoner(options: ReasonerServerOptions): Promise<Rea
 			maxHeaderSize: 16_384,
 		},
 	}) as Server;
-	server.maxConnections = 1024;
+	server.maxConnections = limits.running + limits.waiting + 1024;
 	await new Promise<void>((resolve, reject) => {
 		server.once('error', (error) => reject(listenFailure(error, options.port)));
 		server.listen(options.port, '127.0.0.1', resolve);

@@ -40,6 +40,13 @@ export class ReplySplitter {
 		return this.#take(text, false);
 	}
 
+	/** What the completion begins with and its reader knows already: nothing of it is returned. */
+	begin(known: string): void {
+		this.#take(known, false);
+		this.#blank = '';
+		this.#fresh = false;
+	}
+
 	/** What was held back. */
 	end(): ReplyPart[] {
 		return this.#take('', true);
@@ -123,9 +130,10 @@ export interface Reply {
 	readonly stopped: string | null;
 }
 
-/** A whole completion taken apart. */
-export function splitReply(completion: string, tags: TraceTags, stop: readonly string[] = []): Reply {
+/** A whole completion taken apart. @param known what stands before it and is not returned */
+export function splitReply(completion: string, tags: TraceTags, stop: readonly string[] = [], known = ''): Reply {
 	const splitter = new ReplySplitter(tags, stop);
+	if (known !== '') splitter.begin(known);
 	const parts = [...splitter.push(completion), ...splitter.end()];
 	const text = (kind: ReplyPart['kind']) =>
 		parts

@@ -26,6 +26,8 @@ const solution: Solution = {
 	seconds: 0,
 	cost: null,
 	message: null,
+	fault: null,
+	detail: null,
 	path: [],
 	seed: 1,
 };
@@ -48,6 +50,9 @@ class GatedReasoner implements Reasoner {
 	readonly strategy = 'best-of-n';
 	readonly strategies = [{ name: 'best-of-n', title: 'Best of n', description: 'The best.' }];
 	readonly budget = {};
+	readonly schemas = false;
+	readonly tokenizer = null;
+	readonly read = null;
 	readonly begun: SolveOptions[] = [];
 	readonly gates: { open(): void }[] = [];
 	gated = false;
@@ -196,7 +201,7 @@ describe('what is asked', () => {
 			[{ messages: [{ role: 'assistant', content: 'a' }] }, 400, 'invalid_value', 'messages'],
 			[message([{ type: 'image_url', image_url: { url: 'x' } }]), 400, 'unsupported_parameter', 'messages[0].content'],
 			[{ ...ask, n: 0 }, 400, 'invalid_value', 'n'],
-			[{ ...ask, n: 1e9 }, 400, 'invalid_value', 'n'],
+			[{ ...ask, n: 129 }, 400, 'invalid_value', 'n'],
 			[{ ...ask, max_tokens: -1 }, 400, 'invalid_value', 'max_tokens'],
 			[{ ...ask, temperature: 'hot' }, 400, 'invalid_value', 'temperature'],
 			[{ ...ask, tools: [{}] }, 400, 'unsupported_parameter', 'tools'],
@@ -212,11 +217,33 @@ describe('what is asked', () => {
 			assert.deepEqual(await codeOf(chat(body)), expected, JSON.stringify(body));
 		assert.deepEqual(await codeOf(call('/nothing')), [404, 'unknown_url', null]);
 		assert.deepEqual(await codeOf(call('/models/none')), [404, 'model_not_found', 'model']);
-		assert.deepEqual(await codeOf(call('/completions', { method: 'POST', body: '{"prompt":["a","b"]}' })), [
-			400,
-			'unsupported_parameter',
-			'prompt',
-		]);
+		const completion = (body: object) => call('/completions', { method: 'POST', body: JSON.stringify(body) });
+		const refusedCompletions: [object, string, string][] = [
+			[{ prompt: [] }, 'invalid_value', 'prompt'],
+			[{ prompt: ['a', ''] }, 'invalid_value', 'prompt'],
+			[{ prompt: [1, 2] }, 'unsupported_parameter', 'prompt'],
+			[{ prompt: [[1], [2.5]] }, 'invalid_value', 'prompt[1][0]'],
+			[{ prompt: Array.from({ length: 100 }, () => 'a'), n: 100 }, 'invalid_value', 'n'],
+			[{ prompt: 'a', max_tokens: 0 }, 'invalid_value', 'max_tokens'],
+			[{ prompt: 'a', logprobs: 1 }, 'unsupported_parameter', 'logprobs'],
+			[{ prompt: 'a', echo: true, max_tokens: 0 }, 'unsupported_parameter', 'echo'],
+			[{ prompt: 'a', echo: true, stream: true }, 'unsupported_parameter', 'echo'],
+			[{ prompt: 'a', suffix: 'b' }, 'unsupported_parameter', 'suffix'],
+			[{ prompt: 'a', best_of: 3 }, 'unsupported_parameter', 'best_of'],
+		];
+		for (const [body, code, param] of refusedCompletions)
+			assert.deepEqual(await codeOf(completion(body)), [400, code, param], JSON.stringify(body));
+		const response = (body: object) => call('/responses', { method: 'POST', body: JSON.stringify(body) });
+		const refusedResponses: [object, string, string][] = [
+			[{}, 'invalid_value', 'input'],
+			[{ input: [] }, 'invalid_value', 'input'],
+			[{ input: 'a', tools: [{ type: 'web_search' }] }, 'unsupported_parameter', 'tools'],
+			[{ input: 'a', previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
+			[{ input: [{ type: 'function_call', name: 'f' }] }, 'unsupported_parameter', 'input[0]'],
+			[{ input: 'a', text: { format: { type: 'json_object' } } }, 'unsupported_parameter', 'text.format'],
+		];
+		for (const [body, code, param] of refusedResponses)
+			assert.deepEqual(await codeOf(response(body)), [400, code, param], JSON.stringify(body));
 		const plain = { method: 'POST', body: '{}', headers: { 'content-type': 'text/plain' } };
 		assert.deepEqual(await codeOf(call('/chat/completions', plain)), [415, 'unsupported_media_type', null]);
 	});
@@ -285,6 +312,17 @@ describe('many and impatient', () => {
 		await until(() => reasoner.gates.length === 3);
 		for (const { open } of reasoner.gates) open();
 		for (const one of [...first, third]) assert.equal((await one).status, 200);
+	});
+
+	test('a hundred requests at once all wait for their turn', async () => {
+		const { chat, reasoner } = await start();
+		reasoner.gated = true;
+		const replies = Array.from({ length: 100 }, () => chat(ask));
+		for (let opened = 0; opened < 100; opened++) {
+			await until(() => reasoner.gates.length > opened);
+			reasoner.gates[opened]?.open();
+		}
+		for (const reply of replies) assert.equal((await reply).status, 200);
 	});
 
 	for (const stream of [false, true]) {

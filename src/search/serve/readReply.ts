@@ -1,0 +1,48 @@
+import type { ReadText } from '../../policies/openedPolicy.ts';
+import type { ReplyFacts } from './apiReply.ts';
+import type { ApiRequest } from './apiRequest.ts';
+import { completionLogprobs, type Tokens } from './tokenLists.ts';
+
+/** A prompt that was read, with what follows it. */
+export interface ReadPrompt {
+	/** Special tokens that the client put before the text; they have none. */
+	readonly special: readonly string[];
+	readonly read: ReadText;
+}
+
+/** The answer to a request with `echo` and `logprobs`: texts as they stand, token by token; nothing was searched. */
+export function readReply(facts: ReplyFacts, request: ApiRequest, prompts: readonly ReadPrompt[]) {
+	const prompt_tokens = prompts.reduce((sum, { special, read }) => sum + special.length + read.tokens.text.length, 0);
+	const completion_tokens = prompts.reduce((sum, { read }) => sum + (read.more?.tokens ?? 0), 0);
+	return {
+		...facts,
+		object: 'text_completion' as const,
+		choices: prompts.map((prompt, index) => {
+			const { more } = prompt.read;
+			const tokens = joined(prompt);
+			return {
+				index,
+				text: tokens.text.join(''),
+				logprobs: completionLogprobs(tokens, request.alternatives ?? 0),
+				finish_reason: more === null || more.finish === 'length' ? ('length' as const) : ('stop' as const),
+				search: null,
+			};
+		}),
+		usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens },
+	};
+}
+
+function joined({ special, read: { tokens, more } }: ReadPrompt): Tokens {
+	const before = special.map(() => null);
+	// Clients that cut the prompt off by its number of tokens expect as many entries after it as were generated.
+	const after = more?.detail ?? null;
+	return {
+		text: [...special, ...tokens.text, ...(after?.text ?? [])],
+		logprob: [...before, ...tokens.logprob, ...(after?.logprob ?? [])],
+		top: [
+			...special.map(() => []),
+			...(tokens.top ?? tokens.text.map(() => [])),
+			...(after?.top ?? (after?.text ?? []).map(() => [])),
+		],
+	};
+}

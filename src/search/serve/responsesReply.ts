@@ -1,0 +1,184 @@
+import type { TraceTags } from '../../core/trace/trace.ts';
+import { answerOf, finishReason, type ReplyFacts, type Solved, searchOf, usageOf } from './apiReply.ts';
+import type { ApiRequest } from './apiRequest.ts';
+import { ReplySplitter, splitReply } from './replySplitter.ts';
+
+/** The answer to `/v1/responses`. */
+export function responsesReply(facts: ReplyFacts, request: ApiRequest, solved: Solved, tags: TraceTags) {
+	const { reasoning, content } = splitReply(answerOf(solved.solution, request), tags, [], request.prefill);
+	const { prompt_tokens, completion_tokens, total_tokens } = usageOf([solved]);
+	const reason = finishReason(solved.solution, null);
+	const incomplete = reason === 'stop' ? null : reason === 'length' ? 'max_output_tokens' : 'content_filter';
+	return {
+		...shellOf(facts, request),
+		status: incomplete === null ? 'completed' : 'incomplete',
+		incomplete_details: incomplete === null ? null : { reason: incomplete },
+		output: [
+			...(reasoning === '' ? [] : [reasoningItem(facts, reasoning, 'completed')]),
+			messageItem(facts, content, incomplete === null ? 'completed' : 'incomplete'),
+		],
+		usage: {
+			input_tokens: prompt_tokens,
+			input_tokens_details: { cached_tokens: 0 },
+			output_tokens: completion_tokens,
+			// A policy does not say how many of its tokens were thinking.
+			output_tokens_details: { reasoning_tokens: null },
+			total_tokens,
+		},
+		search: searchOf(solved, request),
+	};
+}
+
+/** What is the same of a response from its beginning to its end. */
+function shellOf({ id, created, model }: ReplyFacts, { temperature, topP, maxTokens, schema }: ApiRequest) {
+	return {
+		id,
+		object: 'response' as const,
+		created_at: created,
+		model,
+		error: null,
+		instructions: null,
+		max_output_tokens: maxTokens,
+		metadata: {},
+		parallel_tool_calls: false,
+		previous_response_id: null,
+		store: false,
+		temperature,
+		text: { format: schema === null ? { type: 'text' } : { type: 'json_schema', name: 'answer', schema } },
+		tool_choice: 'none',
+		tools: [],
+		top_p: topP,
+		truncation: 'disabled',
+	};
+}
+
+const idOf = (facts: ReplyFacts, kind: string) => `${kind}${facts.id.slice('resp'.length)}`;
+
+const textPart = (text: string) => ({ type: 'output_text' as const, text, annotations: [], logprobs: [] });
+
+function messageItem(facts: ReplyFacts, text: string | null, status: string) {
+	const content = text === null ? [] : [textPart(text)];
+	return { type: 'message' as const, id: idOf(facts, 'msg'), role: 'assistant' as const, status, content };
+}
+
+function reasoningItem(facts: ReplyFacts, text: string | null, status: string) {
+	const content = text === null ? [] : [{ type: 'reasoning_text' as const, text }];
+	return { type: 'reasoning' as const, id: idOf(facts, 'rs'), summary: [], status, content };
+}
+
+interface OpenItem {
+	readonly kind: 'reasoning' | 'content';
+	readonly place: number;
+	text: string;
+}
+
+/** The events of a response: its thinking and its text as they come, or when they are there. */
+export class ResponseStream {
+	readonly #facts: ReplyFacts;
+	readonly #request: ApiRequest;
+	readonly #tags: TraceTags;
+	readonly #splitter: ReplySplitter;
+	#said: string;
+	#sequence = 0;
+	/** Item that is written now, with its text so far. */
+	#open: OpenItem | null = null;
+	#places = 0;
+	#begun = false;
+
+	constructor(facts: ReplyFacts, request: ApiRequest, tags: TraceTags) {
+		this.#facts = facts;
+		this.#request = request;
+		this.#tags = tags;
+		this.#splitter = new ReplySplitter(tags);
+		this.#said = request.prefill;
+		if (request.prefill !== '') this.#splitter.begin(request.prefill);
+	}
+
+	/** Text that was added to the completion. */
+	text(more: string): object[] {
+		this.#said += more;
+		return this.#parts(this.#splitter.push(more));
+	}
+
+	/** The rest of the completion, and the whole response. */
+	end(solved: Solved): object[] {
+		const { completion } = solved.solution;
+		const rest = completion.startsWith(this.#said) ? completion.slice(this.#said.length) : '';
+		const response = responsesReply(this.#facts, this.#request, solved, this.#tags);
+		const events = this.#parts([...this.#splitter.push(rest), ...this.#splitter.end()]);
+		// An answer without a text has an empty one.
+		if (this.#open?.kind !== 'content') events.push(...this.#switch('content'));
+		events.push(...this.#close());
+		events.push(this.#event(`response.${response.status}`, { response }));
+		return events;
+	}
+
+	#parts(parts: readonly { readonly kind: 'reasoning' | 'content'; readonly text: string }[]): object[] {
+		return parts.flatMap(({ kind, text }) => {
+			const events = this.#open?.kind === kind ? [] : this.#switch(kind);
+			const open = this.#open as OpenItem;
+			open.text += text;
+			const type = kind === 'content' ? 'response.output_text.delta' : 'response.reasoning_text.delta';
+			return [
+				...events,
+				this.#event(type, { ...this.#place(open), delta: text, ...(kind === 'content' ? { logprobs: [] } : {}) }),
+			];
+		});
+	}
+
+	/** Ends the item that is open, and begins another. */
+	#switch(kind: 'reasoning' | 'content'): object[] {
+		const events = [...this.#opening(), ...this.#close()];
+		const open = { kind, place: this.#places++, text: '' };
+		this.#open = open;
+		const item =
+			kind === 'content'
+				? messageItem(this.#facts, null, 'in_progress')
+				: reasoningItem(this.#facts, null, 'in_progress');
+		events.push(this.#event('response.output_item.added', { output_index: open.place, item }));
+		events.push(this.#event('response.content_part.added', { ...this.#place(open), part: partOf(kind, '') }));
+		return events;
+	}
+
+	#close(): object[] {
+		const open = this.#open;
+		if (open === null) return [];
+		this.#open = null;
+		const { kind, text, place } = open;
+		const content = kind === 'content';
+		const item = content ? messageItem(this.#facts, text, 'completed') : reasoningItem(this.#facts, text, 'completed');
+		return [
+			this.#event(content ? 'response.output_text.done' : 'response.reasoning_text.done', {
+				...this.#place(open),
+				text,
+				...(content ? { logprobs: [] } : {}),
+			}),
+			this.#event('response.content_part.done', { ...this.#place(open), part: partOf(kind, text) }),
+			this.#event('response.output_item.done', { output_index: place, item }),
+		];
+	}
+
+	#place({ kind, place }: { readonly kind: 'reasoning' | 'content'; readonly place: number }) {
+		return { item_id: idOf(this.#facts, kind === 'content' ? 'msg' : 'rs'), output_index: place, content_index: 0 };
+	}
+
+	#opening(): object[] {
+		if (this.#begun) return [];
+		this.#begun = true;
+		const response = {
+			...shellOf(this.#facts, this.#request),
+			status: 'in_progress',
+			incomplete_details: null,
+			output: [],
+			usage: null,
+		};
+		return ['response.created', 'response.in_progress'].map((type) => this.#event(type, { response }));
+	}
+
+	#event(type: string, more: object): object {
+		return { type, sequence_number: this.#sequence++, ...more };
+	}
+}
+
+const partOf = (kind: 'reasoning' | 'content', text: string) =>
+	kind === 'content' ? textPart(text) : { type: 'reasoning_text' as const, text };

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Admission } from '../../../../src/search/serve/admission.ts';
+
+test('who is sent away learns when a place is likely: the waiting ones by how long requests take', async () => {
+	let at = 0;
+	const admission = new Admission(2, 8, () => at);
+	const { signal } = new AbortController();
+	assert.equal(admission.retryAfter, 5, 'nothing is known yet');
+	const leave = await admission.enter(signal);
+	at += 10_000;
+	leave();
+	assert.equal(admission.retryAfter, 5);
+	await Promise.all([admission.enter(signal), admission.enter(signal)]);
+	for (let i = 0; i < 5; i++) void admission.enter(signal).catch(() => undefined);
+	assert.equal(admission.retryAfter, 30, 'five wait, two at a time, ten seconds each');
+	for (let i = 0; i < 3; i++) void admission.enter(signal).catch(() => undefined);
+	assert.equal(admission.retryAfter, 45);
+	await assert.rejects(admission.enter(signal), /8 wait/);
+	admission.close();
+});
+
+test('Retry-After is between a second and a minute', async () => {
+	let at = 0;
+	const admission = new Admission(1, 8, () => at);
+	const { signal } = new AbortController();
+	(await admission.enter(signal))();
+	assert.equal(admission.retryAfter, 1);
+	for (let i = 0; i < 20; i++) {
+		const leave = await admission.enter(signal);
+		at += 3_600_000;
+		leave();
+	}
+	assert.equal(admission.retryAfter, 60);
+});
