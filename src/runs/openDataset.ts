@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { createTask } from '../core/dataset/createTask.ts';
@@ -10,6 +9,8 @@ import { rowsSource, splitRows } from '../core/dataset/rowsSource.ts';
 import { taskSource } from '../core/dataset/taskSource.ts';
 import type { ResolvedDataset } from '../core/recipe/resolvedRecipe.ts';
 import type { TaskDataset } from '../protocol/recipe.ts';
+import { openNamed } from './safeFile.ts';
+import { utf8Text } from './textEncoding.ts';
 
 export interface OpenedDataset {
 	readonly source: ProblemSource;
@@ -22,23 +23,20 @@ export const largestDataset = 500_000_000;
 
 /** The text of a file of rows. Throws `missing`, `invalid` and `unsupported`. */
 export async function readDataFile(path: string): Promise<string> {
-	const handle = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-		if (error.code !== 'ENOENT') throw Failure.from(error, `The dataset ${path} cannot be read`);
-		throw new Failure('missing', `The dataset ${path} does not exist.`, 'Correct the path in the recipe.');
-	});
+	const what = `The dataset ${path}`;
+	const handle = await openNamed(path, what);
 	try {
-		const stat = await handle.stat();
-		if (!stat.isFile()) {
-			throw new Failure('invalid', `The dataset ${path} is not a file.`, 'Name a JSONL file in the recipe.');
-		}
-		if (stat.size > largestDataset) {
+		const { size } = await handle.stat();
+		if (size > largestDataset) {
 			throw new Failure(
 				'unsupported',
-				`The dataset ${path} has ${stat.size} bytes; this engine reads up to ${largestDataset}.`,
+				`${what} has ${size} bytes; this engine reads up to ${largestDataset}.`,
 				'Train on a part of it, or use the pytorch engine.',
 			);
 		}
-		return await handle.readFile('utf8');
+		return utf8Text(await handle.readFile(), what);
+	} catch (error) {
+		throw Failure.from(error, `${what} cannot be read`);
 	} finally {
 		await handle.close();
 	}

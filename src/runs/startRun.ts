@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { Failure } from '../base/failure.ts';
 import type { RunRecord } from '../protocol/runRecord.ts';
 import { type LaunchOptions, launchEngine } from './launchEngine.ts';
@@ -24,10 +25,22 @@ async function launch(folder: string, options: StartOptions, more: Partial<Launc
 	return { folder, record: await launchEngine(folder, { ...options, ...more }) };
 }
 
-/** Starts a new run of a recipe. */
+/** Starts a new run of a recipe. Of one whose data is refused no folder is left: there is nothing in it but the recipe. */
 export async function startRun(recipePath: string, changes: RecipeChanges, options: StartOptions): Promise<StartedRun> {
 	const { folder } = await prepareRun(recipePath, changes);
-	return launch(folder, options, {});
+	return launch(folder, options, {}).catch(async (error: unknown) => {
+		await removeRefused(folder).catch(() => undefined);
+		throw error;
+	});
+}
+
+/** Removes a new run whose engine has ended before it had its data. What it has said is in the error of the start. */
+async function removeRefused(folder: string): Promise<void> {
+	const { record, status } = await readRunState(folder);
+	const refused = record.error !== undefined && ['missing', 'invalid', 'unsupported'].includes(record.error.reason);
+	if (status !== 'crashed' || !refused || record.step > 0 || record.hashes.dataset !== '') return;
+	await rm(folder, { recursive: true, force: true });
+	await new RunRegistry().remove(folder);
 }
 
 /**

@@ -2,6 +2,7 @@ import { Failure } from '../../base/failure.ts';
 import type { PresetName } from '../../protocol/recipe.ts';
 import { specialTokens } from '../text/tokenizer.ts';
 import { goldText } from './answer.ts';
+import { columnCell } from './columnCell.ts';
 import { datasetPresets, neededColumns, rowParts } from './presets.ts';
 import type { Problem } from './problem.ts';
 
@@ -61,7 +62,7 @@ export function parseDatasetRow(
 	const fault = (message: string, action: string) => ({ kind: 'fault', fault: { line, message, action } }) as const;
 	const reading = columns.preset === undefined ? 'columns' : datasetPresets[columns.preset].reading;
 	for (const [role, column] of neededColumns(reading, columns)) {
-		if (Object.hasOwn(given, column)) continue;
+		if (columnCell(given, column) !== undefined) continue;
 		const others = Object.keys(given).slice(0, 8).join(', ');
 		const known = others === '' ? 'it has none' : `it has ${others}`;
 		return fault(`has no column "${column}" (${known})`, `Name the column in the recipe's dataset: "${role}".`);
@@ -70,7 +71,10 @@ export function parseDatasetRow(
 	if (typeof prompt !== 'string')
 		return reading === 'countdown'
 			? fault(`has a "${columns.prompt}" that is no list of whole numbers`, 'Write the numbers as a list.')
-			: fault(`has a "${columns.prompt}" that is not a text`, 'Write the prompt as a text.');
+			: fault(
+					`has a "${columns.prompt}" that is neither a text nor messages of system and user`,
+					'Write the prompt as a text, or as [{"role": "user", "content": ...}].',
+				);
 	if (prompt.trim() === '') return fault(`has an empty "${columns.prompt}"`, 'Write a prompt or remove the line.');
 	if (gold === undefined && reading !== 'columns') {
 		const mark = reading === 'hashes' ? '"####" before its answer' : '\\boxed{} around its answer';

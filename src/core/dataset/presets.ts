@@ -1,5 +1,6 @@
 import type { PresetName } from '../../protocol/recipe.ts';
 import { findBoxed } from '../math/statedAnswer.ts';
+import { columnCell, promptOfMessages } from './columnCell.ts';
 
 /**
  * How a row becomes a problem:
@@ -192,12 +193,12 @@ export function neededColumns(reading: PresetReading, { prompt, answer }: Column
 
 /** What a row's roles hold under a reading; the row has the columns of {@link neededColumns}. */
 export function rowParts(reading: PresetReading, row: Row, columns: Columns): RowParts {
-	const prompt = row[columns.prompt];
-	const answer = row[columns.answer];
-	const solution = row[columns.solution];
+	const prompt = columnCell(row, columns.prompt);
+	const answer = columnCell(row, columns.answer);
+	const solution = columnCell(row, columns.solution);
 	switch (reading) {
 		case 'columns':
-			return { prompt, answer, solution, row };
+			return { prompt: promptOfMessages(prompt), answer, solution, row };
 		case 'hashes': {
 			if (typeof answer !== 'string') return { prompt, answer, solution: undefined, row };
 			const at = answer.lastIndexOf('####');

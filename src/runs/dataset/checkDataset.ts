@@ -52,7 +52,11 @@ export async function checkDataset(
 			const parsed = read.value === null ? null : parseDatasetRow(read.value, read.row + 1, columns);
 			if (parsed?.kind !== 'row') {
 				const why = parsed === null ? (read.fault ?? 'cannot be read') : parsed.fault.message;
-				throw new Failure('invalid', `${name}, ${placeOf(read)}, ${why}.`, actionOf(parsed?.fault.action));
+				throw new Failure(
+					'invalid',
+					`${name}, ${placeOf(read)}, ${why}.`,
+					actionOf(parsed?.fault.action ?? read.action),
+				);
 			}
 			counter.add(read.row, parsed.problem);
 			rows++;

@@ -9,6 +9,7 @@ import { parseSeparated, rowOfFields } from '../../core/dataset/table/separatedV
 import { rowOfValue, type TableFormat, type TableRow } from '../../core/dataset/table/tableRow.ts';
 import type { OpenedFile } from '../importers/openedFile.ts';
 import { Turns } from '../importers/turns.ts';
+import { encodingAdvice } from '../textEncoding.ts';
 import type { DataTable, OnWalk } from './dataTable.ts';
 
 const chunkBytes = 1 << 18;
@@ -39,7 +40,7 @@ export class RecordTable implements DataTable {
 	readonly #begin: number;
 	/** Where rows 0, 64, 128, ... begin. */
 	#marks: number[] = [];
-	readonly #decoder = new TextDecoder();
+	readonly #decoder = new TextDecoder('utf-8', { fatal: true });
 	#rowCount = 0;
 	#complete = false;
 	#indexing: Promise<void> | null = null;
@@ -175,7 +176,12 @@ export class RecordTable implements DataTable {
 	}
 
 	#parsed(row: number, bytes: Uint8Array, end: number): TableRow {
-		const text = this.#decoder.decode(bytes);
+		let text: string;
+		try {
+			text = this.#decoder.decode(bytes);
+		} catch {
+			return { row, value: null, fault: 'is not UTF-8', action: encodingAdvice(bytes) };
+		}
 		const syntax = this.#syntax;
 		if (syntax.format === 'csv' || syntax.format === 'tsv') {
 			return { row, value: rowOfFields(syntax.names, parseSeparated(text, syntax.delimiter)), fault: null };

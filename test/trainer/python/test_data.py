@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import fails
+from reasoning_lab_trainer.data import source
 from reasoning_lab_trainer.data.answers import gold_text
 from reasoning_lab_trainer.data.hashing import Random, hash_text, hash_texts
 from reasoning_lab_trainer.data.hub_rows import main as hub_rows
@@ -26,6 +29,7 @@ from reasoning_lab_trainer.data.problems import (
 )
 from reasoning_lab_trainer.data.source import Source, hub_dataset_failure, plain, read_rows
 from reasoning_lab_trainer.data.split import held_out, prompt_key
+from reasoning_lab_trainer.failure import Failure
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "fixtures" / "trainer" / "split.json").read_text("utf-8"))
 
@@ -175,7 +179,7 @@ class TestBadFiles:
 
     def test_wrong_cells(self, tmp_path: Path) -> None:
         for row, words in (
-            ({"q": 3, "a": 1}, 'a "q" that is not a text'),
+            ({"q": 3, "a": 1}, 'a "q" that is neither a text nor messages'),
             ({"q": " ", "a": 1}, 'an empty "q"'),
             ({"q": "x", "a": [1]}, "cannot be compared"),
             ({"q": "x", "a": float("inf")}, "cannot be compared"),
@@ -318,3 +322,63 @@ def test_driver_may_give_fewer_large_problems() -> None:
     assert [one["index"] for one in problems.training(6, 2)] == [6, 7]
     assert [one["index"] for one in problems.training(8, 2)] == [8, 9]
     assert asked[1:] == [(0, 512), (4, 508), (8, 512)]
+
+
+def test_prompts_of_messages_and_nested_columns_are_read_as_the_embedded_engine_reads_them(tmp_path: Path) -> None:
+    row = {
+        "prompt": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "1+1="}],
+        "reward_model": {"ground_truth": "2", "style": "rule"},
+        "extra_info": {"notes": ["no", "one more"]},
+    }
+    columns = Columns("prompt", "reward_model.ground_truth", "extra_info.notes.1")
+    for name in ("train.jsonl", "train.parquet"):
+        [read] = read_problems(Source(str(write(tmp_path / name, [row]))), columns)
+        assert read.problem["prompt"] == "Be brief.\n\n1+1="
+        assert (read.problem["answer"], read.problem["solution"]) == ("2", "one more")
+    with fails("invalid", "has no column"):
+        read_problems(Source(str(tmp_path / "train.jsonl")), Columns("prompt", "extra_info.notes.2", "s"))
+
+
+def test_folders_of_parquet_and_of_save_to_disk_are_read(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    write(parts / "b.parquet", ROWS[10:])
+    write(parts / "a.parquet", ROWS[:10])
+    assert [one.row for one in read_rows(Source(str(parts)))] == ROWS
+    saved = datasets.Dataset.from_list(ROWS)
+    saved.save_to_disk(str(tmp_path / "saved"), num_shards=3)
+    assert [one.row for one in read_rows(Source(str(tmp_path / "saved")))] == ROWS
+    # A selection is kept as indices.
+    saved.select(range(5)).save_to_disk(str(tmp_path / "few"))
+    assert [one.row for one in read_rows(Source(str(tmp_path / "few")))] == ROWS[:5]
+    datasets.DatasetDict({"test": saved}).save_to_disk(str(tmp_path / "both"))
+    assert len(read_rows(Source(str(tmp_path / "both"), split="test"))) == 30
+    with fails("missing", "has no split train"):
+        read_rows(Source(str(tmp_path / "both")))
+    (tmp_path / "none").mkdir()
+    with fails("invalid", "without Parquet files"):
+        read_rows(Source(str(tmp_path / "none")))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    for name in ("pipe.jsonl", "pipe.parquet"):
+        os.mkfifo(tmp_path / name)
+        with fails("invalid", "is not a regular file"):
+            read_rows(Source(str(tmp_path / name)))
+
+
+def test_another_encoding_is_refused_with_its_line_and_offered(tmp_path: Path) -> None:
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes('{"q": "1", "a": 1}\n{"q": "Café", "a": 2}\n'.encode("latin-1"))
+    with pytest.raises(Failure) as raised:
+        read_rows(Source(str(path)))
+    assert "line 2, is not UTF-8" in raised.value.message
+    assert "iconv -f ISO-8859-1 -t UTF-8" in (raised.value.action or "")
+
+
+def test_a_packed_file_of_zeros_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "LARGEST_TEXT", 1 << 20)
+    path = tmp_path / "zeros.jsonl.gz"
+    path.write_bytes(gzip.compress(bytes(64 << 20)))
+    with fails("unsupported", "unpacks to more than"):
+        read_rows(Source(str(path)))

@@ -46,10 +46,19 @@ test('recipes that cannot be run', async (context) => {
 		['gone', { ...tinyRecipe, dataset: { path: 'gone.jsonl' } }, /gone\.jsonl, which does not exist/],
 		['empty', { ...tinyRecipe, stages, dataset: { path: 'empty.jsonl' } }, /empty\.jsonl/],
 		['line', { ...tinyRecipe, stages, dataset: { path: 'data.jsonl' } }, /data\.jsonl.*line 2/],
+		[
+			'latin',
+			{ ...tinyRecipe, stages, dataset: { path: 'latin.jsonl' } },
+			/latin\.jsonl, line 2, is not UTF-8\.\s+It looks like ISO-8859-1: save it as UTF-8/,
+		],
 	];
+	const latin = '{"prompt":"1","answer":"1"}\n{"prompt":"Caf\u00e9","answer":"2"}\n';
+	await writeFile(join(place.folder, 'latin.jsonl'), Buffer.from(latin, 'latin1'));
 	for (const [name, value] of cases) await place.write(`${name}.recipe.json`, value);
 	const all = await Promise.all(cases.map(([name]) => place.run(context, 'run', `${name}.recipe.json`)));
 	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[2] as RegExp);
+	// Three of them were refused by their engines, and left nothing behind.
+	assert.deepEqual(await readdir(join(place.folder, 'runs')), []);
 	const missing = await place.run(context, 'run', 'no.recipe.json', '--json');
 	assertRefused(missing, /no\.recipe\.json does not exist/);
 	assert.deepEqual(

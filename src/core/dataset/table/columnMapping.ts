@@ -1,5 +1,6 @@
 import type { PresetName } from '../../../protocol/recipe.ts';
 import { findBoxed } from '../../math/statedAnswer.ts';
+import { columnCell } from '../columnCell.ts';
 import type { DatasetColumns } from '../datasetRows.ts';
 import type { TableColumn } from './tableColumns.ts';
 import type { RowValue } from './tableRow.ts';
@@ -48,10 +49,20 @@ export function guessMapping(columns: readonly TableColumn[], sample: readonly R
 				return found.name;
 			}
 		}
+		// Inside of objects, as in verl's "reward_model".
+		for (const wanted of names[role]) {
+			const outer = columns.find(({ name, type }) => type === 'object' && filled(`${name}.${wanted}`));
+			if (outer === undefined || role === 'prompt' || isRollouts) continue;
+			const name = `${outer.name}.${wanted}`;
+			because.push(`${role}: "${outer.name}" holds a "${wanted}"`);
+			return name;
+		}
 		return null;
 	};
+	const filled = (name: string): boolean =>
+		sample.length > 0 && sample.every((row) => columnCell(row, name) !== undefined);
 	const share = (name: string, fits: (text: string) => boolean): number => {
-		const texts = sample.map((row) => row[name]).filter((value) => typeof value === 'string');
+		const texts = sample.map((row) => columnCell(row, name)).filter((value) => typeof value === 'string');
 		return texts.length === 0 ? 0 : texts.filter(fits).length / texts.length;
 	};
 	const nums = columns.find(({ name, type }) => name === 'nums' && type === 'list');

@@ -1,4 +1,5 @@
 import { goldText } from '../answer.ts';
+import { columnCell } from '../columnCell.ts';
 import { datasetPresets, rowParts } from '../presets.ts';
 import type { ColumnMapping } from './columnMapping.ts';
 import { cellText, type RowValue } from './tableRow.ts';
@@ -23,7 +24,8 @@ export function rolesOf(row: RowValue, mapping: ColumnMapping): RowRoles {
 		solution: column(mapping.solution),
 	});
 	return {
-		prompt: mapping.prompt === null ? null : textOf(parts.prompt),
+		prompt:
+			mapping.prompt === null ? null : textOf(reading === 'columns' ? columnCell(row, mapping.prompt) : parts.prompt),
 		answer: mapping.answer === null ? null : (goldText(parts.answer) ?? textOf(parts.answer)),
 		solution: mapping.solution === null && mapping.preset === null ? null : textOf(parts.solution),
 	};

@@ -11,6 +11,8 @@ export interface TableRow {
 	readonly value: RowValue | null;
 	/** Why not, in words; null: it can. */
 	readonly fault: string | null;
+	/** What to do about it, where there is something. */
+	readonly action?: string;
 	/** From 1, in a file of lines that is read from its beginning. */
 	readonly line?: number;
 }

@@ -50,15 +50,52 @@ class Parts:
     row: dict[str, Any]
 
 
+def cell(row: Any, column: str) -> Any:
+    """
+    What a row holds in a column: the field of that name; else what the names between dots lead to, through objects and
+    lists ("reward_model.ground_truth", "messages.0.content"); `MISSING`: nothing. The embedded engine has the same rule.
+    """
+    if column in row:
+        return row[column]
+    value = row
+    for name in column.split("."):
+        if isinstance(value, list) and name.isascii() and name.isdigit() and str(int(name)) == name:
+            if int(name) >= len(value):
+                return MISSING
+            value = value[int(name)]
+        elif isinstance(value, dict) and name in value:
+            value = value[name]
+        else:
+            return MISSING
+    return value
+
+
+_ASKING = ("system", "developer", "user")
+
+
+def prompt_of_messages(value: Any) -> Any:
+    """A prompt of messages as one text: what system and user say, with a blank line between; other values as they are."""
+    if not isinstance(value, list) or not value:
+        return value
+    for message in value:
+        if not (
+            isinstance(message, dict)
+            and message.get("role") in _ASKING
+            and isinstance(message.get("content"), str)
+        ):
+            return value
+    return "\n\n".join(message["content"] for message in value)
+
+
 _CALCULATOR = re.compile(r"<<[^<>]*>>")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 
 
 def row_parts(row: dict[str, Any], columns: Columns) -> Parts:
     """Prompt, answer and solution of a row that has the columns that are needed."""
-    prompt = row.get(columns.prompt, MISSING)
-    answer = row.get(columns.answer, MISSING)
-    solution = row.get(columns.solution, MISSING)
+    prompt = cell(row, columns.prompt)
+    answer = cell(row, columns.answer)
+    solution = cell(row, columns.solution)
     if columns.reading == "hashes":
         if not isinstance(answer, str):
             return Parts(prompt, answer, MISSING, row)
@@ -83,7 +120,7 @@ def row_parts(row: dict[str, Any], columns: Columns) -> Parts:
             else MISSING
         )
         return Parts(asked, answer, solution, {**row, "numbers": prompt if whole else None, "target": answer})
-    return Parts(prompt, answer, solution, row)
+    return Parts(prompt_of_messages(prompt), answer, solution, row)
 
 
 _BOX = re.compile(r"\\{1,2}(?:boxed|fbox)(?![a-zA-Z])\s*(?=[{0-9])")

@@ -13,7 +13,7 @@ from ..failure import Failure
 from ..link.messages import Problem
 from .answers import gold_text
 from .hashing import Epochs, Random
-from .presets import MISSING, Columns, row_parts
+from .presets import MISSING, Columns, cell, row_parts
 from .source import Numbered, Source, plain, read_rows, word_of_place
 from .split import held_out, prompt_key
 
@@ -125,7 +125,7 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
         return Failure("invalid", f"{source.name}, {word_of_place(source)} {numbered.number}, {message}.", action)
 
     for role, column in columns.needed:
-        if column not in row:
+        if cell(row, column) is MISSING:
             others = ", ".join(list(row)[:8])
             raise fault(
                 f'has no column "{column}" ({f"it has {others}" if others else "it has none"})',
@@ -135,7 +135,10 @@ def _read(numbered: Numbered, source: Source, columns: Columns) -> _Read:
     if not isinstance(parts.prompt, str):
         if columns.reading == "countdown":
             raise fault(f'has a "{columns.prompt}" that is no list of whole numbers', "Write the numbers as a list.")
-        raise fault(f'has a "{columns.prompt}" that is not a text', "Write the prompt as a text.")
+        raise fault(
+            f'has a "{columns.prompt}" that is neither a text nor messages of system and user',
+            'Write the prompt as a text, or as [{"role": "user", "content": ...}].',
+        )
     if not prompt_key(parts.prompt):
         raise fault(f'has an empty "{columns.prompt}"', "Write a prompt or remove the row.")
     if parts.answer is MISSING:

@@ -15,16 +15,21 @@ from typing import Any
 
 import datasets
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ..failure import Failure
 from ..models.hub import hub_failure
 from ..models.tokenizer import first_line
+from ..regular_file import open_regular, read_regular
 
 Row = dict[str, Any]
 
 KINDS = ("jsonl", "json", "csv", "tsv", "parquet", "arrow", "txt")
 _NAME = re.compile(rf"\.({'|'.join(KINDS)})(\.(gz|zst))?$", re.IGNORECASE)
 _HUB = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+
+LARGEST_TEXT = 8 << 30
+"""Bytes of a file of text, unpacked: its rows are held in memory."""
 
 csv.field_size_limit(2**31 - 1)
 
@@ -80,9 +85,8 @@ def word_of_place(source: Source) -> str:
 def _from_file(source: Source) -> list[Numbered]:
     path = Path(source.path)
     if path.is_dir():
-        raise Failure("invalid", f"{path} is a folder, not a file of data.", "Name one of its files.")
-    if not path.is_file():
-        raise Failure("missing", f"There is no file {path}.", 'Correct the "path".')
+        return _from_folder(path, source.split)
+    open_regular(path).close()
     kind = source.kind
     if kind is None:
         raise Failure(
@@ -116,17 +120,58 @@ def _from_file(source: Source) -> list[Numbered]:
     return _of_lines(text, path)
 
 
+def _from_folder(path: Path, split: str) -> list[Numbered]:
+    """A folder that `save_to_disk` of Hugging Face datasets wrote, or one of Parquet files."""
+    try:
+        if (path / "dataset_dict.json").is_file():
+            names = json.loads(read_regular(path / "dataset_dict.json", 1 << 20)).get("splits", [])
+            if split not in names:
+                raise Failure(
+                    "missing",
+                    f"{path} has no split {split} (it has {', '.join(map(str, names)) or 'none'}).",
+                    'Set "split" of the dataset.',
+                )
+            path = path / split
+        if (path / "state.json").is_file():
+            return _of_table(datasets.load_from_disk(str(path)).with_format("arrow")[:])
+        files = sorted(file for file in path.iterdir() if file.suffix.lower() == ".parquet")
+        if not files:
+            raise Failure(
+                "invalid",
+                f"{path} is a folder without Parquet files, and no dataset that save_to_disk wrote.",
+                "Name a file, or a folder of Parquet files.",
+            )
+        for file in files:
+            open_regular(file).close()
+        table = pa.concat_tables([pq.read_table(file) for file in files], promote_options="default")
+        return _of_table(table)
+    except (OSError, ValueError, AttributeError, pa.ArrowException) as error:
+        raise Failure("invalid", f"{path} is not a readable dataset: {first_line(error)}.", "Write it again.") from error
+
+
 def _text_of(path: Path) -> str:
-    raw = path.read_bytes()
+    raw = read_regular(path, LARGEST_TEXT)
     if path.suffix.lower() == ".gz":
-        raw = gzip.decompress(raw)
+        with gzip.GzipFile(fileobj=io.BytesIO(raw)) as packed:
+            raw = packed.read(LARGEST_TEXT + 1)
+        if len(raw) > LARGEST_TEXT:
+            raise Failure(
+                "unsupported",
+                f"{path} unpacks to more than the {LARGEST_TEXT} bytes that are read.",
+                "Train on a part of it, or write it as Parquet.",
+            )
     elif path.suffix.lower() == ".zst":
         raise Failure("unsupported", f"{path} is compressed by zstd.", "Unpack it, or compress it by gzip.")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise Failure("invalid", f"{path}, line {line}, is not UTF-8.", "Save the file as UTF-8.") from error
+        encoding = "WINDOWS-1252" if any(0x80 <= byte < 0xA0 for byte in raw) else "ISO-8859-1"
+        raise Failure(
+            "invalid",
+            f"{path}, line {line}, is not UTF-8.",
+            f"It looks like {encoding}: save it as UTF-8, for example by iconv -f {encoding} -t UTF-8 FILE > NEW.",
+        ) from error
 
 
 def _of_lines(text: str, path: Path) -> list[Numbered]:

@@ -11,6 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from ..failure import Failure
+from ..regular_file import read_regular
 from .embedded import LabConfig, LabForCausalLM
 
 STATE = "state.json"
@@ -73,8 +74,8 @@ def _damaged(folder: Path, why: str) -> Failure:
 
 def _shape(folder: Path) -> dict[str, int]:
     try:
-        state: Any = json.loads((folder / STATE).read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        state: Any = json.loads(read_regular(folder / STATE, 16 << 20))
+    except (Failure, OSError, ValueError) as error:
         raise _damaged(folder, f"{STATE} is not JSON") from error
     shape = state.get("shape") if isinstance(state, dict) else None
     sizes = ("vocabulary", "context", "width", "heads", "layers", "feedForward")

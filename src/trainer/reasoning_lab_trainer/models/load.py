@@ -14,6 +14,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from ..failure import Failure
+from ..regular_file import read_regular
 from .embedded import LabForCausalLM
 from .hub import hub_failure, is_folder, looks_like_path
 from .lab_checkpoint import config_of, is_lab_checkpoint, load_lab_checkpoint
@@ -148,8 +149,8 @@ def _read_config(path: str, revision: str | None) -> PreTrainedConfig:
                 "Name a folder that `save_pretrained` wrote, or a checkpoint of a run (<run>/checkpoints/step_000100).",
             )
         try:
-            raw = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+            raw = json.loads(read_regular(file, 16 << 20))
+        except (Failure, OSError, ValueError) as error:
             raise Failure("corrupt", f"{file} is not JSON.", "Take another model folder.") from error
         kind = raw.get("model_type") if isinstance(raw, dict) else None
         if not isinstance(kind, str):

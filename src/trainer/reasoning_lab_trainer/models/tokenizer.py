@@ -9,6 +9,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from ..failure import Failure
+from ..regular_file import read_regular
 from .hub import hub_failure, is_folder
 from .template import PromptTemplate
 
@@ -75,8 +76,8 @@ def set_chat_template(tokenizer: PreTrainedTokenizerBase, template: PromptTempla
     file = recipe["model"].get("template")
     if file is not None:
         try:
-            tokenizer.chat_template = Path(file).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            tokenizer.chat_template = read_regular(Path(file), 1 << 20).decode("utf-8")
+        except (Failure, OSError, UnicodeDecodeError) as error:
             raise Failure(
                 "missing",
                 f"The chat template {file} cannot be read ({error}).",

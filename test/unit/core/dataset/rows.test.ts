@@ -21,6 +21,32 @@ describe('rows of a dataset', () => {
 		assert.deepEqual([mapped[0]?.prompt, mapped[0]?.answer, mapped[0]?.solution], ['x', 'y', 'z']);
 	});
 
+	it('reads prompts of messages and nested columns, as verl has them', () => {
+		const columns = { prompt: 'prompt', answer: 'reward_model.ground_truth', solution: 'extra_info.notes.1' };
+		const row = {
+			prompt: [
+				{ role: 'system', content: 'Be brief.' },
+				{ role: 'user', content: '1+1=' },
+			],
+			reward_model: { ground_truth: '2', style: 'rule' },
+			extra_info: { notes: ['no', 'one more'] },
+			'a.b': 'its own name comes first',
+			a: { b: 'inner' },
+		};
+		const [problem] = parseDataset(JSON.stringify(row), 'f', columns);
+		assert.deepEqual([problem?.prompt, problem?.answer, problem?.solution], ['Be brief.\n\n1+1=', '2', 'one more']);
+		assert.deepEqual(problem?.row, row);
+		assert.equal(parseDataset(JSON.stringify(row), 'f', { ...columns, prompt: 'a.b' })[0]?.prompt, row['a.b']);
+		for (const answer of [
+			'reward_model.gold',
+			'extra_info.notes.2',
+			'extra_info.notes.length',
+			'reward_model.ground_truth.x',
+		]) {
+			assert.throws(() => parseDataset(JSON.stringify(row), 'f', { ...columns, answer }), /has no column/);
+		}
+	});
+
 	const faults: [string, RegExp][] = [
 		['{"prompt": "x", "answer": "y"', /line 3, is not JSON\./],
 		['[1]', /line 3, is not a JSON object\./],
@@ -28,7 +54,11 @@ describe('rows of a dataset', () => {
 		['{"question":"x","answer":"y"}', /line 3, has no column "prompt" \(it has question, answer\)\./],
 		['{"prompt":"x"}', /line 3, has no column "answer"/],
 		['{}', /line 3, has no column "prompt" \(it has none\)/],
-		['{"prompt":3,"answer":"y"}', /"prompt" that is not a text/],
+		['{"prompt":3,"answer":"y"}', /"prompt" that is neither a text nor messages of system and user/],
+		[
+			'{"prompt":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}],"answer":"y"}',
+			/neither a text nor/,
+		],
 		['{"prompt":" ","answer":"y"}', /an empty "prompt"/],
 		['{"prompt":"x","answer":{}}', /"answer" that cannot be compared/],
 		['{"prompt":"x","answer":" "}', /"answer" that cannot be compared/],

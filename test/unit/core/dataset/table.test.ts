@@ -229,3 +229,14 @@ test('a row is taken apart: prompt, solution, answer, and what a policy wrote', 
 		],
 	);
 });
+
+test('an answer inside of an object is found, as verl has it', () => {
+	const row = {
+		data_source: 'x',
+		prompt: [{ role: 'user', content: '1+1' }],
+		reward_model: { style: 'rule', ground_truth: '2' },
+	};
+	const guessed = guessMapping(columnsOf([row]), [row]);
+	assert.deepEqual([guessed.prompt, guessed.answer, guessed.solution], ['prompt', 'reward_model.ground_truth', null]);
+	assert.ok(guessed.because.includes('answer: "reward_model" holds a "ground_truth"'));
+});

@@ -1,0 +1,42 @@
+"""Files that a recipe or a person names: read without waiting for a pipe."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from .failure import Failure
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file for reading. Raises `missing`, `denied`, and `invalid` for a pipe, a device or a folder."""
+
+    def opener(name: str, flags: int) -> int:
+        # A pipe without a writer would be waited for, and so would the stop of the run.
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    try:
+        file = open(path, "rb", opener=opener)  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise Failure("missing", f"There is no file {path}.", 'Correct the "path".') from error
+    except PermissionError as error:
+        raise Failure(
+            "denied", f"{path} cannot be read: no permission.", "Give yourself the right to read it."
+        ) from error
+    except OSError as error:
+        raise Failure("invalid", f"{path} is not a regular file.", "Name a file.") from error
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise Failure("invalid", f"{path} is not a regular file.", "Name a file.")
+
+
+def read_regular(path: Path, largest: int) -> bytes:
+    """A whole file. Raises what `open_regular` raises, and `unsupported` where it is larger than so many bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise Failure("unsupported", f"{path} has {size} bytes, more than the {largest} that are read.")
+        return file.read(largest + 1)
