@@ -88,6 +88,7 @@ function rewardCharts(names: Names): ChartSpec[] {
 		...total,
 		...parts,
 		...evaluationCharts(names),
+		...single(names, 'groups/dead'),
 		...single(names, 'frac_reward_zero_std'),
 		...together('reward-range', 'Largest and smallest reward', names.take('reward_max', 'reward_min')),
 		...together('deviations', 'Deviation of components', lone),

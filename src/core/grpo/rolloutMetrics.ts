@@ -1,4 +1,4 @@
-import { mean, sampleStd } from './advantages.ts';
+import { mean, type ScaleRewards, sampleStd } from './advantages.ts';
 import { type Metrics, metricValue } from './stepMetrics.ts';
 
 /** One completion of a generation batch. */
@@ -21,20 +21,44 @@ function lengths(name: string, values: readonly number[]): Metrics {
 	};
 }
 
+export interface RewardGroups {
+	/** One per group, from `computeAdvantages`. */
+	readonly dead: readonly boolean[];
+	/** Rollouts of a group; they lie together. */
+	readonly size: number;
+	readonly scale: ScaleRewards;
+}
+
+/**
+ * TRL's `frac_reward_zero_std`: the share of rewards whose deviation is 0. With `scale_rewards` "batch" the deviation is that
+ * of the whole batch, so it is 0 or 1; else that of the group. A deviation over fewer than two rewards is NaN, which is not
+ * 0, except in groups of one.
+ */
+function zeroStdShare(rewards: readonly number[], { size, scale }: RewardGroups): number {
+	const per = scale === 'batch' ? rewards.length : size;
+	const zeros: number[] = [];
+	for (let from = 0; from < rewards.length; from += per) {
+		const all = rewards.slice(from, from + per);
+		const known = all.filter((reward) => !Number.isNaN(reward));
+		const same = known.length > 1 && known.every((reward) => reward === known[0]);
+		zeros.push(Number(all.length === 1 || same));
+	}
+	return mean(zeros);
+}
+
 /**
  * Metrics of a generation batch by TRL 1.13's names and definitions (`_generate_and_score_completions`): `reward`,
- * `reward_std` (sample deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` (share of dead
- * groups) and completion lengths in tokens. Two differences: `frac_reward_zero_std` looks at groups also when
- * `scale_rewards` is batch (TRL then looks at the batch), and lengths of ended completions are null when there are none
- * (TRL: 0).
+ * `reward_std` (sample deviation over the whole batch), `rewards/<name>/mean|std`, `frac_reward_zero_std` and completion
+ * lengths in tokens. One difference: lengths of ended completions are null when there are none (TRL: 0). `groups/dead`, the
+ * share of groups without a gradient whatever rewards are scaled by, is ours.
  *
  * @param rewardNames every reward of the recipe, so that one that never applied shows as null
- * @param dead one per group, from `computeAdvantages`
+ * @param groups null: the batch has no groups whose rewards are compared
  */
 export function rolloutMetrics(
 	rollouts: readonly ScoredRollout[],
 	rewardNames: readonly string[],
-	dead: readonly boolean[],
+	groups: RewardGroups | null,
 ): Metrics {
 	const metrics: Metrics = {};
 	const rewards = rollouts.map((rollout) => rollout.reward ?? Number.NaN);
@@ -45,7 +69,11 @@ export function rolloutMetrics(
 		metrics[`rewards/${name}/mean`] = metricValue(mean(values));
 		metrics[`rewards/${name}/std`] = metricValue(sampleStd(values));
 	}
-	metrics.frac_reward_zero_std = metricValue(dead.filter((isDead) => isDead).length / dead.length);
+	if (groups !== null) {
+		const { dead } = groups;
+		metrics.frac_reward_zero_std = metricValue(zeroStdShare(rewards, groups));
+		metrics['groups/dead'] = metricValue(dead.filter((isDead) => isDead).length / dead.length);
+	}
 	Object.assign(
 		metrics,
 		lengths(

@@ -2,6 +2,7 @@
 const chosen = [
 	'reward',
 	'eval/accuracy',
+	'groups/dead',
 	'frac_reward_zero_std',
 	'completions/mean_length',
 	'completions/clipped_ratio',

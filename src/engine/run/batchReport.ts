@@ -1,4 +1,4 @@
-import { rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
+import { type RewardGroups, rolloutMetrics } from '../../core/grpo/rolloutMetrics.ts';
 import type { Metrics } from '../../core/grpo/stepMetrics.ts';
 import type { PerToken } from '../learner.ts';
 import type { GenerationBatch, SamplingStage } from './generationBatch.ts';
@@ -67,14 +67,14 @@ export function addBatchMetrics(
 	about: {
 		readonly batch: GenerationBatch;
 		readonly rows: readonly TrainingRow[];
-		/** One per group. */
-		readonly dead: readonly boolean[];
+		/** null: rewards are not compared within groups. */
+		readonly groups: RewardGroups | null;
 		readonly generateSeconds: number;
 		/** The rows of the update. */
 		readonly graph: readonly GraphRow[];
 	},
 ): void {
-	const { batch, rows, dead, generateSeconds, graph } = about;
+	const { batch, rows, groups, generateSeconds, graph } = about;
 	Object.assign(
 		metrics,
 		// A reward cannot write over a metric of the run: those of the update are there, the others come after.
@@ -87,7 +87,7 @@ export function addBatchMetrics(
 				truncated: rollout.sample.truncated,
 			})),
 			parts.rewards.scorers.map(({ column }) => column.name),
-			dead,
+			groups,
 		),
 		Object.fromEntries([...batch.errors].map(([name, failed]) => [`rewards/${name}/errors`, failed])),
 		samplingDifference(graph),

@@ -121,7 +121,8 @@ export async function runGrpoStage(host: StageHost, stageInForce: () => Resolved
 			if (u === 0) {
 				for (const [i, { row }] of part.kept.entries()) row.oldLogprobs = result.logprobs[i] as PerToken;
 				const graph = part.kept.map(({ row }, i) => ({ row, logprobs: result.logprobs[i] as PerToken }));
-				addBatchMetrics(host, metrics, { batch, rows, dead: advantages.dead, generateSeconds, graph });
+				const groups = { dead: advantages.dead, size: stage.num_generations, scale: stage.scale_rewards };
+				addBatchMetrics(host, metrics, { batch, rows, groups, generateSeconds, graph });
 			}
 			metrics.num_tokens = progress.tokens;
 			metrics.step_time = (performance.now() - start) / 1000;

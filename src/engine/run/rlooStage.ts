@@ -127,7 +127,8 @@ export async function runRlooStage(host: StageHost, stageInForce: () => Resolved
 				const graph = kept.map((row, i) => ({ row, logprobs: result.logprobs[i] as PerToken }));
 				for (const { row, logprobs } of graph) row.oldLogprobs = logprobs;
 				if (penalty !== null) metrics.kl = klPerToken(rows, penalty);
-				addBatchMetrics(host, metrics, { batch, rows, dead: advantages.dead, generateSeconds, graph });
+				const groups = { dead: advantages.dead, size: stage.num_generations, scale: 'group' } as const;
+				addBatchMetrics(host, metrics, { batch, rows, groups, generateSeconds, graph });
 			}
 			metrics.num_tokens = progress.tokens;
 			metrics.step_time = (performance.now() - start) / 1000;

@@ -4,7 +4,10 @@ import type { GroupSummary, StepColumns } from '../../protocol/rolloutsMessages.
 interface StepNumbers {
 	stage: string;
 	reward: number | null;
+	/** Share of dead groups. */
 	dead: number | null;
+	/** `frac_reward_zero_std`: the same unless rewards are scaled by the batch; used until the step is read. */
+	zeroStd: number | null;
 }
 
 /** Which steps have rollouts, and what the metrics say of them; tells what changed since it was last asked. */
@@ -25,7 +28,12 @@ export class RolloutsSteps {
 
 	addMetrics(lines: readonly MetricsLine[]): void {
 		for (const { step, stage, values } of lines) {
-			this.#numbers.set(step, { stage, reward: values.reward ?? null, dead: values.frac_reward_zero_std ?? null });
+			this.#numbers.set(step, {
+				stage,
+				reward: values.reward ?? null,
+				dead: values['groups/dead'] ?? null,
+				zeroStd: values.frac_reward_zero_std ?? null,
+			});
 			if (this.#steps.has(step)) this.#changed.add(step);
 		}
 	}
@@ -80,7 +88,9 @@ export class RolloutsSteps {
 			stage: numbers.map((entry) => stageIndex(entry?.stage)),
 			stages,
 			reward: numbers.map((entry, i) => entry?.reward ?? this.#read.get(steps[i] as number)?.reward ?? null),
-			dead: numbers.map((entry, i) => entry?.dead ?? this.#read.get(steps[i] as number)?.dead ?? null),
+			dead: numbers.map(
+				(entry, i) => entry?.dead ?? this.#read.get(steps[i] as number)?.dead ?? entry?.zeroStd ?? null,
+			),
 		};
 	}
 }

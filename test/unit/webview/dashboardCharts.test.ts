@@ -78,7 +78,7 @@ describe('the charts of a run', () => {
 		assert.deepEqual(
 			chartsOf(all).map((group) => [group.title, ...group.charts.map((chart) => chart.title)].join(' | ')),
 			[
-				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Dead groups',
+				'Reward and accuracy | Reward | Reward components | Held-out accuracy | Zero reward SD',
 				'Policy | KL to the reference | Entropy | Clip ratios | Sampler difference',
 				'Completions | Completion length | Length of ended completions | Truncated completions',
 				'Optimiser | Loss | Gradient norm | Learning rate',

@@ -1,5 +1,13 @@
 import type { Evidence } from '../../../protocol/alert.ts';
-import { type DiagnosisRun, recipeAdvice, recipePath, setAdvice, stagePath, stageSetting } from '../diagnosisRun.ts';
+import {
+	type DiagnosisRun,
+	type Row,
+	recipeAdvice,
+	recipePath,
+	setAdvice,
+	stagePath,
+	stageSetting,
+} from '../diagnosisRun.ts';
 import { mostEvidence, RecentFacts } from '../recentFacts.ts';
 import type { Holding, Rule, Telling, Watch } from '../rule.ts';
 import { Recent } from '../series.ts';
@@ -62,11 +70,17 @@ class DeadGroupsWatch implements Watch {
 		this.#stage = row.stage;
 		this.#solving.row(row);
 		const [all, none] = [row.get('groups/solved_all'), row.get('groups/solved_none')];
-		const dead = row.get('frac_reward_zero_std') ?? (all === null || none === null ? null : all + none);
+		const dead = row.get('groups/dead') ?? this.#byGroups(row) ?? (all === null || none === null ? null : all + none);
 		if (dead === null) return undefined;
 		this.#told = true;
 		this.#shares.push(dead);
 		return this.#judge();
+	}
+
+	/** TRL's share, where it is one of groups: scaled by the batch it is 0 or 1 and says nothing of them. */
+	#byGroups(row: Row): number | null {
+		const stage = this.#run.stages.findLast(({ type }) => type === row.stage);
+		return stage?.settings.scale_rewards === 'batch' ? null : row.get('frac_reward_zero_std');
 	}
 
 	step(facts: Parameters<NonNullable<Watch['step']>>[0]): readonly Holding[] | undefined {
@@ -121,7 +135,7 @@ class DeadGroupsWatch implements Watch {
 
 	#tell(mean: number, cause: Cause | null): Telling {
 		const said = `${percent(mean)} of the groups of the last ${limit('deadBatches')} batches are dead: their completions earned the same and teach nothing`;
-		const common = { metrics: ['frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
+		const common = { metrics: ['groups/dead', 'frac_reward_zero_std', 'reward_std'], evidence: this.#evidence(cause) };
 		const judged = this.#judged();
 		const key = (name: string) => stagePath(this.#run, this.#stage, name);
 		switch (cause) {
@@ -220,9 +234,9 @@ export const deadGroups: Rule = {
 	name: 'dead-groups',
 	title: 'Dead groups',
 	fires:
-		'mean of `frac_reward_zero_std` (or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right).',
+		'mean of `groups/dead` (else of `frac_reward_zero_std` unless rewards are scaled by the batch, or of the groups that are all right or all wrong; else counted in rollouts) over the last `deadBatches` batches >= `deadShare`. The cause is that of at least `deadCauseShare` of the dead groups among the newest rollouts: *solved* (all right), *truncated* (at least half of the completions), *parse failed* (in at least half no answer can be read), *alike* (at most half of the completions differ), *too hard* (none right).',
 	silent: 'A batch or two without difference; `solved` is told as information only.',
-	metrics: ['frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
+	metrics: ['groups/dead', 'frac_reward_zero_std', 'groups/solved_all', 'groups/solved_none'],
 	thresholds: ['deadShare', 'deadBatches', 'deadCauseShare', 'solvedAccuracy'],
 	watch: (run) => new DeadGroupsWatch(run),
 };

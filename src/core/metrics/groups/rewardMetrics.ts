@@ -55,7 +55,7 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		healthy: 'above 0',
 		falls: 'Groups die: their answers earn the same, right or wrong.',
 	},
-	frac_reward_zero_std: {
+	'groups/dead': {
 		title: 'Dead groups',
 		unit: 'share',
 		group: 'reward',
@@ -67,6 +67,15 @@ export const rewardMetrics: Readonly<Record<string, MetricEntry>> = {
 		rises:
 			'Problems are solved (reward high) or hopeless (reward low), or completions have become alike (entropy low).',
 		falls: 'More of the batch teaches.',
+	},
+	frac_reward_zero_std: {
+		title: 'Zero reward SD',
+		unit: 'share',
+		group: 'reward',
+		better: 'down',
+		over: groups,
+		explanation:
+			'Rewards whose standard deviation is 0: that of their group or, with scale_rewards "batch", that of the whole batch, so that it is 0 or 1. TRL\'s definition. How many groups have no gradient is groups/dead.',
 	},
 	'groups/solved_all': {
 		title: 'Groups all right',

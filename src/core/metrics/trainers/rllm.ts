@@ -17,7 +17,7 @@ const own: readonly TrainerName[] = [
 	{ name: 'advantage/default/min', canonical: 'advantages/min' },
 	{
 		name: 'advantage/default/fraction_zero',
-		canonical: 'frac_reward_zero_std',
+		canonical: 'groups/dead',
 		akin: true,
 		differs: 'Share of trajectories, not of groups, with an advantage of 0.',
 	},

@@ -47,7 +47,6 @@ const plain: readonly TrainerName[] = [
 	{
 		name: 'frac_reward_zero_std',
 		canonical: 'frac_reward_zero_std',
-		differs: 'With scale_rewards "batch" it looks at the deviation of the whole batch, not at groups: 0 or 1.',
 	},
 	{
 		name: 'entropy',

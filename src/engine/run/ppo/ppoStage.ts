@@ -166,9 +166,9 @@ export async function runPpoStage(host: StageHost, stageInForce: () => ResolvedP
 			const critic = await updateCritic(host, stage, mini);
 			Object.assign(metrics, critic.metrics, { loss: metricValue(loss + critic.loss) });
 			if (u === 0) {
-				addBatchMetrics(host, metrics, { batch, rows: trainingRows, dead: [], generateSeconds, graph: graph ?? [] });
 				// Advantages are not those of groups.
-				delete metrics.frac_reward_zero_std;
+				const about = { batch, rows: trainingRows, groups: null, generateSeconds, graph: graph ?? [] };
+				addBatchMetrics(host, metrics, about);
 			}
 			metrics.num_tokens = progress.tokens;
 			metrics.step_time = (performance.now() - start) / 1000;

@@ -79,7 +79,7 @@ export async function runRejectionStage(
 		addBatchMetrics(host, metrics, {
 			batch,
 			rows,
-			dead: [],
+			groups: null,
 			generateSeconds: watch.seconds('generate'),
 			graph: [],
 		});

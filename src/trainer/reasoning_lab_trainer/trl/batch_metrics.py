@@ -28,6 +28,11 @@ def reward_metrics(rewards: torch.Tensor, weights: torch.Tensor, group: int) -> 
         variance = torch.nansum((groups - mean) ** 2, dim=1) / (counts - 1)
         deviations = variance[counts > 1].sqrt()
         metrics["group_reward_std"] = number(deviations.mean()) if len(deviations) else None
+        nan = torch.isnan(groups)
+        low = groups.masked_fill(nan, math.inf).min(dim=1).values
+        high = groups.masked_fill(nan, -math.inf).max(dim=1).values
+        # Fewer than two rewards, or all of them equal: no gradient, whatever the rewards are scaled by.
+        metrics["groups/dead"] = number(((counts < 2) | (low == high)).double().mean())
     return metrics
 
 

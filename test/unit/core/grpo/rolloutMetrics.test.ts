@@ -14,7 +14,7 @@ describe('metrics of a generation batch', () => {
 		const metrics = rolloutMetrics(
 			[rollout(1, 1, 4), rollout(0, 1, 6), rollout(null, 0, 8, true), rollout(null, null, 10, true)],
 			['accuracy', 'format', 'unused'],
-			[false, true],
+			{ dead: [false, true], size: 2, scale: 'group' },
 		);
 		// Rewards 1.5, 0.5, 0, none: mean 2/3, squares 25/36 + 1/36 + 16/36 = 42/36, over 2.
 		assert.ok(Math.abs((metrics.reward ?? 0) - 2 / 3) < 1e-12);
@@ -23,7 +23,9 @@ describe('metrics of a generation batch', () => {
 		assert.equal(metrics['rewards/format/mean'], 2 / 3);
 		assert.equal(metrics['rewards/unused/mean'], null);
 		assert.equal(metrics['rewards/unused/std'], null);
-		assert.equal(metrics.frac_reward_zero_std, 0.5);
+		assert.equal(metrics['groups/dead'], 0.5);
+		// The second group has one reward: its deviation is not known to be 0.
+		assert.equal(metrics.frac_reward_zero_std, 0);
 		assert.deepEqual(
 			[
 				'mean_length',
@@ -39,10 +41,27 @@ describe('metrics of a generation batch', () => {
 	});
 
 	it('are null, never NaN, where nothing is valid', () => {
-		const metrics = rolloutMetrics([{ rewards: {}, reward: null, length: 3, truncated: true }], ['accuracy'], [true]);
+		const metrics = rolloutMetrics([{ rewards: {}, reward: null, length: 3, truncated: true }], ['accuracy'], {
+			dead: [true],
+			size: 1,
+			scale: 'group',
+		});
 		assert.equal(metrics.reward, null);
 		assert.equal(metrics['completions/mean_terminated_length'], null);
 		for (const value of Object.values(metrics)) assert.ok(value === null || Number.isFinite(value));
+	});
+
+	it('give frac_reward_zero_std the meaning of TRL: with scale_rewards "batch" it is about the batch', () => {
+		const rows = [1, 1, 0, 0].map((reward) => ({ rewards: {}, reward, length: 1, truncated: false }));
+		const dead = [true, true];
+		const share = (scale: 'batch' | 'group', list = rows) => {
+			const metrics = rolloutMetrics(list, [], { dead, size: 2, scale });
+			return [metrics.frac_reward_zero_std, metrics['groups/dead']];
+		};
+		assert.deepEqual(share('group'), [1, 1]);
+		assert.deepEqual(share('batch'), [0, 1]);
+		assert.deepEqual(share('batch', [...rows.slice(0, 2), ...rows.slice(0, 2)]), [1, 1]);
+		assert.ok(!('frac_reward_zero_std' in rolloutMetrics(rows, [], null)), 'no groups, no share of them');
 	});
 
 	it('combine rewards as TRL does', () => {

@@ -20,7 +20,11 @@ describe('the metric catalogue', () => {
 
 	it('knows every metric that is computed', () => {
 		const computed = {
-			...rolloutMetrics([{ rewards: {}, reward: 1, length: 1, truncated: false }], ['accuracy'], [false]),
+			...rolloutMetrics([{ rewards: {}, reward: 1, length: 1, truncated: false }], ['accuracy'], {
+				dead: [false],
+				size: 1,
+				scale: 'group',
+			}),
 			...updateMetrics([], { epsilonLow: 0.2, epsilonHigh: 0.2, beta: 1 }),
 		};
 		for (const name of Object.keys(computed)) assert.ok(describeMetric(name).known, name);
