@@ -1,3 +1,4 @@
+import { elapsedSeconds } from '../protocol/runElapsed.ts';
 import type { RunAnnotation, RunRecord, RunStatus } from '../protocol/runRecord.ts';
 import type { ItemFlag } from './ids.ts';
 
@@ -78,11 +79,12 @@ export function flagsOf(view: RunView): ItemFlag[] {
 	return flags;
 }
 
-/** Seconds from the start of the run to its last sign of life, or to now while it lives. */
+/** As `elapsedSeconds` of the record; null also without one. */
 export function elapsedOf(view: RunView, now: number): number | null {
 	if (view.record === null) return null;
-	const end = isLive(view) ? now : Math.max(view.record.updated, view.record.heartbeat);
-	return Math.max(0, end - view.record.created);
+	const { created, updated, heartbeat } = view.record;
+	const span = { created, updated: Math.max(updated, heartbeat), live: isLive(view), foreign: isForeign(view) };
+	return elapsedSeconds(span, now);
 }
 
 /**

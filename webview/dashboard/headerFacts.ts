@@ -1,5 +1,6 @@
 import type { MetricTable } from '../../src/core/metrics/metricTable.ts';
 import type { DashboardRun } from '../../src/protocol/dashboardMessages.ts';
+import { elapsedSeconds } from '../../src/protocol/runElapsed.ts';
 
 const live = ['starting', 'running', 'paused'];
 
@@ -7,9 +8,8 @@ export function isLive(run: DashboardRun): boolean {
 	return run.status !== null && live.includes(run.status);
 }
 
-/** Seconds from the start of the run to now, or to its last sign of life. */
-export function elapsedSeconds(run: DashboardRun, now: number): number {
-	return Math.max(0, (isLive(run) ? now : run.updated) - run.created);
+export function elapsedOfRun(run: DashboardRun, now: number): number | null {
+	return elapsedSeconds({ ...run, live: isLive(run), foreign: run.format !== undefined }, now);
 }
 
 /** The words for a state, as the rest of the product has them. */

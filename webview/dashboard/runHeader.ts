@@ -11,7 +11,7 @@ import type { DashboardModel } from './dashboardModel.ts';
 import { explainMetric, metricContext } from './explanations.ts';
 import {
 	accuracyNames,
-	elapsedSeconds,
+	elapsedOfRun,
 	isLive,
 	judgementNames,
 	judgingStages,
@@ -170,7 +170,8 @@ export class RunHeader extends Disposable {
 			this.#facts.step,
 			run.totalSteps === null ? formatCount(step) : `${formatCount(step)} / ${formatCount(run.totalSteps)}`,
 		);
-		show(this.#facts.elapsed, formatDuration(Math.floor(elapsedSeconds(run, model.now()))));
+		const elapsed = elapsedOfRun(run, model.now());
+		show(this.#facts.elapsed, elapsed === null ? null : formatDuration(Math.floor(elapsed)));
 		const left = remainingSeconds(run, model.table);
 		show(this.#facts.left, left === null || left <= 0 ? null : `\u2264 ${formatDuration(left)}`);
 		const reward = newestValue(model.table, ['reward']);

@@ -1,3 +1,4 @@
+import { elapsedSeconds } from '../../protocol/runElapsed.ts';
 import type { Verdict } from '../diagnosis/verdict.ts';
 import { canonicalJson } from '../pipeline/canonicalJson.ts';
 import type { EvaluatedRound } from '../pipeline/rounds.ts';
@@ -198,7 +199,7 @@ function pipelineRows({
 		['pipeline', id],
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', timeText(created)],
-		['last sign of it', `${timeText(updated)}, after ${durationText(updated - created)}`],
+		['last update', `${timeText(updated)}, after ${durationText(updated - created)}`],
 		['stages', `${finished} of ${stages.length} finished`],
 	];
 }
@@ -251,15 +252,16 @@ function runSections(run: ReportedRun): ReportSection[] {
 
 function overviewRows(run: ReportedRun): (readonly [string, string])[] {
 	const { id, engine, status, error, created, updated, step, totalSteps, device, parent, tags, stages } = run;
+	const elapsed = elapsedSeconds({ created, updated, live: false, foreign: run.foreign }, updated);
 	const [first, last] = [stages.find(({ before }) => before)?.before, stages.findLast(({ after }) => after)?.after];
 	return [
 		['run', id],
 		['engine', engine],
 		['status', error === null ? status : `${status}: ${error}`],
 		['began', timeText(created)],
-		['last sign of it', `${timeText(updated)}, after ${durationText(updated - created)}`],
+		['last update', elapsed === null ? timeText(updated) : `${timeText(updated)}, after ${durationText(elapsed)}`],
 		['steps', totalSteps === null ? String(step) : `${step} of at most ${totalSteps}`],
-		['device', device],
+		...(device === '' ? [] : [['device', device] as const]),
 		['continues', parent === null ? 'no other run' : `${parent.run}, ${parent.checkpoint}`],
 		...(tags.length === 0 ? [] : [['tags', tags.join(', ')] as const]),
 		...(first === null || first === undefined ? [] : [['held-out accuracy before', intervalText(first)] as const]),

@@ -12,6 +12,8 @@ export interface ReportedRun {
 	readonly title: string;
 	readonly id: string;
 	readonly engine: string;
+	/** Another trainer wrote it. */
+	readonly foreign: boolean;
 	readonly status: string;
 	/** Why it ended, where it did not finish. */
 	readonly error: string | null;

@@ -21,6 +21,11 @@ export interface ForeignOptions {
 /** Largest file of metrics that is read for the newest values alone. */
 const largestForNewest = 4 << 20;
 
+/** SummaryWriter's `flush_secs`, and a little for the disk. */
+const eventFlushSeconds = 150;
+/** Whose times tell how long a step takes. */
+const newestSteps = 4;
+
 /** A run of another trainer, read by its format. */
 export class ForeignRun implements RunContent {
 	readonly folder: string;
@@ -60,18 +65,21 @@ export class ForeignRun implements RunContent {
 	async record(): Promise<RunRecord> {
 		const steps = await this.steps('train');
 		const facts = (await this.runFormat.describe?.(this.disk).catch(() => undefined)) ?? {};
-		const files = await this.#signs(steps);
-		const times = files.map(({ modifiedMs }) => modifiedMs);
+		const { written, stepTimes } = await this.#signs(steps);
 		const newest = this.#metrics.lastStep ?? (await this.newest()).at(-1)?.step ?? null;
 		const step = Math.max(newest ?? -1, steps.at(-1) ?? -1);
 		return foreignRecordOf({
 			folder: this.folder,
 			format: this.runFormat,
 			facts,
-			oldestMs: times.length === 0 ? null : Math.min(...times),
-			newestMs: times.length === 0 ? null : Math.max(...times),
+			times: {
+				recorded: this.#metrics.recordedTimes(),
+				written,
+				steps: stepTimes,
+				flushSeconds: this.runFormat.metrics.some(({ form }) => form === 'events') ? eventFlushSeconds : 0,
+				now: Date.now() / 1000,
+			},
 			step: step < 0 ? null : step,
-			nowMs: Date.now(),
 		});
 	}
 
@@ -133,14 +141,21 @@ export class ForeignRun implements RunContent {
 		return { folder: this.folder, step, faults: this.#faults, live: this.#live };
 	}
 
-	/** Files whose times tell when the run began and whether it goes on: of metrics, and of its first and last steps. */
-	async #signs(steps: readonly number[]): Promise<FoundFile[]> {
-		const found: FoundFile[] = [];
-		for (const { pattern } of this.runFormat.metrics) found.push(...(await this.disk.find(pattern)).slice(-100));
-		for (const step of new Set([steps[0], steps.at(-1)])) {
-			if (step === undefined) continue;
-			for (const file of (await this.#steps.files(step, 'train')).slice(-100)) found.push(file.found);
+	/** When files were written, in seconds since the epoch: of metrics, and of its first and last steps. */
+	async #signs(steps: readonly number[]): Promise<{ written: number[]; stepTimes: number[] }> {
+		const written: number[] = [];
+		const seconds = ({ modifiedMs }: FoundFile) => modifiedMs / 1000;
+		for (const { pattern } of this.runFormat.metrics) {
+			written.push(...(await this.disk.find(pattern)).slice(-100).map(seconds));
 		}
-		return found;
+		const stepTimes: number[] = [];
+		for (const step of new Set([...steps.slice(0, 1), ...steps.slice(-newestSteps)])) {
+			const times = (await this.#steps.files(step, 'train')).slice(-100).map(({ found }) => seconds(found));
+			written.push(...times);
+			// The first tells when the run began; between it and the newest are others.
+			const isNewest = steps.indexOf(step) >= steps.length - newestSteps;
+			if (times.length > 0 && isNewest) stepTimes.push(Math.max(...times));
+		}
+		return { written, stepTimes };
 	}
 }

@@ -326,12 +326,26 @@ export class MetricSources {
 		return last;
 	}
 
+	/** What rows record of their times, ascending, in seconds since the epoch: the first, and the newest ones. */
+	recordedTimes(): number[] {
+		let first = Number.POSITIVE_INFINITY;
+		const newest: number[] = [];
+		for (const { table } of this.#sources.values()) {
+			for (const time of table.time) if (time < first) first = time;
+			for (const time of table.time.slice(-timedRows)) if (!Number.isNaN(time)) newest.push(time);
+		}
+		newest.sort((a, b) => a - b);
+		return first < (newest.at(-timedRows) ?? first) ? [first, ...newest.slice(-timedRows)] : newest.slice(-timedRows);
+	}
+
 	/** Metric names beyond those that are kept. */
 	get dropped(): number {
 		return [...this.#sources.values()].reduce((sum, { table }) => sum + table.droppedNames, 0);
 	}
 }
 
+/** Newest rows whose times tell the pace. */
+const timedRows = 64;
 /** Long files whose overview is looked at. */
 const mostOverviews = 4;
 

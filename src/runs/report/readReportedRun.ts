@@ -60,6 +60,7 @@ export async function readReportedRun(content: RunContent, options: ReadReportOp
 		title: options.title ?? person.name ?? record.name,
 		id: record.id,
 		engine: record.foreign?.title ?? record.engine,
+		foreign: record.foreign !== undefined,
 		status,
 		error: record.error === undefined ? null : record.error.message,
 		created: record.created,
@@ -89,7 +90,9 @@ function environmentOf({ versions, seeds, hashes, device }: RunRecord): (readonl
 		...Object.entries(versions).map(([name, version]) => [`version of ${name}`, version] as const),
 		...Object.entries(seeds).map(([name, seed]) => [`seed: ${name}`, String(seed)] as const),
 		...Object.entries(hashes).map(([name, hash]) => [`SHA-256 of ${name}`, hash] as const),
-	].slice(0, 200) as (readonly [string, string])[];
+	]
+		.filter(([, value]) => value !== '')
+		.slice(0, 200) as (readonly [string, string])[];
 }
 
 /** The language that a recipe rewards. */

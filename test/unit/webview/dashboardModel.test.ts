@@ -12,7 +12,7 @@ import {
 import { decode } from '../../../src/protocol/decode.ts';
 import { fromWebviewSchema } from '../../../src/protocol/webviewMessages.ts';
 import { DashboardModel, gapStyle } from '../../../webview/dashboard/dashboardModel.ts';
-import { elapsedSeconds, newestValue, remainingSeconds, statusWords } from '../../../webview/dashboard/headerFacts.ts';
+import { elapsedOfRun, newestValue, remainingSeconds, statusWords } from '../../../webview/dashboard/headerFacts.ts';
 import { noticeOf } from '../../../webview/dashboard/runNotice.ts';
 import { engineWords, explainEngine } from '../../../webview/dashboard/runWords.ts';
 import { madeUpRun } from './dashboardFixture.ts';
@@ -235,8 +235,8 @@ describe('the head of the dashboard', () => {
 	});
 
 	it('counts elapsed time to now while the engine lives, else to its last sign', () => {
-		assert.equal(elapsedSeconds(madeUpRun(), 1500), 500);
-		assert.equal(elapsedSeconds(madeUpRun({ status: 'crashed' }), 1500), 100);
+		assert.equal(elapsedOfRun(madeUpRun(), 1500), 500);
+		assert.equal(elapsedOfRun(madeUpRun({ status: 'crashed' }), 1500), 100);
 		assert.equal(
 			statusWords(madeUpRun({ status: 'running', wait: { kind: 'device', words: 'waiting for the device' } })),
 			'waiting for the device',

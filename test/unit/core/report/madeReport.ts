@@ -41,6 +41,7 @@ export function madeRun(changes: Partial<ReportedRun> = {}): ReportedRun {
 		title: 'tiny',
 		id: 'tiny-20260304-101500-ab12',
 		engine: 'embedded',
+		foreign: false,
 		status: 'finished',
 		error: null,
 		created: 1_700_000_000,
