@@ -1,7 +1,7 @@
 // Builds every bundle of the project: node esbuild.mjs [--watch] [--production] [--tests]
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, extname, join, relative, resolve } from 'node:path';
 import * as esbuild from 'esbuild';
 
 /**
@@ -75,23 +75,9 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 		engine: { ...nodeProgram, entryPoints: { engine: 'src/engine/main.ts', worker: 'src/engine/worker.ts' } },
 		// The engine's process of recipes whose training runs in Python; Python's side is taken as it is.
 		driver: { ...nodeProgram, entryPoints: { driver: 'src/driver/main.ts' } },
-		trainer: {
-			...nodeProgram,
-			entryPoints: pythonEntryPoints('src/trainer/reasoning_lab_trainer'),
-			outdir: join(dist, 'trainer', 'reasoning_lab_trainer'),
-			banner: {},
-			sourcemap: false,
-			loader: { '.py': 'copy' },
-		},
+		trainer: copied('src/trainer/reasoning_lab_trainer', join(dist, 'trainer', 'reasoning_lab_trainer')),
 		// What is installed for it, as pip reads it.
-		trainerRequirements: {
-			...nodeProgram,
-			entryPoints: textFiles('src/trainer/requirements'),
-			outdir: join(dist, 'trainer', 'requirements'),
-			banner: {},
-			sourcemap: false,
-			loader: { '.txt': 'copy' },
-		},
+		trainerRequirements: copied('src/trainer/requirements', join(dist, 'trainer', 'requirements')),
 		// Parquet and YAML of other trainers are decoded in a thread of their own, whoever reads them.
 		decoding: {
 			...nodeProgram,
@@ -120,14 +106,7 @@ export function bundles({ production = false, tests = false, dist = 'dist' } = {
 			chunkNames: 'rewardHost-[name]-[hash]',
 		},
 		// The Python reward host is taken as it is.
-		rewardPython: {
-			...nodeProgram,
-			entryPoints: pythonEntryPoints('src/rewards/python'),
-			outdir: join(dist, 'python'),
-			banner: {},
-			sourcemap: false,
-			loader: { '.py': 'copy' },
-		},
+		rewardPython: copied('src/rewards/python', join(dist, 'python')),
 		// Sources of the built-in rewards, for people to read.
 		rewardSources: {
 			...nodeProgram,
@@ -181,18 +160,27 @@ function textsIn(folder) {
 	return Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 }
 
-/** Every Python file of a folder, under its own name. */
-function pythonEntryPoints(folder) {
-	const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.py'));
-	return Object.fromEntries(
-		files.map((name) => [name.slice(0, -3).replaceAll('\\', '/'), `${folder}/${name.replaceAll('\\', '/')}`]),
-	);
+/**
+ * A folder as it is, whatever lies in it: a Python package reads its tables beside its modules when it runs.
+ * @returns {esbuild.BuildOptions}
+ */
+function copied(folder, outdir) {
+	const files = shippedFiles(folder);
+	return {
+		entryPoints: files.map((name) => ({ in: `${folder}/${name}`, out: name.slice(0, -extname(name).length) })),
+		loader: Object.fromEntries(files.map((name) => [extname(name), 'copy'])),
+		outdir,
+		metafile: true,
+		logLevel: 'warning',
+	};
 }
 
-/** Every text file of a folder, under its own name. */
-function textFiles(folder) {
-	const files = readdirSync(folder).filter((name) => name.endsWith('.txt'));
-	return Object.fromEntries(files.map((name) => [basename(name, '.txt'), `${folder}/${name}`]));
+/** The files below a folder, as paths from there with slashes; without what Python has compiled and the system has put there. */
+export function shippedFiles(folder) {
+	return readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !entry.name.endsWith('.pyc'))
+		.map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
+		.sort();
 }
 
 /** The files that core/reward/builtInInfos names; a test holds the two against each other. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import * as esbuild from 'esbuild';
 import { bundles } from '../../esbuild.mjs';
@@ -10,6 +11,8 @@ interface Bundle {
 	readonly meta: esbuild.Metafile;
 	/** Size of each file that it makes, in bytes. */
 	readonly sizes: ReadonlyMap<string, number>;
+	/** Each file that it makes, by its path with slashes. */
+	readonly contents: ReadonlyMap<string, Uint8Array>;
 }
 
 const webviews = [
@@ -63,7 +66,8 @@ describe('the walls between the layers hold in the production bundles', () => {
 		for (const [name, options] of Object.entries(bundles({ production: true }))) {
 			const result = await esbuild.build({ ...options, metafile: true, write: false });
 			const sizes = new Map(result.outputFiles.map(({ path, contents }) => [path, contents.byteLength]));
-			built.set(name, { meta: result.metafile, sizes });
+			const contents = new Map(result.outputFiles.map((file) => [file.path.replaceAll('\\', '/'), file.contents]));
+			built.set(name, { meta: result.metafile, sizes, contents });
 		}
 	});
 
@@ -177,6 +181,25 @@ describe('the walls between the layers hold in the production bundles', () => {
 		);
 		const size = [...bundle('host').sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
 		assert.ok(size < 1_380_000, `${size} bytes`);
+	});
+
+	it('Python packages are shipped whole, with the tables that they read, and unchanged', () => {
+		for (const [name, folder] of [
+			['trainer', 'src/trainer/reasoning_lab_trainer'],
+			['trainerRequirements', 'src/trainer/requirements'],
+			['rewardPython', 'src/rewards/python'],
+		] as const) {
+			const outputs = [...bundle(name).contents];
+			const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+				.map((path) => path.replaceAll('\\', '/'))
+				.filter((path) => !path.includes('__pycache__') && statSync(join(folder, path)).isFile());
+			assert.ok(files.length > 3, folder);
+			for (const path of files) {
+				const [, made] = outputs.find(([out]) => out.endsWith(`/${path}`)) ?? [];
+				assert.ok(made !== undefined, `${folder}/${path} is not shipped`);
+				assert.deepEqual(Buffer.from(made), readFileSync(join(folder, path)), path);
+			}
+		}
 	});
 
 	it('the source of every built-in reward is shipped', () => {

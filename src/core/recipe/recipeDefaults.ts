@@ -130,4 +130,6 @@ export const recipeDefaults = {
 	sampleRows: 64,
 	trainRows: 16,
 	fewestRows: 4,
+	/** Workers that the smallest batch is cut for; more of them share what larger batches have. */
+	sharers: 4,
 } as const;

@@ -32,10 +32,12 @@ function resolveReward(reward: RewardSpec, machine: Machine): ResolvedReward {
 }
 
 /**
- * Rows of the micro-batches: at most the default, and so few that the smallest batch of the run keeps every worker busy,
- * but not so few that handing over their gradients costs more than it gains.
+ * Rows of the micro-batches: at most the default, and so few that the smallest batch of the run has work for
+ * {@link recipeDefaults.sharers} workers, but not so few that handing over their gradients costs more than it gains. The stages
+ * alone decide, not the machine and not `workers`: a sum of gradients is rounded by how it is cut, so a recipe and a seed would
+ * give other numbers on a machine with other cores.
  */
-function microBatches(stages: readonly ResolvedStage[], workers: number): { sampleRows: number; trainRows: number } {
+function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; trainRows: number } {
 	const samples = (stage: ResolvedStage) =>
 		stage.type === 'distill' && stage.max_completion_length !== undefined
 			? stage.batch_size
@@ -51,7 +53,7 @@ function microBatches(stages: readonly ResolvedStage[], workers: number): { samp
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});
 	const share = (most: number, batches: readonly number[]) =>
-		Math.min(most, ...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / workers))));
+		Math.min(most, ...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / recipeDefaults.sharers))));
 	return { sampleRows: share(recipeDefaults.sampleRows, sampled), trainRows: share(recipeDefaults.trainRows, updated) };
 }
 
@@ -107,7 +109,7 @@ export function resolveRecipe(recipe: Recipe, machine: Machine): ResolvedRecipe 
 		whenBusy: recipe.whenBusy ?? 'queue',
 		seed: recipe.seed,
 		workers,
-		...microBatches(stages, workers),
+		...microBatches(stages),
 		dataset: resolveDataset(recipe.dataset, embedded, machine),
 		model: resolveModel(recipe, stages, lengths, machine),
 		template: {

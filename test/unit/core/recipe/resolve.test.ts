@@ -41,7 +41,7 @@ describe('resolving a recipe', () => {
 			whenBusy: 'queue',
 			seed: 1,
 			workers: 2,
-			sampleRows: 64,
+			sampleRows: 32,
 			trainRows: 16,
 			dataset: { task: 'addition', digits: 3, subtraction: false },
 			// bos and 8 of the prompt, 24 + 4 of the worked completion with 4 tags and eos, and a fifth to explore.
@@ -146,21 +146,19 @@ describe('resolving a recipe', () => {
 		assert.ok('context' in resolved.model && resolved.model.context === null);
 	});
 
-	it('cuts micro-batches so that every worker has some of the smallest batch', () => {
+	it('cuts micro-batches by the stages alone, whatever the machine has and how many workers share them', () => {
 		const sizes = (cores: number, changes: object = {}) => {
 			const { workers, sampleRows, trainRows } = resolveRecipe(recipe(changes), { ...machine, cores });
 			return [workers, sampleRows, trainRows];
 		};
-		assert.deepEqual(sizes(1), [1, 64, 16]);
-		assert.deepEqual(sizes(8), [8, 16, 8]);
-		assert.deepEqual(sizes(3), [3, 43, 16]);
+		for (const cores of [1, 2, 3, 8, 64]) assert.deepEqual(sizes(cores), [cores, 32, 16]);
+		assert.deepEqual(sizes(2, { workers: 7 }), [7, 32, 16]);
 		const small = {
 			stages: [
 				{ type: 'grpo', steps: 1, learning_rate: 1, prompts_per_step: 4, num_generations: 4, steps_per_generation: 2 },
 			],
 		};
-		assert.deepEqual(sizes(2, small), [2, 8, 4]);
-		assert.deepEqual(sizes(64, small), [64, 4, 4]);
+		for (const cores of [2, 64]) assert.deepEqual(sizes(cores, small), [cores, 4, 4]);
 	});
 
 	it('fills in the stages that train heads', () => {
