@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { didYouMean } from '../core/recipe/suggest.ts';
 import { type ExportTarget, exportTargets } from '../core/reward/export/exportTarget.ts';
 import { adapterPath, exportRewardFile, writeAdapter } from '../rewards/exportRewardFile.ts';
 import { rewardHostFolder } from '../rewards/rewardHostFolder.ts';
@@ -37,7 +38,11 @@ export const exportRewardVerb: Verb = {
 		});
 		const target = exportTargets.find((name) => name === values.to) as ExportTarget | undefined;
 		if (target === undefined) {
-			throw new Failure('invalid', `--to is ${values.to ?? 'missing'}.`, `Name one of ${exportTargets.join(', ')}.`);
+			throw new Failure(
+				'invalid',
+				`--to is ${values.to ?? 'missing'}.`,
+				didYouMean(values.to ?? '', exportTargets) ?? `Name one of ${exportTargets.join(', ')}.`,
+			);
 		}
 		const file = resolve(positionals[0] as string);
 		const { python } = await findRewardPrograms({ python: values.python ?? null });

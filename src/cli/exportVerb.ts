@@ -5,6 +5,7 @@ import { type ExportFormat, exportFormatInfos, exportFormats } from '../core/exp
 import { neutralLabels } from '../core/export/prm/trlStepwise.ts';
 import type { RolloutSelection } from '../core/export/selection.ts';
 import { textForms } from '../core/export/textForms.ts';
+import { didYouMean } from '../core/recipe/suggest.ts';
 import { parsePerturbation, perturbationKinds } from '../core/trace/perturb.ts';
 import { exportFeedback } from '../runs/exportFeedback.ts';
 import {
@@ -20,7 +21,7 @@ import { runTags } from '../runs/runTags.ts';
 import { printable } from './cliOutput.ts';
 import { findAnyRun } from './findRun.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments, wholeNumber } from './parseArguments.ts';
+import { oneOf, parseArguments, wholeNumber } from './parseArguments.ts';
 import { formatBytes } from './textForms.ts';
 import type { Verb } from './verb.ts';
 
@@ -128,7 +129,11 @@ export const exportVerb: Verb = {
 function formatOf(values: Values): ExportFormat {
 	const as = exportFormats.find((name) => name === values.as);
 	if (as === undefined) {
-		throw new Failure('invalid', `--as is ${values.as ?? 'missing'}.`, `Name one of ${exportFormats.join(', ')}.`);
+		throw new Failure(
+			'invalid',
+			`--as is ${values.as ?? 'missing'}.`,
+			didYouMean(values.as ?? '', exportFormats) ?? `Name one of ${exportFormats.join(', ')}.`,
+		);
 	}
 	for (const [name, formats] of Object.entries(takes) as [keyof Values, readonly ExportFormat[]][]) {
 		if (values[name] === undefined || formats.includes(as)) continue;
@@ -147,7 +152,7 @@ async function exportFrom(
 	how: Parameters<typeof exportRollouts>[3],
 ): Promise<ExportSummary> {
 	const out = (stem: string) => resolve(values.out ?? `${stem}${exportFormatInfos[as].suffix}`);
-	const neutral = oneOf(values.neutral, '--neutral', neutralLabels);
+	const neutral = values.neutral === undefined ? undefined : oneOf(values.neutral, neutralLabels, '--neutral');
 	const labels = { as: as as LabelFormat, now: Date.now() / 1000, ...(neutral === undefined ? {} : { neutral }) };
 	const isLabels = exportFormatInfos[as].from === 'labels';
 	const path = resolve(named);
@@ -190,7 +195,8 @@ async function requestOf(
 	values: Values,
 	given: Pick<RolloutExport, 'split' | 'selection' | 'tags'>,
 ): Promise<RolloutExport> {
-	const form = oneOf(values.form, '--form', [...textForms, 'messages'] as const);
+	const form =
+		values.form === undefined ? undefined : oneOf(values.form, [...textForms, 'messages'] as const, '--form');
 	if (form === 'messages' && as !== 'sft') {
 		throw new Failure('invalid', '--form messages is of no use with --as dpo.', 'Write --form conversational.');
 	}
@@ -279,13 +285,6 @@ function atLeastOne(text: string | undefined, option: string): number | undefine
 	const value = wholeNumber(text, option);
 	if (value === 0) throw new Failure('invalid', `${option} is 0.`, `Write it like ${option} 1.`);
 	return value;
-}
-
-function oneOf<T extends string>(text: string | undefined, option: string, names: readonly T[]): T | undefined {
-	if (text === undefined) return undefined;
-	const name = names.find((one) => one === text);
-	if (name !== undefined) return name;
-	throw new Failure('invalid', `${option} is "${text}".`, `Write one of ${names.join(', ')}.`);
 }
 
 function progressLine({ done, total, read, written }: ExportProgress): string {

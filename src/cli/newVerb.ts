@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Failure } from '../base/failure.ts';
+import { didYouMean } from '../core/recipe/suggest.ts';
 import { conflictsOf, copyTemplate, projectTemplates, templateFiles } from '../runs/projectTemplates.ts';
 import { printable } from './cliOutput.ts';
 import { parseArguments } from './parseArguments.ts';
@@ -33,7 +34,14 @@ export const newVerb: Verb = {
 		const { template: named = 'starter', keep = false, replace = false } = values;
 		const template = projectTemplates.find(({ id }) => id === named);
 		if (template === undefined) {
-			throw new Failure('invalid', `--template is "${named}", which is none.`, `Name one of ${names}.`);
+			throw new Failure(
+				'invalid',
+				`--template is "${named}", which is none.`,
+				didYouMean(
+					named,
+					projectTemplates.map(({ id }) => id),
+				) ?? `Name one of ${names}.`,
+			);
 		}
 		if (keep && replace) throw new Failure('invalid', '--keep and --replace cannot be given together.', 'Choose one.');
 		const folder = resolve(positionals[0] as string);

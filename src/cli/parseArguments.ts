@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { Failure } from '../base/failure.ts';
+import { didYouMean, suggest } from '../core/recipe/suggest.ts';
 
 /** `--json` is an option of every verb. */
 const common = { json: { type: 'boolean' } } as const satisfies ParseArgsOptionsConfig;
@@ -15,6 +16,8 @@ export function parseArguments<const T extends ParseArgsOptionsConfig>(
 	try {
 		parsed = parseArgs({ args: [...args], options: { ...common, ...options }, allowPositionals: true, strict: true });
 	} catch (error) {
+		const unknown = /^Unknown option '(-[^']*)'/.exec((error as Error).message)?.[1];
+		if (unknown !== undefined) throw unknownOption(verb, unknown, [...Object.keys(common), ...Object.keys(options)]);
 		const text = (error as Error).message.replace(/\. To specify.*$/s, '').replace(/\.?$/, '.');
 		throw new Failure('invalid', text, `See reasoning-lab help ${verb}.`);
 	}
@@ -30,6 +33,21 @@ export function parseArguments<const T extends ParseArgsOptionsConfig>(
 		);
 	}
 	return parsed;
+}
+
+function unknownOption(verb: string, option: string, known: readonly string[]): Failure {
+	const near = suggest(option.replace(/^-+/, ''), known);
+	const advice = near === null ? `See reasoning-lab help ${verb}.` : `Did you mean "--${near}"?`;
+	return new Failure('invalid', `Unknown option "${option.slice(0, 80)}" of reasoning-lab ${verb}.`, advice);
+}
+
+/** One of some names that an option or an argument may have. Fails with `invalid` for another, with the one that is near. */
+export function oneOf<T extends string>(text: string, known: readonly T[], option: string): T {
+	const found = known.find((name) => name === text);
+	if (found !== undefined) return found;
+	const near = didYouMean(text, known);
+	const advice = `It is one of ${known.join(', ')}.${near === null ? '' : ` ${near}`}`;
+	throw new Failure('invalid', `${option} is "${text.slice(0, 80)}".`, advice);
 }
 
 /** A whole number option. */

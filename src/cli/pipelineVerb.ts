@@ -1,5 +1,6 @@
 import { basename, join, resolve } from 'node:path';
 import { Failure } from '../base/failure.ts';
+import { didYouMean } from '../core/recipe/suggest.ts';
 import { pipelineFiles } from '../protocol/pipelineFiles.ts';
 import { engineReleased } from '../runs/engineRelease.ts';
 import { claimsRunning, readPipeline, readPipelineState } from '../runs/pipeline/pipelineFolder.ts';
@@ -40,7 +41,7 @@ export const pipelineVerb: Verb = {
 			throw new Failure(
 				'invalid',
 				`reasoning-lab pipeline does not know "${action}".`,
-				`It knows ${actions.join(', ')}.`,
+				didYouMean(action, actions) ?? `It knows ${actions.join(', ')}.`,
 			);
 		}
 		if (action !== 'resume' && Object.keys(values).some((key) => key !== 'json')) {

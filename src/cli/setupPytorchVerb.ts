@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { Failure } from '../base/failure.ts';
 import { environmentState } from '../environment/environmentState.ts';
 import { inGigabytes } from '../environment/machine/freeDisk.ts';
 import { folderVariable, ManagedFolder } from '../environment/managedFolder.ts';
@@ -15,7 +14,7 @@ import { deviceWishes } from '../environment/setup/torchBuild.ts';
 
 import { type CliOutput, printable } from './cliOutput.ts';
 import { onInterrupt } from './interrupts.ts';
-import { parseArguments } from './parseArguments.ts';
+import { oneOf, parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
 import { packageVersion } from './versionVerb.ts';
 
@@ -115,8 +114,9 @@ async function setUp(choices: SetupOptions, output: CliOutput): Promise<number> 
 			output.line(`${String(percent).padStart(3)} %  ${printable(message)}`);
 		},
 	});
-	const { python, record, seconds, log } = result;
-	output.object({ kind: 'ready', python, environment: record, seconds: Math.round(seconds * 10) / 10, log });
+	const { python, record, seconds, log, notes } = result;
+	output.object({ kind: 'ready', python, environment: record, seconds: Math.round(seconds * 10) / 10, log, notes });
+	for (const note of notes) output.line(printable(`Note: ${note}`));
 	output.line(`Ready after ${Math.round(seconds)} s: ${python}`);
 	return 0;
 }
@@ -136,10 +136,4 @@ function showPlan(plan: SetupPlan, output: CliOutput): void {
 	output.line(`Into ${plan.folder}`);
 	if (plan.diskBytes > 5e9) output.line(`${inGigabytes(plan.diskBytes)} take a while.`);
 	for (const note of plan.notes) output.line(printable(`Note: ${note}`));
-}
-
-function oneOf<T extends string>(text: string, known: readonly T[], option: string): T {
-	const found = known.find((name) => name === text);
-	if (found !== undefined) return found;
-	throw new Failure('invalid', `${option} is "${text}".`, `It is one of ${known.join(', ')}.`);
 }

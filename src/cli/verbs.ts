@@ -1,4 +1,6 @@
 import { Failure } from '../base/failure.ts';
+import { didYouMean } from '../core/recipe/suggest.ts';
+import { printable } from './cliOutput.ts';
 import { helpText, verbHelp } from './helpText.ts';
 import { parseArguments } from './parseArguments.ts';
 import type { Verb } from './verb.ts';
@@ -67,5 +69,7 @@ export const allVerbs = (): Promise<Verb[]> => Promise.all(Object.values(verbs).
 export async function findVerb(name: string): Promise<Verb> {
 	const load = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
 	if (load !== undefined) return load();
-	throw new Failure('invalid', `reasoning-lab has no verb "${name}".`, 'See reasoning-lab help.');
+	const shown = printable(name.slice(0, 80));
+	const near = didYouMean(name, Object.keys(verbs));
+	throw new Failure('invalid', `Unknown command "${shown}".`, near ?? 'See reasoning-lab help.');
 }

@@ -4,6 +4,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../base/failure.ts';
 import { ProcessTree } from '../rewards/processTree.ts';
+import { underWatch } from '../rewards/underWatch.ts';
 import { runFiles } from '../runs/runFiles.ts';
 import { readLogFrom } from '../runs/runReader.ts';
 
@@ -28,12 +29,6 @@ export interface TrainerExit {
 
 /** What is kept of standard error in words, where there is no log. */
 const mostWords = 16 << 10;
-
-/**
- * Starts the program next to a watcher: a shell that waits for the end of file descriptor 3, whose other end only the driver
- * holds, and then kills the group. So no trainer outlives its driver, however that ends, and however busy the trainer is.
- */
-const underWatch = '( (read _ <&3; kill -9 -$$) >/dev/null 2>&1 & ); exec "$@" 3<&-';
 
 /**
  * Puts the rest of the command line into a process group of its own, as `detached` would, but not into a session of its own:

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { Failure } from '../base/failure.ts';
 import { ProcessTree } from '../rewards/processTree.ts';
+import { underWatch } from '../rewards/underWatch.ts';
 
 export interface ProgramOptions {
 	/** Changes of this process's environment; undefined: without it. */
@@ -29,7 +30,7 @@ const mostOutput = 4 << 20;
 
 /**
  * Runs a program to its end. Fails with `unavailable` when it cannot be started, `timeout` and `cancelled`; then nothing that
- * it has started is left.
+ * it has started is left. Nor is it where this process is killed meanwhile.
  */
 export async function runProgram(
 	program: string,
@@ -39,24 +40,31 @@ export async function runProgram(
 	const { signal, limitMs, onLine } = options;
 	if (signal?.aborted) throw new Failure('cancelled', 'Cancelled.');
 	const marker = `REASONING_LAB_SETUP=${randomBytes(12).toString('hex')}`;
-	const child = spawn(program, args, {
+	const windows = process.platform === 'win32';
+	const [command, commandArgs] = windows ? [program, args] : ['/bin/sh', ['-c', underWatch, 'sh', program, ...args]];
+	const child = spawn(command, commandArgs, {
 		cwd: options.cwd,
 		env: { ...environmentWith(options.environment ?? {}), REASONING_LAB_SETUP: marker.split('=')[1] },
-		stdio: ['ignore', 'pipe', 'pipe'],
+		stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
 		// Leads a session, so that all that it starts can be ended with it.
-		detached: process.platform !== 'win32',
+		detached: !windows,
 		windowsHide: true,
 	});
 	const tree = child.pid === undefined ? null : new ProcessTree(child.pid, marker);
+	// The other end of what the watcher waits for: with the program gone, it ends what is left of the group.
+	const watched = child.stdio[3] as Writable | null;
+	watched?.on('error', () => undefined);
+	child.once('exit', () => watched?.destroy());
 	let stdout = '';
 	let stderr = '';
-	child.stdout.setEncoding('utf8').on('data', (text: string) => {
+	child.stdout?.setEncoding('utf8').on('data', (text: string) => {
 		if (stdout.length < mostOutput) stdout += text;
 	});
-	child.stderr.setEncoding('utf8').on('data', (text: string) => {
+	child.stderr?.setEncoding('utf8').on('data', (text: string) => {
 		stderr = `${stderr}${text}`.slice(-20_000);
 	});
-	if (onLine !== undefined) for (const stream of [child.stdout, child.stderr]) eachLine(stream, onLine);
+	if (onLine !== undefined)
+		for (const stream of [child.stdout, child.stderr]) if (stream !== null) eachLine(stream, onLine);
 	let failure: Failure | null = null;
 	let killed: Promise<void> | undefined;
 	const kill = (why: Failure) => {
@@ -74,11 +82,10 @@ export async function runProgram(
 			: setTimeout(() => kill(new Failure('timeout', `${program} took longer than ${limitMs / 1000} s.`)), limitMs);
 	try {
 		return await new Promise<ProgramResult>((resolve, reject) => {
-			child.once('error', (error) =>
-				reject(new Failure('unavailable', `${program} could not be started: ${error.message}.`)),
-			);
+			child.once('error', (error) => reject(notStarted(program, error.message)));
 			child.once('close', (code, name) => {
 				void Promise.resolve(killed).then(() => {
+					if (failure === null && !windows && isNotStarted(code, stderr)) failure = notStarted(program, stderr);
 					if (failure === null) resolve({ code, signal: name, stdout, stderr });
 					else reject(failure);
 				});
@@ -90,6 +97,13 @@ export async function runProgram(
 		process.off('exit', exit);
 	}
 }
+
+/** The shell could not run it: it says so in one line, with the status that is meant for that. */
+const isNotStarted = (code: number | null, stderr: string): boolean =>
+	(code === 126 || code === 127) && /^sh: [^\n]*\n?$/.test(stderr);
+
+const notStarted = (program: string, why: string): Failure =>
+	new Failure('unavailable', `${program} could not be started: ${why.trim().replace(/\.$/, '')}.`);
 
 /** What a Python program gets of this process's environment: nothing that leads it into another environment. */
 function environmentWith(changes: Readonly<Record<string, string | undefined>>): NodeJS.ProcessEnv {

@@ -127,7 +127,13 @@ for (const preset of presetNames) {
 	test(`a PyTorch recipe with the preset ${preset} trains on rows of its shape`, { skip }, async () => {
 		const project = join(folder, 'presets', preset);
 		await mkdir(project, { recursive: true });
-		const rows = Array.from({ length: 8 }, () => datasetPresets[preset].example.row);
+		const { prompt, reading, example } = datasetPresets[preset];
+		// Other prompts each, because a share is held out by their hash.
+		const rows = Array.from({ length: 16 }, (_, i) =>
+			reading === 'countdown'
+				? { ...example.row, target: 10 + i }
+				: { ...example.row, [prompt]: `${i}. ${example.row[prompt]}` },
+		);
 		// Parquet, which the trainer reads itself.
 		const write =
 			'import sys, json, pyarrow as a, pyarrow.parquet as p; p.write_table(a.Table.from_pylist(json.loads(sys.argv[1])), sys.argv[2])';

@@ -8,11 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Failure } from '../../src/base/failure.ts';
 import { environmentState } from '../../src/environment/environmentState.ts';
 import { ManagedFolder } from '../../src/environment/managedFolder.ts';
 import { programOf } from '../../src/environment/pythons/interpreter.ts';
 import {
+	prepareSetup,
 	removeEnvironment,
 	type SetupOptions,
 	type SetupProgress,
@@ -103,6 +105,50 @@ describe('setting up the PyTorch engine', { skip }, () => {
 		const newer = await requirements('torch==2.14.0', 'trl==1.13.0');
 		const outdated = await environmentState(folder, newer);
 		assert.deepEqual(outdated.kind === 'ready' && outdated.outdated, ['torch 2.13.0 -> 2.14.0']);
+	});
+
+	it('asks the index which build there is, installs it by name, and records what torch says that it is', async () => {
+		const both = await mkdtemp(join(work, 'both-'));
+		const cuda = tinyTorch.replace('"2.13.0+cpu"', '"2.13.0"').replace('cuda = None', 'cuda = "13.0"');
+		await writeWheel(both, 'torch', '2.13.0', { 'torch/__init__.py': cuda });
+		// The index has no other build: it is said before, with its size, and after.
+		const only = await options({ pins: ['torch==2.13.0'], links: both });
+		const { plan } = await prepareSetup(only);
+		assert.match(plan.notes.join(), /the package index has the CUDA 13\.0 build of torch/);
+		assert.ok(plan.downloadBytes > 2.5e9);
+		// As much as is there would do for the wheels of this test.
+		const taken = await setUpEnvironment({ ...only, requirements: await requirements('torch==2.13.0') }).catch(
+			(error: unknown) => Failure.from(error),
+		);
+		if (!(taken instanceof Failure)) {
+			assert.equal(taken.record.build, 'cu130');
+			assert.match(taken.notes.join(), /gave the CUDA 13\.0 build of torch in place of the build for the processor/);
+		} else assert.equal(taken.reason, 'full');
+		await writeWheel(both, 'torch', '2.13.0+cpu', { 'torch/__init__.py': tinyTorch });
+		const setup = await options({ pins: ['torch==2.13.0'], links: both });
+		const result = await setUpEnvironment(setup);
+		assert.deepEqual([result.record.build, result.notes], ['cpu', []]);
+		assert.match(await newestLog(setup.folder), /-m pip install .* torch==2\.13\.0\+cpu /);
+	});
+
+	it('leaves nothing of pip behind when it is killed itself', {
+		skip: process.platform === 'win32',
+	}, async (context) => {
+		const index = await silentIndex(context);
+		const folder = await mkdtemp(join(work, 'k-'));
+		const pins = await requirements('torch==2.13.0');
+		const cli = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+		const args = ['setup-pytorch', '--folder', folder, '--requirements', pins, '--python', python as string];
+		const more = ['--device', 'cpu', '--installer', 'pip', '--index-url', index.url, '--pip-argument=--no-cache-dir'];
+		const child = spawn(process.execPath, [cli, ...args, ...more], { stdio: 'ignore' });
+		const exit = once(child, 'exit');
+		const asked = await Promise.race([index.asked, exit.then(() => null)]);
+		assert.ok(asked !== null, 'it has ended before it installed anything');
+		const closed = once(asked, 'close');
+		child.kill('SIGKILL');
+		await exit;
+		// pip's own process is gone: its connection is closed.
+		await closed;
 	});
 
 	it('removes an older environment when nothing runs in it', async () => {

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { PathFault } from './checkRecipe.ts';
+import { knownByOtherName } from './otherNames.ts';
 import { suggest } from './suggest.ts';
 
 /** The parts of a valibot schema that are walked here. */
@@ -66,10 +67,8 @@ function explainObject(node: Node, value: Record<string, unknown>, path: Path, o
 			explain(entry, value[key], [...path, key], out);
 			continue;
 		}
-		const near = suggest(
-			key,
-			known.filter((name) => !Object.hasOwn(value, name)),
-		);
+		const free = known.filter((name) => !Object.hasOwn(value, name));
+		const near = suggest(key, free) ?? knownByOtherName(key, free);
 		if (near !== null) mistyped.add(near);
 		const list = known.filter((name) => name !== '$schema').join(', ');
 		const advice = near === null ? `remove it (known here: ${list})` : `did you mean "${near}"?`;

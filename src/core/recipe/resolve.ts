@@ -53,7 +53,10 @@ function microBatches(stages: readonly ResolvedStage[]): { sampleRows: number; t
 		return 'batch_size' in stage ? stage.batch_size : 0;
 	});
 	const share = (most: number, batches: readonly number[]) =>
-		Math.min(most, ...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / recipeDefaults.sharers))));
+		Math.min(
+			most,
+			...batches.map((rows) => Math.max(recipeDefaults.fewestRows, Math.ceil(rows / recipeDefaults.sharers))),
+		);
 	return { sampleRows: share(recipeDefaults.sampleRows, sampled), trainRows: share(recipeDefaults.trainRows, updated) };
 }
 

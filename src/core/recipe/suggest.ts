@@ -35,3 +35,9 @@ export function suggest(name: string, known: readonly string[]): string | null {
 	}
 	return best;
 }
+
+/** `Did you mean "run"?`; null when no known name is near. */
+export function didYouMean(name: string, known: readonly string[]): string | null {
+	const near = suggest(name, known);
+	return near === null ? null : `Did you mean "${near}"?`;
+}

@@ -7,17 +7,27 @@ import { ensureFolder, writeFileAtomic } from '../../runs/atomicFile.ts';
 import { RunLock } from '../../runs/runLock.ts';
 import { findMachine } from '../machine/findMachine.ts';
 import { freeDisk, inGigabytes } from '../machine/freeDisk.ts';
+import type { MachineFacts } from '../machine/machineFacts.ts';
 import type { ManagedFolder } from '../managedFolder.ts';
-import { findPythons } from '../pythons/findPythons.ts';
+import { type FoundPython, findPythons } from '../pythons/findPythons.ts';
 import { namedInterpreter, programOf } from '../pythons/interpreter.ts';
 import { whyUnusable } from '../pythons/judgePython.ts';
 import { probePython, trlImport } from '../pythons/probePython.ts';
 import { runProgram } from '../runProgram.ts';
 import { explainFailure } from './installFailure.ts';
 import { InstallMeter } from './installOutput.ts';
+import { offeredVersions, type TakenTorch, takenTorch } from './offeredTorch.ts';
 import { pinOf, readRequirements, requirementsFolder, type SetupExtra } from './requirements.ts';
 import { SetupLog } from './setupLog.ts';
-import { type PlannedCommand, planSetup, type SetupChoices, type SetupPlan } from './setupPlan.ts';
+import {
+	indexDecides,
+	indexVariables,
+	type PlannedCommand,
+	planSetup,
+	type SetupChoices,
+	type SetupPlan,
+} from './setupPlan.ts';
+import { buildNote, chooseTorchBuild, indexBuild, installedBuild } from './torchBuild.ts';
 import { removeFolder, removeUnusedEnvironments } from './unusedEnvironments.ts';
 
 export interface SetupOptions {
@@ -52,6 +62,8 @@ export interface SetupResult {
 	readonly log: string;
 	readonly seconds: number;
 	readonly probe: PythonProbe;
+	/** What a person should know of what was installed. */
+	readonly notes: readonly string[];
 }
 
 interface Prepared {
@@ -65,10 +77,11 @@ interface Prepared {
 /** Plans a set-up without doing anything. Fails where it could not be done. */
 export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 	const { folder, choices, signal } = options;
-	const [machine, python] = await Promise.all([findMachine(process.env, signal), basePython(options)]);
+	const [machine, pythons] = await Promise.all([findMachine(process.env, signal), basePythons(options)]);
 	const extras: SetupExtra[] = [...options.extras];
 	if (machine.nvidia !== null && !extras.includes('gpu')) extras.push('gpu');
 	const requirements = await readRequirements(extras, options.requirements ?? null);
+	const { python, torch } = await chooseTorch(pythons, { machine, choices, pins: requirements.pins, signal });
 	const name = `${new Date().toISOString().slice(0, 10)}-${randomBytes(3).toString('hex')}`;
 	const plan = planSetup({
 		machine,
@@ -78,6 +91,7 @@ export async function prepareSetup(options: SetupOptions): Promise<Prepared> {
 		pins: requirements.pins,
 		uvFile: join(options.requirements ?? (await requirementsFolder()), 'uv.txt'),
 		folder: join(folder.environments, name),
+		torch,
 	});
 	return { plan, pins: requirements.pins, name, extras };
 }
@@ -101,7 +115,7 @@ export async function setUpEnvironment(options: SetupOptions, callbacks: SetupCa
 		await ensureFolder(folder.environments);
 		log = await SetupLog.create(folder.logs);
 		log.line(
-			`Reasoning Lab ${options.version}: ${plan.pythonVersion} (${plan.python}), ${plan.installer}, ${plan.build.words}`,
+			`Reasoning Lab ${options.version}: ${plan.pythonVersion} (${plan.python}), ${plan.installer}, ${plan.installs}`,
 		);
 		for (const note of plan.notes) log.line(`Note: ${note}`);
 		await callbacks.onPlan?.(plan, log.path);
@@ -156,20 +170,62 @@ async function takeLock(folder: ManagedFolder): Promise<RunLock> {
 	}
 }
 
-async function basePython(options: SetupOptions): Promise<{ readonly path: string; readonly probe: PythonProbe }> {
+type BasePython = Pick<FoundPython, 'path' | 'probe'>;
+
+/** An index is asked for so many Pythons at most. */
+const maxAsked = 4;
+
+/**
+ * The Python to make the environment with, and what the package index has of torch for it: the first for which it has the build
+ * that fits the machine, else the best of them.
+ */
+async function chooseTorch(
+	pythons: readonly [BasePython, ...BasePython[]],
+	facts: {
+		readonly machine: MachineFacts;
+		readonly choices: SetupChoices;
+		readonly pins: readonly string[];
+		readonly signal: AbortSignal | undefined;
+	},
+): Promise<{ readonly python: BasePython; readonly torch: TakenTorch | null }> {
+	const { machine, choices, pins, signal } = facts;
+	const [best] = pythons;
+	const build = chooseTorchBuild(machine, choices.device);
+	const pin = pins.find((line) => pinOf(line).name === 'torch' && pinOf(line).version !== null);
+	const wanted = build.backend;
+	if (pin === undefined || wanted === null || !indexDecides(machine, choices, build)) {
+		return { python: best, torch: null };
+	}
+	// What takes the place of the best one must be able to do what it can.
+	const capable = pythons.filter(({ probe }) => probe.venv && probe.ensurepip !== null);
+	let first: TakenTorch | null = null;
+	for (const python of (capable.includes(best) ? capable : [best]).slice(0, maxAsked)) {
+		const environment = indexVariables(choices);
+		const { pipArguments } = choices;
+		const offered = await offeredVersions(python.path, 'torch', { pipArguments, environment, signal });
+		const torch = takenTorch(offered, { pin, wanted, usual: indexBuild(machine) });
+		if (torch.backend === wanted) return { python, torch };
+		first ??= torch;
+	}
+	return { python: best, torch: first };
+}
+
+/** The Pythons that an environment can be made with, the best first; the one that is named alone. */
+async function basePythons(options: SetupOptions): Promise<readonly [BasePython, ...BasePython[]]> {
 	const { python, signal } = options;
 	if (python !== null) {
 		const path = await namedInterpreter(python, 'The choice of a Python');
 		const probe = await probePython(path, signal === undefined ? {} : { signal });
 		const why = whyUnusable(probe);
-		if (why === null) return { path, probe };
+		if (why === null) return [{ path, probe }];
 		throw new Failure('unsupported', `${path} cannot be used: ${why}.`, 'Choose another Python.');
 	}
 	const found = await findPythons(signal === undefined ? {} : { signal });
 	// An environment made inside an environment would end with it.
-	const usable = found.find(({ unusable, probe }) => unusable === null && !probe.virtual);
-	const chosen = usable ?? found.find(({ unusable }) => unusable === null);
-	if (chosen !== undefined) return chosen;
+	const usable = found.filter(({ unusable }) => unusable === null);
+	const own = usable.filter(({ probe }) => !probe.virtual);
+	const [best, ...others] = own.length > 0 ? own : usable;
+	if (best !== undefined) return [best, ...others];
 	const [first] = found;
 	throw new Failure(
 		'missing',
@@ -200,7 +256,7 @@ async function install(
 	{ plan, pins, name, extras }: Prepared,
 	log: SetupLog,
 	{ onProgress }: SetupCallbacks,
-): Promise<Pick<SetupResult, 'python' | 'record' | 'probe'>> {
+): Promise<Pick<SetupResult, 'python' | 'record' | 'probe' | 'notes'>> {
 	let fraction = 0.01;
 	const report = (message: string, at: number) => {
 		fraction = Math.max(fraction, Math.min(1, at));
@@ -222,9 +278,14 @@ async function install(
 	report('Trying out what was installed', 0.93);
 	const python = programOf(plan.folder);
 	const probe = await verify(python, pins, log, signal);
+	// What torch says of itself, not what was planned.
+	const installed =
+		plan.build.backend === null || probe.torch === null ? plan.build.backend : installedBuild(probe.torch);
+	const note = probe.torch === null ? null : buildNote(plan.build, probe.torch);
+	if (note !== null) log.line(`Note: ${note}`);
 	const record: ManagedEnvironment = {
 		...{ format: 1, folder: name, version, made: Date.now() / 1000 },
-		...{ python: probe.python, build: plan.build.backend ?? plan.build.kind, installer: plan.installer },
+		...{ python: probe.python, build: installed ?? plan.build.kind, installer: plan.installer },
 		...{ extras: [...extras], pins: [...pins] },
 	};
 	signal?.throwIfAborted();
@@ -233,7 +294,7 @@ async function install(
 	// The one that was in use before.
 	const left = await removeUnusedEnvironments(folder.environments, name);
 	if (left.length > 0) log.line(`Still in use, and removed at the next set-up: ${left.join(', ')}`);
-	return { python, record, probe };
+	return { python, record, probe, notes: note === null ? [] : [note] };
 }
 
 async function runCommand(

@@ -5,8 +5,9 @@ import { inGigabytes } from '../machine/freeDisk.ts';
 import { atLeast, type MachineFacts } from '../machine/machineFacts.ts';
 import { programOf } from '../pythons/interpreter.ts';
 import { installedSizes } from './installedSizes.ts';
+import type { TakenTorch } from './offeredTorch.ts';
 import { pinOf } from './requirements.ts';
-import { chooseTorchBuild, type DeviceWish, indexBuild, type TorchBuild } from './torchBuild.ts';
+import { buildWords, chooseTorchBuild, type DeviceWish, indexBuild, type TorchBuild } from './torchBuild.ts';
 
 export const installerWishes = ['auto', 'uv', 'pip'] as const;
 export type InstallerWish = (typeof installerWishes)[number];
@@ -36,6 +37,8 @@ export interface PlanInput {
 	readonly uvFile: string;
 	/** The environment's folder. */
 	readonly folder: string;
+	/** What the package index has of torch for this Python, where it decides ({@link indexDecides}); null: it was not asked. */
+	readonly torch: TakenTorch | null;
 }
 
 export interface PlannedCommand {
@@ -56,7 +59,10 @@ export interface SetupPlan {
 	readonly pythonVersion: string;
 	/** `uv`; `pip`; `uv by pip`: pip fetches uv, which then chooses the build. */
 	readonly installer: 'uv' | 'pip' | 'uv by pip';
+	/** The build that fits the machine. */
 	readonly build: TorchBuild;
+	/** The build that is expected to be installed, in words. */
+	readonly installs: string;
 	readonly commands: readonly PlannedCommand[];
 	/** About; less where the installer has some in its cache. */
 	readonly downloadBytes: number;
@@ -69,7 +75,7 @@ export interface SetupPlan {
 export function planSetup(input: PlanInput): SetupPlan {
 	const { machine, python, choices, folder, pins } = input;
 	const build = chooseTorchBuild(machine, choices.device);
-	const { installer, notes } = chooseInstaller(machine, choices, build);
+	const { installer, notes: openNotes } = chooseInstaller(machine, choices, build);
 	if (installer !== 'uv' && (!python.probe.venv || python.probe.ensurepip === null)) {
 		throw new Failure(
 			'missing',
@@ -77,9 +83,11 @@ export function planSetup(input: PlanInput): SetupPlan {
 			'Install uv, or the package python3-venv of your system (sudo apt install python3-venv).',
 		);
 	}
-	// Another index may have any build; the one that fits is expected of it.
-	const plain = installer === 'pip' && !hasOwnIndex(machine, choices);
-	const taken = plain ? indexBuild(machine) : build.backend;
+	const decides = indexDecides(machine, choices, build);
+	const known = decides ? (input.torch?.backend ?? null) : null;
+	// An index that could not be asked is expected to have what the public one has: the larger build.
+	const taken = known ?? (decides ? indexBuild(machine) : build.backend);
+	const notes = known === null ? openNotes : takenNotes(known, build, python.probe.python);
 	const packages = pins.map((pin) => pinOf(pin).name);
 	if (packages.includes('vllm') && (machine.platform !== 'linux' || build.kind !== 'cuda')) {
 		throw new Failure(
@@ -95,6 +103,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 		pythonVersion: python.probe.python,
 		installer,
 		build,
+		installs: taken === null || taken === build.backend ? build.words : buildWords(taken),
 		commands: commandsOf(input, installer, build),
 		downloadBytes: download,
 		diskBytes: disk,
@@ -105,7 +114,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 /** `Python 3.12.1, pip, the CUDA 13.0 build: about 2.9 GB to download, 7.1 GB on disk` */
 export function planSentence(plan: SetupPlan): string {
 	const sizes = `about ${inGigabytes(plan.downloadBytes)} to download, ${inGigabytes(plan.diskBytes)} on disk`;
-	return `Python ${plan.pythonVersion}, ${plan.installer}, ${plan.build.words}: ${sizes}`;
+	return `Python ${plan.pythonVersion}, ${plan.installer}, ${plan.installs}: ${sizes}`;
 }
 
 function chooseInstaller(
@@ -140,6 +149,19 @@ function hasOwnIndex(
 	return indexUrl !== null || (pipConfigured && !uvConfigured);
 }
 
+/** Whether the package index decides which build of torch is installed: pip cannot choose, and a person's own index has what it has. */
+export function indexDecides(machine: MachineFacts, choices: SetupChoices, build: TorchBuild): boolean {
+	if (build.backend === null) return false;
+	return chooseInstaller(machine, choices, build).installer === 'pip' || choices.indexUrl !== null;
+}
+
+function takenNotes(taken: string, build: TorchBuild, python: string): string[] {
+	if (taken === build.backend) return [];
+	return [
+		`For Python ${python} the package index has ${buildWords(taken)} of torch, which is what is installed; ${build.words} fits this machine.`,
+	];
+}
+
 /** That an index has one build only, which may not be the one that fits. */
 function otherBuild(machine: MachineFacts, build: TorchBuild, own: boolean): string[] {
 	const usual = indexBuild(machine) === 'cpu' ? 'the build for the processor' : 'the CUDA 13.0 build';
@@ -151,7 +173,7 @@ function otherBuild(machine: MachineFacts, build: TorchBuild, own: boolean): str
 }
 
 function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: TorchBuild): PlannedCommand[] {
-	const { machine, python, choices, folder, files, pins, uvFile } = input;
+	const { machine, python, choices, folder, files, pins, uvFile, torch: taken } = input;
 	const inside = programOf(folder);
 	const variables = indexVariables(choices);
 	const requirements = files.flatMap((file) => ['-r', file]);
@@ -162,7 +184,8 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 	const uvInstall = (uv: string) => {
 		// Where the index is a person's own, PyTorch's is not asked.
 		const backend = build.backend === null || choices.indexUrl !== null ? [] : ['--torch-backend', build.backend];
-		const args = ['pip', 'install', '--python', inside, ...backend, ...requirements, ...choices.pipArguments];
+		const torch = taken === null ? [] : [taken.pin];
+		const args = ['pip', 'install', '--python', inside, ...backend, ...torch, ...requirements, ...choices.pipArguments];
 		return command('Installing packages', 90, uv, ...args);
 	};
 	if (installer === 'uv') {
@@ -178,7 +201,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 		return [make, command('Fetching uv', 3, inside, ...pip, '-r', uvFile), uvInstall(uv)];
 	}
 	// torch by itself first: a resolver that sees everything at once may look for another build of it.
-	const torch = pins.filter((pin) => pinOf(pin).name === 'torch');
+	const torch = taken === null ? pins.filter((pin) => pinOf(pin).name === 'torch') : [taken.pin];
 	return [
 		make,
 		...torch.map((pin) => command('Installing torch', 55, inside, ...pip, pin, ...choices.pipArguments)),
@@ -187,7 +210,7 @@ function commandsOf(input: PlanInput, installer: SetupPlan['installer'], build: 
 }
 
 /** In variables and not in arguments, because other users of a machine see arguments, and an address may hold a password. */
-function indexVariables({ indexUrl }: SetupChoices): Record<string, string | undefined> {
+export function indexVariables({ indexUrl }: Pick<SetupChoices, 'indexUrl'>): Record<string, string | undefined> {
 	return {
 		PIP_USER: undefined,
 		PIP_TARGET: undefined,

@@ -1,4 +1,5 @@
 import { Failure } from '../../base/failure.ts';
+import type { TorchFacts } from '../../protocol/torchEnvironment.ts';
 import { atLeast, type MachineFacts, versionNumbers } from '../machine/machineFacts.ts';
 
 /** What a person asks for; `auto`: by what the machine has. */
@@ -93,6 +94,36 @@ function cudaBuild({ nvidia }: MachineFacts, platform: 'linux' | 'win32', insist
 
 function build({ backend, cuda }: (typeof cudaBuilds)[number], notes: readonly string[]): TorchBuild {
 	return { kind: 'cuda', backend, words: `the CUDA ${cuda} build`, notes };
+}
+
+/** A build by its backend, in words: `cpu`, `cu130`, `rocm7.2`. */
+export function buildWords(backend: string): string {
+	if (backend === 'cpu') return 'the build for the processor';
+	const cuda = /^cu(\d+)(\d)$/.exec(backend);
+	if (cuda !== null) return `the CUDA ${cuda[1]}.${cuda[2]} build`;
+	return backend.startsWith('rocm') ? 'the ROCm build' : `the build "${backend}"`;
+}
+
+/** The build of an installed torch, by what it says itself: `cpu`, `cu130`, `rocm7.2`. */
+export function installedBuild({ cuda, rocm }: Pick<TorchFacts, 'cuda' | 'rocm'>): string {
+	if (cuda !== null) return `cu${cuda.replaceAll('.', '')}`;
+	return rocm === null ? 'cpu' : `rocm${rocm.split('.').slice(0, 2).join('.')}`;
+}
+
+/** What a person should know where another build was installed than the one that was planned; null: nothing. */
+export function buildNote(planned: TorchBuild, torch: Pick<TorchFacts, 'cuda' | 'rocm'>): string | null {
+	// On macOS there is but one.
+	if (planned.backend === null) return null;
+	const got = installedBuild(torch);
+	const fits = planned.kind === 'rocm' ? got.startsWith('rocm') : got === planned.backend;
+	if (fits) return null;
+	const effect =
+		planned.kind === 'cpu'
+			? 'It works on the processor and takes several gigabytes more.'
+			: got === 'cpu'
+				? 'Training will use the processor, not the GPU.'
+				: 'Doctor shows whether it works with the GPUs of this machine.';
+	return `The package index gave ${buildWords(got)} of torch in place of ${planned.words}. ${effect}`;
 }
 
 /** The build that a package index other than PyTorch's own has, which is what pip takes. */

@@ -16,7 +16,7 @@ function assertRefused(ended: { status: number | null; stdout: string; stderr: s
 test('command lines that make no sense', async (context) => {
 	const place = await Workplace.make(context);
 	const cases: [string[], RegExp][] = [
-		[['fly'], /no verb "fly"/],
+		[['fly'], /Unknown command "fly"/],
 		[['run'], /needs a recipe file/],
 		[['run', 'a', 'b'], /does not know what to do with "b"/],
 		[['run', '--fast', 'a'], /--fast/],
@@ -27,7 +27,14 @@ test('command lines that make no sense', async (context) => {
 		[['status', '.'], /is not a run/],
 		[['resume', 'nowhere', '--checkpoint', '-1'], /checkpoint/],
 		[['export-onnx'], /needs a run or a checkpoint/],
-		[['help', 'fly'], /no verb "fly"/],
+		[['help', 'fly'], /Unknown command "fly"\. See reasoning-lab help/],
+		[['rnu', 'x'], /Unknown command "rnu"\. Did you mean "run"\?/],
+		[['help', 'evalute'], /Unknown command "evalute"\. Did you mean "evaluate"\?/],
+		[['run', 'x', '--sede', '1'], /Unknown option "--sede" of reasoning-lab run\. Did you mean "--seed"\?/],
+		[['run', 'x', '--zzzzzz'], /Unknown option "--zzzzzz" of reasoning-lab run\. See reasoning-lab help run/],
+		[['pipeline', 'stpo', 'x'], /does not know "stpo"\. Did you mean "stop"\?/],
+		[['new', 'x', '--template', 'statrer'], /Did you mean "starter"\?/],
+		[['setup-pytorch', '--installer', 'pipp'], /It is one of auto, uv, pip\. Did you mean "pip"\?/],
 	];
 	const all = await Promise.all(cases.map(([args]) => place.run(context, ...args)));
 	for (const [i, ended] of all.entries()) assertRefused(ended, cases[i]?.[1] as RegExp);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { changedPins } from '../../../src/environment/environmentState.ts';
 import { whyUnusable } from '../../../src/environment/pythons/judgePython.ts';
+import { parseVersions, takenTorch } from '../../../src/environment/setup/offeredTorch.ts';
 import { pinOf, requirementLines } from '../../../src/environment/setup/requirements.ts';
 import {
 	type PlanInput,
@@ -11,6 +12,7 @@ import {
 	planSetup,
 	type SetupChoices,
 } from '../../../src/environment/setup/setupPlan.ts';
+import { buildNote, chooseTorchBuild, installedBuild } from '../../../src/environment/setup/torchBuild.ts';
 import { root } from '../../scripts/paths.ts';
 import { machine, probe, uv, withNvidia } from './machines.ts';
 
@@ -19,7 +21,13 @@ const choices: SetupChoices = { device: 'auto', installer: 'auto', indexUrl: nul
 function plan(changes: Partial<Omit<PlanInput, 'choices'>> & { readonly choices?: Partial<SetupChoices> } = {}) {
 	return planSetup({
 		...{ machine: machine(), python: { path: '/usr/bin/python3', probe: probe() } },
-		...{ files: ['/r/base.txt'], pins: ['torch==2.13.0', 'trl==1.13.0'], uvFile: '/r/uv.txt', folder: '/env' },
+		...{
+			files: ['/r/base.txt'],
+			pins: ['torch==2.13.0', 'trl==1.13.0'],
+			uvFile: '/r/uv.txt',
+			folder: '/env',
+			torch: null,
+		},
 		...changes,
 		choices: { ...choices, ...changes.choices },
 	});
@@ -90,6 +98,52 @@ describe('the plan of a set-up', { skip: process.platform === 'win32' }, () => {
 			more.slice(1).every((line) => line.endsWith(' --no-cache-dir')),
 			more.join('\n'),
 		);
+	});
+
+	it('goes by what the index has: the build, its size, and the version that names it', () => {
+		const has = (offered: string[] | null) =>
+			plan({
+				choices: { installer: 'pip' },
+				torch: takenTorch(offered, { pin: 'torch==2.13.0', wanted: 'cpu', usual: 'cu130' }),
+			});
+		const small = has(['2.14.0', '2.13.0+cpu', '2.13.0']);
+		assert.ok(small.downloadBytes < 1e9 && small.notes.length === 0, small.notes.join());
+		assert.ok(small.commands[1]?.args.includes('torch==2.13.0+cpu'));
+		const large = has(['2.13.0']);
+		assert.ok(large.downloadBytes > 2.5e9);
+		assert.match(large.notes.join(), /For Python 3\.12\.1 the package index has the CUDA 13\.0 build of torch/);
+		assert.match(planSentence(large), /pip, the CUDA 13\.0 build: about 3\.0 GB/);
+		assert.ok(large.commands[1]?.args.includes('torch==2.13.0'));
+		const other = has(['2.13.0+cu126', '2.13.0']);
+		assert.match(planSentence(other), /the CUDA 12\.6 build/);
+		// Nothing is promised of an index that did not answer.
+		const unknown = has(null);
+		assert.ok(unknown.downloadBytes > 2.5e9);
+		assert.match(unknown.notes.join(), /usually is the CUDA 13\.0 build/);
+		const own = plan({
+			choices: { indexUrl: 'https://mirror/simple' },
+			machine: machine({ uv }),
+			torch: takenTorch(['2.13.0+cpu'], { pin: 'torch==2.13.0', wanted: 'cpu', usual: 'cu130' }),
+		});
+		assert.ok(own.installer === 'uv' && own.commands[1]?.args.includes('torch==2.13.0+cpu'));
+	});
+
+	it('reads the versions that pip lists', () => {
+		const text = 'torch (2.15.0)\nAvailable versions: 2.15.0, 2.13.0+cpu, 2.13.0\n  INSTALLED: 2.13.0+cpu\n';
+		assert.deepEqual(parseVersions(text), ['2.15.0', '2.13.0+cpu', '2.13.0']);
+		assert.equal(parseVersions('ERROR: No matching distribution found for torch'), null);
+	});
+
+	it('says which build was installed, by what torch says of itself', () => {
+		const cpu = chooseTorchBuild(machine(), 'cpu');
+		assert.equal(installedBuild({ cuda: null, rocm: null }), 'cpu');
+		assert.equal(installedBuild({ cuda: '13.0', rocm: null }), 'cu130');
+		assert.equal(installedBuild({ cuda: null, rocm: '7.2.1' }), 'rocm7.2');
+		assert.equal(buildNote(cpu, { cuda: null, rocm: null }), null);
+		assert.match(buildNote(cpu, { cuda: '13.0', rocm: null }) ?? '', /gave the CUDA 13\.0 build of torch in place of/);
+		const cuda = chooseTorchBuild(withNvidia('580.65.06', '9.0'));
+		assert.equal(buildNote(cuda, { cuda: '13.0', rocm: null }), null);
+		assert.match(buildNote(cuda, { cuda: null, rocm: null }) ?? '', /Training will use the processor, not the GPU/);
 	});
 
 	it('needs a Python that makes environments, unless uv does', () => {

@@ -44,6 +44,12 @@ describe('a recipe', () => {
 			'"heads": 4, "zzz": 1',
 			[5, 52, 'model.zzz', /"zzz" is not a key .*known here: layers, width/],
 		],
+		[
+			'what other trainers call it',
+			'"steps": 400',
+			'"steps": 400, "max_new_tokens": 9',
+			[8, 35, 'stages[1].max_new_tokens', /did you mean "max_completion_length"\?/],
+		],
 		['a misspelled required key', '"steps": 180', '"step": 180', [7, 20, 'stages[0].step', /did you mean "steps"\?/]],
 		['a missing key', '"steps": 180, ', '', [7, 3, 'stages[0]', /Entry 1 of "stages" lacks "steps": add it/]],
 		[
