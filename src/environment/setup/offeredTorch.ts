@@ -54,6 +54,8 @@ export function parseVersions(text: string): OfferedVersions {
 export interface TakenTorch {
 	/** The requirement that names it. */
 	readonly pin: string;
+	/** Its version names its build: another is not to be expected. */
+	readonly named: boolean;
 	/** Its build as `TorchBuild.backend` has it; null: the index could not be asked. */
 	readonly backend: string | null;
 }
@@ -67,10 +69,12 @@ export function takenTorch(
 	{ pin, wanted, usual }: { readonly pin: string; readonly wanted: string; readonly usual: string | null },
 ): TakenTorch {
 	const version = /==(.+)$/.exec(pin)?.[1];
-	if (offered === null || version === undefined) return { pin, backend: null };
-	if (offered.includes(`${version}+${wanted}`)) return { pin: `${pin}+${wanted}`, backend: wanted };
+	if (offered === null || version === undefined) return { pin, named: false, backend: null };
+	if (offered.includes(`${version}+${wanted}`)) {
+		return { pin: `${pin}+${wanted}`, named: true, backend: wanted };
+	}
 	// pip prefers a version with a label to the same one without.
 	const labelled = offered.find((each) => each.startsWith(`${version}+`));
-	if (labelled !== undefined) return { pin, backend: labelled.slice(version.length + 1) };
-	return { pin, backend: offered.includes(version) ? usual : null };
+	if (labelled !== undefined) return { pin, named: true, backend: labelled.slice(version.length + 1) };
+	return { pin, named: false, backend: offered.includes(version) ? usual : null };
 }

@@ -236,7 +236,7 @@ async function basePythons(options: SetupOptions): Promise<readonly [BasePython,
 	);
 }
 
-async function requireDisk({ folder, diskBytes, downloadBytes, installer }: SetupPlan): Promise<void> {
+async function requireDisk({ folder, least, installer }: SetupPlan): Promise<void> {
 	const short = async (path: string, needed: number, what: string) => {
 		const free = await freeDisk(path);
 		if (free === null || free >= needed) return;
@@ -246,9 +246,9 @@ async function requireDisk({ folder, diskBytes, downloadBytes, installer }: Setu
 			'Free some space, or set another folder in reasoningLab.pytorch.folder.',
 		);
 	};
-	await short(folder, diskBytes, '');
+	await short(folder, least.disk, '');
 	// pip unpacks nothing there, but puts what it downloads there first.
-	if (installer === 'pip') await short(tmpdir(), downloadBytes, ' for downloads');
+	if (installer === 'pip') await short(tmpdir(), least.download, ' for downloads');
 }
 
 async function install(

@@ -67,6 +67,8 @@ export interface SetupPlan {
 	/** About; less where the installer has some in its cache. */
 	readonly downloadBytes: number;
 	readonly diskBytes: number;
+	/** What it takes at least, where the index does not name its build: a disk with less is refused. */
+	readonly least: { readonly download: number; readonly disk: number };
 	/** What a person should know before it begins. */
 	readonly notes: readonly string[];
 }
@@ -97,6 +99,10 @@ export function planSetup(input: PlanInput): SetupPlan {
 		);
 	}
 	const { download, disk } = installedSizes(packages, taken ?? build.kind);
+	const own = hasOwnIndex(machine, choices) || choices.pipArguments.length > 0;
+	const certain = !own || input.torch?.named === true;
+	const small = installedSizes(packages, build.backend ?? build.kind);
+	const least = certain || small.disk > disk ? { download, disk } : small;
 	return {
 		folder,
 		python: python.path,
@@ -107,6 +113,7 @@ export function planSetup(input: PlanInput): SetupPlan {
 		commands: commandsOf(input, installer, build),
 		downloadBytes: download,
 		diskBytes: disk,
+		least,
 		notes: [...build.notes, ...notes],
 	};
 }
